@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The host's side of batches: immutable columns with shared ownership, on the host, on devices, or on both.
+
+#include <sluice/abi.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+class DeviceMemory;  // device/lane.hpp
+
+// One column. Immutable once made; a copy on another device is added behind its back, under its mutex.
+class Column {
+ public:
+  // Take ownership of the structs (and release them). The host form has been checked by check_column().
+  Column(std::string name, std::string type, ArrowSchema schema, ArrowArray array);
+  Column(std::string name, std::string type, ArrowSchema schema, ArrowDeviceArray array, std::shared_ptr<DeviceMemory> device);
+  Column(const Column&) = delete;
+  ~Column();
+
+  const std::string& name() const { return name_; }
+  const std::string& type() const { return type_; }
+  std::uint64_t bytes() const { return bytes_; }
+  std::int64_t rows() const { return rows_; }
+  const ArrowSchema& schema() const { return schema_; }
+
+  // The host form, copied from a device the first time somebody asks. Throws Failure when the copy fails.
+  const ArrowArray& host() const;
+  // The form on `device`, copied there the first time. Throws Failure (SLUICE_ERROR_DEVICE_MEMORY among others).
+  const ArrowDeviceArray& on(const std::shared_ptr<DeviceMemory>& device) const;
+  bool is_on_host() const;
+  bool is_on(const DeviceMemory& device) const;
+
+ private:
+  struct DeviceCopy {
+    std::shared_ptr<DeviceMemory> device;
+    ArrowDeviceArray array;
+  };
+  std::string name_, type_;
+  std::int64_t rows_;
+  std::uint64_t bytes_ = 0;
+  ArrowSchema schema_;
+  mutable std::mutex mutex_;  // guards host_ and copies_
+  mutable ArrowArray host_{};
+  mutable std::vector<std::unique_ptr<DeviceCopy>> copies_;
+};
+using ColumnHandle = std::shared_ptr<const Column>;
+
+// "" if `array` is a well-formed column of `rows` rows of the type that `schema` says and `type` names; else what is wrong with it.
+std::string check_column(const std::string& type, std::int64_t rows, const ArrowSchema& schema, const ArrowArray& array);
+
+struct BatchData;
+using BatchHandle = std::shared_ptr<const BatchData>;
+
+struct BatchData {
+  std::string row_type;
+  std::uint64_t sequence = 0;
+  std::int64_t rows = 0;
+  std::shared_ptr<const std::vector<std::uint16_t>> status;  // null: all rows are fine
+  std::vector<ColumnHandle> columns;
+  std::map<std::string, std::string> attributes;
+  double work = 0;  // in the source's unit
+
+  const ColumnHandle* find(std::string_view name) const;
+  std::uint64_t bytes() const;
+  std::int64_t good_rows() const;
+  // The same rows with only the named columns.
+  BatchHandle with_only(const std::vector<std::string>& names) const;
+};
+
+// Batches of the same rows that came along different branches: all columns, and a row is bad if it is bad in any.
+BatchHandle merge(const std::vector<BatchHandle>& parts);
+
+// The C view of a batch for one call. `device`: columns are given there; null: on the host.
+class BatchView {
+ public:
+  BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device);
+  BatchView(const BatchView&) = delete;
+  const sluice_batch& get() const { return view_; }
+
+ private:
+  std::vector<sluice_column> columns_;
+  std::vector<const char*> keys_, values_;
+  sluice_batch view_{};
+};
+
+}  // namespace sluice

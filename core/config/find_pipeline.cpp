@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "config/pipeline.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> pipeline_folders() {
+  std::vector<fs::path> folders;
+  if (const char* home = std::getenv("XDG_CONFIG_HOME"); home != nullptr && *home != '\0') folders.push_back(fs::path(home) / "sluice/pipelines");
+  else if (const char* user = std::getenv("HOME"); user != nullptr && *user != '\0') folders.push_back(fs::path(user) / ".config/sluice/pipelines");
+  if (const char* list = std::getenv("SLUICE_PIPELINE_PATH")) {
+    std::string_view rest = list;
+    while (!rest.empty()) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+      rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+  }
+  std::error_code ignored;  // without /proc only the other folders are searched
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  if (!program.empty()) {
+    folders.push_back(program.parent_path() / "pipelines");                          // build tree
+    folders.push_back(program.parent_path().parent_path() / "share/sluice/pipelines");  // installed
+  }
+  return folders;
+}
+
+bool is_readable_file(const fs::path& path) {
+  std::error_code ignored;  // what cannot be asked about is not there
+  const auto status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_directory(status);
+}
+
+}  // namespace
+
+std::vector<fs::path> shipped_pipelines() {
+  std::vector<fs::path> found;
+  std::set<std::string> names;  // an earlier folder hides a later one's pipeline of the same name
+  for (const fs::path& folder : pipeline_folders()) {
+    std::error_code error;
+    std::vector<fs::path> here;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+      if (it->path().extension() == ".toml" && is_readable_file(it->path())) here.push_back(it->path());
+    std::sort(here.begin(), here.end());
+    for (const fs::path& file : here)
+      if (names.insert(file.stem().string()).second) found.push_back(file);
+  }
+  std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) { return a.stem() < b.stem(); });
+  return found;
+}
+
+fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics) {
+  if (is_readable_file(name_or_file)) return name_or_file;
+  const Location where{"command line", 0, 0};
+  if (name_or_file.find('/') != std::string::npos || fs::path(name_or_file).extension() == ".toml") {
+    diagnostics.error(where, "", "there is no pipeline file '" + name_or_file + "'", "check the path");
+    return {};
+  }
+  std::vector<std::string> names;
+  for (const fs::path& file : shipped_pipelines()) {
+    if (file.stem() == name_or_file) return file;
+    names.push_back(file.stem().string());
+  }
+  const std::string near = nearest_name(name_or_file, names);
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  diagnostics.error(where, "", "there is no pipeline '" + name_or_file + "'",
+                    !near.empty() ? "did you mean '" + near + "'?" : all.empty() ? "give the path of a .toml file" : "give a .toml file or one of: " + all);
+  return {};
+}
+
+}  // namespace sluice

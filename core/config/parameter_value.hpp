@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Text to typed value, with range and choices: the same rules for a pipeline's parameters and for a stage's.
+
+#include "config/pipeline.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+struct ValueRule {
+  sluice_value_type type = SLUICE_STRING;
+  std::optional<double> minimum, maximum;
+  std::vector<std::string> choices;
+  std::string unit;
+};
+
+ValueRule rule_of(const PipelineParameter& parameter);
+ValueRule rule_of(const sluice_parameter& parameter);
+
+struct ValueProblem {
+  std::string message;  // "'abc' is not an integer"; "" if the value is fine
+  std::string remedy;
+};
+
+// Converts `text` (not empty) and sets type, is_set and integer or real of `value`; for texts `value.text` is left to the caller, who owns
+// the memory. Numbers must be finite and be written out in full.
+ValueProblem convert_value(const std::string& text, const ValueRule& rule, sluice_value& value);
+
+// The canonical form of a valid text: "true" for "yes".
+std::string canonical_text(const std::string& text, const ValueRule& rule);
+
+std::optional<sluice_value_type> type_named(std::string_view name);  // "bool", "int", ...
+const char* type_name(sluice_value_type type);
+std::string type_names();  // "bool, int, float, string, path, size, choice"
+
+// "from 1 to 10 bases", "at least 0", "" if anything goes.
+std::string range_text(const ValueRule& rule);
+// A descriptor's default as a user would write it; "" if there is none.
+std::string default_text(const sluice_parameter& parameter);
+
+}  // namespace sluice

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// The form of a pipeline file: which keys there are and of what kind. What they mean is checked by resolve_pipeline().
+#include "config/parameter_value.hpp"
+#include "config/pipeline.hpp"
+#include "config/table_reader.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+namespace sluice {
+namespace {
+
+// Far more than anybody writes by hand; keeps the quadratic parts (nearest names, cycles) fast for hostile files.
+constexpr std::size_t most_entries = 1000;
+constexpr std::size_t longest_name = 64;
+
+bool is_name(std::string_view text, std::string_view first, std::string_view others) {
+  return !text.empty() && text.size() <= longest_name && first.find(text.front()) != std::string_view::npos &&
+         text.find_first_not_of(others) == std::string_view::npos;
+}
+bool is_parameter_name(std::string_view text) { return is_name(text, "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz0123456789_"); }
+bool is_stage_name(std::string_view text) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  return is_name(text, letters, letters);
+}
+
+constexpr std::initializer_list<TomlKind> scalars = {TomlKind::string, TomlKind::integer, TomlKind::floating, TomlKind::boolean};
+
+WrittenValue written(const TomlMember& member) { return {member.value.text, member.value.where, member.where}; }
+
+class PipelineReader {
+ public:
+  PipelineReader(WrittenPipeline& pipeline, Diagnostics& diagnostics) : pipeline_(pipeline), diagnostics_(diagnostics) {}
+
+  void read(const TomlNode& document) {
+    TableReader root(document, "", "", diagnostics_);
+    const Location whole_file{pipeline_.file.string(), 0, 0};
+    if (const TomlMember* head = root.take("pipeline", {TomlKind::table}, "a table")) read_head(head->value);
+    else if (!diagnostics_.has_errors()) root.error(whole_file, "there is no [pipeline] table", "begin with [pipeline] and name = \"...\"");
+    for_each_entry(root, "parameters", "parameter", [&](const TomlMember& entry) { read_parameter(entry); });
+    for_each_entry(root, "resources", "resource", [&](const TomlMember& entry) { read_stage(entry, Part::resource); });
+    for_each_entry(root, "stages", "stage", [&](const TomlMember& entry) { read_stage(entry, Part::stage); });
+    root.finish();
+    if (pipeline_.stages.empty() && !diagnostics_.has_errors()) root.error(whole_file, "there are no stages", "add a [stages.NAME] table with use = \"...\"");
+  }
+
+ private:
+  enum class Part { resource, stage };
+
+  template <class Read>
+  void for_each_entry(TableReader& root, const char* key, const std::string& what, Read&& read_entry) {
+    const TomlMember* tables = root.take(key, {TomlKind::table}, "a table");
+    if (tables == nullptr) return;
+    if (tables->value.members.size() > most_entries) {
+      root.error(tables->where, "there are " + std::to_string(tables->value.members.size()) + " " + what + "s, at most " + std::to_string(most_entries) + " are read");
+      return;
+    }
+    for (const TomlMember& entry : tables->value.members) {
+      if (entry.value.kind != TomlKind::table) {
+        root.error(entry.where, what + " '" + entry.key + "' must be a table, not " + kind_name(entry.value.kind),
+                   "write [" + std::string(key) + "." + entry.key + "]");
+      } else {
+        read_entry(entry);
+      }
+    }
+  }
+
+  void read_head(const TomlNode& table) {
+    TableReader reader(table, "[pipeline]: ", "", diagnostics_);
+    pipeline_.name = reader.take_string("name");
+    pipeline_.summary = reader.take_string("summary");
+    pipeline_.doc = reader.take_string("doc");
+    reader.finish();
+    if (pipeline_.name.empty()) reader.error(table.where, "it has no name", "add name = \"...\"");
+    else if (!is_stage_name(pipeline_.name)) reader.error(table.where, "the name may hold letters, digits, '_' and '-', at most 64 of them");
+  }
+
+  void read_parameter(const TomlMember& entry) {
+    PipelineParameter parameter;
+    parameter.name = entry.key;
+    parameter.where = entry.where;
+    TableReader reader(entry.value, "parameter '" + entry.key + "': ", "", diagnostics_);
+    if (!is_parameter_name(entry.key)) reader.error(entry.where, "a parameter's name is lower case letters, digits and '_', and begins with a letter");
+    const auto& reserved = reserved_parameter_names();
+    if (std::find(reserved.begin(), reserved.end(), entry.key) != reserved.end())
+      reader.error(entry.where, "the name is taken: 'sluice run' has an option --" + kebab_case(entry.key), "choose another name");
+
+    const TomlMember* type = reader.take("type", {TomlKind::string}, "a string");
+    if (type == nullptr) {
+      reader.error(entry.where, "it has no type", "add type = \"path\" or another of " + type_names());
+    } else if (const auto known = type_named(type->value.text)) {
+      parameter.type = *known;
+    } else {
+      reader.error(type->value.where, "unknown type '" + type->value.text + "'", "one of " + type_names());
+    }
+    parameter.required = reader.take_boolean("required").value_or(false);
+    const TomlMember* initial = reader.take("default", scalars, "a string, a number or a boolean");
+    if (initial != nullptr) parameter.default_text = initial->value.text;
+    if (initial != nullptr && parameter.required) reader.error(initial->where, "a required parameter can't have a default", "remove one of the two");
+    if (const TomlMember* choices = reader.take("choices", {TomlKind::array}, "a list of strings")) read_choices(reader, *choices, parameter);
+    else if (parameter.type == SLUICE_CHOICE) reader.error(entry.where, "type \"choice\" needs choices", "add choices = [\"...\", \"...\"]");
+    parameter.minimum = read_bound(reader, "minimum", parameter);
+    parameter.maximum = read_bound(reader, "maximum", parameter);
+    if (parameter.minimum && parameter.maximum && *parameter.minimum > *parameter.maximum)
+      reader.error(entry.where, "the minimum is above the maximum", "exchange them");
+    parameter.unit = reader.take_string("unit");
+    parameter.help = reader.take_string("help");
+    reader.finish();
+    pipeline_.parameters.push_back(std::move(parameter));
+  }
+
+  static void read_choices(const TableReader& reader, const TomlMember& choices, PipelineParameter& parameter) {
+    for (const TomlNode& choice : choices.value.items) {
+      if (choice.kind == TomlKind::string && !choice.text.empty()) parameter.choices.push_back(choice.text);
+      else reader.error(choice.where, "a choice must be a string that is not empty");
+    }
+    if (parameter.type != SLUICE_CHOICE) reader.error(choices.where, "only type \"choice\" has choices", "write type = \"choice\"");
+    else if (choices.value.items.empty()) reader.error(choices.where, "the list of choices is empty", "name at least one");
+  }
+
+  static std::optional<double> read_bound(TableReader& reader, const char* key, const PipelineParameter& parameter) {
+    const TomlMember* bound = reader.take(key, {TomlKind::integer, TomlKind::floating, TomlKind::string}, "a number");
+    if (bound == nullptr) return std::nullopt;
+    if (parameter.type != SLUICE_INT && parameter.type != SLUICE_FLOAT && parameter.type != SLUICE_SIZE) {
+      reader.error(bound->where, std::string("only numbers and sizes have a ") + key, "remove it, or change the type");
+      return std::nullopt;
+    }
+    const std::string& text = bound->value.text;
+    if (parameter.type == SLUICE_SIZE) {
+      if (const auto bytes = parse_size(text)) return static_cast<double>(*bytes);
+    } else if (bound->value.kind != TomlKind::string) {
+      double value = 0;
+      if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc() && value - value == 0) return value;
+    }
+    reader.error(bound->value.where, std::string("'") + key + "' must be a number" + (parameter.type == SLUICE_SIZE ? " of bytes, as 512 or \"64 KiB\"" : ""));
+    return std::nullopt;
+  }
+
+  void read_stage(const TomlMember& entry, Part part) {
+    WrittenStage stage;
+    stage.name = entry.key;
+    stage.where = entry.where;
+    const bool is_stage = part == Part::stage;
+    TableReader reader(entry.value, is_stage ? "" : "resource '" + entry.key + "': ", is_stage ? entry.key : "", diagnostics_);
+    if (!is_stage_name(entry.key)) reader.error(entry.where, "a name may hold letters, digits, '_' and '-', at most 64 of them");
+    const TomlMember* use = reader.take("use", {TomlKind::string}, "the id of a stage type, as a string");
+    if (use != nullptr) {
+      stage.use = use->value.text;
+      stage.use_where = use->value.where;
+    } else if (std::none_of(entry.value.members.begin(), entry.value.members.end(), [](const TomlMember& m) { return m.key == "use"; })) {
+      reader.error(entry.where, "it does not say which stage type it is", "add use = \"...\"; 'sluice plugins' lists them");
+    }
+    if (is_stage)
+      if (const TomlMember* inputs = reader.take("inputs", {TomlKind::array, TomlKind::string}, "a list of stage names")) read_inputs(reader, *inputs, stage);
+    read_values(reader, "params", scalars, "a string, a number or a boolean", stage.params);
+    read_values(reader, "resources", {TomlKind::string}, "the name of a resource, as a string", stage.resources);
+    if (const TomlMember* enabled = reader.take("enabled", scalars, "a boolean or a string with ${...}")) stage.enabled = written(*enabled);
+    if (is_stage) {
+      if (const TomlMember* device = reader.take("device", {TomlKind::string}, "a string")) stage.device = written(*device);
+      stage.when_most_fail = reader.take_string("when_most_fail");
+    }
+    reader.finish();
+    (is_stage ? pipeline_.stages : pipeline_.resources).push_back(std::move(stage));
+  }
+
+  static void read_inputs(const TableReader& reader, const TomlMember& inputs, WrittenStage& stage) {
+    stage.inputs.emplace();
+    if (inputs.value.kind == TomlKind::string) {
+      stage.inputs->push_back({inputs.value.text, inputs.value.where, {}});
+      return;
+    }
+    for (const TomlNode& input : inputs.value.items) {
+      if (input.kind == TomlKind::string) stage.inputs->push_back({input.text, input.where, {}});
+      else reader.error(input.where, std::string("an input must be the name of a stage, not ") + kind_name(input.kind));
+    }
+  }
+
+  static void read_values(TableReader& reader, const char* key, std::initializer_list<TomlKind> kinds, const char* expected,
+                          std::map<std::string, WrittenValue>& values) {
+    const TomlMember* table = reader.take(key, {TomlKind::table}, "a table");
+    if (table == nullptr) return;
+    for (const TomlMember& member : table->value.members) {
+      if (std::find(kinds.begin(), kinds.end(), member.value.kind) != kinds.end()) values[member.key] = written(member);
+      else reader.error(member.value.where, std::string(key) + "." + member.key + " must be " + expected + ", not " + kind_name(member.value.kind));
+    }
+  }
+
+  WrittenPipeline& pipeline_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& reserved_parameter_names() {
+  static const std::vector<std::string> names = {"help",   "threads",    "device",     "memory",         "report",    "trace",
+                                                 "quiet",  "set",        "plugin_dir", "executor",       "batch_work", "max_bad_reads",
+                                                 "log_level", "repeat",  "dot",        "resume",         "version"};
+  return names;
+}
+
+std::string kebab_case(std::string_view snake_case) {
+  std::string result(snake_case);
+  std::replace(result.begin(), result.end(), '_', '-');
+  return result;
+}
+
+WrittenPipeline parse_pipeline(std::string_view text, const std::filesystem::path& file, Diagnostics& diagnostics) {
+  WrittenPipeline pipeline;
+  pipeline.file = file;
+  if (const auto document = parse_toml(text, file.string(), diagnostics)) PipelineReader(pipeline, diagnostics).read(*document);
+  return pipeline;
+}
+
+WrittenPipeline load_pipeline_file(const std::filesystem::path& file, Diagnostics& diagnostics) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string text(largest_document + 1, '\0');  // one byte more, so that a longer file is seen to be longer without reading all of it
+  if (stream) stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!stream.is_open() || stream.bad() || (stream.fail() && !stream.eof())) {
+    diagnostics.error({file.string(), 0, 0}, "", "the pipeline file cannot be read", "does it exist, and may you read it?");
+    WrittenPipeline nothing;
+    nothing.file = file;
+    return nothing;
+  }
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return parse_pipeline(text, file, diagnostics);
+}
+
+}  // namespace sluice

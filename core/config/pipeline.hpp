@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A pipeline as its TOML file says it, and the same pipeline with every parameter resolved against the plugins' descriptors.
+
+#include "config/diagnostic.hpp"
+#include "plugin/registry.hpp"
+
+#include <sluice/abi.h>
+
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+// One entry of [parameters]: a command-line option of the pipeline.
+struct PipelineParameter {
+  std::string name;  // snake_case; the option is --kebab-case
+  sluice_value_type type = SLUICE_STRING;
+  bool required = false;
+  std::optional<std::string> default_text;
+  std::vector<std::string> choices;
+  std::optional<double> minimum, maximum;
+  std::string unit, help;
+  Location where;
+};
+
+// A value as written, before ${...} and types are applied.
+struct WrittenValue {
+  std::string text;  // a TOML string's content, or the number or boolean in its canonical form
+  Location where;
+  Location key_where;  // of the key in front of it; an item of an array has none
+};
+
+struct WrittenStage {
+  std::string name;
+  std::string use;  // stage id
+  Location where, use_where;
+  std::optional<std::vector<WrittenValue>> inputs;  // names of stages; nullopt: the stage before in the file
+  std::map<std::string, WrittenValue> params;
+  std::map<std::string, WrittenValue> resources;    // slot -> resource name
+  std::optional<WrittenValue> enabled;              // the stage exists iff this is neither empty nor "false" after ${...}
+  std::optional<WrittenValue> device;
+  std::string when_most_fail;  // advice to print when more than nine rows in ten failed here
+};
+
+struct WrittenPipeline {
+  std::filesystem::path file;
+  std::string name, summary, doc;
+  std::vector<PipelineParameter> parameters;
+  std::vector<WrittenStage> resources, stages;  // in file order
+};
+
+// Reads and checks the form of a pipeline file (syntax, unknown keys, types of keys). Errors go to `diagnostics`; what could be read is
+// returned, so that later checks can still find more. Never throws on any bytes.
+WrittenPipeline parse_pipeline(std::string_view text, const std::filesystem::path& file, Diagnostics& diagnostics);
+WrittenPipeline load_pipeline_file(const std::filesystem::path& file, Diagnostics& diagnostics);
+
+// NAME_OR_FILE -> file: a path that exists, else NAME.toml in the user's folder, SLUICE_PIPELINE_PATH and the installed or build-tree
+// pipelines. Empty path and a diagnostic (with the nearest name) if there is none.
+std::filesystem::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics);
+std::vector<std::filesystem::path> shipped_pipelines();
+
+// Names that a pipeline parameter can't have, because `sluice run` has an option of that name.
+const std::vector<std::string>& reserved_parameter_names();
+std::string kebab_case(std::string_view snake_case);
+
+// A stage or resource with every parameter as its descriptor wants it. `values` point into `texts`.
+struct ResolvedStage {
+  std::string name;
+  StageEntry entry;
+  Location where;
+  std::vector<sluice_value> values;  // in descriptor order
+  std::deque<std::string> texts;
+  std::vector<std::size_t> inputs;   // indices into ResolvedPipeline::stages
+  std::vector<int> resources;        // per descriptor slot: index into ResolvedPipeline::resources, or -1
+  std::string device;                // "auto", "cpu", "cuda", "cuda:N", or another kind; "" = the run's --device
+  std::string when_most_fail;        // advice for the user when more than nine rows in ten failed here; "" if none
+};
+
+struct ResolvedPipeline {
+  std::string name, summary, file;
+  std::vector<ResolvedStage> resources;  // in an order in which they can be made
+  std::vector<ResolvedStage> stages;     // in file order; inputs may point forward only if the graph stays acyclic (checked)
+  std::map<std::string, std::string> parameters;  // final values, for the report
+  bool connected = false;  // every stage type is known and the graph is whole: columns can be checked even when other things are wrong
+};
+
+// What to do about required parameters that nobody gave: `check` and `plan` look at a pipeline without running it.
+enum class Missing { error, assume };
+
+struct Overrides {
+  std::map<std::string, std::string> parameters;  // pipeline parameters from the command line, by snake_case name
+  std::vector<std::string> set;                   // "stages.X.params.Y=value", "resources.X.params.Y=value", "stages.X.device=cpu"
+  Missing missing = Missing::error;
+};
+
+// Applies defaults, overrides and ${...}, drops disabled stages, finds every stage id, checks and converts every parameter (range, choice,
+// type, required), resolves inputs and resource slots, finds cycles. All problems go to `diagnostics`.
+ResolvedPipeline resolve_pipeline(const WrittenPipeline& pipeline, const Overrides& overrides, const Registry& registry, Diagnostics& diagnostics);
+
+// "512", "64 KiB", "2GB" -> bytes. KB/MB/GB are powers of 1000, KiB/MiB/GiB and K/M/G powers of 1024. nullopt if malformed or too large.
+std::optional<std::int64_t> parse_size(std::string_view text);
+
+}  // namespace sluice

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "config/pipeline_parameters.hpp"
+
+#include "config/expansion.hpp"
+#include "config/parameter_value.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+const Location command_line{"command line", 0, 0};
+
+// Stands for a value that nobody gave: the pipeline is only looked at.
+std::string assumed_value(const PipelineParameter& parameter) {
+  switch (parameter.type) {
+    case SLUICE_BOOL: return "false";
+    case SLUICE_INT:
+    case SLUICE_FLOAT:
+    case SLUICE_SIZE: return std::to_string(static_cast<std::int64_t>(std::ceil(std::clamp(parameter.minimum.value_or(0.0), -1e15, 1e15))));
+    case SLUICE_CHOICE: return parameter.choices.empty() ? "" : parameter.choices.front();
+    default: return parameter.name;
+  }
+}
+
+std::string final_value(const PipelineParameter& parameter, const Overrides& overrides, const std::map<std::string, std::string>& values,
+                        Diagnostics& diagnostics) {
+  const ValueRule rule = rule_of(parameter);
+  sluice_value unused;
+  if (const auto given = overrides.parameters.find(parameter.name); given != overrides.parameters.end()) {
+    if (given->second.empty() && !parameter.required) return "";
+    if (!given->second.empty()) {
+      const ValueProblem problem = convert_value(given->second, rule, unused);
+      if (!problem.message.empty()) diagnostics.error(command_line, "", "--" + kebab_case(parameter.name) + ": " + problem.message, problem.remedy);
+      return canonical_text(given->second, rule);
+    }
+  } else if (parameter.default_text) {
+    const Expansion expanded = expand(*parameter.default_text, values);
+    const std::string subject = "parameter '" + parameter.name + "': default: ";
+    if (!expanded.message.empty()) {
+      diagnostics.error(parameter.where, "", subject + expanded.message, expanded.remedy);
+    } else if (!expanded.text.empty()) {
+      const ValueProblem problem = convert_value(expanded.text, rule, unused);
+      if (!problem.message.empty()) diagnostics.error(parameter.where, "", subject + problem.message, problem.remedy);
+    }
+    return canonical_text(expanded.text, rule);
+  }
+  if (!parameter.required) return "";
+  if (overrides.missing == Missing::error) {
+    const std::string option = "--" + kebab_case(parameter.name);
+    diagnostics.error(command_line, "", option + " is required" + (parameter.help.empty() ? "" : ": " + parameter.help),
+                      "add " + option + " " + (parameter.type == SLUICE_PATH ? "FILE" : "VALUE"));
+    return "";
+  }
+  return assumed_value(parameter);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> final_parameters(const WrittenPipeline& pipeline, const Overrides& overrides, Diagnostics& diagnostics) {
+  std::map<std::string, std::string> values;
+  std::vector<std::string> names;
+  for (const PipelineParameter& parameter : pipeline.parameters) {
+    names.push_back(parameter.name);
+    values[parameter.name] = final_value(parameter, overrides, values, diagnostics);
+  }
+  for (const auto& [name, value] : overrides.parameters) {
+    if (values.contains(name)) continue;
+    const std::string near = nearest_name(name, names);
+    diagnostics.error(command_line, "", "the pipeline has no parameter --" + kebab_case(name),
+                      near.empty() ? "'sluice run " + pipeline.name + " --help' lists them" : "did you mean --" + kebab_case(near) + "?");
+  }
+  return values;
+}
+
+}  // namespace sluice

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The final value of every pipeline parameter: what the command line says, else the default, else "".
+
+#include "config/pipeline.hpp"
+
+#include <map>
+#include <string>
+
+namespace sluice {
+
+// Checks types, ranges, choices and required ones. A default may refer to parameters declared above it. Every declared parameter is in
+// the result, so that later ${...} errors are about names only.
+std::map<std::string, std::string> final_parameters(const WrittenPipeline& pipeline, const Overrides& overrides, Diagnostics& diagnostics);
+
+}  // namespace sluice

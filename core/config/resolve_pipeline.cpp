@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "config/expansion.hpp"
+#include "config/parameter_value.hpp"
+#include "config/pipeline.hpp"
+#include "config/pipeline_parameters.hpp"
+#include "config/set_override.hpp"
+#include "config/stage_graph.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t absent = static_cast<std::size_t>(-1);
+
+enum class Part { resource, stage };
+enum class Check { names_only, everything };
+
+// What is known about a written stage or resource while the pipeline is put together.
+struct Draft {
+  const WrittenStage* written = nullptr;
+  Part part = Part::stage;
+  StageEntry entry;  // descriptor NULL: unknown type, reported
+  bool enabled = true;
+  std::vector<std::size_t> slots;  // per descriptor slot: index of the resource as written, or absent
+};
+
+class Resolver {
+ public:
+  Resolver(const WrittenPipeline& pipeline, const Overrides& overrides, const Registry& registry, Diagnostics& diagnostics)
+      : pipeline_(pipeline), overrides_(overrides), registry_(registry), diagnostics_(diagnostics) {}
+
+  ResolvedPipeline resolve() {
+    ResolvedPipeline result;
+    result.name = pipeline_.name;
+    result.summary = pipeline_.summary;
+    result.file = pipeline_.file.string();
+    result.parameters = parameters_ = final_parameters(pipeline_, overrides_, diagnostics_);
+
+    for (const WrittenStage& resource : pipeline_.resources) resources_.push_back(draft(resource, Part::resource));
+    for (const WrittenStage& stage : pipeline_.stages) stages_.push_back(draft(stage, Part::stage));
+    bool whole = std::all_of(resources_.begin(), resources_.end(), [](const Draft& d) { return d.entry.descriptor != nullptr; }) &&
+                 std::all_of(stages_.begin(), stages_.end(), [](const Draft& d) { return d.entry.descriptor != nullptr; });
+
+    const StageGraph graph = connect();
+    whole = whole && graph.whole;
+    for (Draft& resource : resources_) find_slots(resource, Check::names_only);
+    for (std::size_t i = 0; i < stages_.size(); ++i) find_slots(stages_[i], graph.present[i] != 0 ? Check::everything : Check::names_only);
+    const std::vector<std::size_t> resource_order = used_resources(graph);
+
+    std::vector<int> resource_index(resources_.size(), -1);
+    for (const std::size_t i : resource_order) {
+      resource_index[i] = static_cast<int>(result.resources.size());
+      result.resources.push_back(resolved(resources_[i], resource_index));
+    }
+    std::vector<std::size_t> stage_index(stages_.size(), absent);
+    for (std::size_t i = 0, next = 0; i < stages_.size(); ++i)
+      if (graph.present[i] != 0) stage_index[i] = next++;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      if (graph.present[i] == 0) continue;
+      result.stages.push_back(resolved(stages_[i], resource_index));
+      for (const std::size_t input : graph.inputs[i])
+        if (stage_index[input] != absent) result.stages.back().inputs.push_back(stage_index[input]);
+    }
+    check_names_of_the_rest(graph, resource_index);
+    if (result.stages.empty() && !pipeline_.stages.empty() && !diagnostics_.has_errors())
+      diagnostics_.error({result.file, 0, 0}, "", "nothing is left to run: every stage is disabled", "give the parameters that enable an output");
+    result.connected = whole && !result.stages.empty();
+    return result;
+  }
+
+ private:
+  void error(const Draft& about, const Location& where, const std::string& message, const std::string& remedy) {
+    if (about.part == Part::stage) diagnostics_.error(where, about.written->name, message, remedy);
+    else diagnostics_.error(where, "", "resource '" + about.written->name + "': " + message, remedy);
+  }
+
+  // The text with ${...} replaced; "" after a problem, which is reported once.
+  std::string expanded(const Draft& about, const std::string& what, const WrittenValue& value) {
+    Expansion expansion = expand(value.text, parameters_);
+    if (!expansion.message.empty()) {
+      error(about, value.where, what + expansion.message, expansion.remedy);
+      return "";
+    }
+    return std::move(expansion.text);
+  }
+
+  Draft draft(const WrittenStage& written, Part part) {
+    Draft result;
+    result.written = &written;
+    result.part = part;
+    if (written.enabled) {
+      const std::string text = expanded(result, "enabled: ", *written.enabled);
+      result.enabled = !text.empty() && text != "false";
+    }
+    if (written.use.empty()) return result;  // reported by parse_pipeline
+    const StageEntry* entry = registry_.find(written.use);
+    if (entry == nullptr) {
+      std::vector<std::string> ids;
+      for (const StageEntry& known : registry_.stages())
+        if ((known.descriptor->kind == SLUICE_RESOURCE) == (part == Part::resource)) ids.emplace_back(known.descriptor->id);
+      const std::string near = nearest_name(written.use, ids);
+      error(result, written.use_where, "unknown stage type '" + written.use + "'",
+            near.empty() ? "'sluice plugins' lists the types and the plugins that could not be loaded" : "did you mean '" + near + "'?");
+    } else if ((entry->descriptor->kind == SLUICE_RESOURCE) != (part == Part::resource)) {
+      const bool should_be_resource = part == Part::stage;
+      error(result, written.use_where, "'" + written.use + "' makes " + (should_be_resource ? "a resource" : "no resource"),
+            std::string("move it to [") + (should_be_resource ? "resources." : "stages.") + written.name + "]");
+    } else {
+      result.entry = *entry;
+    }
+    return result;
+  }
+
+  StageGraph connect() {
+    std::vector<GraphStage> nodes;
+    for (const Draft& stage : stages_) {
+      GraphStage node;
+      node.name = stage.written->name;
+      node.where = stage.written->where;
+      node.kind = stage.entry.descriptor == nullptr ? 0 : stage.entry.descriptor->kind;
+      node.enabled = stage.enabled;
+      if (stage.written->inputs) {
+        node.inputs.emplace();
+        for (const WrittenValue& input : *stage.written->inputs) node.inputs->emplace_back(expanded(stage, "inputs: ", input), input.where);
+      }
+      nodes.push_back(std::move(node));
+    }
+    return connect_stages(nodes, diagnostics_);
+  }
+
+  // Fills stage.slots. Check::names_only: missing slots are no error, because the stage may not be made.
+  void find_slots(Draft& stage, Check check) {
+    if (stage.entry.descriptor == nullptr) return;
+    const sluice_stage_descriptor& descriptor = *stage.entry.descriptor;
+    stage.slots.assign(descriptor.resource_count, absent);
+    std::vector<std::string> slot_names;
+    for (std::size_t slot = 0; slot < descriptor.resource_count; ++slot) slot_names.emplace_back(descriptor.resources[slot].name);
+    for (const auto& [slot_name, value] : stage.written->resources) {
+      const auto slot = std::find(slot_names.begin(), slot_names.end(), slot_name);
+      if (slot == slot_names.end()) {
+        const std::string near = nearest_name(slot_name, slot_names);
+        error(stage, value.key_where, "'" + stage.written->use + "' has no resource slot '" + slot_name + "'",
+              near.empty() ? slot_names.empty() ? "remove it" : "its slots: " + joined(slot_names) : "did you mean '" + near + "'?");
+        continue;
+      }
+      const std::string name = expanded(stage, "resources." + slot_name + ": ", value);
+      if (!name.empty()) stage.slots[static_cast<std::size_t>(slot - slot_names.begin())] = find_resource(stage, slot_name, name, value);
+    }
+    if (check == Check::everything) require_slots(stage);
+  }
+
+  std::size_t find_resource(const Draft& stage, const std::string& slot_name, const std::string& name, const WrittenValue& value) {
+    const auto found = std::find_if(resources_.begin(), resources_.end(), [&](const Draft& r) { return r.written->name == name; });
+    if (found != resources_.end()) return static_cast<std::size_t>(found - resources_.begin());
+    std::vector<std::string> names;
+    for (const Draft& resource : resources_) names.push_back(resource.written->name);
+    const std::string near = nearest_name(name, names);
+    error(stage, value.where, "resources." + slot_name + ": there is no resource '" + name + "'",
+          near.empty() ? "add a [resources." + name + "] table" : "did you mean '" + near + "'?");
+    return absent;
+  }
+
+  // Every slot that must be filled is (the plan checks the row types). A disabled resource counts as left out.
+  void require_slots(Draft& stage) {
+    const sluice_stage_descriptor& descriptor = *stage.entry.descriptor;
+    for (std::size_t i = 0; i < descriptor.resource_count; ++i) {
+      const sluice_resource_slot& slot = descriptor.resources[i];
+      const auto written = stage.written->resources.find(slot.name);
+      const Location& where = written == stage.written->resources.end() ? stage.written->where : written->second.where;
+      const bool filled = stage.slots[i] != absent;
+      const bool disabled = filled && !resources_[stage.slots[i]].enabled;
+      if (disabled && slot.optional == 0) {
+        error(stage, where, "resource slot '" + std::string(slot.name) + "': '" + resources_[stage.slots[i]].written->name + "' is disabled", "give the parameter that enables it");
+      } else if (!filled && slot.optional == 0 && written == stage.written->resources.end()) {
+        error(stage, where, "resource slot '" + std::string(slot.name) + "' (rows of type '" + slot.row_type + "') is not filled",
+              "add resources." + std::string(slot.name) + " = \"NAME\"");
+      } else if (!filled && slot.optional == 0 && expands_to_nothing(written->second.text)) {
+        error(stage, where, "resource slot '" + std::string(slot.name) + "' is empty", "name a resource");
+      }
+      if (disabled) stage.slots[i] = absent;
+    }
+  }
+
+  bool expands_to_nothing(const std::string& text) const {
+    const Expansion expansion = expand(text, parameters_);
+    return expansion.message.empty() && expansion.text.empty();
+  }
+
+  // Resources that the present stages use, directly or not, each after those it uses itself.
+  std::vector<std::size_t> used_resources(const StageGraph& graph) {
+    std::vector<std::uint8_t> used(resources_.size(), 0);
+    std::vector<std::size_t> open;
+    const auto use = [&](const Draft& user) {
+      for (const std::size_t resource : user.slots)
+        if (resource != absent && used[resource] == 0) {
+          used[resource] = 1;
+          open.push_back(resource);
+        }
+    };
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      if (graph.present[i] != 0) use(stages_[i]);
+    while (!open.empty()) {
+      Draft& resource = resources_[open.back()];
+      open.pop_back();
+      if (resource.entry.descriptor != nullptr) require_slots(resource);
+      use(resource);
+    }
+
+    std::vector<std::vector<std::size_t>> edges(resources_.size());
+    for (std::size_t i = 0; i < resources_.size(); ++i)
+      for (const std::size_t resource : resources_[i].slots)
+        if (used[i] != 0 && resource != absent) edges[i].push_back(resource);
+    std::vector<std::size_t> cycle, order;
+    const auto all = dependency_order(edges, cycle);
+    if (!all) {
+      std::string names;
+      for (const std::size_t i : cycle) names += (names.empty() ? "" : " -> ") + resources_[i].written->name;
+      error(resources_[cycle.front()], resources_[cycle.front()].written->where, "the resources need each other in a circle: " + names, "fill one of the slots otherwise");
+      return {};
+    }
+    for (const std::size_t i : *all)
+      if (used[i] != 0) order.push_back(i);
+    return order;
+  }
+
+  ResolvedStage resolved(const Draft& from, const std::vector<int>& resource_index) {
+    ResolvedStage stage;
+    stage.name = from.written->name;
+    stage.entry = from.entry;
+    stage.where = from.written->where;
+    stage.when_most_fail = from.written->when_most_fail;
+    for (const std::size_t resource : from.slots) stage.resources.push_back(resource == absent ? -1 : resource_index[resource]);
+    if (from.written->device) {
+      stage.device = expanded(from, "device: ", *from.written->device);
+      if (!is_device_text(stage.device)) error(from, from.written->device->where, "'" + stage.device + "' is not a device", "write auto, cpu, cuda or cuda:N");
+    }
+    if (from.entry.descriptor != nullptr) fill_values(from, stage);
+    return stage;
+  }
+
+  static bool is_device_text(const std::string& text) {
+    if (text.empty()) return true;  // the run's --device
+    const std::size_t colon = text.find(':');
+    const std::string_view kind = std::string_view(text).substr(0, colon), ordinal = colon == std::string::npos ? "0" : std::string_view(text).substr(colon + 1);
+    return !kind.empty() && kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos && !ordinal.empty() && ordinal.size() <= 4 &&
+           ordinal.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+
+  void fill_values(const Draft& from, ResolvedStage& stage) {
+    const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
+    check_parameter_names(from);
+    for (std::size_t i = 0; i < descriptor.parameter_count; ++i) {
+      const sluice_parameter& parameter = descriptor.parameters[i];
+      sluice_value value = parameter.default_value;
+      value.type = parameter.type;
+      if (value.text == nullptr) value.text = "";
+      const auto written = from.written->params.find(parameter.name);
+      const std::string subject = "parameter '" + std::string(parameter.name) + "': ";
+      const bool given = written != from.written->params.end();
+      bool problem_reported = false;
+      std::string text;
+      if (given) {
+        Expansion expansion = expand(written->second.text, parameters_);
+        text = std::move(expansion.text);
+        problem_reported = !expansion.message.empty();
+        if (problem_reported) error(from, written->second.where, subject + expansion.message, expansion.remedy);
+      }
+      if (!text.empty()) {
+        const ValueProblem problem = convert_value(text, rule_of(parameter), value);
+        if (!problem.message.empty()) report_value(from, subject, written->second, problem);
+        value.text = stage.texts.emplace_back(std::move(text)).c_str();
+      } else if (parameter.required != 0 && !problem_reported && value.is_set == 0 && !reported_as_missing(given ? &written->second : nullptr)) {
+        error(from, given ? written->second.where : from.written->where, subject + (given ? "it is required, but empty" : "it is required"),
+              "add " + std::string(parameter.name) + " = ... to its params");
+      }
+      stage.values.push_back(value);
+    }
+  }
+
+  // "${reads}" where the required --reads is missing: said already.
+  bool reported_as_missing(const WrittenValue* value) const {
+    const std::string name = value == nullptr ? "" : sole_reference(value->text);
+    return std::any_of(pipeline_.parameters.begin(), pipeline_.parameters.end(), [&](const PipelineParameter& p) { return p.name == name && p.required; });
+  }
+
+  // A value that is nothing but ${x}, with x given on the command line, is wrong there and not in the file.
+  void report_value(const Draft& from, const std::string& subject, const WrittenValue& value, const ValueProblem& problem) {
+    const std::string name = sole_reference(value.text);
+    if (!name.empty() && overrides_.parameters.contains(name)) error(from, {"command line", 0, 0}, "--" + kebab_case(name) + ": " + problem.message, problem.remedy);
+    else error(from, value.where, subject + problem.message, problem.remedy);
+  }
+
+  static std::string sole_reference(const std::string& text) {
+    const bool sole = text.size() > 3 && text.starts_with("${") && text.find('}') == text.size() - 1;
+    return sole ? text.substr(2, text.size() - 3) : "";
+  }
+
+  void check_parameter_names(const Draft& from) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < from.entry.descriptor->parameter_count; ++i) names.emplace_back(from.entry.descriptor->parameters[i].name);
+    for (const auto& [name, value] : from.written->params) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::string near = nearest_name(name, names);
+      error(from, value.key_where, "unknown parameter '" + name + "'", near.empty() ? "'sluice inspect " + from.written->use + "' lists them" : "did you mean '" + near + "'?");
+    }
+  }
+
+  // Disabled stages and unused resources: the names must still be right, the values may be empty.
+  void check_names_of_the_rest(const StageGraph& graph, const std::vector<int>& resource_index) {
+    const auto check = [&](const Draft& rest) {
+      if (rest.entry.descriptor == nullptr) return;
+      check_parameter_names(rest);
+      for (const auto& [name, value] : rest.written->params) expanded(rest, "parameter '" + name + "': ", value);
+    };
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      if (graph.present[i] == 0) check(stages_[i]);
+    for (std::size_t i = 0; i < resources_.size(); ++i)
+      if (resource_index[i] < 0) check(resources_[i]);
+  }
+
+  static std::string joined(const std::vector<std::string>& list) {
+    std::string result;
+    for (const std::string& item : list) result += (result.empty() ? "" : ", ") + item;
+    return result;
+  }
+
+  const WrittenPipeline& pipeline_;
+  const Overrides& overrides_;
+  const Registry& registry_;
+  Diagnostics& diagnostics_;
+  std::map<std::string, std::string> parameters_;
+  std::vector<Draft> resources_, stages_;
+};
+
+}  // namespace
+
+ResolvedPipeline resolve_pipeline(const WrittenPipeline& pipeline, const Overrides& overrides, const Registry& registry, Diagnostics& diagnostics) {
+  WrittenPipeline changed = pipeline;
+  for (const std::string& set : overrides.set) apply_set(set, changed, diagnostics);
+  return Resolver(changed, overrides, registry, diagnostics).resolve();
+}
+
+}  // namespace sluice

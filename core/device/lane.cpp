@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "device/lane.hpp"
+
+#include <sluice/column.hpp>
+#include <sluice/failure.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace sluice {
+namespace {
+
+std::size_t width(std::string_view type) {
+  for (const ElementType& element : element_types)
+    if (type == element.name) return element.bytes == 0 ? 1 : element.bytes;
+  return 1;
+}
+bool is_list(std::string_view type) { return type.starts_with("list<"); }
+bool is_text(std::string_view type) { return type == "utf8" || type == "binary"; }
+
+// A device array owns its buffers through the device that they lie on.
+struct DeviceArrayOwner {
+  std::shared_ptr<DeviceMemory> device;
+  const void* buffers[3] = {nullptr, nullptr, nullptr};
+  ArrowArray child{};
+  ArrowArray* children[1] = {nullptr};
+};
+void release_device_array(ArrowArray* array) {
+  auto* owner = static_cast<DeviceArrayOwner*>(array->private_data);
+  for (const void* buffer : owner->buffers)
+    if (buffer != nullptr) owner->device->free(const_cast<void*>(buffer));
+  if (owner->children[0] != nullptr && owner->child.release != nullptr) owner->child.release(&owner->child);
+  delete owner;
+  array->release = nullptr;
+}
+
+sluice_status handle_allocate(const sluice_device* device, std::size_t bytes, void** memory) {
+  return static_cast<DeviceMemory*>(device->context)->allocate(bytes, memory);
+}
+void handle_free(const sluice_device* device, void* memory) { static_cast<DeviceMemory*>(device->context)->free(memory); }
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes)
+    : provider_(provider), ordinal_(ordinal), limit_(limit_bytes) {}
+
+std::shared_ptr<DeviceMemory> DeviceMemory::open(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes) {
+  std::shared_ptr<DeviceMemory> memory(new DeviceMemory(provider, ordinal, limit_bytes));
+  sluice_error error{};
+  memory->info_.struct_size = sizeof memory->info_;
+  sluice_status status = provider.describe(ordinal, &memory->info_, &error);
+  if (status == SLUICE_OK) status = provider.open(ordinal, &memory->device_, &error);
+  if (status != SLUICE_OK) throw Failure(status, std::string("cannot open ") + provider.kind + ":" + std::to_string(ordinal) + ": " + error.message, error.remedy);
+  if (memory->limit_ == 0 || memory->limit_ > memory->info_.memory_bytes) memory->limit_ = memory->info_.memory_bytes;
+  memory->handle_.struct_size = sizeof memory->handle_;
+  memory->handle_.kind = provider.kind;
+  memory->handle_.ordinal = ordinal;
+  memory->handle_.stream = provider.stream != nullptr ? provider.stream(memory->device_) : nullptr;
+  memory->handle_.context = memory.get();
+  memory->handle_.allocate = handle_allocate;
+  memory->handle_.free = handle_free;
+  return memory;
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (device_ != nullptr) provider_.close(device_);
+}
+
+std::string DeviceMemory::name() const { return std::string(provider_.kind) + ":" + std::to_string(ordinal_); }
+
+sluice_status DeviceMemory::allocate(std::size_t bytes, void** memory) {
+  const std::uint64_t before = used_.fetch_add(bytes);
+  if (before + bytes > limit_) {
+    used_.fetch_sub(bytes);
+    return SLUICE_ERROR_DEVICE_MEMORY;
+  }
+  const sluice_status status = provider_.allocate(device_, bytes, memory);
+  if (status != SLUICE_OK) {
+    used_.fetch_sub(bytes);
+    return status;
+  }
+  const std::lock_guard lock(sizes_mutex_);
+  sizes_[*memory] = bytes;
+  return SLUICE_OK;
+}
+
+void DeviceMemory::free(void* memory) {
+  if (memory == nullptr) return;
+  {
+    const std::lock_guard lock(sizes_mutex_);
+    const auto found = sizes_.find(memory);
+    if (found != sizes_.end()) {
+      used_.fetch_sub(found->second);
+      sizes_.erase(found);
+    }
+  }
+  provider_.free(device_, memory);
+}
+
+void DeviceMemory::copy_in(void* destination, const void* source, std::size_t bytes) {
+  sluice_error error{};
+  if (const sluice_status status = provider_.copy_to_device(device_, destination, source, bytes, &error); status != SLUICE_OK)
+    throw Failure(status, "copy to " + name() + ": " + error.message, error.remedy);
+  bytes_moved_ += bytes;
+}
+
+void DeviceMemory::copy_out(void* destination, const void* source, std::size_t bytes) {
+  sluice_error error{};
+  if (const sluice_status status = provider_.copy_to_host(device_, destination, source, bytes, &error); status != SLUICE_OK)
+    throw Failure(status, "copy from " + name() + ": " + error.message, error.remedy);
+  bytes_moved_ += bytes;
+}
+
+void DeviceMemory::synchronize() {
+  sluice_error error{};
+  if (const sluice_status status = provider_.synchronize(device_, &error); status != SLUICE_OK)
+    throw Failure(status, name() + ": " + error.message, error.remedy);
+}
+
+ArrowDeviceArray DeviceMemory::upload(const std::string& type, const ArrowArray& host) {
+  ArrowDeviceArray result{};
+  result.device_id = ordinal_;
+  result.device_type = std::string_view(provider_.kind) == "cuda" ? ARROW_DEVICE_CUDA : ARROW_DEVICE_EXT_DEV;
+  auto owner = std::make_unique<DeviceArrayOwner>();
+  owner->device = shared_from_this();
+  result.array.length = host.length;
+  result.array.buffers = owner->buffers;
+  result.array.release = release_device_array;
+  DeviceArrayOwner& parts = *owner;
+  result.array.private_data = owner.release();
+  try {
+    const auto send = [&](int slot, const void* source, std::size_t bytes) {
+      void* memory = nullptr;
+      if (const sluice_status status = allocate(std::max<std::size_t>(bytes, 1), &memory); status != SLUICE_OK)
+        throw Failure(status, "out of memory on " + name() + " (" + std::to_string(bytes) + " bytes for a column)");
+      parts.buffers[slot] = memory;
+      if (bytes != 0) copy_in(memory, source, bytes);
+    };
+    if (is_list(type) || is_text(type)) {
+      const auto* offsets = static_cast<const std::int64_t*>(host.buffers[1]) + host.offset;
+      send(1, offsets, (static_cast<std::size_t>(host.length) + 1) * sizeof(std::int64_t));
+      result.array.n_buffers = is_list(type) ? 2 : 3;
+      if (is_text(type)) {
+        send(2, host.buffers[2], static_cast<std::size_t>(offsets[host.length]));
+      } else {
+        const ArrowArray& child = *host.children[0];
+        const std::string item = type.substr(5, type.size() - 6);
+        const ArrowDeviceArray values = upload(item, child);
+        parts.child = values.array;
+        parts.children[0] = &parts.child;
+        result.array.n_children = 1;
+        result.array.children = parts.children;
+      }
+    } else {
+      send(1, static_cast<const char*>(host.buffers[1]) + static_cast<std::size_t>(host.offset) * width(type), static_cast<std::size_t>(host.length) * width(type));
+      result.array.n_buffers = 2;
+    }
+  } catch (...) {
+    result.array.release(&result.array);
+    throw;
+  }
+  return result;
+}
+
+ArrowArray DeviceMemory::download(const std::string& type, const ArrowDeviceArray& device) {
+  const ArrowArray& from = device.array;
+  const auto fetch = [&](const void* source, std::size_t bytes) {
+    Buffer buffer = Buffer::allocate({}, std::max<std::size_t>(bytes, 1));
+    if (bytes != 0) copy_out(buffer.data(), source, bytes);
+    return buffer;
+  };
+  if (!is_list(type) && !is_text(type)) return detail::make_array(from.length, fetch(from.buffers[1], static_cast<std::size_t>(from.length) * width(type)), {}, 2);
+  Buffer offsets = fetch(from.buffers[1], (static_cast<std::size_t>(from.length) + 1) * sizeof(std::int64_t));
+  const auto count = static_cast<std::size_t>(offsets.as<std::int64_t>()[static_cast<std::size_t>(from.length)]);
+  if (is_text(type)) return detail::make_array(from.length, std::move(offsets), fetch(from.buffers[2], count), 3);
+  ArrowArray array = detail::make_array(from.length, std::move(offsets), {}, 2);
+  auto* owner = static_cast<detail::ArrayOwner*>(array.private_data);
+  ArrowDeviceArray values = device;
+  values.array = *from.children[0];
+  try {
+    owner->child = download(type.substr(5, type.size() - 6), values);
+  } catch (...) {
+    array.release(&array);
+    throw;
+  }
+  owner->children[0] = &owner->child;
+  array.n_children = 1;
+  array.children = owner->children;
+  return array;
+}
+
+std::unique_ptr<Lane> Lane::cpu() { return std::unique_ptr<Lane>(new Lane); }
+
+std::unique_ptr<Lane> Lane::device(std::shared_ptr<DeviceMemory> memory) {
+  std::unique_ptr<Lane> lane(new Lane);
+  lane->name_ = memory->name();
+  lane->kind_ = memory->handle().kind;
+  lane->memory_ = std::move(memory);
+  lane->thread_ = std::thread([raw = lane.get()] { raw->serve(); });
+  return lane;
+}
+
+Lane::~Lane() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Lane::submit(std::function<void()> job) {
+  if (is_cpu()) {
+    job();
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(job));
+  }
+  wake_.notify_one();
+}
+
+void Lane::serve() {
+  for (;;) {
+    std::function<void()> job;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return closing_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      job = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    job();
+  }
+}
+
+}  // namespace sluice

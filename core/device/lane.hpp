@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Where batches are executed: the CPU, or one device with its memory and a thread that feeds it.
+
+#include <sluice/abi.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice {
+
+// The memory of one open device, and the copies to and from it. Thread-safe.
+class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
+ public:
+  // limit_bytes: at most so much is allocated (0: all that the device has). Throws Failure when the device can't be opened.
+  static std::shared_ptr<DeviceMemory> open(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes);
+  ~DeviceMemory();
+
+  ArrowDeviceArray upload(const std::string& type, const ArrowArray& host);
+  ArrowArray download(const std::string& type, const ArrowDeviceArray& device);
+  void synchronize();
+
+  const sluice_device& handle() const { return handle_; }
+  const sluice_device_info& info() const { return info_; }
+  std::string name() const;  // "cuda:0"
+  std::uint64_t bytes_moved() const { return bytes_moved_; }
+  std::uint64_t bytes_used() const { return used_; }
+  sluice_status allocate(std::size_t bytes, void** memory);
+  void free(void* memory);
+
+ private:
+  DeviceMemory(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes);
+  void copy_in(void* destination, const void* source, std::size_t bytes);
+  void copy_out(void* destination, const void* source, std::size_t bytes);
+
+  const sluice_device_provider& provider_;
+  int ordinal_;
+  std::uint64_t limit_;
+  void* device_ = nullptr;
+  sluice_device_info info_{};
+  sluice_device handle_{};
+  std::atomic<std::uint64_t> used_{0}, bytes_moved_{0};
+  std::mutex sizes_mutex_;  // guards sizes_
+  std::unordered_map<void*, std::size_t> sizes_;
+};
+
+// A lane runs jobs. The CPU lane runs them where it is called (a thread of the run's arena); a device lane has a thread and a queue.
+// No exception leaves a job: jobs handle their own failures.
+class Lane {
+ public:
+  static std::unique_ptr<Lane> cpu();
+  static std::unique_ptr<Lane> device(std::shared_ptr<DeviceMemory> memory);
+  ~Lane();
+
+  bool is_cpu() const { return memory_ == nullptr; }
+  const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
+  const std::string& name() const { return name_; }
+  const std::string& kind() const { return kind_; }  // "cpu", "cuda", ...
+
+  void submit(std::function<void()> job);
+
+  // Seconds of work that has been given to this lane and is not done, as estimated by the scheduler.
+  double backlog_seconds() const { return backlog_.load(); }
+  void add_backlog(double seconds) { backlog_.fetch_add(seconds); }
+
+  bool healthy() const { return healthy_.load(); }
+  // Nothing is sent here any more; what is queued still runs (and fails over).
+  void retire() { healthy_.store(false); }
+
+ private:
+  Lane() = default;
+  void serve();
+
+  std::string name_ = "cpu", kind_ = "cpu";
+  std::shared_ptr<DeviceMemory> memory_;
+  std::atomic<double> backlog_{0};
+  std::atomic<bool> healthy_{true};
+  std::mutex mutex_;  // guards queue_ and closing_
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> queue_;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace sluice

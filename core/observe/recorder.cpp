@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "observe/recorder.hpp"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+const char* role(sluice_stage_kind kind) {
+  switch (kind) {
+    case SLUICE_SOURCE: return "source";
+    case SLUICE_MAP: return "map";
+    case SLUICE_REGROUP: return "regroup";
+    case SLUICE_SINK: return "sink";
+    default: return "resource";
+  }
+}
+
+double quantile(std::vector<float> values, double q) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace
+
+StageRecorder::StageRecorder(const ResolvedStage& stage) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  totals_.name = stage.name;
+  totals_.id = d.id;
+  totals_.work_unit = d.work_unit == nullptr ? "row" : d.work_unit;
+  totals_.role = role(d.kind);
+  totals_.row_type = d.input.row_type != nullptr ? d.input.row_type : d.output.row_type;
+}
+
+void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes) {
+  const std::lock_guard lock(mutex_);
+  auto found = std::find_if(totals_.implementations.begin(), totals_.implementations.end(), [&](const auto& i) { return i.device == device; });
+  if (found == totals_.implementations.end()) {
+    totals_.implementations.push_back({device});
+    durations_.emplace_back();
+    found = totals_.implementations.end() - 1;
+  }
+  ++totals_.batches;
+  totals_.rows_in += static_cast<std::uint64_t>(rows_in);
+  totals_.rows_out += static_cast<std::uint64_t>(rows_out);
+  totals_.output_bytes += output_bytes;
+  totals_.busy_seconds += seconds;
+  ++found->batches;
+  found->rows += static_cast<std::uint64_t>(std::max(rows_in, rows_out));
+  found->work += work;
+  found->seconds += seconds;
+  durations_[static_cast<std::size_t>(found - totals_.implementations.begin())].push_back(static_cast<float>(seconds));
+}
+
+void StageRecorder::retry(const std::string& device) {
+  const std::lock_guard lock(mutex_);
+  for (auto& implementation : totals_.implementations)
+    if (implementation.device == device) {
+      ++implementation.retries;
+      return;
+    }
+  totals_.implementations.push_back({device});
+  durations_.emplace_back();
+  ++totals_.implementations.back().retries;
+}
+
+void StageRecorder::failed_row(const std::string& reason, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  ++totals_.failed[reason];
+  if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
+  if (keep_all_) all_names_.push_back({name, reason});
+}
+
+void StageRecorder::accounted(const std::string& reason, std::uint64_t count, const char* name) {
+  const std::lock_guard lock(mutex_);
+  totals_.accounted[reason] += count;
+  if (name == nullptr) return;
+  if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
+  if (keep_all_) all_names_.push_back({name, reason});
+}
+
+void StageRecorder::count(const std::string& counter, double amount) {
+  const std::lock_guard lock(mutex_);
+  totals_.counters[counter] += amount;
+}
+
+void StageRecorder::waited(double seconds) {
+  const std::lock_guard lock(mutex_);
+  totals_.wait_seconds += seconds;
+}
+
+StageStatistics StageRecorder::statistics() const {
+  const std::lock_guard lock(mutex_);
+  StageStatistics result = totals_;
+  for (std::size_t i = 0; i < result.implementations.size(); ++i) {
+    auto& implementation = result.implementations[i];
+    implementation.p50_seconds = quantile(durations_[i], 0.50);
+    implementation.p95_seconds = quantile(durations_[i], 0.95);
+    implementation.rate = implementation.seconds > 0 ? implementation.work / implementation.seconds : 0;
+  }
+  return result;
+}
+
+std::vector<FailedRow> StageRecorder::names() const {
+  const std::lock_guard lock(mutex_);
+  return all_names_;
+}
+
+Recorder::Recorder(const Plan& plan) : resources_(plan.pipeline.resources.size()) {
+  for (const ResolvedStage& resource : plan.pipeline.resources) stages_.emplace_back(resource);
+  for (const ResolvedStage& stage : plan.pipeline.stages) stages_.emplace_back(stage);
+}
+
+void Recorder::trace(TraceEvent event) {
+  const std::lock_guard lock(mutex_);
+  trace_.push_back(std::move(event));
+}
+
+std::vector<TraceEvent> Recorder::take_trace() {
+  const std::lock_guard lock(mutex_);
+  return std::move(trace_);
+}
+
+}  // namespace sluice

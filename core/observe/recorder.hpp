@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Collects what the stages of a run do. Thread-safe.
+
+#include "observe/statistics.hpp"
+#include "plan/plan.hpp"
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+class StageRecorder {
+ public:
+  explicit StageRecorder(const ResolvedStage& stage);
+
+  void call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes);
+  void retry(const std::string& device);
+  void failed_row(const std::string& reason, const std::string& name);
+  void accounted(const std::string& reason, std::uint64_t count, const char* name);
+  void count(const std::string& counter, double amount);
+  void waited(double seconds);
+  StageStatistics statistics() const;
+  // (row, reason) of every row that failed or never became one, if names are kept.
+  void keep_all_names() { keep_all_ = true; }
+  std::vector<FailedRow> names() const;
+
+ private:
+  static constexpr std::size_t kept_examples = 20;
+  mutable std::mutex mutex_;  // guards everything below
+  StageStatistics totals_;
+  std::vector<std::vector<float>> durations_;  // per implementation in totals_
+  std::vector<FailedRow> all_names_;
+  bool keep_all_ = false;
+};
+
+class Recorder {
+ public:
+  explicit Recorder(const Plan& plan);
+  StageRecorder& resource(std::size_t index) { return stages_[index]; }
+  StageRecorder& stage(std::size_t index) { return stages_[resources_ + index]; }
+  const std::deque<StageRecorder>& stages() const { return stages_; }
+  std::deque<StageRecorder>& stages() { return stages_; }
+  void trace(TraceEvent event);
+  std::vector<TraceEvent> take_trace();
+
+ private:
+  std::size_t resources_;
+  std::deque<StageRecorder> stages_;
+  std::mutex mutex_;  // guards trace_
+  std::vector<TraceEvent> trace_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// What a run measured: the source of the report, the progress line and the account of bad rows. Plain data.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct ImplementationStatistics {
+  std::string device;                // "cpu", "cuda:0", ...
+  std::uint64_t batches = 0, rows = 0;
+  double work = 0;
+  double seconds = 0;                // sum over calls
+  std::uint64_t retries = 0;         // calls that failed here and were done elsewhere
+  std::uint64_t bytes_moved = 0;     // to and from the device for these calls
+  double p50_seconds = 0, p95_seconds = 0;  // per call
+  double rate = 0;                   // work per second of call time, as the scheduler sees it now
+};
+
+struct FailedRow {
+  std::string row;     // read id where there is one, else "row N"
+  std::string reason;
+};
+
+// How rows are counted, so that a run's account adds up. `rows_in` and `rows_out` count rows that are still fine (status 0): those that
+// arrived, and those that left. A row that fails is counted once, in `failed` of the stage where it failed. Hence
+//   map:    rows_in = rows_out + sum(failed)
+//   sink:   rows_in = rows_out + sum(failed); rows_out is what was committed
+//   source: rows made = rows_out + sum(failed); inputs seen = rows made + sum(accounted)
+// Rows that arrive failed at a stage are in none of its numbers.
+struct StageStatistics {
+  std::string name, id, work_unit;
+  std::string role;                  // "source", "map", "regroup", "sink", "resource"
+  std::string row_type;              // of the rows that enter (sources, resources: that leave)
+  std::uint64_t batches = 0, rows_in = 0, rows_out = 0;
+  std::map<std::string, std::uint64_t> failed;     // rows that failed here, by reason code
+  std::map<std::string, std::uint64_t> accounted;  // inputs that never became rows, by reason code
+  std::vector<FailedRow> examples;                 // the first few of both, for the report
+  std::map<std::string, double> counters;
+  std::vector<ImplementationStatistics> implementations;
+  std::uint64_t output_bytes = 0;
+  double busy_seconds = 0;           // sum over calls, all implementations
+  double wait_seconds = 0;           // sources: waiting for the memory budget
+};
+
+struct TraceEvent {
+  std::string name;        // stage
+  std::string lane;        // "cpu", "cuda:0", "reader"
+  std::uint32_t thread = 0;
+  double start_us = 0, duration_us = 0;
+  std::uint64_t sequence = 0;
+  std::int64_t rows = 0;
+};
+
+struct RunStatistics {
+  std::string pipeline;
+  double elapsed_seconds = 0, cpu_seconds = 0;
+  int threads = 0;
+  std::uint64_t memory_budget = 0;       // bytes
+  std::uint64_t memory_peak = 0;         // bytes of columns and declared scratch at the same time, by the run's own count
+  std::uint64_t resident_peak = 0;       // bytes, of the whole process, by the kernel's count
+  std::uint64_t batches_in_flight = 0;
+  double source_progress = -1;           // 0..1, < 0: unknown
+  std::vector<StageStatistics> stages;   // resources first, then stages in plan order
+  std::vector<TraceEvent> trace;
+  std::map<std::string, std::string> parameters;
+  std::vector<std::string> outputs;      // final names
+  std::vector<std::string> decisions;    // what the scheduler did and why, in words
+};
+
+}  // namespace sluice

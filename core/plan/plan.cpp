@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "plan/plan.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace sluice {
+namespace {
+
+const sluice_stage_descriptor& descriptor(const ResolvedStage& stage) { return *stage.entry.descriptor; }
+
+const PlannedColumn* find(const std::vector<PlannedColumn>& columns, std::string_view name) {
+  for (const PlannedColumn& column : columns)
+    if (column.name == name) return &column;
+  return nullptr;
+}
+
+std::vector<std::size_t> topological_order(const std::vector<ResolvedStage>& stages, const std::vector<std::vector<std::size_t>>& consumers) {
+  std::vector<std::size_t> waiting(stages.size()), order;
+  std::set<std::size_t> ready;  // ordered: ties go by file order
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    waiting[i] = stages[i].inputs.size();
+    if (waiting[i] == 0) ready.insert(i);
+  }
+  while (!ready.empty()) {
+    const std::size_t i = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(i);
+    for (const std::size_t consumer : consumers[i])
+      if (--waiting[consumer] == 0) ready.insert(consumer);
+  }
+  return order;
+}
+
+class Planner {
+ public:
+  Planner(Plan& plan, Diagnostics& diagnostics) : plan_(plan), stages_(plan.pipeline.stages), diagnostics_(diagnostics) {}
+
+  void run(const std::string& device, const std::vector<std::string>& devices) {
+    plan_.stages.resize(stages_.size());
+    std::vector<std::vector<std::size_t>> consumers(stages_.size());
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      for (const std::size_t input : stages_[i].inputs) consumers[input].push_back(i);
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      plan_.stages[i].stage = &stages_[i];
+      plan_.stages[i].consumers = consumers[i];
+    }
+    plan_.order = topological_order(stages_, consumers);
+    if (plan_.order.size() != stages_.size()) return;  // a cycle: reported when the pipeline was resolved
+    if (stages_.empty()) diagnostics_.error({plan_.pipeline.file, 0, 0}, "", "the pipeline has no stages");
+    for (const std::size_t i : plan_.order) connect(i);
+    for (const std::size_t i : plan_.order) choose_implementations(i, device, devices);
+    for (const ResolvedStage& resource : plan_.pipeline.resources) check_resources(resource);
+    for (const ResolvedStage& stage : stages_) check_resources(stage);
+    if (diagnostics_.has_errors()) return;
+    mark_wanted();
+    compute_liveness();
+    estimate_footprint();
+  }
+
+ private:
+  // Row type and columns that arrive and leave, in topological order.
+  void connect(std::size_t i) {
+    const ResolvedStage& stage = stages_[i];
+    const sluice_stage_descriptor& d = descriptor(stage);
+    PlannedStage& planned = plan_.stages[i];
+    std::vector<PlannedColumn> arriving;
+    std::string row_type;
+    if (d.kind == SLUICE_RESOURCE) return error(stage, "is a resource, not a stage", "move it to [resources]");
+    if (d.kind == SLUICE_SOURCE) {
+      if (!stage.inputs.empty()) return error(stage, std::string("'") + d.id + "' is a source and reads from no stage", "write inputs = []");
+      planned.stream = i;
+    } else {
+      if (stage.inputs.empty()) return error(stage, "has no input", "name the stages that it reads from in inputs = [...]");
+      planned.stream = plan_.stages[stage.inputs.front()].stream;
+      for (const std::size_t input : stage.inputs) {
+        const PlannedStage& from = plan_.stages[input];
+        if (from.row_type.empty()) {
+          if (descriptor(stages_[input]).kind == SLUICE_SINK) error(stage, "reads from '" + stages_[input].name + "', which is a sink and gives nothing", "");
+          return;
+        }
+        if (row_type.empty()) row_type = from.row_type;
+        if (from.stream != planned.stream)
+          return error(stage, "joins '" + stages_[stage.inputs.front()].name + "' and '" + stages_[input].name + "', whose rows come from different sources",
+                       "join only branches that begin at the same source or regrouping stage");
+        for (const PlannedColumn& column : produced_[&from - plan_.stages.data()]) {
+          const PlannedColumn* other = find(arriving, column.name);
+          if (other == nullptr) arriving.push_back(column);
+          else if (other->type != column.type) error(stage, "gets column '" + column.name + "' as " + other->type + " and as " + column.type, "");
+        }
+      }
+      if (std::string_view(d.input.row_type) != "*" && row_type != d.input.row_type)
+        return error(stage, std::string("'") + d.id + "' reads rows of type '" + d.input.row_type + "', but '" + stages_[stage.inputs.front()].name + "' gives '" + row_type + "'", "");
+      planned.available.assign(d.input.column_count, 0);
+      for (std::size_t c = 0; c < d.input.column_count; ++c) {
+        const sluice_column_spec& need = d.input.columns[c];
+        const PlannedColumn* column = find(arriving, need.name);
+        if (column == nullptr) {
+          if (need.optional == 0) error(stage, std::string("needs column '") + need.name + "' (" + need.type + "), which no stage before it gives", giver(need.name));
+          continue;
+        }
+        if (column->type != need.type) error(stage, std::string("needs column '") + need.name + "' as " + need.type + ", but gets " + column->type, "");
+        planned.available[c] = 1;
+      }
+    }
+    std::vector<PlannedColumn> leaving = d.kind == SLUICE_MAP ? arriving : std::vector<PlannedColumn>();
+    for (std::size_t c = 0; c < d.output.column_count; ++c) {
+      const sluice_column_spec& give = d.output.columns[c];
+      if (find(leaving, give.name) != nullptr) error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable", "");
+      else leaving.push_back({give.name, give.type});
+    }
+    if (d.kind == SLUICE_REGROUP) planned.stream = i;
+    if (d.kind != SLUICE_SINK) planned.row_type = d.kind == SLUICE_MAP && std::string_view(d.output.row_type) == "*" ? row_type : d.output.row_type;
+    if (d.kind == SLUICE_SINK && !planned.consumers.empty()) planned.row_type.clear();
+    if (d.kind != SLUICE_SINK && planned.consumers.empty())
+      diagnostics_.warning(stage.where, stage.name, "nobody reads what this stage gives", "remove it, or name it in another stage's inputs");
+    produced_.resize(stages_.size());
+    produced_[i] = std::move(leaving);
+  }
+
+  std::string giver(std::string_view column) const {
+    for (const ResolvedStage& stage : stages_) {
+      const sluice_port& output = descriptor(stage).output;
+      for (std::size_t c = 0; c < output.column_count; ++c)
+        if (column == output.columns[c].name) return "stage '" + stage.name + "' gives it: put it before this one";
+    }
+    return "add a stage that gives it (sluice plugins --gives " + std::string(column) + ")";
+  }
+
+  void choose_implementations(std::size_t i, const std::string& run_device, const std::vector<std::string>& devices) {
+    const ResolvedStage& stage = stages_[i];
+    const sluice_stage_descriptor& d = descriptor(stage);
+    const std::string wish = stage.device.empty() ? run_device : stage.device;
+    const std::string kind = wish.substr(0, wish.find(':'));
+    PlannedStage& planned = plan_.stages[i];
+    for (std::uint32_t k = 0; k < d.implementation_count; ++k) {
+      const std::string offered = d.implementations[k].device;
+      const bool exists = std::any_of(devices.begin(), devices.end(), [&](const std::string& name) { return name.substr(0, name.find(':')) == offered; });
+      if (exists && (kind == "auto" || kind == offered)) planned.implementations.push_back(k);
+    }
+    // A device that the user names for the run leaves stages without such an implementation on the CPU; named for the stage it must exist.
+    if (planned.implementations.empty() && d.implementation_count > 0) {
+      if (!stage.device.empty() && kind != "auto")
+        error(stage, "device = \"" + wish + "\" is not to be had: " + (offers(d, kind) ? "this machine has no such device" : std::string("'") + d.id + "' has no implementation for it"), "remove device = ... or use \"auto\"");
+      for (std::uint32_t k = 0; k < d.implementation_count; ++k)
+        if (std::string_view(d.implementations[k].device) == "cpu") planned.implementations.push_back(k);
+      if (planned.implementations.empty()) error(stage, std::string("'") + d.id + "' has no implementation for a device of this machine", "");
+    }
+    if ((d.traits & SLUICE_TRAIT_INEXACT) != 0 && planned.implementations.size() > 1) planned.implementations.resize(1);
+  }
+
+  static bool offers(const sluice_stage_descriptor& d, const std::string& kind) {
+    for (std::size_t k = 0; k < d.implementation_count; ++k)
+      if (kind == d.implementations[k].device) return true;
+    return false;
+  }
+
+  void check_resources(const ResolvedStage& stage) {
+    const sluice_stage_descriptor& d = descriptor(stage);
+    for (std::size_t slot = 0; slot < d.resource_count && slot < stage.resources.size(); ++slot) {
+      const int index = stage.resources[slot];
+      if (index < 0) continue;
+      const ResolvedStage& resource = plan_.pipeline.resources[static_cast<std::size_t>(index)];
+      const sluice_stage_descriptor& r = descriptor(resource);
+      if (r.kind != SLUICE_RESOURCE) error(resource, std::string("'") + r.id + "' is not a resource", "move it to [stages]");
+      else if (std::string_view(r.output.row_type) != d.resources[slot].row_type)
+        error(stage, std::string("resource slot '") + d.resources[slot].name + "' wants rows of type '" + d.resources[slot].row_type + "', but '" + resource.name + "' holds '" + r.output.row_type + "'", "");
+    }
+  }
+
+  // An optional output column is made iff a stage behind needs it (optionally or not).
+  void mark_wanted() {
+    for (const std::size_t i : plan_.order) {
+      const sluice_port& output = descriptor(stages_[i]).output;
+      plan_.stages[i].wanted.assign(output.column_count, 1);
+      for (std::size_t c = 0; c < output.column_count; ++c)
+        if (output.columns[c].optional != 0) plan_.stages[i].wanted[c] = needed_behind(i, output.columns[c].name) ? 1 : 0;
+    }
+    // An optional input that nobody made is not available after all: sources of optional columns are wanted by those who could use them,
+    // so whatever reaches a reader is there.
+  }
+
+  bool needed_behind(std::size_t i, std::string_view column) const {
+    for (const std::size_t consumer : plan_.stages[i].consumers) {
+      const sluice_stage_descriptor& d = descriptor(stages_[consumer]);
+      for (std::size_t c = 0; c < d.input.column_count; ++c)
+        if (column == d.input.columns[c].name) return true;
+      if (d.kind == SLUICE_MAP && needed_behind(consumer, column)) return true;
+    }
+    return false;
+  }
+
+  void compute_liveness() {
+    for (const std::size_t i : plan_.order) {
+      PlannedStage& planned = plan_.stages[i];
+      std::set<std::string> live;
+      for (const std::size_t consumer : planned.consumers) {
+        std::vector<std::string> kept;
+        for (const PlannedColumn& column : produced_[i])
+          if (made(i, column.name) && needed_by(consumer, column.name)) kept.push_back(column.name);
+        live.insert(kept.begin(), kept.end());
+        planned.kept.push_back(std::move(kept));
+      }
+      for (const PlannedColumn& column : produced_[i])
+        if (live.contains(column.name)) planned.columns.push_back(column);
+    }
+  }
+  bool needed_by(std::size_t consumer, std::string_view column) const {
+    const sluice_stage_descriptor& d = descriptor(stages_[consumer]);
+    for (std::size_t c = 0; c < d.input.column_count; ++c)
+      if (column == d.input.columns[c].name) return true;
+    return d.kind == SLUICE_MAP && needed_behind(consumer, column);
+  }
+  bool made(std::size_t i, std::string_view column) const {
+    const sluice_port& output = descriptor(stages_[i]).output;
+    for (std::size_t c = 0; c < output.column_count; ++c)
+      if (column == output.columns[c].name) return plan_.stages[i].wanted[c] != 0;
+    return true;
+  }
+
+  // Before the first batch has been measured: per unit of source work (a base), a byte for scalars and text, and per list element its
+  // width times the ten samples that a base has in the worst common case. Deliberately high; measurements replace it at once.
+  void estimate_footprint() {
+    double bytes = 0;
+    for (const std::vector<PlannedColumn>& columns : produced_)
+      for (const PlannedColumn& column : columns) bytes += column.type.starts_with("list<") ? 8 : column.type == "binary" ? 12 : 1;
+    plan_.bytes_per_work = std::clamp(bytes, 64.0, 512.0);
+  }
+
+  void error(const ResolvedStage& stage, std::string message, std::string remedy) { diagnostics_.error(stage.where, stage.name, std::move(message), std::move(remedy)); }
+
+  Plan& plan_;
+  std::vector<ResolvedStage>& stages_;
+  Diagnostics& diagnostics_;
+  std::vector<std::vector<PlannedColumn>> produced_;  // per stage: all columns that exist behind it
+};
+
+}  // namespace
+
+Plan make_plan(ResolvedPipeline pipeline, const std::string& device, const std::vector<std::string>& devices, Diagnostics& diagnostics) {
+  Plan plan;
+  plan.pipeline = std::move(pipeline);
+  Planner(plan, diagnostics).run(device, devices);
+  return plan;
+}
+
+}  // namespace sluice

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A resolved pipeline checked as a whole: which columns flow along which edge, who uses each one last, what is made at all.
+
+#include "config/pipeline.hpp"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct PlannedColumn {
+  std::string name, type;
+};
+
+struct PlannedStage {
+  const ResolvedStage* stage = nullptr;
+  std::vector<std::size_t> consumers;          // indices into Plan::stages
+  std::vector<std::uint8_t> wanted;            // per output column of the descriptor
+  std::vector<std::uint8_t> available;         // per input column of the descriptor
+  std::vector<PlannedColumn> columns;          // what a batch holds when it leaves the stage (after liveness)
+  std::vector<std::vector<std::string>> kept;  // per consumer: the columns that it or a stage behind it still needs
+  std::string row_type;                        // of the rows that leave it; "" for sinks
+  std::size_t stream = 0;                      // stages with equal stream see the same rows and sequence numbers
+  std::vector<std::uint32_t> implementations;  // offered and allowed by device=, in order of preference
+};
+
+struct Plan {
+  ResolvedPipeline pipeline;
+  std::vector<PlannedStage> stages;      // same order and indices as pipeline.stages
+  std::vector<std::size_t> order;        // topological
+  double bytes_per_work = 0;             // first guess of a batch's footprint per unit of the source's work
+};
+
+// Checks columns and row types along every edge. All problems go to `diagnostics`; the plan may be run only if there is no error.
+// `device` is the run's --device ("auto", "cpu", "cuda", "cuda:N"); devices: kinds that exist on this machine ("cpu" always).
+Plan make_plan(ResolvedPipeline pipeline, const std::string& device, const std::vector<std::string>& devices, Diagnostics& diagnostics);
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Finds and loads plugins, and says exactly why one could not be loaded.
+
+#include <sluice/abi.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+struct LoadedPlugin {
+  std::filesystem::path file;
+  const sluice_plugin_info* info = nullptr;
+};
+
+// A stage type and where it comes from. Valid for the life of the process: plugins are never unloaded.
+struct StageEntry {
+  const sluice_stage_descriptor* descriptor = nullptr;
+  const sluice_plugin_info* plugin = nullptr;
+  std::size_t index = 0;  // in plugin->stages
+};
+
+struct PluginProblem {
+  std::filesystem::path file;
+  std::string reason;
+};
+
+class Registry {
+ public:
+  // --plugin-dir (in order), SLUICE_PLUGIN_PATH, the user's folder, the folder beside the program or the installed one; never the
+  // working directory. A folder named twice is read once.
+  static std::vector<std::filesystem::path> search_path(const std::vector<std::filesystem::path>& plugin_dirs);
+
+  void load_folder(const std::filesystem::path& folder);
+  void load_file(const std::filesystem::path& file);
+  // For tests: a plugin that is part of the program.
+  void add(const sluice_plugin_info& info, const std::filesystem::path& origin);
+
+  const StageEntry* find(std::string_view id) const;
+  const std::vector<StageEntry>& stages() const { return stages_; }  // sorted by id
+  const std::vector<LoadedPlugin>& plugins() const { return plugins_; }
+  const std::vector<PluginProblem>& problems() const { return problems_; }
+  std::vector<const sluice_device_provider*> device_providers() const;
+
+ private:
+  std::vector<LoadedPlugin> plugins_;
+  std::vector<StageEntry> stages_;
+  std::vector<PluginProblem> problems_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "run/arena.hpp"
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace sluice {
+
+namespace tbb = oneapi::tbb;
+
+struct Arena::Implementation {
+  explicit Implementation(int threads)
+      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)), arena(threads, 1) {}
+  tbb::global_control control;  // so that --threads may exceed the cores (tests of order and races do that)
+  tbb::task_arena arena;
+};
+
+Arena::Arena(int threads) : implementation_(std::make_unique<Implementation>(std::max(threads, 1))) {}
+Arena::~Arena() = default;
+
+void Arena::execute(const std::function<void()>& body) { implementation_->arena.execute(body); }
+
+sluice_status Arena::parallel_for(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body) {
+  if (count == 0) return SLUICE_OK;
+  if (count <= grain) return body(0, count);
+  const std::size_t parts = (count + grain - 1) / grain;
+  std::atomic<sluice_status> first{SLUICE_OK};
+  implementation_->arena.execute([&] {
+    // Isolated: a thread that waits for its parts must not take up another batch meanwhile, which would hold this one's memory and delay it.
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<std::size_t>(0, parts),
+          [&](const tbb::blocked_range<std::size_t>& range) {
+            if (first.load(std::memory_order_relaxed) != SLUICE_OK) return;
+            const sluice_status status = body(range.begin() * grain, std::min(count, range.end() * grain));
+            sluice_status expected = SLUICE_OK;
+            if (status != SLUICE_OK) first.compare_exchange_strong(expected, status);
+          },
+          tbb::simple_partitioner());
+    });
+  });
+  return first;
+}
+
+}  // namespace sluice

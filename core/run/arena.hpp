@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The run's threads: one oneTBB arena that the flow graph and every parallel_for of a stage share.
+
+#include <sluice/abi.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace sluice {
+
+class Arena {
+ public:
+  explicit Arena(int threads);
+  ~Arena();
+  void execute(const std::function<void()>& body);
+  // The first status that is not SLUICE_OK. May be called from any thread, of the arena or not.
+  sluice_status parallel_for(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "run/executor.hpp"
+#include "run/worker_thread.hpp"
+#include "sched/reorder_buffer.hpp"
+
+#include <oneapi/tbb/flow_graph.h>
+
+#include <optional>
+#include <thread>
+
+namespace sluice {
+namespace {
+
+namespace flow = oneapi::tbb::flow;
+using StageNode = flow::async_node<Message, Message>;
+using Gateway = StageNode::gateway_type;
+
+// A stage in the graph. Every stage is an async_node, so that a batch may leave on another thread than it came (a device's lane, a
+// reader, a writer) and a regrouping stage may send several batches or none.
+class GraphStage {
+ public:
+  GraphStage(flow::graph& graph, ExecutionParts& parts, StageRunner& stage)
+      : graph_(graph),
+        parts_(parts),
+        stage_(stage),
+        join_(stage.inputs()),
+        node_(graph, stage.is_serial() ? flow::serial : flow::unlimited, [this](const Message& message, Gateway& gateway) { guarded_receive(message, gateway); }) {
+    if (stage.kind() == SLUICE_SINK || stage.is_blocking()) worker_.emplace();
+  }
+
+  StageNode& node() { return node_; }
+  StageRunner& stage() { return stage_; }
+
+  // Source batches, and what a regroup emits at its end, enter here.
+  void send(Message message) { node_.gateway().try_put(std::move(message)); }
+
+ private:
+  // No exception may leave a node's body: oneTBB would cancel the graph and lose the reason.
+  void guarded_receive(const Message& message, Gateway& gateway) {
+    try {
+      receive(message, gateway);
+    } catch (const std::exception& exception) {
+      parts_.run.fail(stage_.planned().stage->name, SLUICE_ERROR_INTERNAL, exception.what(), "");
+    }
+  }
+
+  void receive(Message message, Gateway& gateway) {
+    if (parts_.run.cancelled() || !join_.arrive(message)) return;
+    if (stage_.kind() == SLUICE_REGROUP) {
+      // The node is serial, so the buffer needs no lock.
+      in_order_.put(message.batch->sequence, std::move(message));
+      while (std::optional<Message> next = in_order_.take())
+        for (BatchHandle& batch : stage_.regroup(next->batch)) gateway.try_put({std::move(batch), next->permit});
+      return;
+    }
+    // The graph is kept alive until the batch has left: it may leave on another thread.
+    gateway.reserve_wait();
+    if (stage_.is_blocking() && stage_.kind() == SLUICE_MAP) worker_->submit([this, message, &gateway] { process(message, gateway); });
+    else process(message, gateway);
+  }
+
+  void process(const Message& message, Gateway& gateway) {
+    stage_.process(message.batch, parts_.scheduler, [this, message, &gateway](BatchHandle output) {
+      if (output) {
+        note_footprint(message, output);
+        if (stage_.kind() == SLUICE_SINK) return commit_later({std::move(output), message.permit}, gateway);
+        gateway.try_put({std::move(output), message.permit});
+      }
+      gateway.release_wait();
+    });
+  }
+
+  void commit_later(Message message, Gateway& gateway) {
+    worker_->submit([this, message = std::move(message), &gateway]() mutable {
+      // Only the worker touches the buffer.
+      in_order_.put(message.batch->sequence, std::move(message));
+      while (std::optional<Message> next = in_order_.take()) stage_.commit(next->batch);
+      gateway.release_wait();
+    });
+  }
+
+  flow::graph& graph_;
+  ExecutionParts& parts_;
+  StageRunner& stage_;
+  BranchJoin join_;
+  ReorderBuffer<Message> in_order_;
+  StageNode node_;
+  std::optional<WorkerThread> worker_;
+};
+
+}  // namespace
+
+void execute_flow_graph(ExecutionParts& parts) {
+  flow::graph graph;
+  std::vector<std::unique_ptr<GraphStage>> stages;
+  for (const auto& stage : parts.stages) stages.push_back(std::make_unique<GraphStage>(graph, parts, *stage));
+  for (const auto& from : stages)
+    for (const std::size_t consumer : from->stage().planned().consumers) flow::make_edge(from->node(), stages[consumer]->node());
+
+  std::vector<std::thread> sources;
+  for (const auto& stage : stages)
+    if (stage->stage().kind() == SLUICE_SOURCE) {
+      graph.reserve_wait();
+      sources.emplace_back([&, source = stage.get()] {
+        pump_source(parts, source->stage(), [&](Message message) { source->send(std::move(message)); });
+        graph.release_wait();
+      });
+    }
+  graph.wait_for_all();
+  for (std::thread& source : sources) source.join();
+
+  for (const std::size_t i : parts.run.plan.order)
+    if (stages[i]->stage().kind() == SLUICE_REGROUP) {
+      for (BatchHandle& batch : stages[i]->stage().finish()) stages[i]->send({std::move(batch), nullptr});
+      graph.wait_for_all();
+    }
+  for (const std::size_t i : parts.run.plan.order)
+    if (stages[i]->stage().kind() == SLUICE_SINK) stages[i]->stage().finish();
+}
+
+}  // namespace sluice

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Runs a plan to its end.
+
+#include "observe/statistics.hpp"
+#include "plan/plan.hpp"
+#include "plugin/registry.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace sluice {
+
+enum class Executor { flow_graph, serial };
+
+struct RunOptions {
+  int threads = 0;                 // 0: what the cgroup and affinity allow
+  std::string device = "auto";
+  std::uint64_t memory_bytes = 0;  // 0: default_memory_budget()
+  Executor executor = Executor::flow_graph;
+  double batch_work = 0;           // > 0: cut batches at this much work instead of choosing
+  double watchdog_seconds = 120;   // no progress for this long: dump the state to the log
+  std::string trace_file;          // "" none; events are kept only when set
+  std::string account_file;        // "" none; else a TSV of every read that is not in the output: read, stage, reason
+  int log_level = 1;               // sluice_log_level
+  std::function<void(int level, const std::string& line)> log;  // called from any thread, one line at a time
+};
+
+enum class RunState { finished, failed, interrupted };
+
+struct RunResult {
+  RunState state = RunState::finished;
+  sluice_status status = SLUICE_OK;  // of the first failure
+  std::string stage;                 // where it happened
+  std::string message, remedy;
+  RunStatistics statistics;
+};
+
+// 0 ok, 2 usage, 4 failed, 130 interrupted (3, too many bad reads, is decided by the command line).
+int exit_code(const RunResult& result);
+
+// Kinds of devices that exist on this machine ("cpu" first): what make_plan wants to know.
+std::vector<std::string> device_kinds(const Registry& registry);
+
+// The number of bytes a run may use when the user says nothing.
+std::uint64_t default_memory_budget(int threads);
+
+class Run {
+ public:
+  Run(const Plan& plan, const Registry& registry, const RunOptions& options);
+  ~Run();
+  // Makes resources and stages, runs the graph, renames the outputs. Call once.
+  RunResult execute();
+  // [async-signal-safe] First call: sources stop, what is under way is finished. Second call: everything stops.
+  void interrupt();
+  // [thread-safe] A snapshot for progress displays while execute() runs on another thread.
+  RunStatistics snapshot() const;
+
+ private:
+  struct Implementation;
+  Implementation* implementation_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// What the parts of one run share: options, cancellation, the first failure, memory counts, reasons of bad rows, and the C host API.
+
+#include "batch/batch.hpp"
+#include "observe/recorder.hpp"
+#include "run/output_files.hpp"
+#include "run/run.hpp"
+
+#include <sluice/abi.h>
+#include <sluice/failure.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace sluice {
+class RunContext;
+}
+
+// The host as one stage instance (or resource) sees it.
+struct sluice_host {
+  sluice::RunContext* run = nullptr;
+  sluice::StageRecorder* recorder = nullptr;
+  const sluice::ResolvedStage* stage = nullptr;
+  std::uint16_t first_reason = 0;  // row status of the stage's reason 0
+};
+
+namespace sluice {
+
+class RunContext {
+ public:
+  // Runs body over [0, count) in parts of at least `grain`, on the run's threads.
+  using ParallelFor = std::function<sluice_status(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body)>;
+
+  RunContext(const Plan& plan, const RunOptions& options, int threads);
+  static const sluice_host_api& api();
+
+  // Hosts live as long as the context; columns may outlive a run's stages but not its context.
+  sluice_host& host_of_resource(std::size_t index) { return *hosts_[index]; }
+  sluice_host& host_of_stage(std::size_t index) { return *hosts_[plan.pipeline.resources.size() + index]; }
+
+  // The first failure wins; everything stops as soon as it can.
+  void fail(const std::string& stage, sluice_status status, const std::string& message, const std::string& remedy);
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  // Everything under way should end now: after a failure or a second interrupt.
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  // Sources should end: after the first interrupt too.
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed) || cancelled(); }
+  void interrupt();
+  bool interrupted() const { return interrupts_.load() > 0; }
+  void take_failure(RunResult& result) const;
+
+  void log(int level, const std::string& stage, const std::string& message) const;
+  // The row's status in words: the stage's name and the reason code.
+  std::pair<std::string, std::string> reason(std::uint16_t status) const;
+
+  void* allocate(std::size_t bytes);
+  void free(void* memory);
+  std::uint64_t memory_peak() const { return memory_peak_.load(); }
+  std::uint64_t memory_now() const { return memory_now_.load(); }
+
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  const Plan& plan;
+  const RunOptions& options;
+  const int threads;
+  Recorder recorder;
+  OutputFiles files;
+  ParallelFor parallel_for;
+  std::atomic<std::uint64_t> progress{0};  // counts completed calls: the watchdog looks whether it moves
+
+ private:
+  std::deque<std::unique_ptr<sluice_host>> hosts_;
+  std::atomic<bool> failed_{false}, cancelled_{false}, stopping_{false};
+  std::atomic<int> interrupts_{0};
+  mutable std::mutex mutex_;  // guards failure_
+  struct {
+    std::string stage, message, remedy;
+    sluice_status status = SLUICE_OK;
+  } failure_;
+  mutable std::mutex log_mutex_;  // one line at a time
+  std::atomic<std::uint64_t> memory_now_{0}, memory_peak_{0};
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace sluice
+
+// What one call produces. Batches that a regroup stage has emitted wait in `emitted`.
+struct sluice_output {
+  sluice_output(sluice_host& owner, std::int64_t row_count) : host(&owner), batch(std::make_shared<sluice::BatchData>()) { set_rows(row_count); }
+  void set_rows(std::int64_t rows) {
+    batch->rows = rows;
+    failures.assign(static_cast<std::size_t>(rows), 0);
+    rows_set = true;
+  }
+
+  sluice_host* host;
+  std::shared_ptr<sluice::BatchData> batch;
+  std::vector<std::uint16_t> failures;
+  bool rows_set = false;
+  std::vector<std::shared_ptr<sluice::BatchData>> emitted;
+  std::shared_ptr<sluice::DeviceMemory> device;  // where device columns of this call lie
+  std::string problem;                           // why the host refused something, for the error message
+};

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "run/stage_runner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace sluice {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void set_error(sluice_error& error, sluice_status code, const std::string& message, const std::string& remedy = {}) {
+  error.code = code;
+  std::snprintf(error.message, sizeof error.message, "%s", message.c_str());
+  std::snprintf(error.remedy, sizeof error.remedy, "%s", remedy.c_str());
+}
+
+bool is_device_failure(sluice_status status) {
+  return status == SLUICE_ERROR_DEVICE_MEMORY || status == SLUICE_ERROR_DEVICE_KERNEL || status == SLUICE_ERROR_DEVICE_LOST;
+}
+
+// The name of a row for the account: its read id where the batch has one on the host.
+std::string row_name(const BatchData& batch, std::int64_t row) {
+  if (const ColumnHandle* column = batch.find("read_id"); column != nullptr && (*column)->is_on_host()) {
+    const ArrowArray& array = (*column)->host();
+    const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
+    return {static_cast<const char*>(array.buffers[2]) + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row])};
+  }
+  return batch.row_type + " " + std::to_string(row) + " of batch " + std::to_string(batch.sequence);
+}
+
+std::vector<const sluice_batch*> resource_views(const ResolvedStage& stage, const std::vector<BatchHandle>& resources, std::deque<BatchView>& keep) {
+  std::vector<const sluice_batch*> result;
+  for (const int index : stage.resources) result.push_back(index < 0 ? nullptr : &keep.emplace_back(*resources[static_cast<std::size_t>(index)], nullptr).get());
+  return result;
+}
+
+// Views that instances point to for as long as they live. Leaked with them on purpose: a handful per run.
+std::deque<BatchView>& lasting_views() {
+  static auto* views = new std::deque<BatchView>;
+  return *views;
+}
+
+sluice_status create_instance(const ResolvedStage& stage, const sluice_host& host, const std::vector<BatchHandle>& resources, const std::uint8_t* wanted,
+                              const std::uint8_t* available, sluice_stage& instance, sluice_error& error) {
+  std::vector<const sluice_batch*> views = resource_views(stage, resources, lasting_views());
+  views.resize(std::max(views.size(), stage.entry.descriptor->resource_count), nullptr);
+  sluice_create_args args{};
+  args.struct_size = sizeof args;
+  args.api = &RunContext::api();
+  args.host = &host;
+  args.instance = stage.name.c_str();
+  args.parameters = stage.values.data();
+  args.resources = views.data();
+  args.wanted = wanted;
+  args.available = available;
+  return stage.entry.plugin->create(stage.entry.index, &args, &instance, &error);
+}
+
+}  // namespace
+
+StageRunner::~StageRunner() {
+  if (stage_.self != nullptr && stage_.destroy != nullptr) stage_.destroy(stage_.self);
+}
+
+bool StageRunner::create(const std::vector<BatchHandle>& resources) {
+  CallResult result;
+  result.status = create_instance(*planned_.stage, host_, resources, planned_.wanted.data(), planned_.available.data(), stage_, result.error);
+  if (result.status == SLUICE_OK) {
+    if (stage_.process == nullptr && kind() != SLUICE_SINK) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
+    else if (stage_.commit == nullptr && kind() == SLUICE_SINK) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
+  }
+  if (result.status == SLUICE_OK) return true;
+  stage_.self = nullptr;
+  fail(result);
+  return false;
+}
+
+sluice_call StageRunner::make_call(std::uint32_t implementation, const DeviceMemory* device) const {
+  sluice_call call{};
+  call.struct_size = sizeof call;
+  call.api = &RunContext::api();
+  call.host = &host_;
+  call.implementation = implementation;
+  call.device = device != nullptr ? &device->handle() : nullptr;
+  return call;
+}
+
+void StageRunner::fail(const CallResult& result) {
+  const std::string message = result.error.message[0] != '\0' ? result.error.message : "failed with status " + std::to_string(result.status);
+  if (result.status == SLUICE_ERROR_CANCELLED && run_.stopping()) return;
+  run_.fail(planned_.stage->name, result.status, message, result.error.remedy);
+}
+
+void StageRunner::trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows) {
+  if (run_.options.trace_file.empty()) return;
+  static std::atomic<std::uint32_t> threads{0};
+  thread_local const std::uint32_t thread = threads++;
+  run_.recorder.trace({planned_.stage->name, lane, thread, start * 1e6, seconds * 1e6, sequence, rows});
+}
+
+bool StageRunner::complete(const BatchData& batch, const std::vector<std::uint8_t>& wanted, std::string& missing) const {
+  const sluice_port& output = descriptor().output;
+  for (std::size_t c = 0; c < output.column_count; ++c)
+    if (wanted[c] != 0 && batch.find(output.columns[c].name) == nullptr) {
+      missing = output.columns[c].name;
+      return false;
+    }
+  return true;
+}
+
+double StageRunner::work_of(const BatchData& batch) const {
+  if (stage_.estimate == nullptr) return batch.work > 0 ? batch.work : static_cast<double>(batch.rows);
+  sluice_estimate estimate{};
+  estimate.struct_size = sizeof estimate;
+  const BatchView view(batch, nullptr);
+  if (stage_.estimate(stage_.self, &view.get(), &estimate) != SLUICE_OK) return batch.work;
+  return estimate.work;
+}
+
+BatchHandle StageRunner::read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence) {
+  if (run_.stopping() || stage_.self == nullptr || ended_) return nullptr;
+  sluice_call call = make_call(planned_.implementations.front(), nullptr);
+  call.target_work = target_work;
+  call.target_bytes = target_bytes;
+  sluice_output output(host_, 0);
+  output.rows_set = false;
+  CallResult result;
+  const double start = run_.seconds();
+  const auto clock = Clock::now();
+  result.status = stage_.process(stage_.self, &call, nullptr, &output, &result.error);
+  result.seconds = seconds_since(clock);
+  ++run_.progress;
+  const bool last = result.status == SLUICE_END;
+  if (last) result.status = SLUICE_OK;
+  if (result.status == SLUICE_OK && !output.problem.empty()) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  BatchData& batch = *output.batch;
+  std::string missing;
+  if (result.status == SLUICE_OK && batch.rows > 0 && !complete(batch, planned_.wanted, missing))
+    set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin did not give column '" + missing + "'");
+  if (result.status != SLUICE_OK) return fail(result), nullptr;
+  if (last) ended_ = true;
+  batch.row_type = descriptor().output.row_type;
+  batch.sequence = sequence;
+  if (batch.work <= 0) batch.work = static_cast<double>(batch.rows);
+  count_failures(batch, output.failures);
+  if (std::any_of(output.failures.begin(), output.failures.end(), [](std::uint16_t s) { return s != 0; }))
+    batch.status = std::make_shared<std::vector<std::uint16_t>>(std::move(output.failures));
+  host_.recorder->call("cpu", result.seconds, 0, batch.rows, batch.work, batch.bytes());
+  trace("reader", start, result.seconds, sequence, batch.rows);
+  if (last && batch.rows == 0) return nullptr;
+  return output.batch;
+}
+
+void StageRunner::count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures) {
+  for (std::size_t row = 0; row < failures.size(); ++row)
+    if (failures[row] != 0 && (!batch.status || (*batch.status)[row] == 0)) host_.recorder->failed_row(run_.reason(failures[row]).second, row_name(batch, static_cast<std::int64_t>(row)));
+}
+
+// The input's rows with the output's columns; only what somebody behind needs is kept.
+BatchHandle StageRunner::extend(const BatchData& input, sluice_output& output, CallResult& result) {
+  std::string missing;
+  if (!output.problem.empty()) return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it"), nullptr;
+  if (kind() == SLUICE_MAP && !complete(*output.batch, planned_.wanted, missing))
+    return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin did not give column '" + missing + "'", "this is a bug in the plugin: please report it"), nullptr;
+  auto batch = std::make_shared<BatchData>(input);
+  count_failures(input, output.failures);
+  if (std::any_of(output.failures.begin(), output.failures.end(), [](std::uint16_t s) { return s != 0; })) {
+    auto status = std::make_shared<std::vector<std::uint16_t>>(std::move(output.failures));
+    if (input.status)
+      for (std::size_t row = 0; row < status->size(); ++row)
+        if ((*input.status)[row] != 0) (*status)[row] = (*input.status)[row];
+    batch->status = std::move(status);
+  }
+  if (kind() == SLUICE_MAP)
+    std::erase_if(batch->columns, [&](const ColumnHandle& column) {
+      return std::none_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column->name(); });
+    });
+  for (const ColumnHandle& column : output.batch->columns)
+    if (kind() == SLUICE_SINK || std::any_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column->name(); }))
+      batch->columns.push_back(column);
+  return batch;
+}
+
+BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choice, CallResult& result) {
+  const std::shared_ptr<DeviceMemory>& device = choice.lane->memory();
+  sluice_output output(host_, input->rows);
+  output.device = device;
+  const double start = run_.seconds();
+  const auto clock = Clock::now();
+  BatchHandle extended;
+  try {
+    const sluice_call call = make_call(choice.implementation, device.get());
+    // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
+    const BatchView view(*input, device);
+    result.status = stage_.process == nullptr ? SLUICE_OK : stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
+    if (result.status == SLUICE_OK && device) device->synchronize();
+    if (result.status == SLUICE_OK) extended = extend(*input, output, result);
+  } catch (const Failure& failure) {
+    set_error(result.error, result.status = failure.status(), failure.what(), failure.remedy());
+  } catch (const std::bad_alloc&) {
+    set_error(result.error, result.status = SLUICE_ERROR_MEMORY, "out of memory", "lower --memory or --threads");
+  }
+  result.seconds = seconds_since(clock);
+  trace(choice.lane->name(), start, result.seconds, input->sequence, input->rows);
+  return extended;
+}
+
+void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done) {
+  if (run_.cancelled()) return done(nullptr);
+  if (input->rows == 0) return done(input);
+  const double work = scheduler.has_choice(index_) ? work_of(*input) : input->work;
+  const Choice choice = planned_.implementations.empty() ? Choice{0, &scheduler.cpu(), 0} : scheduler.choose(index_, *input, work);
+  if (choice.lane == nullptr) {
+    CallResult result;
+    set_error(result.error, result.status = SLUICE_ERROR_DEVICE_LOST, "no device is left that this stage can run on", "allow the CPU: --device auto");
+    fail(result);
+    return done(nullptr);
+  }
+  choice.lane->submit([this, input, choice, work, &scheduler, done] {
+    Choice used = choice;
+    for (;;) {
+      CallResult result;
+      BatchHandle output = run_.cancelled() ? nullptr : call_once(input, used, result);
+      scheduler.completed(index_, used, work, result.seconds, result.status == SLUICE_OK);
+      ++run_.progress;
+      if (output) {
+        host_.recorder->call(used.lane->name(), result.seconds, input->rows, output->good_rows(), work, output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0);
+        return done(std::move(output));
+      }
+      if (run_.cancelled()) return done(nullptr);
+      if (!is_device_failure(result.status) || used.lane->is_cpu()) {
+        fail(result);
+        return done(nullptr);
+      }
+      host_.recorder->retry(used.lane->name());
+      if (result.status == SLUICE_ERROR_DEVICE_LOST) scheduler.retire(*used.lane, result.error.message);
+      run_.log(SLUICE_LOG_DEBUG, planned_.stage->name, used.lane->name() + ": " + result.error.message + "; the batch is done elsewhere");
+      used = scheduler.choose(index_, *input, work, used.lane);
+      if (used.lane == nullptr) {
+        set_error(result.error, result.status, std::string(result.error.message) + ", and no other device can do it", "allow the CPU: --device auto");
+        fail(result);
+        return done(nullptr);
+      }
+    }
+  });
+}
+
+std::vector<BatchHandle> StageRunner::collect(sluice_output& output) {
+  std::vector<BatchHandle> result;
+  if (output.rows_set && output.batch->rows > 0) output.emitted.push_back(output.batch);
+  for (auto& batch : output.emitted) {
+    batch->row_type = descriptor().output.row_type;
+    batch->sequence = emitted_++;
+    if (batch->work <= 0) batch->work = static_cast<double>(batch->rows);
+    result.push_back(std::move(batch));
+  }
+  return result;
+}
+
+std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
+  if (run_.cancelled() || input->rows == 0) return {};
+  sluice_output output(host_, 0);
+  output.rows_set = false;
+  CallResult result;
+  const double start = run_.seconds();
+  const auto clock = Clock::now();
+  const sluice_call call = make_call(planned_.implementations.front(), nullptr);
+  const BatchView view(*input, nullptr);
+  result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
+  result.seconds = seconds_since(clock);
+  ++run_.progress;
+  if (result.status == SLUICE_OK && !output.problem.empty()) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  if (result.status != SLUICE_OK) return fail(result), std::vector<BatchHandle>();
+  std::vector<BatchHandle> batches = collect(output);
+  std::int64_t rows = 0;
+  for (const BatchHandle& batch : batches) rows += batch->rows;
+  host_.recorder->call("cpu", result.seconds, input->rows, rows, input->work, 0);
+  trace("cpu", start, result.seconds, input->sequence, input->rows);
+  return batches;
+}
+
+void StageRunner::commit(const BatchHandle& input) {
+  if (run_.cancelled() || input->rows == 0) return;
+  CallResult result;
+  const double start = run_.seconds();
+  const auto clock = Clock::now();
+  const sluice_call call = make_call(0, nullptr);
+  const BatchView view(*input, nullptr);
+  result.status = stage_.commit(stage_.self, &call, &view.get(), &result.error);
+  result.seconds = seconds_since(clock);
+  ++run_.progress;
+  if (result.status != SLUICE_OK) return fail(result);
+  host_.recorder->call("writer", result.seconds, 0, 0, 0, 0);
+  trace("writer", start, result.seconds, input->sequence, input->rows);
+}
+
+std::vector<BatchHandle> StageRunner::finish() {
+  if (stage_.finish == nullptr || stage_.self == nullptr || run_.cancelled()) return {};
+  sluice_output output(host_, 0);
+  output.rows_set = false;
+  CallResult result;
+  const sluice_call call = make_call(0, nullptr);
+  result.status = stage_.finish(stage_.self, &call, &output, &result.error);
+  ++run_.progress;
+  if (result.status == SLUICE_OK && !output.problem.empty()) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  if (result.status != SLUICE_OK) return fail(result), std::vector<BatchHandle>();
+  std::vector<BatchHandle> batches = collect(output);
+  for (const BatchHandle& batch : batches) host_.recorder->call("cpu", 0, 0, batch->rows, 0, batch->bytes());
+  return batches;
+}
+
+std::vector<BatchHandle> make_resources(RunContext& run) {
+  std::vector<BatchHandle> resources;
+  for (std::size_t i = 0; i < run.plan.pipeline.resources.size(); ++i) {
+    const ResolvedStage& resource = run.plan.pipeline.resources[i];
+    const sluice_stage_descriptor& d = *resource.entry.descriptor;
+    sluice_host& host = run.host_of_resource(i);
+    sluice_error error{};
+    const std::vector<std::uint8_t> wanted(std::max<std::size_t>(d.output.column_count, 1), 1);
+    sluice_stage instance{};
+    sluice_status status = create_instance(resource, host, resources, wanted.data(), wanted.data(), instance, error);
+    sluice_output output(host, 0);
+    output.rows_set = false;
+    const auto clock = Clock::now();
+    if (status == SLUICE_OK) {
+      sluice_call call{};
+      call.struct_size = sizeof call;
+      call.api = &RunContext::api();
+      call.host = &host;
+      status = instance.process(instance.self, &call, nullptr, &output, &error);
+      if (status == SLUICE_END) status = SLUICE_OK;
+      if (status == SLUICE_OK && !output.problem.empty()) set_error(error, status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+      if (instance.destroy != nullptr) instance.destroy(instance.self);
+    }
+    if (status != SLUICE_OK) {
+      run.fail(resource.name, status, error.message, error.remedy);
+      return {};
+    }
+    output.batch->row_type = d.output.row_type;
+    host.recorder->call("cpu", seconds_since(clock), 0, output.batch->rows, 0, output.batch->bytes());
+    resources.push_back(output.batch);
+    if (run.stopping()) return {};
+  }
+  return resources;
+}
+
+}  // namespace sluice

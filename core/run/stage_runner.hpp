@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// One stage instance: makes it, calls it, checks what it gives, and keeps the account. Executors move batches between runners.
+
+#include "batch/batch.hpp"
+#include "device/lane.hpp"
+#include "run/run_context.hpp"
+#include "sched/memory_budget.hpp"
+#include "sched/scheduler.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+// A batch on its way, with the permit that its memory is counted under. Copies are cheap.
+struct Message {
+  BatchHandle batch;  // rows == 0: a tombstone, which only keeps the order
+  MemoryBudget::PermitHandle permit;
+};
+
+class StageRunner {
+ public:
+  StageRunner(RunContext& run, std::size_t index) : run_(run), index_(index), planned_(run.plan.stages[index]), host_(run.host_of_stage(index)) {}
+  ~StageRunner();
+  StageRunner(const StageRunner&) = delete;
+
+  // Makes the instance. False: failed (the run has been told).
+  bool create(const std::vector<BatchHandle>& resources);
+
+  const PlannedStage& planned() const { return planned_; }
+  const sluice_stage_descriptor& descriptor() const { return *planned_.stage->entry.descriptor; }
+  sluice_stage_kind kind() const { return descriptor().kind; }
+  bool is_blocking() const { return (descriptor().traits & SLUICE_TRAIT_BLOCKING) != 0; }
+  bool is_serial() const { return (descriptor().traits & SLUICE_TRAIT_SERIAL) != 0 || kind() == SLUICE_REGROUP; }
+  std::size_t index() const { return index_; }
+  // How many messages with one sequence number arrive: one per input.
+  std::size_t inputs() const { return planned_.stage->inputs.size(); }
+
+  // Sources: reads the next batch. nullptr: no more rows, or the run is stopping or has failed.
+  BatchHandle read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence);
+  bool ended() const { return ended_; }
+
+  // Maps: the input with new columns. Sinks: the same with private columns. The lane and implementation are the scheduler's choice;
+  // a device that fails is survived on the CPU. `done` is called exactly once, perhaps on another thread; with nullptr after a failure.
+  void process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done);
+
+  // Regroups: feeds one batch, in order; returns what was emitted, numbered from emitted_ on.
+  std::vector<BatchHandle> regroup(const BatchHandle& input);
+  // Sinks: writes one prepared batch, in order.
+  void commit(const BatchHandle& input);
+  // After the last batch. Regroups may emit.
+  std::vector<BatchHandle> finish();
+
+  double work_of(const BatchData& batch) const;
+
+ private:
+  struct CallResult {
+    sluice_status status = SLUICE_OK;
+    sluice_error error{};
+    double seconds = 0;
+  };
+  sluice_call make_call(std::uint32_t implementation, const DeviceMemory* device) const;
+  BatchHandle call_once(const BatchHandle& input, const Choice& choice, CallResult& result);
+  BatchHandle extend(const BatchData& input, sluice_output& output, CallResult& result);
+  std::vector<BatchHandle> collect(sluice_output& output);
+  void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);
+  void fail(const CallResult& result);
+  void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows);
+  bool complete(const BatchData& batch, const std::vector<std::uint8_t>& wanted, std::string& missing) const;
+
+  RunContext& run_;
+  std::size_t index_;
+  const PlannedStage& planned_;
+  sluice_host& host_;
+  sluice_stage stage_{};
+  std::uint64_t emitted_ = 0;  // regroups: next sequence number
+  bool ended_ = false;         // sources: the last rows have been read
+};
+
+// Makes the resource batches of a plan, in order. Empty after a failure (the run has been told).
+std::vector<BatchHandle> make_resources(RunContext& run);
+
+}  // namespace sluice

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// CpG sites and groups of a reference segment.
+
+#include <algorithm>
+#include <array>
+
+#include "methylation_hmm/methylation.hpp"
+
+namespace sluice::methylation_hmm {
+namespace {
+
+constexpr char kNoBase = 0;
+
+// For each letter, either case, its first possible base.
+constexpr std::array<char, 256> first_possible_bases() {
+  std::array<char, 256> bases{};
+  const auto set = [&bases](std::string_view codes, char base) {
+    for (const char code : codes) {
+      bases[static_cast<unsigned char>(code)] = base;
+      bases[static_cast<unsigned char>(code - 'A' + 'a')] = base;
+    }
+  };
+  set("AMRWVHDN", 'A');
+  set("CSYB", 'C');
+  set("GK", 'G');
+  set("T", 'T');
+  return bases;
+}
+constexpr std::array<char, 256> kFirstPossibleBase = first_possible_bases();
+
+}  // namespace
+
+ReferenceStatus normalise_reference(std::span<char> segment) {
+  for (char& letter : segment) {
+    const char base = kFirstPossibleBase[static_cast<unsigned char>(letter)];
+    if (base == kNoBase) return ReferenceStatus::unknown_letter;
+    letter = base;
+  }
+  return ReferenceStatus::ok;
+}
+
+void find_cpg_groups(std::string_view segment, std::vector<CpgGroup>& groups) {
+  groups.clear();
+  CpgGroup group;
+  const auto close_group = [&groups](const CpgGroup& done) {
+    if (done.site_count == 0) return;
+    // calling_start must lie beyond the flank itself, hence 20 bases rather than 10.
+    if (calling_start(done) <= kGroupFlank) return;
+    if (done.last_site - done.first_site > kMaximumGroupSpan) return;
+    groups.push_back(done);
+  };
+  for (std::size_t at = segment.find("CG"); at != std::string_view::npos; at = segment.find("CG", at + 2)) {
+    const auto site = static_cast<std::int64_t>(at);
+    if (group.site_count > 0 && site - group.last_site <= kGroupSeparation) {
+      group.last_site = site;
+      // A segment of more than 2^32 bases may hold a group of more than 2^31 sites; it is too long to be called anyway.
+      group.site_count = std::min(group.site_count, 0x7FFFFFFE) + 1;
+    } else {
+      close_group(group);
+      group = {.first_site = site, .last_site = site, .site_count = 1};
+    }
+  }
+  close_group(group);
+}
+
+std::string_view calling_sequence(std::string_view segment, const CpgGroup& group) {
+  const std::int64_t length = calling_end(group) - calling_start(group) + 1;
+  if (calling_start(group) < 0 || length <= 0 || calling_start(group) >= static_cast<std::int64_t>(segment.size())) return {};
+  return segment.substr(static_cast<std::size_t>(calling_start(group)), static_cast<std::size_t>(length));
+}
+
+std::string_view group_sequence(std::string_view segment, const CpgGroup& group, std::uint32_t k) {
+  const std::int64_t reach = static_cast<std::int64_t>(k) - 1;
+  const std::int64_t start = std::max<std::int64_t>(0, group.first_site - reach);
+  const std::int64_t end = std::min<std::int64_t>(static_cast<std::int64_t>(segment.size()), group.last_site + reach + 1);
+  if (start >= end) return {};
+  return segment.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start));
+}
+
+}  // namespace sluice::methylation_hmm

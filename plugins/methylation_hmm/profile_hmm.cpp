@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+
+#include "methylation_hmm/profile_hmm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace sluice::methylation_hmm {
+namespace {
+
+struct alignas(64) LogSumTable {
+  std::array<float, kLogSumLast + 1> entries;
+
+  LogSumTable() {
+    for (std::int32_t i = 0; i < kLogSumLast; ++i) {
+      entries[static_cast<std::size_t>(i)] = static_cast<float>(std::log(1.0 + std::exp(-static_cast<double>(i) / 1000.0)));
+    }
+    entries[kLogSumLast] = 0.0F;
+  }
+};
+
+constexpr double kBackgroundEmission = -3.0;  // per clipped event
+constexpr double kStartToClip = 0.5;
+constexpr double kClipSelf = 0.9;
+
+constexpr std::array<std::uint8_t, 256> rank_codes(std::string_view letters, std::string_view counted_as) {
+  std::array<std::uint8_t, 256> codes{};  // any other letter counts as A, as in f5c
+  for (std::size_t i = 0; i < letters.size(); ++i) codes[static_cast<unsigned char>(letters[i])] = base_code(Alphabet::methylation, counted_as[i]);
+  return codes;
+}
+constexpr std::array<std::uint8_t, 256> kCodes = rank_codes("ACGT", "ACGT");
+constexpr std::array<std::uint8_t, 256> kComplementCodes = rank_codes("ACGT", "TGCA");
+
+}  // namespace
+
+const float* log_sum_table() {
+  static const LogSumTable table;
+  return table.entries.data();
+}
+
+std::optional<Transitions> make_transitions(double events_per_base, EventsPerBase floor) {
+  constexpr float kSkip = 0.0025F;
+  constexpr float kBad = 0.001F;
+  constexpr float kSkipSelf = 0.3F;
+  constexpr double kRaisedEventsPerBase = 1.25;
+  if (!std::isfinite(events_per_base)) return std::nullopt;
+  if (events_per_base < 1.0) {
+    if (floor == EventsPerBase::compat) return std::nullopt;
+    events_per_base = kRaisedEventsPerBase;
+  }
+  const auto stay = static_cast<float>(1.0 - 1.0 / events_per_base);
+  const float next = 1.0F - stay - kSkip - kBad;
+  if (!(next > 0.0F)) return std::nullopt;
+  const float bad_out = (1.0F - kBad) / 3.0F;
+  return Transitions{.match_stay = std::log(stay),
+                                   .match_next = std::log(next),
+                                   .match_bad = std::log(kBad),
+                                   .match_skip = std::log(kSkip),
+                                   .bad_match = std::log(bad_out),
+                                   .bad_stay = std::log(kBad),
+                                   .bad_skip = std::log(bad_out),
+                                   .skip_match = std::log(1.0F - kSkipSelf),
+                                   .skip_stay = std::log(kSkipSelf)};
+}
+
+void extend_clipping(std::vector<float>& clipping, std::size_t count) {
+  clipping.reserve(count);
+  while (clipping.size() < count) {
+    switch (clipping.size()) {
+      case 0: clipping.push_back(static_cast<float>(std::log(1.0 - kStartToClip))); break;
+      case 1: clipping.push_back(static_cast<float>(std::log(kStartToClip) + kBackgroundEmission + std::log(1.0 - kClipSelf))); break;
+      default: clipping.push_back(static_cast<float>(std::log(kClipSelf) + kBackgroundEmission + static_cast<double>(clipping.back())));
+    }
+  }
+}
+
+void hypothesis_ranks(std::string_view sequence, std::uint32_t k, Strand strand, std::uint32_t* unmethylated, std::uint32_t* methylated) {
+  constexpr std::uint32_t kBase = alphabet_size(Alphabet::methylation);
+  constexpr std::uint32_t kMethylated = base_code(Alphabet::methylation, 'M');
+  const bool reverse = strand == Strand::reverse;
+  const std::array<std::uint8_t, 256>& codes = reverse ? kComplementCodes : kCodes;
+  // On the reverse strand the modified C is the partner of the G of a site.
+  const std::size_t modified_in_site = reverse ? 1 : 0;
+
+  std::array<std::uint32_t, kMaximumSequenceLength> plain;
+  std::array<std::uint32_t, kMaximumSequenceLength> modified;
+  const std::size_t length = std::min(sequence.size(), kMaximumSequenceLength);
+  for (std::size_t i = 0; i < length; ++i) plain[i] = modified[i] = codes[static_cast<unsigned char>(sequence[i])];
+  for (std::size_t i = 0; i + 1 < length; ++i) {
+    if (sequence[i] == 'C' && sequence[i + 1] == 'G') modified[i + modified_in_site] = kMethylated;
+  }
+
+  std::uint32_t top = 1;  // weight of the first base of a k-mer
+  for (std::uint32_t i = 1; i < k; ++i) top *= kBase;
+  const auto roll = [&](const std::array<std::uint32_t, kMaximumSequenceLength>& code, std::uint32_t* ranks) {
+    std::uint32_t rank = 0;
+    if (reverse) {
+      // The base that enters on the right of the forward strand is the first of the reverse complement.
+      for (std::size_t i = 0; i < length; ++i) {
+        rank = rank / kBase + code[i] * top;
+        if (i + 1 >= k) ranks[i + 1 - k] = rank;
+      }
+    } else {
+      for (std::size_t i = 0; i < length; ++i) {
+        if (i >= k) rank -= code[i - k] * top;
+        rank = rank * kBase + code[i];
+        if (i + 1 >= k) ranks[i + 1 - k] = rank;
+      }
+    }
+  };
+  roll(plain, unmethylated);
+  roll(modified, methylated);
+}
+
+ScoreStatus check_problem(std::span<const ReadSignal> reads, const GroupProblem& problem, std::uint32_t k) {
+  if (problem.read >= reads.size()) return ScoreStatus::no_such_read;
+  const ReadSignal& read = reads[problem.read];
+  const auto lowest = std::min(problem.first_event, problem.last_event);
+  const auto highest = std::max(problem.first_event, problem.last_event);
+  if (lowest < 0 || static_cast<std::size_t>(highest) >= read.event_mean.size()) return ScoreStatus::no_such_event;
+  if (problem.sequence.size() < k) return ScoreStatus::sequence_too_short;
+  if (problem.sequence.size() > kMaximumSequenceLength) return ScoreStatus::sequence_too_long;
+  bool usable = true;
+  for (const float mean : read.event_mean.subspan(static_cast<std::size_t>(lowest), static_cast<std::size_t>(event_count(problem)))) {
+    usable = usable && is_usable(mean);
+  }
+  return usable ? ScoreStatus::ok : ScoreStatus::not_finite;
+}
+
+bool is_usable(const KmerModelView& model) {
+  constexpr std::uint32_t kLargestK = 12;
+  if (model.alphabet != Alphabet::methylation || model.k == 0 || model.k > kLargestK) return false;
+  const std::size_t size = kmer_count(model.alphabet, model.k);
+  return model.level_mean.size() == size && model.level_stdv.size() == size && model.log_level_stdv.size() == size;
+}
+
+}  // namespace sluice::methylation_hmm

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "methylation_writer/methylation_table.hpp"
+
+#include <sluice/stage.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace sluice::methylation_writer {
+namespace {
+
+// Sink: the calls of all reads as f5c's table. Lines are made in parallel, written in the order of the alignments.
+class MethylationTable {
+ public:
+  struct Parameters {
+    Path output;
+    int version = 2;
+  };
+  static void describe(Describe<MethylationTable>& d) {
+    d.id("methylation_tsv").summary("writes methylation calls as the TSV of f5c and nanopolish");
+    d.doc("One line per CpG group and read: chromosome, strand, start, end, read name, log-likelihood ratio and both log-likelihoods, strands, number of CpGs, "
+          "and the reference around the group. Byte-compatible with f5c 1.6 call-methylation, --meth-out-version 1 or 2. Reads that failed have no lines.");
+    d.sink("read").work_unit("row");
+    d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
+    d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
+    d.needs("site_start", "list<i64>", "C of the first CpG of each group, 0-based").needs("site_end", "list<i64>", "C of the last CpG of each group");
+    d.needs("site_motifs", "list<i32>", "CpGs of each group");
+    d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
+    d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    d.uses("reference", "contig", "the sequences that the reads are aligned to");
+    d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the last column shows");
+    d.option("output", &Parameters::output, "where to write the table; - is standard output").required();
+    d.option("version", &Parameters::version, "2, or 1 for the older columns: no strand, num_cpgs instead of num_motifs").range(1, 2);
+  }
+
+  MethylationTable(const Setup& setup, const Parameters& parameters)
+      : version_(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2), k_(kmer_size(setup.resource("model"))), output_name_(parameters.output) {
+    const Batch reference = setup.resource("reference");
+    const TextView names = reference.text("name");
+    const TextView bases = reference.text("bases");
+    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
+    file_ = OutputFile(setup, parameters.output);
+    file_.write(table_header(version_));
+  }
+
+  void process(const sluice::Call&, const Batch& in, Output& out) const {
+    const TextView read_ids = in.text("read_id");
+    const TextView contig_names = in.text("contig");
+    const auto is_reverse = in.column<std::uint8_t>("is_reverse");
+    const auto site_start = in.list<std::int64_t>("site_start");
+    const auto site_end = in.list<std::int64_t>("site_end");
+    const auto site_motifs = in.list<std::int32_t>("site_motifs");
+    const auto methylated = in.list<float>("log_lik_methylated");
+    const auto unmethylated = in.list<float>("log_lik_unmethylated");
+    std::string text;
+    Buffer ends = out.offsets([&](std::int64_t row) {
+      const std::size_t before = text.size();
+      if (!in.ok(row)) return std::size_t{0};
+      const std::size_t groups = site_start[row].size();
+      if (site_end[row].size() != groups || site_motifs[row].size() != groups || methylated[row].size() != groups || unmethylated[row].size() != groups)
+        throw Failure::input("read '" + std::string(read_ids[row]) + "': the lists of its methylation calls differ in length");
+      if (groups == 0) return std::size_t{0};
+      const std::string_view bases = bases_of(contig_names[row]);
+      for (std::size_t i = 0; i < groups; ++i)
+        append_call(text,
+                    {.contig = contig_names[row],
+                     .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
+                     .first_site = site_start[row][i],
+                     .last_site = site_end[row][i],
+                     .read_id = read_ids[row],
+                     .log_lik_methylated = methylated[row][i],
+                     .log_lik_unmethylated = unmethylated[row][i],
+                     .motifs = site_motifs[row][i],
+                     .sequence = group_sequence(bases, site_start[row][i], site_end[row][i], k_)},
+                    version_);
+      return text.size() - before;
+    });
+    const std::span<char> lines = out.text("_lines", ends);
+    std::copy(text.begin(), text.end(), lines.begin());
+  }
+
+  void commit(const sluice::Call& call, const Batch& in) {
+    const TextView lines = in.text("_lines");
+    const auto groups = in.list<std::int64_t>("site_start");
+    double calls = 0;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      file_.write(lines[row]);
+      calls += static_cast<double>(groups[row].size());
+    }
+    call.count("calls written", calls);
+  }
+
+  void finish(const sluice::Call&, Output&) { file_.close(); }
+
+ private:
+  static std::int64_t kmer_size(const Batch& model) {
+    const std::string_view text = model.attribute("k");
+    std::int64_t k = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), k);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || k < 1 || k > 1000)
+      throw Failure::input("the resource in slot 'model' has no usable attribute k: '" + std::string(text) + "'", "use a kmer_model resource");
+    return k;
+  }
+  std::string_view bases_of(std::string_view contig) const {
+    const auto found = contigs_.find(contig);
+    if (found == contigs_.end())
+      throw Failure::input("contig '" + std::string(contig) + "' is not in the reference, needed for '" + output_name_ + "'",
+                           "give the reference that the reads were aligned to");
+    return found->second;
+  }
+
+  TableVersion version_;
+  std::int64_t k_;
+  std::string output_name_;
+  std::unordered_map<std::string_view, std::string_view> contigs_;  // name -> bases, both owned by the reference
+  OutputFile file_;
+};
+
+}  // namespace
+}  // namespace sluice::methylation_writer
+
+SLUICE_PLUGIN("methylation_writer", "0.1.0", "MIT", sluice::methylation_writer::MethylationTable);

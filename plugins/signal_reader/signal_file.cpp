@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "signal_reader/signal_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <mutex>
+
+namespace sluice::signal_reader {
+namespace {
+
+constexpr std::string_view blow5_end = "5WOLB";
+// No header is larger: slow5tools-merged files of thousands of runs stay below 20 MB.
+constexpr std::size_t max_header_bytes = std::size_t{1} << 30;
+constexpr std::size_t cursor_buffer_bytes = std::size_t{1} << 20;
+
+std::string system_text() { return std::strerror(errno); }
+
+// May the user of this program write into the folder? A folder whose mode has no write bit at all is left alone even by root, who could.
+bool may_write_into(const std::filesystem::path& folder) {
+  struct stat info {};
+  const char* name = folder.empty() ? "." : folder.c_str();
+  return ::stat(name, &info) == 0 && (info.st_mode & 0222U) != 0 && ::access(name, W_OK) == 0;
+}
+
+// Writes a file under a temporary name and renames it, so that nobody ever sees half of it.
+bool write_whole_file(const std::string& path, std::string_view bytes) {
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".part";
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  bool fine = true;
+  while (!bytes.empty() && fine) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+    else fine = written < 0 && errno == EINTR;
+  }
+  fine = ::close(file) == 0 && fine && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!fine) ::unlink(temporary.c_str());
+  return fine;
+}
+
+bool newer(const struct timespec& a, const struct timespec& b) { return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec; }
+
+}  // namespace
+
+SignalFile::SignalFile(std::string path) : path_(std::move(path)) {
+  file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file_ < 0) throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the BLOW5 or SLOW5 file");
+  struct stat info {};
+  if (::fstat(file_, &info) != 0 || S_ISDIR(info.st_mode)) fail("is not a file", "give one BLOW5 or SLOW5 file; `slow5tools merge` joins many");
+  const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
+  if (file_bytes == 0) fail("is empty");
+  std::vector<char> start;
+  std::string problem;
+  HeaderStatus status = HeaderStatus::incomplete;
+  for (std::size_t want = 64 * 1024; status == HeaderStatus::incomplete; want *= 4) {
+    start.resize(static_cast<std::size_t>(std::min<std::uint64_t>(want, file_bytes)));
+    start.resize(read_bytes(0, start.data(), start.size()));
+    status = parse_header(start, header_, problem);
+    if (status == HeaderStatus::incomplete && (start.size() == file_bytes || want >= max_header_bytes))
+      fail("is truncated or damaged: its header does not end", "copy the file again and compare checksums");
+  }
+  if (status == HeaderStatus::not_slow5)
+    fail("is not a SLOW5 or BLOW5 file: " + problem, "convert FAST5 with `slow5tools f2s`, POD5 with `blue-crab p2s`");
+  if (status == HeaderStatus::unsupported) fail("cannot be read: " + problem, "convert it with `slow5tools view -c zlib -s svb-zd`");
+  if (status == HeaderStatus::malformed) fail("is damaged: " + problem, "copy the file again and compare checksums");
+  extent_ = {header_.first_record, file_bytes};
+  if (header_.records.format == FileFormat::slow5) return;
+  char end[5] = {};
+  const bool complete = file_bytes >= header_.first_record + blow5_end.size() &&
+                        read_bytes(file_bytes - blow5_end.size(), end, blow5_end.size()) == blow5_end.size() &&
+                        std::string_view(end, blow5_end.size()) == blow5_end;
+  if (complete) {
+    extent_.end = file_bytes - blow5_end.size();
+    return;
+  }
+  std::uint64_t records = 0;
+  std::uint64_t offset = extent_.begin;
+  std::uint64_t bytes = 0;
+  while (offset + 8 <= file_bytes && read_bytes(offset, reinterpret_cast<char*>(&bytes), 8) == 8 && bytes <= file_bytes - offset - 8) {
+    ++records;
+    offset += 8 + bytes;
+  }
+  fail("is truncated: it has no end-of-file mark, and ends inside the record after " + std::to_string(records) + " complete ones",
+       "copy the file again, or save what is whole with `slow5tools skim` and `slow5tools get`");
+}
+
+SignalFile::~SignalFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void SignalFile::fail(const std::string& what, std::string remedy) const {
+  throw Failure::input("signal file '" + path_ + "' " + what, std::move(remedy));
+}
+
+std::size_t SignalFile::read_bytes(std::uint64_t offset, char* to, std::size_t bytes) const {
+  std::size_t got = 0;
+  while (got < bytes) {
+    const ssize_t part = ::pread(file_, to + got, bytes - got, static_cast<off_t>(offset + got));
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) fail("cannot be read: " + system_text());
+    if (part == 0) break;
+    got += static_cast<std::size_t>(part);
+  }
+  return got;
+}
+
+std::size_t SignalFile::stored_bytes(const Slow5Header& header, RecordPlace place) {
+  return static_cast<std::size_t>(place.bytes) - (header.records.format == FileFormat::blow5 ? 8 : 1);
+}
+
+void SignalFile::read(RecordPlace place, char* stored) const {
+  const char* const remedy = "remove the .idx file beside it: it was made from another file, and is made anew when missing";
+  const std::size_t bytes = stored_bytes(header_, place);
+  if (header_.records.format == FileFormat::slow5) {
+    if (read_bytes(place.offset, stored, bytes) != bytes) fail("is shorter than its index says", remedy);
+    return;
+  }
+  std::uint64_t size = 0;
+  if (read_bytes(place.offset, reinterpret_cast<char*>(&size), sizeof size) != sizeof size || size != bytes ||
+      read_bytes(place.offset + 8, stored, bytes) != bytes)
+    fail("has no record of " + std::to_string(bytes) + " bytes at byte " + std::to_string(place.offset) + ", where its index says", remedy);
+}
+
+RecordPlace SignalFile::place_at(std::uint64_t offset) const {
+  if (offset == extent_.end) return {offset, 0};
+  std::uint64_t size = 0;
+  if (extent_.end - offset < 8 || read_bytes(offset, reinterpret_cast<char*>(&size), sizeof size) != sizeof size || size > extent_.end - offset - 8)
+    fail("is damaged: the record at byte " + std::to_string(offset) + " says it is longer than the file", "copy the file again and compare checksums");
+  return {offset, size + 8};
+}
+
+bool RecordCursor::fill(std::size_t bytes) {
+  if (filled_ - used_ >= bytes) return true;
+  std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
+  filled_ -= used_;
+  used_ = 0;
+  if (buffer_.size() < bytes) buffer_.resize(std::max(bytes, std::max(cursor_buffer_bytes, std::min(buffer_.size() * 2, bytes * 2))));
+  const std::uint64_t from = offset_ + filled_;
+  const std::uint64_t left = file_.extent().end - from;
+  filled_ += file_.read_bytes(from, buffer_.data() + filled_, static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer_.size() - filled_)));
+  return filled_ >= bytes;
+}
+
+bool RecordCursor::next(std::span<const char>& stored, RecordPlace& place) {
+  const std::uint64_t end = file_.extent().end;
+  if (offset_ == end) return false;
+  const auto damaged = [this](const char* what) {
+    return Failure::input("signal file '" + file_.path() + "' " + what + " record " + std::to_string(records_ + 1), "copy the file again and compare checksums");
+  };
+  if (file_.header().records.format == FileFormat::blow5) {
+    std::uint64_t size = 0;
+    if (end - offset_ < 8 || !fill(8)) throw damaged("is truncated in");
+    std::memcpy(&size, buffer_.data() + used_, sizeof size);
+    if (size > end - offset_ - 8 || !fill(static_cast<std::size_t>(size) + 8)) throw damaged("is damaged: longer than the file is");
+    place = {offset_, size + 8};
+    stored = {buffer_.data() + used_ + 8, static_cast<std::size_t>(size)};
+  } else {
+    std::size_t seen = 0;
+    while (true) {
+      const void* newline = filled_ - used_ > seen ? std::memchr(buffer_.data() + used_ + seen, '\n', filled_ - used_ - seen) : nullptr;
+      if (newline != nullptr) {
+        const auto length = static_cast<std::size_t>(static_cast<const char*>(newline) - (buffer_.data() + used_));
+        place = {offset_, length + 1};
+        stored = {buffer_.data() + used_, length};
+        break;
+      }
+      seen = filled_ - used_;
+      if (offset_ + seen >= end || !fill(std::max(seen + 1, std::min<std::size_t>(seen * 2, static_cast<std::size_t>(end - offset_)))))
+        throw damaged("is truncated: it ends without a newline in");
+    }
+  }
+  used_ += static_cast<std::size_t>(place.bytes);
+  offset_ += place.bytes;
+  ++records_;
+  return true;
+}
+
+BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {
+  BuiltIndex built;
+  const RecordFormat format = file.header().records;
+  const auto damaged = [&file](std::uint64_t record) {
+    return Failure::input("signal file '" + file.path() + "' is damaged: record " + std::to_string(record) + " cannot be decompressed or parsed",
+                          "copy the file again and compare checksums");
+  };
+  const auto add = [&built](std::string_view read_id, RecordPlace place) {
+    if (built.index.add(read_id, place) == SignalIndex::Added::duplicate) ++built.duplicates;
+  };
+  if (format.format == FileFormat::slow5) {
+    RecordCursor cursor(file);
+    RecordDecoder decoder;
+    std::span<const char> stored;
+    RecordPlace place;
+    SignalRecord record;
+    while (cursor.next(stored, place)) {
+      if (decoder.decode_fields(stored, format, record) != RecordStatus::ok) throw damaged(cursor.records());
+      add(record.read_id, place);
+    }
+    return built;
+  }
+  std::vector<RecordPlace> places;
+  for (RecordPlace place = file.place_at(file.extent().begin); place.bytes != 0; place = file.place_at(place.offset + place.bytes)) places.push_back(place);
+  std::vector<std::string> names(places.size());
+  std::atomic<std::uint64_t> first_damaged = std::numeric_limits<std::uint64_t>::max();
+  parallel(places.size(), [&](std::size_t begin, std::size_t end) {
+    RecordDecoder decoder;
+    std::vector<char> stored;
+    SignalRecord record;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t all = SignalFile::stored_bytes(file.header(), places[i]);
+      RecordStatus status = RecordStatus::incomplete;
+      // The name is in the first bytes; zstd needs its whole first block (128 KiB at most) to yield them.
+      for (const std::size_t want : {std::size_t{4096}, std::size_t{140 * 1024}, all}) {
+        stored.resize(std::min(want, all));
+        stored.resize(file.read_bytes(places[i].offset + 8, stored.data(), stored.size()));
+        status = decoder.decode_fields(stored, format, record);
+        if (status != RecordStatus::incomplete) break;
+      }
+      if (status == RecordStatus::ok) {
+        names[i] = record.read_id;
+      } else {
+        std::uint64_t seen = first_damaged;
+        while (i < seen && !first_damaged.compare_exchange_weak(seen, i)) {
+        }
+      }
+    }
+  });
+  if (first_damaged != std::numeric_limits<std::uint64_t>::max()) throw damaged(first_damaged + 1);
+  built.index.reserve(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) add(names[i], places[i]);
+  return built;
+}
+
+SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& parallel, IndexSource& source) {
+  const std::string path = file.path() + ".idx";
+  struct stat index_info {}, file_info {};
+  const bool exists = ::stat(path.c_str(), &index_info) == 0 && ::stat(file.path().c_str(), &file_info) == 0;
+  if (!exists) {
+    source.reason = "there is none";
+  } else if (newer(file_info.st_mtim, index_info.st_mtim)) {
+    source.reason = "the one beside the file is older than the file";
+  } else {
+    std::vector<char> bytes(static_cast<std::size_t>(index_info.st_size));
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    std::size_t got = 0;
+    while (descriptor >= 0 && got < bytes.size()) {
+      const ssize_t part = ::read(descriptor, bytes.data() + got, bytes.size() - got);
+      if (part <= 0 && !(part < 0 && errno == EINTR)) break;
+      if (part > 0) got += static_cast<std::size_t>(part);
+    }
+    if (descriptor >= 0) ::close(descriptor);
+    SignalIndex index;
+    const IndexStatus status = got == bytes.size() ? parse_index(bytes, file.extent(), index) : IndexStatus::truncated;
+    if (status == IndexStatus::ok) {
+      source.action = IndexSource::Action::loaded;
+      return index;
+    }
+    source.reason = status == IndexStatus::other_file  ? "the one beside the file was made from another file"
+                    : status == IndexStatus::truncated ? "the one beside the file is truncated"
+                                                       : "the one beside the file is damaged";
+  }
+  BuiltIndex built = build_index(file, parallel);
+  source.duplicates = built.duplicates;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!may_write_into(folder)) {
+    source.action = IndexSource::Action::made_in_memory;
+    source.reason += "; it is not kept because the folder cannot be written to";
+  } else if (!write_whole_file(path, serialise_index(built.index, file.header().version))) {
+    source.action = IndexSource::Action::made_in_memory;
+    source.reason += "; it is not kept: " + system_text();
+  } else {
+    source.action = IndexSource::Action::made;
+  }
+  return std::move(built.index);
+}
+
+}  // namespace sluice::signal_reader

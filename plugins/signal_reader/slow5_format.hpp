@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// SLOW5 (text) and BLOW5 (binary) signal files: header and records as plain functions over memory.
+// Source: the SLOW5 specification 0.2.0 / 1.0.0 (Gamaarachchi et al. 2022). See README.md for the layout and for why slow5lib does not do it.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::signal_reader {
+
+enum class FileFormat : std::uint8_t { slow5, blow5 };
+enum class RecordCompression : std::uint8_t { none = 0, zlib = 1, zstd = 2 };
+enum class SignalCompression : std::uint8_t { none = 0, svb_zd = 1 };
+
+// What is needed to decode a record apart from its own bytes.
+struct RecordFormat {
+  FileFormat format = FileFormat::blow5;
+  RecordCompression record_compression = RecordCompression::none;
+  SignalCompression signal_compression = SignalCompression::none;
+};
+
+// Names as users and the attributes of the `signal_file` resource spell them: "blow5", "zlib", "svb-zd" ...
+const char* name(FileFormat format);
+const char* name(RecordCompression compression);
+const char* name(SignalCompression compression);
+// The inverse. Returns false when a text is none of the names.
+bool parse_names(std::string_view format, std::string_view record_compression, std::string_view signal_compression, RecordFormat& out);
+
+struct Slow5Header {
+  RecordFormat records;
+  std::uint8_t version[3] = {0, 0, 0};
+  std::uint32_t read_groups = 0;
+  std::uint64_t first_record = 0;  // file offset, bytes
+  // Name and one value a read group, in file order. A value that the file leaves out (".") is empty.
+  std::vector<std::pair<std::string, std::vector<std::string>>> attributes;
+
+  // "" when the file does not say.
+  std::string_view attribute(std::string_view name, std::uint32_t read_group = 0) const;
+};
+
+enum class HeaderStatus : std::uint8_t { ok, incomplete, not_slow5, unsupported, malformed };
+
+// Parses the header at the start of a file. `incomplete`: more bytes are needed. For all other failures `problem` says what is wrong.
+HeaderStatus parse_header(std::span<const char> start_of_file, Slow5Header& header, std::string& problem);
+
+// "dna_r9", "dna_r10", "rna_r9" or "rna_004", from the header attributes experiment_type and sequencing_kit as f5c 1.6 reads them: RNA when the
+// experiment type is "rna"; R10 when the kit contains "114"; RNA004 when it contains "rna004"; else R9. Letter case does not matter.
+const char* chemistry(std::string_view experiment_type, std::string_view sequencing_kit);
+
+// The fixed fields of one record. `read_id` points into the decoder's or the caller's memory, until the next call.
+struct SignalRecord {
+  std::string_view read_id;
+  std::uint32_t read_group = 0;
+  double digitisation = 0, offset = 0, range = 0, sampling_rate = 0;  // levels, levels, pA, Hz; NaN when the file says "."
+  std::uint64_t sample_count = 0;
+};
+
+enum class RecordStatus : std::uint8_t { ok, incomplete, corrupt };
+
+// Decodes records; holds the working memory for it, so one per thread. `stored` is a record as it lies in the file: BLOW5 without its
+// leading 8-byte size, SLOW5 without its newline.
+class RecordDecoder {
+ public:
+  RecordDecoder();
+  RecordDecoder(const RecordDecoder&) = delete;
+  ~RecordDecoder();
+
+  // Appends the record's samples to `samples` (on failure: leaves it as it was).
+  RecordStatus decode(std::span<const char> stored, const RecordFormat& format, SignalRecord& record, std::vector<std::int16_t>& samples);
+
+  // The fixed fields only, decompressing no more than needed. `stored` may be a prefix of the record: `incomplete` then asks for more of it.
+  RecordStatus decode_fields(std::span<const char> stored, const RecordFormat& format, SignalRecord& record);
+
+  // Bytes of working memory held.
+  std::size_t capacity() const;
+
+ private:
+  struct Streams;
+  std::unique_ptr<Streams> streams_;
+};
+
+// StreamVByte of zigzag deltas: u32 count, (count + 3) / 4 control bytes, then 1 to 4 bytes a value, all little-endian.
+// Appends the samples; false, with `samples` as it was, when the bytes are too few or too many.
+bool decode_svb_zd(std::span<const char> stored, std::vector<std::int16_t>& samples);
+
+}  // namespace sluice::signal_reader

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT
+ * SPDX-FileCopyrightText: The sluice authors
+ *
+ * The sluice plugin ABI: the whole contract between the host and a plugin, in C11 without dependencies.
+ *
+ * A plugin is a shared library that exports ONE object, `sluice_plugin` (type sluice_plugin_info). The host loads it iff the ABI
+ * major number is equal and the plugin's minor number is not newer than the host's. C++ authors use <sluice/stage.hpp> instead.
+ *
+ * Rules that hold for every function below
+ *  - Nothing throws across the boundary. A function that can fail returns SLUICE_OK or another sluice_status and, when the call has
+ *    a `sluice_error *`, fills it (place, thing, remedy in one sentence each).
+ *  - Pointers handed to a function are valid until it returns, unless the comment says otherwise. Strings are NUL-terminated UTF-8.
+ *  - Ownership moves only through the Arrow structs' `release` callbacks, as the Arrow C Data Interface defines it.
+ *  - [thread-safe]: may be called from several threads at once. [one at a time]: the host serialises the calls on one instance.
+ *  - Every struct that may grow begins with `struct_size`, set by whoever fills it to sizeof of the version it was compiled with;
+ *    a reader must not touch members beyond that size.
+ */
+#ifndef SLUICE_ABI_H
+#define SLUICE_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SLUICE_ABI_MAJOR 1
+#define SLUICE_ABI_MINOR 0
+
+#if defined(_WIN32)
+#define SLUICE_EXPORT __declspec(dllexport)
+#elif defined(__GNUC__)
+#define SLUICE_EXPORT __attribute__((visibility("default")))
+#else
+#define SLUICE_EXPORT
+#endif
+
+/* ---- Arrow C Data and C Device Data Interface (struct definitions as published by Apache Arrow) --------------------------------- */
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+  const char *format;
+  const char *name;
+  const char *metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema **children;
+  struct ArrowSchema *dictionary;
+  void (*release)(struct ArrowSchema *);
+  void *private_data;
+};
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void **buffers;
+  struct ArrowArray **children;
+  struct ArrowArray *dictionary;
+  void (*release)(struct ArrowArray *);
+  void *private_data;
+};
+#endif
+
+#ifndef ARROW_C_DEVICE_DATA_INTERFACE
+#define ARROW_C_DEVICE_DATA_INTERFACE
+typedef int32_t ArrowDeviceType;
+#define ARROW_DEVICE_CPU 1
+#define ARROW_DEVICE_CUDA 2
+#define ARROW_DEVICE_EXT_DEV 12
+struct ArrowDeviceArray {
+  struct ArrowArray array;
+  int64_t device_id;
+  ArrowDeviceType device_type;
+  void *sync_event;
+  int64_t reserved[3];
+};
+#endif
+
+/* ---- Status and errors ---------------------------------------------------------------------------------------------------------- */
+
+typedef int32_t sluice_status;
+enum {
+  SLUICE_OK = 0,
+  SLUICE_END = 1,               /* a source has no more rows (its output may still hold a last batch) */
+  SLUICE_ERROR_USAGE = 2,       /* wrong parameter or pipeline: the user can mend it; exit code 2 */
+  SLUICE_ERROR_INPUT = 3,       /* an input file is missing, corrupt or does not fit the others */
+  SLUICE_ERROR_OUTPUT = 4,      /* an output could not be written (disk full, closed pipe) */
+  SLUICE_ERROR_MEMORY = 5,      /* out of host memory */
+  SLUICE_ERROR_CANCELLED = 6,   /* the call ended early because host->cancelled() said so */
+  SLUICE_ERROR_INTERNAL = 7,    /* a bug */
+  SLUICE_ERROR_UNSUPPORTED = 8, /* not offered: an extension, an implementation, a format */
+  SLUICE_ERROR_DEVICE_MEMORY = 20, /* out of device memory: the host retries with fewer rows, then on the CPU */
+  SLUICE_ERROR_DEVICE_KERNEL = 21, /* this batch failed on the device: the host retries it on the CPU */
+  SLUICE_ERROR_DEVICE_LOST = 22    /* the device is gone: the host retires it */
+};
+
+typedef struct sluice_error {
+  sluice_status code;
+  char message[1024]; /* what is wrong, and with which thing */
+  char remedy[512];   /* what the user can do; empty if nothing */
+} sluice_error;
+
+/* ---- Parameters ------------------------------------------------------------------------------------------------------------------ */
+
+typedef int32_t sluice_value_type;
+enum {
+  SLUICE_BOOL = 1,
+  SLUICE_INT = 2,
+  SLUICE_FLOAT = 3,
+  SLUICE_STRING = 4,
+  SLUICE_PATH = 5, /* like a string; "-" is standard input or output where the stage's help says so */
+  SLUICE_SIZE = 6, /* bytes, given as 512, "64 KiB", "2GB" ... and passed in `integer` */
+  SLUICE_CHOICE = 7 /* one of `choices`, passed in `text` */
+};
+
+typedef struct sluice_value {
+  sluice_value_type type;
+  int32_t is_set;     /* 0: neither given nor defaulted (an optional parameter left out) */
+  int64_t integer;    /* BOOL (0 or 1), INT, SIZE */
+  double real;        /* FLOAT */
+  const char *text;   /* STRING, PATH, CHOICE; never NULL */
+} sluice_value;
+
+typedef struct sluice_parameter {
+  const char *name; /* snake_case */
+  sluice_value_type type;
+  int32_t required; /* 1: must be given */
+  sluice_value default_value; /* is_set = 0: no default */
+  double minimum, maximum;    /* INT, FLOAT, SIZE; both 0: unbounded */
+  const char *const *choices; /* CHOICE: NULL-terminated list */
+  const char *unit;           /* "" if none */
+  const char *help;           /* one sentence */
+} sluice_parameter;
+
+/* ---- Descriptors: static plain data, readable without an instance ------------------------------------------------------------------ */
+
+/* Column types: "i8" "u8" "i16" "u16" "i32" "u32" "i64" "u64" "f32" "f64" "utf8" "binary" and "list<T>" of a fixed-width T or utf8.
+ * In Arrow terms: fixed width as named, utf8 = large_utf8 ("U"), binary = large_binary ("Z"), list = large_list ("+L"). */
+typedef struct sluice_column_spec {
+  const char *name;
+  const char *type;
+  int32_t optional; /* needs: used if present. gives: made only when somebody downstream wants it (see sluice_create_args.wanted) */
+  const char *doc;  /* what a value means, with its unit */
+} sluice_column_spec;
+
+typedef struct sluice_port {
+  const char *row_type; /* "read", "site", ...; "*" on an input: any */
+  size_t column_count;
+  const sluice_column_spec *columns;
+} sluice_port;
+
+typedef struct sluice_resource_slot {
+  const char *name;     /* the key under `resources` in the TOML */
+  const char *row_type; /* what the resource batch must hold: "contig", "kmer", ... */
+  int32_t optional;
+  const char *doc;
+} sluice_resource_slot;
+
+typedef struct sluice_reason {
+  const char *code; /* snake_case, unique in the stage: "too_few_events" */
+  const char *doc;
+} sluice_reason;
+
+typedef struct sluice_implementation {
+  const char *device; /* "cpu", "cuda", or the kind of a device provider */
+  const char *doc;
+} sluice_implementation;
+
+typedef int32_t sluice_stage_kind;
+enum {
+  SLUICE_SOURCE = 1,  /* no input; process() is called until SLUICE_END, on a thread of its own [one at a time] */
+  SLUICE_MAP = 2,     /* adds columns to the rows it gets */
+  SLUICE_REGROUP = 3, /* reads rows of one type in order, emits rows of another; finish() may emit more [one at a time, in order] */
+  SLUICE_SINK = 4,    /* process() (optional, parallel) prepares columns, commit() writes them [one at a time, in order, own thread] */
+  SLUICE_RESOURCE = 5 /* process() is called once and makes the resource batch */
+};
+
+enum { /* traits, or-ed */
+  SLUICE_TRAIT_SERIAL = 1,       /* process() of one instance must not run on two threads at once */
+  SLUICE_TRAIT_BLOCKING = 2,     /* process() waits for a disk or a network: runs on a thread of its own, one at a time, in arrival order */
+  SLUICE_TRAIT_INEXACT = 4       /* implementations are not bit-identical: one of them is pinned for a whole run */
+};
+
+typedef struct sluice_stage_descriptor {
+  uint32_t struct_size;
+  const char *id;      /* snake_case, unique among all plugins */
+  const char *summary; /* one line */
+  const char *doc;     /* paragraphs of plain text or Markdown: method, source, limits */
+  sluice_stage_kind kind;
+  uint32_t traits;
+  sluice_port input;   /* columns needed; row_type NULL for sources and resources */
+  sluice_port output;  /* columns given; row_type NULL for sinks; equal to the input's for maps */
+  size_t parameter_count;
+  const sluice_parameter *parameters;
+  size_t resource_count;
+  const sluice_resource_slot *resources;
+  size_t reason_count; /* why rows fail here, or inputs never become rows */
+  const sluice_reason *reasons;
+  size_t implementation_count;
+  const sluice_implementation *implementations; /* the first is "cpu" unless the stage has none for it */
+  const char *work_unit; /* what estimate().work counts: "base", "sample", "row" ... */
+} sluice_stage_descriptor;
+
+/* ---- Batches ------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct sluice_column {
+  const char *name;
+  const char *type; /* as in sluice_column_spec */
+  const struct ArrowSchema *schema;
+  const struct ArrowArray *array;         /* on the host; NULL if the column is only on the call's device */
+  const struct ArrowDeviceArray *device;  /* on the call's device; NULL for CPU implementations */
+} sluice_column;
+
+typedef struct sluice_batch {
+  uint32_t struct_size;
+  const char *row_type;
+  uint64_t sequence;          /* position in the stream, from 0 without holes */
+  int64_t row_count;
+  const uint16_t *row_status; /* 0: fine; else the row failed earlier: skip it. NULL: all fine */
+  size_t column_count;
+  const sluice_column *columns;
+  size_t attribute_count;     /* facts about the whole batch or resource, as text: "k" = "6" */
+  const char *const *attribute_keys;
+  const char *const *attribute_values;
+} sluice_batch;
+
+typedef struct sluice_estimate {
+  uint32_t struct_size;
+  double work;            /* of all rows, in the descriptor's work unit */
+  double largest_row_work;
+  uint64_t output_bytes;  /* columns it will add */
+  uint64_t scratch_bytes; /* largest working memory of one thread */
+} sluice_estimate;
+
+/* ---- What the host offers --------------------------------------------------------------------------------------------------------- */
+
+typedef struct sluice_host sluice_host;     /* opaque: one per stage instance */
+typedef struct sluice_output sluice_output; /* opaque: what a call produces */
+typedef struct sluice_file sluice_file;     /* opaque: an output file that appears under its name only when the run succeeds */
+
+typedef int32_t sluice_log_level;
+enum { SLUICE_LOG_DEBUG = 0, SLUICE_LOG_INFO = 1, SLUICE_LOG_WARNING = 2, SLUICE_LOG_ERROR = 3 };
+
+typedef struct sluice_host_api {
+  uint32_t struct_size;
+  uint16_t abi_major, abi_minor;
+
+  /* [thread-safe] */
+  void (*log)(const sluice_host *, sluice_log_level, const char *message);
+  int32_t (*cancelled)(const sluice_host *);
+  /* Runs body(argument, begin, end) over disjoint parts of [0, count), each at least `grain` long (but the last), on the run's threads;
+   * returns when all are done. Returns the first status that is not SLUICE_OK. body must not throw. */
+  sluice_status (*parallel_for)(const sluice_host *, size_t count, size_t grain, sluice_status (*body)(void *argument, size_t begin, size_t end),
+                                void *argument);
+  int32_t (*thread_count)(const sluice_host *);
+  /* Memory that counts against the run's budget, aligned to 64 bytes; NULL when there is none. free(NULL) does nothing. */
+  void *(*allocate)(const sluice_host *, size_t bytes);
+  void (*free)(const sluice_host *, void *);
+  /* Counts inputs that never became rows, by this stage's reason (index into descriptor->reasons). name may be NULL. */
+  void (*account)(const sluice_host *, uint32_t reason, uint64_t count, const char *name);
+  /* A named number in the run report, added up over all calls. */
+  void (*count)(const sluice_host *, const char *counter, double amount);
+
+  /* Output of a call [one thread at a time per output, but for fail_row, which is thread-safe for distinct rows] */
+  void (*set_row_count)(sluice_output *, int64_t rows);            /* sources, regroups, resources: before columns */
+  sluice_status (*add_column)(sluice_output *, const char *name, struct ArrowSchema *, struct ArrowArray *); /* moves both */
+  sluice_status (*add_device_column)(sluice_output *, const char *name, struct ArrowSchema *, struct ArrowDeviceArray *); /* moves both */
+  void (*set_attribute)(sluice_output *, const char *key, const char *value);
+  void (*fail_row)(sluice_output *, int64_t row, uint32_t reason); /* reason: index into descriptor->reasons */
+  void (*set_work)(sluice_output *, double work);                  /* sources: the batch's size in the source's work unit */
+  sluice_status (*emit)(sluice_output *);                          /* regroups: closes this batch, opens the next */
+
+  /* Output files. path "-" is standard output. Written beside the final name, renamed when the whole run has succeeded. */
+  sluice_status (*open_file)(const sluice_host *, const char *path, sluice_file **, sluice_error *);
+  sluice_status (*write_file)(sluice_file *, const void *data, size_t bytes, sluice_error *);
+  const char *(*file_path)(const sluice_file *); /* the temporary path, for libraries that write files themselves; closes nothing */
+  sluice_status (*close_file)(sluice_file *, sluice_error *); /* flushes; the rename comes at the end of the run */
+} sluice_host_api;
+
+/* A device as an implementation sees it during one call. CPU calls get NULL. */
+typedef struct sluice_device {
+  uint32_t struct_size;
+  const char *kind; /* "cuda" or a provider's kind */
+  int32_t ordinal;
+  void *stream;     /* cudaStream_t for "cuda"; the provider's own elsewhere */
+  void *context;
+  sluice_status (*allocate)(const struct sluice_device *, size_t bytes, void **memory); /* from the device's pool, in stream order */
+  void (*free)(const struct sluice_device *, void *memory);
+} sluice_device;
+
+typedef struct sluice_call {
+  uint32_t struct_size;
+  const sluice_host_api *api;
+  const sluice_host *host;
+  uint32_t implementation;     /* index into descriptor->implementations */
+  const sluice_device *device; /* NULL: CPU */
+  double target_work;          /* sources: cut the batch at about this much work */
+  uint64_t target_bytes;       /* sources: and at about this many bytes of columns */
+} sluice_call;
+
+/* ---- Stage instances ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct sluice_create_args {
+  uint32_t struct_size;
+  const sluice_host_api *api;
+  const sluice_host *host;       /* lives as long as the instance */
+  const char *instance;          /* the stage's name in the pipeline */
+  const sluice_value *parameters; /* in descriptor order, parameter_count of them */
+  const sluice_batch *const *resources; /* in slot order; NULL for an optional one left out; live as long as the instance */
+  const uint8_t *wanted;         /* per output column: 1 if somebody uses it */
+  const uint8_t *available;      /* per input column: 1 if it is there (0 only for optional ones) */
+} sluice_create_args;
+
+typedef struct sluice_stage {
+  uint32_t struct_size;
+  void *self;
+  /* Adds to `estimate`; NULL: work = rows. [thread-safe] */
+  sluice_status (*estimate)(void *self, const sluice_batch *input, sluice_estimate *estimate);
+  /* See sluice_stage_kind. [thread-safe unless the kind or a trait says otherwise] */
+  sluice_status (*process)(void *self, const sluice_call *, const sluice_batch *input, sluice_output *, sluice_error *);
+  /* Sinks: writes one prepared batch. */
+  sluice_status (*commit)(void *self, const sluice_call *, const sluice_batch *input, sluice_error *);
+  /* After the last batch: sinks close their files, regroups may emit. Not called when the run failed. NULL: nothing to do. */
+  sluice_status (*finish)(void *self, const sluice_call *, sluice_output *, sluice_error *);
+  void (*destroy)(void *self);
+  const void *(*get_extension)(void *self, const char *id); /* NULL or returns NULL: not offered */
+} sluice_stage;
+
+/* ---- Device providers (extension "sluice.device/1" of a plugin) ------------------------------------------------------------------------ */
+
+#define SLUICE_EXTENSION_DEVICE "sluice.device/1"
+typedef struct sluice_device_info {
+  uint32_t struct_size;
+  char name[128];
+  uint64_t memory_bytes;
+  double bytes_per_second; /* host to device, as declared or measured */
+  double seconds_per_copy; /* latency */
+} sluice_device_info;
+
+typedef struct sluice_device_provider {
+  uint32_t struct_size;
+  const char *kind;      /* what implementations name as their device */
+  int32_t (*count)(void);
+  sluice_status (*describe)(int32_t ordinal, sluice_device_info *, sluice_error *);
+  sluice_status (*open)(int32_t ordinal, void **device, sluice_error *);
+  void (*close)(void *device);
+  sluice_status (*allocate)(void *device, size_t bytes, void **memory);
+  void (*free)(void *device, void *memory);
+  sluice_status (*copy_to_device)(void *device, void *destination, const void *source, size_t bytes, sluice_error *);
+  sluice_status (*copy_to_host)(void *device, void *destination, const void *source, size_t bytes, sluice_error *);
+  sluice_status (*synchronize)(void *device, sluice_error *);
+  void *(*stream)(void *device);
+} sluice_device_provider;
+
+/* ---- The plugin ------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct sluice_plugin_info {
+  uint32_t struct_size;
+  uint16_t abi_major, abi_minor; /* SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR */
+  const char *name, *version, *licence, *origin, *build_id;
+  size_t stage_count;
+  const sluice_stage_descriptor *const *stages;
+  /* Makes an instance of stages[index]. Called after all resources of the run are there. */
+  sluice_status (*create)(size_t index, const sluice_create_args *, sluice_stage *stage, sluice_error *);
+  const void *(*get_extension)(const char *id); /* NULL: none */
+} sluice_plugin_info;
+
+#define SLUICE_PLUGIN_SYMBOL "sluice_plugin"
+/* In the plugin: extern SLUICE_EXPORT const sluice_plugin_info sluice_plugin; */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A view of a nanopore k-mer model: the expected current level of every k-mer.
+// The arrays belong to a resource batch (row type "kmer", one row per k-mer in rank order) and outlive the view.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace sluice {
+
+// The rank of a k-mer is its lexicographic rank with the first base most significant.
+enum class Alphabet : std::uint8_t {
+  nucleotide,   // A0 C1 G2 T3, base 4
+  methylation,  // A0 C1 G2 M3 T4, base 5; M is 5-methylcytosine
+};
+
+constexpr std::uint32_t alphabet_size(Alphabet alphabet) { return alphabet == Alphabet::nucleotide ? 4U : 5U; }
+
+// Code of one base, or 0xFF for a letter that the alphabet lacks. Upper case only.
+constexpr std::uint8_t base_code(Alphabet alphabet, char base) {
+  switch (base) {
+    case 'A': return 0;
+    case 'C': return 1;
+    case 'G': return 2;
+    case 'M': return alphabet == Alphabet::methylation ? 3 : 0xFF;
+    case 'T': return alphabet == Alphabet::methylation ? 4 : 3;
+    default: return 0xFF;
+  }
+}
+
+constexpr std::size_t kmer_count(Alphabet alphabet, std::uint32_t k) {
+  std::size_t count = 1;
+  for (std::uint32_t i = 0; i < k; ++i) count *= alphabet_size(alphabet);
+  return count;
+}
+
+struct KmerModelView {
+  std::uint32_t k = 0;
+  Alphabet alphabet = Alphabet::nucleotide;
+  std::span<const float> level_mean;      // pA, by rank
+  std::span<const float> level_stdv;      // pA, by rank
+  std::span<const float> log_level_stdv;  // natural logarithm of level_stdv, by rank
+};
+
+// Rank of one k-mer; a letter outside the alphabet counts as A (as f5c does).
+constexpr std::uint32_t kmer_rank(Alphabet alphabet, std::string_view kmer) {
+  std::uint32_t rank = 0;
+  for (const char base : kmer) {
+    const std::uint8_t code = base_code(alphabet, base);
+    rank = rank * alphabet_size(alphabet) + (code == 0xFF ? 0U : code);
+  }
+  return rank;
+}
+
+}  // namespace sluice

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// What a stage author includes. A stage is a class with
+//
+//   struct Parameters { int window = 3; };                       // every option once: its default is here
+//   static void describe(sluice::Describe<Mine>& d);              // descriptor: name, columns, help of every option
+//   Mine(const sluice::Setup& setup, const Parameters& p);        // once per run
+//   void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out);   // see sluice_stage_kind for what it may do
+//
+// and SLUICE_PLUGIN("my_plugin", "1.0.0", "MIT", Mine) at the end of one file. Optional members:
+//   sluice::Estimate estimate(const sluice::Batch& in) const;
+//   void commit(const sluice::Call&, const sluice::Batch& in);     // sinks
+//   void finish(const sluice::Call&, sluice::Output& out);         // sinks, regroups
+// A source's process returns bool: true while there may be more rows.
+
+#include <sluice/abi.h>
+#include <sluice/batch.hpp>
+#include <sluice/call.hpp>
+#include <sluice/column.hpp>
+#include <sluice/failure.hpp>
+
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+// A file name; "-" means standard input or output where the help says so.
+struct Path : std::string {
+  using std::string::string;
+  Path() = default;
+  Path(std::string text) : std::string(std::move(text)) {}
+};
+// A number of bytes; users write "64 KiB" or "2GB".
+struct Size {
+  std::int64_t bytes = 0;
+};
+
+struct Estimate {
+  double work = 0;
+  double largest_row_work = 0;
+  std::uint64_t output_bytes = 0;
+  std::uint64_t scratch_bytes = 0;
+};
+
+// What a stage instance gets when it is made. Resources live as long as the instance.
+class Setup : public Host {
+ public:
+  Setup(const sluice_create_args& args, const sluice_stage_descriptor& descriptor) : Host(args.api, args.host), args_(&args), descriptor_(&descriptor) {}
+  const char* instance() const { return args_->instance; }
+  bool has_resource(std::string_view slot) const { return find(slot) != nullptr; }
+  Batch resource(std::string_view slot) const {
+    const sluice_batch* batch = find(slot);
+    if (batch == nullptr) throw std::logic_error("resource slot '" + std::string(slot) + "' is not declared or not given");
+    return Batch(*batch);
+  }
+  // Is an optional output column used by anybody?
+  bool wanted(std::string_view column) const { return flag(descriptor_->output, args_->wanted, column); }
+  // Is an optional input column there?
+  bool available(std::string_view column) const { return flag(descriptor_->input, args_->available, column); }
+
+ private:
+  const sluice_batch* find(std::string_view slot) const {
+    for (std::size_t i = 0; i < descriptor_->resource_count; ++i)
+      if (slot == descriptor_->resources[i].name) return args_->resources[i];
+    return nullptr;
+  }
+  static bool flag(const sluice_port& port, const std::uint8_t* flags, std::string_view column) {
+    for (std::size_t i = 0; i < port.column_count; ++i)
+      if (column == port.columns[i].name) return flags[i] != 0;
+    return false;
+  }
+  const sluice_create_args* args_;
+  const sluice_stage_descriptor* descriptor_;
+};
+
+enum class Needed : std::int32_t { always = 0, optional = 1 };
+
+// Builds a stage's static descriptor. All strings must be literals (or live for ever).
+template <class Stage>
+class Describe {
+ public:
+  using Parameters = typename Stage::Parameters;
+
+  Describe() { d_.struct_size = sizeof d_; }
+  Describe(const Describe&) = delete;
+
+  Describe& id(const char* text) { return d_.id = text, *this; }
+  Describe& summary(const char* text) { return d_.summary = text, *this; }
+  Describe& doc(const char* text) { return d_.doc = text, *this; }
+  Describe& work_unit(const char* text) { return d_.work_unit = text, *this; }
+  Describe& source(const char* row_type) { return d_.kind = SLUICE_SOURCE, d_.output.row_type = row_type, *this; }
+  Describe& map(const char* row_type) { return d_.kind = SLUICE_MAP, d_.input.row_type = d_.output.row_type = row_type, *this; }
+  Describe& regroup(const char* from, const char* to) { return d_.kind = SLUICE_REGROUP, d_.input.row_type = from, d_.output.row_type = to, *this; }
+  Describe& sink(const char* row_type) { return d_.kind = SLUICE_SINK, d_.input.row_type = row_type, *this; }
+  Describe& resource(const char* row_type) { return d_.kind = SLUICE_RESOURCE, d_.output.row_type = row_type, *this; }
+  Describe& serial() { return d_.traits |= SLUICE_TRAIT_SERIAL, *this; }
+  Describe& blocking() { return d_.traits |= SLUICE_TRAIT_BLOCKING, *this; }
+  Describe& inexact() { return d_.traits |= SLUICE_TRAIT_INEXACT, *this; }
+
+  Describe& needs(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
+    needs_.push_back({column, type, static_cast<std::int32_t>(needed), doc});
+    return *this;
+  }
+  // Needed::optional: made only when somebody downstream wants it (Setup::wanted).
+  Describe& gives(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
+    gives_.push_back({column, type, static_cast<std::int32_t>(needed), doc});
+    return *this;
+  }
+  Describe& uses(const char* slot, const char* row_type, const char* doc, Needed needed = Needed::always) {
+    resources_.push_back({slot, row_type, static_cast<std::int32_t>(needed), doc});
+    return *this;
+  }
+  // In the order of the stage's Reason enum.
+  Describe& reason(const char* code, const char* doc) { return reasons_.push_back({code, doc}), *this; }
+
+  class Option {
+   public:
+    Option(Describe* home, std::size_t index) : home_(home), index_(index) {}
+    Option& range(double minimum, double maximum) { return parameter().minimum = minimum, parameter().maximum = maximum, *this; }
+    Option& unit(const char* text) { return parameter().unit = text, *this; }
+    Option& required() { return parameter().required = 1, parameter().default_value.is_set = 0, *this; }
+    Option& choices(std::initializer_list<const char*> names) {
+      auto& list = home_->choices_.emplace_back(names);
+      list.push_back(nullptr);
+      parameter().type = parameter().default_value.type = SLUICE_CHOICE;
+      parameter().choices = list.data();
+      return *this;
+    }
+
+   private:
+    sluice_parameter& parameter() { return home_->parameters_[index_]; }
+    Describe* home_;
+    std::size_t index_;
+  };
+  // bool, integers, floating point, std::string, Path, Size, or std::optional of one of these (no default: may be left out).
+  template <class T>
+  Option option(const char* name, T Parameters::*member, const char* help) {
+    sluice_parameter p{};
+    p.name = name;
+    p.help = help;
+    p.unit = "";
+    p.type = p.default_value.type = type_of(static_cast<const T*>(nullptr));
+    p.default_value.text = "";
+    set_default(p.default_value, defaults_.*member);
+    parameters_.push_back(p);
+    loaders_.push_back([member](Parameters& target, const sluice_value& value) { load(target.*member, value); });
+    return {this, parameters_.size() - 1};
+  }
+
+  using Process = sluice_status (*)(Stage&, const Call&, const Batch*, Output&);
+  // The CPU implementation is Stage::process. Further ones: implementation<&Mine::process_cuda>("cuda", "what it does").
+  template <auto Method>
+  Describe& implementation(const char* device, const char* doc) {
+    implementations_.push_back({device, doc});
+    processes_.push_back([](Stage& stage, const Call& call, const Batch* in, Output& out) -> sluice_status { return invoke<Method>(stage, call, in, out); });
+    return *this;
+  }
+
+  const sluice_stage_descriptor* finish() {
+    d_.input.columns = needs_.data(), d_.input.column_count = needs_.size();
+    d_.output.columns = gives_.data(), d_.output.column_count = gives_.size();
+    d_.parameters = parameters_.data(), d_.parameter_count = parameters_.size();
+    d_.resources = resources_.data(), d_.resource_count = resources_.size();
+    d_.reasons = reasons_.data(), d_.reason_count = reasons_.size();
+    d_.implementations = implementations_.data(), d_.implementation_count = implementations_.size();
+    if (d_.doc == nullptr) d_.doc = "";
+    if (d_.work_unit == nullptr) d_.work_unit = "row";
+    return &d_;
+  }
+  const sluice_stage_descriptor& descriptor() const { return d_; }
+  Parameters load_parameters(const sluice_value* values) const {
+    Parameters result;
+    for (std::size_t i = 0; i < loaders_.size(); ++i)
+      if (values[i].is_set != 0) loaders_[i](result, values[i]);
+    return result;
+  }
+  sluice_status run(Stage& stage, const Call& call, std::uint32_t implementation, const Batch* in, Output& out) const {
+    return processes_[implementation](stage, call, in, out);
+  }
+
+  template <auto Method>
+  static sluice_status invoke(Stage& stage, const Call& call, const Batch* in, Output& out) {
+    using M = decltype(Method);
+    if constexpr (std::is_invocable_v<M, Stage&, const Call&, Output&>) {
+      static_assert(std::is_void_v<std::invoke_result_t<M, Stage&, const Call&, Output&>> || std::is_same_v<std::invoke_result_t<M, Stage&, const Call&, Output&>, bool>);
+      if constexpr (std::is_void_v<std::invoke_result_t<M, Stage&, const Call&, Output&>>) return (stage.*Method)(call, out), SLUICE_OK;
+      else return (stage.*Method)(call, out) ? SLUICE_OK : SLUICE_END;
+    } else {
+      return (stage.*Method)(call, *in, out), SLUICE_OK;
+    }
+  }
+
+ private:
+  template <class T>
+  static sluice_value_type type_of(const T*) {
+    if constexpr (std::is_same_v<T, bool>) return SLUICE_BOOL;
+    else if constexpr (std::is_integral_v<T>) return SLUICE_INT;
+    else if constexpr (std::is_floating_point_v<T>) return SLUICE_FLOAT;
+    else if constexpr (std::is_same_v<T, Path>) return SLUICE_PATH;
+    else if constexpr (std::is_same_v<T, Size>) return SLUICE_SIZE;
+    else return SLUICE_STRING;
+  }
+  template <class T>
+  static sluice_value_type type_of(const std::optional<T>*) { return type_of(static_cast<const T*>(nullptr)); }
+
+  template <class T>
+  void set_default(sluice_value& value, const T& initial) {
+    value.is_set = 1;
+    if constexpr (std::is_integral_v<T>) value.integer = static_cast<std::int64_t>(initial);
+    else if constexpr (std::is_floating_point_v<T>) value.real = initial;
+    else if constexpr (std::is_same_v<T, Size>) value.integer = initial.bytes;
+    else value.text = texts_.emplace_back(initial).c_str();
+  }
+  template <class T>
+  void set_default(sluice_value& value, const std::optional<T>& initial) {
+    if (initial) set_default(value, *initial);
+  }
+  template <class T>
+  static void load(T& target, const sluice_value& value) {
+    if constexpr (std::is_integral_v<T>) target = static_cast<T>(value.integer);
+    else if constexpr (std::is_floating_point_v<T>) target = static_cast<T>(value.real);
+    else if constexpr (std::is_same_v<T, Size>) target.bytes = value.integer;
+    else target = T(value.text);
+  }
+  template <class T>
+  static void load(std::optional<T>& target, const sluice_value& value) { load(target.emplace(), value); }
+
+  sluice_stage_descriptor d_{};
+  Parameters defaults_{};
+  std::vector<sluice_column_spec> needs_, gives_;
+  std::vector<sluice_resource_slot> resources_;
+  std::vector<sluice_reason> reasons_;
+  std::vector<sluice_parameter> parameters_;
+  std::vector<std::function<void(Parameters&, const sluice_value&)>> loaders_;
+  std::vector<sluice_implementation> implementations_;
+  std::vector<Process> processes_;
+  std::deque<std::vector<const char*>> choices_;
+  std::deque<std::string> texts_;
+};
+
+struct NoParameters {};
+
+namespace detail {
+
+inline void fill(sluice_error* error, sluice_status code, const char* message, const char* remedy) {
+  if (error == nullptr) return;
+  error->code = code;
+  std::snprintf(error->message, sizeof error->message, "%s", message);
+  std::snprintf(error->remedy, sizeof error->remedy, "%s", remedy);
+}
+
+// Runs body and turns whatever it throws into a status: the only place where exceptions end.
+template <class Body>
+sluice_status guarded(sluice_error* error, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const Failure& failure) {
+    fill(error, failure.status(), failure.what(), failure.remedy().c_str());
+    return failure.status();
+  } catch (const std::bad_alloc&) {
+    fill(error, SLUICE_ERROR_MEMORY, "out of memory", "lower --memory or --threads, or use a machine with more memory");
+    return SLUICE_ERROR_MEMORY;
+  } catch (const std::exception& exception) {
+    fill(error, SLUICE_ERROR_INTERNAL, exception.what(), "this is a bug in the plugin: please report it");
+    return SLUICE_ERROR_INTERNAL;
+  } catch (...) {
+    fill(error, SLUICE_ERROR_INTERNAL, "unknown exception", "this is a bug in the plugin: please report it");
+    return SLUICE_ERROR_INTERNAL;
+  }
+}
+
+template <class Stage>
+struct Adapter {
+  static const Describe<Stage>& description() {
+    // Leaks on purpose: descriptors live as long as the plugin, and plugins are never unloaded.
+    static const Describe<Stage>* const instance = [] {
+      auto* d = new Describe<Stage>;
+      if constexpr (requires { &Stage::process; }) d->template implementation<&Stage::process>("cpu", "portable C++ with run-time SIMD dispatch where it matters");
+      Stage::describe(*d);
+      d->finish();
+      return d;
+    }();
+    return *instance;
+  }
+
+  static sluice_status create(const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
+    return guarded(error, [&]() -> sluice_status {
+      const Setup setup(*args, description().descriptor());
+      const auto parameters = description().load_parameters(args->parameters);
+      *stage = sluice_stage{};
+      stage->struct_size = sizeof *stage;
+      if constexpr (std::is_constructible_v<Stage, const Setup&, const typename Stage::Parameters&>) stage->self = new Stage(setup, parameters);
+      else stage->self = new Stage();
+      stage->process = process;
+      stage->destroy = [](void* self) { delete static_cast<Stage*>(self); };
+      if constexpr (requires(const Stage& s, const Batch& b) { s.estimate(b); }) stage->estimate = estimate;
+      if constexpr (requires(Stage& s, const Call& c, const Batch& b) { s.commit(c, b); }) stage->commit = commit;
+      if constexpr (requires(Stage& s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
+      if constexpr (!requires { &Stage::process; }) stage->process = nullptr;
+      return SLUICE_OK;
+    });
+  }
+  static sluice_status process(void* self, const sluice_call* raw, const sluice_batch* input, sluice_output* output, sluice_error* error) {
+    return guarded(error, [&] {
+      const Call call(*raw);
+      Output out(call, output, input != nullptr && description().descriptor().kind != SLUICE_REGROUP ? input->row_count : 0);
+      if (input == nullptr) return description().run(*static_cast<Stage*>(self), call, raw->implementation, nullptr, out);
+      const Batch in(*input);
+      return description().run(*static_cast<Stage*>(self), call, raw->implementation, &in, out);
+    });
+  }
+  static sluice_status estimate(void* self, const sluice_batch* input, sluice_estimate* result) {
+    return guarded(nullptr, [&] {
+      const Estimate e = static_cast<const Stage*>(self)->estimate(Batch(*input));
+      result->work = e.work;
+      result->largest_row_work = e.largest_row_work;
+      result->output_bytes = e.output_bytes;
+      result->scratch_bytes = e.scratch_bytes;
+      return SLUICE_OK;
+    });
+  }
+  static sluice_status commit(void* self, const sluice_call* raw, const sluice_batch* input, sluice_error* error) {
+    return guarded(error, [&] { return static_cast<Stage*>(self)->commit(Call(*raw), Batch(*input)), SLUICE_OK; });
+  }
+  static sluice_status finish(void* self, const sluice_call* raw, sluice_output* output, sluice_error* error) {
+    return guarded(error, [&] {
+      const Call call(*raw);
+      Output out(call, output, 0);
+      return static_cast<Stage*>(self)->finish(call, out), SLUICE_OK;
+    });
+  }
+};
+
+#ifndef SLUICE_BUILD_ID
+#define SLUICE_BUILD_ID "unknown"
+#endif
+
+template <class... Stages>
+sluice_plugin_info plugin(const char* name, const char* version, const char* licence, const char* origin) {
+  static const sluice_stage_descriptor* const descriptors[] = {&Adapter<Stages>::description().descriptor()...};
+  sluice_plugin_info info{};
+  info.struct_size = sizeof info;
+  info.abi_major = SLUICE_ABI_MAJOR;
+  info.abi_minor = SLUICE_ABI_MINOR;
+  info.name = name;
+  info.version = version;
+  info.licence = licence;
+  info.origin = origin;
+  info.build_id = SLUICE_BUILD_ID;
+  info.stage_count = sizeof...(Stages);
+  info.stages = descriptors;
+  info.create = [](std::size_t index, const sluice_create_args* args, sluice_stage* stage, sluice_error* error) -> sluice_status {
+    using Create = sluice_status (*)(const sluice_create_args*, sluice_stage*, sluice_error*);
+    static constexpr Create creators[] = {&Adapter<Stages>::create...};
+    return creators[index](args, stage, error);
+  };
+  return info;
+}
+
+}  // namespace detail
+}  // namespace sluice
+
+// SLUICE_PLUGIN(name, version, licence, Stage...) in one source file of the plugin.
+#define SLUICE_PLUGIN(NAME, VERSION, LICENCE, ...)                  \
+  extern "C" SLUICE_EXPORT const sluice_plugin_info sluice_plugin;  \
+  const sluice_plugin_info sluice_plugin = ::sluice::detail::plugin<__VA_ARGS__>(NAME, VERSION, LICENCE, "")
