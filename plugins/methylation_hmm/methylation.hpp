@@ -149,7 +149,7 @@ struct GroupProblem {
   std::uint32_t read = 0;         // index into the reads
   std::int32_t first_event = 0;   // inclusive; events go from first_event to last_event in steps of one, up or down
   std::int32_t last_event = 0;    // inclusive
-  std::string_view sequence;      // calling_sequence, on the forward strand of the reference
+  std::string_view sequence;      // calling_sequence, on the forward strand of the reference; letters other than A, C, G, T count as A
 };
 
 inline constexpr std::size_t kMaximumSequenceLength = 1024;  // groups give at most 221
@@ -186,7 +186,7 @@ struct Transitions {
 };
 
 // Scratch of score_groups, reused from call to call: 16 bytes a group, 40 bytes a read, 4 bytes an event of the longest group, and
-// 0.1 to 1 MB for the lanes, by the longest sequence.
+// 0.2 to 1 MB for the lanes, by the longest sequence.
 class ScoreWorkspace {
  public:
   struct Entry {
@@ -196,6 +196,7 @@ class ScoreWorkspace {
   std::vector<Entry> order;
   std::vector<std::optional<Transitions>> transitions;
   std::vector<float> clipping;
+  std::vector<std::uint32_t> ranks;
   std::vector<float> lanes;
 };
 

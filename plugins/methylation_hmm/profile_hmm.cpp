@@ -119,7 +119,8 @@ ScoreStatus check_problem(std::span<const ReadSignal> reads, const GroupProblem&
   const ReadSignal& read = reads[problem.read];
   const auto lowest = std::min(problem.first_event, problem.last_event);
   const auto highest = std::max(problem.first_event, problem.last_event);
-  if (lowest < 0 || static_cast<std::size_t>(highest) >= read.event_mean.size()) return ScoreStatus::no_such_event;
+  // The number of rows must fit 32 bits as well.
+  if (lowest < 0 || highest == std::numeric_limits<std::int32_t>::max() || static_cast<std::size_t>(highest) >= read.event_mean.size()) return ScoreStatus::no_such_event;
   if (problem.sequence.size() < k) return ScoreStatus::sequence_too_short;
   if (problem.sequence.size() > kMaximumSequenceLength) return ScoreStatus::sequence_too_long;
   bool usable = true;

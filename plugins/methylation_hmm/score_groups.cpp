@@ -49,9 +49,14 @@ HWY_INLINE hn::Vec<Integers> Truncate(V value) {
 HWY_INLINE V LogSum(V a, V b, const float* HWY_RESTRICT table) {
   const Floats d;
   const V high = hn::Max(a, b);
-  const V scaled = hn::Mul(hn::Abs(hn::Sub(a, b)), hn::Set(d, kLogSumScale));
-  // The limit stands second: where both terms are -inf the difference is NaN, and this order yields the limit (as x86 defines it) or 0 (as Arm does).
-  const V clamped = hn::Min(scaled, hn::Set(d, static_cast<float>(kLogSumLast)));
+  const V scaled = hn::Mul(hn::Sub(a, b), hn::Set(d, kLogSumScale));
+  const V limit = hn::Set(d, static_cast<float>(kLogSumLast));
+  // Where both terms are -inf `scaled` is NaN, and the index must still be within the table.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  const V clamped{_mm512_range_ps(scaled.raw, limit.raw, 0b1010)};  // min(|scaled|, limit) in one instruction; a NaN yields the limit
+#else
+  const V clamped = hn::Min(hn::Abs(scaled), limit);  // a NaN yields the limit where the second operand wins (x86), else 0 or the limit (Arm)
+#endif
   return hn::Add(high, hn::GatherIndex(d, table, Truncate(clamped)));
 }
 
@@ -71,8 +76,10 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
   const float* HWY_RESTRICT table = log_sum_table();
   const float* HWY_RESTRICT clipping = workspace.clipping.data();
 
-  std::uint32_t unmethylated[16][kMaximumSequenceLength];
-  std::uint32_t methylated[16][kMaximumSequenceLength];
+  const std::size_t all_lanes_ranks = lanes * kMaximumSequenceLength;
+  if (workspace.ranks.size() < 2 * all_lanes_ranks) workspace.ranks.resize(2 * all_lanes_ranks);
+  const auto unmethylated = [&](std::size_t lane) { return workspace.ranks.data() + lane * kMaximumSequenceLength; };
+  const auto methylated = [&](std::size_t lane) { return workspace.ranks.data() + all_lanes_ranks + lane * kMaximumSequenceLength; };
   std::size_t columns[16];
   HWY_ALIGN std::int32_t rows[16] = {};
   std::size_t fewest_columns = kMaximumSequenceLength;
@@ -83,9 +90,8 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
     const GroupProblem& problem = problems[order[lane].problem];
     columns[lane] = problem.sequence.size() - model.k + 1;
     rows[lane] = static_cast<std::int32_t>(event_count(problem));
-    hypothesis_ranks(problem.sequence, model.k, reads[problem.read].strand, unmethylated[lane], methylated[lane]);
-    std::size_t same = 0;
-    while (same < columns[lane] && unmethylated[lane][same] == methylated[lane][same]) ++same;
+    hypothesis_ranks(problem.sequence, model.k, reads[problem.read].strand, unmethylated(lane), methylated(lane));
+    const auto same = static_cast<std::size_t>(std::mismatch(unmethylated(lane), unmethylated(lane) + columns[lane], methylated(lane)).first - unmethylated(lane));
     shared = std::min(shared, same);
     fewest_columns = std::min(fewest_columns, columns[lane]);
     most_columns = std::max(most_columns, columns[lane]);
@@ -132,8 +138,8 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
     };
     usable[lane] = true;
     for (std::size_t j = 0; j < columns[lane]; ++j) {
-      usable[lane] = put(j, unmethylated[lane][j]) && usable[lane];
-      if (j >= shared) usable[lane] = put(j + branch, methylated[lane][j]) && usable[lane];
+      usable[lane] = put(j, unmethylated(lane)[j]) && usable[lane];
+      if (j >= shared) usable[lane] = put(j + branch, methylated(lane)[j]) && usable[lane];
     }
     const Transitions& transitions = *workspace.transitions[problems[order[lane].problem].read];
     per_lane[lane] = transitions.match_stay;

@@ -51,11 +51,10 @@ bool newer(const struct timespec& a, const struct timespec& b) { return a.tv_sec
 
 }  // namespace
 
-SignalFile::SignalFile(std::string path) : path_(std::move(path)) {
-  file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the BLOW5 or SLOW5 file");
+SignalFile::SignalFile(std::string path) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (file_.number < 0) throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the BLOW5 or SLOW5 file");
   struct stat info {};
-  if (::fstat(file_, &info) != 0 || S_ISDIR(info.st_mode)) fail("is not a file", "give one BLOW5 or SLOW5 file; `slow5tools merge` joins many");
+  if (::fstat(file_.number, &info) != 0 || S_ISDIR(info.st_mode)) fail("is not a file", "give one BLOW5 or SLOW5 file; `slow5tools merge` joins many");
   const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
   if (file_bytes == 0) fail("is empty");
   std::vector<char> start;
@@ -93,8 +92,8 @@ SignalFile::SignalFile(std::string path) : path_(std::move(path)) {
        "copy the file again, or save what is whole with `slow5tools skim` and `slow5tools get`");
 }
 
-SignalFile::~SignalFile() {
-  if (file_ >= 0) ::close(file_);
+FileDescriptor::~FileDescriptor() {
+  if (number >= 0) ::close(number);
 }
 
 void SignalFile::fail(const std::string& what, std::string remedy) const {
@@ -104,7 +103,7 @@ void SignalFile::fail(const std::string& what, std::string remedy) const {
 std::size_t SignalFile::read_bytes(std::uint64_t offset, char* to, std::size_t bytes) const {
   std::size_t got = 0;
   while (got < bytes) {
-    const ssize_t part = ::pread(file_, to + got, bytes - got, static_cast<off_t>(offset + got));
+    const ssize_t part = ::pread(file_.number, to + got, bytes - got, static_cast<off_t>(offset + got));
     if (part < 0 && errno == EINTR) continue;
     if (part < 0) fail("cannot be read: " + system_text());
     if (part == 0) break;

@@ -16,12 +16,19 @@
 
 namespace sluice::signal_reader {
 
+// Closes itself.
+struct FileDescriptor {
+  int number = -1;
+  explicit FileDescriptor(int n) : number(n) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  ~FileDescriptor();
+};
+
 class SignalFile {
  public:
   // Reads the header, and for BLOW5 checks the end-of-file mark: a file that lacks it is truncated.
   explicit SignalFile(std::string path);
   SignalFile(const SignalFile&) = delete;
-  ~SignalFile();
 
   const std::string& path() const { return path_; }
   const Slow5Header& header() const { return header_; }
@@ -41,7 +48,7 @@ class SignalFile {
  private:
   [[noreturn]] void fail(const std::string& what, std::string remedy = {}) const;
   std::string path_;
-  int file_ = -1;
+  FileDescriptor file_;
   Slow5Header header_;
   RecordExtent extent_;
 };

@@ -98,7 +98,7 @@ class SignalLookup {
     d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
     d.uses("signal", "signal_file", "the file");
     d.reason("no_signal", "the signal file has no record with this read id");
-    d.work_unit("row");
+    d.work_unit("byte");
   }
   SignalLookup(const Setup& setup, const Parameters&) : file_(std::string(setup.resource("signal").attribute("path"))) {
     IndexSource source;
@@ -116,9 +116,15 @@ class SignalLookup {
   }
 
   Estimate estimate(const Batch& in) const {
+    const TextView read_ids = in.text("read_id");
     Estimate e;
-    e.work = static_cast<double>(in.rows());
-    e.largest_row_work = in.rows() == 0 ? 0 : 1;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      const auto place = in.ok(row) ? index_.find(read_ids[row]) : std::nullopt;
+      if (!place) continue;
+      e.work += static_cast<double>(place->bytes);
+      e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(place->bytes));
+      e.output_bytes += place->bytes;
+    }
     return e;
   }
 

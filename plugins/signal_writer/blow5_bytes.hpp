@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The bytes of a BLOW5 file (SLOW5 specification 1.0.0; Gamaarachchi et al. 2022), piece by piece: header, records, end marker, index.
-// slow5lib encodes; nothing here opens a file, so that records can be encoded on many threads and written in order.
+// The bytes of a BLOW5 file (SLOW5 specification 0.2.0; Gamaarachchi et al. 2022), piece by piece: header, records, end marker, index.
+// Nothing here opens a file, so that records are encoded on many threads and written in order. slow5lib is not used: it writes to its
+// own file handle, and the one that Debian 12 ships does not link (undefined streamvbyte symbols).
 
 #include <cstdint>
 #include <memory>
@@ -23,20 +24,23 @@ struct SignalRecord {
   std::span<const std::int16_t> raw_signal;
 };
 
-// Encodes records. One per thread: it owns a compression stream.
+// Encodes records. One per thread: it owns a compressor and working memory.
 class Blow5Encoder {
  public:
-  // Throws Failure::usage if slow5lib was built without this compression.
+  // zlib at level 4 of libdeflate, zstd at level 1 (as slow5lib). Throws std::bad_alloc.
   Blow5Encoder(RecordCompression record, SignalCompression signal);
-  // Replaces `bytes` by the record as stored, its 8-byte size first. False: slow5lib refused it (an identifier of 65,536 or more
-  // characters, no memory).
+  Blow5Encoder(const Blow5Encoder&) = delete;
+  ~Blow5Encoder();
+  // Appends the record as stored, its 8-byte size first. False, and nothing appended: the identifier is empty or has 65,536 or more
+  // characters, or there are 2^32 or more samples.
   bool encode(const SignalRecord& record, std::string& bytes);
 
  private:
-  struct Release {
-    void operator()(void* press) const;
-  };
-  std::unique_ptr<void, Release> press_;
+  struct Compressors;
+  std::unique_ptr<Compressors> compressors_;
+  RecordCompression record_;
+  SignalCompression signal_;
+  std::string plain_;
 };
 
 // Header of a file with one read group and these attributes.

@@ -4,10 +4,13 @@
 // A view of a nanopore k-mer model: the expected current level of every k-mer.
 // The arrays belong to a resource batch (row type "kmer", one row per k-mer in rank order) and outlive the view.
 
-#include <array>
+#include <sluice/batch.hpp>
+#include <sluice/failure.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace sluice {
@@ -54,6 +57,20 @@ constexpr std::uint32_t kmer_rank(Alphabet alphabet, std::string_view kmer) {
     rank = rank * alphabet_size(alphabet) + (code == 0xFF ? 0U : code);
   }
   return rank;
+}
+
+// The view of a resource batch of row type "kmer". Throws Failure when its rows do not fit its attributes "k" and "alphabet".
+inline KmerModelView kmer_model_view(const Batch& model) {
+  KmerModelView view;
+  const std::string k(model.attribute("k"));
+  view.k = k.size() == 1 || k.size() == 2 ? static_cast<std::uint32_t>(std::stoul(k)) : 0;
+  view.alphabet = model.attribute("alphabet") == "methylation" ? Alphabet::methylation : Alphabet::nucleotide;
+  view.level_mean = model.column<float>("level_mean");
+  view.level_stdv = model.column<float>("level_stdv");
+  view.log_level_stdv = model.column<float>("log_level_stdv");
+  if (view.k == 0 || view.k > 12 || kmer_count(view.alphabet, view.k) != view.level_mean.size())
+    throw Failure::input("the k-mer model has " + std::to_string(view.level_mean.size()) + " rows, which do not fit k = '" + k + "'");
+  return view;
 }
 
 }  // namespace sluice

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "event_detection/events.hpp"
+
+#include <sluice/stage.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace sluice::event_detection {
+namespace {
+
+class EventDetection {
+ public:
+  struct Parameters {
+    std::string preset = "dna";
+    std::optional<std::int64_t> window_short, window_long;
+    std::optional<double> threshold_short, threshold_long, peak_height;
+  };
+  // In the order of DetectionStatus, without ok.
+  enum class Reason : std::uint32_t {};
+
+  static void describe(Describe<EventDetection>& d) {
+    d.id("event_detection").summary("cuts a raw signal into events, stretches of samples on one level").map("read").work_unit("sample");
+    d.doc("The two-window t-statistic detector of scrappie, with the constants and the rounding of f5c 1.6. The whole signal is used: f5c computes a trim and then ignores it.");
+    d.needs("raw_signal", "list<i16>", "samples as the sequencer wrote them");
+    d.needs("digitisation", "f64", "number of raw levels").needs("range", "f64", "pA").needs("offset", "f64", "raw units");
+    d.gives("event_mean", "list<f32>", "pA");
+    d.gives("event_start", "list<i32>", "first sample", Needed::optional);
+    d.gives("event_length", "list<i32>", "samples", Needed::optional);
+    d.gives("event_stdv", "list<f32>", "pA, of the population", Needed::optional);
+    d.option("preset", &Parameters::preset, "the constants: DNA of every pore, or direct RNA").choices({"dna", "rna"});
+    d.option("window_short", &Parameters::window_short, "short window; the preset's if left out").range(2, max_window).unit("samples");
+    d.option("window_long", &Parameters::window_long, "long window; the preset's if left out").range(2, max_window).unit("samples");
+    d.option("threshold_short", &Parameters::threshold_short, "least t-statistic of a boundary in the short window; the preset's if left out").range(0, 1e6);
+    d.option("threshold_long", &Parameters::threshold_long, "least t-statistic of a boundary in the long window; the preset's if left out").range(0, 1e6);
+    d.option("peak_height", &Parameters::peak_height, "least height of a peak of the t-statistic; the preset's if left out").range(0, 1e6);
+    d.reason("empty_signal", "the read has no samples");
+    d.reason("no_boundary", "the detector found no step in the signal");
+    d.reason("bad_calibration", "range, offset or digitisation is zero or not a number");
+    d.reason("bad_parameters", "a parameter is out of range");
+    d.reason("sample_out_of_range", "a sample is not finite in pA");
+    d.reason("signal_too_long", "more than 2^31 samples");
+  }
+
+  EventDetection(const Setup& setup, const Parameters& p)
+      : starts_(setup.wanted("event_start")), lengths_(setup.wanted("event_length")), stdvs_(setup.wanted("event_stdv")) {
+    params_ = p.preset == "rna" ? DetectorParams::rna() : DetectorParams::dna();
+    if (p.window_short) params_.window_short = static_cast<std::uint32_t>(*p.window_short);
+    if (p.window_long) params_.window_long = static_cast<std::uint32_t>(*p.window_long);
+    if (p.threshold_short) params_.threshold_short = static_cast<float>(*p.threshold_short);
+    if (p.threshold_long) params_.threshold_long = static_cast<float>(*p.threshold_long);
+    if (p.peak_height) params_.peak_height = static_cast<float>(*p.peak_height);
+    if (params_.window_short >= params_.window_long) throw Failure::usage("window_short must be smaller than window_long");
+  }
+
+  Estimate estimate(const Batch& in) const {
+    const auto samples = in.list<std::int16_t>("raw_signal").offsets();
+    const auto count = static_cast<std::uint64_t>(samples.back() - samples.front());
+    return {.work = static_cast<double>(count), .output_bytes = count};
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const auto signal = in.list<std::int16_t>("raw_signal");
+    const auto digitisation = in.column<double>("digitisation"), range = in.column<double>("range"), offset = in.column<double>("offset");
+    std::vector<EventTable> tables(static_cast<std::size_t>(in.rows()));
+    call.parallel_for(tables.size(), 1, [&](std::size_t begin, std::size_t end) {
+      auto workspace = workspaces_.take();
+      for (std::size_t row = begin; row < end; ++row) {
+        if (!in.ok(static_cast<std::int64_t>(row))) continue;
+        const Calibration calibration{static_cast<float>(offset[row]), static_cast<float>(range[row]), static_cast<float>(digitisation[row])};
+        const DetectionStatus status = detect_events(signal[static_cast<std::int64_t>(row)], calibration, params_, *workspace, tables[row]);
+        if (status != DetectionStatus::ok) out.fail(static_cast<std::int64_t>(row), static_cast<std::uint32_t>(status) - 1);
+      }
+    });
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return tables[static_cast<std::size_t>(row)].size(); });
+    give<float>(out, "event_mean", offsets, tables, &EventTable::mean);
+    if (starts_) give<std::int32_t>(out, "event_start", offsets, tables, &EventTable::start_sample);
+    if (lengths_) give<std::int32_t>(out, "event_length", offsets, tables, &EventTable::length_samples);
+    if (stdvs_) give<float>(out, "event_stdv", offsets, tables, &EventTable::stdv);
+  }
+
+ private:
+  template <class T>
+  static void give(Output& out, const char* name, const Buffer& offsets, const std::vector<EventTable>& tables, std::vector<T> EventTable::*column) {
+    T* next = out.list<T>(name, offsets).data();
+    for (const EventTable& table : tables) next = std::copy((table.*column).begin(), (table.*column).end(), next);
+  }
+
+  DetectorParams params_;
+  bool starts_, lengths_, stdvs_;
+  Workspaces<DetectorWorkspace> workspaces_;
+};
+
+}  // namespace
+}  // namespace sluice::event_detection
+
+SLUICE_PLUGIN("event_detection", "1.0.0", "MIT", sluice::event_detection::EventDetection);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "methylation_hmm/methylation.hpp"
+
+#include <sluice/kmer_model.hpp>
+#include <sluice/stage.hpp>
+
+#include <charconv>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice::methylation_hmm {
+namespace {
+
+// Problems scored in one call of the kernel: from about 1,000 on few vector lanes idle, and a batch still spreads over the threads.
+constexpr std::size_t problems_per_call = 2048;
+
+// Sites are called inside [start, end): contig:a-b counts from 1, both ends inclusive.
+struct Region {
+  std::string contig;
+  std::int64_t start = 0, end = std::numeric_limits<std::int64_t>::max();
+};
+
+Region parse_region(const std::string& text) {
+  Region region;
+  const std::size_t colon = text.rfind(':');
+  region.contig = text.substr(0, colon);
+  if (colon == std::string::npos) return region;
+  std::string range = text.substr(colon + 1);
+  std::erase(range, ',');
+  const std::size_t dash = range.find('-');
+  const auto number = [&](std::string_view part) {
+    std::int64_t value = 0;
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || rest != part.data() + part.size() || value < 1) throw Failure::usage("region '" + text + "' is not contig:first-last", "write for example chr1:1000-2000");
+    return value;
+  };
+  region.start = number(std::string_view(range).substr(0, dash)) - 1;
+  if (dash != std::string::npos) region.end = number(std::string_view(range).substr(dash + 1));
+  return region;
+}
+
+class MethylationHmm {
+ public:
+  struct Parameters {
+    std::string region;
+    std::string compat = "none";
+  };
+  enum class Reason : std::uint32_t { contig_not_in_reference, outside_contig, reference_skip, bad_cigar, bad_base_to_event_map, no_aligned_events, degenerate };
+
+  static void describe(Describe<MethylationHmm>& d) {
+    d.id("methylation_hmm").summary("log-likelihood of methylated and unmethylated CpG for every CpG group under a read").map("read").work_unit("base");
+    d.doc("The profile hidden Markov model of nanopolish (Simpson et al. 2017) in the arithmetic of f5c 1.6: CpGs at most 10 bases apart form a group, and the events of the group and 10 bases on either "
+          "side are scored under the reference as it is and with every CG methylated. Where f5c has a flaw (hard-clipped records, fewer than one event per base) the default does the right thing; compat = \"f5c\" keeps it.");
+    d.uses("reference", "contig", "the reference that the reads are aligned to").uses("model", "kmer", "the methylation (CpG) k-mer model of the pore");
+    d.needs("contig", "utf8", "").needs("ref_start", "i64", "0-based").needs("ref_end", "i64", "exclusive").needs("is_reverse", "u8", "").needs("cigar", "list<u32>", "BAM encoding");
+    d.needs("bases", "utf8", "the whole read").needs("event_mean", "list<f32>", "pA").needs("first_event", "list<i32>", "per k-mer, -1: none").needs("events_per_base", "f64", "");
+    d.needs("shift", "f32", "pA").needs("scale", "f32", "").needs("var", "f32", "").needs("log_var", "f32", "");
+    d.gives("site_start", "list<i64>", "the first C of each group on the reference, 0-based").gives("site_end", "list<i64>", "the last C of each group");
+    d.gives("site_motifs", "list<i32>", "CpGs in each group");
+    d.gives("log_lik_methylated", "list<f32>", "natural logarithm").gives("log_lik_unmethylated", "list<f32>", "natural logarithm");
+    d.option("region", &Parameters::region, "call sites of this region only: contig or contig:first-last, from 1, both inclusive");
+    d.option("compat", &Parameters::compat, "keep the flaws of another program").choices({"none", "f5c"});
+    d.reason("contig_not_in_reference", "the reference has no contig of this name").reason("outside_contig", "the alignment ends behind its contig");
+    d.reason("reference_skip", "the alignment is spliced (CIGAR N), which methylation calling does not support").reason("bad_cigar", "the CIGAR has an operation that BAM does not define");
+    d.reason("bad_base_to_event_map", "internal").reason("no_aligned_events", "no aligned base is k bases away from both ends of the read");
+    d.reason("degenerate", "all aligned bases have the same event");
+  }
+
+  MethylationHmm(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))) {
+    if (model_.alphabet != Alphabet::methylation) throw Failure::usage("the model has no methylated bases (M)", "give methylation_hmm the methylation model: --methylation-model FILE");
+    const Batch reference = setup.resource("reference");
+    const auto names = reference.text("name"), bases = reference.text("bases");
+    for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], bases[i]);
+    if (!p.region.empty()) {
+      region_ = parse_region(p.region);
+      if (!contigs_.contains(region_.contig)) throw Failure::usage("the reference has no contig '" + region_.contig + "' (region)");
+    }
+    compat_ = p.compat == "f5c";
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const auto rows = static_cast<std::size_t>(in.rows());
+    std::vector<RowGroups> found(rows);
+    std::vector<ReadSignal> reads(rows);
+    const auto events = in.list<float>("event_mean");
+    const auto shift = in.column<float>("shift"), scale = in.column<float>("scale"), var = in.column<float>("var"), log_var = in.column<float>("log_var");
+    const auto events_per_base = in.column<double>("events_per_base");
+    const auto is_reverse = in.column<std::uint8_t>("is_reverse");
+    call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
+      auto workspace = locate_.take();
+      for (std::size_t row = begin; row < end; ++row) {
+        const auto r = static_cast<std::int64_t>(row);
+        if (!in.ok(r)) continue;
+        const Strand strand = is_reverse[row] != 0 ? Strand::reverse : Strand::forward;
+        reads[row] = {events[r], scale[row], shift[row], var[row], log_var[row], events_per_base[row], strand};
+        find_groups(in, row, strand, *workspace, found[row], out);
+      }
+    });
+
+    std::vector<GroupProblem> problems;
+    for (std::size_t row = 0; row < rows; ++row)
+      for (const Called& called : found[row].called)
+        problems.push_back({static_cast<std::uint32_t>(row), called.events.first_event, called.events.last_event, calling_sequence(found[row].segment, called.group)});
+    std::vector<GroupScore> scores(problems.size());
+    call.parallel_for(problems.size(), problems_per_call, [&](std::size_t begin, std::size_t end) {
+      auto workspace = scoring_.take();
+      const std::size_t count = end - begin;
+      score_groups(reads, std::span(problems).subspan(begin, count), model_, compat_ ? EventsPerBase::compat : EventsPerBase::raised, *workspace,
+                   std::span(scores).subspan(begin, count));
+    });
+    give(call, in, out, found, scores);
+  }
+
+ private:
+  struct Called {
+    CpgGroup group;
+    GroupEvents events;
+  };
+  struct RowGroups {
+    std::string_view segment;
+    std::vector<Called> called;
+  };
+  struct LocateScratch {
+    LocateWorkspace workspace;
+    std::vector<CpgGroup> groups;
+    std::vector<GroupEvents> events;
+  };
+
+  void find_groups(const Batch& in, std::size_t row, Strand strand, LocateScratch& scratch, RowGroups& found, Output& out) const {
+    const auto r = static_cast<std::int64_t>(row);
+    const auto contig = contigs_.find(in.text("contig")[r]);
+    if (contig == contigs_.end()) return out.fail(r, Reason::contig_not_in_reference);
+    const std::int64_t start = in.column<std::int64_t>("ref_start")[row], end = in.column<std::int64_t>("ref_end")[row];
+    if (start < 0 || end < start || end > static_cast<std::int64_t>(contig->second.size())) return out.fail(r, Reason::outside_contig);
+    // The end is inclusive: one base more than the alignment covers, so that a CpG whose G lies behind the alignment is seen.
+    found.segment = contig->second.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start) + 1);
+    find_cpg_groups(found.segment, scratch.groups);
+    scratch.events.resize(scratch.groups.size());
+    const RecordAlignment alignment{in.list<std::uint32_t>("cigar")[r], in.text("bases")[r].size(), strand};
+    const RecordStatus status = locate_group_events(alignment, in.list<std::int32_t>("first_event")[r], model_.k, compat_ ? HardClips::compat : HardClips::count,
+                                                    scratch.groups, scratch.workspace, scratch.events);
+    if (status != RecordStatus::ok) return out.fail(r, static_cast<std::uint32_t>(Reason::reference_skip) + static_cast<std::uint32_t>(status) - 1);
+    for (std::size_t g = 0; g < scratch.groups.size(); ++g) {
+      if (scratch.events[g].status != GroupStatus::ok) continue;
+      const std::int64_t first = start + scratch.groups[g].first_site, last = start + scratch.groups[g].last_site;
+      if (!region_.contig.empty() && (contig->first != region_.contig || first < region_.start || last >= region_.end)) continue;
+      found.called.push_back({scratch.groups[g], scratch.events[g]});
+    }
+  }
+
+  void give(const Call& call, const Batch& in, Output& out, std::vector<RowGroups>& found, const std::vector<GroupScore>& scores) const {
+    // A group that could not be scored (a level that is not finite, say) is no call; f5c prints nonsense there, and so does compat.
+    std::uint64_t unscored = 0;
+    std::vector<std::vector<std::size_t>> kept(found.size());
+    std::size_t next = 0;
+    for (std::size_t row = 0; row < found.size(); ++row)
+      for (std::size_t g = 0; g < found[row].called.size(); ++g, ++next) {
+        if (compat_ || scores[next].status == ScoreStatus::ok) kept[row].push_back(next);
+        else ++unscored;
+      }
+    if (unscored > 0) call.count("groups_not_scored", static_cast<double>(unscored));
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return kept[static_cast<std::size_t>(row)].size(); });
+    const auto starts = out.list<std::int64_t>("site_start", offsets), ends = out.list<std::int64_t>("site_end", offsets);
+    const auto motifs = out.list<std::int32_t>("site_motifs", offsets);
+    const auto methylated = out.list<float>("log_lik_methylated", offsets), unmethylated = out.list<float>("log_lik_unmethylated", offsets);
+    const auto ref_start = in.column<std::int64_t>("ref_start");
+    std::size_t at = 0, first_of_row = 0;
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      for (const std::size_t index : kept[row]) {
+        const CpgGroup& group = found[row].called[index - first_of_row].group;
+        starts[at] = ref_start[row] + group.first_site;
+        ends[at] = ref_start[row] + group.last_site;
+        motifs[at] = group.site_count;
+        methylated[at] = scores[index].methylated;
+        unmethylated[at] = scores[index].unmethylated;
+        ++at;
+      }
+      first_of_row += found[row].called.size();
+    }
+    call.count("groups_called", static_cast<double>(at));
+  }
+
+  KmerModelView model_;
+  std::unordered_map<std::string_view, std::string_view> contigs_;
+  Region region_;
+  bool compat_ = false;
+  Workspaces<LocateScratch> locate_;
+  Workspaces<ScoreWorkspace> scoring_;
+};
+
+}  // namespace
+}  // namespace sluice::methylation_hmm
+
+SLUICE_PLUGIN("methylation_hmm", "1.0.0", "MIT", sluice::methylation_hmm::MethylationHmm);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "read_writer/block_compressor.hpp"
+
+#include <sluice/stage.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sluice::read_writer {
+namespace {
+
+// An output file whose name decides about compression.
+class TextFile {
+ public:
+  TextFile(const Host& host, const std::string& path) : file_(host, path), is_compressed_(path.ends_with(".gz")) {}
+
+  void write(const Call& call, std::string_view text) {
+    if (!is_compressed_) return file_.write(text);
+    bytes_.clear();
+    compressor_.add(text, bytes_, [&](std::size_t count, auto&& body) { call.parallel_for(count, 4, std::forward<decltype(body)>(body)); });
+    file_.write(bytes_);
+  }
+  void finish() {
+    if (is_compressed_) {
+      bytes_.clear();
+      compressor_.finish(bytes_);
+      file_.write(bytes_);
+    }
+    file_.close();
+  }
+
+ private:
+  OutputFile file_;
+  bool is_compressed_;
+  BlockCompressor compressor_;
+  std::string bytes_;
+};
+
+// Failed rows have no text, so all rows are one piece.
+std::string_view all_rows(const TextView& text) {
+  return {text.rows() > 0 ? text[0].data() : nullptr, static_cast<std::size_t>(text.offsets().back() - text.offsets().front())};
+}
+
+enum class Reason { quality_length };
+
+class FastqWriter {
+ public:
+  struct Parameters {
+    Path output;
+    std::string format = "fastq";
+  };
+
+  static void describe(Describe<FastqWriter>& d) {
+    d.id("fastq_writer")
+        .sink("read")
+        .summary("writes reads as FASTQ or FASTA")
+        .doc("Bases in sequencing orientation. Without the column `qualities` every base of a FASTQ gets the quality 0 (!). A name that ends with .gz makes BGZF, which gzip "
+             "reads and samtools faidx can index.")
+        .work_unit("base");
+    d.needs("read_id", "utf8", "identifier")
+        .needs("bases", "utf8", "sequencing orientation")
+        .needs("qualities", "utf8", "Phred + 33, as many as bases", Needed::optional);
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required();
+    d.option("format", &Parameters::format, "what to write").choices({"fastq", "fasta"});
+    d.reason("quality_length", "the read has another number of qualities than of bases");
+  }
+
+  FastqWriter(const Setup& setup, const Parameters& parameters)
+      : is_fastq_(parameters.format == "fastq"), has_qualities_(is_fastq_ && setup.available("qualities")), file_(setup, parameters.output) {}
+
+  void process(const Call&, const Batch& in, Output& out) {
+    const TextView ids = in.text("read_id"), bases = in.text("bases");
+    const TextView qualities = has_qualities_ ? in.text("qualities") : bases;
+    const auto writable = [&](std::int64_t row) { return in.ok(row) && qualities[row].size() == bases[row].size(); };
+    for (std::int64_t row = 0; row < in.rows(); ++row)
+      if (in.ok(row) && !writable(row)) out.fail(row, Reason::quality_length);
+    const Buffer ends = out.offsets([&](std::int64_t row) {
+      if (!writable(row)) return std::size_t{0};
+      return ids[row].size() + bases[row].size() + (is_fastq_ ? bases[row].size() + 6 : 3);
+    });
+    char* at = out.text("_text", ends).data();
+    const auto put = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!writable(row)) continue;
+      put(is_fastq_ ? "@" : ">");
+      put(ids[row]);
+      put("\n");
+      put(bases[row]);
+      put("\n");
+      if (!is_fastq_) continue;
+      put("+\n");
+      if (has_qualities_) put(qualities[row]);
+      else at = std::fill_n(at, bases[row].size(), '!');
+      put("\n");
+    }
+  }
+  void commit(const Call& call, const Batch& in) {
+    file_.write(call, all_rows(in.text("_text")));
+  }
+  void finish(const Call&, Output&) { file_.finish(); }
+
+ private:
+  bool is_fastq_, has_qualities_;
+  TextFile file_;
+};
+
+class FastaWriter {
+ public:
+  struct Parameters {
+    Path output;
+    std::int64_t line_length = 80;
+  };
+
+  static void describe(Describe<FastaWriter>& d) {
+    d.id("fasta_writer")
+        .sink("contig")
+        .summary("writes contigs as FASTA")
+        .doc("A name that ends with .gz makes BGZF, which gzip reads and samtools faidx can index.")
+        .work_unit("base");
+    d.needs("name", "utf8", "contig name").needs("bases", "utf8", "its sequence");
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required();
+    d.option("line_length", &Parameters::line_length, "bases a line").range(1, 1e9);
+  }
+
+  FastaWriter(const Setup& setup, const Parameters& parameters) : line_length_(static_cast<std::size_t>(parameters.line_length)), file_(setup, parameters.output) {}
+
+  void process(const Call&, const Batch& in, Output& out) {
+    const TextView names = in.text("name"), bases = in.text("bases");
+    const Buffer ends = out.offsets([&](std::int64_t row) {
+      if (!in.ok(row)) return std::size_t{0};
+      return names[row].size() + 2 + bases[row].size() + (bases[row].size() + line_length_ - 1) / line_length_;
+    });
+    char* at = out.text("_text", ends).data();
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      *at++ = '>';
+      at = std::copy(names[row].begin(), names[row].end(), at);
+      *at++ = '\n';
+      for (std::size_t start = 0; start < bases[row].size(); start += line_length_) {
+        const std::string_view line = bases[row].substr(start, line_length_);
+        at = std::copy(line.begin(), line.end(), at);
+        *at++ = '\n';
+      }
+    }
+  }
+  void commit(const Call& call, const Batch& in) {
+    file_.write(call, all_rows(in.text("_text")));
+  }
+  void finish(const Call&, Output&) { file_.finish(); }
+
+ private:
+  std::size_t line_length_;
+  TextFile file_;
+};
+
+}  // namespace
+}  // namespace sluice::read_writer
+
+SLUICE_PLUGIN("read_writer", "1.0.0", "MIT", sluice::read_writer::FastqWriter, sluice::read_writer::FastaWriter);

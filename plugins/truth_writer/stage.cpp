@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <sluice/stage.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::truth_writer {
+namespace {
+
+enum class Reason { lists_differ };
+
+class TruthWriter {
+ public:
+  struct Parameters {
+    Path output;
+    std::optional<Path> reads_output;
+  };
+
+  static void describe(Describe<TruthWriter>& d) {
+    d.id("truth_writer")
+        .sink("read")
+        .summary("writes the methylation truth of simulated reads: a table of sites, and one of sites per read")
+        .doc("OUTPUT: `contig position frequency reads methylated_reads`, sorted by contig (byte order) and position; position is the 0-based C of the forward strand, frequency "
+             "the set share of methylated molecules, the other two what the reads really have. READS_OUTPUT: `contig position strand read_id methylated`, in the order of the reads. "
+             "Memory: about 80 bytes a site.")
+        .work_unit("row");
+    d.needs("read_id", "utf8", "identifier")
+        .needs("contig", "utf8", "reference name")
+        .needs("is_reverse", "u8", "1: the read is of the reverse strand")
+        .needs("truth_site", "list<i64>", "CpGs of the molecule")
+        .needs("truth_methylated", "list<u8>", "per truth_site: 1 if methylated")
+        .needs("truth_frequency", "list<f32>", "per truth_site: share of all molecules");
+    d.option("output", &Parameters::output, "table of sites to write; - is standard output").required();
+    d.option("reads_output", &Parameters::reads_output, "table of sites per read to write");
+    d.reason("lists_differ", "the read's truth columns have different lengths");
+  }
+
+  TruthWriter(const Setup& setup, const Parameters& parameters) : has_reads_(parameters.reads_output.has_value()), file_(setup, parameters.output) {
+    if (!has_reads_) return;
+    reads_file_ = OutputFile(setup, *parameters.reads_output);
+    reads_file_.write("contig\tposition\tstrand\tread_id\tmethylated\n");
+  }
+
+  void process(const Call&, const Batch& in, Output& out) const {
+    const auto sites = in.list<std::int64_t>("truth_site");
+    const auto methylated = in.list<std::uint8_t>("truth_methylated");
+    const auto frequencies = in.list<float>("truth_frequency");
+    const TextView ids = in.text("read_id"), contigs = in.text("contig");
+    const auto reverse = in.column<std::uint8_t>("is_reverse");
+    std::string text;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      if (sites[row].size() != methylated[row].size() || sites[row].size() != frequencies[row].size()) {
+        out.fail(row, Reason::lists_differ);
+        continue;
+      }
+      if (!has_reads_) continue;
+      const char strand = reverse[static_cast<std::size_t>(row)] != 0 ? '-' : '+';
+      for (std::size_t i = 0; i < sites[row].size(); ++i)
+        fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\n", contigs[row], sites[row][i], strand, ids[row], methylated[row][i] != 0 ? 1 : 0);
+    }
+    // All rows' lines in the first row's cell: they are written as one piece.
+    const Buffer ends = out.offsets([&](std::int64_t row) { return row == 0 ? text.size() : 0; });
+    const std::span<char> bytes = out.text("_text", ends);
+    std::copy(text.begin(), text.end(), bytes.begin());
+  }
+
+  void commit(const Call&, const Batch& in) {
+    if (in.rows() == 0) return;
+    const auto sites = in.list<std::int64_t>("truth_site");
+    const auto methylated = in.list<std::uint8_t>("truth_methylated");
+    const auto frequencies = in.list<float>("truth_frequency");
+    const TextView contigs = in.text("contig");
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      auto& table = sites_of(contigs[row]);
+      for (std::size_t i = 0; i < sites[row].size(); ++i) {
+        Site& site = table[sites[row][i]];
+        site.frequency = frequencies[row][i];
+        ++site.reads;
+        site.methylated_reads += methylated[row][i] != 0 ? 1 : 0;
+      }
+    }
+    if (has_reads_) reads_file_.write(in.text("_text")[0]);
+  }
+
+  void finish(const Call&, Output&) {
+    std::string text = "contig\tposition\tfrequency\treads\tmethylated_reads\n";
+    for (const auto& [contig, table] : contigs_) {
+      for (const auto& [position, site] : table) {
+        fmt::format_to(std::back_inserter(text), "{}\t{}\t{:.3f}\t{}\t{}\n", contig, position, site.frequency, site.reads, site.methylated_reads);
+        if (text.size() < std::size_t{1} << 20U) continue;
+        file_.write(text);
+        text.clear();
+      }
+    }
+    file_.write(text);
+    file_.close();
+    if (has_reads_) reads_file_.close();
+  }
+
+ private:
+  struct Site {
+    float frequency = 0;
+    std::int64_t reads = 0, methylated_reads = 0;
+  };
+  using Sites = std::map<std::int64_t, Site>;
+  Sites& sites_of(std::string_view contig) {
+    const auto found = contigs_.find(contig);
+    return found != contigs_.end() ? found->second : contigs_.emplace(contig, Sites{}).first->second;
+  }
+
+  bool has_reads_;
+  OutputFile file_, reads_file_;
+  std::map<std::string, Sites, std::less<>> contigs_;
+};
+
+}  // namespace
+}  // namespace sluice::truth_writer
+
+SLUICE_PLUGIN("truth_writer", "1.0.0", "MIT", sluice::truth_writer::TruthWriter);
