@@ -195,7 +195,7 @@ class PipelineReader {
 
 const std::vector<std::string>& reserved_parameter_names() {
   static const std::vector<std::string> names = {"help",   "threads",    "device",     "memory",         "report",    "trace",
-                                                 "quiet",  "set",        "plugin_dir", "executor",       "batch_work", "max_bad_reads",
+                                                 "quiet",  "account",    "set",        "plugin_dir", "executor",       "batch_work", "max_bad_reads",
                                                  "log_level", "repeat",  "dot",        "resume",         "version"};
   return names;
 }

@@ -71,6 +71,9 @@ std::string kebab_case(std::string_view snake_case);
 
 // A stage or resource with every parameter as its descriptor wants it. `values` point into `texts`.
 struct ResolvedStage {
+  ResolvedStage() = default;
+  ResolvedStage(ResolvedStage&&) = default;  // a moved deque keeps its elements where they are; a copy would leave `values` dangling
+  ResolvedStage& operator=(ResolvedStage&&) = default;
   std::string name;
   StageEntry entry;
   Location where;

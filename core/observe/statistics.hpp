@@ -26,12 +26,12 @@ struct FailedRow {
   std::string reason;
 };
 
-// How rows are counted, so that a run's account adds up. `rows_in` and `rows_out` count rows that are still fine (status 0): those that
-// arrived, and those that left. A row that fails is counted once, in `failed` of the stage where it failed. Hence
-//   map:    rows_in = rows_out + sum(failed)
-//   sink:   rows_in = rows_out + sum(failed); rows_out is what was committed
-//   source: rows made = rows_out + sum(failed); inputs seen = rows made + sum(accounted)
-// Rows that arrive failed at a stage are in none of its numbers.
+// How rows are counted, so that a run's account adds up. A row that fails is counted once, in `failed` of the stage where it failed.
+//   source:  rows_out = rows made, those that fail there included; accounted = inputs that never became rows
+//   map:     rows_in = rows that arrived, failed ones included; rows_out = rows that are still fine when they leave
+//   sink:    rows_in as above; rows_out = rows that are still fine when they are committed
+//   regroup: rows_in as above; rows_out = rows of the new type
+// Along every path from a source to a sink: rows made = rows committed + sum of failed.
 struct StageStatistics {
   std::string name, id, work_unit;
   std::string role;                  // "source", "map", "regroup", "sink", "resource"

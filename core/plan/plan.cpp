@@ -40,6 +40,7 @@ class Planner {
 
   void run(const std::string& device, const std::vector<std::string>& devices) {
     plan_.stages.resize(stages_.size());
+    produced_.resize(stages_.size());
     std::vector<std::vector<std::size_t>> consumers(stages_.size());
     for (std::size_t i = 0; i < stages_.size(); ++i)
       for (const std::size_t input : stages_[i].inputs) consumers[input].push_back(i);
@@ -96,6 +97,7 @@ class Planner {
       planned.available.assign(d.input.column_count, 0);
       for (std::size_t c = 0; c < d.input.column_count; ++c) {
         const sluice_column_spec& need = d.input.columns[c];
+        if (std::string_view(need.name) == "*") continue;
         const PlannedColumn* column = find(arriving, need.name);
         if (column == nullptr) {
           if (need.optional == 0) error(stage, std::string("needs column '") + need.name + "' (" + need.type + "), which no stage before it gives", giver(need.name));
@@ -148,7 +150,7 @@ class Planner {
         if (std::string_view(d.implementations[k].device) == "cpu") planned.implementations.push_back(k);
       if (planned.implementations.empty()) error(stage, std::string("'") + d.id + "' has no implementation for a device of this machine", "");
     }
-    if ((d.traits & SLUICE_TRAIT_INEXACT) != 0 && planned.implementations.size() > 1) planned.implementations.resize(1);
+    if ((d.traits & SLUICE_TRAIT_INEXACT) != 0 && planned.implementations.size() > 1) planned.implementations.erase(planned.implementations.begin() + 1, planned.implementations.end());
   }
 
   static bool offers(const sluice_stage_descriptor& d, const std::string& kind) {
@@ -178,18 +180,10 @@ class Planner {
       for (std::size_t c = 0; c < output.column_count; ++c)
         if (output.columns[c].optional != 0) plan_.stages[i].wanted[c] = needed_behind(i, output.columns[c].name) ? 1 : 0;
     }
-    // An optional input that nobody made is not available after all: sources of optional columns are wanted by those who could use them,
-    // so whatever reaches a reader is there.
   }
 
   bool needed_behind(std::size_t i, std::string_view column) const {
-    for (const std::size_t consumer : plan_.stages[i].consumers) {
-      const sluice_stage_descriptor& d = descriptor(stages_[consumer]);
-      for (std::size_t c = 0; c < d.input.column_count; ++c)
-        if (column == d.input.columns[c].name) return true;
-      if (d.kind == SLUICE_MAP && needed_behind(consumer, column)) return true;
-    }
-    return false;
+    return std::any_of(plan_.stages[i].consumers.begin(), plan_.stages[i].consumers.end(), [&](std::size_t consumer) { return needed_by(consumer, column); });
   }
 
   void compute_liveness() {
@@ -210,7 +204,7 @@ class Planner {
   bool needed_by(std::size_t consumer, std::string_view column) const {
     const sluice_stage_descriptor& d = descriptor(stages_[consumer]);
     for (std::size_t c = 0; c < d.input.column_count; ++c)
-      if (column == d.input.columns[c].name) return true;
+      if (column == d.input.columns[c].name || std::string_view(d.input.columns[c].name) == "*") return true;
     return d.kind == SLUICE_MAP && needed_behind(consumer, column);
   }
   bool made(std::size_t i, std::string_view column) const {

@@ -27,6 +27,9 @@ struct PlannedStage {
 };
 
 struct Plan {
+  Plan() = default;
+  Plan(Plan&&) = default;  // `stages` point into `pipeline`, whose vectors stay where they are when moved
+  Plan& operator=(Plan&&) = default;
   ResolvedPipeline pipeline;
   std::vector<PlannedStage> stages;      // same order and indices as pipeline.stages
   std::vector<std::size_t> order;        // topological

@@ -21,8 +21,7 @@ using Gateway = StageNode::gateway_type;
 class GraphStage {
  public:
   GraphStage(flow::graph& graph, ExecutionParts& parts, StageRunner& stage)
-      : graph_(graph),
-        parts_(parts),
+      : parts_(parts),
         stage_(stage),
         join_(stage.inputs()),
         node_(graph, stage.is_serial() ? flow::serial : flow::unlimited, [this](const Message& message, Gateway& gateway) { guarded_receive(message, gateway); }) {
@@ -49,7 +48,7 @@ class GraphStage {
     if (parts_.run.cancelled() || !join_.arrive(message)) return;
     if (stage_.kind() == SLUICE_REGROUP) {
       // The node is serial, so the buffer needs no lock.
-      in_order_.put(message.batch->sequence, std::move(message));
+      put_in_order(std::move(message));
       while (std::optional<Message> next = in_order_.take())
         for (BatchHandle& batch : stage_.regroup(next->batch)) gateway.try_put({std::move(batch), next->permit});
       return;
@@ -74,13 +73,17 @@ class GraphStage {
   void commit_later(Message message, Gateway& gateway) {
     worker_->submit([this, message = std::move(message), &gateway]() mutable {
       // Only the worker touches the buffer.
-      in_order_.put(message.batch->sequence, std::move(message));
+      put_in_order(std::move(message));
       while (std::optional<Message> next = in_order_.take()) stage_.commit(next->batch);
       gateway.release_wait();
     });
   }
 
-  flow::graph& graph_;
+  void put_in_order(Message message) {
+    const std::uint64_t sequence = message.batch->sequence;
+    in_order_.put(sequence, std::move(message));
+  }
+
   ExecutionParts& parts_;
   StageRunner& stage_;
   BranchJoin join_;

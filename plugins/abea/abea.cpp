@@ -85,13 +85,13 @@ std::size_t abea_workspace_bytes(std::size_t event_count, std::size_t kmer_count
   return trace_bytes(event_count, kmer_count) + 4 * column_bytes(kmer_count);
 }
 
-void AlignmentWorkspace::Deleter::operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{cache_line}); }
+void AlignmentWorkspace::Deleter::operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{cache_line}); }
 
 std::byte* AlignmentWorkspace::reserve(std::size_t event_count, std::size_t kmer_count) {
   const std::size_t needed = abea_workspace_bytes(event_count, kmer_count);
   if (needed > bytes_) {
     release();
-    memory_.reset(static_cast<std::byte*>(::operator new(needed, std::align_val_t{cache_line})));
+    memory_.reset(static_cast<std::byte*>(::operator new (needed, std::align_val_t{cache_line})));
     bytes_ = needed;
   }
   return memory_.get();

@@ -9,11 +9,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <sluice/kmer_model.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
-
-#include <sluice/kmer_model.hpp>
 
 namespace sluice::abea {
 
@@ -21,32 +20,44 @@ inline constexpr std::int32_t band_width = 100;  // cells per band
 
 enum class AlignmentStatus : std::uint8_t {
   ok,
-  too_few_kmers,              // no k-mer: the read is shorter than k
-  no_events,                  // no event
-  too_many_events_per_base,   // events / bases reaches the limit (a stalled read)
-  read_too_long,              // events + k-mers do not fit 31 bits
-  output_size_mismatch,       // first_event or last_event does not have one element per k-mer
-  invalid_model,              // k is 0, or the columns of the model differ in length
-  kmer_outside_model,         // a rank beyond the rows of the model
-  no_end_cell_in_band,        // the band never reached the last k-mer with a finite score
-  low_average_emission,       // the mean log-likelihood of the path is below the limit
-  not_spanning,               // the path does not begin at the first k-mer
-  too_many_skipped_kmers,     // more k-mers in a row without an event of their own than allowed
+  too_few_kmers,             // no k-mer: the read is shorter than k
+  no_events,                 // no event
+  too_many_events_per_base,  // events / bases reaches the limit (a stalled read)
+  read_too_long,             // events + k-mers do not fit 31 bits
+  output_size_mismatch,      // first_event or last_event does not have one element per k-mer
+  invalid_model,             // k is 0, or the columns of the model differ in length
+  kmer_outside_model,        // a rank beyond the rows of the model
+  no_end_cell_in_band,       // the band never reached the last k-mer with a finite score
+  low_average_emission,      // the mean log-likelihood of the path is below the limit
+  not_spanning,              // the path does not begin at the first k-mer
+  too_many_skipped_kmers,    // more k-mers in a row without an event of their own than allowed
 };
 constexpr std::string_view name(AlignmentStatus status) {
   switch (status) {
-    case AlignmentStatus::ok: return "ok";
-    case AlignmentStatus::too_few_kmers: return "too_few_kmers";
-    case AlignmentStatus::no_events: return "no_events";
-    case AlignmentStatus::too_many_events_per_base: return "too_many_events_per_base";
-    case AlignmentStatus::read_too_long: return "read_too_long";
-    case AlignmentStatus::output_size_mismatch: return "output_size_mismatch";
-    case AlignmentStatus::invalid_model: return "invalid_model";
-    case AlignmentStatus::kmer_outside_model: return "kmer_outside_model";
-    case AlignmentStatus::no_end_cell_in_band: return "no_end_cell_in_band";
-    case AlignmentStatus::low_average_emission: return "low_average_emission";
-    case AlignmentStatus::not_spanning: return "not_spanning";
-    case AlignmentStatus::too_many_skipped_kmers: return "too_many_skipped_kmers";
+    case AlignmentStatus::ok:
+      return "ok";
+    case AlignmentStatus::too_few_kmers:
+      return "too_few_kmers";
+    case AlignmentStatus::no_events:
+      return "no_events";
+    case AlignmentStatus::too_many_events_per_base:
+      return "too_many_events_per_base";
+    case AlignmentStatus::read_too_long:
+      return "read_too_long";
+    case AlignmentStatus::output_size_mismatch:
+      return "output_size_mismatch";
+    case AlignmentStatus::invalid_model:
+      return "invalid_model";
+    case AlignmentStatus::kmer_outside_model:
+      return "kmer_outside_model";
+    case AlignmentStatus::no_end_cell_in_band:
+      return "no_end_cell_in_band";
+    case AlignmentStatus::low_average_emission:
+      return "low_average_emission";
+    case AlignmentStatus::not_spanning:
+      return "not_spanning";
+    case AlignmentStatus::too_many_skipped_kmers:
+      return "too_many_skipped_kmers";
   }
   return "unknown";
 }
@@ -58,9 +69,9 @@ struct LevelScaling {
 };
 
 struct AlignmentLimits {
-  float max_events_per_base = 15.0F;     // a read that reaches it is not aligned
-  double min_average_emission = -5.0;    // natural logarithm, mean over the path
-  std::int32_t max_skipped_kmers = 50;   // k-mers in a row entered without an event of their own
+  float max_events_per_base = 15.0F;    // a read that reaches it is not aligned
+  double min_average_emission = -5.0;   // natural logarithm, mean over the path
+  std::int32_t max_skipped_kmers = 50;  // k-mers in a row entered without an event of their own
 };
 
 struct AlignmentInput {
@@ -87,10 +98,10 @@ struct BandCounts {
 
 struct AlignmentResult {
   AlignmentStatus status = AlignmentStatus::ok;
-  double events_per_base = 0.0;         // (highest - lowest aligned event) / k-mers; 0 unless ok
-  double average_emission = 0.0;        // mean log-likelihood over the path; 0 when no path was found
-  std::int32_t longest_skip = 0;        // k-mers in a row without an event of their own
-  std::size_t pair_count = 0;           // pairs on the path
+  double events_per_base = 0.0;   // (highest - lowest aligned event) / k-mers; 0 unless ok
+  double average_emission = 0.0;  // mean log-likelihood over the path; 0 when no path was found
+  std::int32_t longest_skip = 0;  // k-mers in a row without an event of their own
+  std::size_t pair_count = 0;     // pairs on the path
   BandCounts bands;
 };
 

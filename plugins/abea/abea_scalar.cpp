@@ -132,9 +132,15 @@ AlignmentResult align_events_scalar(const AlignmentInput& input, std::span<std::
     const std::int64_t band = event + kmer + 2;
     const std::int64_t offset = matrix.offset_of_kmer(band, kmer);
     switch (matrix.in_band(offset) ? matrix.traces[matrix.index(band, offset)] : Trace::diagonal) {
-      case Trace::diagonal: --event, --kmer, skipped = 0; break;
-      case Trace::up: --event, skipped = 0; break;
-      case Trace::left: --kmer, ++skipped; break;
+      case Trace::diagonal:
+        --event, --kmer, skipped = 0;
+        break;
+      case Trace::up:
+        --event, skipped = 0;
+        break;
+      case Trace::left:
+        --kmer, ++skipped;
+        break;
     }
     result.longest_skip = std::max(result.longest_skip, skipped);
   }

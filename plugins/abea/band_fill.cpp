@@ -51,6 +51,10 @@ using FourTag = hn::FixedTag<float, 4>;
 using Float = hn::Vec<FloatTag>;
 using Double = hn::Vec<DoubleTag>;
 
+// The arithmetic is chosen anew after this many bands; a multiple of every spare_lanes. Choosing costs about as much as one band.
+constexpr std::int32_t stretch_bands = 60;
+static_assert(stretch_bands % spare_lanes == 0);
+
 constexpr float impossible = -std::numeric_limits<float>::infinity();
 
 // values[lanes - first + lane] is +inf for the band_width lanes from `first` on, -inf for the others.
@@ -62,7 +66,8 @@ struct BandCeiling {
 };
 constexpr BandCeiling band_ceiling;
 
-// One value per lane. Written four at a time from any lane: what crosses the last lane lands in `after`, its copy one turn earlier in the first lanes.
+// One value per lane. Written four at a time from any lane: what crosses the last lane lands in `after`, its copy one turn earlier in the first
+// lanes.
 struct LaneColumn {
   alignas(64) float before[lanes];
   alignas(64) float live[lanes];
@@ -80,6 +85,16 @@ struct EventColumn {
 std::int32_t modulo_lanes(std::int64_t value) {
   const auto rest = static_cast<std::int32_t>(value % lanes);
   return rest < 0 ? rest + lanes : rest;
+}
+
+// Hides where an address comes from. GCC 12 otherwise computes the address of each vector of a run ahead and keeps them in vector registers: 40 moves
+// per band, a fifth of its time.
+template <class T>
+HWY_INLINE T* of_unknown_origin(T* address) {
+#if HWY_COMPILER_GCC_ACTUAL
+  asm("" : "+r"(address));
+#endif
+  return address;
 }
 
 // Every lane takes the value of the lane before it.
@@ -160,36 +175,29 @@ class BandFiller {
   BandFillResult fill() {
     const std::int64_t band_count = std::int64_t{event_count_} + kmer_count_ + 2;
     for (std::int64_t band = 2; band < band_count;) {
-      load_spare_lanes();
-      const std::int64_t block_end = std::min(band + spare_lanes, band_count);
-      const Arithmetic arithmetic = arithmetic_of_block();
-      std::int64_t& count = arithmetic == Arithmetic::narrow ? counts_.narrow : arithmetic == Arithmetic::checked ? counts_.checked : counts_.wide;
-      count += block_end - band;
-      switch (arithmetic) {
+      const std::int32_t inner = inner_bands();
+      switch (inner > 0 ? arithmetic_of_bands(inner) : Arithmetic::wide) {
         case Arithmetic::narrow:
-          for (; band < block_end; ++band) {
-            move_band(band);
-            fill_narrow_band<Arithmetic::narrow>(band);
-            turn_bands();
-          }
+          fill_inner_bands<Arithmetic::narrow>(band, inner);
+          counts_.narrow += inner;
+          band += inner;
           break;
         case Arithmetic::checked:
-          for (; band < block_end; ++band) {
-            move_band(band);
-            if (!fill_narrow_band<Arithmetic::checked>(band)) {
-              fill_wide_band(band, 0, band_width);
-              ++counts_.repeated;
-            }
-            turn_bands();
-          }
+          fill_inner_bands<Arithmetic::checked>(band, inner);
+          counts_.checked += inner;
+          band += inner;
           break;
-        case Arithmetic::wide:
-          for (; band < block_end; ++band) {
+        case Arithmetic::wide: {
+          const std::int64_t end = std::min(band + spare_lanes, band_count);
+          counts_.wide += end - band;
+          load_spare_lanes();
+          for (; band < end; ++band) {
             move_band(band);
             fill_edge_band(band);
             turn_bands();
           }
           break;
+        }
       }
     }
     return {best_end_event_, lanes, counts_};
@@ -245,29 +253,57 @@ class BandFiller {
     }
   }
 
-  // Single precision needs every cell of the next spare_lanes bands inside the matrix and before the last k-mer, and the conditions of
-  // narrow_arithmetic.hpp.
-  Arithmetic arithmetic_of_block() const {
-    const bool inside = first_kmer_ >= 0 && first_kmer_ < kmer_count_ - lanes && last_event_ >= band_width && last_event_ < event_count_ - spare_lanes;
-    if (!inside || !narrow_.possible) return Arithmetic::wide;
+  // How many of the next bands lie inside the matrix and before the last k-mer however the band moves; a multiple of spare_lanes.
+  std::int32_t inner_bands() const {
+    if (first_kmer_ < 0 || last_event_ < band_width) return 0;
+    const std::int32_t room = std::min({stretch_bands, kmer_count_ - 1 - band_width - first_kmer_, event_count_ - 1 - last_event_});
+    return room < spare_lanes ? 0 : room - room % spare_lanes;
+  }
+
+  // The arithmetic that is exact for the next `band_count` inner bands, from the two bands before them and the events that they meet.
+  Arithmetic arithmetic_of_bands(std::int32_t band_count) const {
+    if (!narrow_.possible) return Arithmetic::wide;
     const FloatTag tag;
     const Float no_score = hn::Set(tag, impossible);
     Float lowest = hn::Set(tag, -impossible);
     Float highest = no_score;
-    Float lowest_event = hn::Set(tag, -impossible);
-    Float highest_event = no_score;
     for (std::int32_t lane = 0; lane < lanes; lane += vector_lanes) {
       for (const auto& scores : scores_) {
         const Float score = hn::Load(tag, scores + lane);
         highest = hn::Max(highest, score);
         lowest = hn::Min(lowest, hn::IfThenElse(hn::Eq(score, no_score), lowest, score));
       }
-      const Float event = hn::Load(tag, events_.live + lane);
-      lowest_event = hn::Min(lowest_event, event);
-      highest_event = hn::Max(highest_event, event);
     }
-    const float emission = lowest_emission(hn::GetLane(hn::MinOfLanes(tag, lowest_event)), hn::GetLane(hn::MaxOfLanes(tag, highest_event)), input_.ranges);
-    return admissible_arithmetic(narrow_, hn::GetLane(hn::MinOfLanes(tag, lowest)), hn::GetLane(hn::MaxOfLanes(tag, highest)), emission, spare_lanes);
+    Float lowest_event = hn::Set(tag, -impossible);
+    Float highest_event = no_score;
+    const std::int32_t last_event = last_event_ + band_count;
+    for (std::int32_t event = last_event_ - band_width + 1; event <= last_event; event += vector_lanes) {
+      const Float means = hn::LoadU(tag, input_.event_means.data() + std::min(event, last_event - vector_lanes + 1));
+      lowest_event = hn::Min(lowest_event, means);
+      highest_event = hn::Max(highest_event, means);
+    }
+    const float emission =
+        lowest_emission(hn::GetLane(hn::MinOfLanes(tag, lowest_event)), hn::GetLane(hn::MaxOfLanes(tag, highest_event)), input_.ranges);
+    return admissible_arithmetic(narrow_, hn::GetLane(hn::MinOfLanes(tag, lowest)), hn::GetLane(hn::MaxOfLanes(tag, highest)), emission, band_count);
+  }
+
+  template <Arithmetic arithmetic>
+  void fill_inner_bands(std::int64_t band, std::int32_t band_count) {
+    const std::int64_t end = band + band_count;
+    while (band < end) {
+      load_spare_lanes();
+      for (const std::int64_t reloaded = band + spare_lanes; band < reloaded; ++band) {
+        move_band(band);
+        const bool exact = fill_narrow_band<arithmetic>(band);
+        if constexpr (arithmetic == Arithmetic::checked) {
+          if (!exact) {
+            fill_wide_band(band, 0, band_width);
+            ++counts_.repeated;
+          }
+        }
+        turn_bands();
+      }
+    }
   }
 
   // The Suzuki-Kasahara rule: towards the end of the band with the better score. Without branches: the direction cannot be predicted.
@@ -308,8 +344,8 @@ class BandFiller {
     const Float four = hn::Set(tag, 4.0F);
     const Float margin = hn::Set(tag, -12.0F);
     const Float left_margin = hn::Set(tag, narrow_.skip - 4.0F);
-    const float* HWY_RESTRICT events = events_.live + event_slot_;
-    const float* HWY_RESTRICT ceiling = band_ceiling.values + (lanes - first_lane_);
+    const float* HWY_RESTRICT events = of_unknown_origin(events_.live + event_slot_);
+    const float* HWY_RESTRICT ceiling = of_unknown_origin(band_ceiling.values + (lanes - first_lane_));
     const float* HWY_RESTRICT scores_ago = scores_ago_;
     const float* HWY_RESTRICT shifted_ago = shifted_ago_;
     const float* HWY_RESTRICT shifted_two_ago = shifted_two_ago_;
@@ -373,8 +409,8 @@ class BandFiller {
       const Float left_score = hn::Load(tag, shifted_ago_ + lane);
       const Float diagonal = round_halves(hn::Add(hn::Add(upper_half(diagonal_score), step), upper_emission),
                                           hn::Add(hn::Add(lower_half(diagonal_score), step), lower_emission));
-      const Float up = round_halves(hn::Add(hn::Add(upper_half(up_score), stay), upper_emission),
-                                    hn::Add(hn::Add(lower_half(up_score), stay), lower_emission));
+      const Float up =
+          round_halves(hn::Add(hn::Add(upper_half(up_score), stay), upper_emission), hn::Add(hn::Add(lower_half(up_score), stay), lower_emission));
       const Float left = round_halves(hn::Add(upper_half(left_score), skip), hn::Add(lower_half(left_score), skip));
       const Float with_emission = hn::IfThenElse(hn::Gt(up, diagonal), up, diagonal);
       const Float best = hn::IfThenElse(hn::Gt(left, with_emission), left, with_emission);

@@ -12,7 +12,8 @@
 // 2. The f64 sums err by less than 2^(E-52) for |result| < 2^(E+1), and d + em + c stays at least `distance` = dist(c, q Z) away from every midpoint;
 //    if 2^(E-52) < distance, RN32(RN64(RN64(d + c) + em)) = RN32(d + em + c) too. Hence a lowest admissible score per read (lowest_exact_score).
 // 3. em + c cut towards zero does not change when c is first cut to a multiple of q, which is an f32 as |c| < 2.
-// 4. em itself is f32 in the method. (x - m) / s is computed as Markstein does: r = RN(1/s), a0 = RN(d r), a = fma(fma(-a0, s, d), r, a0), which is the
+// 4. em itself is f32 in the method. (x - m) / s is computed as Markstein does: r = RN(1/s), a0 = RN(d r), a = fma(fma(-a0, s, d), r, a0), which is
+// the
 //    correctly rounded quotient; where it underflows, a * a is far below the last bit of peak. peak - 0.5 a^2 is one fma because 0.5 a^2 is exact.
 // Anything that misses a condition (an odd model, NaN, short scores at the beginning of a read) is filled in f64.
 
@@ -54,8 +55,8 @@ inline NarrowTransitions narrow_transitions(const BandFillInput& input) {
   NarrowTransitions narrow;
   const Transitions& wide = input.log_probability;
   const LevelRanges& ranges = input.ranges;
-  const bool levels_fit = ranges.highest_peak <= -1.0F && ranges.lowest_peak > -0x1p10F && ranges.lowest_stdv > 0x1p-20F && ranges.highest_stdv < 0x1p20F &&
-                          ranges.lowest_mean > -0x1p20F && ranges.highest_mean < 0x1p20F;
+  const bool levels_fit = ranges.highest_peak <= -1.0F && ranges.lowest_peak > -0x1p10F && ranges.lowest_stdv > 0x1p-20F &&
+                          ranges.highest_stdv < 0x1p20F && ranges.lowest_mean > -0x1p20F && ranges.highest_mean < 0x1p20F;
   const bool transitions_fit = wide.stay > -2.0 && wide.stay < 0.0 && wide.step > -2.0 && wide.step < 0.0;
   if (!levels_fit || !transitions_fit || !input.events_are_moderate) return narrow;
 

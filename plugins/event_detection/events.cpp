@@ -37,9 +37,7 @@ struct SampleRange {
 
 // Scalar forms, for the ends of arrays that do not fill a vector.
 inline float sample_picoamps(float picoamps, const SampleUnit&) { return picoamps; }
-inline float sample_picoamps(std::int16_t raw, const SampleUnit& unit) {
-  return (static_cast<float>(raw) + unit.offset) * unit.unit;
-}
+inline float sample_picoamps(std::int16_t raw, const SampleUnit& unit) { return (static_cast<float>(raw) + unit.offset) * unit.unit; }
 
 inline void extend(SampleRange& range, float picoamps) {
   const float magnitude = std::fabs(picoamps);
@@ -95,9 +93,7 @@ HWY_INLINE hn::Vec<F32> join(hn::Vec<F32Half> upper, hn::Vec<F32Half> lower) {
 #endif
 }
 
-HWY_INLINE hn::Vec<F32> load_picoamps(const float* samples, hn::Vec<F32>, hn::Vec<F32>) {
-  return hn::LoadU(F32(), samples);
-}
+HWY_INLINE hn::Vec<F32> load_picoamps(const float* samples, hn::Vec<F32>, hn::Vec<F32>) { return hn::LoadU(F32(), samples); }
 
 HWY_INLINE hn::Vec<F32> load_picoamps(const std::int16_t* samples, hn::Vec<F32> offset, hn::Vec<F32> unit) {
   const hn::Rebind<std::int16_t, F32> d16;
@@ -108,8 +104,7 @@ HWY_INLINE hn::Vec<F32> load_picoamps(const std::int16_t* samples, hn::Vec<F32> 
 
 // Converts samples to pA; `picoamps` gets whole vectors, zeros past the end, and has vector_slack more elements.
 template <class Sample>
-SampleRange convert(const Sample* HWY_RESTRICT samples, std::size_t count, const SampleUnit& unit,
-                    float* HWY_RESTRICT picoamps) {
+SampleRange convert(const Sample* HWY_RESTRICT samples, std::size_t count, const SampleUnit& unit, float* HWY_RESTRICT picoamps) {
   const F32 d;
   const std::size_t lanes = hn::Lanes(d);
   const auto offset = hn::Set(d, unit.offset);
@@ -167,9 +162,7 @@ class LaneScan {
     if (hn::MaxLanes(d) > 4) v = step(v, 2);
     return v;
   }
-  HWY_INLINE hn::Vec<F64> last(hn::Vec<F64> v) const {
-    return hn::TableLookupLanes(v, hn::IndicesFromVec(F64(), last_));
-  }
+  HWY_INLINE hn::Vec<F64> last(hn::Vec<F64> v) const { return hn::TableLookupLanes(v, hn::IndicesFromVec(F64(), last_)); }
 
  private:
   using I64 = hn::RebindToSigned<F64>;
@@ -189,12 +182,12 @@ class LaneScan {
 
 // Continues the prefix sums: sum[0] is given, sum[i + 1] = sum[i] + x[i]; square_sum likewise with x[i] * x[i], the
 // product rounded to f32. Where no addition rounds, the order of additions is free and whole vectors are summed.
-void extend_prefix_sums(const float* HWY_RESTRICT picoamps, std::size_t count, const SampleRange& range,
-                        const LaneScan& lane_scan, double* HWY_RESTRICT sum, double* HWY_RESTRICT square_sum) {
+void extend_prefix_sums(const float* HWY_RESTRICT picoamps, std::size_t count, const SampleRange& range, const LaneScan& lane_scan,
+                        double* HWY_RESTRICT sum, double* HWY_RESTRICT square_sum) {
   const float smallest_square = range.smallest_nonzero * range.smallest_nonzero;
   const float largest_square = range.largest * range.largest;
-  const bool exact = sums_are_exact(sum[0], count, range.largest, range.smallest_nonzero) &&
-                     sums_are_exact(square_sum[0], count, largest_square, smallest_square);
+  const bool exact =
+      sums_are_exact(sum[0], count, range.largest, range.smallest_nonzero) && sums_are_exact(square_sum[0], count, largest_square, smallest_square);
   if (!exact) {
     double s = sum[0];
     double q = square_sum[0];
@@ -232,8 +225,7 @@ template <class D>
 class Divisor {
  public:
   using T = hn::TFromD<D>;
-  explicit Divisor(std::uint32_t window)
-      : divisor_(hn::Set(D(), static_cast<T>(window))), reciprocal_(hn::Set(D(), T{1} / static_cast<T>(window))) {}
+  explicit Divisor(std::uint32_t window) : divisor_(hn::Set(D(), static_cast<T>(window))), reciprocal_(hn::Set(D(), T{1} / static_cast<T>(window))) {}
 
   HWY_INLINE hn::Vec<D> divide(hn::Vec<D> dividend) const {
 #if HWY_NATIVE_FMA
@@ -264,8 +256,8 @@ struct WindowDivisors {
   Divisor<F32> f32;
 };
 
-HWY_INLINE WindowPair compare_windows(const double* HWY_RESTRICT sum, const double* HWY_RESTRICT square_sum,
-                                      std::ptrdiff_t window, const WindowDivisors& divisors) {
+HWY_INLINE WindowPair compare_windows(const double* HWY_RESTRICT sum, const double* HWY_RESTRICT square_sum, std::ptrdiff_t window,
+                                      const WindowDivisors& divisors) {
   const F64 d;
   const F32Half d32;
   const auto sum_here = hn::LoadU(d, sum);
@@ -287,8 +279,8 @@ HWY_INLINE WindowPair compare_windows(const double* HWY_RESTRICT sum, const doub
 }
 
 // t-statistics of `count` positions; sum[i] is the prefix sum at position i. Whole vectors are written.
-void t_statistics(const double* HWY_RESTRICT sum, const double* HWY_RESTRICT square_sum, std::size_t count,
-                  std::uint32_t window, float* HWY_RESTRICT t) {
+void t_statistics(const double* HWY_RESTRICT sum, const double* HWY_RESTRICT square_sum, std::size_t count, std::uint32_t window,
+                  float* HWY_RESTRICT t) {
   const F32 d;
   const std::size_t half = hn::Lanes(F64());
   const auto w = static_cast<std::ptrdiff_t>(window);
@@ -333,25 +325,26 @@ HWY_INLINE void mark_positions(std::size_t count, const Test& test, std::uint64_
 void mark_above(const float* HWY_RESTRICT t, std::size_t count, float threshold, std::uint64_t* HWY_RESTRICT words) {
   const F32 d;
   const auto limit = hn::Set(d, threshold);
-  mark_positions(count, [&](std::size_t i) HWY_ATTR { return hn::Gt(hn::LoadU(d, t + i), limit); }, words);
+  mark_positions(
+      count, [&](std::size_t i) HWY_ATTR { return hn::Gt(hn::LoadU(d, t + i), limit); }, words);
 }
 
 // Reads words one past the block's of `rises`.
 void mark_summits(const std::uint64_t* HWY_RESTRICT above, const std::uint64_t* HWY_RESTRICT rises, std::size_t count,
                   std::uint64_t* HWY_RESTRICT words) {
   for (std::size_t word = 0; word * 64 < count; ++word) {
-    words[word] = above[word] & ~(rises[word] >> 1U | rises[word + 1] << 63U);
+    words[word] = above[word] & rises[word] & ~(rises[word] >> 1U | rises[word + 1] << 63U);
   }
 }
 
 void mark_rises(const float* HWY_RESTRICT t, std::size_t count, std::uint64_t* HWY_RESTRICT words) {
   const F32 d;
   const float* const before = t - 1;
-  mark_positions(count, [&](std::size_t i) HWY_ATTR { return hn::Gt(hn::LoadU(d, t + i), hn::LoadU(d, before + i)); }, words);
+  mark_positions(
+      count, [&](std::size_t i) HWY_ATTR { return hn::Gt(hn::LoadU(d, t + i), hn::LoadU(d, before + i)); }, words);
 }
 
-void mark_settles(const float* HWY_RESTRICT t, std::size_t count, std::int32_t settling, float peak_height,
-                  std::uint64_t* HWY_RESTRICT words) {
+void mark_settles(const float* HWY_RESTRICT t, std::size_t count, std::int32_t settling, float peak_height, std::uint64_t* HWY_RESTRICT words) {
   const F32 d;
   const auto height = hn::Set(d, peak_height);
   const auto settles = [&](std::size_t i) HWY_ATTR {
@@ -370,8 +363,7 @@ void mark_settles(const float* HWY_RESTRICT t, std::size_t count, std::int32_t s
 
 // Sums over all samples before `position`, from the last checkpoint before it.
 template <class Sample>
-void resum(const Sample* samples, const SampleUnit& unit, const BoundarySums& checkpoints, std::int32_t position,
-           double& sum, double& square_sum) {
+void resum(const Sample* samples, const SampleUnit& unit, const BoundarySums& checkpoints, std::int32_t position, double& sum, double& square_sum) {
   const auto after = std::upper_bound(checkpoints.position.begin(), checkpoints.position.end(), position);
   const auto index = static_cast<std::size_t>(after - checkpoints.position.begin()) - 1;
   sum = checkpoints.sum[index];
@@ -500,8 +492,7 @@ DetectionStatus detect(const Sample* samples, std::int64_t count, const SampleUn
         boundaries.sum[boundary_count] = sum[local];
         boundaries.square_sum[boundary_count] = square_sum[local];
       } else {
-        resum(samples, unit, checkpoints, *position, boundaries.sum[boundary_count],
-              boundaries.square_sum[boundary_count]);
+        resum(samples, unit, checkpoints, *position, boundaries.sum[boundary_count], boundaries.square_sum[boundary_count]);
       }
     }
 
@@ -525,13 +516,13 @@ DetectionStatus detect(const Sample* samples, std::int64_t count, const SampleUn
   return DetectionStatus::ok;
 }
 
-DetectionStatus detect_raw(const std::int16_t* samples, std::int64_t count, const SampleUnit& unit,
-                           const DetectorParams& params, DetectorWorkspace::Buffers& buffers, EventTable& events) {
+DetectionStatus detect_raw(const std::int16_t* samples, std::int64_t count, const SampleUnit& unit, const DetectorParams& params,
+                           DetectorWorkspace::Buffers& buffers, EventTable& events) {
   return detect(samples, count, unit, params, buffers, events);
 }
 
-DetectionStatus detect_picoamps(const float* samples, std::int64_t count, const DetectorParams& params,
-                                DetectorWorkspace::Buffers& buffers, EventTable& events) {
+DetectionStatus detect_picoamps(const float* samples, std::int64_t count, const DetectorParams& params, DetectorWorkspace::Buffers& buffers,
+                                EventTable& events) {
   return detect(samples, count, SampleUnit{}, params, buffers, events);
 }
 
@@ -556,8 +547,8 @@ DetectionStatus unit_of(const Calibration& calibration, SampleUnit& unit) {
 DetectionStatus check(const DetectorParams& params, std::size_t samples) {
   const auto window_ok = [](std::uint32_t window) { return window >= 2 && window <= max_window; };
   const auto level_ok = [](float level) { return std::isfinite(level) && level >= 0.0F; };
-  if (!window_ok(params.window_short) || !window_ok(params.window_long) || !level_ok(params.threshold_short) ||
-      !level_ok(params.threshold_long) || !level_ok(params.peak_height)) {
+  if (!window_ok(params.window_short) || !window_ok(params.window_long) || !level_ok(params.threshold_short) || !level_ok(params.threshold_long) ||
+      !level_ok(params.peak_height)) {
     return DetectionStatus::bad_parameters;
   }
   if (samples == 0) return DetectionStatus::empty_signal;
@@ -569,13 +560,20 @@ DetectionStatus check(const DetectorParams& params, std::size_t samples) {
 
 std::string_view name(DetectionStatus status) {
   switch (status) {
-    case DetectionStatus::ok: return "ok";
-    case DetectionStatus::empty_signal: return "empty_signal";
-    case DetectionStatus::no_boundary: return "no_boundary";
-    case DetectionStatus::bad_calibration: return "bad_calibration";
-    case DetectionStatus::bad_parameters: return "bad_parameters";
-    case DetectionStatus::sample_out_of_range: return "sample_out_of_range";
-    case DetectionStatus::signal_too_long: return "signal_too_long";
+    case DetectionStatus::ok:
+      return "ok";
+    case DetectionStatus::empty_signal:
+      return "empty_signal";
+    case DetectionStatus::no_boundary:
+      return "no_boundary";
+    case DetectionStatus::bad_calibration:
+      return "bad_calibration";
+    case DetectionStatus::bad_parameters:
+      return "bad_parameters";
+    case DetectionStatus::sample_out_of_range:
+      return "sample_out_of_range";
+    case DetectionStatus::signal_too_long:
+      return "signal_too_long";
   }
   return "unknown";
 }
@@ -592,26 +590,22 @@ DetectorWorkspace::~DetectorWorkspace() = default;
 DetectorWorkspace::DetectorWorkspace(DetectorWorkspace&&) noexcept = default;
 DetectorWorkspace& DetectorWorkspace::operator=(DetectorWorkspace&&) noexcept = default;
 
-DetectionStatus detect_events(std::span<const std::int16_t> raw, const Calibration& calibration,
-                              const DetectorParams& params, DetectorWorkspace& workspace, EventTable& events) {
+DetectionStatus detect_events(std::span<const std::int16_t> raw, const Calibration& calibration, const DetectorParams& params,
+                              DetectorWorkspace& workspace, EventTable& events) {
   events.clear();
   SampleUnit unit;
   if (const auto status = check(params, raw.size()); status != DetectionStatus::ok) return status;
   if (const auto status = unit_of(calibration, unit); status != DetectionStatus::ok) return status;
-  return HWY_DYNAMIC_DISPATCH(detect_raw)(raw.data(), static_cast<std::int64_t>(raw.size()), unit, params,
-                                          workspace.buffers(), events);
+  return HWY_DYNAMIC_DISPATCH(detect_raw)(raw.data(), static_cast<std::int64_t>(raw.size()), unit, params, workspace.buffers(), events);
 }
 
-DetectionStatus detect_events(std::span<const float> picoamps, const DetectorParams& params,
-                              DetectorWorkspace& workspace, EventTable& events) {
+DetectionStatus detect_events(std::span<const float> picoamps, const DetectorParams& params, DetectorWorkspace& workspace, EventTable& events) {
   events.clear();
   if (const auto status = check(params, picoamps.size()); status != DetectionStatus::ok) return status;
-  return HWY_DYNAMIC_DISPATCH(detect_picoamps)(picoamps.data(), static_cast<std::int64_t>(picoamps.size()), params,
-                                               workspace.buffers(), events);
+  return HWY_DYNAMIC_DISPATCH(detect_picoamps)(picoamps.data(), static_cast<std::int64_t>(picoamps.size()), params, workspace.buffers(), events);
 }
 
-DetectionStatus to_picoamps(std::span<const std::int16_t> raw, const Calibration& calibration,
-                            std::span<float> picoamps) {
+DetectionStatus to_picoamps(std::span<const std::int16_t> raw, const Calibration& calibration, std::span<float> picoamps) {
   if (raw.size() != picoamps.size()) throw std::invalid_argument("to_picoamps: raw and picoamps differ in size");
   SampleUnit unit;
   if (const auto status = unit_of(calibration, unit); status != DetectionStatus::ok) return status;

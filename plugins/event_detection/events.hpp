@@ -42,12 +42,12 @@ struct Calibration {
 
 enum class DetectionStatus : std::uint8_t {
   ok,
-  empty_signal,           // no samples
-  no_boundary,            // the detector found no step; f5c reads outside its arrays here, sluice fails the read
-  bad_calibration,        // the unit range / digitisation is zero or not finite, or the offset is not finite
-  bad_parameters,         // a window outside [2, max_window], a negative or non-finite threshold or peak height
-  sample_out_of_range,    // a sample is not finite or exceeds max_picoamps
-  signal_too_long,        // more than 2^31 - 1 - 4096 samples: positions are 32 bits
+  empty_signal,         // no samples
+  no_boundary,          // the detector found no step; f5c reads outside its arrays here, sluice fails the read
+  bad_calibration,      // the unit range / digitisation is zero or not finite, or the offset is not finite
+  bad_parameters,       // a window outside [2, max_window], a negative or non-finite threshold or peak height
+  sample_out_of_range,  // a sample is not finite or exceeds max_picoamps
+  signal_too_long,      // more than 2^31 - 1 - 4096 samples: positions are 32 bits
 };
 
 // Reason code of a failed read, as it appears in the per-read account: the enumerator's name.
@@ -65,7 +65,7 @@ struct EventTable {
   void clear();
 };
 
-// Scratch memory of one thread: about 50 KiB, plus 20 bytes per event and 1 byte per 64 samples of the largest read
+// Scratch memory of one thread: 42 KiB, plus up to 40 bytes per event and 40 bytes per 1,024 samples of the largest read
 // seen. Reused from read to read, so that the steady state allocates nothing.
 class DetectorWorkspace {
  public:
@@ -84,16 +84,14 @@ class DetectorWorkspace {
 // Detects the events of one read; the whole signal is used, without trimming (what f5c does in effect). On any status
 // but ok the table is empty. The columns keep their capacity. Safe to call from many threads, each with its own
 // workspace and table. Throws std::bad_alloc only.
-DetectionStatus detect_events(std::span<const std::int16_t> raw, const Calibration& calibration,
-                              const DetectorParams& params, DetectorWorkspace& workspace, EventTable& events);
+DetectionStatus detect_events(std::span<const std::int16_t> raw, const Calibration& calibration, const DetectorParams& params,
+                              DetectorWorkspace& workspace, EventTable& events);
 
 // The same for a signal that is in picoamperes already.
-DetectionStatus detect_events(std::span<const float> picoamps, const DetectorParams& params,
-                              DetectorWorkspace& workspace, EventTable& events);
+DetectionStatus detect_events(std::span<const float> picoamps, const DetectorParams& params, DetectorWorkspace& workspace, EventTable& events);
 
 // Converts raw samples to pA as detect_events does; picoamps must have raw's size (std::invalid_argument otherwise).
 // Returns ok, bad_calibration or sample_out_of_range (then picoamps holds no usable values).
-DetectionStatus to_picoamps(std::span<const std::int16_t> raw, const Calibration& calibration,
-                            std::span<float> picoamps);
+DetectionStatus to_picoamps(std::span<const std::int16_t> raw, const Calibration& calibration, std::span<float> picoamps);
 
 }  // namespace sluice::event_detection

@@ -28,8 +28,7 @@ constexpr auto methylation_codes = codes_of(Alphabet::methylation);
 // Rank of the next k-mer = (rank without its first base) * alphabet size + next base. In the base-4 alphabet the first base
 // drops out of a mask; in base 5 its share is subtracted.
 template <std::uint32_t size>
-void roll_ranks(std::string_view bases, const std::array<std::uint8_t, 256>& codes, std::uint32_t k,
-                std::uint32_t* ranks) {
+void roll_ranks(std::string_view bases, const std::array<std::uint8_t, 256>& codes, std::uint32_t k, std::uint32_t* ranks) {
   const auto code = [&](std::size_t i) -> std::uint32_t { return codes[static_cast<unsigned char>(bases[i])]; };
   std::uint32_t first_weight = 1;
   for (std::uint32_t i = 1; i < k; ++i) first_weight *= size;
@@ -53,14 +52,22 @@ bool is_usable(const KmerModelView& model) {
 
 std::string_view name(ScalingStatus status) {
   switch (status) {
-    case ScalingStatus::ok: return "ok";
-    case ScalingStatus::no_events: return "no_events";
-    case ScalingStatus::read_too_short: return "read_too_short";
-    case ScalingStatus::bad_model: return "bad_model";
-    case ScalingStatus::bad_input: return "bad_input";
-    case ScalingStatus::too_few_events: return "too_few_events";
-    case ScalingStatus::singular: return "singular";
-    case ScalingStatus::var_too_large: return "var_too_large";
+    case ScalingStatus::ok:
+      return "ok";
+    case ScalingStatus::no_events:
+      return "no_events";
+    case ScalingStatus::read_too_short:
+      return "read_too_short";
+    case ScalingStatus::bad_model:
+      return "bad_model";
+    case ScalingStatus::bad_input:
+      return "bad_input";
+    case ScalingStatus::too_few_events:
+      return "too_few_events";
+    case ScalingStatus::singular:
+      return "singular";
+    case ScalingStatus::var_too_large:
+      return "var_too_large";
   }
   return "unknown";
 }
@@ -78,8 +85,8 @@ ScalingStatus kmer_ranks(std::string_view bases, Alphabet alphabet, std::uint32_
   return ScalingStatus::ok;
 }
 
-ScalingStatus moments(std::span<const float> event_means, std::span<const std::uint32_t> read_kmer_ranks,
-                      const KmerModelView& model, MomentScaling& scaling) {
+ScalingStatus moments(std::span<const float> event_means, std::span<const std::uint32_t> read_kmer_ranks, const KmerModelView& model,
+                      MomentScaling& scaling) {
   if (!is_usable(model)) return ScalingStatus::bad_model;
   if (event_means.empty()) return ScalingStatus::no_events;
   if (read_kmer_ranks.empty()) return ScalingStatus::read_too_short;
@@ -122,8 +129,8 @@ ScalingStatus moments(std::span<const float> event_means, std::span<const std::u
 }
 
 ScalingStatus recalibrate(std::span<const float> event_means, std::span<const std::uint32_t> read_kmer_ranks,
-                          std::span<const std::int32_t> first_event, std::span<const std::int32_t> last_event,
-                          const KmerModelView& model, const RecalibrationParams& params, Recalibration& recalibration) {
+                          std::span<const std::int32_t> first_event, std::span<const std::int32_t> last_event, const KmerModelView& model,
+                          const RecalibrationParams& params, Recalibration& recalibration) {
   recalibration = {};
   if (!is_usable(model)) return ScalingStatus::bad_model;
   const std::size_t kmers = read_kmer_ranks.size();

@@ -7,22 +7,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <sluice/kmer_model.hpp>
 #include <span>
 #include <string_view>
-
-#include <sluice/kmer_model.hpp>
 
 namespace sluice::event_scaling {
 
 enum class ScalingStatus : std::uint8_t {
   ok,
   no_events,
-  read_too_short,    // fewer bases than one k-mer
-  bad_model,         // k outside [1, max_k], or columns that do not hold one entry per k-mer
-  bad_input,         // a k-mer rank outside the model, an event index outside the events, arrays of unequal size
-  too_few_events,    // recalibration has fewer than min_recalibration_events events to go by
-  singular,          // all these events lie on one level, or a value is not finite: there is no fit
-  var_too_large,     // the events do not follow the model: var exceeds max_var
+  read_too_short,  // fewer bases than one k-mer
+  bad_model,       // k outside [1, max_k], or columns that do not hold one entry per k-mer
+  bad_input,       // a k-mer rank outside the model, an event index outside the events, arrays of unequal size
+  too_few_events,  // recalibration has fewer than min_recalibration_events events to go by
+  singular,        // all these events lie on one level, or a value is not finite: there is no fit
+  var_too_large,   // the events do not follow the model: var exceeds max_var
 };
 
 // Reason code of a failed read, as it appears in the per-read account: the enumerator's name.
@@ -32,9 +31,7 @@ std::string_view name(ScalingStatus status);
 inline constexpr std::uint32_t max_k = 13;
 
 // Number of k-mers of a read; 0 if it has fewer than k bases or k is 0.
-constexpr std::size_t read_kmer_count(std::size_t bases, std::uint32_t k) {
-  return k == 0 || bases < k ? 0 : bases - k + 1;
-}
+constexpr std::size_t read_kmer_count(std::size_t bases, std::uint32_t k) { return k == 0 || bases < k ? 0 : bases - k + 1; }
 
 // Ranks of all k-mers of a read, in order. `bases` is in sequencing orientation and upper case; a letter outside the
 // alphabet, lower case included, counts as A, as in f5c. `ranks` must have read_kmer_count elements (bad_input
@@ -52,8 +49,8 @@ struct MomentScaling {
 // event_means: pA, any order that ascends or descends in time (f64 sums are taken in the order given: f5c takes them in
 // order of time). On a status other than ok, `scaling` is left alone. bad_input: a rank outside the model; singular: the
 // result is not finite.
-ScalingStatus moments(std::span<const float> event_means, std::span<const std::uint32_t> read_kmer_ranks,
-                      const KmerModelView& model, MomentScaling& scaling);
+ScalingStatus moments(std::span<const float> event_means, std::span<const std::uint32_t> read_kmer_ranks, const KmerModelView& model,
+                      MomentScaling& scaling);
 
 struct RecalibrationParams {
   std::uint32_t min_recalibration_events = 200;
@@ -75,7 +72,7 @@ struct Recalibration {
 // computed up to there; it is a usable scaling only on ok.
 // Returns ok, bad_model, bad_input, too_few_events, singular or var_too_large.
 ScalingStatus recalibrate(std::span<const float> event_means, std::span<const std::uint32_t> read_kmer_ranks,
-                          std::span<const std::int32_t> first_event, std::span<const std::int32_t> last_event,
-                          const KmerModelView& model, const RecalibrationParams& params, Recalibration& recalibration);
+                          std::span<const std::int32_t> first_event, std::span<const std::int32_t> last_event, const KmerModelView& model,
+                          const RecalibrationParams& params, Recalibration& recalibration);
 
 }  // namespace sluice::event_scaling

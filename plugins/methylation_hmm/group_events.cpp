@@ -15,8 +15,8 @@ enum class CigarOperation : std::uint8_t { match, insertion, deletion, reference
 
 constexpr std::int64_t kNearestReach = 1000;  // k-mers examined on either side, the last one excluded
 
-// First event of k-mer q or of the nearest k-mer that has one, downwards before upwards. f5c stops the downward search at max(0, q - 1000) and the upward one at
-// min(q + 1000, last k-mer), and examines neither stop: k-mer 0 and the last k-mer never answer. ABEA leaves at most 50 k-mers in a row
+// First event of k-mer q or of the nearest k-mer that has one, downwards before upwards. f5c stops the downward search at max(0, q - 1000) and the
+// upward one at min(q + 1000, last k-mer), and examines neither stop: k-mer 0 and the last k-mer never answer. ABEA leaves at most 50 k-mers in a row
 // without event, so the search is short.
 std::int32_t nearest_event(std::span<const std::int32_t> first_event, std::int64_t q) {
   const auto last = static_cast<std::int64_t>(first_event.size()) - 1;
@@ -32,7 +32,8 @@ std::int32_t nearest_event(std::span<const std::int32_t> first_event, std::int64
 }
 
 // Fills `blocks` with the runs of aligned bases, cut to the read positions k .. read_length - k - 1.
-RecordStatus list_aligned_blocks(const RecordAlignment& alignment, std::uint32_t k, HardClips hard_clips, std::vector<LocateWorkspace::AlignedBlock>& blocks) {
+RecordStatus list_aligned_blocks(const RecordAlignment& alignment, std::uint32_t k, HardClips hard_clips,
+                                 std::vector<LocateWorkspace::AlignedBlock>& blocks) {
   blocks.clear();
   const std::int64_t lowest = k;
   const std::int64_t end = static_cast<std::int64_t>(alignment.read_length) - k;
@@ -52,15 +53,22 @@ RecordStatus list_aligned_blocks(const RecordAlignment& alignment, std::uint32_t
         break;
       }
       case CigarOperation::insertion:
-      case CigarOperation::soft_clip: read_position += length; break;
-      case CigarOperation::deletion: reference_offset += length; break;
+      case CigarOperation::soft_clip:
+        read_position += length;
+        break;
+      case CigarOperation::deletion:
+        reference_offset += length;
+        break;
       case CigarOperation::hard_clip:
         if (hard_clips == HardClips::count) read_position += length;
         break;
-      case CigarOperation::padding: break;
-      case CigarOperation::reference_skip: return RecordStatus::reference_skip;
+      case CigarOperation::padding:
+        break;
+      case CigarOperation::reference_skip:
+        return RecordStatus::reference_skip;
       case CigarOperation::back:
-      default: return RecordStatus::bad_cigar;
+      default:
+        return RecordStatus::bad_cigar;
     }
   }
   return blocks.empty() ? RecordStatus::no_aligned_events : RecordStatus::ok;

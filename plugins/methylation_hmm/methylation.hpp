@@ -18,11 +18,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <sluice/kmer_model.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
-
-#include <sluice/kmer_model.hpp>
 
 namespace sluice::methylation_hmm {
 
@@ -48,8 +47,8 @@ inline constexpr std::int64_t kMinimumEventDistance = 10;  // a group must span 
 
 // Consecutive CpG sites that are scored together.
 struct CpgGroup {
-  std::int64_t first_site = 0;   // offset of the C of the first CpG
-  std::int64_t last_site = 0;    // offset of the C of the last CpG
+  std::int64_t first_site = 0;  // offset of the C of the first CpG
+  std::int64_t last_site = 0;   // offset of the C of the last CpG
   std::int32_t site_count = 0;
 };
 
@@ -83,20 +82,20 @@ struct RecordAlignment {
 
 enum class RecordStatus : std::uint8_t {
   ok,
-  reference_skip,       // an N operation (spliced); f5c aborts here
-  bad_cigar,            // an operation that BAM does not define
+  reference_skip,         // an N operation (spliced); f5c aborts here
+  bad_cigar,              // an operation that BAM does not define
   bad_base_to_event_map,  // its size is not read_length - k + 1
-  no_aligned_events,    // no aligned base that is k bases away from both ends of the read
-  degenerate,           // the first and the last aligned base have the same event
+  no_aligned_events,      // no aligned base that is k bases away from both ends of the read
+  degenerate,             // the first and the last aligned base have the same event
 };
 
 enum class GroupStatus : std::uint8_t {
   ok,
-  outside_alignment,        // no aligned base at or after a bound, or the alignment starts inside the group
-  no_event,                 // no event within 1,000 k-mers of a bound (f5c reads outside its array)
-  too_few_events,           // at most 10 events apart
-  wrong_direction,          // events run against the strand (f5c stops with an assertion)
-  record_failed,            // see the RecordStatus
+  outside_alignment,  // no aligned base at or after a bound, or the alignment starts inside the group
+  no_event,           // no event within 1,000 k-mers of a bound (f5c reads outside its array)
+  too_few_events,     // at most 10 events apart
+  wrong_direction,    // events run against the strand (f5c stops with an assertion)
+  record_failed,      // see the RecordStatus
 };
 
 struct GroupEvents {
@@ -120,8 +119,8 @@ class LocateWorkspace {
 //   first_event  base-to-event map of the read in sequencing orientation, one entry per k-mer: its first event, or -1
 //   groups       ascending, offsets from the position of the record
 //   events       one per group, written for every group, whatever the status
-// Time is linear in CIGAR operations, and groups times their logarithm (f5c rebuilds a list of all aligned bases for every group: quadratic in read length);
-// a k-mer without event is replaced by the nearest one below it, else above it, at most 999 away, with f5c's stop rules.
+// Time is linear in CIGAR operations, and groups times their logarithm (f5c rebuilds a list of all aligned bases for every group: quadratic in read
+// length); a k-mer without event is replaced by the nearest one below it, else above it, at most 999 away, with f5c's stop rules.
 RecordStatus locate_group_events(const RecordAlignment& alignment, std::span<const std::int32_t> first_event, std::uint32_t k, HardClips hard_clips,
                                  std::span<const CpgGroup> groups, LocateWorkspace& workspace, std::span<GroupEvents> events);
 
@@ -146,10 +145,10 @@ struct ReadSignal {
 
 // One group to score.
 struct GroupProblem {
-  std::uint32_t read = 0;         // index into the reads
-  std::int32_t first_event = 0;   // inclusive; events go from first_event to last_event in steps of one, up or down
-  std::int32_t last_event = 0;    // inclusive
-  std::string_view sequence;      // calling_sequence, on the forward strand of the reference; letters other than A, C, G, T count as A
+  std::uint32_t read = 0;        // index into the reads
+  std::int32_t first_event = 0;  // inclusive; events go from first_event to last_event in steps of one, up or down
+  std::int32_t last_event = 0;   // inclusive
+  std::string_view sequence;     // calling_sequence, on the forward strand of the reference; letters other than A, C, G, T count as A
 };
 
 inline constexpr std::size_t kMaximumSequenceLength = 1024;  // groups give at most 221
@@ -157,11 +156,11 @@ inline constexpr std::size_t kMaximumSequenceLength = 1024;  // groups give at m
 enum class ScoreStatus : std::uint8_t {
   ok,
   no_such_read,
-  no_such_event,         // an event bound is outside the read's events
-  sequence_too_short,    // shorter than k
-  sequence_too_long,     // longer than kMaximumSequenceLength
-  not_finite,            // an event mean, a scaled level or its logarithm is infinite or NaN, or beyond 1e15; or a scaled stdv is not within 1e-15 .. 1e15
-  bad_events_per_base,   // NaN, infinite, below 1 with EventsPerBase::compat, or so high (> 285) that no probability is left to move on
+  no_such_event,       // an event bound is outside the read's events
+  sequence_too_short,  // shorter than k
+  sequence_too_long,   // longer than kMaximumSequenceLength
+  not_finite,  // an event mean, a scaled level or its logarithm is infinite or NaN, or beyond 1e15; or a scaled stdv is not within 1e-15 .. 1e15
+  bad_events_per_base,  // NaN, infinite, below 1 with EventsPerBase::compat, or so high (> 285) that no probability is left to move on
 };
 
 // Natural log-likelihoods of the events; NaN unless the status is ok. The log-likelihood ratio of a methylation row is
@@ -207,8 +206,8 @@ class ScoreWorkspace {
 // Single precision in one defined order, log-sums by f5c's table: the same bits for every instruction set, batch and order of problems, and
 // for score_groups_reference. Problems of many reads in one call fill the vector lanes; from about 1,000 problems on few lanes idle.
 // Returns false, having written nothing, when the model's size does not match its k and alphabet or when the spans differ in length.
-bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, EventsPerBase events_per_base,
-                  ScoreWorkspace& workspace, std::span<GroupScore> scores);
+bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,
+                  EventsPerBase events_per_base, ScoreWorkspace& workspace, std::span<GroupScore> scores);
 
 // The same, one problem at a time, in plain scalar code that follows the recurrence as published: the yardstick of the tests.
 bool score_groups_reference(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,

@@ -44,7 +44,13 @@ std::optional<Transitions> make_transitions(double events_per_base, EventsPerBas
   constexpr float kSkip = 0.0025F;
   constexpr float kBad = 0.001F;
   constexpr float kSkipSelf = 0.3F;
+  constexpr float kBadOut = (1.0F - kBad) / 3.0F;
   constexpr double kRaisedEventsPerBase = 1.25;
+  static const float log_skip = std::log(kSkip);
+  static const float log_bad = std::log(kBad);
+  static const float log_bad_out = std::log(kBadOut);
+  static const float log_skip_out = std::log(1.0F - kSkipSelf);
+  static const float log_skip_self = std::log(kSkipSelf);
   if (!std::isfinite(events_per_base)) return std::nullopt;
   if (events_per_base < 1.0) {
     if (floor == EventsPerBase::compat) return std::nullopt;
@@ -53,25 +59,29 @@ std::optional<Transitions> make_transitions(double events_per_base, EventsPerBas
   const auto stay = static_cast<float>(1.0 - 1.0 / events_per_base);
   const float next = 1.0F - stay - kSkip - kBad;
   if (!(next > 0.0F)) return std::nullopt;
-  const float bad_out = (1.0F - kBad) / 3.0F;
   return Transitions{.match_stay = std::log(stay),
-                                   .match_next = std::log(next),
-                                   .match_bad = std::log(kBad),
-                                   .match_skip = std::log(kSkip),
-                                   .bad_match = std::log(bad_out),
-                                   .bad_stay = std::log(kBad),
-                                   .bad_skip = std::log(bad_out),
-                                   .skip_match = std::log(1.0F - kSkipSelf),
-                                   .skip_stay = std::log(kSkipSelf)};
+                     .match_next = std::log(next),
+                     .match_bad = log_bad,
+                     .match_skip = log_skip,
+                     .bad_match = log_bad_out,
+                     .bad_stay = log_bad,
+                     .bad_skip = log_bad_out,
+                     .skip_match = log_skip_out,
+                     .skip_stay = log_skip_self};
 }
 
 void extend_clipping(std::vector<float>& clipping, std::size_t count) {
   clipping.reserve(count);
   while (clipping.size() < count) {
     switch (clipping.size()) {
-      case 0: clipping.push_back(static_cast<float>(std::log(1.0 - kStartToClip))); break;
-      case 1: clipping.push_back(static_cast<float>(std::log(kStartToClip) + kBackgroundEmission + std::log(1.0 - kClipSelf))); break;
-      default: clipping.push_back(static_cast<float>(std::log(kClipSelf) + kBackgroundEmission + static_cast<double>(clipping.back())));
+      case 0:
+        clipping.push_back(static_cast<float>(std::log(1.0 - kStartToClip)));
+        break;
+      case 1:
+        clipping.push_back(static_cast<float>(std::log(kStartToClip) + kBackgroundEmission + std::log(1.0 - kClipSelf)));
+        break;
+      default:
+        clipping.push_back(static_cast<float>(std::log(kClipSelf) + kBackgroundEmission + static_cast<double>(clipping.back())));
     }
   }
 }
@@ -120,7 +130,8 @@ ScoreStatus check_problem(std::span<const ReadSignal> reads, const GroupProblem&
   const auto lowest = std::min(problem.first_event, problem.last_event);
   const auto highest = std::max(problem.first_event, problem.last_event);
   // The number of rows must fit 32 bits as well.
-  if (lowest < 0 || highest == std::numeric_limits<std::int32_t>::max() || static_cast<std::size_t>(highest) >= read.event_mean.size()) return ScoreStatus::no_such_event;
+  if (lowest < 0 || highest == std::numeric_limits<std::int32_t>::max() || static_cast<std::size_t>(highest) >= read.event_mean.size())
+    return ScoreStatus::no_such_event;
   if (problem.sequence.size() < k) return ScoreStatus::sequence_too_short;
   if (problem.sequence.size() > kMaximumSequenceLength) return ScoreStatus::sequence_too_long;
   bool usable = true;

@@ -26,8 +26,8 @@ namespace sluice::methylation_hmm {
 inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // LSE(a, b) = hi + table[int((hi - lo) * 1000)], the index truncated; hi when lo is -inf or hi - lo >= 15.7.
-// In single precision int(d * 1000) >= 15700 exactly when d >= 15.7 (tests/unit/methylation_hmm proves it over all d), so both rules are one clamp of the
-// index to the last entry, which is 0. The sum hi + 0 differs from hi only for -0, which no sum of log-probabilities < 0 gives.
+// In single precision int(d * 1000) >= 15700 exactly when d >= 15.7 (tests/unit/methylation_hmm proves it over all d), so both rules are one clamp of
+// the index to the last entry, which is 0. The sum hi + 0 differs from hi only for -0, which no sum of log-probabilities < 0 gives.
 inline constexpr float kLogSumScale = 1000.0F;
 inline constexpr std::int32_t kLogSumLast = 15700;
 

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Forward for many groups at once: one group per vector lane, both hypotheses side by side.
 //
-// The recurrence is sequential along k-mers (K states) and along events, so lanes hold different problems, sorted by length so that they end together.
-// The k-mers before the first CpG are the same under both hypotheses and so are their columns: they are computed once (5 or 6 of 16 columns of a
-// single-CpG group). The other columns are computed for both hypotheses in turns: the two chains of dependent log-sums overlap.
-// A log-sum is a table gather between a dozen cheap operations; seven of them per cell and hypothesis are the whole cost.
+// The recurrence is sequential along k-mers (K states) and along events, so lanes hold different problems, sorted by length so that they end
+// together. The k-mers before the first CpG are the same under both hypotheses and so are their columns: they are computed once (5 or 6 of 16 columns
+// of a single-CpG group). The other columns are computed for both hypotheses in turns: the two chains of dependent log-sums overlap. A log-sum is a
+// table gather between a dozen cheap operations; seven of them per cell and hypothesis are the whole cost.
 
 #include <algorithm>
 #include <cmath>
@@ -41,6 +41,8 @@ HWY_INLINE hn::Vec<Integers> Truncate(V value) {
   return hn::Vec<Integers>{_mm256_cvttps_epi32(value.raw)};
 #elif HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
   return hn::Vec<Integers>{_mm_cvttps_epi32(value.raw)};
+#elif HWY_TARGET == HWY_SCALAR
+  return hn::Vec<Integers>(static_cast<std::int32_t>(value.raw));
 #else
   return hn::ConvertTo(Integers(), value);
 #endif
@@ -68,8 +70,8 @@ HWY_INLINE V Emission(V event, const float* HWY_RESTRICT column) {
 }
 
 // Scores the problems order[0 .. count), count <= lanes, all checked.
-void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, const ScoreWorkspace::Entry* order,
-                std::size_t count, ScoreWorkspace& workspace, std::span<GroupScore> scores) {
+void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,
+                const ScoreWorkspace::Entry* order, std::size_t count, ScoreWorkspace& workspace, std::span<GroupScore> scores) {
   const Floats d;
   const Integers di;
   const std::size_t lanes = hn::Lanes(d);
@@ -91,7 +93,8 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
     columns[lane] = problem.sequence.size() - model.k + 1;
     rows[lane] = static_cast<std::int32_t>(event_count(problem));
     hypothesis_ranks(problem.sequence, model.k, reads[problem.read].strand, unmethylated(lane), methylated(lane));
-    const auto same = static_cast<std::size_t>(std::mismatch(unmethylated(lane), unmethylated(lane) + columns[lane], methylated(lane)).first - unmethylated(lane));
+    const auto same =
+        static_cast<std::size_t>(std::mismatch(unmethylated(lane), unmethylated(lane) + columns[lane], methylated(lane)).first - unmethylated(lane));
     shared = std::min(shared, same);
     fewest_columns = std::min(fewest_columns, columns[lane]);
     most_columns = std::max(most_columns, columns[lane]);
@@ -105,7 +108,8 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
   const std::size_t stride = kFields * lanes;
   const std::size_t needed = stored_columns * stride + kRowsPerBlock * lanes + 4 * lanes + kAlignment / sizeof(float);
   if (workspace.lanes.size() < needed) workspace.lanes.resize(needed);
-  float* const aligned = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(workspace.lanes.data()) + kAlignment - 1) / kAlignment * kAlignment);
+  float* const aligned =
+      reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(workspace.lanes.data()) + kAlignment - 1) / kAlignment * kAlignment);
   float* HWY_RESTRICT cells = aligned;
   float* HWY_RESTRICT events = cells + stored_columns * stride;
   float* HWY_RESTRICT per_lane = events + kRowsPerBlock * lanes;
@@ -201,9 +205,9 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
 
     first_column(cells, old_match_u, old_bad_u, old_skip_u, new_match_u, new_bad_u, new_skip_u);
 
-    // A match sum folds four log-sums, each waiting about 57 cycles for the one before. The loops fold the first two terms (`begun`) one column ahead, so that
-    // what one turn computes is two log-sums deep, and a reorder window (about one turn) holds enough independent ones. The last turn begins a
-    // column that does not exist: wasted, but cheaper than a branch.
+    // A match sum folds four log-sums, each waiting about 57 cycles for the one before. The loops fold the first two terms (`begun`) one column
+    // ahead, so that what one turn computes is two log-sums deep, and a reorder window (about one turn) holds enough independent ones. The last turn
+    // begins a column that does not exist: wasted, but cheaper than a branch.
     const auto begin_match = [&](const float* HWY_RESTRICT column, V left_match) HWY_ATTR {
       const V sum = LogSum(hn::Add(hn::Load(d, column + kMatch * lanes), match_stay), hn::Add(left_match, match_next), table);
       return LogSum(sum, hn::Add(hn::Load(d, column + kBad * lanes), bad_match), table);
@@ -331,8 +335,8 @@ namespace sluice::methylation_hmm {
 HWY_EXPORT(ScoreOrdered);
 HWY_EXPORT(TargetName);
 
-bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, EventsPerBase events_per_base,
-                  ScoreWorkspace& workspace, std::span<GroupScore> scores) {
+bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,
+                  EventsPerBase events_per_base, ScoreWorkspace& workspace, std::span<GroupScore> scores) {
   if (!is_usable(model) || problems.size() != scores.size() || problems.size() > std::numeric_limits<std::uint32_t>::max()) return false;
   constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 

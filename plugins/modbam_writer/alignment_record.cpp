@@ -3,6 +3,8 @@
 #include "modbam_writer/alignment_record.hpp"
 
 #include <bit>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 namespace sluice::modbam_writer {
@@ -54,8 +56,8 @@ RecordStatus load_record(std::string_view bytes, std::int32_t contig_count, bam1
   next(core.mpos, std::int64_t{});
   next(core.isize, std::int64_t{});
   next(data_bytes, std::int32_t{});
-  const std::string_view data = bytes.substr(header_bytes);
-  if (data_bytes < 0 || static_cast<std::size_t>(data_bytes) != data.size()) return RecordStatus::corrupt;
+  if (data_bytes < 0 || static_cast<std::size_t>(data_bytes) > bytes.size() - header_bytes) return RecordStatus::corrupt;
+  const std::string_view data = bytes.substr(header_bytes, static_cast<std::size_t>(data_bytes));
   if (core.tid < -1 || core.tid >= contig_count || core.mtid < -1 || core.mtid >= contig_count || core.pos < -1 || core.mpos < -1) return RecordStatus::corrupt;
   if (core.l_qseq < 0 || core.l_qname < 1 || core.l_extranul >= core.l_qname || core.l_qname % 4 != 0) return RecordStatus::corrupt;
   const std::uint64_t needed = std::uint64_t{core.l_qname} + std::uint64_t{core.n_cigar} * 4 + (static_cast<std::uint64_t>(core.l_qseq) + 1) / 2 +
@@ -63,10 +65,18 @@ RecordStatus load_record(std::string_view bytes, std::int32_t contig_count, bam1
   if (needed > data.size()) return RecordStatus::corrupt;
   const std::size_t name_bytes = core.l_qname - core.l_extranul;  // with its NUL
   if (data.substr(0, core.l_qname).find('\0') != name_bytes - 1) return RecordStatus::corrupt;
-  if (data.size() > record.m_data && sam_realloc_bam_data(&record, data.size()) < 0) return RecordStatus::no_memory;
+  if (data.size() > record.m_data) {
+    void* memory = std::realloc(record.data, data.size());  // HTSlib's own allocator, and it may grow the record again
+    if (memory == nullptr) return RecordStatus::no_memory;
+    record.data = static_cast<std::uint8_t*>(memory);
+    record.m_data = static_cast<std::uint32_t>(data.size());
+  }
   std::memcpy(record.data, data.data(), data.size());
   record.core = core;
   record.l_data = data_bytes;
+  // A search for a tag that no record has walks over all optional fields.
+  errno = 0;
+  if (bam_aux_get(&record, "!!") == nullptr && errno == EINVAL) return RecordStatus::corrupt;
   return RecordStatus::ok;
 }
 

@@ -70,6 +70,7 @@ class ModbamWriter {
 
   ModbamWriter(const Setup& setup, const Parameters& parameters)
       : output_name_(parameters.output), failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop), header_(read_header(parameters.alignments)) {
+    hts_set_log_level(HTS_LOG_OFF);  // what goes wrong is said once, by the stage
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
     const TextView bases = reference.text("bases");
@@ -207,7 +208,9 @@ class ModbamWriter {
                                     .base_count = record.core.l_qseq,
                                     .strand = bam_is_rev(&record) ? Strand::reverse : Strand::forward};
     ModificationTags& tags = workspace.tags;
+    tags.probabilities.reserve(1);  // HTSlib wants a pointer even for no elements
     if (!make_tags(alignment, workspace.calls, tags)) return out.fail(row, Reason::alignment_without_read);
+    errno = 0;
     const bool added = bam_aux_append(&record, "MM", 'Z', static_cast<int>(tags.positions.size() + 1), reinterpret_cast<const std::uint8_t*>(tags.positions.c_str())) == 0 &&
                        bam_aux_update_array(&record, "ML", 'C', static_cast<std::uint32_t>(tags.probabilities.size()), tags.probabilities.data()) == 0 &&
                        bam_aux_update_int(&record, "MN", record.core.l_qseq) == 0;

@@ -155,6 +155,7 @@ SequenceFile::SequenceFile(std::string path, OpenReport& report)
       file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)),
       decompressor_(libdeflate_alloc_decompressor(), libdeflate_free_decompressor) {
   if (!decompressor_) throw std::bad_alloc();
+  hts_set_log_level(HTS_LOG_OFF);  // what it would print is said by our own errors, once and with the file's name
   if (file_.number < 0) throw Failure::input("cannot open '" + path_ + "': " + system_text(), "check the path of the FASTA or FASTQ file");
   struct stat info {};
   if (::fstat(file_.number, &info) != 0 || !S_ISREG(info.st_mode))

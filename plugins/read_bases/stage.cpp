@@ -3,6 +3,7 @@
 #include "read_bases/sequence_file.hpp"
 
 #include <htslib/bgzf.h>
+#include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 #include <sluice/stage.hpp>
@@ -133,6 +134,7 @@ class ReadBases {
 
 struct HtsClose {
   void operator()(htsFile* file) const { hts_close(file); }
+  void operator()(BGZF* file) const { bgzf_close(file); }
   void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
   void operator()(bam1_t* record) const { bam_destroy1(record); }
 };
@@ -156,18 +158,21 @@ class ReadReader {
     d.work_unit("base");
   }
   ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")) {
-    hts_set_log_level(HTS_LOG_OFF);
-    file_.reset(hts_open(path_.c_str(), "r"));
-    if (!file_) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
-    switch (hts_get_format(file_.get())->format) {
-      case bam: case sam: case cram:
-        header_.reset(sam_hdr_read(file_.get()));
-        record_.reset(bam_init1());
-        if (!header_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
-        break;
-      case fasta_format: case fastq_format: stream_.emplace(file_->fp.bgzf, path_); break;
-      case empty_format: throw Failure::input("'" + path_ + "' is empty", "give a FASTA, FASTQ or BAM file");
-      default: throw Failure::input("'" + path_ + "' is not FASTA, FASTQ, BAM, SAM or CRAM", "give a FASTA, FASTQ or BAM file");
+    hts_set_log_level(HTS_LOG_OFF);  // what it would print is said by our own errors, once and with the file's name
+    hFILE* opened = hopen(path_.c_str(), "r");
+    if (opened == nullptr) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
+    htsFormat format{};
+    const bool known = hts_detect_format(opened, &format) == 0;
+    // Each of the two below takes `opened` over when it succeeds.
+    if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
+      file_.reset(hts_hopen(opened, path_.c_str(), "r"));
+      if (file_) header_.reset(sam_hdr_read(file_.get()));
+      record_.reset(bam_init1());
+      if (!header_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+    } else {
+      text_.reset(bgzf_hopen(opened, "r"));
+      if (!text_) throw Failure::input("'" + path_ + "' is neither plain nor gzip text", "give a FASTA, FASTQ, BAM, SAM or CRAM file");
+      stream_.emplace(text_.get(), path_);
     }
   }
 
@@ -252,7 +257,8 @@ class ReadReader {
 
   std::string path_;
   bool wants_qualities_;
-  std::unique_ptr<htsFile, HtsClose> file_;
+  std::unique_ptr<BGZF, HtsClose> text_;     // FASTA and FASTQ
+  std::unique_ptr<htsFile, HtsClose> file_;  // the others
   std::unique_ptr<sam_hdr_t, HtsClose> header_;
   std::unique_ptr<bam1_t, HtsClose> record_;
   std::optional<SequenceStream> stream_;

@@ -139,7 +139,7 @@ RecordPlace SignalFile::place_at(std::uint64_t offset) const {
 
 bool RecordCursor::fill(std::size_t bytes) {
   if (filled_ - used_ >= bytes) return true;
-  std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
+  if (filled_ != used_) std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
   filled_ -= used_;
   used_ = 0;
   if (buffer_.size() < bytes) buffer_.resize(std::max(bytes, std::max(cursor_buffer_bytes, std::min(buffer_.size() * 2, bytes * 2))));

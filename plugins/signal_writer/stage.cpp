@@ -33,7 +33,7 @@ class Blow5Writer {
     d.id("blow5_writer")
         .sink("read")
         .summary("writes raw signals to a BLOW5 file, and its index")
-        .doc("One read group, no auxiliary fields. The index OUTPUT.idx is what slow5lib would make; it is built while the records are written.")
+        .doc("One read group. The auxiliary fields that MinKNOW's files have are there, without information. The index OUTPUT.idx is what slow5lib would make; it is built while the records are written.")
         .work_unit("sample");
     d.needs("read_id", "utf8", "identifier")
         .needs("raw_signal", "list<i16>", "samples")

@@ -81,6 +81,22 @@ QuantileTable QuantileTable::from_density(double low, double high, const std::fu
     const double fraction = rise > 0 ? (wanted - cumulative[at]) / rise : 0;
     table.nodes_[cell] = static_cast<float>(low + width * (static_cast<double>(at) + fraction));
   }
+  // A straight line through the whole of a tail would make it too heavy: the outermost points are moved so that the mean of the first and
+  // of the last cell is right.
+  const auto mean_between = [&](double from, double to) {
+    double sum = 0, weight = 0;
+    for (std::size_t i = 0; i < steps; ++i) {
+      const double x = low + width * (static_cast<double>(i) + 0.5);
+      if (x < from || x > to) continue;
+      sum += x * (cumulative[i + 1] - cumulative[i]);
+      weight += cumulative[i + 1] - cumulative[i];
+    }
+    return weight > 0 ? sum / weight : (from + to) / 2;
+  };
+  const double first = 2 * mean_between(low, table.nodes_[1]) - table.nodes_[1];
+  const double last = 2 * mean_between(table.nodes_[cells - 1], high) - table.nodes_[cells - 1];
+  table.nodes_[0] = static_cast<float>(first < low ? low : first);
+  table.nodes_[cells] = static_cast<float>(last > high ? high : last);
   return table;
 }
 

@@ -21,9 +21,9 @@ class QuantileTable {
  public:
   // Of a density (need not be normalised) over [low, high], finite there and positive somewhere. Integrated on 65,536 steps.
   static QuantileTable from_density(double low, double high, const std::function<double(double)>& density);
-  // Standard normal, cut at 4 standard deviations.
+  // Standard normal; nothing beyond 4 standard deviations.
   static QuantileTable normal();
-  // Gamma with this mean and shape >= 1, cut where less than 1e-6 of it is left.
+  // Gamma with this mean and shape >= 1; the highest 1/4096 is drawn from a straight line of the right mean.
   static QuantileTable gamma(double mean, double shape);
 
   float operator()(std::uint32_t random) const {

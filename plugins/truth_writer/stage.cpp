@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::truth_writer {
 namespace {
@@ -55,6 +57,7 @@ class TruthWriter {
     const TextView ids = in.text("read_id"), contigs = in.text("contig");
     const auto reverse = in.column<std::uint8_t>("is_reverse");
     std::string text;
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(in.rows()));
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       if (sites[row].size() != methylated[row].size() || sites[row].size() != frequencies[row].size()) {
@@ -62,22 +65,22 @@ class TruthWriter {
         continue;
       }
       if (!has_reads_) continue;
+      const std::size_t before = text.size();
       const char strand = reverse[static_cast<std::size_t>(row)] != 0 ? '-' : '+';
       for (std::size_t i = 0; i < sites[row].size(); ++i)
         fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\n", contigs[row], sites[row][i], strand, ids[row], methylated[row][i] != 0 ? 1 : 0);
+      sizes[static_cast<std::size_t>(row)] = text.size() - before;
     }
-    // All rows' lines in the first row's cell: they are written as one piece.
-    const Buffer ends = out.offsets([&](std::int64_t row) { return row == 0 ? text.size() : 0; });
+    const Buffer ends = out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)]; });
     const std::span<char> bytes = out.text("_text", ends);
     std::copy(text.begin(), text.end(), bytes.begin());
   }
 
   void commit(const Call&, const Batch& in) {
-    if (in.rows() == 0) return;
     const auto sites = in.list<std::int64_t>("truth_site");
     const auto methylated = in.list<std::uint8_t>("truth_methylated");
     const auto frequencies = in.list<float>("truth_frequency");
-    const TextView contigs = in.text("contig");
+    const TextView contigs = in.text("contig"), text = in.text("_text");
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       auto& table = sites_of(contigs[row]);
@@ -87,8 +90,8 @@ class TruthWriter {
         ++site.reads;
         site.methylated_reads += methylated[row][i] != 0 ? 1 : 0;
       }
+      if (has_reads_) reads_file_.write(text[row]);
     }
-    if (has_reads_) reads_file_.write(in.text("_text")[0]);
   }
 
   void finish(const Call&, Output&) {

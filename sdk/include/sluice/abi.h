@@ -144,7 +144,7 @@ typedef struct sluice_parameter {
 /* Column types: "i8" "u8" "i16" "u16" "i32" "u32" "i64" "u64" "f32" "f64" "utf8" "binary" and "list<T>" of a fixed-width T or utf8.
  * In Arrow terms: fixed width as named, utf8 = large_utf8 ("U"), binary = large_binary ("Z"), list = large_list ("+L"). */
 typedef struct sluice_column_spec {
-  const char *name;
+  const char *name; /* needs: "*" (type "*", optional) stands for every column there is */
   const char *type;
   int32_t optional; /* needs: used if present. gives: made only when somebody downstream wants it (see sluice_create_args.wanted) */
   const char *doc;  /* what a value means, with its unit */

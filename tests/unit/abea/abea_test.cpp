@@ -4,6 +4,7 @@
 #include "abea/abea.hpp"
 
 #include <doctest/doctest.h>
+#include <hwy/targets.h>
 
 #include <array>
 #include <cmath>
@@ -14,8 +15,6 @@
 #include <memory>
 #include <sstream>
 #include <string>
-
-#include <hwy/targets.h>
 
 #include "abea/narrow_arithmetic.hpp"
 #include "simulated_read.hpp"
@@ -495,11 +494,12 @@ TEST_CASE("abea: the pairs of the first ten E. coli reads are those of f5c") {
     std::sscanf(group, "{%*d,%*f,%f", &mean);
     return mean;
   });
-  const auto expected = parse_groups<AlignedPair>(decompress("gzip -dc " + folder + "expected/f5c_print_banded_aln.first10reads.txt.gz"), [](const char* group) {
-    AlignedPair pair{};
-    std::sscanf(group, "{%d,%d", &pair.kmer, &pair.event);
-    return pair;
-  });
+  const auto expected =
+      parse_groups<AlignedPair>(decompress("gzip -dc " + folder + "expected/f5c_print_banded_aln.first10reads.txt.gz"), [](const char* group) {
+        AlignedPair pair{};
+        std::sscanf(group, "{%d,%d", &pair.kmer, &pair.event);
+        return pair;
+      });
   REQUIRE(events.size() == 10);
   REQUIRE(expected.size() == 10);
 

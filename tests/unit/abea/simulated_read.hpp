@@ -7,9 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
-#include <vector>
-
 #include <sluice/kmer_model.hpp>
+#include <vector>
 
 #include "abea/abea.hpp"
 
@@ -41,9 +40,9 @@ inline Model make_model(std::uint32_t k = 6, float lowest_stdv = 1.22F, std::uin
 struct ReadParameters {
   std::size_t kmer_count = 1000;
   double events_per_kmer = 2.0;
-  double skipped_kmers = 0.02;   // fraction without an event
-  double outliers = 0.001;       // fraction of events that are up to 60 pA off
-  float noise = 0.9F;            // in standard deviations of the k-mer
+  double skipped_kmers = 0.02;  // fraction without an event
+  double outliers = 0.001;      // fraction of events that are up to 60 pA off
+  float noise = 0.9F;           // in standard deviations of the k-mer
   LevelScaling scaling{1.02F, -3.5F};
 };
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "event_detection/literal_detector.hpp"
 #include "event_detection/peak_picker.hpp"
+#include "unit/event_detection/literal_detector.hpp"
 
 namespace sluice::event_detection {
 namespace {
@@ -135,8 +135,8 @@ TEST_CASE("raw samples and their picoamperes give the same events") {
 TEST_CASE("every instruction set gives the bits of the definition, at every length around the block size") {
   for (const DetectorParams& params : {DetectorParams::dna(), DetectorParams::rna(), DetectorParams{5, 32, 2.0F, 4.0F, 0.5F}}) {
     std::uint32_t seed = 10;
-    for (const std::size_t samples : {13UL, 64UL, 100UL, 1000UL, 1018UL, 1023UL, 1024UL, 1025UL, 1030UL, 1031UL, 1038UL,
-                                      2047UL, 2048UL, 2054UL, 2055UL, 3000UL, 70'001UL}) {
+    for (const std::size_t samples :
+         {13UL, 64UL, 100UL, 1000UL, 1018UL, 1023UL, 1024UL, 1025UL, 1030UL, 1031UL, 1038UL, 2047UL, 2048UL, 2054UL, 2055UL, 3000UL, 70'001UL}) {
       const auto raw = squiggle(samples, ++seed, samples % 2 == 0 ? 8.9 : 30.0);
       const EventTable expected = literal_events(raw, params);
       CAPTURE(samples);
@@ -251,15 +251,16 @@ TEST_CASE("the peak picker visits the same boundaries as the definition, in asce
         set(above_short, *here > params.threshold_short);
         set(above_long, t_long[static_cast<std::size_t>(i)] > params.threshold_long);
         if (i > 0) set(rises, *here > here[-1]);
-        if (i + 1 < end) set(summits, *here > params.threshold_short && *here >= here[1]);
+        if (i > 0 && i + 1 < end) set(summits, *here > params.threshold_short && *here > here[-1] && *here >= here[1]);
         const std::int32_t settling = settling_time(params.window_short);
         if (i + settling < end) {
           set(settles, *std::max_element(here + 1, here + 1 + settling) <= *here &&
                            *here - *std::min_element(here + 1, here + 1 + settling) > params.peak_height);
         }
       }
-      StatisticBlock block{begin, end, t_short.data() + begin, t_long.data() + begin, above_short.data(), above_long.data(),
-                           rises.data(), summits.data(), settles.data()};
+      StatisticBlock block{
+          begin,          end,           t_short.data() + begin, t_long.data() + begin, above_short.data(), above_long.data(), rises.data(),
+          summits.data(), settles.data()};
       std::vector<std::int32_t> boundaries(static_cast<std::size_t>(block_size));
       const std::int32_t* const past = picker.advance(block, boundaries.data());
       for (const std::int32_t* boundary = boundaries.data(); boundary != past; ++boundary) found.push_back(*boundary);
@@ -308,8 +309,7 @@ TEST_CASE("hostile calibrations and parameters fail with a reason") {
                                  Calibration{10.0F, infinity, 8192.0F}, Calibration{10.0F, 1467.61F, nan}, Calibration{10.0F, 0.0F, 0.0F}}) {
     CHECK(detect_events(raw, bad, DetectorParams::dna(), workspace, events) == DetectionStatus::bad_calibration);
   }
-  CHECK(detect_events(raw, Calibration{0.0F, 1e30F, 1.0F}, DetectorParams::dna(), workspace, events) ==
-        DetectionStatus::sample_out_of_range);
+  CHECK(detect_events(raw, Calibration{0.0F, 1e30F, 1.0F}, DetectorParams::dna(), workspace, events) == DetectionStatus::sample_out_of_range);
   const std::vector<float> picoamps(1'000, 80.0F);
   CHECK(status_of(picoamps, {1, 6, 1.4F, 9.0F, 0.2F}) == DetectionStatus::bad_parameters);
   CHECK(status_of(picoamps, {3, 257, 1.4F, 9.0F, 0.2F}) == DetectionStatus::bad_parameters);

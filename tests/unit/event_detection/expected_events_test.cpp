@@ -7,7 +7,7 @@
 #include <string>
 
 #include "event_detection/events.hpp"
-#include "event_detection/expected_output.hpp"
+#include "unit/event_detection/expected_output.hpp"
 
 namespace sluice::event_detection {
 namespace {
@@ -16,9 +16,8 @@ std::string print_events(const EventTable& events) {
   std::string text;
   char entry[128];
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const int size = std::snprintf(entry, sizeof(entry), "{%d,%f,%f,%f}\t", events.start_sample[i],
-                                   static_cast<double>(events.length_samples[i]), static_cast<double>(events.mean[i]),
-                                   static_cast<double>(events.stdv[i]));
+    const int size = std::snprintf(entry, sizeof(entry), "{%d,%f,%f,%f}\t", events.start_sample[i], static_cast<double>(events.length_samples[i]),
+                                   static_cast<double>(events.mean[i]), static_cast<double>(events.stdv[i]));
     text.append(entry, static_cast<std::size_t>(size));
   }
   return text;
@@ -27,8 +26,8 @@ std::string print_events(const EventTable& events) {
 TEST_CASE("events of ten real E. coli reads are those that f5c prints, to the last digit") {
   if (!expected_output::is_available()) return;
   const auto signals = expected_output::read_signals();
-  const auto expected = expected_output::split_by_read(expected_output::unpack(
-      "xz", expected_output::reads_folder + "expected/f5c_print_events.first10reads.txt.xz"));
+  const auto expected =
+      expected_output::split_by_read(expected_output::unpack("xz", expected_output::reads_folder + "expected/f5c_print_events.first10reads.txt.xz"));
   CHECK(expected.size() == 10);
   DetectorWorkspace workspace;
   EventTable events;

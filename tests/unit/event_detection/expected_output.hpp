@@ -63,8 +63,7 @@ inline std::map<std::string, Signal> read_signals() {
     Signal signal;
     SignalRecord record;
     REQUIRE(decoder.decode(stored, file.header().records, record, signal.raw) == RecordStatus::ok);
-    signal.calibration = {static_cast<float>(record.offset), static_cast<float>(record.range),
-                          static_cast<float>(record.digitisation)};
+    signal.calibration = {static_cast<float>(record.offset), static_cast<float>(record.range), static_cast<float>(record.digitisation)};
     signals.emplace(std::string(record.read_id), std::move(signal));
   }
   return signals;

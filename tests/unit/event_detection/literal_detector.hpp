@@ -64,8 +64,7 @@ struct Detector {
   bool valid = false;
 };
 
-inline std::vector<std::int64_t> boundaries(std::span<const float> t_short, std::span<const float> t_long,
-                                            const DetectorParams& params) {
+inline std::vector<std::int64_t> boundaries(std::span<const float> t_short, std::span<const float> t_long, const DetectorParams& params) {
   std::vector<std::int64_t> found;
   Detector detectors[2];
   const std::uint32_t windows[2] = {params.window_short, params.window_long};

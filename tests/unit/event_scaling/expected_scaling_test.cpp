@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "event_detection/events.hpp"
-#include "event_detection/expected_output.hpp"
 #include "event_scaling/scaling.hpp"
+#include "unit/event_detection/expected_output.hpp"
 
 namespace sluice::event_scaling {
 namespace {

@@ -97,7 +97,7 @@ TEST_CASE("reads, sizes and k-mer lengths that give no ranks are refused") {
 
 TEST_CASE("the method of moments by hand: the mean difference, and a ratio of second moments that is not a square root") {
   const TwoMers model;
-  const std::vector<std::uint32_t> ranks{0, 10};        // levels 60 and 100, mean 80, mean square 6800
+  const std::vector<std::uint32_t> ranks{0, 10};          // levels 60 and 100, mean 80, mean square 6800
   const std::vector<float> events{70.0F, 90.0F, 110.0F};  // mean 90
   MomentScaling scaling;
   REQUIRE(moments(events, ranks, model.view, scaling) == ScalingStatus::ok);
@@ -185,10 +185,10 @@ TEST_CASE("reads that cannot be recalibrated say why") {
   hostile.event_means[0] = std::numeric_limits<float>::quiet_NaN();
   CHECK(hostile.recalibrate(result) == ScalingStatus::singular);
   hostile = read;
-  hostile.first_event[5] = hostile.last_event[5] = static_cast<std::int32_t>(read.event_means.size());
+  hostile.first_event[0] = hostile.last_event[0] = static_cast<std::int32_t>(read.event_means.size());
   CHECK(hostile.recalibrate(result) == ScalingStatus::bad_input);
   hostile = read;
-  hostile.ranks[5] = 16;
+  hostile.ranks[0] = 16;
   CHECK(hostile.recalibrate(result) == ScalingStatus::bad_input);
   hostile = read;
   hostile.last_event.pop_back();

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/exit_code.hpp"
+#include "cli/pipeline_arguments.hpp"
+
+#include <cstdio>
+
+namespace sluice::cli {
+
+int check_command(const Arguments& arguments) {
+  CLI::App app("looks for every mistake in a pipeline; required parameters may be left out", "sluice check");
+  PipelineArguments pipeline(app, arguments, [](CLI::App&) {});
+  if (const auto ended = pipeline.parse()) return *ended;
+  const auto plan = pipeline.make_plan(Missing::assume);
+  if (!plan) return exit_usage;
+  std::printf("%s: %zu stages, %zu resources: no mistakes found\n", plan->pipeline.file.c_str(), plan->stages.size(), plan->pipeline.resources.size());
+  return exit_ok;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// What `sluice` returns to the shell. docs/pipeline-reference.md lists them for users.
+
+namespace sluice::cli {
+
+enum ExitCode : int {
+  exit_ok = 0,
+  exit_problems_found = 1,  // doctor, docs --check: the machine or the pages are not as they should be
+  exit_usage = 2,           // the command line or the pipeline is wrong; nothing was run
+  exit_bad_reads = 3,       // the run finished, but more rows failed than --max-bad-reads allows
+  exit_failed = 4,
+  exit_interrupted = 130
+};
+
+}  // namespace sluice::cli

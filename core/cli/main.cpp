@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "config/pipeline.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+namespace sluice::cli {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> list = {
+      {"run", "run a pipeline: a shipped one by name, or a .toml file", run_command},
+      {"check", "look for every mistake in a pipeline without running it", check_command},
+      {"plan", "show stages, columns, memory and devices of a pipeline without running it", plan_command},
+      {"plugins", "list plugins and stages, and why a plugin could not be loaded", plugins_command},
+      {"inspect", "describe a stage: columns, parameters, resources, reasons", inspect_command},
+      {"new-plugin", "make the skeleton of a plugin", new_plugin_command},
+      {"bench", "run a pipeline several times and show the median rates of its stages", bench_command},
+      {"doctor", "look at this machine: processors, memory, devices, plugins", doctor_command},
+      {"docs", "write the pages of all stages and pipelines as Markdown", docs_command},
+      {"schema", "print the JSON Schema of pipeline files", schema_command},
+      {"completion", "print the shell's completion script", completion_command},
+  };
+  return list;
+}
+
+namespace {
+
+void print_usage(std::FILE* stream) {
+  std::fprintf(stream, "sluice %s: pipelines for nanopore and other long-read data\n\nUsage: sluice COMMAND [ARGUMENTS]\n\n", SLUICE_VERSION);
+  for (const Command& command : commands()) std::fprintf(stream, "  %-12s %s\n", command.name, command.summary);
+  std::fprintf(stream, "\n'sluice COMMAND --help' describes a command, 'sluice run PIPELINE --help' a pipeline. Shipped pipelines:\n ");
+  for (const auto& file : shipped_pipelines()) std::fprintf(stream, " %s", file.stem().c_str());
+  std::fprintf(stream, "\n");
+}
+
+int dispatch(const Arguments& all) {
+  if (all.empty()) return print_usage(stderr), exit_usage;
+  const std::string& name = all.front();
+  if (name == "--help" || name == "-h" || name == "help") return print_usage(stdout), exit_ok;
+  if (name == "--version") return std::printf("sluice %s\n", SLUICE_VERSION), exit_ok;
+  std::vector<std::string> names;
+  for (const Command& command : commands()) {
+    if (name == command.name) return command.execute({all.begin() + 1, all.end()});
+    names.emplace_back(command.name);
+  }
+  std::string remedy = "'sluice --help' lists the commands";
+  for (const auto& file : shipped_pipelines())
+    if (file.stem() == name) remedy = "did you mean 'sluice run " + name + "'?";
+  if (const std::string near = nearest_name(name, names); !near.empty()) remedy = "did you mean '" + near + "'?";
+  std::fprintf(stderr, "%s\n", Diagnostic{Severity::error, {"sluice", 0, 0}, "", "unknown command '" + name + "'", remedy}.text().c_str());
+  return exit_usage;
+}
+
+}  // namespace
+}  // namespace sluice::cli
+
+int main(int argc, char** argv) {
+  // `sluice plugins | head` must end quietly: writes to a closed pipe fail with EPIPE and are handled where they are made.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return sluice::cli::dispatch({argv + 1, argv + argc});
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "sluice: out of memory (lower --memory or --threads)\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "sluice: %s\n", error.what());
+  }
+  return sluice::cli::exit_failed;
+}

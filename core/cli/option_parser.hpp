@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// What every command does with its options: --help, mistakes with the nearest name, exit codes.
+
+#include "cli/commands.hpp"
+#include "config/diagnostic.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+
+namespace sluice::cli {
+
+// Parses. Returns the exit code if the command ends here: help was shown, or something is wrong and was said.
+std::optional<int> parse_options(CLI::App& app, const Arguments& arguments);
+
+// Prints one line per diagnostic to standard error.
+void print(const Diagnostics& diagnostics);
+// "sluice run: MESSAGE (REMEDY)"
+void print_error(const CLI::App& app, const std::string& message, const std::string& remedy);
+
+}  // namespace sluice::cli

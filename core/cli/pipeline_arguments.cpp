@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/pipeline_arguments.hpp"
+
+#include "cli/exit_code.hpp"
+#include "config/parameter_value.hpp"
+#include "run/run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+namespace sluice::cli {
+namespace {
+
+// "[FILE, required]" and the like: what --help says of a pipeline parameter besides its help text.
+std::string option_help(const PipelineParameter& parameter) {
+  std::string text = parameter.help;
+  const ValueRule rule = rule_of(parameter);
+  std::string facts;
+  const auto add = [&](const std::string& fact) {
+    if (!fact.empty()) facts += (facts.empty() ? "" : ", ") + fact;
+  };
+  if (parameter.required) add("required");
+  if (!rule.choices.empty()) {
+    std::string list;
+    for (const std::string& choice : rule.choices) list += (list.empty() ? "" : "|") + choice;
+    add(list);
+  }
+  add(range_text(rule).empty() ? rule.unit : range_text(rule));
+  if (parameter.default_text && !parameter.default_text->empty()) add("default " + *parameter.default_text);
+  if (!facts.empty()) text += (text.empty() ? "[" : " [") + facts + "]";
+  return text;
+}
+
+const char* value_name(sluice_value_type type) {
+  switch (type) {
+    case SLUICE_INT: return "INT";
+    case SLUICE_FLOAT: return "NUMBER";
+    case SLUICE_PATH: return "PATH";
+    case SLUICE_SIZE: return "SIZE";
+    case SLUICE_CHOICE: return "CHOICE";
+    default: return "TEXT";
+  }
+}
+
+}  // namespace
+
+CLI::Option* add_plugin_dir(CLI::App& app, std::vector<std::string>& plugin_dirs) {
+  return app.add_option("--plugin-dir", plugin_dirs, "load plugins from this folder first (may be repeated)")->type_name("DIR")->allow_extra_args(false);
+}
+
+Registry load_plugins(const std::vector<std::string>& plugin_dirs) {
+  Registry registry;
+  for (const auto& folder : Registry::search_path({plugin_dirs.begin(), plugin_dirs.end()})) registry.load_folder(folder);
+  return registry;
+}
+
+PipelineArguments::PipelineArguments(CLI::App& app, const Arguments& arguments, std::function<void(CLI::App&)> add_own_options)
+    : app_(app), arguments_(arguments), add_own_options_(std::move(add_own_options)) {}
+
+void PipelineArguments::add_options(CLI::App& app) {
+  add_own_options_(app);
+  app.add_option("--set", set_, "change an entry of the file: stages.NAME.params.PARAMETER=VALUE (may be repeated)")->type_name("ENTRY=VALUE")->allow_extra_args(false);
+  app.add_option("--device", device_, "where stages run: auto, cpu, cuda, cuda:N")->type_name("DEVICE")->default_str("auto");
+  add_plugin_dir(app, plugin_dirs_);
+}
+
+// The first argument that is neither an option nor an option's value.
+std::string PipelineArguments::find_name() {
+  CLI::App scout;  // knows which of the command's own options have values
+  add_options(scout);
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const std::string& argument = arguments_[i];
+    if (argument == "-" || !argument.starts_with("-")) return argument;
+    if (argument.find('=') != std::string::npos) continue;
+    const CLI::Option* option = scout.get_option_no_throw(argument);
+    const bool has_value = option == nullptr || option->get_items_expected_min() > 0;  // unknown: most pipeline parameters have one
+    if (has_value) ++i;
+  }
+  return "";
+}
+
+void PipelineArguments::read_pipeline() {
+  const std::string name = find_name();
+  if (name.empty()) return;
+  if (name == "-") {
+    std::string text;
+    char buffer[4096];
+    constexpr std::size_t most = 1 << 20;  // above what parse_pipeline accepts, so that it says so
+    while (text.size() < most && (std::cin.read(buffer, sizeof buffer), std::cin.gcount() > 0)) text.append(buffer, static_cast<std::size_t>(std::cin.gcount()));
+    written_ = parse_pipeline(text, "standard input", diagnostics_);
+  } else if (const auto file = find_pipeline(name, diagnostics_); !file.empty()) {
+    written_ = load_pipeline_file(file, diagnostics_);
+  }
+}
+
+void PipelineArguments::add_parameters() {
+  const std::string group = "Parameters of " + written_.name;
+  for (const PipelineParameter& parameter : written_.parameters) {
+    const std::string name = "--" + kebab_case(parameter.name);
+    // Names that sluice itself uses are reported by parse_pipeline.
+    const auto& reserved = reserved_parameter_names();
+    if (std::find(reserved.begin(), reserved.end(), parameter.name) != reserved.end()) continue;
+    std::string& value = values_.emplace_back();
+    CLI::Option* option = parameter.type == SLUICE_BOOL ? app_.add_flag(name + "{true},--no-" + name.substr(2) + "{false}", value, option_help(parameter))
+                                                        : app_.add_option(name, value, option_help(parameter))->type_name(value_name(parameter.type));
+    option->group(group);
+    parameters_.emplace_back(parameter.name, option);
+  }
+  if (!written_.summary.empty()) app_.description(written_.name + ": " + written_.summary);
+  if (!written_.doc.empty()) app_.footer("\n" + written_.doc);
+}
+
+std::optional<int> PipelineArguments::parse() {
+  read_pipeline();
+  if (diagnostics_.has_errors() && written_.stages.empty()) return print(diagnostics_), exit_usage;
+  app_.get_formatter()->column_width(36);
+  app_.add_option("pipeline", name_, "a shipped pipeline's name, a .toml file, or - for standard input")->type_name("PIPELINE");
+  add_parameters();  // first: groups are shown in the order in which they were added
+  add_options(app_);
+  if (const auto ended = parse_options(app_, arguments_)) {
+    if (*ended != exit_ok) print(diagnostics_);
+    return ended;
+  }
+  if (name_.empty()) {
+    std::string names;
+    for (const auto& file : shipped_pipelines()) names += (names.empty() ? "" : ", ") + file.stem().string();
+    print_error(app_, "no pipeline is named", names.empty() ? "give a .toml file" : "give a .toml file or one of: " + names);
+    return exit_usage;
+  }
+  for (const std::string& folder : plugin_dirs_)
+    if (!std::filesystem::is_directory(folder)) diagnostics_.error({"command line", 0, 0}, "", "--plugin-dir: there is no folder '" + folder + "'", "check the path");
+  return std::nullopt;
+}
+
+std::optional<Plan> PipelineArguments::make_plan(Missing missing) {
+  registry_ = load_plugins(plugin_dirs_);
+  Overrides overrides;
+  overrides.set = set_;
+  overrides.missing = missing;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].second->count() > 0) overrides.parameters[parameters_[i].first] = values_[i];
+  ResolvedPipeline resolved = resolve_pipeline(written_, overrides, registry_, diagnostics_);
+  const bool every_stage_is_known = resolved.connected;
+  std::optional<Plan> plan;
+  if (every_stage_is_known) plan = sluice::make_plan(std::move(resolved), device_, device_kinds(registry_), diagnostics_);
+  print(diagnostics_);
+  if (!every_stage_is_known)
+    for (const PluginProblem& problem : registry_.problems()) std::fprintf(stderr, "%s: the plugin %s\n", problem.file.c_str(), problem.reason.c_str());
+  if (diagnostics_.has_errors()) plan.reset();
+  return plan;
+}
+
+}  // namespace sluice::cli

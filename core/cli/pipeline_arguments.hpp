@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// NAME_OR_FILE and the options that run, check, plan and bench share; the pipeline's own parameters become options too.
+
+#include "cli/option_parser.hpp"
+#include "config/pipeline.hpp"
+#include "plan/plan.hpp"
+#include "plugin/registry.hpp"
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::cli {
+
+// Loads every plugin of the search path.
+Registry load_plugins(const std::vector<std::string>& plugin_dirs);
+CLI::Option* add_plugin_dir(CLI::App& app, std::vector<std::string>& plugin_dirs);
+
+class PipelineArguments {
+ public:
+  // add_own_options: the command's own ones, bound to variables that outlive this. It is called twice: finding the pipeline's name needs
+  // to know which options have values, and the pipeline's parameters are to be listed before them.
+  PipelineArguments(CLI::App& app, const Arguments& arguments, std::function<void(CLI::App&)> add_own_options);
+
+  // Parses everything. Returns the exit code if the command ends here.
+  std::optional<int> parse();
+
+  // Loads the plugins, resolves and plans. Every diagnostic is printed; nullopt if there is an error.
+  std::optional<Plan> make_plan(Missing missing);
+
+  const Registry& registry() const { return registry_; }
+  const std::string& device() const { return device_; }
+  const Diagnostics& diagnostics() const { return diagnostics_; }
+
+ private:
+  void read_pipeline();
+  void add_parameters();
+  void add_options(CLI::App& app);
+  std::string find_name();
+
+  CLI::App& app_;
+  const Arguments& arguments_;
+  std::function<void(CLI::App&)> add_own_options_;
+  std::string name_;
+  std::vector<std::string> plugin_dirs_, set_;
+  std::string device_ = "auto";
+  WrittenPipeline written_;
+  std::deque<std::string> values_;  // stable addresses: CLI11 writes into them
+  std::vector<std::pair<std::string, const CLI::Option*>> parameters_;
+  Registry registry_;
+  Diagnostics diagnostics_;
+};
+
+}  // namespace sluice::cli

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/plan_text.hpp"
+
+#include "observe/quantity.hpp"
+#include "run/run.hpp"
+#include "device/host_limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace sluice::cli {
+namespace {
+
+const sluice_stage_descriptor& descriptor(const PlannedStage& stage) { return *stage.stage->entry.descriptor; }
+
+bool needs(const sluice_stage_descriptor& d, const std::string& column) {
+  for (std::size_t c = 0; c < d.input.column_count; ++c)
+    if (column == d.input.columns[c].name) return true;
+  return false;
+}
+
+bool gives(const sluice_stage_descriptor& d, const std::string& column) {
+  for (std::size_t c = 0; c < d.output.column_count; ++c)
+    if (column == d.output.columns[c].name) return true;
+  return false;
+}
+
+// Names of the stages behind `index` that read the column, in running order.
+std::vector<std::string> readers(const Plan& plan, std::size_t index, const std::string& column) {
+  std::vector<std::uint8_t> reached(plan.stages.size(), 0);
+  reached[index] = 1;
+  std::vector<std::string> names;
+  for (const std::size_t i : plan.order) {
+    if (reached[i] == 0) continue;
+    if (i != index && needs(descriptor(plan.stages[i]), column)) names.push_back(plan.stages[i].stage->name);
+    if (i == index || descriptor(plan.stages[i]).kind == SLUICE_MAP)
+      for (const std::size_t consumer : plan.stages[i].consumers) reached[consumer] = 1;
+  }
+  return names;
+}
+
+std::string first_device(const PlannedStage& stage) {
+  return stage.implementations.empty() ? "cpu" : descriptor(stage).implementations[stage.implementations.front()].device;
+}
+
+// "host", or "cuda, copied to the host for 'table'": where a column is made, and who makes it move.
+std::string residency(const Plan& plan, std::size_t maker, const std::string& column) {
+  const std::string home = first_device(plan.stages[maker]);
+  std::string text = home == "cpu" ? "host" : home;
+  for (const PlannedStage& stage : plan.stages) {
+    const auto list = readers(plan, maker, column);
+    if (std::find(list.begin(), list.end(), stage.stage->name) == list.end()) continue;
+    const std::string there = first_device(stage);
+    if (there != home) text += ", copied to " + (there == "cpu" ? std::string("the host") : there) + " for '" + stage.stage->name + "'";
+  }
+  return text;
+}
+
+std::string implementation_text(const PlannedStage& stage, const std::string& run_device) {
+  const sluice_stage_descriptor& d = descriptor(stage);
+  std::string names;
+  for (const std::uint32_t k : stage.implementations) names += (names.empty() ? "" : ", ") + std::string(d.implementations[k].device);
+  const std::string wish = stage.stage->device.empty() ? "--device " + run_device : "device = \"" + stage.stage->device + "\" in the file";
+  if (d.implementation_count == 0) return "host (only writes)";
+  if (d.implementation_count == 1) return names + " (the only one that the stage offers)";
+  if (stage.implementations.size() == 1 && (d.traits & SLUICE_TRAIT_INEXACT) != 0) return names + " (implementations are not bit-identical: pinned for the whole run)";
+  if (stage.implementations.size() == 1) return names + " (the only one that this machine and " + wish + " leave)";
+  return names + " (" + wish + "; each batch goes where it is estimated to finish first)";
+}
+
+std::string input_names(const Plan& plan, const PlannedStage& stage) {
+  std::string names;
+  for (const std::size_t input : stage.stage->inputs) names += (names.empty() ? "" : ", ") + plan.stages[input].stage->name;
+  return names;
+}
+
+std::string value_text(const sluice_parameter& parameter, const sluice_value& value) {
+  switch (parameter.type) {
+    case SLUICE_BOOL: return value.integer != 0 ? "true" : "false";
+    case SLUICE_INT:
+    case SLUICE_SIZE: return std::to_string(value.integer);
+    case SLUICE_FLOAT: return fmt::format("{}", value.real);
+    default: return std::string("\"") + value.text + "\"";
+  }
+}
+
+std::string parameter_text(const ResolvedStage& stage) {
+  std::string text;
+  for (std::size_t i = 0; i < stage.values.size(); ++i)
+    if (stage.values[i].is_set != 0) text += (text.empty() ? "" : ", ") + std::string(stage.entry.descriptor->parameters[i].name) + " = " + value_text(stage.entry.descriptor->parameters[i], stage.values[i]);
+  return text;
+}
+
+const char* kind_text(sluice_stage_kind kind) {
+  switch (kind) {
+    case SLUICE_SOURCE: return "source";
+    case SLUICE_MAP: return "map";
+    case SLUICE_REGROUP: return "regroup";
+    case SLUICE_SINK: return "sink";
+    default: return "resource";
+  }
+}
+
+void describe_stage(const Plan& plan, std::size_t index, const std::string& device, std::string& text) {
+  const PlannedStage& stage = plan.stages[index];
+  const sluice_stage_descriptor& d = descriptor(stage);
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "\n{}: {} ({}{})\n", stage.stage->name, d.id, kind_text(d.kind), stage.row_type.empty() ? "" : " of '" + stage.row_type + "' rows");
+  if (const std::string names = input_names(plan, stage); !names.empty()) fmt::format_to(out, "  reads from    {}\n", names);
+  for (std::size_t slot = 0; slot < stage.stage->resources.size(); ++slot)
+    if (stage.stage->resources[slot] >= 0) fmt::format_to(out, "  resource      {} = {}\n", d.resources[slot].name, plan.pipeline.resources[static_cast<std::size_t>(stage.stage->resources[slot])].name);
+  if (const std::string values = parameter_text(*stage.stage); !values.empty()) fmt::format_to(out, "  parameters    {}\n", values);
+  fmt::format_to(out, "  runs on       {}\n", implementation_text(stage, device));
+  for (std::size_t c = 0; c < d.output.column_count; ++c) {
+    const sluice_column_spec& column = d.output.columns[c];
+    if (c < stage.wanted.size() && stage.wanted[c] == 0) {
+      fmt::format_to(out, "  does not make {} {} (nobody uses it)\n", column.name, column.type);
+      continue;
+    }
+    const auto users = readers(plan, index, column.name);
+    fmt::format_to(out, "  makes         {} {} on {}; {}\n", column.name, column.type, residency(plan, index, column.name),
+                   users.empty() ? "nobody uses it: freed at once" : "last used by '" + users.back() + "'");
+  }
+  std::string travelling;
+  for (const PlannedColumn& column : stage.columns)
+    if (!gives(d, column.name)) travelling += (travelling.empty() ? "" : ", ") + column.name;
+  if (!travelling.empty()) fmt::format_to(out, "  passes on     {}\n", travelling);
+}
+
+}  // namespace
+
+std::string plan_text(const Plan& plan, const std::string& device) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "pipeline {} ({})\n", plan.pipeline.name, plan.pipeline.file);
+  for (const auto& [name, value] : plan.pipeline.parameters) fmt::format_to(out, "  {} = {}\n", name, value.empty() ? "(not given)" : value);
+  const int threads = host_limits().usable_cpus();
+  const std::string work_unit = plan.order.empty() ? "unit" : descriptor(plan.stages[plan.order.front()]).work_unit;
+  fmt::format_to(out, "memory: a budget of {} for {} threads; first guess {:.0f} bytes of columns per {} in flight, corrected by what batches turn out to need\n",
+                 bytes_text(static_cast<double>(default_memory_budget(threads))), threads, plan.bytes_per_work, work_unit);
+  for (const ResolvedStage& resource : plan.pipeline.resources) {
+    fmt::format_to(out, "\n{}: {} (resource of '{}' rows)\n", resource.name, resource.entry.descriptor->id, resource.entry.descriptor->output.row_type);
+    for (std::size_t slot = 0; slot < resource.resources.size(); ++slot)
+      if (resource.resources[slot] >= 0)
+        fmt::format_to(out, "  resource      {} = {}\n", resource.entry.descriptor->resources[slot].name, plan.pipeline.resources[static_cast<std::size_t>(resource.resources[slot])].name);
+    if (const std::string values = parameter_text(resource); !values.empty()) fmt::format_to(out, "  parameters    {}\n", values);
+  }
+  for (const std::size_t i : plan.order) describe_stage(plan, i, device, text);
+  return text;
+}
+
+std::string plan_dot(const Plan& plan) {
+  // Names hold letters, digits, '_' and '-' only; quotes are enough.
+  std::string text = "digraph \"" + plan.pipeline.name + "\" {\n  rankdir=LR;\n  node [shape=box];\n";
+  auto out = std::back_inserter(text);
+  for (std::size_t i = 0; i < plan.pipeline.resources.size(); ++i) {
+    const ResolvedStage& resource = plan.pipeline.resources[i];
+    fmt::format_to(out, "  \"resources.{0}\" [label=\"{0}\\n{1}\", shape=cylinder];\n", resource.name, resource.entry.descriptor->id);
+    for (const int used : resource.resources)
+      if (used >= 0) fmt::format_to(out, "  \"resources.{}\" -> \"resources.{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name, resource.name);
+  }
+  for (const PlannedStage& stage : plan.stages) {
+    fmt::format_to(out, "  \"{0}\" [label=\"{0}\\n{1}\"];\n", stage.stage->name, descriptor(stage).id);
+    for (const int used : stage.stage->resources)
+      if (used >= 0) fmt::format_to(out, "  \"resources.{}\" -> \"{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name, stage.stage->name);
+    for (std::size_t c = 0; c < stage.consumers.size(); ++c) {
+      std::string label;
+      if (c < stage.kept.size())
+        for (const std::string& column : stage.kept[c]) label += (label.empty() ? "" : "\\n") + column;
+      fmt::format_to(out, "  \"{}\" -> \"{}\" [label=\"{}\"];\n", stage.stage->name, plan.stages[stage.consumers[c]].stage->name, label);
+    }
+  }
+  return text + "}\n";
+}
+
+}  // namespace sluice::cli

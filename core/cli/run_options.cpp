@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/run_options.hpp"
+
+#include "config/parameter_value.hpp"
+
+namespace sluice::cli {
+namespace {
+
+// The value of one option; problems are reported under its name. Empty text: the initial value stands.
+sluice_value checked(const char* option, const std::string& text, const ValueRule& rule, Diagnostics& diagnostics) {
+  sluice_value value{};
+  if (text.empty()) return value;
+  const ValueProblem problem = convert_value(text, rule, value);
+  if (!problem.message.empty()) diagnostics.error({"command line", 0, 0}, "", std::string(option) + ": " + problem.message, problem.remedy);
+  return value;
+}
+
+}  // namespace
+
+void RunArguments::add_to(CLI::App& app) {
+  app.add_option("-t,--threads", threads, "threads (default: what affinity and cgroup allow)")->type_name("N");
+  app.add_option("--memory", memory, "memory budget of the run, as 512MiB or 4GB")->type_name("SIZE");
+  app.add_option("--report", report_file, "write the run's account as JSON")->type_name("FILE");
+  app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE");
+  app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason")->type_name("FILE");
+  app.add_option("--max-bad-reads", max_bad_reads, "return 3 when a larger fraction of the rows failed")->type_name("FRACTION")->check(CLI::Range(0.0, 1.0));
+  app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
+  app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL")->default_str("info");
+  app.add_option("--batch-work", batch_work, "cut batches at this much of the source's work, instead of choosing")->type_name("N");
+  app.add_option("--executor", executor, "flow_graph or serial")->group("");
+}
+
+RunOptions RunArguments::run_options(Diagnostics& diagnostics) const {
+  RunOptions options;
+  const ValueRule whole{SLUICE_INT, 1, 4096, {}, ""}, bytes{SLUICE_SIZE, 16 << 20, {}, {}, "bytes"}, work{SLUICE_FLOAT, 1, {}, {}, ""};
+  const ValueRule levels{SLUICE_CHOICE, {}, {}, {"debug", "info", "warning", "error"}, ""}, executors{SLUICE_CHOICE, {}, {}, {"flow_graph", "serial"}, ""};
+  options.threads = static_cast<int>(checked("--threads", threads, whole, diagnostics).integer);
+  options.memory_bytes = static_cast<std::uint64_t>(checked("--memory", memory, bytes, diagnostics).integer);
+  options.batch_work = checked("--batch-work", batch_work, work, diagnostics).real;
+  checked("--log-level", log_level, levels, diagnostics);
+  checked("--executor", executor, executors, diagnostics);
+  options.log_level = log_level == "debug" ? SLUICE_LOG_DEBUG : log_level == "warning" ? SLUICE_LOG_WARNING : log_level == "error" ? SLUICE_LOG_ERROR : SLUICE_LOG_INFO;
+  options.executor = executor == "serial" ? Executor::serial : Executor::flow_graph;
+  options.trace_file = trace_file;
+  options.account_file = account_file;
+  return options;
+}
+
+}  // namespace sluice::cli

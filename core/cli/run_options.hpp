@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The options that say how a pipeline is run, not what it computes.
+
+#include "config/diagnostic.hpp"
+#include "run/run.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace sluice::cli {
+
+struct RunArguments {
+  void add_to(CLI::App& app);
+  // Checks the texts; problems go to `diagnostics`.
+  RunOptions run_options(Diagnostics& diagnostics) const;
+
+  std::string threads, memory, batch_work, executor = "flow_graph", log_level = "info";
+  double max_bad_reads = 1;
+  std::string report_file, trace_file, account_file;
+  bool quiet = false;
+};
+
+}  // namespace sluice::cli

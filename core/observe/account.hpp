@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Where every row of a source ended: no read is lost silently.
+
+#include "observe/statistics.hpp"
+#include "plan/plan.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct Loss {
+  std::string stage, reason;
+  std::uint64_t rows = 0;
+};
+
+// The way from one source to one end: a sink, or a stage that regroups its rows into others.
+//   read = filtered + failed + written + unfinished
+struct PathAccount {
+  std::string source, end, row_type;
+  std::uint64_t read = 0;        // everything the source saw
+  std::uint64_t filtered = 0;    // never became rows
+  std::uint64_t failed = 0;      // distinct rows that failed on the way
+  std::uint64_t written = 0;     // rows that were fine at the end
+  std::uint64_t unfinished = 0;  // under way when the run stopped
+  bool adds_up = true;           // what the stages counted one by one agrees with this; a finished run has nothing unfinished
+  std::vector<Loss> losses;      // most frequent first, filtered and failed ones
+
+  double failed_fraction() const { return read > filtered ? static_cast<double>(failed) / static_cast<double>(read - filtered) : 0; }
+};
+
+// Stages of a run that ended early have not counted what was under way.
+enum class Completeness { finished, stopped_early };
+
+std::vector<PathAccount> account_of(const Plan& plan, const RunStatistics& statistics, Completeness completeness);
+
+// The statistics of the plan's stage `index`, or NULL.
+const StageStatistics* statistics_of(const RunStatistics& statistics, const Plan& plan, std::size_t index);
+
+// The largest failed_fraction() of all paths.
+double worst_failed_fraction(const std::vector<PathAccount>& accounts);
+
+}  // namespace sluice

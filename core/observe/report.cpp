@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "observe/report.hpp"
+
+#include "device/host_limits.hpp"
+#include "observe/bottleneck.hpp"
+#include "observe/machine.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text(const char* chars) { return chars == nullptr ? "" : chars; }
+
+// Six significant digits: nobody measures more, and reports of equal runs stay comparable by eye.
+double rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  const double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * scale) / scale;
+}
+
+Json versions(const Registry& registry, const ReportContext& context) {
+  Json plugins = Json::array();
+  for (const LoadedPlugin& plugin : registry.plugins())
+    plugins.push_back({{"name", text(plugin.info->name)}, {"version", text(plugin.info->version)}, {"build_id", text(plugin.info->build_id)}, {"file", plugin.file.string()}});
+  return {{"sluice", context.version}, {"abi", std::to_string(SLUICE_ABI_MAJOR) + "." + std::to_string(SLUICE_ABI_MINOR)}, {"plugins", plugins}};
+}
+
+Json machine() {
+  const Machine m = describe_machine();
+  const HostLimits limits = host_limits();
+  return {{"processor", m.processor},
+          {"instruction_sets", m.features},
+          {"operating_system", m.operating_system},
+          {"usable_cpus", limits.usable_cpus()},
+          {"usable_memory_bytes", limits.usable_memory()}};
+}
+
+Json account(const PathAccount& path) {
+  Json losses = Json::array();
+  for (const Loss& loss : path.losses) losses.push_back({{"stage", loss.stage}, {"reason", loss.reason}, {"rows", loss.rows}});
+  return {{"source", path.source},   {"end", path.end},         {"row_type", path.row_type},     {"read", path.read},         {"filtered", path.filtered},
+          {"failed", path.failed},   {"written", path.written}, {"unfinished", path.unfinished}, {"adds_up", path.adds_up},   {"losses", losses}};
+}
+
+Json implementations(const StageStatistics& stage) {
+  double all_work = 0;
+  for (const ImplementationStatistics& i : stage.implementations) all_work += i.work;
+  Json list = Json::array();
+  for (const ImplementationStatistics& i : stage.implementations)
+    list.push_back({{"device", i.device},
+                    {"batches", i.batches},
+                    {"rows", i.rows},
+                    {"work", i.work},
+                    {"share_of_work", all_work > 0 ? rounded(i.work / all_work) : 0.0},
+                    {"seconds", rounded(i.seconds)},
+                    {"work_per_second", rounded(i.rate)},
+                    {"p50_seconds", rounded(i.p50_seconds)},
+                    {"p95_seconds", rounded(i.p95_seconds)},
+                    {"retries", i.retries},
+                    {"bytes_moved", i.bytes_moved}});
+  return list;
+}
+
+Json stage_entry(const StageStatistics& stage) {
+  Json examples = Json::array();
+  for (const FailedRow& row : stage.examples) examples.push_back({{"row", row.row}, {"reason", row.reason}});
+  return {{"name", stage.name},
+          {"id", stage.id},
+          {"role", stage.role},
+          {"row_type", stage.row_type},
+          {"batches", stage.batches},
+          {"rows_in", stage.rows_in},
+          {"rows_out", stage.rows_out},
+          {"failed", stage.failed},
+          {"accounted", stage.accounted},
+          {"examples", examples},
+          {"work_unit", stage.work_unit},
+          {"busy_seconds", rounded(stage.busy_seconds)},
+          {"wait_seconds", rounded(stage.wait_seconds)},
+          {"output_bytes", stage.output_bytes},
+          {"counters", stage.counters},
+          {"implementations", implementations(stage)}};
+}
+
+}  // namespace
+
+const char* state_name(RunState state) {
+  switch (state) {
+    case RunState::finished: return "finished";
+    case RunState::failed: return "failed";
+    case RunState::interrupted: return "interrupted";
+  }
+  return "unknown";
+}
+
+std::string report_json(const RunResult& result, const Plan& plan, const Registry& registry, const ReportContext& context) {
+  const RunStatistics& s = result.statistics;
+  const Completeness completeness = result.state == RunState::finished ? Completeness::finished : Completeness::stopped_early;
+  Json report = {{"report_version", 1},
+                 {"state", state_name(result.state)},
+                 {"exit_code", context.exit_code},
+                 {"pipeline", {{"name", plan.pipeline.name}, {"file", plan.pipeline.file}}},
+                 {"parameters", s.parameters},
+                 {"command_line", context.command_line},
+                 {"versions", versions(registry, context)},
+                 {"machine", machine()}};
+  if (result.state == RunState::failed)
+    report["error"] = {{"stage", result.stage}, {"message", result.message}, {"remedy", result.remedy}, {"status", result.status}};
+  report["time"] = {{"elapsed_seconds", rounded(s.elapsed_seconds)}, {"cpu_seconds", rounded(s.cpu_seconds)}, {"threads", s.threads}};
+  report["memory"] = {{"budget_bytes", s.memory_budget}, {"peak_bytes", s.memory_peak}, {"resident_peak_bytes", s.resident_peak}};
+  report["account"] = Json::array();
+  for (const PathAccount& path : account_of(plan, s, completeness)) report["account"].push_back(account(path));
+  report["bottleneck"] = bottleneck(plan, s);
+  report["hints"] = hints(plan, s);
+  report["stages"] = Json::array();
+  for (const StageStatistics& stage : s.stages) report["stages"].push_back(stage_entry(stage));
+  report["outputs"] = s.outputs;
+  report["decisions"] = s.decisions;
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sluice

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The machine-readable account of a run. docs/report.md describes every key.
+
+#include "observe/account.hpp"
+#include "plugin/registry.hpp"
+#include "run/run.hpp"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+// What the run itself does not know.
+struct ReportContext {
+  std::string version;                    // of the program
+  std::vector<std::string> command_line;
+  int exit_code = 0;
+};
+
+// JSON with two-space indentation and a newline at the end. Text that is not UTF-8 is replaced, never refused.
+std::string report_json(const RunResult& result, const Plan& plan, const Registry& registry, const ReportContext& context);
+
+const char* state_name(RunState state);  // "finished", "failed", "interrupted"
+
+}  // namespace sluice

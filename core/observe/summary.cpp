@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "observe/summary.hpp"
+
+#include "observe/account.hpp"
+#include "observe/bottleneck.hpp"
+#include "observe/quantity.hpp"
+#include "observe/report.hpp"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+std::string losses_text(const PathAccount& account) {
+  constexpr std::size_t most = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, account.losses.size()); ++i) {
+    const Loss& loss = account.losses[i];
+    text += (text.empty() ? "" : ", ") + loss.stage + ": " + loss.reason + " " + count_text(loss.rows);
+  }
+  if (account.losses.size() > most) text += ", and " + count_text(account.losses.size() - most, "reason") + " more in the report";
+  return text;
+}
+
+std::string account_line(const PathAccount& account) {
+  std::string line = "  " + account.source + " -> " + account.end + ": " + count_text(account.read, account.row_type) + ", " + count_text(account.written) + " written";
+  if (account.filtered > 0) line += ", " + count_text(account.filtered) + " filtered";
+  if (account.failed > 0) line += ", " + count_text(account.failed) + " failed (" + percent_text(account.failed_fraction()) + ")";
+  if (account.unfinished > 0) line += ", " + count_text(account.unfinished) + " unfinished";
+  if (!account.losses.empty()) line += "; " + losses_text(account);
+  if (!account.adds_up) line += " [the counts do not add up: please report this]";
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan) {
+  const RunStatistics& s = result.statistics;
+  std::vector<std::string> lines;
+  std::string head = std::string(state_name(result.state)) + " in " + duration_text(s.elapsed_seconds);
+  for (const StageStatistics& stage : s.stages) {
+    double work = 0;
+    for (const ImplementationStatistics& i : stage.implementations) work += i.work;
+    if (stage.role == "source" && work > 0 && s.elapsed_seconds > 0) head += ", " + rate_text(work / s.elapsed_seconds, stage.work_unit);
+  }
+  head += ", " + std::to_string(s.threads) + (s.threads == 1 ? " thread" : " threads") + ", " + duration_text(s.cpu_seconds) + " of CPU time, peak memory " +
+          bytes_text(static_cast<double>(s.resident_peak));
+  lines.push_back(std::move(head));
+  const Completeness completeness = result.state == RunState::finished ? Completeness::finished : Completeness::stopped_early;
+  for (const PathAccount& account : account_of(plan, s, completeness)) lines.push_back(account_line(account));
+  for (const std::string& output : s.outputs)
+    if (output != "-") lines.push_back("  " + output);
+  for (const std::string& hint : hints(plan, s)) lines.push_back("warning: " + hint);
+  return lines;
+}
+
+}  // namespace sluice

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A run's calls as a Chrome trace ("Trace Event Format", JSON object form): open it in chrome://tracing or ui.perfetto.dev.
+
+#include "observe/statistics.hpp"
+
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+// One process per lane, one track per thread, one complete event ("X") per call with the batch's number and rows.
+std::string chrome_trace(const std::string& pipeline, const std::vector<TraceEvent>& events);
+
+}  // namespace sluice

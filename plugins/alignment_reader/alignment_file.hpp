@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A BAM, SAM or CRAM file, or the part of one that overlaps a region, record by record. Throws sluice::Failure (input) naming the file.
+
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+
+#include <sluice/failure.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::alignment_reader {
+
+// A part of one contig; 0-based, end exclusive.
+struct Region {
+  int contig = 0;  // index in the header
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+struct OpenOptions {
+  std::string path;       // "-": standard input
+  std::string reference;  // for CRAM; "": what the file itself says
+  std::string region;     // "": all; "contig" or "contig:first-last", 1-based, both inclusive
+  int threads = 0;        // further threads for decompression
+};
+
+struct Contig {
+  std::string name;
+  std::int64_t length = 0;  // bases
+};
+
+class AlignmentFile {
+ public:
+  explicit AlignmentFile(const OpenOptions& options);
+
+  std::vector<Contig> contigs() const;
+  const char* contig_name(int contig) const { return sam_hdr_tid2name(header_.get(), contig); }
+  const std::optional<Region>& region() const { return region_; }
+  // What the user should be told about the index; "" if nothing.
+  const std::string& note() const { return note_; }
+
+  // The next record of the file or the region; nullptr at the end. Valid until the next call.
+  const bam1_t* next();
+  // Records given by next() so far.
+  std::uint64_t visited() const { return visited_; }
+  // Records outside the region that were read without an index.
+  std::uint64_t outside_region() const { return outside_region_; }
+
+ private:
+  struct Release {
+    void operator()(htsFile* file) const { hts_close(file); }
+    void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
+    void operator()(bam1_t* record) const { bam_destroy1(record); }
+    void operator()(hts_idx_t* index) const { hts_idx_destroy(index); }
+    void operator()(hts_itr_t* iterator) const { hts_itr_destroy(iterator); }
+  };
+  [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
+  void open_region(const std::string& region);
+  bool load_index();
+  bool sorted_by_coordinate() const;
+
+  std::string path_;
+  std::unique_ptr<htsFile, Release> file_;
+  std::unique_ptr<sam_hdr_t, Release> header_;
+  std::unique_ptr<bam1_t, Release> record_;
+  std::unique_ptr<hts_idx_t, Release> index_;
+  std::unique_ptr<hts_itr_t, Release> iterator_;
+  std::optional<Region> region_;
+  std::string note_;
+  std::uint64_t visited_ = 0, outside_region_ = 0;
+};
+
+// Compares the header's contigs with those of a reference ("" if they fit): the first contig that the reference lacks or has in another length.
+std::string contig_mismatch(const std::vector<Contig>& alignment, const std::vector<Contig>& reference);
+
+// Bases of the whole read that a record belongs to: those of the CIGAR with all clips, or of SEQ when there is no CIGAR.
+std::int64_t read_bases(const bam1_t& record);
+
+// SEQ in the orientation the read was sequenced in; "" when the record has none.
+void sequenced_bases(const bam1_t& record, std::string& out);
+
+}  // namespace sluice::alignment_reader

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// One alignment record as bytes: the cells of the column `bam_record`, from which modbam_writer makes the record again.
+//
+// Layout, little-endian, without padding:
+//   i32 tid, i64 pos, u16 bin, u8 qual, u8 l_extranul, u16 flag, u16 l_qname, u32 n_cigar, i32 l_qseq, i32 mtid, i64 mpos, i64 isize, i32 l_data,
+//   then l_data bytes: name (l_qname bytes with its NULs), CIGAR, packed SEQ, QUAL, tags, as in HTSlib's bam1_t.
+
+#include <htslib/sam.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+namespace sluice::alignment_reader {
+
+inline constexpr std::size_t bam_record_header_bytes = 56;
+
+inline void serialise(const bam1_t& record, std::string& out) {
+  const std::size_t begin = out.size();
+  out.resize(begin + bam_record_header_bytes + static_cast<std::size_t>(record.l_data));
+  char* at = out.data() + begin;
+  const auto put = [&at](auto value) {
+    std::memcpy(at, &value, sizeof value);
+    at += sizeof value;
+  };
+  const bam1_core_t& core = record.core;
+  put(static_cast<std::int32_t>(core.tid));
+  put(static_cast<std::int64_t>(core.pos));
+  put(static_cast<std::uint16_t>(core.bin));
+  put(static_cast<std::uint8_t>(core.qual));
+  put(static_cast<std::uint8_t>(core.l_extranul));
+  put(static_cast<std::uint16_t>(core.flag));
+  put(static_cast<std::uint16_t>(core.l_qname));
+  put(static_cast<std::uint32_t>(core.n_cigar));
+  put(static_cast<std::int32_t>(core.l_qseq));
+  put(static_cast<std::int32_t>(core.mtid));
+  put(static_cast<std::int64_t>(core.mpos));
+  put(static_cast<std::int64_t>(core.isize));
+  put(static_cast<std::int32_t>(record.l_data));
+  std::memcpy(at, record.data, static_cast<std::size_t>(record.l_data));
+}
+
+}  // namespace sluice::alignment_reader

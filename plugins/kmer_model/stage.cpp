@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "kmer_model/builtin_models.hpp"
+#include "kmer_model/model_file.hpp"
+#include "kmer_model/model_text.hpp"
+#include "kmer_model/synthetic_methylation.hpp"
+
+#include <sluice/stage.hpp>
+
+#include <algorithm>
+
+namespace sluice::kmer_model {
+namespace {
+
+// A pore model from a file, or a built-in one for the pore of the signal.
+class KmerModelResource {
+ public:
+  struct Parameters {
+    std::optional<Path> path;
+    std::string pore = "auto";
+    std::string alphabet = "nucleotide";
+    bool synthetic_methylation = false;
+  };
+  static void describe(Describe<KmerModelResource>& d) {
+    d.id("kmer_model").summary("Loads a k-mer model: the expected current of every k-mer").resource("kmer");
+    d.doc("From `path`: the text format of nanopolish and f5c, plain, gzip or xz; every k-mer of the alphabet must be there once. Without `path`: the built-in model for the pore, "
+          "which `auto` takes from the signal file's header. One row per k-mer in rank order (first base most significant; A C G T, or A C G M T with M = 5-methylcytosine). "
+          "Attributes: k, alphabet, name, source.\n\n"
+          "`synthetic_methylation` makes a methylation model from the nucleotide model (of `path`, or built-in) by made-up shifts: only for reads that simulate_signal made with "
+          "the same model.");
+    d.option("path", &Parameters::path, "model file; left out: the built-in model for the pore");
+    d.option("pore", &Parameters::pore, "pore and kit of the built-in model; auto: as the signal file says").choices({"auto", "r9", "r10", "rna_r9", "rna004"});
+    d.option("alphabet", &Parameters::alphabet, "nucleotide (A C G T) or methylation (A C G M T)").choices({"nucleotide", "methylation"});
+    d.option("synthetic_methylation", &Parameters::synthetic_methylation, "make up a methylation model for simulated reads");
+    d.uses("signal", "signal_file", "the file whose header says the pore", Needed::optional);
+    d.gives("level_mean", "f32", "expected current of the k-mer, pA");
+    d.gives("level_stdv", "f32", "its standard deviation, pA");
+    d.gives("log_level_stdv", "f32", "natural logarithm of level_stdv");
+    d.work_unit("row");
+  }
+
+  KmerModelResource(const Setup& setup, const Parameters& p)
+      : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation) {
+    if (synthetic_ && alphabet_ != Alphabet::methylation)
+      throw Failure::usage("resource '" + std::string(setup.instance()) + "': synthetic_methylation needs alphabet = \"methylation\"", "set alphabet, or leave it out");
+    if (p.path && !p.path->empty()) {
+      path_ = *p.path;
+      source_ = path_;
+      return;
+    }
+    std::string pore = p.pore;
+    if (pore == "auto") {
+      if (!setup.has_resource("signal"))
+        throw Failure::usage("resource '" + std::string(setup.instance()) + "': pore = \"auto\" needs the resource 'signal'",
+                             "set pore, give a model file, or add resources.signal (stage signal_file)");
+      pore = pore_of(setup.resource("signal").attribute("chemistry"));
+    }
+    const Alphabet in_file = synthetic_ ? Alphabet::nucleotide : alphabet_;
+    const std::string_view file = builtin_model_file(pore, in_file);
+    const std::string remedy = alphabet_ == Alphabet::methylation ? "give a model file: --methylation-model FILE" : "give a model file: --model FILE";
+    if (file.empty()) throw Failure::usage("there is no built-in " + p.alphabet + " model for the pore '" + pore + "'", remedy);
+    path_ = find_builtin_model(std::string(file));
+    if (path_.empty()) throw Failure::input("the built-in model '" + std::string(file) + "' is not installed (share/sluice/models)", remedy);
+    source_ = "built-in " + std::string(file);
+  }
+
+  void process(const Call& call, Output& out) {
+    const std::vector<char> text = read_model_text(path_);
+    KmerModel model;
+    ModelProblem problem;
+    if (!parse_kmer_model({text.data(), text.size()}, synthetic_ ? Alphabet::nucleotide : alphabet_, model, problem))
+      throw Failure::input("k-mer model '" + path_ + "'" + (problem.line == 0 ? std::string(": ") : ":" + std::to_string(problem.line) + ": ") + problem.what,
+                           "give a complete model in the text format of nanopolish and f5c, or another alphabet");
+    if (synthetic_) {
+      model = synthesize(model);
+      call.warn("the methylation model is synthetic (made up from '" + source_ + "'): calls on real reads mean nothing");
+    }
+    out.set_rows(static_cast<std::int64_t>(model.level_mean.size()));
+    give(out, "level_mean", model.level_mean);
+    give(out, "level_stdv", model.level_stdv);
+    give(out, "log_level_stdv", model.log_level_stdv);
+    out.set_attribute("k", std::to_string(model.k));
+    out.set_attribute("alphabet", model.alphabet == Alphabet::methylation ? "methylation" : "nucleotide");
+    out.set_attribute("name", model.name.empty() ? source_ : model.name);
+    out.set_attribute("source", source_);
+  }
+
+ private:
+  static std::string pore_of(std::string_view chemistry) {
+    if (chemistry == "dna_r9") return "r9";
+    if (chemistry == "dna_r10") return "r10";
+    if (chemistry == "rna_r9") return "rna_r9";
+    if (chemistry == "rna_004") return "rna004";
+    throw Failure::usage("the signal file's chemistry '" + std::string(chemistry) + "' is none that sluice knows", "set pore");
+  }
+  static KmerModel synthesize(const KmerModel& nucleotide) {
+    KmerModel made;
+    made.k = nucleotide.k;
+    made.alphabet = Alphabet::methylation;
+    made.name = nucleotide.name + " with synthetic 5mC";
+    const std::size_t count = kmer_count(made.alphabet, made.k);
+    made.level_mean.resize(count);
+    made.level_stdv.resize(count);
+    made.log_level_stdv.resize(count);
+    if (!synthesize_methylation(nucleotide.view(), made.level_mean, made.level_stdv, made.log_level_stdv))
+      throw Failure::usage("a synthetic methylation model cannot be made for k = " + std::to_string(made.k), "give a model file: --methylation-model FILE");
+    return made;
+  }
+  static void give(Output& out, const char* name, const std::vector<float>& values) {
+    const std::span<float> column = out.column<float>(name);
+    std::copy(values.begin(), values.end(), column.begin());
+  }
+
+  Alphabet alphabet_;
+  bool synthetic_;
+  std::string path_, source_;
+};
+
+}  // namespace
+}  // namespace sluice::kmer_model
+
+SLUICE_PLUGIN("kmer_model", "1.0.0", "MIT", sluice::kmer_model::KmerModelResource);

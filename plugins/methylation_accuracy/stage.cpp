@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "methylation_accuracy/accuracy.hpp"
+
+#include <sluice/stage.hpp>
+
+#include <fmt/format.h>
+#include <htslib/bgzf.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::methylation_accuracy {
+namespace {
+
+struct CloseFile {
+  void operator()(BGZF* file) const { bgzf_close(file); }
+};
+using InputFile = std::unique_ptr<BGZF, CloseFile>;
+
+InputFile open_input(const std::string& path) {
+  InputFile file(bgzf_open(path.c_str(), "r"));
+  if (file == nullptr) throw Failure::input("cannot open " + path, "check the path");
+  return file;
+}
+
+// A whole file, plain or gzip.
+std::string read_text(const std::string& path) {
+  const InputFile file = open_input(path);
+  std::string text;
+  constexpr std::size_t piece = std::size_t{1} << 20U;
+  for (;;) {
+    const std::size_t before = text.size();
+    text.resize(before + piece);
+    const ssize_t got = bgzf_read(file.get(), text.data() + before, piece);
+    if (got < 0) throw Failure::input(path + " is corrupt or truncated");
+    text.resize(before + static_cast<std::size_t>(got));
+    if (got == 0) return text;
+  }
+}
+
+void check(const std::string& path, const std::string& problem) {
+  if (!problem.empty()) throw Failure::input(path + ": " + problem);
+}
+
+class MethylationAccuracy {
+ public:
+  struct Parameters {
+    Path site_truth;
+    Path read_truth;
+    Path output = "-";
+    double call_threshold = 2.5;
+    std::int64_t minimum_reads = 10;
+  };
+
+  static void describe(Describe<MethylationAccuracy>& d) {
+    d.id("methylation_accuracy")
+        .sink("read")
+        .summary("compares methylation calls with the truth of simulated reads")
+        .doc("Only groups of a single CpG count. AUC: area under the ROC curve of the log-likelihood ratio against each molecule's true state, ties counting half. Frequencies: "
+             "called methylated (ratio above 0) over called (|ratio| >= call_threshold), at sites with at least minimum_reads calls, against the set frequency: Pearson's r and the "
+             "root mean square difference.\n\n"
+             "site_truth: `contig position frequency` (more columns are ignored). read_truth: the table that truth_writer makes with reads_output, or a FASTA of error-free molecules "
+             "in sequencing orientation with M for a methylated C (then the resource `reference` is needed to find their places). All positions are those of the forward strand's C, "
+             "0-based. Files may be gzip.")
+        .work_unit("row");
+    d.uses("reference", "contig", "needed when read_truth is FASTA", Needed::optional);
+    d.needs("read_id", "utf8", "identifier")
+        .needs("contig", "utf8", "reference name")
+        .needs("is_reverse", "u8", "1: the read is of the reverse strand")
+        .needs("site_start", "list<i64>", "first C of each group, 0-based")
+        .needs("site_motifs", "list<i32>", "CpGs in each group")
+        .needs("log_lik_methylated", "list<f32>", "log-likelihood of the methylated sequence")
+        .needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the unmethylated sequence");
+    d.option("site_truth", &Parameters::site_truth, "table of true frequencies").required();
+    d.option("read_truth", &Parameters::read_truth, "true states of every read: a table or FASTA").required();
+    d.option("output", &Parameters::output, "JSON file to write; - is standard output");
+    d.option("call_threshold", &Parameters::call_threshold, "calls with a smaller |log-likelihood ratio| do not count towards a site's frequency").range(0, 1000);
+    d.option("minimum_reads", &Parameters::minimum_reads, "sites with fewer calls are left out of the comparison of frequencies").range(1, 1e9);
+    d.reason("no_truth", "the read is not in read_truth, or its molecule is not near its sites on the reference");
+  }
+  enum class Reason { no_truth };
+
+  MethylationAccuracy(const Setup& setup, const Parameters& parameters) : parameters_(parameters), file_(setup, parameters.output) {
+    check(parameters.site_truth, parse_site_frequencies(read_text(parameters.site_truth), frequencies_));
+    const std::string text = read_text(parameters.read_truth);
+    is_fasta_ = text.starts_with('>');
+    if (!is_fasta_) {
+      check(parameters.read_truth, parse_read_truths(text, truths_));
+      return;
+    }
+    check(parameters.read_truth, parse_molecules(text, molecules_));
+    if (!setup.has_resource("reference"))
+      throw Failure::usage("read_truth " + parameters.read_truth + " is FASTA: the places of its molecules are unknown", "give the resource 'reference'");
+    const Batch reference = setup.resource("reference");
+    const TextView names = reference.text("name"), bases = reference.text("bases");
+    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
+  }
+
+  void commit(const sluice::Call& call, const Batch& in) {
+    const TextView ids = in.text("read_id"), contigs = in.text("contig");
+    const auto reverse = in.column<std::uint8_t>("is_reverse");
+    const auto starts = in.list<std::int64_t>("site_start");
+    const auto motifs = in.list<std::int32_t>("site_motifs");
+    const auto methylated = in.list<float>("log_lik_methylated"), unmethylated = in.list<float>("log_lik_unmethylated");
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row) || starts[row].empty()) continue;
+      const ReadTruth* truth = truth_of(ids[row], contigs[row], reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward, starts[row].front());
+      if (truth == nullptr) {
+        ++reads_without_truth_;
+        call.account(Reason::no_truth, 1, std::string(ids[row]));
+        continue;
+      }
+      ++reads_;
+      auto& sites = sites_of(contigs[row]);
+      for (std::size_t i = 0; i < starts[row].size(); ++i) {
+        ++groups_;
+        const double ratio = static_cast<double>(methylated[row][i]) - static_cast<double>(unmethylated[row][i]);
+        if (motifs[row][i] != 1 || std::isnan(ratio)) continue;
+        const auto found = std::lower_bound(truth->positions.begin(), truth->positions.end(), starts[row][i]);
+        if (found == truth->positions.end() || *found != starts[row][i]) {
+          ++calls_without_truth_;
+          continue;
+        }
+        const bool state = truth->methylated[static_cast<std::size_t>(found - truth->positions.begin())];
+        calls_.push_back({ratio, state});
+        if (std::abs(ratio) < parameters_.call_threshold) continue;
+        Site& site = sites[starts[row][i]];
+        ++site.calls;
+        site.methylated += ratio > 0 ? 1 : 0;
+        ++confident_;
+        right_ += (ratio > 0) == state ? 1 : 0;
+      }
+    }
+  }
+
+  void finish(const sluice::Call& call, Output&) {
+    std::vector<double> truth, called;
+    for (const auto& [contig, sites] : sites_) {
+      const auto known = frequencies_.find(contig);
+      if (known == frequencies_.end()) continue;
+      for (const auto& [position, site] : sites) {
+        if (site.calls < parameters_.minimum_reads) continue;
+        const auto frequency = known->second.find(position);
+        if (frequency == known->second.end()) continue;
+        truth.push_back(frequency->second);
+        called.push_back(static_cast<double>(site.methylated) / static_cast<double>(site.calls));
+      }
+    }
+    const FrequencyAgreement agreement = compare_frequencies(truth, called);
+    const auto true_methylated = std::count_if(calls_.begin(), calls_.end(), [](const methylation_accuracy::Call& c) { return c.methylated; });
+    const double auc = area_under_curve(calls_);
+    // NaN is not JSON.
+    const auto number = [](double value) { return std::isnan(value) ? std::string("null") : fmt::format("{:.6f}", value); };
+    const double share_right = confident_ > 0 ? static_cast<double>(right_) / static_cast<double>(confident_) : std::nan("");
+    file_.write(fmt::format("{{\n  \"reads\": {},\n  \"reads_without_truth\": {},\n  \"groups\": {},\n  \"single_site_calls\": {},\n  \"of_these_methylated\": {},\n"
+                            "  \"calls_without_truth\": {},\n  \"auc\": {},\n  \"call_threshold\": {},\n  \"confident_calls\": {},\n  \"confident_calls_right\": {},\n"
+                            "  \"minimum_reads\": {},\n  \"sites\": {},\n  \"frequency_correlation\": {},\n  \"frequency_rmse\": {}\n}}\n",
+                            reads_, reads_without_truth_, groups_, calls_.size(), true_methylated, calls_without_truth_, number(auc), parameters_.call_threshold, confident_,
+                            number(share_right), parameters_.minimum_reads, agreement.sites, number(agreement.correlation), number(agreement.rmse)));
+    file_.close();
+    call.count("single_site_calls", static_cast<double>(calls_.size()));
+    call.count("sites_compared", static_cast<double>(agreement.sites));
+    if (!std::isnan(auc)) call.count("auc", auc);
+    if (!std::isnan(agreement.correlation)) call.count("frequency_correlation", agreement.correlation);
+    if (!std::isnan(agreement.rmse)) call.count("frequency_rmse", agreement.rmse);
+  }
+
+ private:
+  struct Site {
+    std::int64_t calls = 0, methylated = 0;
+  };
+  using Sites = std::map<std::int64_t, Site>;
+
+  // Null when nothing is known about the read. Valid until the next call.
+  const ReadTruth* truth_of(std::string_view read_id, std::string_view contig, Strand strand, std::int64_t anchor) {
+    const std::string id(read_id);
+    if (!is_fasta_) {
+      const auto found = truths_.find(id);
+      return found != truths_.end() ? &found->second : nullptr;
+    }
+    const auto molecule = molecules_.find(id);
+    const auto reference = contigs_.find(contig);
+    if (molecule == molecules_.end() || reference == contigs_.end()) return nullptr;
+    return locate_molecule(molecule->second, strand, reference->second, anchor, located_) ? &located_ : nullptr;
+  }
+  Sites& sites_of(std::string_view contig) {
+    const auto found = sites_.find(contig);
+    return found != sites_.end() ? found->second : sites_.emplace(contig, Sites{}).first->second;
+  }
+
+  Parameters parameters_;
+  OutputFile file_;
+  bool is_fasta_ = false;
+  SiteFrequencies frequencies_;
+  ReadTruths truths_;
+  Molecules molecules_;
+  std::map<std::string, std::string_view, std::less<>> contigs_;
+  ReadTruth located_;
+  std::map<std::string, Sites, std::less<>> sites_;
+  std::vector<methylation_accuracy::Call> calls_;
+  std::int64_t reads_ = 0, reads_without_truth_ = 0, groups_ = 0, calls_without_truth_ = 0, confident_ = 0, right_ = 0;
+};
+
+// Reads the table of methylation calls that methylation_tsv, f5c and nanopolish write, one row a read.
+class MethylationCallReader {
+ public:
+  struct Parameters {
+    Path path;
+  };
+
+  static void describe(Describe<MethylationCallReader>& d) {
+    d.id("methylation_call_reader")
+        .source("read")
+        .summary("reads methylation calls from the table that methylation_tsv, f5c and nanopolish write")
+        .doc("The columns are found by their names in the header line: chromosome, start, end, read_name, log_lik_methylated, log_lik_unmethylated, strand (absent in version 1 of the "
+             "table: then every read counts as forward), num_motifs or num_cpgs. Consecutive lines of one read on one contig and strand are one row.")
+        .work_unit("row");
+    d.option("path", &Parameters::path, "table to read, plain or gzip; - is standard input").required();
+    d.gives("read_id", "utf8", "identifier")
+        .gives("contig", "utf8", "reference name")
+        .gives("is_reverse", "u8", "1: the read is of the reverse strand")
+        .gives("site_start", "list<i64>", "first C of each group, 0-based")
+        .gives("site_end", "list<i64>", "last C of each group, 0-based")
+        .gives("site_motifs", "list<i32>", "CpGs in each group")
+        .gives("log_lik_methylated", "list<f32>", "log-likelihood of the methylated sequence")
+        .gives("log_lik_unmethylated", "list<f32>", "log-likelihood of the unmethylated sequence");
+  }
+
+  MethylationCallReader(const Setup&, const Parameters& parameters) : path_(parameters.path), file_(open_input(parameters.path)) {
+    std::string header;
+    if (!next_line(header)) throw Failure::input(path_ + " is empty", "it should begin with a header line");
+    const std::vector<std::string_view> names = split(header);
+    const auto find = [&](std::initializer_list<std::string_view> choices) {
+      for (const std::string_view name : choices)
+        if (const auto at = std::find(names.begin(), names.end(), name); at != names.end()) return static_cast<std::ptrdiff_t>(at - names.begin());
+      return std::ptrdiff_t{-1};
+    };
+    columns_ = {find({"chromosome"}), find({"start"}), find({"end"}), find({"read_name"}), find({"log_lik_methylated"}), find({"log_lik_unmethylated"}),
+                find({"num_motifs", "num_cpgs"})};
+    strand_column_ = find({"strand"});
+    if (std::find(columns_.begin(), columns_.end(), -1) != columns_.end())
+      throw Failure::input(path_ + ":1: not the header of a table of methylation calls", "expected chromosome, start, end, read_name, log_lik_methylated, log_lik_unmethylated, num_motifs");
+    read_call();
+  }
+
+  bool process(const sluice::Call& call, Output& out) {
+    std::vector<Read> reads;
+    double work = 0;
+    while (has_line_) {
+      if (reads.empty() || starts_new_read(reads.back())) {
+        if (!reads.empty() && work >= call.target_work()) break;
+        reads.push_back({std::string(next_.read_id), std::string(next_.contig), next_.is_reverse, {}, {}, {}, {}, {}});
+      }
+      Read& read = reads.back();
+      read.starts.push_back(next_.start);
+      read.ends.push_back(next_.end);
+      read.motifs.push_back(next_.motifs);
+      read.methylated.push_back(next_.methylated);
+      read.unmethylated.push_back(next_.unmethylated);
+      work += 1;
+      read_call();
+    }
+    write(reads, out);
+    out.set_work(work);
+    return has_line_;
+  }
+
+ private:
+  struct Read {
+    std::string read_id, contig;
+    bool is_reverse;
+    std::vector<std::int64_t> starts, ends;
+    std::vector<std::int32_t> motifs;
+    std::vector<float> methylated, unmethylated;
+  };
+  struct Fields {
+    std::string_view contig, read_id;
+    bool is_reverse = false;
+    std::int64_t start = 0, end = 0;
+    std::int32_t motifs = 0;
+    float methylated = 0, unmethylated = 0;
+  };
+
+  static std::vector<std::string_view> split(std::string_view line) {
+    std::vector<std::string_view> fields;
+    for (;;) {
+      const std::size_t end = line.find('\t');
+      fields.push_back(line.substr(0, end));
+      if (end == std::string_view::npos) return fields;
+      line.remove_prefix(end + 1);
+    }
+  }
+  bool next_line(std::string& line) {
+    line.clear();
+    for (;;) {
+      if (at_ == buffer_.size()) {
+        buffer_.resize(std::size_t{1} << 18U);
+        const ssize_t got = bgzf_read(file_.get(), buffer_.data(), buffer_.size());
+        if (got < 0) throw Failure::input(path_ + " is corrupt or truncated after line " + std::to_string(line_number_));
+        buffer_.resize(static_cast<std::size_t>(got));
+        at_ = 0;
+        if (got == 0) break;
+      }
+      const std::size_t end = buffer_.find('\n', at_);
+      line.append(buffer_, at_, end == std::string::npos ? std::string::npos : end - at_);
+      at_ = end == std::string::npos ? buffer_.size() : end + 1;
+      if (end != std::string::npos) return ++line_number_, true;
+    }
+    return line.empty() ? false : (++line_number_, true);
+  }
+  // The next line's fields, which point into line_.
+  void read_call() {
+    has_line_ = next_line(line_);
+    if (has_line_) next_ = parse_line();
+  }
+  Fields parse_line() const {
+    const std::vector<std::string_view> texts = split(line_);
+    const auto text = [&](std::ptrdiff_t column) { return column >= 0 && static_cast<std::size_t>(column) < texts.size() ? texts[static_cast<std::size_t>(column)] : std::string_view(); };
+    bool good = true;
+    const auto number = [&](std::ptrdiff_t column, auto& value) {
+      const std::string_view digits = text(column);
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+      good = good && error == std::errc{} && end == digits.data() + digits.size();
+    };
+    Fields fields;
+    fields.contig = text(columns_[0]);
+    fields.read_id = text(columns_[3]);
+    fields.is_reverse = text(strand_column_) == "-";
+    number(columns_[1], fields.start);
+    number(columns_[2], fields.end);
+    number(columns_[4], fields.methylated);
+    number(columns_[5], fields.unmethylated);
+    number(columns_[6], fields.motifs);
+    if (!good || fields.contig.empty() || fields.read_id.empty()) throw Failure::input(path_ + ":" + std::to_string(line_number_) + ": not a methylation call");
+    return fields;
+  }
+  bool starts_new_read(const Read& read) const { return next_.read_id != read.read_id || next_.contig != read.contig || next_.is_reverse != read.is_reverse; }
+  static void write(const std::vector<Read>& reads, Output& out) {
+    out.set_rows(static_cast<std::int64_t>(reads.size()));
+    std::vector<std::string_view> ids, contigs;
+    std::vector<std::span<const std::int64_t>> starts, ends;
+    std::vector<std::span<const std::int32_t>> motifs;
+    std::vector<std::span<const float>> methylated, unmethylated;
+    const auto reverse = out.column<std::uint8_t>("is_reverse");
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      ids.push_back(reads[i].read_id);
+      contigs.push_back(reads[i].contig);
+      reverse[i] = reads[i].is_reverse ? 1 : 0;
+      starts.push_back(reads[i].starts);
+      ends.push_back(reads[i].ends);
+      motifs.push_back(reads[i].motifs);
+      methylated.push_back(reads[i].methylated);
+      unmethylated.push_back(reads[i].unmethylated);
+    }
+    out.text_rows("read_id", ids);
+    out.text_rows("contig", contigs);
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return starts[static_cast<std::size_t>(row)].size(); });
+    out.gather<std::int64_t>("site_start", offsets, starts);
+    out.gather<std::int64_t>("site_end", offsets, ends);
+    out.gather<std::int32_t>("site_motifs", offsets, motifs);
+    out.gather<float>("log_lik_methylated", offsets, methylated);
+    out.gather<float>("log_lik_unmethylated", offsets, unmethylated);
+  }
+
+  std::string path_;
+  InputFile file_;
+  std::string buffer_, line_;
+  std::size_t at_ = 0;
+  std::int64_t line_number_ = 0;
+  bool has_line_ = false;
+  Fields next_;
+  std::array<std::ptrdiff_t, 7> columns_{};
+  std::ptrdiff_t strand_column_ = -1;
+};
+
+}  // namespace
+}  // namespace sluice::methylation_accuracy
+
+SLUICE_PLUGIN("methylation_accuracy", "1.0.0", "MIT", sluice::methylation_accuracy::MethylationAccuracy, sluice::methylation_accuracy::MethylationCallReader);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "methylation_frequency/frequency.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace sluice::methylation_frequency {
+namespace {
+
+constexpr std::string_view kSplitGroup = "split-group";
+constexpr std::size_t kFirstSlots = 1024;
+
+// The number that a reader of the table sees.
+double printed_ratio(double ratio) {
+  constexpr int kDecimals = 2;
+  std::array<char, 512> text;  // the largest double has 309 digits before the point
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), ratio, std::chars_format::fixed, kDecimals);
+  double read = ratio;
+  std::from_chars(text.data(), written.ptr, read);
+  return read;
+}
+
+}  // namespace
+
+Verdict judge(double log_lik_ratio, double call_threshold) {
+  // Printing moves a ratio by at most 0.005, so only ratios near the threshold need it.
+  constexpr double kMargin = 0.006;
+  if (std::isnan(log_lik_ratio)) return Verdict::not_a_number;
+  double magnitude = std::abs(log_lik_ratio);
+  if (magnitude < call_threshold - kMargin) return Verdict::below_threshold;
+  double ratio = log_lik_ratio;
+  if (magnitude < call_threshold + kMargin || magnitude < kMargin) {
+    ratio = printed_ratio(log_lik_ratio);
+    magnitude = std::abs(ratio);
+  }
+  if (magnitude < call_threshold) return Verdict::below_threshold;
+  return ratio > 0 ? Verdict::methylated : Verdict::unmethylated;
+}
+
+FrequencyAccumulator::FrequencyAccumulator(double call_threshold, Groups groups)
+    : call_threshold_(call_threshold), groups_(groups), slots_(kFirstSlots, 0) {}
+
+std::uint64_t FrequencyAccumulator::hash(const Key& key) {
+  // Starts are close together and mostly ascend: one multiplication spreads them over the high bits that pick a slot.
+  const std::uint64_t mixed =
+      static_cast<std::uint64_t>(key.start) ^ (static_cast<std::uint64_t>(key.contig) << 40U) ^ (static_cast<std::uint64_t>(key.span) << 33U);
+  const std::uint64_t product = mixed * 0x9E3779B97F4A7C15ULL;
+  return product ^ (product >> 32U);
+}
+
+void FrequencyAccumulator::increase(Counts& counts, const Counts& by) {
+  const auto add = [](std::uint32_t& sum, std::uint32_t value) {
+    sum = value > std::numeric_limits<std::uint32_t>::max() - sum ? std::numeric_limits<std::uint32_t>::max() : sum + value;
+  };
+  add(counts.called, by.called);
+  add(counts.methylated, by.methylated);
+}
+
+std::uint32_t FrequencyAccumulator::contig_index(std::string_view contig) {
+  // Rows come sorted by contig: nearly always the one before.
+  if (latest_contig_ < contigs_.size() && contigs_[latest_contig_] == contig) return latest_contig_;
+  if (const auto found = contig_indices_.find(contig); found != contig_indices_.end()) return latest_contig_ = found->second;
+  latest_contig_ = static_cast<std::uint32_t>(contigs_.size());
+  contigs_.emplace_back(contig);
+  contig_indices_.emplace(std::string(contig), latest_contig_);
+  return latest_contig_;
+}
+
+void FrequencyAccumulator::set_sequence(Entry& entry, std::string_view sequence) {
+  constexpr std::size_t kLongest = std::numeric_limits<std::uint32_t>::max();
+  sequence = sequence.substr(0, kLongest);
+  // All split CpGs share one copy of their text: length 0 at an offset that no other entry has.
+  if (sequence == kSplitGroup) {
+    entry.sequence_offset = std::numeric_limits<std::uint64_t>::max();
+    entry.sequence_length = 0;
+    return;
+  }
+  entry.sequence_offset = sequences_.size();
+  entry.sequence_length = static_cast<std::uint32_t>(sequence.size());
+  sequences_.append(sequence);
+}
+
+std::string_view FrequencyAccumulator::sequence_of(const Entry& entry) const {
+  if (entry.sequence_offset == std::numeric_limits<std::uint64_t>::max()) return kSplitGroup;
+  return std::string_view(sequences_).substr(static_cast<std::size_t>(entry.sequence_offset), entry.sequence_length);
+}
+
+void FrequencyAccumulator::grow_slots() {
+  slots_.assign(slots_.size() * 2, 0);
+  const std::uint64_t mask = slots_.size() - 1;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    std::uint64_t slot = hash(entries_[i].key) & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<std::uint32_t>(i) + 1;
+  }
+}
+
+FrequencyAccumulator::Entry& FrequencyAccumulator::find_or_insert(const Key& key, std::uint64_t order, std::int32_t motifs,
+                                                                  std::string_view sequence) {
+  const std::uint64_t mask = slots_.size() - 1;
+  std::uint64_t slot = hash(key) & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    Entry& entry = entries_[slots_[slot] - 1];
+    if (entry.key != key) continue;
+    if (order < entry.order) {
+      entry.order = order;
+      entry.motifs = motifs;
+      if (sequence_of(entry) != sequence) set_sequence(entry, sequence);
+    }
+    return entry;
+  }
+  if (entries_.size() >= std::numeric_limits<std::uint32_t>::max() - 1) throw std::length_error("methylation_frequency: more than 2^32 - 2 sites");
+  entries_.push_back({.key = key, .forward = {}, .reverse = {}, .order = order, .sequence_offset = 0, .sequence_length = 0, .motifs = motifs});
+  set_sequence(entries_.back(), sequence);
+  slots_[slot] = static_cast<std::uint32_t>(entries_.size());
+  if (entries_.size() * 4 > slots_.size() * 3) grow_slots();
+  return entries_.back();
+}
+
+AddStatus FrequencyAccumulator::add(const Call& call) {
+  if (call.start < 0 || call.end < call.start || call.end - call.start > std::numeric_limits<std::uint32_t>::max() || call.motifs < 1)
+    return AddStatus::invalid;
+  const bool split = groups_ == Groups::split && call.motifs > 1;
+  const std::size_t first_motif = split ? call.sequence.find("CG") : 0;
+  if (first_motif == std::string_view::npos) return AddStatus::invalid;
+  const Verdict verdict = judge(call.log_lik_ratio, call_threshold_);
+  if (verdict == Verdict::not_a_number) return AddStatus::not_a_number;
+  if (verdict == Verdict::below_threshold) return AddStatus::below_threshold;
+
+  const std::uint32_t contig = contig_index(call.contig);
+  const auto count = [&](std::int64_t start, std::int64_t end, std::int32_t motifs, std::string_view sequence) {
+    const Key key{.start = start, .contig = contig, .span = static_cast<std::uint32_t>(end - start)};
+    Entry& entry = find_or_insert(key, call.order, motifs, sequence);
+    const auto sites = static_cast<std::uint32_t>(motifs);
+    increase(call.strand == Strand::forward ? entry.forward : entry.reverse,
+             {.called = sites, .methylated = verdict == Verdict::methylated ? sites : 0});
+  };
+  if (!split) {
+    count(call.start, call.end, call.motifs, call.sequence);
+  } else {
+    for (std::size_t at = first_motif; at != std::string_view::npos; at = call.sequence.find("CG", at + 1)) {
+      const auto offset = static_cast<std::int64_t>(at - first_motif);
+      if (offset > std::numeric_limits<std::int64_t>::max() - call.start) break;
+      count(call.start + offset, call.start + offset, 1, kSplitGroup);
+    }
+  }
+  return AddStatus::counted;
+}
+
+void FrequencyAccumulator::merge(const FrequencyAccumulator& other) {
+  for (const Entry& theirs : other.entries_) {
+    Key key = theirs.key;
+    key.contig = contig_index(other.contigs_[theirs.key.contig]);
+    Entry& ours = find_or_insert(key, theirs.order, theirs.motifs, other.sequence_of(theirs));
+    increase(ours.forward, theirs.forward);
+    increase(ours.reverse, theirs.reverse);
+  }
+}
+
+std::size_t FrequencyAccumulator::memory_bytes() const {
+  std::size_t bytes = entries_.capacity() * sizeof(Entry) + slots_.capacity() * sizeof(std::uint32_t) + sequences_.capacity();
+  for (const std::string& contig : contigs_) bytes += 2 * contig.capacity();
+  return bytes;
+}
+
+void FrequencyAccumulator::sort(std::vector<std::uint32_t>& order) const {
+  // Ranks of the contig names once, rather than comparisons of text for every pair of sites.
+  std::vector<std::uint32_t> by_name(contigs_.size());
+  for (std::size_t i = 0; i < by_name.size(); ++i) by_name[i] = static_cast<std::uint32_t>(i);
+  std::ranges::sort(by_name, {}, [this](std::uint32_t contig) { return std::string_view(contigs_[contig]); });
+  std::vector<std::uint32_t> rank(contigs_.size());
+  for (std::size_t i = 0; i < by_name.size(); ++i) rank[by_name[i]] = static_cast<std::uint32_t>(i);
+
+  order.resize(entries_.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    const Key& left = entries_[a].key;
+    const Key& right = entries_[b].key;
+    if (left.contig != right.contig) return rank[left.contig] < rank[right.contig];
+    if (left.start != right.start) return left.start < right.start;
+    return left.span < right.span;
+  });
+}
+
+Site FrequencyAccumulator::site(std::uint32_t index) const {
+  const Entry& entry = entries_[index];
+  return {.contig = contigs_[entry.key.contig],
+          .start = entry.key.start,
+          .end = entry.key.start + entry.key.span,
+          .motifs = entry.motifs,
+          .called_sites = std::uint64_t{entry.forward.called} + entry.reverse.called,
+          .called_sites_methylated = std::uint64_t{entry.forward.methylated} + entry.reverse.methylated,
+          .called_forward = entry.forward.called,
+          .methylated_forward = entry.forward.methylated,
+          .sequence = sequence_of(entry)};
+}
+
+}  // namespace sluice::methylation_frequency

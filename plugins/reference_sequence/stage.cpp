@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "reference_sequence/fasta.hpp"
+
+#include <htslib/bgzf.h>
+#include <htslib/hts.h>
+#include <sluice/stage.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+namespace sluice::reference_sequence {
+namespace {
+
+struct CloseBgzf {
+  void operator()(BGZF* file) const { bgzf_close(file); }
+};
+
+// The whole text of a plain, gzip or BGZF file.
+std::vector<char> read_text(const std::string& path) {
+  hts_set_log_level(HTS_LOG_OFF);
+  const std::unique_ptr<BGZF, CloseBgzf> file(bgzf_open(path.c_str(), "r"));
+  if (!file) throw Failure::input("cannot open reference '" + path + "': " + std::strerror(errno), "check the path of the FASTA file");
+  std::vector<char> text;
+  std::size_t filled = 0;
+  while (true) {
+    // Grows by half: a human genome ends at 4.0 GiB of room for 3.1, and is copied a handful of times on the way.
+    if (text.size() - filled < (std::size_t{1} << 20)) text.resize(text.size() + text.size() / 2 + (std::size_t{4} << 20));
+    const ssize_t got = bgzf_read(file.get(), text.data() + filled, text.size() - filled);
+    if (got < 0)
+      throw Failure::input("reference '" + path + "' is truncated or damaged: its compressed data ends or breaks after " + std::to_string(filled) + " bytes of text",
+                           "copy the file again and compare checksums");
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  if (filled == 0) throw Failure::input("reference '" + path + "' is empty", "give a FASTA file");
+  text.resize(filled);
+  return text;
+}
+
+// All contigs of a FASTA file, in memory for the whole run.
+class ReferenceSequence {
+ public:
+  struct Parameters {
+    Path path;
+  };
+  static void describe(Describe<ReferenceSequence>& d) {
+    d.id("reference_sequence").summary("Loads reference sequences from a FASTA file").resource("contig");
+    d.doc("The file may be plain, gzip or bgzip. One row per contig, in file order. Bases are upper case; each IUPAC code becomes its first base in the order A, C, G, T "
+          "(N becomes A), as f5c and nanopolish do, and U becomes T. Any other character, and a name that comes twice, is an error.");
+    d.option("path", &Parameters::path, "FASTA file, plain or compressed").required();
+    d.gives("name", "utf8", "name of the contig up to the first blank");
+    d.gives("bases", "utf8", "its bases: A, C, G, T");
+    d.work_unit("base");
+  }
+  ReferenceSequence(const Setup&, const Parameters& p) : path_(p.path) {}
+
+  void process(const Call& call, Output& out) {
+    const std::vector<char> text = read_text(path_);
+    std::vector<ContigText> contigs;
+    FastaProblem problem;
+    if (!find_contigs({text.data(), text.size()}, contigs, problem)) fail(problem);
+    out.set_rows(static_cast<std::int64_t>(contigs.size()));
+    std::vector<std::string_view> names;
+    for (const ContigText& contig : contigs) names.push_back(contig.name);
+    out.text_rows("name", names);
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return contigs[static_cast<std::size_t>(row)].bases; });
+    const std::span<char> bases = out.text("bases", offsets);
+    const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
+    std::mutex mutex;  // guards first_bad and problem
+    std::size_t first_bad = contigs.size();
+    call.parallel_for(contigs.size(), 1, [&](std::size_t from, std::size_t to) {
+      FastaProblem here;
+      for (std::size_t i = from; i < to; ++i) {
+        if (copy_bases(contigs[i], bases.data() + begin[i], here)) continue;
+        const std::lock_guard lock(mutex);
+        if (i < first_bad) first_bad = i, problem = here;
+        return;
+      }
+    });
+    if (first_bad != contigs.size()) fail(problem);
+    out.set_attribute("path", path_);
+  }
+
+ private:
+  [[noreturn]] void fail(const FastaProblem& problem) const {
+    throw Failure::input("reference '" + path_ + (problem.line == 0 ? std::string("': ") : "', line " + std::to_string(problem.line) + ": ") + problem.what,
+                         "give the FASTA file that the reads were aligned to");
+  }
+  std::string path_;
+};
+
+}  // namespace
+}  // namespace sluice::reference_sequence
+
+SLUICE_PLUGIN("reference_sequence", "1.0.0", "MIT", sluice::reference_sequence::ReferenceSequence);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <sluice/stage.hpp>
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::table_writer {
+namespace {
+
+class TableWriter {
+ public:
+  struct Parameters {
+    Path output;
+    std::string columns;
+    bool failed_rows = false;
+  };
+
+  static void describe(Describe<TableWriter>& d) {
+    d.id("table_writer").summary("writes any columns as a tab-separated table").sink("*");
+    d.doc("One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them back gives the same value.");
+    d.needs("*", "*", "whatever is there", Needed::optional);
+    d.option("output", &Parameters::output, "the table; - is standard output").required();
+    d.option("columns", &Parameters::columns, "names, comma-separated, in the order of the table").required();
+    d.option("failed_rows", &Parameters::failed_rows, "write failed rows too, with empty cells but for text columns");
+  }
+
+  TableWriter(const Setup& setup, const Parameters& p) : failed_rows_(p.failed_rows), file_(setup, p.output) {
+    for (std::size_t begin = 0; begin <= p.columns.size();) {
+      const std::size_t end = std::min(p.columns.find(',', begin), p.columns.size());
+      if (end == begin) throw Failure::usage("columns has an empty name", "write for example columns = \"read_id,bases\"");
+      columns_.push_back(p.columns.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    file_.write(fmt::format("{}\n", fmt::join(columns_, "\t")));
+  }
+
+  void process(const Call&, const Batch& in, Output& out) {
+    std::vector<std::string> lines(static_cast<std::size_t>(in.rows()));
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const sluice_column* column = in.find(columns_[c]);
+      if (column == nullptr) throw Failure::usage("no stage gives column '" + columns_[c] + "'", "sluice plan shows the columns that are there");
+      for (std::int64_t row = 0; row < in.rows(); ++row) {
+        std::string& line = lines[static_cast<std::size_t>(row)];
+        const bool text = std::string_view(column->type) == "utf8";
+        if (!in.ok(row) && !failed_rows_) continue;
+        if (in.ok(row) || text) append_cell(in, *column, row, line);
+        line += c + 1 == columns_.size() ? '\n' : '\t';
+      }
+    }
+    out.text_rows("_lines", lines);
+  }
+
+  void commit(const Call&, const Batch& in) {
+    for (std::int64_t row = 0; row < in.rows(); ++row) file_.write(in.text("_lines")[row]);
+  }
+  void finish(const Call&, Output&) { file_.close(); }
+
+ private:
+  template <Element T>
+  static void append_numbers(const Batch& in, const sluice_column& column, std::int64_t row, std::string& line) {
+    const bool list = std::string_view(column.type).starts_with("list<");
+    const std::span<const T> values = list ? in.list<T>(column.name)[row] : in.column<T>(column.name).subspan(static_cast<std::size_t>(row), 1);
+    fmt::format_to(std::back_inserter(line), "{}", fmt::join(values, ","));
+  }
+  static void append_cell(const Batch& in, const sluice_column& column, std::int64_t row, std::string& line) {
+    std::string_view type = column.type;
+    if (type == "utf8" || type == "binary") {
+      for (const char c : in.text(column.name)[row]) line += c == '\t' || c == '\n' ? ' ' : c;
+      return;
+    }
+    if (type.starts_with("list<")) type = type.substr(5, type.size() - 6);
+    if (type == "i8") append_numbers<std::int8_t>(in, column, row, line);
+    else if (type == "u8") append_numbers<std::uint8_t>(in, column, row, line);
+    else if (type == "i16") append_numbers<std::int16_t>(in, column, row, line);
+    else if (type == "u16") append_numbers<std::uint16_t>(in, column, row, line);
+    else if (type == "i32") append_numbers<std::int32_t>(in, column, row, line);
+    else if (type == "u32") append_numbers<std::uint32_t>(in, column, row, line);
+    else if (type == "i64") append_numbers<std::int64_t>(in, column, row, line);
+    else if (type == "u64") append_numbers<std::uint64_t>(in, column, row, line);
+    else if (type == "f32") append_numbers<float>(in, column, row, line);
+    else append_numbers<double>(in, column, row, line);
+  }
+
+  std::vector<std::string> columns_;
+  bool failed_rows_;
+  OutputFile file_;
+};
+
+}  // namespace
+}  // namespace sluice::table_writer
+
+SLUICE_PLUGIN("table_writer", "1.0.0", "MIT", sluice::table_writer::TableWriter);

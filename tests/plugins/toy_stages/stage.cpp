@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// Small stages that the engine's own tests are made of: every role, with faults on request.
+#include <sluice/stage.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+void wait(double milliseconds) {
+  if (milliseconds > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
+}
+
+// Rows 0, 1, 2, ... as batches of equal or growing size.
+class ToySource {
+ public:
+  struct Parameters {
+    std::int64_t batches = 10, rows = 4, throw_at = -1;
+    double milliseconds = 0, work_per_row = 1;
+    bool payload = false;
+  };
+  enum class Reason : std::uint32_t { skipped };
+  static void describe(sluice::Describe<ToySource>& d) {
+    d.id("toy_source").summary("counts").source("number").work_unit("row").gives("value", "i64", "0, 1, 2, ...").gives("read_id", "utf8", "the same as text");
+    d.gives("payload", "list<f32>", "1,000 zeros", sluice::Needed::optional);
+    d.option("batches", &Parameters::batches, "how many batches").range(0, 1e9);
+    d.option("rows", &Parameters::rows, "rows of each").range(0, 1e9);
+    d.option("throw_at", &Parameters::throw_at, "throw at this batch");
+    d.option("milliseconds", &Parameters::milliseconds, "time for each batch");
+    d.option("work_per_row", &Parameters::work_per_row, "work units of a row");
+    d.option("payload", &Parameters::payload, "unused");
+    d.reason("skipped", "never became a row");
+  }
+  ToySource(const sluice::Setup& setup, const Parameters& p) : p_(p), payload_(setup.wanted("payload")) {}
+  bool process(const sluice::Call&, sluice::Output& out) {
+    if (batch_ == p_.throw_at) throw std::runtime_error("the source was told to throw");
+    if (batch_ >= p_.batches) return false;
+    wait(p_.milliseconds);
+    out.set_rows(p_.rows);
+    const auto value = out.column<std::int64_t>("value");
+    std::vector<std::string> names;
+    for (std::int64_t& v : value) {
+      v = next_++;
+      names.push_back("n" + std::to_string(v));
+    }
+    out.text_rows("read_id", names);
+    if (payload_) {
+      const auto zeros = out.list<float>("payload", out.offsets([](std::int64_t) { return 1000; }));
+      std::fill(zeros.begin(), zeros.end(), 0.0F);
+    }
+    out.set_work(static_cast<double>(p_.rows) * p_.work_per_row);
+    return ++batch_ < p_.batches;
+  }
+
+ private:
+  Parameters p_;
+  bool payload_;
+  std::int64_t batch_ = 0, next_ = 0;
+};
+
+class ToyMap {
+ public:
+  struct Parameters {
+    std::int64_t add = 1, throw_at = -1, fail_unless_multiple_of = 0;
+    double milliseconds = 0;
+    bool jitter = false, forget = false;
+  };
+  enum class Reason : std::uint32_t { not_a_multiple };
+  template <class Stage>
+  static void describe_options(sluice::Describe<Stage>& d) {
+    d.option("add", &Parameters::add, "added to the value");
+    d.option("throw_at", &Parameters::throw_at, "throw at the batch with this sequence number");
+    d.option("fail_unless_multiple_of", &Parameters::fail_unless_multiple_of, "other rows fail");
+    d.option("milliseconds", &Parameters::milliseconds, "time for each batch");
+    d.option("jitter", &Parameters::jitter, "times differ, so that batches overtake each other");
+    d.option("forget", &Parameters::forget, "do not give the column");
+    d.reason("not_a_multiple", "the value is not a multiple");
+  }
+  static void describe(sluice::Describe<ToyMap>& d) {
+    d.id("toy_map").summary("adds").map("number").needs("value", "i64", "").gives("sum", "i64", "value + add").needs("payload", "list<f32>", "", sluice::Needed::optional);
+    describe_options(d);
+  }
+  ToyMap(const sluice::Setup&, const Parameters& p) : p_(p) {}
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) { run(call, in, out, "sum"); }
+
+ protected:
+  void run(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out, const char* column) {
+    if (static_cast<std::int64_t>(in.sequence()) == p_.throw_at) throw std::runtime_error("the map was told to throw");
+    wait(p_.milliseconds * (p_.jitter ? static_cast<double>((in.sequence() * 7919) % 5) : 1.0));
+    if (p_.forget) return;
+    const auto value = in.column<std::int64_t>("value");
+    const auto sum = out.column<std::int64_t>(column);
+    call.parallel_for(value.size(), 2, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        if (!in.ok(static_cast<std::int64_t>(i))) continue;
+        sum[i] = value[i] + p_.add;
+        if (p_.fail_unless_multiple_of > 0 && value[i] % p_.fail_unless_multiple_of != 0) out.fail(static_cast<std::int64_t>(i), Reason::not_a_multiple);
+      }
+    });
+  }
+  Parameters p_;
+};
+
+// A second branch with a column of its own, for fan-out and fan-in.
+class ToyOther : public ToyMap {
+ public:
+  static void describe(sluice::Describe<ToyOther>& d) {
+    d.id("toy_other").summary("adds into another column").map("number").needs("value", "i64", "").gives("other", "i64", "value + add");
+    describe_options(d);
+  }
+  using ToyMap::ToyMap;
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) { run(call, in, out, "other"); }
+};
+
+class ToyBlocking : public ToyMap {
+ public:
+  static void describe(sluice::Describe<ToyBlocking>& d) {
+    d.id("toy_blocking").summary("adds, on a thread of its own").map("number").blocking().needs("value", "i64", "").gives("blocked", "i64", "value + add");
+    describe_options(d);
+  }
+  using ToyMap::ToyMap;
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
+    if (inside_.exchange(true)) throw std::logic_error("two calls of a blocking stage at once");
+    run(call, in, out, "blocked");
+    inside_ = false;
+  }
+
+ private:
+  std::atomic<bool> inside_{false};
+};
+
+// Pairs of rows become one; what is left comes at the end.
+class ToyRegroup {
+ public:
+  struct Parameters {
+    bool throw_at_end = false;
+  };
+  static void describe(sluice::Describe<ToyRegroup>& d) {
+    d.id("toy_regroup").summary("adds up pairs").regroup("number", "pair").needs("sum", "i64", "").gives("total", "i64", "");
+    d.option("throw_at_end", &Parameters::throw_at_end, "throw in finish");
+  }
+  ToyRegroup(const sluice::Setup&, const Parameters& p) : p_(p) {}
+  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+    if (in.sequence() != expected_++) throw std::logic_error("a regroup stage got its batches out of order");
+    const auto sum = in.column<std::int64_t>("sum");
+    std::vector<std::int64_t> totals;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      if (open_) totals.push_back(held_ + sum[static_cast<std::size_t>(row)]);
+      held_ = sum[static_cast<std::size_t>(row)];
+      open_ = !open_;
+    }
+    if (!totals.empty()) give(out, totals);
+  }
+  void finish(const sluice::Call&, sluice::Output& out) {
+    if (p_.throw_at_end) throw std::runtime_error("the regroup was told to throw");
+    if (open_) give(out, {held_});
+  }
+
+ private:
+  static void give(sluice::Output& out, const std::vector<std::int64_t>& totals) {
+    out.set_rows(static_cast<std::int64_t>(totals.size()));
+    std::copy(totals.begin(), totals.end(), out.column<std::int64_t>("total").begin());
+    out.emit();
+  }
+  Parameters p_;
+  std::uint64_t expected_ = 0;
+  bool open_ = false;
+  std::int64_t held_ = 0;
+};
+
+// Writes one column, a line a row, failed rows as '-'.
+class ToySink {
+ public:
+  struct Parameters {
+    std::string column = "sum";
+    sluice::Path output;
+    double milliseconds = 0;
+    std::int64_t throw_at = -1;
+    bool skip_failed = false;
+  };
+  static void describe(sluice::Describe<ToySink>& d) {
+    d.id("toy_sink").summary("writes numbers").sink("*");
+    for (const char* column : {"sum", "other", "blocked", "total", "worked"}) d.needs(column, "i64", "", sluice::Needed::optional);
+    d.option("column", &Parameters::column, "what to write");
+    d.option("output", &Parameters::output, "file").required();
+    d.option("milliseconds", &Parameters::milliseconds, "time for each batch");
+    d.option("throw_at", &Parameters::throw_at, "throw at the batch with this sequence number");
+    d.option("skip_failed", &Parameters::skip_failed, "no line for failed rows");
+  }
+  ToySink(const sluice::Setup& setup, const Parameters& p) : p_(p), file_(setup, p.output) {}
+  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+    std::vector<std::string> lines(static_cast<std::size_t>(in.rows()));
+    const auto values = in.column<std::int64_t>(p_.column);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (in.ok(static_cast<std::int64_t>(i))) lines[i] = std::to_string(values[i]) + "\n";
+      else if (!p_.skip_failed) lines[i] = "-\n";
+    }
+    out.text_rows("_line", lines);
+  }
+  void commit(const sluice::Call&, const sluice::Batch& in) {
+    if (static_cast<std::int64_t>(in.sequence()) == p_.throw_at) throw sluice::Failure::output("the sink was told to throw");
+    wait(p_.milliseconds);
+    for (std::int64_t row = 0; row < in.rows(); ++row) file_.write(in.text("_line")[row]);
+  }
+  void finish(const sluice::Call&, sluice::Output&) { file_.close(); }
+
+ private:
+  Parameters p_;
+  sluice::OutputFile file_;
+};
+
+class ToyResource {
+ public:
+  struct Parameters {
+    std::int64_t value = 7;
+    bool fail = false;
+  };
+  static void describe(sluice::Describe<ToyResource>& d) {
+    d.id("toy_resource").summary("one number").resource("constant").gives("value", "i64", "");
+    d.option("value", &Parameters::value, "the number");
+    d.option("fail", &Parameters::fail, "fail");
+  }
+  ToyResource(const sluice::Setup&, const Parameters& p) : p_(p) {}
+  void process(const sluice::Call&, sluice::Output& out) {
+    if (p_.fail) throw sluice::Failure::input("the resource was told to fail", "do not tell it");
+    out.set_rows(1);
+    out.column<std::int64_t>("value")[0] = p_.value;
+  }
+
+ private:
+  Parameters p_;
+};
+
+}  // namespace
+
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyMap, ToyOther, ToyBlocking, ToyRegroup, ToySink, ToyResource);

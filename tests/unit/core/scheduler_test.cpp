@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "unit/core/toy_run.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace sluice;
+using namespace sluice::testing_core;
+
+namespace {
+
+const char* const pipeline = R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 60, rows = 100 }
+[stages.work]
+use = "simulated_work"
+[stages.sink]
+use = "toy_sink"
+params = { output = "${folder}/out.txt", column = "worked" }
+)";
+
+struct Fresh {
+  Fresh() {
+    auto& a = accelerator();
+    a.devices = 1;
+    a.speed = 5.0;
+    a.memory_bytes = std::uint64_t{1} << 30;
+    a.fail_kernel_every = a.fail_memory_every = 0;
+    a.lost_after = -1;
+    a.calls = 0;
+  }
+};
+
+std::uint64_t batches_on(const ToyResult& result, const std::string& device) {
+  for (const ImplementationStatistics& i : result.stage("work").implementations)
+    if (i.device == device) return i.batches;
+  return 0;
+}
+std::uint64_t retries_on(const ToyResult& result, const std::string& device) {
+  for (const ImplementationStatistics& i : result.stage("work").implementations)
+    if (i.device == device) return i.retries;
+  return 0;
+}
+
+std::string reference_output() {
+  ToyRun run;
+  run.options.executor = Executor::serial;
+  return run(pipeline).files.at("out.txt");
+}
+
+}  // namespace
+
+TEST_CASE("The same bytes on the CPU, on the accelerator, on both, and with two accelerators") {
+  const Fresh fresh;
+  const std::string expected = reference_output();
+  for (const char* device : {"cpu", "simulated", "auto", "simulated:0"})
+    for (const int devices : {1, 2}) {
+      CAPTURE(device);
+      accelerator().devices = devices;
+      ToyRun run;
+      run.options.device = device;
+      const ToyResult result = run(pipeline);
+      REQUIRE(result.run.state == RunState::finished);
+      CHECK(result.files.at("out.txt") == expected);
+      CHECK(accelerator().bytes_allocated == 0);
+      if (std::string_view(device) == "cpu") CHECK(batches_on(result, "cpu") == 60);
+      if (std::string_view(device) == "simulated") CHECK(batches_on(result, "cpu") == 0);
+    }
+}
+
+TEST_CASE("A fast accelerator gets most batches, a slow one few") {
+  const Fresh fresh;
+  accelerator().seconds_per_work = 2e-5;
+  accelerator().speed = 20;
+  ToyRun fast_run, slow_run;
+  fast_run.options.device = slow_run.options.device = "auto";
+  const ToyResult fast = fast_run(pipeline);
+  CHECK(batches_on(fast, "simulated:0") > 30);
+  accelerator().speed = 0.2;
+  const ToyResult slow = slow_run(pipeline);
+  CHECK(batches_on(slow, "simulated:0") < 20);
+  CHECK(fast.files.at("out.txt") == slow.files.at("out.txt"));
+}
+
+TEST_CASE("Kernel faults and a full device: those batches are done on the CPU, with the same bytes, and counted") {
+  const Fresh fresh;
+  const std::string expected = reference_output();
+  accelerator().fail_kernel_every = 5;
+  accelerator().fail_memory_every = 7;
+  ToyRun run;
+  run.options.device = "auto";
+  const ToyResult result = run(pipeline);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(result.files.at("out.txt") == expected);
+  CHECK(retries_on(result, "simulated:0") > 0);
+  CHECK(accelerator().bytes_allocated == 0);
+}
+
+TEST_CASE("A device lost in the middle is retired and the run finishes on the CPU") {
+  const Fresh fresh;
+  const std::string expected = reference_output();
+  accelerator().lost_after = 10;
+  accelerator().calls = 0;
+  ToyRun run;
+  run.options.device = "auto";
+  const ToyResult result = run(pipeline);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(result.files.at("out.txt") == expected);
+  REQUIRE_FALSE(result.run.statistics.decisions.empty());
+  CHECK(result.run.statistics.decisions.front().find("retired") != std::string::npos);
+}
+
+TEST_CASE("A device without room for one batch: everything is done on the CPU") {
+  const Fresh fresh;
+  const std::string expected = reference_output();
+  accelerator().memory_bytes = 100;
+  ToyRun run;
+  run.options.device = "auto";
+  const ToyResult result = run(pipeline);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(result.files.at("out.txt") == expected);
+  CHECK(batches_on(result, "simulated:0") == 0);
+}
+
+TEST_CASE("The only device that may be used is lost: the run fails and says so") {
+  const Fresh fresh;
+  accelerator().lost_after = 3;
+  accelerator().calls = 0;
+  ToyRun run;
+  run.options.device = "simulated";
+  const ToyResult result = run(pipeline);
+  CHECK(result.run.state == RunState::failed);
+  CHECK(result.run.remedy.find("--device auto") != std::string::npos);
+}

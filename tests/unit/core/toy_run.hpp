@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Runs a pipeline written in a test, on the toy stages.
+
+#include "config/pipeline.hpp"
+#include "plan/plan.hpp"
+#include "plugins/simulated_accelerator/simulated_accelerator.hpp"
+#include "run/run.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace sluice::testing_core {
+
+inline const Registry& toy_registry() {
+  static const Registry* const registry = [] {
+    auto* r = new Registry;
+    r->load_folder(SLUICE_TEST_PLUGIN_DIR);
+    return r;
+  }();
+  return *registry;
+}
+
+inline simulated_accelerator::Settings& accelerator() {
+  for (const LoadedPlugin& plugin : toy_registry().plugins())
+    if (std::string_view(plugin.info->name) == "simulated_accelerator")
+      return *static_cast<simulated_accelerator::Settings*>(const_cast<void*>(plugin.info->get_extension(simulated_accelerator::extension_id)));
+  throw std::logic_error("the simulated accelerator is not there");
+}
+
+struct ToyResult {
+  RunResult run;
+  std::vector<std::string> diagnostics;
+  std::map<std::string, std::string> files;  // by name, in the test's folder
+  std::vector<std::string> log;
+  const StageStatistics& stage(const std::string& name) const {
+    for (const StageStatistics& stage : run.statistics.stages)
+      if (stage.name == name) return stage;
+    throw std::logic_error("no stage " + name);
+  }
+};
+
+// A folder of its own for every run; removed with the object.
+class ToyRun {
+ public:
+  ToyRun() : folder_(std::filesystem::temp_directory_path() / ("sluice-test-" + std::to_string(::getpid()) + "-" + std::to_string(++count()))) {
+    std::filesystem::create_directories(folder_);
+    options.threads = 2;
+    options.device = "cpu";
+    options.log_level = SLUICE_LOG_DEBUG;
+    options.log = [this](int, const std::string& line) { log_.push_back(line); };
+  }
+  ~ToyRun() { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+
+  // ${folder} stands for the folder in the text.
+  ToyResult operator()(std::string toml) {
+    for (std::size_t at; (at = toml.find("${folder}")) != std::string::npos;) toml.replace(at, 9, folder_.string());
+    ToyResult result;
+    Diagnostics diagnostics;
+    const WrittenPipeline written = parse_pipeline("[pipeline]\nname = \"toy\"\n" + toml, "toy.toml", diagnostics);
+    ResolvedPipeline resolved = resolve_pipeline(written, {}, toy_registry(), diagnostics);
+    if (!diagnostics.has_errors()) {
+      plan_ = std::make_unique<Plan>(make_plan(std::move(resolved), options.device, device_kinds(toy_registry()), diagnostics));
+    }
+    for (const Diagnostic& d : diagnostics.list())
+      if (d.severity == Severity::error) result.diagnostics.push_back(d.text());
+    if (!result.diagnostics.empty()) {
+      result.run.state = RunState::failed;
+      result.run.message = result.diagnostics.front();
+      return result;
+    }
+    run_ = std::make_unique<Run>(*plan_, toy_registry(), options);
+    if (on_start) on_start(*run_);
+    result.run = run_->execute();
+    result.log = log_;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      std::ostringstream content;
+      content << std::ifstream(entry.path()).rdbuf();
+      result.files[entry.path().filename().string()] = content.str();
+    }
+    return result;
+  }
+
+  RunOptions options;
+  std::function<void(Run&)> on_start;
+
+ private:
+  static int& count() {
+    static int n = 0;
+    return n;
+  }
+  std::filesystem::path folder_;
+  std::unique_ptr<Plan> plan_;
+  std::unique_ptr<Run> run_;
+  std::vector<std::string> log_;
+};
+
+// "first\nfirst+1\n..." of `count` numbers.
+inline std::string numbers(long first, long count) {
+  std::string text;
+  for (long i = 0; i < count; ++i) text += std::to_string(first + i) + "\n";
+  return text;
+}
+
+}  // namespace sluice::testing_core

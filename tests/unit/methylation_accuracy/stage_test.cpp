@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <sluice/testing.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace sluice::testing;
+
+namespace {
+
+const sluice_plugin_info& plugin() {
+  static const sluice_plugin_info* const info = load_plugin(SLUICE_PLUGIN_DIR "/methylation_accuracy.so");
+  return *info;
+}
+// A folder with the given files, gone at the end of the test.
+struct Folder {
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name, std::ios::binary) << text;
+    return (path / name).string();
+  }
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("sluice_accuracy_test_" + std::to_string(std::rand()));
+};
+const char* const calls_text =
+    "chromosome\tstrand\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_motifs\tsequence\n"
+    "x\t+\t3\t3\ta\t4.00\t-96.00\t-100.00\t1\t1\tS\n"
+    "x\t+\t9\t12\ta\t9.00\t-91.00\t-100.00\t1\t2\tS\n"
+    "x\t-\t3\t3\tb\t-3.00\t-103.00\t-100.00\t1\t1\tS\n"
+    "x\t-\t20\t20\tb\t1.00\t-99.00\t-100.00\t1\t1\tS\n";
+
+TestBatch calls(const Folder& folder) {
+  return run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", folder.file("calls.tsv", calls_text)}}).expect_rows(2).batch();
+}
+
+}  // namespace
+
+TEST_CASE("a table of calls becomes one row a read") {
+  const Folder folder;
+  const TestBatch batch = calls(folder);
+  const auto view = batch.view();
+  CHECK(view.text("read_id")[0] == "a");
+  CHECK(view.column<std::uint8_t>("is_reverse")[1] == 1);
+  CHECK(view.list<std::int64_t>("site_end")[0][1] == 12);
+  CHECK(view.list<float>("log_lik_methylated")[1][0] == -103);
+  const Result small = run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", (folder.path / "calls.tsv").string()}}).target_work(1).expect_rows(2);
+  CHECK(small.batches.size() == 2);
+}
+
+TEST_CASE("a broken table of calls is refused with its line") {
+  const Folder folder;
+  const auto read = [&](const std::string& text) { return run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", folder.file("bad.tsv", text)}}).run(); };
+  CHECK(read("").status == SLUICE_ERROR_INPUT);
+  CHECK(read("a\tb\n").message.find(":1:") != std::string::npos);
+  CHECK(read(std::string(calls_text) + "x\t+\tthree\n").message.find(":6:") != std::string::npos);
+  CHECK(run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", "/nowhere/calls.tsv"}}).run().status == SLUICE_ERROR_INPUT);
+}
+
+TEST_CASE("single CpGs are compared with the truth of their molecules") {
+  const Folder folder;
+  const std::string sites = folder.file("sites.tsv", "contig\tposition\tfrequency\nx\t3\t0.5\n");
+  const std::string truth = folder.file("reads.tsv", "x\t3\t+\ta\t1\nx\t9\t+\ta\t1\nx\t3\t-\tb\t0\nx\t20\t-\tb\t0\n");
+  const Result result =
+      run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder)).with({{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}, {"minimum_reads", 2}}).run();
+  REQUIRE(result.ok());
+  const std::string& json = result.files.at("o");
+  for (const char* part : {"\"reads\": 2", "\"groups\": 4", "\"single_site_calls\": 3", "\"auc\": 1.000000", "\"confident_calls\": 2", "\"sites\": 1", "\"frequency_rmse\": 0.000000",
+                           "\"frequency_correlation\": null"})
+    CHECK_MESSAGE(json.find(part) != std::string::npos, part, " is not in ", json);
+}
+
+TEST_CASE("a read without truth is accounted for, and FASTA truth needs a reference") {
+  const Folder folder;
+  const std::string sites = folder.file("sites.tsv", "x\t3\t0.5\n");
+  const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
+                            .with({{"site_truth", sites}, {"read_truth", folder.file("reads.tsv", "x\t3\t+\ta\t1\n")}, {"output", "o"}})
+                            .run();
+  CHECK(result.accounts.at("no_truth").names == std::vector<std::string>{"b"});
+  const Result fasta = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
+                           .with({{"site_truth", sites}, {"read_truth", folder.file("reads.fa", ">a\nACGT\n")}, {"output", "o"}})
+                           .run();
+  CHECK(fasta.status == SLUICE_ERROR_USAGE);
+  CHECK(fasta.remedy.find("reference") != std::string::npos);
+}
+
+TEST_CASE("the stages keep the contract of every stage") {
+  const Folder folder;
+  const TestBatch batch = calls(folder);
+  const std::string sites = folder.file("sites.tsv", "x\t3\t0.5\n"), truth = folder.file("reads.tsv", "x\t3\t+\ta\t1\nx\t3\t-\tb\t0\n");
+  CHECK(contract_problems(plugin(), {{"methylation_accuracy", {.parameters = {{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}}, .resources = {}, .batches = {batch}}},
+                                     {"methylation_call_reader", {.parameters = {{"path", (folder.path / "calls.tsv").string()}}, .resources = {}, .batches = {}}}}) ==
+        std::vector<std::string>{});
+}
+
+// f5c 1.6 on the simulated lambda phage set: AUC 0.9925, r 0.988, RMSE 0.070 are what the set's own description says.
+TEST_CASE("f5c's calls on lambda_r9 get the published figures") {
+#ifdef SLUICE_SHARED_DIR
+  const std::filesystem::path shared = SLUICE_SHARED_DIR;
+#else
+  const std::filesystem::path shared;
+#endif
+  const std::filesystem::path folder = shared / "data/lambda_r9";
+  if (shared.empty() || !std::filesystem::exists(folder)) {
+    MESSAGE("skipped: the shared test data are not here");
+    return;
+  }
+  const Folder temporary;
+  const std::string table = (temporary.path / "calls.tsv").string();
+  const std::string command = "xz -dc '" + (folder / "expected/f5c_meth.tsv.xz").string() + "' > '" + table + "'";
+  if (std::system(command.c_str()) != 0) {
+    MESSAGE("skipped: no xz program");
+    return;
+  }
+  std::ifstream file(shared / "data/reference/lambda.fa");
+  std::string line, bases;
+  std::getline(file, line);
+  const std::string name = line.substr(1, line.find(' ') - 1);
+  while (std::getline(file, line)) bases += line;
+  const TestBatch reference = BatchBuilder("contig", 1).text("name", {name}).text("bases", {bases}).build();
+  const Result read = run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", table}}).expect_rows(500);
+  const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), read.batches)
+                            .resource("reference", reference)
+                            .with({{"site_truth", (folder / "truth_methylation_frequency.tsv.gz").string()}, {"read_truth", (folder / "truth_reads_M.fasta.gz").string()}, {"output", "o"}})
+                            .run();
+  REQUIRE(result.ok());
+  CHECK(result.counters.at("auc") == doctest::Approx(0.9925).epsilon(0.0001));
+  CHECK(result.counters.at("frequency_correlation") == doctest::Approx(0.988).epsilon(0.0005));
+  CHECK(result.counters.at("frequency_rmse") == doctest::Approx(0.070).epsilon(0.01));
+  CHECK(result.counters.at("sites_compared") == 791);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "methylation_hmm/methylation.hpp"
+
+namespace sluice::methylation_hmm {
+namespace {
+
+// A segment of `length` As with CpGs whose Cs stand at the given offsets.
+std::string segment_with_sites(std::size_t length, const std::vector<std::size_t>& sites) {
+  std::string segment(length, 'A');
+  for (const std::size_t site : sites) segment.replace(site, 2, "CG");
+  return segment;
+}
+
+std::vector<CpgGroup> groups_of(std::string_view segment) {
+  std::vector<CpgGroup> groups;
+  find_cpg_groups(segment, groups);
+  return groups;
+}
+
+TEST_CASE("a lone CpG is a group of one") {
+  const auto groups = groups_of(segment_with_sites(100, {40}));
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].first_site == 40);
+  CHECK(groups[0].last_site == 40);
+  CHECK(groups[0].site_count == 1);
+}
+
+TEST_CASE("CpGs ten bases apart share a group, eleven apart they do not") {
+  const auto together = groups_of(segment_with_sites(100, {40, 50, 60}));
+  REQUIRE(together.size() == 1);
+  CHECK(together[0].first_site == 40);
+  CHECK(together[0].last_site == 60);
+  CHECK(together[0].site_count == 3);
+  CHECK(groups_of(segment_with_sites(100, {40, 51})).size() == 2);
+}
+
+TEST_CASE("a group that starts within 20 bases of the alignment start is left out") {
+  CHECK(groups_of(segment_with_sites(100, {20})).empty());
+  CHECK(groups_of(segment_with_sites(100, {21})).size() == 1);
+}
+
+TEST_CASE("a group that spans more than 200 bases is left out as a whole") {
+  std::vector<std::size_t> sites;
+  for (std::size_t site = 50; site <= 250; site += 10) sites.push_back(site);
+  CHECK(groups_of(segment_with_sites(400, sites)).size() == 1);
+  sites.push_back(252);
+  CHECK(groups_of(segment_with_sites(400, sites)).empty());
+}
+
+TEST_CASE("segments without a CpG, of one base or empty have no groups") {
+  CHECK(groups_of("").empty());
+  CHECK(groups_of("C").empty());
+  CHECK(groups_of(std::string(1000, 'C')).empty());
+  CHECK(groups_of(std::string(50, 'A') + "C").empty());
+}
+
+TEST_CASE("the calling sequence has ten bases on either side, the group sequence k - 1") {
+  const std::string segment = segment_with_sites(100, {40, 45});
+  const auto groups = groups_of(segment);
+  REQUIRE(groups.size() == 1);
+  CHECK(calling_sequence(segment, groups[0]) == segment.substr(30, 26));
+  CHECK(group_sequence(segment, groups[0], 6) == segment.substr(35, 16));
+  CHECK(group_sequence(segment, groups[0], 1) == "CGAAAC");
+}
+
+TEST_CASE("sequences are cut at the segment, and offsets outside it give nothing") {
+  const std::string segment = segment_with_sites(46, {40});
+  const auto groups = groups_of(segment);
+  REQUIRE(groups.size() == 1);
+  CHECK(calling_sequence(segment, groups[0]) == segment.substr(30));
+  CHECK(group_sequence(segment, groups[0], 6) == segment.substr(35));
+  CHECK(calling_sequence(segment, {.first_site = 5, .last_site = 5, .site_count = 1}).empty());
+  CHECK(calling_sequence(segment, {.first_site = 500, .last_site = 500, .site_count = 1}).empty());
+  CHECK(calling_sequence(segment, {.first_site = 40, .last_site = 5, .site_count = 1}).empty());
+  CHECK(group_sequence(segment, {.first_site = 500, .last_site = 500, .site_count = 1}, 6).empty());
+}
+
+TEST_CASE("groups of random segments cover every CpG once, in order") {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::string segment;
+    for (int i = 0; i < 600; ++i) segment += "ACGT"[random() % 4];
+    const auto groups = groups_of(segment);
+    std::int64_t previous = 0;
+    for (const CpgGroup& group : groups) {
+      CHECK(calling_start(group) > kGroupFlank);
+      CHECK(group.first_site > previous + (previous == 0 ? 0 : kGroupSeparation));
+      std::int64_t sites = 0;
+      std::int64_t latest = group.first_site;
+      for (std::int64_t i = group.first_site; i <= group.last_site; ++i) {
+        if (segment.compare(static_cast<std::size_t>(i), 2, "CG") != 0) continue;
+        CHECK(i - latest <= kGroupSeparation);
+        latest = i;
+        ++sites;
+      }
+      CHECK(latest == group.last_site);
+      CHECK(sites == group.site_count);
+      previous = group.last_site;
+    }
+  }
+}
+
+TEST_CASE("a reference is upper-cased and each ambiguity code becomes its first base") {
+  std::string segment = "acgtACGTMRWSYKVHDBNmn";
+  CHECK(normalise_reference(segment) == ReferenceStatus::ok);
+  CHECK(segment == "ACGTACGTAAACCGAAACAAA");
+  std::string bad = "ACX";
+  CHECK(normalise_reference(bad) == ReferenceStatus::unknown_letter);
+  std::string high = "AC\xFF";
+  CHECK(normalise_reference(high) == ReferenceStatus::unknown_letter);
+  CHECK(normalise_reference({}) == ReferenceStatus::ok);
+}
+
+}  // namespace
+}  // namespace sluice::methylation_hmm

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "read_writer/block_compressor.hpp"
+
+#include <sluice/testing.hpp>
+
+#include <doctest/doctest.h>
+#include <htslib/bgzf.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::testing;
+
+namespace {
+
+const sluice_plugin_info& plugin() {
+  static const sluice_plugin_info* const info = load_plugin(SLUICE_PLUGIN_DIR "/read_writer.so");
+  return *info;
+}
+TestBatch reads() {
+  return BatchBuilder("read", 3).text("read_id", {"a", "b", "c"}).text("bases", {"ACGT", "", "GG"}).text("qualities", {"IIII", "", "#!"}).build();
+}
+std::string decompressed(const std::string& bytes) {
+  const std::string path = (std::filesystem::temp_directory_path() / "sluice_read_writer_test.gz").string();
+  std::ofstream(path, std::ios::binary) << bytes;
+  BGZF* file = bgzf_open(path.c_str(), "r");
+  REQUIRE(file != nullptr);
+  std::string text(std::size_t{1} << 22U, '\0');
+  text.resize(static_cast<std::size_t>(bgzf_read(file, text.data(), text.size())));
+  CHECK(bgzf_check_EOF(file) == 1);
+  bgzf_close(file);
+  std::filesystem::remove(path);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("FASTQ has four lines a read, FASTA two") {
+  const Result fastq = run_stage(stage_of(plugin(), "fastq_writer"), reads()).with({{"output", "x.fastq"}}).run();
+  CHECK(fastq.files.at("x.fastq") == "@a\nACGT\n+\nIIII\n@b\n\n+\n\n@c\nGG\n+\n#!\n");
+  const Result fasta = run_stage(stage_of(plugin(), "fastq_writer"), reads()).with({{"output", "x.fasta"}, {"format", "fasta"}}).run();
+  CHECK(fasta.files.at("x.fasta") == ">a\nACGT\n>b\n\n>c\nGG\n");
+}
+
+TEST_CASE("without qualities a FASTQ gets the lowest") {
+  const TestBatch bare = BatchBuilder("read", 1).text("read_id", {"a"}).text("bases", {"ACG"}).build();
+  CHECK(run_stage(stage_of(plugin(), "fastq_writer"), bare).with({{"output", "x"}}).run().files.at("x") == "@a\nACG\n+\n!!!\n");
+}
+
+TEST_CASE("a read with too few qualities fails and the others are written") {
+  const TestBatch bad = BatchBuilder("read", 2).text("read_id", {"a", "b"}).text("bases", {"ACG", "T"}).text("qualities", {"II", "I"}).build();
+  const Result result = run_stage(stage_of(plugin(), "fastq_writer"), bad).with({{"output", "x"}}).run();
+  CHECK(result.failed == std::vector<FailedRow>{{0, 0, "quality_length"}});
+  CHECK(result.files.at("x") == "@b\nT\n+\nI\n");
+}
+
+TEST_CASE("contigs are cut into lines") {
+  const TestBatch contigs = BatchBuilder("contig", 3).text("name", {"one", "two", "none"}).text("bases", {"ACGTA", "ACGT", ""}).build();
+  CHECK(run_stage(stage_of(plugin(), "fasta_writer"), contigs).with({{"output", "x"}, {"line_length", 2}}).run().files.at("x") == ">one\nAC\nGT\nA\n>two\nAC\nGT\n>none\n");
+}
+
+TEST_CASE("a name that ends with .gz makes BGZF") {
+  const Result result = run_stage(stage_of(plugin(), "fastq_writer"), reads()).with({{"output", "x.fastq.gz"}}).run();
+  CHECK(decompressed(result.files.at("x.fastq.gz")) == "@a\nACGT\n+\nIIII\n@b\n\n+\n\n@c\nGG\n+\n#!\n");
+}
+
+TEST_CASE("blocks do not depend on how the text was cut") {
+  std::string text;
+  for (int i = 0; text.size() < 300'000; ++i) text += std::to_string(i * 7919 % 10007) + "\n";
+  const auto run = [](std::size_t count, auto&& body) { body(0, count); };
+  const auto compressed_in = [&](std::size_t piece) {
+    read_writer::BlockCompressor compressor;
+    std::string file;
+    for (std::size_t at = 0; at < text.size(); at += piece) compressor.add(std::string_view(text).substr(at, piece), file, run);
+    compressor.finish(file);
+    return file;
+  };
+  const std::string whole = compressed_in(text.size());
+  CHECK(decompressed(whole) == text);
+  CHECK(compressed_in(1000) == whole);
+  CHECK(compressed_in(0xFF00) == whole);
+}
+
+TEST_CASE("the writers keep the contract of every stage") {
+  const TestBatch contigs = BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {"ACGTA", "ACGT"}).build();
+  CHECK(contract_problems(plugin(), {{"fastq_writer", {.parameters = {{"output", "x.gz"}}, .resources = {}, .batches = {reads(), reads()}}},
+                                     {"fasta_writer", {.parameters = {{"output", "x.fa"}}, .resources = {}, .batches = {contigs}}}}) == std::vector<std::string>{});
+}

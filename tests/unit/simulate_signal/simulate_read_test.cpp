@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "simulate_signal/simulate_read.hpp"
+
+#include "made_up_model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::simulate_signal;
+
+namespace {
+
+std::string reverse_complement(std::string_view bases) {
+  std::string out(bases.rbegin(), bases.rend());
+  for (char& base : out) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : 'A';
+  return out;
+}
+
+// A reference, two models and what simulates on them.
+struct Bench {
+  explicit Bench(const SimulationParameters& parameters = {}, std::uint32_t k = 6)
+      : nucleotide(Alphabet::nucleotide, k), methylation(Alphabet::methylation, k), methylation_view(methylation.view()) {
+    sequences = {synthesize_contig(1, 0, 30000, 0.5, 1), synthesize_contig(1, 1, 9000, 0.5, 1), synthesize_contig(1, 2, 40, 0.5, 1)};
+    contigs = {{"first", sequences[0]}, {"second", sequences[1]}, {"too_short", sequences[2]}};
+    simulator.emplace(parameters, contigs, nucleotide.view(), &methylation_view);
+  }
+  MadeUpModel nucleotide, methylation;
+  KmerModelView methylation_view;
+  std::vector<std::string> sequences;
+  std::vector<Contig> contigs;
+  std::optional<Simulator> simulator;
+};
+
+}  // namespace
+
+TEST_CASE("places are sorted, inside their contigs, on both strands, and of about the wanted length") {
+  SimulationParameters parameters;
+  parameters.mean_length = 2000;
+  parameters.length_variation = 0.5;
+  for (const LengthDistribution distribution : {LengthDistribution::gamma, LengthDistribution::lognormal, LengthDistribution::fixed}) {
+    parameters.length_distribution = distribution;
+    const Bench bench(parameters);
+    const auto places = bench.simulator->place_reads(3000);
+    REQUIRE(places.size() == 3000);
+    double sum = 0, reverse = 0;
+    std::set<std::int64_t> indices, contigs;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const Placement& p = places[i];
+      CHECK(p.start >= 0);
+      CHECK(p.start + p.length <= static_cast<std::int64_t>(bench.sequences[static_cast<std::size_t>(p.contig)].size()));
+      CHECK(p.length >= parameters.minimum_length);
+      if (i > 0) CHECK(std::tie(places[i - 1].contig, places[i - 1].start) <= std::tie(p.contig, p.start));
+      sum += static_cast<double>(p.length);
+      reverse += p.is_reverse ? 1 : 0;
+      indices.insert(p.index);
+      contigs.insert(p.contig);
+    }
+    CHECK(sum / 3000 == doctest::Approx(2000).epsilon(0.06));
+    CHECK(reverse / 3000 == doctest::Approx(0.5).epsilon(0.1));
+    CHECK(indices.size() == 3000);
+    CHECK(contigs == std::set<std::int64_t>{0, 1});
+  }
+}
+
+TEST_CASE("without errors the bases are the reference, turned on the reverse strand, and the CIGAR is one match") {
+  SimulationParameters parameters;
+  parameters.error_rate = 0;
+  const Bench bench(parameters);
+  Simulator::Read read;
+  for (const Placement& place : bench.simulator->place_reads(50)) {
+    bench.simulator->simulate(place, Simulator::Signal::leave_out, read);
+    const std::string segment = bench.sequences[static_cast<std::size_t>(place.contig)].substr(static_cast<std::size_t>(place.start), static_cast<std::size_t>(place.length));
+    CHECK(read.bases == (place.is_reverse ? reverse_complement(segment) : segment));
+    CHECK(read.cigar == std::vector<std::uint32_t>{static_cast<std::uint32_t>(place.length) << 4U});
+    CHECK(read.qualities.size() == read.bases.size());
+  }
+}
+
+TEST_CASE("the CIGAR of a read with errors fits bases and reference, and the rates are the wanted ones") {
+  SimulationParameters parameters;
+  parameters.error_rate = 0.1;
+  const Bench bench(parameters);
+  Simulator::Read read;
+  double matched = 0, mismatched = 0, inserted = 0, deleted = 0;
+  for (const Placement& place : bench.simulator->place_reads(100)) {
+    bench.simulator->simulate(place, Simulator::Signal::leave_out, read);
+    const std::string& contig = bench.sequences[static_cast<std::size_t>(place.contig)];
+    const std::string query = place.is_reverse ? reverse_complement(read.bases) : read.bases;
+    std::size_t in_query = 0, in_reference = static_cast<std::size_t>(place.start);
+    CHECK((read.cigar.front() & 15U) == 0);
+    CHECK((read.cigar.back() & 15U) == 0);
+    for (const std::uint32_t operation : read.cigar) {
+      const std::size_t length = operation >> 4U;
+      switch (operation & 15U) {
+        case 0:
+          for (std::size_t i = 0; i < length; ++i) (query[in_query++] == contig[in_reference++] ? matched : mismatched) += 1;
+          break;
+        case 1: inserted += static_cast<double>(length), in_query += length; break;
+        default: deleted += static_cast<double>(length), in_reference += length; break;
+      }
+    }
+    CHECK(in_query == query.size());
+    CHECK(in_reference == static_cast<std::size_t>(place.start + place.length));
+  }
+  const double bases = matched + mismatched + deleted;
+  CHECK(mismatched / bases == doctest::Approx(0.04).epsilon(0.05));
+  CHECK(inserted / bases == doctest::Approx(0.025).epsilon(0.05));
+  CHECK(deleted / bases == doctest::Approx(0.035).epsilon(0.05));
+}
+
+TEST_CASE("without noise every k-mer gives its model level for its dwell") {
+  SimulationParameters parameters;
+  parameters.noise = parameters.level_noise = parameters.scale_jitter = parameters.shift_jitter = 0;
+  parameters.methylated_sites = 1;
+  const Bench bench(parameters);
+  Simulator::Read read;
+  const double picoamps_per_step = parameters.range / parameters.digitisation;
+  int methylated_kmers = 0;
+  for (const Placement& place : bench.simulator->place_reads(10)) {
+    bench.simulator->simulate(place, Simulator::Signal::make, read);
+    std::string molecule;
+    for (const std::uint8_t code : read.molecule) molecule.push_back("ACGTM"[code]);
+    std::size_t sample = 0;
+    REQUIRE(read.dwells.size() == molecule.size() - 5);
+    for (std::size_t i = 0; i + 6 <= molecule.size(); ++i) {
+      const std::string_view kmer = std::string_view(molecule).substr(i, 6);
+      const bool methylated = kmer.find('M') != std::string_view::npos;
+      methylated_kmers += methylated ? 1 : 0;
+      const MadeUpModel& model = methylated ? bench.methylation : bench.nucleotide;
+      const double level = model.mean[kmer_rank(model.alphabet, kmer)];
+      CHECK(read.dwells[i] >= parameters.minimum_dwell);
+      for (int d = 0; d < read.dwells[i]; ++d, ++sample) {
+        const double picoamps = (read.raw_signal[sample] + parameters.offset) * picoamps_per_step;
+        if (std::abs(picoamps - level) > 0.51 * picoamps_per_step) FAIL("k-mer ", kmer, " has ", picoamps, " pA instead of ", level);
+      }
+    }
+    CHECK(sample == read.raw_signal.size());
+  }
+  CHECK(methylated_kmers > 1000);
+}
+
+TEST_CASE("truth sites are the CpGs of the molecule, and M stands where the truth says so") {
+  const Bench bench;
+  Simulator::Read read;
+  double expected = 0, methylated = 0;
+  for (const Placement& place : bench.simulator->place_reads(200)) {
+    bench.simulator->simulate(place, Simulator::Signal::leave_out, read);
+    const std::string_view contig = bench.sequences[static_cast<std::size_t>(place.contig)];
+    std::size_t next = 0;
+    for (std::int64_t p = place.start; p + 1 < place.start + place.length; ++p) {
+      if (contig.substr(static_cast<std::size_t>(p), 2) != "CG") continue;
+      REQUIRE(next < read.sites.size());
+      CHECK(read.sites[next] == p);
+      CHECK(read.frequencies[next] == doctest::Approx(bench.simulator->site_frequency(place.contig, p)));
+      const std::int64_t in_molecule = place.is_reverse ? place.start + place.length - 2 - p : p - place.start;
+      CHECK((read.molecule[static_cast<std::size_t>(in_molecule)] == 4) == (read.methylated[next] == 1));
+      expected += read.frequencies[next];
+      methylated += read.methylated[next];
+      ++next;
+    }
+    CHECK(next == read.sites.size());
+  }
+  CHECK(methylated == doctest::Approx(expected).epsilon(0.02));
+}
+
+TEST_CASE("a read is the same whatever was made before it, and differs with the seed") {
+  const Bench bench;
+  const auto places = bench.simulator->place_reads(20);
+  Simulator::Read used, fresh;
+  for (const Placement& place : places) bench.simulator->simulate(place, Simulator::Signal::make, used);
+  bench.simulator->simulate(places[3], Simulator::Signal::make, used);
+  bench.simulator->simulate(places[3], Simulator::Signal::make, fresh);
+  CHECK(used.raw_signal == fresh.raw_signal);
+  CHECK(used.bases == fresh.bases);
+  CHECK(used.methylated == fresh.methylated);
+  SimulationParameters other;
+  other.seed = 2;
+  Simulator::Read different;
+  Bench(other).simulator->simulate(places[3], Simulator::Signal::make, different);
+  CHECK(different.raw_signal != fresh.raw_signal);
+}
+
+TEST_CASE("the bytes are the same on every platform and in every release") {
+  // A change of this number changes every data set that was ever simulated: say so in the change log.
+  const Bench bench;
+  Simulator::Read read;
+  std::uint64_t hash = 0;
+  for (const Placement& place : bench.simulator->place_reads(5)) {
+    bench.simulator->simulate(place, Simulator::Signal::make, read);
+    for (const std::int16_t raw : read.raw_signal) hash = mix(hash ^ static_cast<std::uint16_t>(raw));
+    for (const char base : read.bases) hash = mix(hash ^ static_cast<std::uint8_t>(base));
+    for (const std::uint8_t methylated : read.methylated) hash = mix(hash ^ methylated);
+  }
+  CHECK(hash == 0);
+}
+
+TEST_CASE("values beyond 16 bits are clamped and a NaN level is survived") {
+  SimulationParameters parameters;
+  parameters.range = 1e-3;  // millions of steps a picoamp
+  Bench bench(parameters);
+  bench.nucleotide.mean[0] = std::nanf("");
+  bench.simulator.emplace(parameters, bench.contigs, bench.nucleotide.view(), nullptr);
+  Simulator::Read read;
+  for (const Placement& place : bench.simulator->place_reads(5)) bench.simulator->simulate(place, Simulator::Signal::make, read);
+  CHECK(std::all_of(read.raw_signal.begin(), read.raw_signal.end(), [](std::int16_t raw) { return raw == 32767 || raw == -32768; }));
+}
+
+TEST_CASE("a molecule shorter than k has no signal, a reference without long contigs no reads") {
+  const Bench bench({}, 9);
+  Simulator::Read read;
+  bench.simulator->simulate({.contig = 2, .start = 0, .length = 8, .index = 0, .is_reverse = false}, Simulator::Signal::make, read);
+  CHECK(read.raw_signal.empty());
+  CHECK(read.bases.size() == 8);
+  SimulationParameters parameters;
+  parameters.minimum_length = 50000;
+  CHECK(Bench(parameters).simulator->place_reads(10).empty());
+}
+
+TEST_CASE("parameters that make no sense are named") {
+  SimulationParameters parameters;
+  CHECK(problem_with(parameters).empty());
+  parameters.error_rate = std::nan("");
+  CHECK(problem_with(parameters).find("error_rate") != std::string::npos);
+  parameters = {};
+  parameters.minimum_dwell = 20;
+  CHECK(problem_with(parameters).find("mean_dwell") != std::string::npos);
+}
+
+TEST_CASE("a synthetic contig has the wanted composition") {
+  const std::string bases = synthesize_contig(7, 0, 200'000, 0.4, 0.25);
+  double gc = 0, cpg = 0;
+  for (std::size_t i = 0; i < bases.size(); ++i) {
+    gc += bases[i] == 'C' || bases[i] == 'G' ? 1 : 0;
+    cpg += i > 0 && bases[i - 1] == 'C' && bases[i] == 'G' ? 1 : 0;
+  }
+  CHECK(gc / 200'000 == doctest::Approx(0.4).epsilon(0.08));
+  CHECK(cpg / 200'000 == doctest::Approx(0.2 * 0.2 * 0.25).epsilon(0.15));
+  CHECK(synthesize_contig(7, 0, 100, 0.4, 0.25) == bases.substr(0, 100));
+  CHECK(synthesize_contig(7, 1, 100, 0.4, 0.25) != bases.substr(0, 100));
+  CHECK(synthesize_contig(7, 0, 0, 0.4, 0.25).empty());
+}
+
+TEST_CASE("read identifiers are unique and look like UUIDs") {
+  CHECK(Simulator::read_id(1, 0) != Simulator::read_id(1, 1));
+  CHECK(Simulator::read_id(1, 0) != Simulator::read_id(2, 0));
+  CHECK(Simulator::read_id(1, 255).ends_with("-8000-0000000000ff"));
+  CHECK(Simulator::read_id(1, 0).size() == 36);
+}
