@@ -15,7 +15,7 @@
 
 namespace sluice::alignment_reader {
 
-inline constexpr std::size_t bam_record_header_bytes = 56;
+inline constexpr std::size_t bam_record_header_bytes = 52;
 
 inline void serialise(const bam1_t& record, std::string& out) {
   const std::size_t begin = out.size();

@@ -87,9 +87,7 @@ class MethylationAccuracy {
     d.option("output", &Parameters::output, "JSON file to write; - is standard output");
     d.option("call_threshold", &Parameters::call_threshold, "calls with a smaller |log-likelihood ratio| do not count towards a site's frequency").range(0, 1000);
     d.option("minimum_reads", &Parameters::minimum_reads, "sites with fewer calls are left out of the comparison of frequencies").range(1, 1e9);
-    d.reason("no_truth", "the read is not in read_truth, or its molecule is not near its sites on the reference");
   }
-  enum class Reason { no_truth };
 
   MethylationAccuracy(const Setup& setup, const Parameters& parameters) : parameters_(parameters), file_(setup, parameters.output) {
     check(parameters.site_truth, parse_site_frequencies(read_text(parameters.site_truth), frequencies_));
@@ -117,8 +115,8 @@ class MethylationAccuracy {
       if (!in.ok(row) || starts[row].empty()) continue;
       const ReadTruth* truth = truth_of(ids[row], contigs[row], reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward, starts[row].front());
       if (truth == nullptr) {
-        ++reads_without_truth_;
-        call.account(Reason::no_truth, 1, std::string(ids[row]));
+        if (reads_without_truth_++ == 0)
+          call.warn("read '" + std::string(ids[row]) + "' is not in " + parameters_.read_truth + ", or not near its calls on the reference; reads like it are left out");
         continue;
       }
       ++reads_;
@@ -169,6 +167,7 @@ class MethylationAccuracy {
                             reads_, reads_without_truth_, groups_, calls_.size(), true_methylated, calls_without_truth_, number(auc), parameters_.call_threshold, confident_,
                             number(share_right), parameters_.minimum_reads, agreement.sites, number(agreement.correlation), number(agreement.rmse)));
     file_.close();
+    call.count("reads_without_truth", static_cast<double>(reads_without_truth_));
     call.count("single_site_calls", static_cast<double>(calls_.size()));
     call.count("sites_compared", static_cast<double>(agreement.sites));
     if (!std::isnan(auc)) call.count("auc", auc);

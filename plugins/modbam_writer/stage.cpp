@@ -21,6 +21,8 @@
 namespace sluice::modbam_writer {
 namespace {
 
+constexpr const char* plugin_version = "0.1.0";
+
 struct CloseFile {
   void operator()(htsFile* file) const { hts_close(file); }
 };
@@ -80,7 +82,7 @@ class ModbamWriter {
       const auto found = by_name.find(sam_hdr_tid2name(header_.get(), tid));
       contigs_.push_back(found == by_name.end() ? std::nullopt : std::optional(found->second));
     }
-    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", SLUICE_BUILD_ID, "DS", "5mC calls at CpGs in MM and ML (modbam_writer)", nullptr) != 0)
+    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "5mC calls at CpGs in MM and ML (modbam_writer)", nullptr) != 0)
       throw Failure::input("the header of '" + std::string(parameters.alignments) + "' takes no @PG line");
 
     file_ = OutputFile(setup, parameters.output);
@@ -240,4 +242,4 @@ class ModbamWriter {
 }  // namespace
 }  // namespace sluice::modbam_writer
 
-SLUICE_PLUGIN("modbam_writer", "0.1.0", "MIT", sluice::modbam_writer::ModbamWriter);
+SLUICE_PLUGIN("modbam_writer", sluice::modbam_writer::plugin_version, "MIT", sluice::modbam_writer::ModbamWriter);

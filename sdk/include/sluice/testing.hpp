@@ -272,6 +272,140 @@ struct Result {
   }
 };
 
+// ---- Devices -----------------------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+// One open device of a provider, and columns' ways to it and back. Frees whatever is still allocated when it closes.
+class TestDevice : public std::enable_shared_from_this<TestDevice> {
+ public:
+  TestDevice(const sluice_device_provider& provider, std::int32_t ordinal) : provider_(&provider) {
+    sluice_error error{};
+    expect(provider.open(ordinal, &device_, &error), "open", error);
+    handle_.struct_size = sizeof handle_;
+    handle_.kind = provider.kind;
+    handle_.ordinal = ordinal;
+    handle_.stream = provider.stream != nullptr ? provider.stream(device_) : nullptr;
+    handle_.context = this;
+    handle_.allocate = [](const sluice_device* d, std::size_t bytes, void** memory) { return static_cast<TestDevice*>(d->context)->allocate(bytes, memory); };
+    handle_.free = [](const sluice_device* d, void* memory) { static_cast<TestDevice*>(d->context)->free(memory); };
+  }
+  TestDevice(const TestDevice&) = delete;
+  ~TestDevice() {
+    for (void* block : blocks_) provider_->free(device_, block);
+    provider_->close(device_);
+  }
+  const sluice_device& handle() const { return handle_; }
+  std::size_t blocks_in_use() const { return blocks_.size(); }
+  std::int64_t allocations_left = std::numeric_limits<std::int64_t>::max();
+
+  ArrowDeviceArray upload(std::string_view type, const ArrowArray& host) {
+    auto* owner = new Owner;
+    owner->device = shared_from_this();
+    ArrowDeviceArray result{};
+    result.device_id = handle_.ordinal;
+    result.device_type = std::string_view(handle_.kind) == "cuda" ? ARROW_DEVICE_CUDA : ARROW_DEVICE_EXT_DEV;
+    result.array.length = host.length;
+    result.array.n_buffers = host.n_buffers;
+    result.array.buffers = owner->buffers;
+    result.array.private_data = owner;
+    result.array.release = release;
+    const auto rows = static_cast<std::size_t>(host.length);
+    if (host.n_buffers == 2 && host.n_children == 0) {
+      const std::size_t width = width_of(type);
+      owner->buffers[1] = send(static_cast<const char*>(host.buffers[1]) + static_cast<std::size_t>(host.offset) * width, rows * width);
+      return result;
+    }
+    const auto* offsets = static_cast<const std::int64_t*>(host.buffers[1]) + host.offset;
+    owner->buffers[1] = send(offsets, (rows + 1) * sizeof(std::int64_t));
+    if (host.n_children == 0) {
+      owner->buffers[2] = send(host.buffers[2], static_cast<std::size_t>(offsets[rows]));
+    } else {
+      owner->child = upload(type.substr(5, type.size() - 6), *host.children[0]).array;
+      owner->children[0] = &owner->child;
+      result.array.n_children = 1;
+      result.array.children = owner->children;
+    }
+    return result;
+  }
+  ArrowArray download(std::string_view type, const ArrowArray& from) {
+    const auto rows = static_cast<std::size_t>(from.length);
+    if (from.n_buffers == 2 && from.n_children == 0) return sluice::detail::make_array(from.length, fetch(from.buffers[1], rows * width_of(type)), {}, 2);
+    Buffer offsets = fetch(from.buffers[1], (rows + 1) * sizeof(std::int64_t));
+    const auto bytes = static_cast<std::size_t>(offsets.as<std::int64_t>()[rows]);
+    if (from.n_children == 0) return sluice::detail::make_array(from.length, std::move(offsets), fetch(from.buffers[2], bytes), 3);
+    ArrowArray array = sluice::detail::make_array(from.length, std::move(offsets), {}, 2);
+    auto* owner = static_cast<sluice::detail::ArrayOwner*>(array.private_data);
+    owner->child = download(type.substr(5, type.size() - 6), *from.children[0]);
+    owner->children[0] = &owner->child;
+    array.n_children = 1;
+    array.children = owner->children;
+    return array;
+  }
+
+ private:
+  struct Owner {
+    std::shared_ptr<TestDevice> device;
+    const void* buffers[3] = {nullptr, nullptr, nullptr};
+    ArrowArray child{};
+    ArrowArray* children[1] = {nullptr};
+  };
+  static void release(ArrowArray* array) {
+    auto* owner = static_cast<Owner*>(array->private_data);
+    for (const void* buffer : owner->buffers)
+      if (buffer != nullptr) owner->device->free(const_cast<void*>(buffer));
+    if (owner->child.release != nullptr) owner->child.release(&owner->child);
+    delete owner;
+    array->release = nullptr;
+  }
+  static std::size_t width_of(std::string_view type) {
+    for (const ElementType& element : element_types)
+      if (type == element.name) return element.bytes;
+    return 1;
+  }
+  static void expect(sluice_status status, const char* what, const sluice_error& error) {
+    if (status != SLUICE_OK) throw std::runtime_error(std::string("device: cannot ") + what + ": " + error.message);
+  }
+  sluice_status allocate(std::size_t bytes, void** memory) {
+    const std::lock_guard lock(mutex_);
+    if (allocations_left-- <= 0) return SLUICE_ERROR_DEVICE_MEMORY;
+    const sluice_status status = provider_->allocate(device_, std::max<std::size_t>(bytes, 1), memory);
+    if (status == SLUICE_OK) blocks_.insert(*memory);
+    return status;
+  }
+  void free(void* memory) {
+    if (memory == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    blocks_.erase(memory);
+    provider_->free(device_, memory);
+  }
+  void* send(const void* source, std::size_t bytes) {
+    void* memory = nullptr;
+    sluice_error error{};
+    expect(provider_->allocate(device_, std::max<std::size_t>(bytes, 1), &memory), "allocate a column", error);
+    {
+      const std::lock_guard lock(mutex_);
+      blocks_.insert(memory);
+    }
+    if (bytes != 0) expect(provider_->copy_to_device(device_, memory, source, bytes, &error), "copy to it", error);
+    return memory;
+  }
+  Buffer fetch(const void* source, std::size_t bytes) {
+    Buffer buffer = Buffer::allocate({}, std::max<std::size_t>(bytes, 1));
+    sluice_error error{};
+    if (bytes != 0) expect(provider_->copy_to_host(device_, buffer.data(), source, bytes, &error), "copy from it", error);
+    return buffer;
+  }
+
+  const sluice_device_provider* provider_;
+  void* device_ = nullptr;
+  sluice_device handle_{};
+  std::mutex mutex_;  // guards blocks_ and allocations_left
+  std::set<void*> blocks_;
+};
+
+}  // namespace detail
+
 // ---- The host ------------------------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -311,6 +445,7 @@ struct OutputFileState {
 
 struct OutputState {
   MiniHost* home = nullptr;
+  std::shared_ptr<TestDevice> device;  // of the call
   const sluice_stage_descriptor* descriptor = nullptr;
   const std::vector<std::uint8_t>* wanted = nullptr;
   bool prepares_commit = false;  // a sink's process(): columns that begin with '_'
@@ -361,7 +496,25 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
       out.contents.status.assign(static_cast<std::size_t>(out.contents.rows), 0);
     };
     api_.add_column = add_column;
-    api_.add_device_column = [](sluice_output*, const char*, ArrowSchema*, ArrowDeviceArray*) -> sluice_status { return SLUICE_ERROR_UNSUPPORTED; };
+    // Brought to the host at once, where it is checked like any other column.
+    api_.add_device_column = [](sluice_output* output, const char* name, ArrowSchema* schema, ArrowDeviceArray* array) -> sluice_status {
+      OutputState& out = of(output);
+      if (!out.device) {
+        out.home->problem(std::string("column '") + name + "' was added on a device by a call on the CPU");
+        return SLUICE_ERROR_INTERNAL;
+      }
+      ArrowArray host{};
+      try {
+        host = out.device->download(column_type(*schema), array->array);
+      } catch (const std::exception& failure) {
+        out.home->problem(std::string("column '") + name + "': " + failure.what());
+        return SLUICE_ERROR_INTERNAL;
+      }
+      const sluice_status status = add_column(output, name, schema, &host);
+      if (status == SLUICE_OK) array->array.release(&array->array);
+      else host.release(&host);
+      return status;
+    };
     api_.set_attribute = [](sluice_output* output, const char* key, const char* value) {
       OutputState& out = of(output);
       out.opened = true;
@@ -668,6 +821,10 @@ class StageRun {
   StageRun& memory_for(std::int64_t allocations) { return allocations_ = allocations, *this; }
   // OutputFile::write fails beyond this many bytes a file, as on a full disk.
   StageRun& file_capacity(std::uint64_t bytes) { return file_capacity_ = bytes, *this; }
+  // Runs the implementation for this provider's kind of device. Input columns are then on the device only. The provider must outlive the run.
+  StageRun& device(const sluice_device_provider& provider, std::int32_t ordinal = 0) { return provider_ = &provider, ordinal_ = ordinal, *this; }
+  // The device's memory is full from this allocation of the stage on.
+  StageRun& device_memory_for(std::int64_t allocations) { return device_allocations_ = allocations, *this; }
   // Where temporary output files are made, for tests on a small file system.
   StageRun& files_in(std::string folder) { return folder_ = std::move(folder), *this; }
   // Sources: size of a batch, and after how many calls to stop.
@@ -863,9 +1020,19 @@ class StageRun {
     call.host = host->raw();
     call.target_work = target_work_;
     call.target_bytes = target_bytes_;
+    std::shared_ptr<detail::TestDevice> device;
+    if (provider_ != nullptr) {
+      while (call.implementation < d.implementation_count && std::string_view(d.implementations[call.implementation].device) != provider_->kind) ++call.implementation;
+      if (call.implementation == d.implementation_count)
+        return static_cast<void>(fail(result, SLUICE_ERROR_UNSUPPORTED, std::string("the stage has no implementation for '") + provider_->kind + "'"));
+      device = std::make_shared<detail::TestDevice>(*provider_, ordinal_);
+      device->allocations_left = device_allocations_;
+      call.device = &device->handle();
+    }
 
     if (d.kind == SLUICE_SOURCE || d.kind == SLUICE_RESOURCE) run_without_input(host, made, call, wanted, result);
-    else run_over_inputs(host, made, call, wanted, result);
+    else run_over_inputs(host, made, call, device, wanted, result);
+    if (device && device->blocks_in_use() != 0) result.problems.push_back(std::to_string(device->blocks_in_use()) + " blocks of device memory were never freed");
     if (!result.ok() || made.finish == nullptr) return;
     auto out = open_output(host, wanted, nullptr);
     sluice_error finish_error{};
@@ -888,13 +1055,37 @@ class StageRun {
     }
   }
 
-  void run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call, const std::vector<std::uint8_t>& wanted, Result& result) const {
+  // An input whose columns lie on the device.
+  struct DeviceInput {
+    DeviceInput(const TestBatch& batch, detail::TestDevice& device) : raw(batch.raw()) {
+      arrays.reserve(batch.contents().columns.size());
+      for (const TestBatch::Column& column : batch.contents().columns) {
+        arrays.push_back(device.upload(column.type, column.array));
+        columns.push_back({column.name.c_str(), column.type.c_str(), &column.data->schema(), nullptr, &arrays.back()});
+      }
+      raw.columns = columns.data();
+    }
+    DeviceInput(const DeviceInput&) = delete;
+    ~DeviceInput() {
+      for (ArrowDeviceArray& array : arrays) array.array.release(&array.array);
+    }
+    std::vector<ArrowDeviceArray> arrays;
+    std::vector<sluice_column> columns;
+    sluice_batch raw;
+  };
+
+  void run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call,
+                       const std::shared_ptr<detail::TestDevice>& device, const std::vector<std::uint8_t>& wanted, Result& result) const {
     const sluice_stage_descriptor& d = *stage_.descriptor;
     std::vector<Processed> processed(inputs_.size());
     const auto process = [&](std::size_t i) {
       Processed& p = processed[i];
       p.output = open_output(host, wanted, &inputs_[i]);
-      if (stage.process != nullptr) p.status = stage.process(stage.self, &call, &inputs_[i].raw(), reinterpret_cast<sluice_output*>(p.output.get()), &p.error);
+      p.output->device = device;
+      std::unique_ptr<DeviceInput> on_device;
+      if (device) on_device = std::make_unique<DeviceInput>(inputs_[i], *device);
+      const sluice_batch* input = on_device ? &on_device->raw : &inputs_[i].raw();
+      if (stage.process != nullptr) p.status = stage.process(stage.self, &call, input, reinterpret_cast<sluice_output*>(p.output.get()), &p.error);
     };
     const bool together = threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) && (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING)) == 0;
     if (together) {
@@ -939,6 +1130,9 @@ class StageRun {
   double target_work_ = 1e6;
   std::uint64_t target_bytes_ = std::uint64_t{64} << 20;
   std::size_t most_calls_ = 1'000'000;
+  const sluice_device_provider* provider_ = nullptr;
+  std::int32_t ordinal_ = 0;
+  std::int64_t device_allocations_ = std::numeric_limits<std::int64_t>::max();
   std::shared_ptr<detail::MiniHost>* observer_ = nullptr;
 };
 
@@ -961,6 +1155,7 @@ struct ContractSample {
   ParameterTexts parameters;
   std::map<std::string, TestBatch> resources;
   std::vector<TestBatch> batches;
+  std::vector<const sluice_device_provider*> devices;  // whose implementations are compared with the CPU's
 };
 
 namespace detail {
@@ -984,6 +1179,7 @@ class ContractSuite {
     else expect_same("other batch size", whole, observed("other batch size", run().target_work(1).target_bytes(1)));
     check_interruptions(whole);
     check_parameter_limits();
+    for (const sluice_device_provider* provider : sample_.devices) check_device(*provider, whole);
     return problems_;
   }
 
@@ -1178,6 +1374,25 @@ class ContractSuite {
     std::shared_ptr<MiniHost> host;
     const Result full = run().file_capacity(largest / 2).observe(&host).run();
     if (host->wrote_beyond_capacity && full.status != SLUICE_ERROR_OUTPUT) problem("disk full: status " + std::to_string(full.status) + ": " + full.message);
+  }
+
+  // The same bytes as on the CPU; and when the device is full, the status that makes the host try again elsewhere.
+  void check_device(const sluice_device_provider& provider, const Result& whole) {
+    const std::string what = std::string("on ") + provider.kind;
+    expect_same(what, whole, observed(what, run().device(provider)));
+    const TestBatch& first = sample_.batches.front();
+    const Result empty = observed(what + ", empty batch", run({first.rows(0, 0)}).device(provider));
+    if (!empty.ok()) problem(what + ", empty batch: " + empty.message);
+    const Result failed = observed(what + ", all rows failed", run({first.all_failed()}).device(provider));
+    if (!failed.ok()) problem(what + ", all rows failed: " + failed.message);
+    std::vector<TestBatch> single;
+    for (const TestBatch& batch : sample_.batches)
+      for (std::int64_t row = 0; row < batch.rows(); ++row) single.push_back(batch.rows(row, row + 1).with_sequence(single.size()));
+    expect_same(what + ", one row a batch", whole, observed(what + ", one row a batch", run(single).device(provider)));
+    for (const std::int64_t allocations : {0, 1, 2, 3, 5, 8}) {
+      const Result full = observed(what + ", device full", run().device(provider).device_memory_for(allocations));
+      if (!full.ok() && full.status != SLUICE_ERROR_DEVICE_MEMORY) problem(what + ", device full: status " + std::to_string(full.status) + ": " + full.message);
+    }
   }
 
   // The ends of each parameter's range, or absurd values where it has none: any refusal will do, but not a bug.

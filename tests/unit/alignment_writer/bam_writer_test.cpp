@@ -46,7 +46,7 @@ std::string sam_of(const std::string& bytes) {
   std::string text = sam_hdr_str(header);
   kstring_t line = KS_INITIALIZE;
   while (sam_read1(file, header, record) >= 0) {
-    sam_format1(header, record, &line);
+    REQUIRE(sam_format1(header, record, &line) >= 0);
     text += std::string(line.s, line.l) + "\n";
   }
   ks_free(&line);

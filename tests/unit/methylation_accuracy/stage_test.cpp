@@ -75,13 +75,14 @@ TEST_CASE("single CpGs are compared with the truth of their molecules") {
     CHECK_MESSAGE(json.find(part) != std::string::npos, part, " is not in ", json);
 }
 
-TEST_CASE("a read without truth is accounted for, and FASTA truth needs a reference") {
+TEST_CASE("a read without truth is left out with a warning, and FASTA truth needs a reference") {
   const Folder folder;
   const std::string sites = folder.file("sites.tsv", "x\t3\t0.5\n");
   const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
                             .with({{"site_truth", sites}, {"read_truth", folder.file("reads.tsv", "x\t3\t+\ta\t1\n")}, {"output", "o"}})
                             .run();
-  CHECK(result.accounts.at("no_truth").names == std::vector<std::string>{"b"});
+  CHECK(result.counters.at("reads_without_truth") == 1);
+  CHECK(result.logged("read 'b'"));
   const Result fasta = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
                            .with({{"site_truth", sites}, {"read_truth", folder.file("reads.fa", ">a\nACGT\n")}, {"output", "o"}})
                            .run();

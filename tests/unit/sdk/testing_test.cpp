@@ -43,6 +43,63 @@ struct Sum {
   bool counts;
 };
 
+// A device that is plain memory, and a map with an implementation for it.
+namespace plain {
+std::int64_t blocks = 0;
+const sluice_device_provider provider = {
+    sizeof(sluice_device_provider),
+    "plain",
+    []() -> std::int32_t { return 1; },
+    [](std::int32_t, sluice_device_info*, sluice_error*) -> sluice_status { return SLUICE_OK; },
+    [](std::int32_t, void**, sluice_error*) -> sluice_status { return SLUICE_OK; },
+    [](void*) {},
+    [](void*, std::size_t bytes, void** memory) -> sluice_status { return *memory = ::operator new(bytes), ++blocks, SLUICE_OK; },
+    [](void*, void* memory) { ::operator delete(memory), --blocks; },
+    [](void*, void* to, const void* from, std::size_t bytes, sluice_error*) -> sluice_status { return std::memcpy(to, from, bytes), SLUICE_OK; },
+    [](void*, void* to, const void* from, std::size_t bytes, sluice_error*) -> sluice_status { return std::memcpy(to, from, bytes), SLUICE_OK; },
+    [](void*, sluice_error*) -> sluice_status { return SLUICE_OK; },
+    [](void*) -> void* { return nullptr; },
+};
+}  // namespace plain
+
+struct Lengths {
+  using Parameters = sluice::NoParameters;
+  static void describe(sluice::Describe<Lengths>& d) {
+    d.id("lengths").summary("length of lists").doc("How many numbers a row has.").map("row").needs("number", "list<i32>", "numbers").gives("length", "i64", "how many");
+    d.implementation<&Lengths::process_on_device>("plain", "on the device of the test");
+  }
+  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+    const auto lengths = out.column<std::int64_t>("length");
+    for (std::int64_t row = 0; row < in.rows(); ++row) lengths[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(in.list<std::int32_t>("number")[row].size());
+  }
+  void process_on_device(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
+    struct Owner {
+      const sluice_device* device;
+      const void* buffers[2];
+    };
+    const sluice_device& device = *call.device();
+    const auto* offsets = static_cast<const std::int64_t*>(in.find("number")->device->array.buffers[1]);
+    void* memory = nullptr;
+    const sluice_status status = device.allocate(&device, static_cast<std::size_t>(in.rows()) * 8, &memory);
+    if (status != SLUICE_OK) throw sluice::Failure(status, "the device is full");
+    for (std::int64_t row = 0; row < in.rows(); ++row) static_cast<std::int64_t*>(memory)[row] = offsets[row + 1] - offsets[row];
+    ArrowSchema schema = sluice::detail::make_schema("l");
+    ArrowDeviceArray array{};
+    auto* owner = new Owner{&device, {nullptr, memory}};
+    array.array.length = in.rows();
+    array.array.n_buffers = 2;
+    array.array.buffers = owner->buffers;
+    array.array.private_data = owner;
+    array.array.release = [](ArrowArray* released) {
+      auto* mine = static_cast<Owner*>(released->private_data);
+      mine->device->free(mine->device, const_cast<void*>(mine->buffers[1]));
+      delete mine;
+      released->release = nullptr;
+    };
+    if (out.host().api()->add_device_column(out.raw(), "length", &schema, &array) != SLUICE_OK) throw sluice::Failure(SLUICE_ERROR_INTERNAL, "refused");
+  }
+};
+
 // Breaks its contract in every call: the first row of a batch is special, and failed rows are looked at.
 struct Careless {
   struct Parameters {};
@@ -184,6 +241,16 @@ TEST_CASE("a sink's files come back, in the order of the batches") {
   const Result full = run_stage<Writer>(sums()).with({{"output", "out.txt"}}).file_capacity(3).run();
   CHECK(full.status == SLUICE_ERROR_OUTPUT);
   CHECK(full.message.find("out.txt") != std::string::npos);
+}
+
+TEST_CASE("an implementation for a device gets its columns there") {
+  const Result result = run_stage<Lengths>(numbers().rows(1, 4)).device(plain::provider).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.problems == none);
+  CHECK(result.batch().view().column<std::int64_t>("length")[2] == 3);
+  CHECK(run_stage<Sum>(numbers()).device(plain::provider).run().status == SLUICE_ERROR_UNSUPPORTED);
+  CHECK(contract_problems<Lengths>({.batches = {numbers(), numbers()}, .devices = {&plain::provider}}) == none);
+  CHECK(plain::blocks == 0);
 }
 
 TEST_CASE("a regroup emits rows of another type") {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/exit_code.hpp"
+#include "cli/pipeline_arguments.hpp"
+#include "cli/stage_page.hpp"
+#include "observe/atomic_file.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Pages = std::map<std::string, std::string>;  // path inside the folder -> content
+
+constexpr const char* generated = "<!-- Written by `sluice docs` from the descriptors: change the plugin or the pipeline, not this file. -->\n\n";
+
+Pages all_pages(const Registry& registry, Diagnostics& diagnostics) {
+  Pages pages;
+  std::string stages = "# Stages\n\n", pipelines = "# Pipelines\n\n";
+  for (const StageEntry& stage : registry.stages()) {
+    const std::string id = stage.descriptor->id;
+    pages["stages/" + id + ".md"] = generated + stage_page(stage);
+    stages += "- [" + id + "](" + id + ".md) (" + kind_name(stage.descriptor->kind) + "): " + stage.descriptor->summary + "\n";
+  }
+  for (const fs::path& file : shipped_pipelines()) {
+    const WrittenPipeline pipeline = load_pipeline_file(file, diagnostics);
+    const std::string name = file.stem().string();
+    pages["pipelines/" + name + ".md"] = generated + pipeline_page(pipeline);
+    pipelines += "- [" + name + "](" + name + ".md): " + pipeline.summary + "\n";
+  }
+  pages["stages/README.md"] = generated + stages;
+  pages["pipelines/README.md"] = generated + pipelines;
+  return pages;
+}
+
+std::string content_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+// Pages in the folder that no stage or pipeline has any more.
+std::vector<fs::path> leftovers(const fs::path& folder, const Pages& pages) {
+  std::vector<fs::path> result;
+  for (const char* part : {"stages", "pipelines"}) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder / part, error), end; !error && it != end; it.increment(error))
+      if (it->path().extension() == ".md" && !pages.contains(std::string(part) + "/" + it->path().filename().string())) result.push_back(it->path());
+  }
+  return result;
+}
+
+int compare(const fs::path& folder, const Pages& pages) {
+  int code = exit_ok;
+  const auto report = [&](const fs::path& file, const char* what) {
+    std::fprintf(stderr, "%s: %s (run 'sluice docs %s')\n", file.c_str(), what, folder.c_str());
+    code = exit_problems_found;
+  };
+  for (const auto& [path, content] : pages)
+    if (content_of(folder / path) != content) report(folder / path, fs::exists(folder / path) ? "is out of date" : "is missing");
+  for (const fs::path& file : leftovers(folder, pages)) report(file, "describes nothing that is there");
+  return code;
+}
+
+int write(const CLI::App& app, const fs::path& folder, const Pages& pages) {
+  for (const auto& [path, content] : pages) {
+    std::error_code error;
+    fs::create_directories((folder / path).parent_path(), error);
+    const std::string problem = error ? "'" + (folder / path).parent_path().string() + "' cannot be made: " + error.message() : write_atomically(folder / path, content);
+    if (!problem.empty()) return print_error(app, problem, "choose a folder that you may write to"), exit_failed;
+  }
+  for (const fs::path& file : leftovers(folder, pages)) std::fprintf(stderr, "%s: describes nothing that is there (remove it)\n", file.c_str());
+  std::printf("%zu pages in %s\n", pages.size(), folder.c_str());
+  return exit_ok;
+}
+
+}  // namespace
+
+int docs_command(const Arguments& arguments) {
+  CLI::App app("writes the pages of all stages and shipped pipelines as Markdown", "sluice docs");
+  std::vector<std::string> plugin_dirs;
+  std::string folder;
+  bool check = false;
+  app.add_option("folder", folder, "stages/ and pipelines/ are written here")->type_name("FOLDER");
+  app.add_flag("--check", check, "write nothing; return 1 when a page is missing or out of date");
+  add_plugin_dir(app, plugin_dirs);
+  if (const auto ended = parse_options(app, arguments)) return *ended;
+  if (folder.empty()) return print_error(app, "no folder is named", "sluice docs FOLDER"), exit_usage;
+
+  const Registry registry = load_plugins(plugin_dirs);
+  Diagnostics diagnostics;
+  const Pages pages = all_pages(registry, diagnostics);
+  print(diagnostics);
+  if (diagnostics.has_errors()) return exit_usage;
+  return check ? compare(folder, pages) : write(app, folder, pages);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/exit_code.hpp"
+#include "cli/pipeline_arguments.hpp"
+#include "cli/stage_page.hpp"
+
+#include <cstdio>
+
+namespace sluice::cli {
+
+int inspect_command(const Arguments& arguments) {
+  CLI::App app("describes stages: columns, parameters, resources, reasons, implementations", "sluice inspect");
+  std::vector<std::string> plugin_dirs, ids;
+  app.add_option("stage", ids, "ids of stages, as 'sluice plugins' lists them")->type_name("STAGE");
+  add_plugin_dir(app, plugin_dirs);
+  if (const auto ended = parse_options(app, arguments)) return *ended;
+  if (ids.empty()) return print_error(app, "no stage is named", "'sluice plugins' lists them"), exit_usage;
+
+  const Registry registry = load_plugins(plugin_dirs);
+  std::vector<std::string> known;
+  for (const StageEntry& stage : registry.stages()) known.emplace_back(stage.descriptor->id);
+  int code = exit_ok;
+  for (const std::string& id : ids) {
+    if (const StageEntry* stage = registry.find(id)) {
+      std::fputs(stage_page(*stage).c_str(), stdout);
+      continue;
+    }
+    const std::string near = nearest_name(id, known);
+    print_error(app, "there is no stage '" + id + "'", near.empty() ? "'sluice plugins' lists them, and the plugins that could not be loaded" : "did you mean '" + near + "'?");
+    code = exit_usage;
+  }
+  return code;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/exit_code.hpp"
+#include "cli/option_parser.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_plugin_name(const std::string& name) {
+  constexpr const char* allowed = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  return !name.empty() && name.size() <= 64 && name.front() >= 'a' && name.front() <= 'z' && name.find_first_not_of(allowed) == std::string::npos;
+}
+
+// my_plugin -> MyPlugin
+std::string class_name(const std::string& name) {
+  std::string result;
+  bool upper = true;
+  for (const char c : name) {
+    if (c != '_') result += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = c == '_';
+  }
+  return result;
+}
+
+std::string substituted(std::string text, const std::string& name) {
+  const std::pair<std::string, std::string> placeholders[] = {{"@NAME@", name}, {"@CLASS@", class_name(name)}};
+  for (const auto& [placeholder, value] : placeholders)
+    for (std::size_t at = 0; (at = text.find(placeholder, at)) != std::string::npos; at += value.size()) text.replace(at, placeholder.size(), value);
+  return text;
+}
+
+// Installed, else in the build tree beside the program.
+fs::path template_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& folder : {program.parent_path() / "share/sluice/template", program / "template"})
+    if (fs::is_directory(folder, error)) return folder;
+  return {};
+}
+
+// Copies every file; NAME.in loses its ending and gets the names filled in, and so do the paths.
+void copy_template(const fs::path& from, const fs::path& to, const std::string& name) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from)) {
+    if (!entry.is_regular_file()) continue;
+    const fs::path relative = substituted(fs::relative(entry.path(), from).string(), name);
+    fs::path target = to / relative;
+    const bool fill_in = target.extension() == ".in";
+    if (fill_in) target.replace_extension();
+    fs::create_directories(target.parent_path());
+    std::ifstream in(entry.path(), std::ios::binary);
+    std::string content{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    if (fill_in) content = substituted(std::move(content), name);
+    std::ofstream out(target, std::ios::binary);
+    out << content;
+    out.close();
+    if (!in || !out) throw fs::filesystem_error("cannot be copied", target, std::make_error_code(std::errc::io_error));
+    fs::permissions(target, entry.status().permissions() | fs::perms::owner_write);
+    std::printf("  %s\n", target.c_str());
+  }
+}
+
+}  // namespace
+
+int new_plugin_command(const Arguments& arguments) {
+  CLI::App app("makes the skeleton of a plugin in a new folder", "sluice new-plugin");
+  std::string name, into = ".", from;
+  app.add_option("name", name, "of the plugin and its folder: lower case letters, digits and '_'")->type_name("NAME");
+  app.add_option("--into", into, "make the folder in this one (default: here)")->type_name("DIR");
+  app.add_option("--template", from, "copy this folder instead of the installed skeleton")->type_name("DIR");
+  if (const auto ended = parse_options(app, arguments)) return *ended;
+  if (!is_plugin_name(name))
+    return print_error(app, name.empty() ? "no name is given" : "'" + name + "' can't be a plugin's name", "use lower case letters, digits and '_', beginning with a letter"), exit_usage;
+  const fs::path source = from.empty() ? template_folder() : fs::path(from);
+  std::error_code error;
+  if (source.empty() || !fs::is_directory(source, error)) return print_error(app, "the skeleton is not installed", "name its folder with --template (sdk/template of the sources)"), exit_failed;
+  const fs::path target = fs::path(into) / name;
+  if (fs::exists(target, error)) return print_error(app, "'" + target.string() + "' exists", "choose another name, or remove it"), exit_usage;
+  try {
+    copy_template(source, target, name);
+  } catch (const fs::filesystem_error& failure) {
+    return print_error(app, failure.what(), "is the disk full, and may you write there?"), exit_failed;
+  }
+  std::printf("next: cmake -S %s -B %s/build && cmake --build %s/build, then see %s/README.md\n", target.c_str(), target.c_str(), target.c_str(), target.c_str());
+  return exit_ok;
+}
+
+}  // namespace sluice::cli

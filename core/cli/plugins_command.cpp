@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/exit_code.hpp"
+#include "cli/pipeline_arguments.hpp"
+#include "cli/stage_page.hpp"
+
+#include <cstdio>
+#include <string_view>
+
+namespace sluice::cli {
+namespace {
+
+bool has_column(const sluice_port& port, std::string_view column) {
+  for (std::size_t c = 0; c < port.column_count; ++c)
+    if (column == port.columns[c].name) return true;
+  return false;
+}
+
+}  // namespace
+
+int plugins_command(const Arguments& arguments) {
+  CLI::App app("lists plugins and stages, and why a plugin could not be loaded", "sluice plugins");
+  std::vector<std::string> plugin_dirs;
+  std::string gives, needs;
+  add_plugin_dir(app, plugin_dirs);
+  app.add_option("--gives", gives, "only stages that give this column")->type_name("COLUMN");
+  app.add_option("--needs", needs, "only stages that need this column")->type_name("COLUMN");
+  if (const auto ended = parse_options(app, arguments)) return *ended;
+
+  const Registry registry = load_plugins(plugin_dirs);
+  for (const LoadedPlugin& plugin : registry.plugins()) {
+    std::string stages;
+    for (const StageEntry& stage : registry.stages()) {
+      const sluice_stage_descriptor& d = *stage.descriptor;
+      if (stage.plugin != plugin.info || (!gives.empty() && !has_column(d.output, gives)) || (!needs.empty() && !has_column(d.input, needs))) continue;
+      char line[256];
+      std::snprintf(line, sizeof line, "  %-24s %-9s %s\n", d.id, kind_name(d.kind), d.summary);
+      stages += line;
+    }
+    if (stages.empty() && !(gives.empty() && needs.empty())) continue;
+    std::printf("%s %s (%s, build %s)\n  %s\n%s", plugin.info->name, plugin.info->version, plugin.info->licence == nullptr ? "no licence" : plugin.info->licence,
+                plugin.info->build_id == nullptr ? "unknown" : plugin.info->build_id, plugin.file.c_str(), stages.c_str());
+  }
+  if (registry.plugins().empty()) {
+    std::printf("no plugins; searched:\n");
+    for (const auto& folder : Registry::search_path({plugin_dirs.begin(), plugin_dirs.end()})) std::printf("  %s\n", folder.c_str());
+  }
+  if (!registry.problems().empty()) std::printf("\nnot loaded:\n");
+  for (const PluginProblem& problem : registry.problems()) std::printf("  %s: %s\n", problem.file.c_str(), problem.reason.c_str());
+  return exit_ok;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# What a third party does: install sluice, build plugins out of tree against it (C++ by clang, plain C, and the skeleton that
+# `sluice new-plugin` makes), test them, and run them in a pipeline of one's own.
+#   installed_tree.sh BUILD_DIR SOURCE_DIR
+set -euo pipefail
+build=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+cmake --install "$build" --prefix "$work/installed" >"$work/install.log"
+sluice="$work/installed/bin/sluice"
+"$sluice" plugins >"$work/plugins.txt" || fail "the installed program lists its plugins"
+grep -q event_detection "$work/plugins.txt" || fail "the installed program finds its installed plugins"
+
+cxx=$(command -v clang++ || command -v g++)
+cc=$(command -v clang || command -v gcc)
+echo "plugins are built by $cxx and $cc, the host by the compiler of $build"
+mkdir "$work/plugins"
+for name in base_composition read_length; do
+  cmake -S "$source/examples/${name}_plugin" -B "$work/$name" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_BUILD_TYPE=Release >"$work/$name.log" 2>&1 || { cat "$work/$name.log"; fail "configure $name"; }
+  cmake --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log"; fail "build $name"; }
+  cp "$work/$name/$name.so" "$work/plugins/"
+done
+
+printf '@r1\nGGCC\n+\nIIII\n@r2\nACGTACGTAA\n+\nIIIIIIIIII\n@r3\nNNNNN\n+\nIIIII\n' >"$work/reads.fastq"
+"$sluice" run "$source/examples/read_table.toml" --plugin-dir "$work/plugins" --reads "$work/reads.fastq" --minimum-length 5 --output "$work/table.tsv" --quiet
+printf 'read_id\tread_length\tgc_share\tn_share\nr2\t10\t0.4\t0\nr3\t5\t0\t1\n' >"$work/expected.tsv"
+diff "$work/expected.tsv" "$work/table.tsv" || fail "the table of a pipeline of third-party stages"
+
+cd "$work"
+"$sluice" new-plugin my_stage >/dev/null
+cmake -S my_stage -B my_stage/build -DCMAKE_PREFIX_PATH="$work/installed" >"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "configure the new plugin"; }
+cmake --build my_stage/build >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "build the new plugin"; }
+ctest --test-dir my_stage/build --output-on-failure >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "the new plugin's contract test"; }
+"$sluice" inspect my_stage --plugin-dir my_stage/build | grep -q gc_share || fail "inspect the new plugin"
+
+printf 'not a library' >"$work/plugins/broken.so"
+"$sluice" plugins --plugin-dir "$work/plugins" >"$work/plugins.txt" 2>&1 || true
+grep -q 'broken.so' "$work/plugins.txt" || fail "a plugin that can't be loaded is listed"
+echo "all good"
