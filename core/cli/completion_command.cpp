@@ -11,7 +11,7 @@ namespace sluice::cli {
 namespace {
 
 // The script asks the program for words, so that it knows new pipelines and plugins without being written again.
-constexpr const char* bash_script = R"(# bash completion of sluice: source <(sluice completion bash)
+constexpr const char* bash_script = R"bash(# bash completion of sluice: source <(sluice completion bash)
 _sluice() {
   local current="${COMP_WORDS[COMP_CWORD]}"
   local words
@@ -20,7 +20,7 @@ _sluice() {
   if [[ "$current" != -* ]]; then COMPREPLY+=($(compgen -f -- "$current")); fi
 }
 complete -o filenames -F _sluice sluice
-)";
+)bash";
 
 void print_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())

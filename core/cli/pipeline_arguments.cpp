@@ -44,6 +44,20 @@ const char* value_name(sluice_value_type type) {
   }
 }
 
+// Names every device that --device may name on this machine.
+void check_device(const std::string& device, const Registry& registry, Diagnostics& diagnostics) {
+  std::vector<std::string> names = {"auto", "cpu"};
+  for (const sluice_device_provider* provider : registry.device_providers()) {
+    const int count = provider->count();
+    if (count > 0) names.emplace_back(provider->kind);
+    for (int ordinal = 0; ordinal < count; ++ordinal) names.push_back(std::string(provider->kind) + ":" + std::to_string(ordinal));
+  }
+  if (std::find(names.begin(), names.end(), device) != names.end()) return;
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  diagnostics.error({"command line", 0, 0}, "", "--device: there is no device '" + device + "' on this machine", "choose one of: " + all);
+}
+
 }  // namespace
 
 CLI::Option* add_plugin_dir(CLI::App& app, std::vector<std::string>& plugin_dirs) {
@@ -103,8 +117,13 @@ void PipelineArguments::add_parameters() {
     const auto& reserved = reserved_parameter_names();
     if (std::find(reserved.begin(), reserved.end(), parameter.name) != reserved.end()) continue;
     std::string& value = values_.emplace_back();
-    CLI::Option* option = parameter.type == SLUICE_BOOL ? app_.add_flag(name + "{true},--no-" + name.substr(2) + "{false}", value, option_help(parameter))
-                                                        : app_.add_option(name, value, option_help(parameter))->type_name(value_name(parameter.type));
+    CLI::Option* option = nullptr;
+    if (parameter.type == SLUICE_BOOL) {
+      option = app_.add_flag_function(name, [&value](std::int64_t count) { value = count > 0 ? "true" : "false"; }, option_help(parameter));
+      app_.add_flag_function("--no-" + name.substr(2), [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->group("");
+    } else {
+      option = app_.add_option(name, value, option_help(parameter))->type_name(value_name(parameter.type));
+    }
     option->group(group);
     parameters_.emplace_back(parameter.name, option);
   }
@@ -117,8 +136,12 @@ std::optional<int> PipelineArguments::parse() {
   if (diagnostics_.has_errors() && written_.stages.empty()) return print(diagnostics_), exit_usage;
   app_.get_formatter()->column_width(36);
   app_.add_option("pipeline", name_, "a shipped pipeline's name, a .toml file, or - for standard input")->type_name("PIPELINE");
-  add_parameters();  // first: groups are shown in the order in which they were added
+  // Groups are shown in the order in which they were added: the pipeline's own parameters first.
+  app_.set_help_flag();
+  add_parameters();
+  app_.option_defaults()->group("How to run it");
   add_options(app_);
+  app_.set_help_flag("-h,--help", "show this");
   if (const auto ended = parse_options(app_, arguments_)) {
     if (*ended != exit_ok) print(diagnostics_);
     return ended;
@@ -136,11 +159,12 @@ std::optional<int> PipelineArguments::parse() {
 
 std::optional<Plan> PipelineArguments::make_plan(Missing missing) {
   registry_ = load_plugins(plugin_dirs_);
+  check_device(device_, registry_, diagnostics_);
   Overrides overrides;
   overrides.set = set_;
   overrides.missing = missing;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (parameters_[i].second->count() > 0) overrides.parameters[parameters_[i].first] = values_[i];
+    if (parameters_[i].second->count() > 0 || !values_[i].empty()) overrides.parameters[parameters_[i].first] = values_[i];
   ResolvedPipeline resolved = resolve_pipeline(written_, overrides, registry_, diagnostics_);
   const bool every_stage_is_known = resolved.connected;
   std::optional<Plan> plan;

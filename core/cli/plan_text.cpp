@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "cli/plan_text.hpp"
 
+#include "cli/stage_page.hpp"
+#include "device/host_limits.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
-#include "device/host_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -94,21 +95,11 @@ std::string parameter_text(const ResolvedStage& stage) {
   return text;
 }
 
-const char* kind_text(sluice_stage_kind kind) {
-  switch (kind) {
-    case SLUICE_SOURCE: return "source";
-    case SLUICE_MAP: return "map";
-    case SLUICE_REGROUP: return "regroup";
-    case SLUICE_SINK: return "sink";
-    default: return "resource";
-  }
-}
-
 void describe_stage(const Plan& plan, std::size_t index, const std::string& device, std::string& text) {
   const PlannedStage& stage = plan.stages[index];
   const sluice_stage_descriptor& d = descriptor(stage);
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "\n{}: {} ({}{})\n", stage.stage->name, d.id, kind_text(d.kind), stage.row_type.empty() ? "" : " of '" + stage.row_type + "' rows");
+  fmt::format_to(out, "\n{}: {} ({}{})\n", stage.stage->name, d.id, kind_name(d.kind), stage.row_type.empty() ? "" : ", gives '" + stage.row_type + "' rows");
   if (const std::string names = input_names(plan, stage); !names.empty()) fmt::format_to(out, "  reads from    {}\n", names);
   for (std::size_t slot = 0; slot < stage.stage->resources.size(); ++slot)
     if (stage.stage->resources[slot] >= 0) fmt::format_to(out, "  resource      {} = {}\n", d.resources[slot].name, plan.pipeline.resources[static_cast<std::size_t>(stage.stage->resources[slot])].name);

@@ -110,8 +110,8 @@ int run_command(const Arguments& arguments) {
   }
 
   int code = exit_code(result);
-  const auto accounts = account_of(*plan, result.statistics, result.state == RunState::finished ? Completeness::finished : Completeness::stopped_early);
-  if (code == exit_ok && worst_failed_fraction(accounts) > options.max_bad_reads) code = exit_bad_reads;
+  const auto accounts = account_of(*plan, result.statistics, ending_of(result));
+  if (code == exit_ok && worst_failed_fraction(accounts) > options.allowed_bad_reads) code = exit_bad_reads;
   Arguments command_line = {"sluice", "run"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
   code = write_side_file(console, options.trace_file, options.trace_file.empty() ? "" : chrome_trace(plan->pipeline.name, result.statistics.trace), code);

@@ -24,20 +24,21 @@ void RunArguments::add_to(CLI::App& app) {
   app.add_option("--report", report_file, "write the run's account as JSON")->type_name("FILE");
   app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE");
   app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason")->type_name("FILE");
-  app.add_option("--max-bad-reads", max_bad_reads, "return 3 when a larger fraction of the rows failed")->type_name("FRACTION")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--max-bad-reads", max_bad_reads, "return 3 when a larger fraction of the rows failed")->type_name("FRACTION");
   app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
   app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL")->default_str("info");
   app.add_option("--batch-work", batch_work, "cut batches at this much of the source's work, instead of choosing")->type_name("N");
   app.add_option("--executor", executor, "flow_graph or serial")->group("");
 }
 
-RunOptions RunArguments::run_options(Diagnostics& diagnostics) const {
+RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
   RunOptions options;
-  const ValueRule whole{SLUICE_INT, 1, 4096, {}, ""}, bytes{SLUICE_SIZE, 16 << 20, {}, {}, "bytes"}, work{SLUICE_FLOAT, 1, {}, {}, ""};
+  const ValueRule whole{SLUICE_INT, 1, 4096, {}, ""}, bytes{SLUICE_SIZE, 16 << 20, {}, {}, "bytes"}, work{SLUICE_FLOAT, 1, {}, {}, ""}, fraction{SLUICE_FLOAT, 0, 1, {}, ""};
   const ValueRule levels{SLUICE_CHOICE, {}, {}, {"debug", "info", "warning", "error"}, ""}, executors{SLUICE_CHOICE, {}, {}, {"flow_graph", "serial"}, ""};
   options.threads = static_cast<int>(checked("--threads", threads, whole, diagnostics).integer);
   options.memory_bytes = static_cast<std::uint64_t>(checked("--memory", memory, bytes, diagnostics).integer);
   options.batch_work = checked("--batch-work", batch_work, work, diagnostics).real;
+  if (!max_bad_reads.empty()) allowed_bad_reads = checked("--max-bad-reads", max_bad_reads, fraction, diagnostics).real;
   checked("--log-level", log_level, levels, diagnostics);
   checked("--executor", executor, executors, diagnostics);
   options.log_level = log_level == "debug" ? SLUICE_LOG_DEBUG : log_level == "warning" ? SLUICE_LOG_WARNING : log_level == "error" ? SLUICE_LOG_ERROR : SLUICE_LOG_INFO;

@@ -15,10 +15,10 @@ namespace sluice::cli {
 struct RunArguments {
   void add_to(CLI::App& app);
   // Checks the texts; problems go to `diagnostics`.
-  RunOptions run_options(Diagnostics& diagnostics) const;
+  RunOptions run_options(Diagnostics& diagnostics);
 
-  std::string threads, memory, batch_work, executor = "flow_graph", log_level = "info";
-  double max_bad_reads = 1;
+  std::string threads, memory, batch_work, max_bad_reads, executor = "flow_graph", log_level = "info";
+  double allowed_bad_reads = 1;  // set by run_options()
   std::string report_file, trace_file, account_file;
   bool quiet = false;
 };

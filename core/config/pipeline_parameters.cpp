@@ -33,8 +33,9 @@ std::string final_value(const PipelineParameter& parameter, const Overrides& ove
     if (given->second.empty() && !parameter.required) return "";
     if (!given->second.empty()) {
       const ValueProblem problem = convert_value(given->second, rule, unused);
-      if (!problem.message.empty()) diagnostics.error(command_line, "", "--" + kebab_case(parameter.name) + ": " + problem.message, problem.remedy);
-      return canonical_text(given->second, rule);
+      if (problem.message.empty()) return canonical_text(given->second, rule);
+      diagnostics.error(command_line, "", "--" + kebab_case(parameter.name) + ": " + problem.message, problem.remedy);
+      return "";  // left out, so that the stages do not complain about it again
     }
   } else if (parameter.default_text) {
     const Expansion expanded = expand(*parameter.default_text, values);
@@ -43,9 +44,10 @@ std::string final_value(const PipelineParameter& parameter, const Overrides& ove
       diagnostics.error(parameter.where, "", subject + expanded.message, expanded.remedy);
     } else if (!expanded.text.empty()) {
       const ValueProblem problem = convert_value(expanded.text, rule, unused);
-      if (!problem.message.empty()) diagnostics.error(parameter.where, "", subject + problem.message, problem.remedy);
+      if (problem.message.empty()) return canonical_text(expanded.text, rule);
+      diagnostics.error(parameter.where, "", subject + problem.message, problem.remedy);
     }
-    return canonical_text(expanded.text, rule);
+    return "";
   }
   if (!parameter.required) return "";
   if (overrides.missing == Missing::error) {

@@ -33,7 +33,7 @@ void add_losses(const StageStatistics& stage, const std::map<std::string, std::u
     if (rows > 0) losses.push_back({stage.name, reason, rows});
 }
 
-PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size_t end, Completeness completeness) {
+PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size_t end, Ending ending) {
   PathAccount account;
   std::vector<std::uint8_t> on_path(plan.stages.size(), 0);
   bool joins = false;
@@ -65,10 +65,11 @@ PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size
   const std::uint64_t arrived = last->role == "sink" ? last->rows_out : last->rows_in - std::min(last->rows_in, failures);
   account.written = std::min(arrived, made);
   // Where branches join, a row that failed in both was counted twice.
-  account.failed = joins && completeness == Completeness::finished ? made - account.written : std::min(failures, made - account.written);
+  account.failed = joins && ending == Ending::finished ? made - account.written : std::min(failures, made - account.written);
+  if (ending == Ending::nothing_kept) account.written = 0;  // the outputs were removed
   account.unfinished = made - account.written - account.failed;
   const bool agrees = arrived <= made && (joins ? failures >= account.failed : failures == account.failed);
-  account.adds_up = agrees && (completeness == Completeness::stopped_early || account.unfinished == 0);
+  account.adds_up = agrees && (ending != Ending::finished || account.unfinished == 0);
   std::stable_sort(account.losses.begin(), account.losses.end(), [](const Loss& a, const Loss& b) { return a.rows > b.rows; });
   return account;
 }
@@ -80,10 +81,10 @@ const StageStatistics* statistics_of(const RunStatistics& statistics, const Plan
   return at < statistics.stages.size() ? &statistics.stages[at] : nullptr;
 }
 
-std::vector<PathAccount> account_of(const Plan& plan, const RunStatistics& statistics, Completeness completeness) {
+std::vector<PathAccount> account_of(const Plan& plan, const RunStatistics& statistics, Ending ending) {
   std::vector<PathAccount> accounts;
   for (std::size_t i = 0; i < plan.stages.size(); ++i)
-    if (is_end(plan, i) && statistics_of(statistics, plan, i) != nullptr) accounts.push_back(path_to(plan, statistics, i, completeness));
+    if (is_end(plan, i) && statistics_of(statistics, plan, i) != nullptr) accounts.push_back(path_to(plan, statistics, i, ending));
   return accounts;
 }
 

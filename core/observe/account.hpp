@@ -32,10 +32,10 @@ struct PathAccount {
   double failed_fraction() const { return read > filtered ? static_cast<double>(failed) / static_cast<double>(read - filtered) : 0; }
 };
 
-// Stages of a run that ended early have not counted what was under way.
-enum class Completeness { finished, stopped_early };
+// How a run ended: whole, early with what was complete kept in files of their own, or with every output removed.
+enum class Ending { finished, partial, nothing_kept };
 
-std::vector<PathAccount> account_of(const Plan& plan, const RunStatistics& statistics, Completeness completeness);
+std::vector<PathAccount> account_of(const Plan& plan, const RunStatistics& statistics, Ending ending);
 
 // The statistics of the plan's stage `index`, or NULL.
 const StageStatistics* statistics_of(const RunStatistics& statistics, const Plan& plan, std::size_t index);

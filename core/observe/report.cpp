@@ -99,9 +99,13 @@ const char* state_name(RunState state) {
   return "unknown";
 }
 
+Ending ending_of(const RunResult& result) {
+  if (result.state == RunState::finished) return Ending::finished;
+  return result.state == RunState::interrupted && !result.statistics.outputs.empty() ? Ending::partial : Ending::nothing_kept;
+}
+
 std::string report_json(const RunResult& result, const Plan& plan, const Registry& registry, const ReportContext& context) {
   const RunStatistics& s = result.statistics;
-  const Completeness completeness = result.state == RunState::finished ? Completeness::finished : Completeness::stopped_early;
   Json report = {{"report_version", 1},
                  {"state", state_name(result.state)},
                  {"exit_code", context.exit_code},
@@ -115,7 +119,7 @@ std::string report_json(const RunResult& result, const Plan& plan, const Registr
   report["time"] = {{"elapsed_seconds", rounded(s.elapsed_seconds)}, {"cpu_seconds", rounded(s.cpu_seconds)}, {"threads", s.threads}};
   report["memory"] = {{"budget_bytes", s.memory_budget}, {"peak_bytes", s.memory_peak}, {"resident_peak_bytes", s.resident_peak}};
   report["account"] = Json::array();
-  for (const PathAccount& path : account_of(plan, s, completeness)) report["account"].push_back(account(path));
+  for (const PathAccount& path : account_of(plan, s, ending_of(result))) report["account"].push_back(account(path));
   report["bottleneck"] = bottleneck(plan, s);
   report["hints"] = hints(plan, s);
   report["stages"] = Json::array();

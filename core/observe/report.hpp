@@ -22,6 +22,7 @@ struct ReportContext {
 // JSON with two-space indentation and a newline at the end. Text that is not UTF-8 is replaced, never refused.
 std::string report_json(const RunResult& result, const Plan& plan, const Registry& registry, const ReportContext& context);
 
+Ending ending_of(const RunResult& result);
 const char* state_name(RunState state);  // "finished", "failed", "interrupted"
 
 }  // namespace sluice

@@ -47,8 +47,8 @@ std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan
   head += ", " + std::to_string(s.threads) + (s.threads == 1 ? " thread" : " threads") + ", " + duration_text(s.cpu_seconds) + " of CPU time, peak memory " +
           bytes_text(static_cast<double>(s.resident_peak));
   lines.push_back(std::move(head));
-  const Completeness completeness = result.state == RunState::finished ? Completeness::finished : Completeness::stopped_early;
-  for (const PathAccount& account : account_of(plan, s, completeness)) lines.push_back(account_line(account));
+  if (result.state != RunState::failed)
+    for (const PathAccount& account : account_of(plan, s, ending_of(result))) lines.push_back(account_line(account));
   for (const std::string& output : s.outputs)
     if (output != "-") lines.push_back("  " + output);
   for (const std::string& hint : hints(plan, s)) lines.push_back("warning: " + hint);

@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "event_scaling/natural_log.hpp"
+#include <sluice/natural_log.hpp>
 
 namespace sluice::event_scaling {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "frequency_writer/frequency_table.hpp"
-
-#include <sluice/stage.hpp>
-
 #include <algorithm>
 #include <limits>
+#include <sluice/stage.hpp>
 #include <string>
+
+#include "frequency_writer/frequency_table.hpp"
 
 namespace sluice::frequency_writer {
 namespace {
@@ -21,10 +20,14 @@ class FrequencyWriter {
   };
   static void describe(Describe<FrequencyWriter>& d) {
     d.id("frequency_writer").summary("writes methylation frequencies per site, as f5c meth-freq or as bedMethyl");
-    d.doc("tsv: the columns and bytes of f5c 1.6 meth-freq, strands merged. bedmethyl: 18 columns as modkit writes them, one line per strand with calls; "
-          "needs single CpGs, that is split_groups = true at methylation_frequency.");
+    d.doc(
+        "tsv: the columns and bytes of f5c 1.6 meth-freq, strands merged. bedmethyl: 18 columns as modkit writes them, one line per strand with "
+        "calls; "
+        "needs single CpGs, that is split_groups = true at methylation_frequency.");
     d.sink("site").work_unit("row");
-    d.needs("contig", "utf8", "name of the reference sequence").needs("start", "i64", "C of the first CpG, 0-based").needs("end", "i64", "C of the last CpG");
+    d.needs("contig", "utf8", "name of the reference sequence")
+        .needs("start", "i64", "C of the first CpG, 0-based")
+        .needs("end", "i64", "C of the last CpG");
     d.needs("motifs", "i32", "CpGs in the group");
     d.needs("called_sites", "i64", "called reads times CpGs").needs("called_sites_methylated", "i64", "of these, methylated");
     d.needs("called_forward", "i64", "called_sites of forward reads").needs("methylated_forward", "i64", "called_sites_methylated of forward reads");
@@ -35,7 +38,9 @@ class FrequencyWriter {
   }
 
   FrequencyWriter(const Setup& setup, const Parameters& parameters)
-      : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv), output_name_(parameters.output), file_(setup, parameters.output) {
+      : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv),
+        output_name_(parameters.output),
+        file_(setup, parameters.output) {
     if (format_ == Format::tsv) file_.write(table_header(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2));
   }
 
@@ -64,8 +69,10 @@ class FrequencyWriter {
                       .methylated_forward = methylated_forward[at],
                       .sequence = sequence[row]};
       check(site);
-      if (format_ == Format::tsv) append_table_line(text, site);
-      else append_bedmethyl_lines(text, site);
+      if (format_ == Format::tsv)
+        append_table_line(text, site);
+      else
+        append_bedmethyl_lines(text, site);
       return text.size() - before;
     });
     const std::span<char> lines = out.text("_lines", ends);
@@ -90,14 +97,15 @@ class FrequencyWriter {
 
   void check(const Site& site) const {
     const auto place = [&] { return "site " + std::string(site.contig) + ":" + std::to_string(site.start); };
-    const bool counts_fit = site.start >= 0 && site.end >= site.start && site.end < std::numeric_limits<std::int64_t>::max() - 2 && site.methylated_forward >= 0 &&
-                            site.methylated_forward <= site.called_forward && site.called_forward <= site.called_sites &&
-                            site.called_sites_methylated >= site.methylated_forward &&
+    const bool counts_fit = site.start >= 0 && site.end >= site.start && site.end < std::numeric_limits<std::int64_t>::max() - 2 &&
+                            site.methylated_forward >= 0 && site.methylated_forward <= site.called_forward &&
+                            site.called_forward <= site.called_sites && site.called_sites_methylated >= site.methylated_forward &&
                             site.called_sites_methylated - site.methylated_forward <= site.called_sites - site.called_forward;
     if (!counts_fit) throw Failure::input(place() + ": positions or counts that can't be", "use the sites of methylation_frequency");
     if (format_ == Format::bedmethyl && site.motifs != 1)
-      throw Failure::usage("'" + output_name_ + "': bedMethyl has one position per line, but " + place() + " is a group of " + std::to_string(site.motifs) + " CpGs",
-                           "set split_groups = true at methylation_frequency");
+      throw Failure::usage(
+          "'" + output_name_ + "': bedMethyl has one position per line, but " + place() + " is a group of " + std::to_string(site.motifs) + " CpGs",
+          "set split_groups = true at methylation_frequency");
   }
 
   Format format_;

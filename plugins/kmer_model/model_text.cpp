@@ -11,7 +11,7 @@ namespace sluice::kmer_model {
 namespace {
 
 // Tables up to this size are made whatever the text's size; larger ones only if the text can hold that many rows.
-constexpr std::size_t always_made_rows = std::size_t{1} << 22;
+constexpr std::size_t always_made_rows = std::size_t{1} << 16;
 
 const char* alphabet_name(Alphabet alphabet) { return alphabet == Alphabet::nucleotide ? "nucleotide" : "methylation"; }
 

@@ -46,11 +46,11 @@ std::optional<Transitions> make_transitions(double events_per_base, EventsPerBas
   constexpr float kSkipSelf = 0.3F;
   constexpr float kBadOut = (1.0F - kBad) / 3.0F;
   constexpr double kRaisedEventsPerBase = 1.25;
-  static const float log_skip = std::log(kSkip);
-  static const float log_bad = std::log(kBad);
-  static const float log_bad_out = std::log(kBadOut);
-  static const float log_skip_out = std::log(1.0F - kSkipSelf);
-  static const float log_skip_self = std::log(kSkipSelf);
+  static const float log_skip = log_of(kSkip);
+  static const float log_bad = log_of(kBad);
+  static const float log_bad_out = log_of(kBadOut);
+  static const float log_skip_out = log_of(1.0F - kSkipSelf);
+  static const float log_skip_self = log_of(kSkipSelf);
   if (!std::isfinite(events_per_base)) return std::nullopt;
   if (events_per_base < 1.0) {
     if (floor == EventsPerBase::compat) return std::nullopt;
@@ -59,8 +59,8 @@ std::optional<Transitions> make_transitions(double events_per_base, EventsPerBas
   const auto stay = static_cast<float>(1.0 - 1.0 / events_per_base);
   const float next = 1.0F - stay - kSkip - kBad;
   if (!(next > 0.0F)) return std::nullopt;
-  return Transitions{.match_stay = std::log(stay),
-                     .match_next = std::log(next),
+  return Transitions{.match_stay = log_of(stay),
+                     .match_next = log_of(next),
                      .match_bad = log_bad,
                      .match_skip = log_skip,
                      .bad_match = log_bad_out,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "methylation_writer/methylation_table.hpp"
-
-#include <sluice/stage.hpp>
-
 #include <algorithm>
 #include <charconv>
+#include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "methylation_writer/methylation_table.hpp"
 
 namespace sluice::methylation_writer {
 namespace {
@@ -22,8 +21,11 @@ class MethylationTable {
   };
   static void describe(Describe<MethylationTable>& d) {
     d.id("methylation_tsv").summary("writes methylation calls as the TSV of f5c and nanopolish");
-    d.doc("One line per CpG group and read: chromosome, strand, start, end, read name, log-likelihood ratio and both log-likelihoods, strands, number of CpGs, "
-          "and the reference around the group. Byte-compatible with f5c 1.6 call-methylation, --meth-out-version 1 or 2. Reads that failed have no lines.");
+    d.doc(
+        "One line per CpG group and read: chromosome, strand, start, end, read name, log-likelihood ratio and both log-likelihoods, strands, number "
+        "of CpGs, "
+        "and the reference around the group. Byte-compatible with f5c 1.6 call-methylation, --meth-out-version 1 or 2. Reads that failed have no "
+        "lines.");
     d.sink("read").work_unit("row");
     d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
     d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
@@ -38,7 +40,9 @@ class MethylationTable {
   }
 
   MethylationTable(const Setup& setup, const Parameters& parameters)
-      : version_(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2), k_(kmer_size(setup.resource("model"))), output_name_(parameters.output) {
+      : version_(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2),
+        k_(kmer_size(setup.resource("model"))),
+        output_name_(parameters.output) {
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
     const TextView bases = reference.text("bases");
@@ -61,7 +65,8 @@ class MethylationTable {
       const std::size_t before = text.size();
       if (!in.ok(row)) return std::size_t{0};
       const std::size_t groups = site_start[row].size();
-      if (site_end[row].size() != groups || site_motifs[row].size() != groups || methylated[row].size() != groups || unmethylated[row].size() != groups)
+      if (site_end[row].size() != groups || site_motifs[row].size() != groups || methylated[row].size() != groups ||
+          unmethylated[row].size() != groups)
         throw Failure::input("read '" + std::string(read_ids[row]) + "': the lists of its methylation calls differ in length");
       if (groups == 0) return std::size_t{0};
       const std::string_view bases = bases_of(contig_names[row]);

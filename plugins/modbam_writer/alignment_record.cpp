@@ -58,7 +58,8 @@ RecordStatus load_record(std::string_view bytes, std::int32_t contig_count, bam1
   next(data_bytes, std::int32_t{});
   if (data_bytes < 0 || static_cast<std::size_t>(data_bytes) > bytes.size() - header_bytes) return RecordStatus::corrupt;
   const std::string_view data = bytes.substr(header_bytes, static_cast<std::size_t>(data_bytes));
-  if (core.tid < -1 || core.tid >= contig_count || core.mtid < -1 || core.mtid >= contig_count || core.pos < -1 || core.mpos < -1) return RecordStatus::corrupt;
+  if (core.tid < -1 || core.tid >= contig_count || core.mtid < -1 || core.mtid >= contig_count || core.pos < -1 || core.mpos < -1)
+    return RecordStatus::corrupt;
   if (core.l_qseq < 0 || core.l_qname < 1 || core.l_extranul >= core.l_qname || core.l_qname % 4 != 0) return RecordStatus::corrupt;
   const std::uint64_t needed = std::uint64_t{core.l_qname} + std::uint64_t{core.n_cigar} * 4 + (static_cast<std::uint64_t>(core.l_qseq) + 1) / 2 +
                                static_cast<std::uint64_t>(core.l_qseq);

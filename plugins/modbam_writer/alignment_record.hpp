@@ -22,7 +22,7 @@ using Record = std::unique_ptr<bam1_t, FreeRecord>;
 
 enum class RecordStatus : std::uint8_t {
   ok,
-  corrupt,    // sizes or optional fields that do not fit, or a contig index that the header lacks
+  corrupt,  // sizes or optional fields that do not fit, or a contig index that the header lacks
   no_memory,
 };
 

@@ -13,7 +13,17 @@ namespace {
 constexpr unsigned code_c = 2;
 constexpr unsigned code_g = 4;
 
-enum class Operation : std::uint32_t { match = 0, insertion = 1, deletion = 2, skip = 3, soft_clip = 4, hard_clip = 5, padding = 6, equal = 7, difference = 8 };
+enum class Operation : std::uint32_t {
+  match = 0,
+  insertion = 1,
+  deletion = 2,
+  skip = 3,
+  soft_clip = 4,
+  hard_clip = 5,
+  padding = 6,
+  equal = 7,
+  difference = 8
+};
 
 unsigned base_at(const RecordAlignment& alignment, std::int64_t position) {
   const unsigned pair = alignment.packed_bases[position / 2];
@@ -68,10 +78,14 @@ bool place_calls(const RecordAlignment& alignment, std::span<const CpgCall> call
         read += length;
         break;
       case Operation::deletion:
-      case Operation::skip: reference += length; break;
+      case Operation::skip:
+        reference += length;
+        break;
       case Operation::hard_clip:
-      case Operation::padding: break;
-      default: return false;
+      case Operation::padding:
+        break;
+      default:
+        return false;
     }
     ++i;
   }
@@ -89,7 +103,9 @@ std::uint8_t probability_code(double log_lik_ratio) {
 bool append_group(std::string_view contig_bases, const CpgGroup& group, std::uint8_t probability, std::vector<CpgCall>& calls) {
   const auto length = static_cast<std::int64_t>(contig_bases.size());
   if (group.first_site < 0 || group.last_site < group.first_site || group.last_site >= length - 1) return false;
-  const auto is_site = [&](std::int64_t i) { return contig_bases[static_cast<std::size_t>(i)] == 'C' && contig_bases[static_cast<std::size_t>(i) + 1] == 'G'; };
+  const auto is_site = [&](std::int64_t i) {
+    return contig_bases[static_cast<std::size_t>(i)] == 'C' && contig_bases[static_cast<std::size_t>(i) + 1] == 'G';
+  };
   if (!is_site(group.first_site) || !is_site(group.last_site)) return false;
   const std::size_t before = calls.size();
   for (std::int64_t site = group.first_site; site <= group.last_site; ++site)

@@ -29,10 +29,10 @@ struct CpgGroup {
 
 // The alignment of a record, in the orientation of the reference, as BAM stores it.
 struct RecordAlignment {
-  std::int64_t reference_start = 0;      // 0-based
-  std::span<const std::uint32_t> cigar;  // length << 4 | operation
+  std::int64_t reference_start = 0;            // 0-based
+  std::span<const std::uint32_t> cigar;        // length << 4 | operation
   const std::uint8_t* packed_bases = nullptr;  // two bases a byte, high half first; A 1, C 2, G 4, T 8
-  std::int64_t base_count = 0;           // of SEQ: hard-clipped bases don't count
+  std::int64_t base_count = 0;                 // of SEQ: hard-clipped bases don't count
   Strand strand = Strand::forward;
 };
 

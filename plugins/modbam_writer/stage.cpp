@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "modbam_writer/alignment_record.hpp"
-#include "modbam_writer/base_modifications.hpp"
-
-#include <sluice/stage.hpp>
-
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
@@ -13,10 +8,14 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "modbam_writer/alignment_record.hpp"
+#include "modbam_writer/base_modifications.hpp"
 
 namespace sluice::modbam_writer {
 namespace {
@@ -51,9 +50,11 @@ class ModbamWriter {
   };
   static void describe(Describe<ModbamWriter>& d) {
     d.id("modbam_writer").summary("writes the alignments with methylation calls in the tags MM and ML (modBAM)");
-    d.doc("Each record comes out as it was, with MM, ML and MN for 5-methylcytosine at CpGs (\"C+m?\": cytosines that are not listed were not called). "
-          "The probability is 1 / (1 + exp(-log-likelihood ratio)); all CpGs of a group carry the group's. Only CpGs that the read itself shows are listed. "
-          "Earlier MM, ML and MN tags are replaced. Records that the reader left out (unmapped, low MAPQ, ...) are not in the output.");
+    d.doc(
+        "Each record comes out as it was, with MM, ML and MN for 5-methylcytosine at CpGs (\"C+m?\": cytosines that are not listed were not called). "
+        "The probability is 1 / (1 + exp(-log-likelihood ratio)); all CpGs of a group carry the group's. Only CpGs that the read itself shows are "
+        "listed. "
+        "Earlier MM, ML and MN tags are replaced. Records that the reader left out (unmapped, low MAPQ, ...) are not in the output.");
     d.sink("read").work_unit("row");
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it");
     d.needs("site_start", "list<i64>", "C of the first CpG of each group, 0-based").needs("site_end", "list<i64>", "C of the last CpG of each group");
@@ -71,7 +72,9 @@ class ModbamWriter {
   }
 
   ModbamWriter(const Setup& setup, const Parameters& parameters)
-      : output_name_(parameters.output), failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop), header_(read_header(parameters.alignments)) {
+      : output_name_(parameters.output),
+        failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
+        header_(read_header(parameters.alignments)) {
     hts_set_log_level(HTS_LOG_OFF);  // what goes wrong is said once, by the stage
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -82,7 +85,8 @@ class ModbamWriter {
       const auto found = by_name.find(sam_hdr_tid2name(header_.get(), tid));
       contigs_.push_back(found == by_name.end() ? std::nullopt : std::optional(found->second));
     }
-    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "5mC calls at CpGs in MM and ML (modbam_writer)", nullptr) != 0)
+    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "5mC calls at CpGs in MM and ML (modbam_writer)",
+                       nullptr) != 0)
       throw Failure::input("the header of '" + std::string(parameters.alignments) + "' takes no @PG line");
 
     file_ = OutputFile(setup, parameters.output);
@@ -91,8 +95,10 @@ class ModbamWriter {
     if (!writer_) throw write_failure();
     if (format == "cram") {
       const std::string fasta(reference.attribute("path"));
-      const int status = fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
-      if (status != 0) throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "'", "give an uncompressed FASTA, or write BAM");
+      const int status =
+          fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
+      if (status != 0)
+        throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "'", "give an uncompressed FASTA, or write BAM");
     }
     if (sam_hdr_write(writer_.get(), header_.get()) != 0) throw write_failure();
   }
@@ -105,8 +111,10 @@ class ModbamWriter {
       auto workspace = workspaces_.take();
       for (std::size_t i = begin; i < end; ++i) {
         const auto row = static_cast<std::int64_t>(i);
-        if (in.ok(row)) tag_record(records[row], calls, row, *workspace, tagged[i], out);
-        else if (failed_reads_ == FailedReads::keep) strip_record(records[row], *workspace, tagged[i]);
+        if (in.ok(row))
+          tag_record(records[row], calls, row, *workspace, tagged[i], out);
+        else if (failed_reads_ == FailedReads::keep)
+          strip_record(records[row], *workspace, tagged[i]);
       }
     });
     out.text_rows("_record", tagged, "binary");
@@ -118,7 +126,8 @@ class ModbamWriter {
     double without_calls = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (records[row].empty()) continue;
-      if (load_record(records[row], sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok) throw Failure::memory("no memory for a record of '" + output_name_ + "'");
+      if (load_record(records[row], sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
+        throw Failure::memory("no memory for a record of '" + output_name_ + "'");
       errno = 0;
       if (sam_write1(writer_.get(), header_.get(), written_.get()) < 0) throw write_failure();
       (in.ok(row) ? with_calls : without_calls) += 1;
@@ -192,7 +201,8 @@ class ModbamWriter {
     if (record.core.l_qseq == 0) return store_record(record, result);  // SEQ is "*": there is nothing that MM could count
 
     const std::size_t groups = calls.start[row].size();
-    if (calls.end[row].size() != groups || calls.motifs[row].size() != groups || calls.methylated[row].size() != groups || calls.unmethylated[row].size() != groups)
+    if (calls.end[row].size() != groups || calls.motifs[row].size() != groups || calls.methylated[row].size() != groups ||
+        calls.unmethylated[row].size() != groups)
       throw Failure::input(std::string("read '") + bam_get_qname(&record) + "': the lists of its methylation calls differ in length");
     workspace.calls.clear();
     if (groups > 0) {
@@ -213,9 +223,11 @@ class ModbamWriter {
     tags.probabilities.reserve(1);  // HTSlib wants a pointer even for no elements
     if (!make_tags(alignment, workspace.calls, tags)) return out.fail(row, Reason::alignment_without_read);
     errno = 0;
-    const bool added = bam_aux_append(&record, "MM", 'Z', static_cast<int>(tags.positions.size() + 1), reinterpret_cast<const std::uint8_t*>(tags.positions.c_str())) == 0 &&
-                       bam_aux_update_array(&record, "ML", 'C', static_cast<std::uint32_t>(tags.probabilities.size()), tags.probabilities.data()) == 0 &&
-                       bam_aux_update_int(&record, "MN", record.core.l_qseq) == 0;
+    const bool added =
+        bam_aux_append(&record, "MM", 'Z', static_cast<int>(tags.positions.size() + 1),
+                       reinterpret_cast<const std::uint8_t*>(tags.positions.c_str())) == 0 &&
+        bam_aux_update_array(&record, "ML", 'C', static_cast<std::uint32_t>(tags.probabilities.size()), tags.probabilities.data()) == 0 &&
+        bam_aux_update_int(&record, "MN", record.core.l_qseq) == 0;
     if (!added) {
       if (errno == ENOMEM) throw Failure::memory("no memory for the tags of an alignment record");
       return out.fail(row, Reason::corrupt_record);
@@ -226,7 +238,8 @@ class ModbamWriter {
   std::string_view bases_of(std::int32_t tid) const {
     if (tid >= 0 && contigs_[static_cast<std::size_t>(tid)]) return *contigs_[static_cast<std::size_t>(tid)];
     const std::string name = tid >= 0 ? sam_hdr_tid2name(header_.get(), tid) : "*";
-    throw Failure::input("contig '" + name + "' is not in the reference, needed for '" + output_name_ + "'", "give the reference that the reads were aligned to");
+    throw Failure::input("contig '" + name + "' is not in the reference, needed for '" + output_name_ + "'",
+                         "give the reference that the reads were aligned to");
   }
 
   std::string output_name_;

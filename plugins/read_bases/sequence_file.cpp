@@ -120,6 +120,9 @@ void SequenceStream::fill() {
       throw Failure::input("'" + path_ + "' is truncated or damaged: its compressed data ends or breaks after record " + std::to_string(records_),
                            "copy the file again and compare checksums");
     if (got == 0) at_end_ = true;
+    if (got == 0 && input_->no_eof_block != 0)
+      throw Failure::input("'" + path_ + "' is truncated: it has no BGZF end-of-file block (" + std::to_string(records_) + " records were read)",
+                           "copy the file again, or compress it again with `bgzip`");
     filled_ += static_cast<std::size_t>(got);
   }
 }

@@ -34,6 +34,8 @@ std::vector<char> read_text(const std::string& path) {
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
   }
+  if (file->no_eof_block != 0)
+    throw Failure::input("reference '" + path + "' is truncated: it has no BGZF end-of-file block", "copy the file again, or compress it again with `bgzip`");
   if (filled == 0) throw Failure::input("reference '" + path + "' is empty", "give a FASTA file");
   text.resize(filled);
   return text;

@@ -52,7 +52,7 @@ class SimulateSignal {
     d.uses("reference", "contig", "where the molecules come from")
         .uses("model", "kmer", "levels of canonical k-mers")
         .uses("methylation_model", "kmer", "levels of k-mers with 5mC (M); without it no CpG is methylated and no truth is made", Needed::optional);
-    d.option("reads", &Parameters::reads, "number of reads").range(0, 1e9);
+    d.option("reads", &Parameters::reads, "number of reads; 40 bytes of memory each").range(0, 1e7);
     d.option("seed", &Parameters::seed_number, "what all random numbers depend on");
     d.option("length_distribution", &Parameters::length_distribution_name, "shape of the read lengths").choices({"gamma", "lognormal", "fixed"});
     d.option<double>("mean_length", &Parameters::mean_length, "mean read length").range(50, 1e8).unit("bases");
@@ -224,7 +224,7 @@ class SyntheticReference {
         .doc("Every base depends on the one before only through the frequency of CpG. The same bases for the same parameters, everywhere.")
         .work_unit("base");
     d.option("contigs", &Parameters::contigs, "number of contigs, named synthetic_1, synthetic_2, ...").range(1, 1e6);
-    d.option("length", &Parameters::length, "length of each contig").range(1, 1e9).unit("bases");
+    d.option("length", &Parameters::length, "length of each contig").range(1, 1e8).unit("bases");
     d.option("seed", &Parameters::seed, "what the bases depend on");
     d.option("gc_content", &Parameters::gc_content, "share of G and C").range(0.05, 0.95);
     d.option("cpg_ratio", &Parameters::cpg_ratio, "CpGs over those expected from independent bases: 1 as in lambda phage, 0.2 as in the human genome").range(0, 1.9);

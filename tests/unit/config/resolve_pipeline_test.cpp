@@ -112,6 +112,9 @@ TEST_CASE("all wrong values are reported together, each where it was written") {
   CHECK(outcome.says("stage 'events': unknown parameter 'windo' (did you mean 'window'?)"));
   CHECK(outcome.says("stage 'events': parameter 'threshold': unknown parameter '${nosuch}'"));
   CHECK(outcome.problems.size() == 5);
+  const auto worse = resolve(methylation, with({{"reads", "r"}, {"window", "x"}}));
+  CHECK(worse.says("command line: --window: 'x' is not an integer"));
+  CHECK(worse.problems.size() == 1);
 }
 
 TEST_CASE("check looks at a pipeline without its required parameters") {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "event_scaling/natural_log.hpp"
+#include <sluice/natural_log.hpp>
 
 namespace sluice::event_scaling {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "frequency_writer/stage.cpp"  // the stage class has no header of its own
+#include <doctest/doctest.h>
 
 #include "../methylation_writer/expected_table.hpp"
-
-#include <doctest/doctest.h>
+#include "frequency_writer/stage.cpp"  // the stage class has no header of its own
 
 using namespace sluice::frequency_writer;
 using sluice::testing::BatchBuilder;
@@ -80,7 +79,8 @@ TEST_CASE("the table merges strands and prints three decimals") {
         "chr1\t20\t20\t1\t8\t8\t1.000\tCCCCCCGCCCC\n"
         "chr2\t7\t7\t1\t2\t0\t0.000\tsplit-group\n"
         "chr1\t30\t34\t2\t6\t4\t0.667\tAAAAACGAACGAAAA\n");
-  CHECK(run_stage<FrequencyWriter>(grouped_site()).with({{"output", "-"}, {"version", 1}}).run().files.at("-").find("num_cpgs_in_group") != std::string::npos);
+  CHECK(run_stage<FrequencyWriter>(grouped_site()).with({{"output", "-"}, {"version", 1}}).run().files.at("-").find("num_cpgs_in_group") !=
+        std::string::npos);
 }
 
 TEST_CASE("bedMethyl has a line of 18 columns for each strand that has calls") {
@@ -101,8 +101,8 @@ TEST_CASE("bedMethyl refuses groups and names the remedy") {
 }
 
 TEST_CASE("frequency_writer keeps the contract of all stages") {
-  const auto problems =
-      sluice::testing::contract_problems(sluice_plugin, {{"frequency_writer", {.parameters = {{"output", "sites.tsv"}}, .batches = {single_sites(), single_sites()}}}});
+  const auto problems = sluice::testing::contract_problems(
+      sluice_plugin, {{"frequency_writer", {.parameters = {{"output", "sites.tsv"}}, .batches = {single_sites(), single_sites()}}}});
   CHECK(problems == std::vector<std::string>{});
 }
 
@@ -112,8 +112,9 @@ TEST_CASE("the tables of f5c meth-freq come out byte for byte") {
 #else
   const std::string data;
 #endif
-  for (const char* name : {"ecoli_r9_real/expected/f5c_freq.tsv.gz", "ecoli_r9_real/expected/f5c_freq_split.tsv.gz", "lambda_r9/expected/f5c_freq.tsv.gz",
-                           "lambda_r9/expected/f5c_freq_split.tsv.gz", "ecoli_r9/expected/f5c_freq.tsv.xz", "ecoli_r10/expected/f5c_freq_split.tsv.gz"}) {
+  for (const char* name :
+       {"ecoli_r9_real/expected/f5c_freq.tsv.gz", "ecoli_r9_real/expected/f5c_freq_split.tsv.gz", "lambda_r9/expected/f5c_freq.tsv.gz",
+        "lambda_r9/expected/f5c_freq_split.tsv.gz", "ecoli_r9/expected/f5c_freq.tsv.xz", "ecoli_r10/expected/f5c_freq_split.tsv.gz"}) {
     const std::string table = expected_table::contents(data + name);
     if (table.empty()) {
       MESSAGE("skipped: no " << data << name);

@@ -3,16 +3,15 @@
 #pragma once
 // Tables that f5c and nanopolish wrote, read back into the columns they were printed from.
 
-#include "methylation_writer/methylation_table.hpp"
-
-#include <sluice/testing.hpp>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <sluice/testing.hpp>
 #include <string>
 #include <vector>
+
+#include "methylation_writer/methylation_table.hpp"
 
 namespace expected_table {
 
@@ -44,8 +43,10 @@ inline std::vector<std::string> lines(const std::string& text) {
 inline std::vector<std::string> fields(const std::string& line) {
   std::vector<std::string> result(1);
   for (const char c : line) {
-    if (c == '\t') result.emplace_back();
-    else result.back() += c;
+    if (c == '\t')
+      result.emplace_back();
+    else
+      result.back() += c;
   }
   return result;
 }
@@ -116,7 +117,8 @@ inline std::vector<sluice::testing::TestBatch> reads(const std::string& table, s
     if (!has_strand) f.insert(f.begin() + 1, "+");
     const std::uint8_t reverse = f[1] == "-" ? 1 : 0;
     const std::int64_t position = std::atoll(f[2].c_str());
-    const bool same_read = !read_id.empty() && read_id.back() == f[4] && contig.back() == f[0] && is_reverse.back() == reverse && start.back().back() < position;
+    const bool same_read =
+        !read_id.empty() && read_id.back() == f[4] && contig.back() == f[0] && is_reverse.back() == reverse && start.back().back() < position;
     if (!same_read) {
       if (read_id.size() == rows_per_batch) close();
       read_id.push_back(f[4]);

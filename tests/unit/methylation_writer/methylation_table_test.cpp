@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "methylation_writer/stage.cpp"  // the stage class has no header of its own
-
-#include "expected_table.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "expected_table.hpp"
+#include "methylation_writer/stage.cpp"  // the stage class has no header of its own
 
 using namespace sluice::methylation_writer;
 using sluice::testing::BatchBuilder;
@@ -48,9 +47,30 @@ TestBatch small_reads() {
 }  // namespace
 
 TEST_CASE("two decimals are printf's") {
-  for (const double value : {0.0, -0.0, 0.005, 0.015, 0.125, -0.125, 0.375, 0.995, 9.995, 2.675, -2.5, 99.99499999999999, 1e15 / 3, 4503599627370495.5, 9007199254740991.0,
-                             9007199254740993.0, 1e22, -1e300, 5e-324, std::numeric_limits<double>::max(), std::numeric_limits<double>::infinity(),
-                             -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::quiet_NaN()})
+  for (const double value : {0.0,
+                             -0.0,
+                             0.005,
+                             0.015,
+                             0.125,
+                             -0.125,
+                             0.375,
+                             0.995,
+                             9.995,
+                             2.675,
+                             -2.5,
+                             99.99499999999999,
+                             1e15 / 3,
+                             4503599627370495.5,
+                             9007199254740991.0,
+                             9007199254740993.0,
+                             1e22,
+                             -1e300,
+                             5e-324,
+                             std::numeric_limits<double>::max(),
+                             std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN(),
+                             -std::numeric_limits<double>::quiet_NaN()})
     CHECK(two_decimals(value) == by_printf(value));
 }
 
@@ -61,9 +81,9 @@ TEST_CASE("two decimals are printf's for any double") {
     state = state * 6364136223846793005U + 1442695040888963407U;
     double value = 0;
     const std::uint64_t mixed = state ^ (state >> 29);
-    std::memcpy(&value, &mixed, sizeof value);                                                         // any bit pattern
+    std::memcpy(&value, &mixed, sizeof value);                                                                     // any bit pattern
     const double usual = static_cast<double>(static_cast<float>(static_cast<std::int64_t>(mixed) >> 32) * 1e-7F);  // what log-likelihoods look like
-    const double tie = static_cast<double>(static_cast<std::int64_t>(mixed) >> 40) / 8;                // three binary places: exact halves of a hundredth
+    const double tie = static_cast<double>(static_cast<std::int64_t>(mixed) >> 40) / 8;  // three binary places: exact halves of a hundredth
     differences += two_decimals(value) != by_printf(value);
     differences += two_decimals(usual) != by_printf(usual);
     differences += two_decimals(tie) != by_printf(tie);
@@ -82,10 +102,15 @@ TEST_CASE("the sequence of a group reaches k - 1 bases to both sides and ends at
 
 TEST_CASE("the table has one line per group, in both versions") {
   const auto run = [](int version) {
-    return run_stage<MethylationTable>(small_reads()).resource("reference", small_reference()).resource("model", model("3")).with({{"output", "-"}, {"version", version}}).run();
+    return run_stage<MethylationTable>(small_reads())
+        .resource("reference", small_reference())
+        .resource("model", model("3"))
+        .with({{"output", "-"}, {"version", version}})
+        .run();
   };
   CHECK(run(2).files.at("-") ==
-        "chromosome\tstrand\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_motifs\tsequence\n"
+        "chromosome\tstrand\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_"
+        "motifs\tsequence\n"
         "one\t+\t2\t2\tfirst\t1.25\t-100.50\t-101.75\t1\t1\tAACGT\n"
         "one\t+\t7\t9\tfirst\t-0.25\t-90.25\t-90.00\t1\t2\tTACGCGT\n"
         "one\t-\t7\t9\tsecond\t0.00\t-1.00\t-1.00\t1\t2\tTACGCGT\n");
@@ -98,25 +123,31 @@ TEST_CASE("the table has one line per group, in both versions") {
 }
 
 TEST_CASE("a table without calls is its header") {
-  const auto result =
-      run_stage<MethylationTable>(small_reads().all_failed()).resource("reference", small_reference()).resource("model", model("6")).with({{"output", "calls.tsv"}}).run();
+  const auto result = run_stage<MethylationTable>(small_reads().all_failed())
+                          .resource("reference", small_reference())
+                          .resource("model", model("6"))
+                          .with({{"output", "calls.tsv"}})
+                          .run();
   CHECK(result.ok());
   CHECK(result.files.at("calls.tsv") == table_header(TableVersion::v2));
 }
 
 TEST_CASE("a contig that the reference lacks and a model without k are named") {
   const TestBatch other = BatchBuilder("contig", 1).text("name", {"two"}).text("bases", {"ACGT"}).build();
-  const auto lacks = run_stage<MethylationTable>(small_reads()).resource("reference", other).resource("model", model("6")).with({{"output", "-"}}).run();
+  const auto lacks =
+      run_stage<MethylationTable>(small_reads()).resource("reference", other).resource("model", model("6")).with({{"output", "-"}}).run();
   CHECK(lacks.status == SLUICE_ERROR_INPUT);
   CHECK(lacks.message.find("contig 'one'") != std::string::npos);
-  const auto shapeless = run_stage<MethylationTable>(small_reads()).resource("reference", other).resource("model", model("six")).with({{"output", "-"}}).run();
+  const auto shapeless =
+      run_stage<MethylationTable>(small_reads()).resource("reference", other).resource("model", model("six")).with({{"output", "-"}}).run();
   CHECK(shapeless.status == SLUICE_ERROR_INPUT);
 }
 
 TEST_CASE("methylation_tsv keeps the contract of all stages") {
-  const auto problems = sluice::testing::contract_problems(
-      sluice_plugin, {{"methylation_tsv",
-                       {.parameters = {{"output", "calls.tsv"}}, .resources = {{"reference", small_reference()}, {"model", model("6")}}, .batches = {small_reads(), small_reads()}}}});
+  const auto problems = sluice::testing::contract_problems(sluice_plugin, {{"methylation_tsv",
+                                                                            {.parameters = {{"output", "calls.tsv"}},
+                                                                             .resources = {{"reference", small_reference()}, {"model", model("6")}},
+                                                                             .batches = {small_reads(), small_reads()}}}});
   CHECK(problems == std::vector<std::string>{});
 }
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "modbam_writer/stage.cpp"  // the stage class has no header of its own
-
-#include "../methylation_writer/expected_table.hpp"
-
 #include <doctest/doctest.h>
-
 #include <sys/resource.h>
 
 #include <cmath>
@@ -13,6 +8,9 @@
 #include <fstream>
 #include <limits>
 #include <map>
+
+#include "../methylation_writer/expected_table.hpp"
+#include "modbam_writer/stage.cpp"  // the stage class has no header of its own
 
 using namespace sluice::modbam_writer;
 using sluice::testing::BatchBuilder;
@@ -26,7 +24,8 @@ std::uint32_t op(std::uint32_t length, std::uint32_t operation) { return length 
 
 std::vector<std::uint8_t> packed(const std::string& bases) {
   std::vector<std::uint8_t> result((bases.size() + 1) / 2);
-  for (std::size_t i = 0; i < bases.size(); ++i) result[i / 2] = static_cast<std::uint8_t>(result[i / 2] | seq_nt16_table[static_cast<unsigned char>(bases[i])] << (i % 2 == 0 ? 4 : 0));
+  for (std::size_t i = 0; i < bases.size(); ++i)
+    result[i / 2] = static_cast<std::uint8_t>(result[i / 2] | seq_nt16_table[static_cast<unsigned char>(bases[i])] << (i % 2 == 0 ? 4 : 0));
   return result;
 }
 
@@ -176,7 +175,8 @@ TEST_CASE("records survive storing and loading, and damaged bytes are refused") 
     store_record(*record, again);
     CHECK(again == bytes);
     CHECK(load_record(bytes, 0, *record) == RecordStatus::corrupt);
-    for (std::size_t length = 0; length < bytes.size(); ++length) CHECK(load_record(std::string_view(bytes).substr(0, length), 1, *record) == RecordStatus::corrupt);
+    for (std::size_t length = 0; length < bytes.size(); ++length)
+      CHECK(load_record(std::string_view(bytes).substr(0, length), 1, *record) == RecordStatus::corrupt);
     for (std::size_t at = 0; at < bytes.size(); ++at)
       for (const char flip : {'\x01', '\x80', '\xff'}) {
         std::string damaged = bytes;
@@ -255,10 +255,11 @@ TEST_CASE("a full disk is an output error that names the file") {
 
 TEST_CASE("modbam_writer keeps the contract of all stages") {
   const SmallRun small;
-  const auto problems = sluice::testing::contract_problems(
-      sluice_plugin,
-      {{"modbam_writer",
-        {.parameters = {{"output", "out.bam"}, {"alignments", small.alignments()}}, .resources = {{"reference", small.reference()}}, .batches = {small.rows(), small.rows()}}}});
+  const auto problems =
+      sluice::testing::contract_problems(sluice_plugin, {{"modbam_writer",
+                                                          {.parameters = {{"output", "out.bam"}, {"alignments", small.alignments()}},
+                                                           .resources = {{"reference", small.reference()}},
+                                                           .batches = {small.rows(), small.rows()}}}});
   CHECK(problems == none);
 }
 
@@ -324,7 +325,11 @@ TEST_CASE("HTSlib reads back the calls of real reads at the right bases") {
                               .list<float>("log_lik_methylated", column(&Calls::methylated))
                               .list<float>("log_lik_unmethylated", column(&Calls::unmethylated))
                               .build();
-  const auto result = run_stage<ModbamWriter>(batch).resource("reference", reference).with({{"output", "out.bam"}, {"alignments", data + "reads.bam"}}).threads(2).run();
+  const auto result = run_stage<ModbamWriter>(batch)
+                          .resource("reference", reference)
+                          .with({{"output", "out.bam"}, {"alignments", data + "reads.bam"}})
+                          .threads(2)
+                          .run();
   REQUIRE_MESSAGE(result.ok(), result.message);
   CHECK(result.failed.empty());
 

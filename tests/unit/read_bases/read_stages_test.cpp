@@ -168,6 +168,10 @@ TEST_CASE("files that are missing, empty, truncated or broken are named with rec
   CHECK(says(message(">a\nAC\nA\nAC\n"), "different lengths"));
 
   const std::string path = folder.path() + "/cut.fq.gz";
+  write_packed(path, fastq_text(60), Packing::bgzf);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 28);  // the end-of-file block alone
+  CHECK(says(look_up(path, {"r1"}).message, "no BGZF end-of-file block"));
+  CHECK(says(run_stage<ReadReader>().with({{"path", path}}).run().message, "no BGZF end-of-file block (60 records"));
   for (const Packing packing : {Packing::bgzf, Packing::gzip}) {
     write_packed(path, fastq_text(60), packing);
     std::filesystem::resize_file(path, std::filesystem::file_size(path) - 3000);

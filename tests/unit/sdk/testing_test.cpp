@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/testing.hpp>
-
 #include <doctest/doctest.h>
 
+#include <sluice/testing.hpp>
 #include <string>
 #include <vector>
 
@@ -65,12 +64,18 @@ const sluice_device_provider provider = {
 struct Lengths {
   using Parameters = sluice::NoParameters;
   static void describe(sluice::Describe<Lengths>& d) {
-    d.id("lengths").summary("length of lists").doc("How many numbers a row has.").map("row").needs("number", "list<i32>", "numbers").gives("length", "i64", "how many");
+    d.id("lengths")
+        .summary("length of lists")
+        .doc("How many numbers a row has.")
+        .map("row")
+        .needs("number", "list<i32>", "numbers")
+        .gives("length", "i64", "how many");
     d.implementation<&Lengths::process_on_device>("plain", "on the device of the test");
   }
   void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
     const auto lengths = out.column<std::int64_t>("length");
-    for (std::int64_t row = 0; row < in.rows(); ++row) lengths[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(in.list<std::int32_t>("number")[row].size());
+    for (std::int64_t row = 0; row < in.rows(); ++row)
+      lengths[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(in.list<std::int32_t>("number")[row].size());
   }
   void process_on_device(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
     struct Owner {
@@ -96,7 +101,8 @@ struct Lengths {
       delete mine;
       released->release = nullptr;
     };
-    if (out.host().api()->add_device_column(out.raw(), "length", &schema, &array) != SLUICE_OK) throw sluice::Failure(SLUICE_ERROR_INTERNAL, "refused");
+    if (out.host().api()->add_device_column(out.raw(), "length", &schema, &array) != SLUICE_OK)
+      throw sluice::Failure(SLUICE_ERROR_INTERNAL, "refused");
   }
 };
 

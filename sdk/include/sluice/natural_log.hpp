@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace sluice::event_scaling {
+namespace sluice {
 
 // For positive, normal, finite x. Error below 1.5 units of the last place (0.83 measured on 200,000 random arguments in [2^-20, 2^20]
 // against long double): rounded to f32 it differs from the true logarithm's rounding once in about 10^8 arguments.
@@ -41,4 +41,4 @@ constexpr double natural_log(double x) {
   return e * ln2_high + (f + small);
 }
 
-}  // namespace sluice::event_scaling
+}  // namespace sluice

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// Any bytes as a k-mer model: parsed wholly, or refused with a reason.
+// Run: build/fuzz/bin/fuzz_kmer_model -max_len=2000 CORPUS tests/fuzz/kmer_model_seeds
+#include "kmer_model/model_text.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+using namespace sluice::kmer_model;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  for (const sluice::Alphabet alphabet : {sluice::Alphabet::nucleotide, sluice::Alphabet::methylation}) {
+    KmerModel model;
+    ModelProblem problem;
+    if (!parse_kmer_model({reinterpret_cast<const char*>(data), size}, alphabet, model, problem)) {
+      if (problem.what.empty()) std::abort();
+      continue;
+    }
+    if (model.level_mean.size() != sluice::kmer_count(alphabet, model.k)) std::abort();
+    for (std::size_t rank = 0; rank < model.level_mean.size(); ++rank)
+      if (!std::isfinite(model.level_mean[rank]) || !(model.level_stdv[rank] > 0) || !std::isfinite(model.log_level_stdv[rank])) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Runs the built `sluice` program as a user would, with the tests' toy stages.
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <poll.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace program {
+
+struct Outcome {
+  int code = -1;  // 128 + N: killed by signal N
+  std::string out, err;
+
+  bool says(const std::string& text) const { return err.find(text) != std::string::npos; }
+  bool prints(const std::string& text) const { return out.find(text) != std::string::npos; }
+};
+
+struct Interruption {
+  int signal = SIGINT;
+  double after_seconds = 0;
+};
+
+// A folder of the test's own, removed with everything in it.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "sluice_cli_XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string path(const std::string& name) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream stream(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) result.push_back(entry.path().filename().string());
+    return result;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline Outcome run(const std::vector<std::string>& arguments, const std::vector<Interruption>& interruptions = {}, const std::string& standard_input = "/dev/null") {
+  int out[2], err[2];
+  Outcome outcome;
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) return outcome;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open(standard_input.c_str(), O_RDONLY), 0);
+    ::dup2(out[1], 1);
+    ::dup2(err[1], 2);
+    ::setenv("SLUICE_PLUGIN_PATH", SLUICE_TEST_PLUGIN_DIR, 1);
+    ::unsetenv("SLUICE_PIPELINE_PATH");
+    ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+    ::setenv("XDG_DATA_HOME", "/nonexistent", 1);
+    std::vector<char*> words = {const_cast<char*>("sluice")};
+    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    ::execv(SLUICE_PROGRAM, words.data());
+    ::_exit(127);
+  }
+  ::close(out[1]);
+  ::close(err[1]);
+  std::thread interrupter([&] {
+    const auto start = std::chrono::steady_clock::now();
+    for (const Interruption& interruption : interruptions) {
+      std::this_thread::sleep_until(start + std::chrono::duration<double>(interruption.after_seconds));
+      ::kill(child, interruption.signal);
+    }
+  });
+  pollfd streams[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
+  std::string* texts[2] = {&outcome.out, &outcome.err};
+  while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+    ::poll(streams, 2, -1);
+    for (int i = 0; i < 2; ++i) {
+      if (streams[i].fd < 0 || streams[i].revents == 0) continue;
+      char buffer[65536];
+      const ssize_t bytes = ::read(streams[i].fd, buffer, sizeof buffer);
+      if (bytes > 0) texts[i]->append(buffer, static_cast<std::size_t>(bytes));
+      else streams[i].fd = -1;
+    }
+  }
+  int status = 0;
+  interrupter.join();
+  ::waitpid(child, &status, 0);
+  ::close(out[0]);
+  ::close(err[0]);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+// Counts, fails on request, and writes; with an optional branch.
+inline const char* const toy_pipeline = R"([pipeline]
+name = "toy"
+summary = "counts and writes"
+[parameters.output]
+type = "path"
+required = true
+help = "the numbers"
+[parameters.batches]
+type = "int"
+default = 10
+minimum = 0
+maximum = 1000000
+help = "how many batches"
+[parameters.milliseconds]
+type = "float"
+default = 0
+help = "time of each batch"
+[parameters.every]
+type = "int"
+default = 0
+help = "rows that are no multiple of it fail"
+[parameters.pairs]
+type = "path"
+help = "also write sums of pairs"
+[parameters.shout]
+type = "bool"
+help = "nothing"
+[stages.numbers]
+use = "toy_source"
+params = { batches = "${batches}", milliseconds = "${milliseconds}" }
+[stages.sum]
+use = "toy_map"
+params.fail_unless_multiple_of = "${every}"
+when_most_fail = "give a smaller --every"
+[stages.write]
+use = "toy_sink"
+params.output = "${output}"
+[stages.pair]
+use = "toy_regroup"
+[stages.write_pairs]
+use = "toy_sink"
+enabled = "${pairs}"
+params = { output = "${pairs}", column = "total" }
+)";
+
+}  // namespace program

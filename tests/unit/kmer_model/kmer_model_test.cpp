@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "kmer_model/stage.cpp"  // the stage class has no header of its own
+
+#include <doctest/doctest.h>
+
+#include <sluice/testing.hpp>
+#include <zlib.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+using namespace sluice::kmer_model;
+using sluice::Alphabet;
+using sluice::testing::BatchBuilder;
+using sluice::testing::Result;
+using sluice::testing::run_stage;
+
+namespace {
+
+#ifdef SLUICE_SHARED_DIR
+const std::string shared = SLUICE_SHARED_DIR;
+#else
+const std::string shared;
+#endif
+
+struct TemporaryFolder : sluice::testing::detail::TemporaryFolder {
+  TemporaryFolder() : sluice::testing::detail::TemporaryFolder("") {}
+};
+
+// Level = rank + 0.5, stdv = 1 + rank % 3.
+std::string model_text(std::uint32_t k, Alphabet alphabet) {
+  const std::string letters = alphabet == Alphabet::nucleotide ? "ACGT" : "ACGMT";
+  std::string text = "#name made up\nkmer\tlevel_mean\tlevel_stdv\tsd_mean\n";
+  for (std::size_t rank = 0; rank < sluice::kmer_count(alphabet, k); ++rank) {
+    std::string kmer(k, 'A');
+    std::size_t rest = rank;
+    for (std::uint32_t i = k; i-- > 0; rest /= letters.size()) kmer[i] = letters[rest % letters.size()];
+    text += kmer + "\t" + std::to_string(rank) + ".5\t" + std::to_string(1 + rank % 3) + "\t0.9\n";
+  }
+  return text;
+}
+
+std::string problem_of(const std::string& text, Alphabet alphabet = Alphabet::nucleotide) {
+  KmerModel model;
+  ModelProblem problem;
+  return parse_kmer_model(text, alphabet, model, problem) ? "" : std::to_string(problem.line) + ": " + problem.what;
+}
+
+std::string without_line(std::string text, const std::string& begin) {
+  const std::size_t at = text.find("\n" + begin) + 1;
+  return text.erase(at, text.find('\n', at) + 1 - at);
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Result load(const sluice::testing::ParameterTexts& parameters) { return run_stage<KmerModelResource>().with(parameters).run(); }
+
+}  // namespace
+
+TEST_CASE("a model has its levels by rank, whatever the order of the lines") {
+  for (const Alphabet alphabet : {Alphabet::nucleotide, Alphabet::methylation}) {
+    std::string text = model_text(3, alphabet);
+    const std::size_t at = text.find("\nCCC") + 1;  // the line moves to the end
+    const std::string line = text.substr(at, text.find('\n', at) + 1 - at);
+    text.erase(at, line.size());
+    text += line;
+    KmerModel model;
+    ModelProblem problem;
+    REQUIRE(parse_kmer_model(text, alphabet, model, problem));
+    CHECK(model.k == 3);
+    CHECK(model.name == "made");
+    REQUIRE(model.level_mean.size() == sluice::kmer_count(alphabet, 3));
+    for (std::size_t rank = 0; rank < model.level_mean.size(); ++rank) {
+      CHECK(model.level_mean[rank] == static_cast<float>(rank) + 0.5F);
+      CHECK(model.level_stdv[rank] == static_cast<float>(1 + rank % 3));
+      CHECK(model.log_level_stdv[rank] == static_cast<float>(std::log(static_cast<double>(model.level_stdv[rank]))));
+    }
+    CHECK(model.level_mean[sluice::kmer_rank(alphabet, "GTA")] == static_cast<float>(sluice::kmer_rank(alphabet, "GTA")) + 0.5F);
+  }
+}
+
+TEST_CASE("the header line, comments, blanks, CRLF, U and a last line without an end are fine") {
+  CHECK(problem_of("A 1 1\nC 2 1\nG 3 1\nU 4 1") == "");
+  CHECK(problem_of("#x\r\n\r\nkmer level_mean\r\nA\t1\t1\r\nC\t2\t1\r\n  G 3 1 9 9\r\nT\t4e0\t1\r\n") == "");
+}
+
+TEST_CASE("a wrong model is refused with line and k-mer") {
+  const std::string good = model_text(2, Alphabet::nucleotide);
+  CHECK(says(problem_of(without_line(good, "CG")), "0: 1 of the 16 2-mers of the nucleotide alphabet are missing, first 'CG'"));
+  CHECK(says(problem_of(good + "AC\t1\t1\n"), "19: k-mer 'AC' comes twice"));
+  CHECK(says(problem_of(good + "ACG\t1\t1\n"), "19: k-mer 'ACG' has 3 letters, the first one 2"));
+  CHECK(says(problem_of(good + "AN\t1\t1\n"), "19: k-mer 'AN' has a letter outside"));
+  CHECK(says(problem_of(good + "AM\t1\t1\n"), "M is for methylation models"));
+  CHECK(says(problem_of(good, Alphabet::methylation), "9 of the 25"));
+  for (const char* number : {"nan", "inf", "1e99", "x", "1.5x"}) {
+    CHECK(says(problem_of(std::string("A\t") + number + "\t1\n"), "1: k-mer 'A': the second column"));
+    CHECK(says(problem_of(std::string("A\t1\t") + number + "\n"), "1: k-mer 'A': the third column"));
+  }
+  CHECK(says(problem_of("A\t1\t0\n"), "third column"));
+  CHECK(says(problem_of("A\t1\t-1\n"), "third column"));
+  CHECK(says(problem_of(""), "no k-mer"));
+  CHECK(says(problem_of("#only\nkmer a b\n"), "no k-mer"));
+  CHECK(says(problem_of(std::string(4000, 'A') + "\t1\t1\n"), "k may be 11 at most"));
+  CHECK(says(problem_of("AAAAAAAAAAAA\t1\t1\n"), "k may be 11 at most"));
+  CHECK(says(problem_of("AAAAAAAAAAA\t1\t1\n", Alphabet::methylation), "too short for the 48828125 11-mers"));
+  CHECK(says(problem_of(std::string("\0\0\0", 3)), "letter outside"));
+}
+
+TEST_CASE("the resource reads plain and gzip files and says k, alphabet, name and source") {
+  const TemporaryFolder folder;
+  const std::string plain = folder.path() + "/a.model", packed = folder.path() + "/a.model.gz";
+  const std::string text = model_text(4, Alphabet::methylation);
+  std::ofstream(plain) << text;
+  gzFile file = gzopen(packed.c_str(), "wb");
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  for (const std::string& path : {plain, packed}) {
+    const Result result = load({{"path", path}, {"alphabet", "methylation"}});
+    REQUIRE(result.ok());
+    const auto model = result.batch().view();
+    CHECK(model.rows() == 625);
+    CHECK(model.attribute("k") == "4");
+    CHECK(model.attribute("alphabet") == "methylation");
+    CHECK(model.attribute("source") == path);
+    CHECK(model.column<float>("level_mean")[624] == 624.5F);
+  }
+  std::filesystem::resize_file(packed, std::filesystem::file_size(packed) / 2);
+  CHECK(says(load({{"path", packed}, {"alphabet", "methylation"}}).message, "truncated"));
+  std::ofstream(plain, std::ios::app) << "AAAA\t1\t1\n";
+  const Result twice = load({{"path", plain}, {"alphabet", "methylation"}});
+  CHECK(twice.status == SLUICE_ERROR_INPUT);
+  CHECK(says(twice.message, "a.model':628: k-mer 'AAAA' comes twice"));
+  CHECK(says(load({{"path", folder.path() + "/none"}}).message, "cannot be opened"));
+  CHECK(says(load({{"path", folder.path()}}).message, "folder"));
+  std::ofstream(folder.path() + "/empty").close();
+  CHECK(says(load({{"path", folder.path() + "/empty"}}).message, "is empty"));
+}
+
+TEST_CASE("a pore without a built-in model asks for a file") {
+  const Result methylation = load({{"pore", "r10"}, {"alphabet", "methylation"}});
+  CHECK(methylation.status == SLUICE_ERROR_USAGE);
+  CHECK(says(methylation.message, "no built-in methylation model for the pore 'r10'"));
+  CHECK(says(methylation.remedy, "--methylation-model FILE"));
+  CHECK(load({}).status == SLUICE_ERROR_USAGE);
+  CHECK(load({{"synthetic_methylation", true}}).status == SLUICE_ERROR_USAGE);
+}
+
+TEST_CASE("a synthetic methylation model keeps unmethylated k-mers and warns") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/a.model") << model_text(3, Alphabet::nucleotide);
+  const Result result = load({{"path", folder.path() + "/a.model"}, {"alphabet", "methylation"}, {"synthetic_methylation", true}});
+  REQUIRE(result.ok());
+  CHECK(result.logged("synthetic"));
+  const auto levels = result.batch().view().column<float>("level_mean");
+  REQUIRE(levels.size() == 125);
+  CHECK(levels[sluice::kmer_rank(Alphabet::methylation, "ACT")] == static_cast<float>(sluice::kmer_rank(Alphabet::nucleotide, "ACT")) + 0.5F);
+  CHECK(levels[sluice::kmer_rank(Alphabet::methylation, "AMG")] != static_cast<float>(sluice::kmer_rank(Alphabet::nucleotide, "ACG")) + 0.5F);
+}
+
+TEST_CASE("the plugin finds its built-in models beside itself, and the signal file chooses") {
+#ifdef SLUICE_PLUGIN_DIR
+  const std::string plugin = std::string(SLUICE_PLUGIN_DIR) + "/kmer_model.so";
+  if (!std::filesystem::exists(plugin)) {
+    MESSAGE("skipped: ", plugin, " is not built");
+    return;
+  }
+  const auto stage = sluice::testing::stage_of(*sluice::testing::load_plugin(plugin), "kmer_model");
+  const std::pair<const char*, const char*> chemistries[] = {{"dna_r9", "6"}, {"dna_r10", "9"}, {"rna_r9", "5"}, {"rna_004", "9"}};
+  for (const auto& [chemistry, k] : chemistries) {
+    const auto signal = BatchBuilder("signal_file", 0).attribute("chemistry", chemistry).build();
+    const Result result = run_stage(stage).resource("signal", signal).run();
+    CAPTURE(result.message);
+    REQUIRE(result.ok());
+    CHECK(result.batch().view().attribute("k") == k);
+  }
+  CHECK(run_stage(stage).with({{"pore", "r9"}, {"alphabet", "methylation"}}).run().batch().view().rows() == 15625);
+#else
+  MESSAGE("skipped: SLUICE_PLUGIN_DIR is not set");
+#endif
+}
+
+TEST_CASE("the stage keeps the stage contract") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/a.model") << model_text(3, Alphabet::nucleotide);
+  CHECK(sluice::testing::contract_problems<KmerModelResource>({.parameters = {{"path", folder.path() + "/a.model"}}}) == std::vector<std::string>{});
+}
+
+TEST_CASE("the shared models load, xz included") {
+  if (shared.empty() || !std::filesystem::exists(shared + "/models")) {
+    MESSAGE("skipped: ", shared, "/models is absent");
+    return;
+  }
+  CHECK(load({{"path", shared + "/models/r9.4_450bps.cpg.6mer.template.model"}, {"alphabet", "methylation"}}).batch().view().rows() == 15625);
+  CHECK(load({{"path", shared + "/models/r9.4_70bps.u_to_t_rna.5mer.template.model"}}).batch().view().rows() == 1024);
+  const Result standin = load({{"path", shared + "/models/r10_standin.nucleotide.9mer.model.xz"}});
+  REQUIRE(standin.ok());
+  CHECK(standin.batch().view().rows() == 262144);
+}

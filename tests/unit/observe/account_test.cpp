@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "../config/example_stages.hpp"
+#include "observe/account.hpp"
+#include "observe/atomic_file.hpp"
+#include "observe/bottleneck.hpp"
+#include "observe/progress.hpp"
+#include "observe/quantity.hpp"
+#include "observe/report.hpp"
+#include "observe/summary.hpp"
+#include "observe/trace.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+using namespace sluice;
+
+namespace {
+
+const char* const pipeline_text = R"([pipeline]
+name = "m"
+[stages.read]
+use = "reader"
+params.path = "x"
+[stages.events]
+use = "lookup"
+when_most_fail = "try another chemistry"
+[stages.write]
+use = "write_reads"
+params.output = "y"
+)";
+
+Plan example_plan() {
+  Diagnostics diagnostics;
+  auto resolved = resolve_pipeline(parse_pipeline(pipeline_text, "test.toml", diagnostics), {}, example::registry(), diagnostics);
+  Plan plan = make_plan(std::move(resolved), "auto", {"cpu"}, diagnostics);
+  REQUIRE(!diagnostics.has_errors());
+  return plan;
+}
+
+// 100 inputs: 10 filtered, 5 fail at the source, 65 in the map, 20 are written.
+RunStatistics example_statistics() {
+  RunStatistics s;
+  s.elapsed_seconds = 2;
+  s.threads = 2;
+  StageStatistics read, events, write;
+  read.name = "read", read.role = "source", read.id = "reader", read.work_unit = "base", read.row_type = "read";
+  read.rows_out = 90, read.accounted["low_mapping_quality"] = 10, read.failed["too_short"] = 5, read.busy_seconds = 0.2;
+  read.implementations.push_back({"cpu", 3, 90, 4e6, 0.2});
+  events.name = "events", events.role = "map", events.id = "lookup", events.work_unit = "base", events.row_type = "read";
+  events.rows_in = 90, events.rows_out = 20, events.failed = {{"too_short", 60}, {"no_signal", 5}}, events.busy_seconds = 3;
+  events.implementations.push_back({"cpu", 3, 90, 4e6, 3});
+  write.name = "write", write.role = "sink", write.id = "write_reads", write.row_type = "read", write.rows_in = 90, write.rows_out = 20, write.busy_seconds = 0.1;
+  s.stages = {read, events, write};
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("read = filtered + failed + written, and the reasons say where") {
+  const auto accounts = account_of(example_plan(), example_statistics(), Ending::finished);
+  REQUIRE(accounts.size() == 1);
+  const PathAccount& a = accounts[0];
+  CHECK(a.source == "read");
+  CHECK(a.end == "write");
+  CHECK(a.read == 100);
+  CHECK(a.filtered == 10);
+  CHECK(a.failed == 70);
+  CHECK(a.written == 20);
+  CHECK(a.unfinished == 0);
+  CHECK(a.adds_up);
+  REQUIRE(a.losses.size() == 4);
+  CHECK(a.losses[0].reason == "too_short");
+  CHECK(a.losses[0].rows == 60);
+  CHECK(worst_failed_fraction(accounts) == doctest::Approx(70.0 / 90));
+}
+
+TEST_CASE("a row that nobody counted is noticed") {
+  RunStatistics s = example_statistics();
+  s.stages[2].rows_out = 19;
+  CHECK_FALSE(account_of(example_plan(), s, Ending::finished)[0].adds_up);
+  CHECK(account_of(example_plan(), s, Ending::partial)[0].unfinished == 1);
+  CHECK(account_of(example_plan(), s, Ending::partial)[0].adds_up);
+  s.stages[2].rows_out = 1000;
+  CHECK_FALSE(account_of(example_plan(), s, Ending::finished)[0].adds_up);
+}
+
+TEST_CASE("the bottleneck is named in words") {
+  const std::string text = bottleneck(example_plan(), example_statistics());
+  CHECK(text == "stage 'events' (lookup) took 90.9 % of the processing time, at 1.33 Mbases/s per thread");
+  RunStatistics waiting = example_statistics();
+  waiting.stages[0].busy_seconds = 1.9;
+  CHECK(bottleneck(example_plan(), waiting).find("the others waited for it") != std::string::npos);
+  CHECK(bottleneck(example_plan(), {}) == "nothing was measured");
+}
+
+TEST_CASE("a stage in which nearly all rows fail gives a hint with the pipeline's advice") {
+  RunStatistics s = example_statistics();
+  CHECK(hints(example_plan(), s).empty());
+  s.stages[1].failed["too_short"] = 85;
+  const auto list = hints(example_plan(), s);
+  REQUIRE(list.size() == 1);
+  CHECK(list[0].ends_with("most of them as too_short (fewer than ten bases): try another chemistry"));
+}
+
+TEST_CASE("the report is JSON whatever bytes are in it") {
+  RunResult result;
+  result.statistics = example_statistics();
+  result.statistics.stages[0].examples.push_back({"read \xff\xfe", "too_short"});
+  const auto report = nlohmann::json::parse(report_json(result, example_plan(), example::registry(), {"1.0", {"sluice", "run", "\xff"}, 0}));
+  CHECK(report["state"] == "finished");
+  CHECK(report["account"][0]["adds_up"] == true);
+  CHECK(report["stages"].size() == 3);
+  CHECK(report["versions"]["plugins"][0]["build_id"] == "test");
+}
+
+TEST_CASE("a trace is JSON with one event per call") {
+  const auto trace = nlohmann::json::parse(chrome_trace("m", {{"read \"x\"", "cpu", 1, 10, 2.5, 7, 100}, {"read", "cuda:0", 2, 12, 1, 8, 50}}));
+  REQUIRE(trace["traceEvents"].size() == 4);
+  CHECK(trace["traceEvents"][2]["name"] == "read \"x\"");
+  CHECK(trace["traceEvents"][2]["dur"] == 2.5);
+  CHECK(trace["traceEvents"][3]["pid"] == 1);
+  CHECK(nlohmann::json::parse(chrome_trace("m", {}))["traceEvents"].empty());
+}
+
+TEST_CASE("the progress line shows rows, rate and time left, and fits the terminal") {
+  RunStatistics s = example_statistics();
+  s.resident_peak = 512 << 20;
+  CHECK(progress_line(example_plan(), s, 200) == "m: 90 reads, 2.00 Mbases/s, 2.00 s, 512 MiB");
+  s.source_progress = 0.5;
+  CHECK(progress_line(example_plan(), s, 200) == "m: 90 reads, 2.00 Mbases/s, 50.0 %, 2.00 s left, 512 MiB");
+  CHECK(progress_line(example_plan(), s, 10).size() == 10);
+}
+
+TEST_CASE("the summary names losses and outputs") {
+  RunResult result;
+  result.statistics = example_statistics();
+  result.statistics.outputs = {"y"};
+  const auto lines = summary_lines(result, example_plan());
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1] == "  read -> write: 100 reads, 20 written, 10 filtered, 70 failed (77.8 %); events: too_short 60, read: low_mapping_quality 10, read: too_short 5, events: no_signal 5");
+  CHECK(lines[2] == "  y");
+}
+
+TEST_CASE("numbers are written as people read them") {
+  CHECK(count_text(0) == "0");
+  CHECK(count_text(999) == "999");
+  CHECK(count_text(1234567) == "1,234,567");
+  CHECK(count_text(1, "read") == "1 read");
+  CHECK(bytes_text(1536) == "1.50 KiB");
+  CHECK(bytes_text(1023.9 * 1024) == "1.00 MiB");
+  CHECK(duration_text(61.4) == "1:01");
+  CHECK(duration_text(7325) == "2:02:05");
+  CHECK(rate_text(3.21e6, "base") == "3.21 Mbases/s");
+  CHECK(percent_text(0.0001) == "< 0.1 %");
+}
+
+TEST_CASE("a small file appears completely or not at all") {
+  const auto folder = std::filesystem::temp_directory_path() / ("sluice_observe_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  CHECK(why_not_writable(folder / "r.json").empty());
+  CHECK(std::filesystem::is_empty(folder));
+  CHECK(write_atomically(folder / "r.json", "first").empty());
+  CHECK(write_atomically(folder / "r.json", "second").empty());
+  std::ifstream stream(folder / "r.json");
+  CHECK(std::string(std::istreambuf_iterator<char>(stream), {}) == "second");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  CHECK_FALSE(why_not_writable(folder).empty());
+  CHECK_FALSE(why_not_writable(folder / "none/r.json").empty());
+  CHECK(write_atomically("/dev/full", "x").find("No space left") != std::string::npos);
+  std::filesystem::remove_all(folder);
+}
