@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
+#include "observe/quantity.hpp"
 
 #include <cstdio>
 
@@ -13,7 +14,8 @@ int check_command(const Arguments& arguments) {
   if (const auto ended = pipeline.parse()) return *ended;
   const auto plan = pipeline.make_plan(Missing::assume);
   if (!plan) return exit_usage;
-  std::printf("%s: %zu stages, %zu resources: no mistakes found\n", plan->pipeline.file.c_str(), plan->stages.size(), plan->pipeline.resources.size());
+  std::printf("%s: %s, %s: no mistakes found\n", plan->pipeline.file.c_str(), count_text(plan->stages.size(), "stage").c_str(),
+              count_text(plan->pipeline.resources.size(), "resource").c_str());
   return exit_ok;
 }
 

@@ -4,8 +4,10 @@
 #include "cli/exit_code.hpp"
 #include "config/pipeline.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -63,7 +65,11 @@ int main(int argc, char** argv) {
   // `sluice plugins | head` must end quietly: writes to a closed pipe fail with EPIPE and are handled where they are made.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return sluice::cli::dispatch({argv + 1, argv + argc});
+    const int code = sluice::cli::dispatch({argv + 1, argv + argc});
+    // A reader that went away is none of our business; a full disk is.
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (written || errno == EPIPE || code != sluice::cli::exit_ok) return code;
+    std::fprintf(stderr, "sluice: standard output cannot be written: %s\n", std::strerror(errno));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "sluice: out of memory (lower --memory or --threads)\n");
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include "cli/plan_text.hpp"
 
 #include "cli/stage_page.hpp"
+#include "config/parameter_value.hpp"
 #include "device/host_limits.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
@@ -78,20 +79,14 @@ std::string input_names(const Plan& plan, const PlannedStage& stage) {
   return names;
 }
 
-std::string value_text(const sluice_parameter& parameter, const sluice_value& value) {
-  switch (parameter.type) {
-    case SLUICE_BOOL: return value.integer != 0 ? "true" : "false";
-    case SLUICE_INT:
-    case SLUICE_SIZE: return std::to_string(value.integer);
-    case SLUICE_FLOAT: return fmt::format("{}", value.real);
-    default: return std::string("\"") + value.text + "\"";
-  }
-}
-
 std::string parameter_text(const ResolvedStage& stage) {
   std::string text;
-  for (std::size_t i = 0; i < stage.values.size(); ++i)
-    if (stage.values[i].is_set != 0) text += (text.empty() ? "" : ", ") + std::string(stage.entry.descriptor->parameters[i].name) + " = " + value_text(stage.entry.descriptor->parameters[i], stage.values[i]);
+  for (std::size_t i = 0; i < stage.values.size(); ++i) {
+    const sluice_parameter& parameter = stage.entry.descriptor->parameters[i];
+    if (stage.values[i].is_set == 0) continue;
+    const char* quote = parameter.type == SLUICE_STRING || parameter.type == SLUICE_PATH ? "\"" : "";
+    text += (text.empty() ? "" : ", ") + std::string(parameter.name) + " = " + quote + value_text(parameter, stage.values[i]) + quote;
+  }
   return text;
 }
 

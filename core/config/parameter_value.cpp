@@ -160,15 +160,14 @@ std::string range_text(const ValueRule& rule) {
   return "";
 }
 
-std::string default_text(const sluice_parameter& parameter) {
-  const sluice_value& value = parameter.default_value;
+std::string value_text(const sluice_parameter& parameter, const sluice_value& value) {
   if (value.is_set == 0) return "";
   switch (parameter.type) {
     case SLUICE_BOOL: return value.integer != 0 ? "true" : "false";
     case SLUICE_INT:
     case SLUICE_SIZE: return std::to_string(value.integer);
     case SLUICE_FLOAT: {
-      // Defaults of float members arrive widened (0.1f = 0.10000000149...): show the shortest text that is the same float.
+      // Values of float members arrive widened (0.1f = 0.10000000149...): show the shortest text that is the same float.
       const auto narrow = static_cast<float>(value.real);
       char text[64];
       const auto end = static_cast<double>(narrow) == value.real ? std::to_chars(text, text + sizeof text, narrow) : std::to_chars(text, text + sizeof text, value.real);

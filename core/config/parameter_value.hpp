@@ -40,7 +40,8 @@ std::string type_names();  // "bool, int, float, string, path, size, choice"
 
 // "from 1 to 10 bases", "at least 0", "" if anything goes.
 std::string range_text(const ValueRule& rule);
-// A descriptor's default as a user would write it; "" if there is none.
-std::string default_text(const sluice_parameter& parameter);
+// A value as a user would write it; "" if it is not set.
+std::string value_text(const sluice_parameter& parameter, const sluice_value& value);
+inline std::string default_text(const sluice_parameter& parameter) { return value_text(parameter, parameter.default_value); }
 
 }  // namespace sluice

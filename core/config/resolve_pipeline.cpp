@@ -44,8 +44,11 @@ class Resolver {
     bool whole = std::all_of(resources_.begin(), resources_.end(), [](const Draft& d) { return d.entry.descriptor != nullptr; }) &&
                  std::all_of(stages_.begin(), stages_.end(), [](const Draft& d) { return d.entry.descriptor != nullptr; });
 
-    const StageGraph graph = connect();
+    StageGraph graph = connect();
     whole = whole && graph.whole;
+    // After a wrong input it is not known what vanishes: the values of all enabled stages are looked at.
+    if (!graph.whole)
+      for (std::size_t i = 0; i < stages_.size(); ++i) graph.present[i] = stages_[i].enabled ? 1 : 0;
     for (Draft& resource : resources_) find_slots(resource, Check::names_only);
     for (std::size_t i = 0; i < stages_.size(); ++i) find_slots(stages_[i], graph.present[i] != 0 ? Check::everything : Check::names_only);
     const std::vector<std::size_t> resource_order = used_resources(graph);

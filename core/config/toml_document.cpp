@@ -26,7 +26,7 @@ namespace {
 
 // toml++ bounds the nesting of values but not the length of dotted keys, and destroys nested tables by recursion: a 200 kB key
 // "a.a.a..." overflows the stack. Both limits are far above what a pipeline needs (stages.X.params.Y is 4 deep).
-constexpr int deepest_nesting = 16;
+constexpr std::size_t deepest_nesting = 16;
 constexpr int longest_dotted_key = 16;
 
 // Control characters are allowed nowhere in TOML, not even in comments.
@@ -57,41 +57,81 @@ class LexicalScan {
 
   // What is wrong at offset(); "" if nothing is.
   std::string find() {
-    char before = '\n';  // the last character that is not blank
-    int nesting = 0, dots = 0;
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
+      if (c == ' ' || c == '\t' || c == '\r') continue;
       if (c == '#') {
         at_ = std::min(text_.find('\n', at_), text_.size()) - 1;
         continue;
       }
-      if (c == ' ' || c == '\t' || c == '\r') continue;
-      if (is_outside_ascii(c)) return "there is a letter outside ASCII that is not in quotes";
-      if (c == '"' || c == '\'') {
-        if (before == '.') return "there is a quoted key after a dot: names in a pipeline need no quotes";
-        if (std::string_view("\n=[{,").find(before) == std::string_view::npos) return "there is a quote in the middle of a value";
-        if (std::string problem = skip_string(c); !problem.empty()) return problem;
-        --at_;
-      } else if (c == '[' || c == '{') {
-        dots = 0;
-        if (++nesting > deepest_nesting) return "it is nested deeper than " + std::to_string(deepest_nesting) + " levels";
-      } else if (c == ']' || c == '}') {
-        dots = 0;
-        nesting = std::max(0, nesting - 1);
-      } else if (c == '\n' || c == ',' || c == '=') {
-        dots = 0;
-      } else if (c == '.' && ++dots > longest_dotted_key) {
-        return "the key has more than " + std::to_string(longest_dotted_key) + " parts";
-      }
-      before = c;
+      if (std::string problem = step(c); !problem.empty()) return problem;
+      before_ = text_[at_];
     }
     return "";
   }
 
  private:
-  static bool is_outside_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
+  enum class Open : char { header, array, table };
 
-  // Moves behind the closing quote. On a problem offset() is its place.
+  static bool is_outside_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
+  bool inside(Open kind) const { return !open_.empty() && open_.back() == kind; }
+  bool value_may_begin() const { return before_ == '=' || (inside(Open::array) && std::string_view("[,\n").find(before_) != std::string_view::npos); }
+  bool key_may_begin() const {
+    if (in_value_ || inside(Open::array)) return false;
+    if (inside(Open::header)) return before_ == '[';
+    return before_ == '\n' || (inside(Open::table) && (before_ == '{' || before_ == ','));
+  }
+
+  // One character that is not blank.
+  std::string step(char c) {
+    if (is_outside_ascii(c)) return "there is a letter outside ASCII that is not in quotes";
+    switch (c) {
+      case '"':
+      case '\'':
+        if (before_ == '.') return "there is a quoted key after a dot: names in a pipeline need no quotes";
+        if (!value_may_begin() && !key_may_begin()) return "there is a quote in the middle of something";
+        return skip_string(c);
+      case '[':
+      case '{':
+        return open(c);
+      case ']':
+      case '}':
+        if (open_.empty() || (open_.back() == Open::table) != (c == '}')) return std::string("'") + c + "' closes nothing";
+        in_value_ = open_.back() != Open::header;
+        open_.pop_back();
+        break;
+      case '=':
+        if (in_value_ || inside(Open::array) || inside(Open::header)) return "there is a '=' in the middle of a value";
+        in_value_ = true;
+        break;
+      case ',':
+        if (open_.empty() || inside(Open::header)) return "there is a comma outside of a list";
+        in_value_ = inside(Open::array);
+        break;
+      case '\n':
+        if (inside(Open::table) || inside(Open::header)) return "the line ends inside of brackets";
+        in_value_ = !open_.empty();
+        break;
+      case '.':
+        return ++dots_ > longest_dotted_key ? "the key has more than " + std::to_string(longest_dotted_key) + " parts" : "";
+      default:
+        return "";
+    }
+    dots_ = 0;
+    return "";
+  }
+
+  std::string open(char c) {
+    dots_ = 0;
+    if (open_.size() == deepest_nesting) return "it is nested deeper than " + std::to_string(deepest_nesting) + " levels";
+    const bool is_header = c == '[' && !in_value_ && (open_.empty() ? before_ == '\n' : inside(Open::header) && before_ == '[');
+    if (!is_header && !value_may_begin()) return std::string("there is a '") + c + "' in the middle of something";
+    open_.push_back(is_header ? Open::header : c == '[' ? Open::array : Open::table);
+    in_value_ = c == '[' && !is_header;
+    return "";
+  }
+
+  // Moves to the closing quote. On a problem offset() is its place.
   std::string skip_string(char quote) {
     const std::size_t start = at_;
     const std::string triple(3, quote);
@@ -105,12 +145,11 @@ class LexicalScan {
         const std::size_t next = text_.find_first_not_of(" \t\r\n", std::min(at_ - 1, text_.size()));
         if (next != std::string_view::npos && is_outside_ascii(text_[next])) return "a backslash, or a line continued by one, goes on with a letter outside ASCII";
       } else if (long_form && text_.substr(at_, 3) == triple) {
-        at_ += 3;
+        at_ += 2;
         // Up to two more quotes belong to the content: """a""""" is a string that ends in two quotes.
-        for (int extra = 0; extra < 2 && at_ < text_.size() && text_[at_] == quote; ++extra) ++at_;
+        for (int extra = 0; extra < 2 && at_ + 1 < text_.size() && text_[at_ + 1] == quote; ++extra) ++at_;
         return "";
       } else if (!long_form && c == quote) {
-        ++at_;
         return "";
       } else if (!long_form && c == '\n') {
         break;
@@ -124,6 +163,10 @@ class LexicalScan {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  char before_ = '\n';  // the last character that is not blank
+  std::vector<Open> open_;
+  bool in_value_ = false;  // behind a '=' or inside of an array
+  int dots_ = 0;
 };
 
 class Converter {

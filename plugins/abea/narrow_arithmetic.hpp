@@ -49,16 +49,19 @@ inline float round_to_odd(double value) {
 
 inline double distance_to_multiple(double value, double quantum) { return std::fabs(std::remainder(value, quantum)); }
 
+// The conditions of 1. to 4. on the levels of the read.
+constexpr bool levels_fit(const LevelRanges& ranges) {
+  return ranges.highest_peak <= -1.0F && ranges.lowest_peak > -0x1p10F && ranges.lowest_stdv > 0x1p-20F && ranges.highest_stdv < 0x1p20F &&
+         ranges.lowest_mean > -0x1p20F && ranges.highest_mean < 0x1p20F;
+}
+
 inline NarrowTransitions narrow_transitions(const BandFillInput& input) {
   constexpr double emission_quantum = 0x1p-23;  // of |em| >= 1
   constexpr double skip_quantum = 0x1p-18;      // of scores below -32
   NarrowTransitions narrow;
   const Transitions& wide = input.log_probability;
-  const LevelRanges& ranges = input.ranges;
-  const bool levels_fit = ranges.highest_peak <= -1.0F && ranges.lowest_peak > -0x1p10F && ranges.lowest_stdv > 0x1p-20F &&
-                          ranges.highest_stdv < 0x1p20F && ranges.lowest_mean > -0x1p20F && ranges.highest_mean < 0x1p20F;
   const bool transitions_fit = wide.stay > -2.0 && wide.stay < 0.0 && wide.step > -2.0 && wide.step < 0.0;
-  if (!levels_fit || !transitions_fit || !input.events_are_moderate) return narrow;
+  if (!levels_fit(input.ranges) || !transitions_fit || !input.events_are_moderate) return narrow;
 
   const double distance = std::min({distance_to_multiple(wide.stay, emission_quantum), distance_to_multiple(wide.step, emission_quantum),
                                     distance_to_multiple(wide.skip, skip_quantum)});
@@ -74,7 +77,7 @@ inline NarrowTransitions narrow_transitions(const BandFillInput& input) {
 }
 
 // A lower bound of every emission between these events and the levels of the read.
-inline float lowest_emission(float lowest_event, float highest_event, const LevelRanges& ranges) {
+constexpr float lowest_emission(float lowest_event, float highest_event, const LevelRanges& ranges) {
   const float farthest = std::max(highest_event - ranges.lowest_mean, ranges.highest_mean - lowest_event);
   const float deviation = farthest / ranges.lowest_stdv;
   return ranges.lowest_peak - 0.501F * deviation * deviation - 1.0F;
@@ -87,7 +90,7 @@ inline constexpr float highest_narrow_score = -64.0F;
 
 // What the next `band_count` bands can be filled with, from the extremes of the two bands before them (finite scores only) and of the events that
 // these bands will meet. Scores only fall from here on: every emission and transition is negative.
-inline Arithmetic admissible_arithmetic(const NarrowTransitions& narrow, float lowest_score, float highest_score, float lowest_emission_ahead,
+constexpr Arithmetic admissible_arithmetic(const NarrowTransitions& narrow, float lowest_score, float highest_score, float lowest_emission_ahead,
                                         std::int32_t band_count) {
   if (!narrow.possible || !(highest_score < highest_narrow_score) || !(lowest_emission_ahead > -0x1p20F)) return Arithmetic::wide;
   const float largest_fall = (24.0F - lowest_emission_ahead) * static_cast<float>(band_count);

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <limits>
+#include <vector>
 
 namespace sluice::frequency_writer {
 namespace {
@@ -30,10 +32,43 @@ void append_table_line(std::string& text, const Site& site) {
                  site.called_sites_methylated, frequency, site.sequence);
 }
 
-void append_bedmethyl_lines(std::string& text, const Site& site) {
-  append_strand(text, site.contig, site.start, '+', site.called_forward, site.methylated_forward);
-  append_strand(text, site.contig, site.start + 1, '-', site.called_sites - site.called_forward,
-                site.called_sites_methylated - site.methylated_forward);
+bool BedMethyl::add(const Site& site, std::string& text) {
+  const std::int64_t motifs = site.motifs;
+  if (motifs < 1 || site.called_sites % motifs != 0 || site.called_sites_methylated % motifs != 0 || site.called_forward % motifs != 0 ||
+      site.methylated_forward % motifs != 0)
+    return false;
+  std::vector<std::int64_t> offsets{0};
+  if (motifs > 1) {
+    offsets.clear();
+    const std::size_t first = site.sequence.find("CG");
+    for (std::size_t at = first; at != std::string_view::npos; at = site.sequence.find("CG", at + 1)) offsets.push_back(static_cast<std::int64_t>(at - first));
+    if (static_cast<std::int64_t>(offsets.size()) != motifs || offsets.back() != site.end - site.start) return false;
+  }
+  if (site.contig != contig_) {
+    finish(text);
+    contig_ = site.contig;
+  }
+  write_before(site.start, text);
+  for (const std::int64_t offset : offsets) {
+    Counts& counts = pending_[site.start + offset];
+    counts.called += site.called_sites / motifs;
+    counts.methylated += site.called_sites_methylated / motifs;
+    counts.called_forward += site.called_forward / motifs;
+    counts.methylated_forward += site.methylated_forward / motifs;
+  }
+  return true;
+}
+
+void BedMethyl::finish(std::string& text) { write_before(std::numeric_limits<std::int64_t>::max(), text); }
+
+void BedMethyl::write_before(std::int64_t position, std::string& text) {
+  const auto end = pending_.lower_bound(position);
+  for (auto at = pending_.begin(); at != end; ++at) {
+    const auto& [start, counts] = *at;
+    append_strand(text, contig_, start, '+', counts.called_forward, counts.methylated_forward);
+    append_strand(text, contig_, start + 1, '-', counts.called - counts.called_forward, counts.methylated - counts.methylated_forward);
+  }
+  pending_.erase(pending_.begin(), end);
 }
 
 }  // namespace sluice::frequency_writer

@@ -41,33 +41,18 @@ const float* log_sum_table() {
 }
 
 std::optional<Transitions> make_transitions(double events_per_base, EventsPerBase floor) {
-  constexpr float kSkip = 0.0025F;
-  constexpr float kBad = 0.001F;
-  constexpr float kSkipSelf = 0.3F;
-  constexpr float kBadOut = (1.0F - kBad) / 3.0F;
-  constexpr double kRaisedEventsPerBase = 1.25;
-  static const float log_skip = log_of(kSkip);
-  static const float log_bad = log_of(kBad);
-  static const float log_bad_out = log_of(kBadOut);
-  static const float log_skip_out = log_of(1.0F - kSkipSelf);
-  static const float log_skip_self = log_of(kSkipSelf);
-  if (!std::isfinite(events_per_base)) return std::nullopt;
-  if (events_per_base < 1.0) {
-    if (floor == EventsPerBase::compat) return std::nullopt;
-    events_per_base = kRaisedEventsPerBase;
-  }
-  const auto stay = static_cast<float>(1.0 - 1.0 / events_per_base);
-  const float next = 1.0F - stay - kSkip - kBad;
-  if (!(next > 0.0F)) return std::nullopt;
-  return Transitions{.match_stay = log_of(stay),
-                     .match_next = log_of(next),
-                     .match_bad = log_bad,
-                     .match_skip = log_skip,
-                     .bad_match = log_bad_out,
-                     .bad_stay = log_bad,
-                     .bad_skip = log_bad_out,
-                     .skip_match = log_skip_out,
-                     .skip_stay = log_skip_self};
+  float match_stay = 0.0F;
+  float match_next = 0.0F;
+  if (!make_read_transitions(events_per_base, floor, match_stay, match_next)) return std::nullopt;
+  return Transitions{.match_stay = match_stay,
+                     .match_next = match_next,
+                     .match_bad = kLogBad,
+                     .match_skip = kLogSkip,
+                     .bad_match = kLogBadOut,
+                     .bad_stay = kLogBad,
+                     .bad_skip = kLogBadOut,
+                     .skip_match = kLogSkipOut,
+                     .skip_stay = kLogSkipSelf};
 }
 
 void extend_clipping(std::vector<float>& clipping, std::size_t count) {

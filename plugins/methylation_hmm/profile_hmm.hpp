@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <sluice/natural_log.hpp>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,36 @@ inline constexpr std::int32_t kLogSumLast = 15700;
 // float(ln(1 + exp(-i / 1000))) for i < 15700, then 0. 64-byte aligned; 62.8 kB, so it lives in L2 with its often used beginning in L1.
 const float* log_sum_table();
 
-// Nothing where events_per_base leaves no probability to stay (below 1) or to move on (above 285).
+// Transition probabilities that are the same for all reads, and their logarithms. Logarithms are natural_log rounded to single, not std::log: C libraries
+// differ in the last place, and CUDA's has its own.
+constexpr float log_of(float probability) { return probability > 0.0F ? static_cast<float>(natural_log(static_cast<double>(probability))) : kMinusInfinity; }
+inline constexpr float kSkip = 0.0025F;
+inline constexpr float kBad = 0.001F;
+inline constexpr float kSkipSelf = 0.3F;
+inline constexpr float kLogSkip = log_of(kSkip);
+inline constexpr float kLogBad = log_of(kBad);
+inline constexpr float kLogBadOut = log_of((1.0F - kBad) / 3.0F);
+inline constexpr float kLogSkipOut = log_of(1.0F - kSkipSelf);
+inline constexpr float kLogSkipSelf = log_of(kSkipSelf);
+
+// The two that depend on the read. False where events_per_base leaves no probability to stay (below 1) or to move on (above 285).
+constexpr bool make_read_transitions(double events_per_base, EventsPerBase floor, float& match_stay, float& match_next) {
+  constexpr double kRaisedEventsPerBase = 1.25;
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  if (!(events_per_base >= -kLargest && events_per_base <= kLargest)) return false;
+  if (events_per_base < 1.0) {
+    if (floor == EventsPerBase::compat) return false;
+    events_per_base = kRaisedEventsPerBase;
+  }
+  const auto stay = static_cast<float>(1.0 - 1.0 / events_per_base);
+  const float next = 1.0F - stay - kSkip - kBad;
+  if (!(next > 0.0F)) return false;
+  match_stay = log_of(stay);
+  match_next = log_of(next);
+  return true;
+}
+
+// All of them; nothing where make_read_transitions has none.
 std::optional<Transitions> make_transitions(double events_per_base, EventsPerBase floor);
 
 // Log-probability of leaving out the first (or last) d events: clipping[d], extended to `count` entries. Entries are kept: they do not depend on
@@ -60,11 +90,11 @@ inline ScaledLevel scale_level(const KmerModelView& model, std::uint32_t rank, c
 
 // Keeps every intermediate value of the recurrence away from NaN: (x - mean) / stdv is at most 2e30, its square at worst +inf.
 inline constexpr float kLargestValue = 1e15F;
-inline bool is_usable(const ScaledLevel& level) {
+constexpr bool is_usable(const ScaledLevel& level) {
   const auto within = [](float value) { return value >= -kLargestValue && value <= kLargestValue; };
   return within(level.mean) && within(level.constant) && level.stdv >= 1.0F / kLargestValue && level.stdv <= kLargestValue;
 }
-inline bool is_usable(float event_mean) { return event_mean >= -kLargestValue && event_mean <= kLargestValue; }
+constexpr bool is_usable(float event_mean) { return event_mean >= -kLargestValue && event_mean <= kLargestValue; }
 
 // Bounds, lengths, event means: everything but the transitions and the scaled levels.
 ScoreStatus check_problem(std::span<const ReadSignal> reads, const GroupProblem& problem, std::uint32_t k);

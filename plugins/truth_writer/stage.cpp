@@ -90,7 +90,7 @@ class TruthWriter {
         ++site.reads;
         site.methylated_reads += methylated[row][i] != 0 ? 1 : 0;
       }
-      if (has_reads_) reads_file_.write(text[row]);
+      if (has_reads_ && !text[row].empty()) reads_file_.write(text[row]);
     }
   }
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include "config/pipeline.hpp"
 #include "program.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <regex>
 
 using program::Folder;
 using program::run;
@@ -22,6 +27,26 @@ TEST_CASE("every command has a help, and the program lists them") {
   }
   CHECK(run({}).code == 2);
   CHECK(run({"--version"}).out.starts_with("sluice "));
+}
+
+TEST_CASE("no pipeline parameter can take the name of an option of run or bench") {
+  const Folder folder;
+  const auto& reserved = sluice::reserved_parameter_names();
+  for (const char* command : {"run", "bench", "plan"}) {
+    const std::string help = run({command, folder.write("toy.toml", toy_pipeline), "--help"}).out;
+    const std::regex option("\\n  (?:-.,)?--([a-z-]+)");
+    for (std::sregex_iterator it(help.begin() + static_cast<std::ptrdiff_t>(help.find("How to run it")), help.end(), option), end; it != end; ++it) {
+      std::string name = (*it)[1];
+      std::replace(name.begin(), name.end(), '-', '_');
+      CAPTURE(name);
+      CHECK(std::find(reserved.begin(), reserved.end(), name) != reserved.end());
+    }
+  }
+}
+
+TEST_CASE("a full disk is noticed on standard output too") {
+  const std::string command = "'" SLUICE_PROGRAM "' schema > /dev/full 2> /dev/null";
+  CHECK(WEXITSTATUS(std::system(command.c_str())) == 4);
 }
 
 TEST_CASE("check finds every mistake of a file at once, without its required parameters") {

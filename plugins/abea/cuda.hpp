@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Adaptive banded event alignment on a CUDA device: a batch of reads, the same bits as align_events in abea.hpp.
+//
+// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch. Nothing here allocates on the device or waits for it.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "abea/abea.hpp"
+
+namespace sluice::abea::cuda {
+
+// What the host knows about one read before it is aligned. Plain bytes, copied to the device as they are.
+struct ReadPlan {
+  std::int64_t row;          // of the batch
+  std::int64_t event_begin;  // first element of the read in the event columns
+  std::int64_t kmer_begin;   // likewise in the k-mer columns
+  std::int64_t trace_begin;  // first 128-byte trace group in the workspace
+  std::int64_t level_begin;  // first 16-byte level in the workspace
+  double stay, step;         // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
+  float narrow_stay, narrow_step, lowest_exact_score;  // narrow_arithmetic.hpp
+  std::int32_t event_count, kmer_count;
+  bool narrow_possible;  // as far as the transitions decide it
+  AlignmentStatus status;
+};
+
+// The reads of a batch in the order in which the device takes them: longest first, so that no long read begins when the others are done.
+struct BatchPlan {
+  std::vector<ReadPlan> reads;
+  std::size_t workspace_bytes = 0;  // 32 per band (events + k-mers), 16 per k-mer, about 2,600 per read
+  AlignmentLimits limits;
+};
+
+// Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers.
+BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, std::uint32_t k, const AlignmentLimits& limits);
+
+// All pointers are to device memory; lists are the values behind the offsets given to plan_batch.
+struct DeviceBatch {
+  const float* event_means;          // pA
+  const std::uint32_t* kmer_ranks;
+  const float* scale;                // one per row
+  const float* shift;                // pA, one per row
+};
+struct DeviceModel {
+  const float* level_mean;
+  const float* level_stdv;
+  const float* log_level_stdv;
+  std::uint32_t row_count;
+};
+
+// What is known about the alignment of a row beside its columns.
+struct AlignmentReport {
+  double average_emission;  // 0 when no path was found
+  std::int64_t pair_count;
+  std::int32_t end_event;
+  std::int32_t longest_skip;
+  std::int32_t narrow, checked, repeated, wide;  // bands by arithmetic
+};
+struct DeviceAlignments {
+  std::int32_t* first_event;  // one per k-mer of the batch
+  std::int32_t* last_event;
+  double* events_per_base;    // one per row, 0 unless ok
+  AlignmentStatus* status;    // one per row
+  AlignmentReport* reports;   // one per row
+};
+
+// Which arithmetic the bands are filled with; the bits are the same. For benchmarks and tests: `mixed` is the fastest.
+enum class FillForm : std::uint8_t { mixed, checked, wide };
+// How the loop over bands is unrolled, for benchmarks.
+enum class FillLoop : std::uint8_t { single_band, four_bands };
+
+struct DeviceWork {
+  const ReadPlan* reads;  // plan.reads, in device memory
+  std::int64_t read_count;
+  AlignmentLimits limits;
+  void* workspace;  // plan.workspace_bytes, aligned to 256
+};
+
+// The three kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in CUDA.
+cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream);
+cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form = FillForm::mixed,
+                       FillLoop loop = FillLoop::four_bands, int warps_per_multiprocessor = 24);
+cudaError_t trace_back(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream);
+
+// All three.
+cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream);
+
+}  // namespace sluice::abea::cuda
