@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_options.hpp"
 #include "observe/quantity.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <map>
 
 namespace sluice::cli {
 namespace {
@@ -72,13 +72,15 @@ int bench_command(const Arguments& arguments) {
     cpu_before = last.cpu_seconds;
     add_rates(last, rates);
   }
-  std::printf("%s: median of %d runs with %d threads: %s wall, %s CPU (fastest %s, slowest %s), peak memory %s\n", plan->pipeline.name.c_str(), repeat, last.threads,
-              duration_text(median(elapsed)).c_str(), duration_text(median(cpu)).c_str(), duration_text(*std::min_element(elapsed.begin(), elapsed.end())).c_str(),
+  std::printf("%s: median of %d runs with %d threads: %s wall, %s CPU (fastest %s, slowest %s), peak memory %s\n", plan->pipeline.name.c_str(),
+              repeat, last.threads, duration_text(median(elapsed)).c_str(), duration_text(median(cpu)).c_str(),
+              duration_text(*std::min_element(elapsed.begin(), elapsed.end())).c_str(),
               duration_text(*std::max_element(elapsed.begin(), elapsed.end())).c_str(), bytes_text(static_cast<double>(last.resident_peak)).c_str());
   std::printf("  %-24s %-24s %-8s %12s  %s\n", "stage", "type", "device", "seconds", "per thread");
   for (const auto& [key, entry] : rates) {
     const StageStatistics& stage = last.stages[key.first];
-    std::printf("  %-24s %-24s %-8s %12s  %s\n", stage.name.c_str(), stage.id.c_str(), key.second.c_str(), duration_text(median(entry.seconds)).c_str(),
+    std::printf("  %-24s %-24s %-8s %12s  %s\n", stage.name.c_str(), stage.id.c_str(), key.second.c_str(),
+                duration_text(median(entry.seconds)).c_str(),
                 entry.work_per_second.empty() ? "" : rate_text(median(entry.work_per_second), entry.work_unit).c_str());
   }
   return exit_ok;

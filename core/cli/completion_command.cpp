@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <cstdio>
+
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_options.hpp"
-
-#include <algorithm>
-#include <cstdio>
 
 namespace sluice::cli {
 namespace {
@@ -63,7 +63,8 @@ int completion_command(const Arguments& arguments) {
   std::string shell;
   app.add_option("shell", shell, "bash: source <(sluice completion bash)")->type_name("SHELL");
   if (const auto ended = parse_options(app, arguments)) return *ended;
-  if (shell != "bash") return print_error(app, shell.empty() ? "no shell is named" : "there is no completion for '" + shell + "'", "sluice completion bash"), exit_usage;
+  if (shell != "bash")
+    return print_error(app, shell.empty() ? "no shell is named" : "there is no completion for '" + shell + "'", "sluice completion bash"), exit_usage;
   std::fputs(bash_script, stdout);
   return exit_ok;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "cli/exit_code.hpp"
-#include "cli/pipeline_arguments.hpp"
-#include "cli/stage_page.hpp"
-#include "observe/atomic_file.hpp"
-
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <map>
+
+#include "cli/exit_code.hpp"
+#include "cli/pipeline_arguments.hpp"
+#include "cli/stage_page.hpp"
+#include "observe/atomic_file.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -69,7 +69,8 @@ int write(const CLI::App& app, const fs::path& folder, const Pages& pages) {
   for (const auto& [path, content] : pages) {
     std::error_code error;
     fs::create_directories((folder / path).parent_path(), error);
-    const std::string problem = error ? "'" + (folder / path).parent_path().string() + "' cannot be made: " + error.message() : write_atomically(folder / path, content);
+    const std::string problem =
+        error ? "'" + (folder / path).parent_path().string() + "' cannot be made: " + error.message() : write_atomically(folder / path, content);
     if (!problem.empty()) return print_error(app, problem, "choose a folder that you may write to"), exit_failed;
   }
   for (const fs::path& file : leftovers(folder, pages)) std::fprintf(stderr, "%s: describes nothing that is there (remove it)\n", file.c_str());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <cstdio>
+
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "device/host_limits.hpp"
 #include "observe/machine.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
-
-#include <cstdio>
 
 namespace sluice::cli {
 namespace {
@@ -31,18 +31,23 @@ void look_at_processors(Findings& findings) {
   std::string features;
   for (const std::string& feature : machine.features) features += (features.empty() ? "" : ", ") + feature;
   findings.fine("system", machine.operating_system);
-  findings.fine("processor", machine.processor + (features.empty() ? ": no instruction set that the kernels know, portable code is used" : ": " + features));
+  findings.fine("processor",
+                machine.processor + (features.empty() ? ": no instruction set that the kernels know, portable code is used" : ": " + features));
   const HostLimits limits = host_limits();
-  std::string cpus = std::to_string(limits.usable_cpus()) + " usable (" + std::to_string(limits.cpus_online) + " online, affinity " + std::to_string(limits.cpus_affinity);
+  std::string cpus = std::to_string(limits.usable_cpus()) + " usable (" + std::to_string(limits.cpus_online) + " online, affinity " +
+                     std::to_string(limits.cpus_affinity);
   cpus += limits.cpus_cgroup > 0 ? ", cgroup " + std::to_string(limits.cpus_cgroup).substr(0, 5) + ")" : ", no cgroup limit)";
   findings.fine("threads", cpus);
-  const std::string memory = bytes_text(static_cast<double>(limits.usable_memory())) + " usable (" + bytes_text(static_cast<double>(limits.memory_total)) + " in the machine, " +
-                             (limits.memory_cgroup > 0 ? "cgroup " + bytes_text(static_cast<double>(limits.memory_cgroup)) : "no cgroup limit") + "); default budget " +
-                             bytes_text(static_cast<double>(default_memory_budget(limits.usable_cpus())));
+  const std::string memory = bytes_text(static_cast<double>(limits.usable_memory())) + " usable (" +
+                             bytes_text(static_cast<double>(limits.memory_total)) + " in the machine, " +
+                             (limits.memory_cgroup > 0 ? "cgroup " + bytes_text(static_cast<double>(limits.memory_cgroup)) : "no cgroup limit") +
+                             "); default budget " + bytes_text(static_cast<double>(default_memory_budget(limits.usable_cpus())));
   // Below this the smallest budget and a reference genome do not fit together.
   constexpr std::uint64_t least_memory = std::uint64_t{256} << 20;
-  if (limits.usable_memory() < least_memory) findings.problem("memory", memory, "raise the limit to 256 MiB or more");
-  else findings.fine("memory", memory);
+  if (limits.usable_memory() < least_memory)
+    findings.problem("memory", memory, "raise the limit to 256 MiB or more");
+  else
+    findings.fine("memory", memory);
 }
 
 void look_at_devices(const Registry& registry, Findings& findings) {
@@ -57,7 +62,8 @@ void look_at_devices(const Registry& registry, Findings& findings) {
       sluice_error error{};
       const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
       if (provider->describe(ordinal, &info, &error) == SLUICE_OK)
-        findings.fine(name, std::string(info.name) + ", " + bytes_text(static_cast<double>(info.memory_bytes)) + ", " + bytes_text(info.bytes_per_second) + "/s to the device");
+        findings.fine(name, std::string(info.name) + ", " + bytes_text(static_cast<double>(info.memory_bytes)) + ", " +
+                                bytes_text(info.bytes_per_second) + "/s to the device");
       else
         findings.problem(name, error.message, error.remedy[0] != '\0' ? error.remedy : "check the driver");
     }
@@ -67,12 +73,14 @@ void look_at_devices(const Registry& registry, Findings& findings) {
 void look_at_plugins(const Registry& registry, const std::vector<std::string>& plugin_dirs, Findings& findings) {
   if (registry.plugins().empty()) {
     std::string searched;
-    for (const auto& folder : Registry::search_path({plugin_dirs.begin(), plugin_dirs.end()})) searched += (searched.empty() ? "" : ", ") + folder.string();
+    for (const auto& folder : Registry::search_path({plugin_dirs.begin(), plugin_dirs.end()}))
+      searched += (searched.empty() ? "" : ", ") + folder.string();
     findings.problem("plugins", "none found in " + searched, "install the plugins, or name their folder with --plugin-dir");
   } else {
     findings.fine("plugins", count_text(registry.plugins().size(), "plugin") + ", " + count_text(registry.stages().size(), "stage"));
   }
-  for (const PluginProblem& problem : registry.problems()) findings.problem("plugin", problem.file.string() + ": " + problem.reason, "rebuild or remove it");
+  for (const PluginProblem& problem : registry.problems())
+    findings.problem("plugin", problem.file.string() + ": " + problem.reason, "rebuild or remove it");
   const auto pipelines = shipped_pipelines();
   findings.fine("pipelines", count_text(pipelines.size(), "pipeline"));
 }
@@ -80,14 +88,19 @@ void look_at_plugins(const Registry& registry, const std::vector<std::string>& p
 void look_at_temporary_folder(Findings& findings) {
   std::error_code error;
   const auto folder = std::filesystem::temp_directory_path(error);
-  if (error) return findings.problem("temporary", "there is no folder for temporary files: " + error.message(), "set TMPDIR to a folder that you may write to");
+  if (error)
+    return findings.problem("temporary", "there is no folder for temporary files: " + error.message(),
+                            "set TMPDIR to a folder that you may write to");
   const auto space = std::filesystem::space(folder, error);
   const std::string found = folder.string() + ", " + bytes_text(static_cast<double>(space.available)) + " free";
   // A gzip'ed FASTQ is unpacked there once; a small run's has some hundred megabytes.
   constexpr std::uintmax_t least_space = std::uintmax_t{512} << 20;
-  if (error) findings.problem("temporary", folder.string() + ": " + error.message(), "set TMPDIR to a folder that you may write to");
-  else if (space.available < least_space) findings.problem("temporary", found, "free space, or set TMPDIR to a larger disk");
-  else findings.fine("temporary", found);
+  if (error)
+    findings.problem("temporary", folder.string() + ": " + error.message(), "set TMPDIR to a folder that you may write to");
+  else if (space.available < least_space)
+    findings.problem("temporary", found, "free space, or set TMPDIR to a larger disk");
+  else
+    findings.fine("temporary", found);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <cstdio>
+
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_page.hpp"
-
-#include <cstdio>
 
 namespace sluice::cli {
 
@@ -26,7 +26,8 @@ int inspect_command(const Arguments& arguments) {
       continue;
     }
     const std::string near = nearest_name(id, known);
-    print_error(app, "there is no stage '" + id + "'", near.empty() ? "'sluice plugins' lists them, and the plugins that could not be loaded" : "did you mean '" + near + "'?");
+    print_error(app, "there is no stage '" + id + "'",
+                near.empty() ? "'sluice plugins' lists them, and the plugins that could not be loaded" : "did you mean '" + near + "'?");
     code = exit_usage;
   }
   return code;

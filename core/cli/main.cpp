@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "cli/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "config/pipeline.hpp"
-
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "config/pipeline.hpp"
 
 namespace sluice::cli {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "cli/exit_code.hpp"
-#include "cli/option_parser.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "cli/exit_code.hpp"
+#include "cli/option_parser.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -78,10 +78,13 @@ int new_plugin_command(const Arguments& arguments) {
   app.add_option("--template", from, "copy this folder instead of the installed skeleton")->type_name("DIR");
   if (const auto ended = parse_options(app, arguments)) return *ended;
   if (!is_plugin_name(name))
-    return print_error(app, name.empty() ? "no name is given" : "'" + name + "' can't be a plugin's name", "use lower case letters, digits and '_', beginning with a letter"), exit_usage;
+    return print_error(app, name.empty() ? "no name is given" : "'" + name + "' can't be a plugin's name",
+                       "use lower case letters, digits and '_', beginning with a letter"),
+           exit_usage;
   const fs::path source = from.empty() ? template_folder() : fs::path(from);
   std::error_code error;
-  if (source.empty() || !fs::is_directory(source, error)) return print_error(app, "the skeleton is not installed", "name its folder with --template (sdk/template of the sources)"), exit_failed;
+  if (source.empty() || !fs::is_directory(source, error))
+    return print_error(app, "the skeleton is not installed", "name its folder with --template (sdk/template of the sources)"), exit_failed;
   const fs::path target = fs::path(into) / name;
   if (fs::exists(target, error)) return print_error(app, "'" + target.string() + "' exists", "choose another name, or remove it"), exit_usage;
   try {
@@ -89,7 +92,8 @@ int new_plugin_command(const Arguments& arguments) {
   } catch (const fs::filesystem_error& failure) {
     return print_error(app, failure.what(), "is the disk full, and may you write there?"), exit_failed;
   }
-  std::printf("next: cmake -S %s -B %s/build && cmake --build %s/build, then see %s/README.md\n", target.c_str(), target.c_str(), target.c_str(), target.c_str());
+  std::printf("next: cmake -S %s -B %s/build && cmake --build %s/build, then see %s/README.md\n", target.c_str(), target.c_str(), target.c_str(),
+              target.c_str());
   return exit_ok;
 }
 

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "cli/option_parser.hpp"
 
-#include "cli/exit_code.hpp"
-
 #include <algorithm>
 #include <cstdio>
+
+#include "cli/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

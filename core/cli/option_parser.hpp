@@ -3,13 +3,12 @@
 #pragma once
 // What every command does with its options: --help, mistakes with the nearest name, exit codes.
 
-#include "cli/commands.hpp"
-#include "config/diagnostic.hpp"
-
 #include <CLI/CLI.hpp>
-
 #include <optional>
 #include <string>
+
+#include "cli/commands.hpp"
+#include "config/diagnostic.hpp"
 
 namespace sluice::cli {
 

@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "cli/pipeline_arguments.hpp"
 
-#include "cli/exit_code.hpp"
-#include "config/parameter_value.hpp"
-#include "run/run.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+
+#include "cli/exit_code.hpp"
+#include "config/parameter_value.hpp"
+#include "run/run.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -35,12 +35,18 @@ std::string option_help(const PipelineParameter& parameter) {
 
 const char* value_name(sluice_value_type type) {
   switch (type) {
-    case SLUICE_INT: return "INT";
-    case SLUICE_FLOAT: return "NUMBER";
-    case SLUICE_PATH: return "PATH";
-    case SLUICE_SIZE: return "SIZE";
-    case SLUICE_CHOICE: return "CHOICE";
-    default: return "TEXT";
+    case SLUICE_INT:
+      return "INT";
+    case SLUICE_FLOAT:
+      return "NUMBER";
+    case SLUICE_PATH:
+      return "PATH";
+    case SLUICE_SIZE:
+      return "SIZE";
+    case SLUICE_CHOICE:
+      return "CHOICE";
+    default:
+      return "TEXT";
   }
 }
 
@@ -61,7 +67,9 @@ void check_device(const std::string& device, const Registry& registry, Diagnosti
 }  // namespace
 
 CLI::Option* add_plugin_dir(CLI::App& app, std::vector<std::string>& plugin_dirs) {
-  return app.add_option("--plugin-dir", plugin_dirs, "load plugins from this folder first (may be repeated)")->type_name("DIR")->allow_extra_args(false);
+  return app.add_option("--plugin-dir", plugin_dirs, "load plugins from this folder first (may be repeated)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
 }
 
 Registry load_plugins(const std::vector<std::string>& plugin_dirs) {
@@ -75,7 +83,9 @@ PipelineArguments::PipelineArguments(CLI::App& app, const Arguments& arguments, 
 
 void PipelineArguments::add_options(CLI::App& app) {
   add_own_options_(app);
-  app.add_option("--set", set_, "change an entry of the file: stages.NAME.params.PARAMETER=VALUE (may be repeated)")->type_name("ENTRY=VALUE")->allow_extra_args(false);
+  app.add_option("--set", set_, "change an entry of the file: stages.NAME.params.PARAMETER=VALUE (may be repeated)")
+      ->type_name("ENTRY=VALUE")
+      ->allow_extra_args(false);
   app.add_option("--device", device_, "where stages run: auto, cpu, cuda, cuda:N")->type_name("DEVICE")->default_str("auto");
   add_plugin_dir(app, plugin_dirs_);
 }
@@ -102,7 +112,8 @@ void PipelineArguments::read_pipeline() {
     std::string text;
     char buffer[4096];
     constexpr std::size_t most = 1 << 20;  // above what parse_pipeline accepts, so that it says so
-    while (text.size() < most && (std::cin.read(buffer, sizeof buffer), std::cin.gcount() > 0)) text.append(buffer, static_cast<std::size_t>(std::cin.gcount()));
+    while (text.size() < most && (std::cin.read(buffer, sizeof buffer), std::cin.gcount() > 0))
+      text.append(buffer, static_cast<std::size_t>(std::cin.gcount()));
     written_ = parse_pipeline(text, "standard input", diagnostics_);
   } else if (const auto file = find_pipeline(name, diagnostics_); !file.empty()) {
     written_ = load_pipeline_file(file, diagnostics_);
@@ -116,11 +127,18 @@ void PipelineArguments::add_parameters() {
     // Names that sluice itself uses are reported by parse_pipeline.
     const auto& reserved = reserved_parameter_names();
     if (std::find(reserved.begin(), reserved.end(), parameter.name) != reserved.end()) continue;
+    if (app_.get_option_no_throw(name) != nullptr) {
+      diagnostics_.error(parameter.where, "", "parameter '" + parameter.name + "': " + name + " is already the opposite of another parameter",
+                         "choose another name");
+      continue;
+    }
     std::string& value = values_.emplace_back();
     CLI::Option* option = nullptr;
     if (parameter.type == SLUICE_BOOL) {
-      option = app_.add_flag_function(name, [&value](std::int64_t count) { value = count > 0 ? "true" : "false"; }, option_help(parameter));
-      app_.add_flag_function("--no-" + name.substr(2), [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->group("");
+      option = app_.add_flag_function(
+          name, [&value](std::int64_t count) { value = count > 0 ? "true" : "false"; }, option_help(parameter));
+      if (const std::string opposite = "--no-" + name.substr(2); app_.get_option_no_throw(opposite) == nullptr)
+        app_.add_flag_function(opposite, [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->group("");
     } else {
       option = app_.add_option(name, value, option_help(parameter))->type_name(value_name(parameter.type));
     }
@@ -153,7 +171,8 @@ std::optional<int> PipelineArguments::parse() {
     return exit_usage;
   }
   for (const std::string& folder : plugin_dirs_)
-    if (!std::filesystem::is_directory(folder)) diagnostics_.error({"command line", 0, 0}, "", "--plugin-dir: there is no folder '" + folder + "'", "check the path");
+    if (!std::filesystem::is_directory(folder))
+      diagnostics_.error({"command line", 0, 0}, "", "--plugin-dir: there is no folder '" + folder + "'", "check the path");
   return std::nullopt;
 }
 
@@ -171,7 +190,8 @@ std::optional<Plan> PipelineArguments::make_plan(Missing missing) {
   if (every_stage_is_known) plan = sluice::make_plan(std::move(resolved), device_, device_kinds(registry_), diagnostics_);
   print(diagnostics_);
   if (!every_stage_is_known)
-    for (const PluginProblem& problem : registry_.problems()) std::fprintf(stderr, "%s: the plugin %s\n", problem.file.c_str(), problem.reason.c_str());
+    for (const PluginProblem& problem : registry_.problems())
+      std::fprintf(stderr, "%s: the plugin %s\n", problem.file.c_str(), problem.reason.c_str());
   if (diagnostics_.has_errors()) plan.reset();
   return plan;
 }

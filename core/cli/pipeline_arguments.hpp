@@ -3,17 +3,17 @@
 #pragma once
 // NAME_OR_FILE and the options that run, check, plan and bench share; the pipeline's own parameters become options too.
 
-#include "cli/option_parser.hpp"
-#include "config/pipeline.hpp"
-#include "plan/plan.hpp"
-#include "plugin/registry.hpp"
-
 #include <deque>
 #include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "cli/option_parser.hpp"
+#include "config/pipeline.hpp"
+#include "plan/plan.hpp"
+#include "plugin/registry.hpp"
 
 namespace sluice::cli {
 

@@ -2,16 +2,16 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "cli/plan_text.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
 #include "cli/stage_page.hpp"
 #include "config/parameter_value.hpp"
 #include "device/host_limits.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <iterator>
 
 namespace sluice::cli {
 namespace {
@@ -68,7 +68,8 @@ std::string implementation_text(const PlannedStage& stage, const std::string& ru
   const std::string wish = stage.stage->device.empty() ? "--device " + run_device : "device = \"" + stage.stage->device + "\" in the file";
   if (d.implementation_count == 0) return "host (only writes)";
   if (d.implementation_count == 1) return names + " (the only one that the stage offers)";
-  if (stage.implementations.size() == 1 && (d.traits & SLUICE_TRAIT_INEXACT) != 0) return names + " (implementations are not bit-identical: pinned for the whole run)";
+  if (stage.implementations.size() == 1 && (d.traits & SLUICE_TRAIT_INEXACT) != 0)
+    return names + " (implementations are not bit-identical: pinned for the whole run)";
   if (stage.implementations.size() == 1) return names + " (the only one that this machine and " + wish + " leave)";
   return names + " (" + wish + "; each batch goes where it is estimated to finish first)";
 }
@@ -94,10 +95,13 @@ void describe_stage(const Plan& plan, std::size_t index, const std::string& devi
   const PlannedStage& stage = plan.stages[index];
   const sluice_stage_descriptor& d = descriptor(stage);
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "\n{}: {} ({}{})\n", stage.stage->name, d.id, kind_name(d.kind), stage.row_type.empty() ? "" : ", gives '" + stage.row_type + "' rows");
+  fmt::format_to(out, "\n{}: {} ({}{})\n", stage.stage->name, d.id, kind_name(d.kind),
+                 stage.row_type.empty() ? "" : ", gives '" + stage.row_type + "' rows");
   if (const std::string names = input_names(plan, stage); !names.empty()) fmt::format_to(out, "  reads from    {}\n", names);
   for (std::size_t slot = 0; slot < stage.stage->resources.size(); ++slot)
-    if (stage.stage->resources[slot] >= 0) fmt::format_to(out, "  resource      {} = {}\n", d.resources[slot].name, plan.pipeline.resources[static_cast<std::size_t>(stage.stage->resources[slot])].name);
+    if (stage.stage->resources[slot] >= 0)
+      fmt::format_to(out, "  resource      {} = {}\n", d.resources[slot].name,
+                     plan.pipeline.resources[static_cast<std::size_t>(stage.stage->resources[slot])].name);
   if (const std::string values = parameter_text(*stage.stage); !values.empty()) fmt::format_to(out, "  parameters    {}\n", values);
   fmt::format_to(out, "  runs on       {}\n", implementation_text(stage, device));
   for (std::size_t c = 0; c < d.output.column_count; ++c) {
@@ -125,13 +129,17 @@ std::string plan_text(const Plan& plan, const std::string& device) {
   for (const auto& [name, value] : plan.pipeline.parameters) fmt::format_to(out, "  {} = {}\n", name, value.empty() ? "(not given)" : value);
   const int threads = host_limits().usable_cpus();
   const std::string work_unit = plan.order.empty() ? "unit" : descriptor(plan.stages[plan.order.front()]).work_unit;
-  fmt::format_to(out, "memory: a budget of {} for {} threads; first guess {:.0f} bytes of columns per {} in flight, corrected by what batches turn out to need\n",
-                 bytes_text(static_cast<double>(default_memory_budget(threads))), threads, plan.bytes_per_work, work_unit);
+  fmt::format_to(
+      out,
+      "memory: a budget of {} for {} threads; first guess {:.0f} bytes of columns per {} in flight, corrected by what batches turn out to need\n",
+      bytes_text(static_cast<double>(default_memory_budget(threads))), threads, plan.bytes_per_work, work_unit);
   for (const ResolvedStage& resource : plan.pipeline.resources) {
-    fmt::format_to(out, "\n{}: {} (resource of '{}' rows)\n", resource.name, resource.entry.descriptor->id, resource.entry.descriptor->output.row_type);
+    fmt::format_to(out, "\n{}: {} (resource of '{}' rows)\n", resource.name, resource.entry.descriptor->id,
+                   resource.entry.descriptor->output.row_type);
     for (std::size_t slot = 0; slot < resource.resources.size(); ++slot)
       if (resource.resources[slot] >= 0)
-        fmt::format_to(out, "  resource      {} = {}\n", resource.entry.descriptor->resources[slot].name, plan.pipeline.resources[static_cast<std::size_t>(resource.resources[slot])].name);
+        fmt::format_to(out, "  resource      {} = {}\n", resource.entry.descriptor->resources[slot].name,
+                       plan.pipeline.resources[static_cast<std::size_t>(resource.resources[slot])].name);
     if (const std::string values = parameter_text(resource); !values.empty()) fmt::format_to(out, "  parameters    {}\n", values);
   }
   for (const std::size_t i : plan.order) describe_stage(plan, i, device, text);
@@ -146,12 +154,16 @@ std::string plan_dot(const Plan& plan) {
     const ResolvedStage& resource = plan.pipeline.resources[i];
     fmt::format_to(out, "  \"resources.{0}\" [label=\"{0}\\n{1}\", shape=cylinder];\n", resource.name, resource.entry.descriptor->id);
     for (const int used : resource.resources)
-      if (used >= 0) fmt::format_to(out, "  \"resources.{}\" -> \"resources.{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name, resource.name);
+      if (used >= 0)
+        fmt::format_to(out, "  \"resources.{}\" -> \"resources.{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name,
+                       resource.name);
   }
   for (const PlannedStage& stage : plan.stages) {
     fmt::format_to(out, "  \"{0}\" [label=\"{0}\\n{1}\"];\n", stage.stage->name, descriptor(stage).id);
     for (const int used : stage.stage->resources)
-      if (used >= 0) fmt::format_to(out, "  \"resources.{}\" -> \"{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name, stage.stage->name);
+      if (used >= 0)
+        fmt::format_to(out, "  \"resources.{}\" -> \"{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name,
+                       stage.stage->name);
     for (std::size_t c = 0; c < stage.consumers.size(); ++c) {
       std::string label;
       if (c < stage.kept.size())

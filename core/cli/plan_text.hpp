@@ -3,9 +3,9 @@
 #pragma once
 // A plan for people: as text, and as a graph for Graphviz.
 
-#include "plan/plan.hpp"
-
 #include <string>
+
+#include "plan/plan.hpp"
 
 namespace sluice::cli {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <cstdio>
+#include <string_view>
+
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_page.hpp"
-
-#include <cstdio>
-#include <string_view>
 
 namespace sluice::cli {
 namespace {
@@ -32,13 +32,15 @@ int plugins_command(const Arguments& arguments) {
     std::string stages;
     for (const StageEntry& stage : registry.stages()) {
       const sluice_stage_descriptor& d = *stage.descriptor;
-      if (stage.plugin != plugin.info || (!gives.empty() && !has_column(d.output, gives)) || (!needs.empty() && !has_column(d.input, needs))) continue;
+      if (stage.plugin != plugin.info || (!gives.empty() && !has_column(d.output, gives)) || (!needs.empty() && !has_column(d.input, needs)))
+        continue;
       char line[256];
       std::snprintf(line, sizeof line, "  %-24s %-9s %s\n", d.id, kind_name(d.kind), d.summary);
       stages += line;
     }
     if (stages.empty() && !(gives.empty() && needs.empty())) continue;
-    std::printf("%s %s (%s, build %s)\n  %s\n%s", plugin.info->name, plugin.info->version, plugin.info->licence == nullptr ? "no licence" : plugin.info->licence,
+    std::printf("%s %s (%s, build %s)\n  %s\n%s", plugin.info->name, plugin.info->version,
+                plugin.info->licence == nullptr ? "no licence" : plugin.info->licence,
                 plugin.info->build_id == nullptr ? "unknown" : plugin.info->build_id, plugin.file.c_str(), stages.c_str());
   }
   if (registry.plugins().empty()) {

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_options.hpp"
@@ -10,10 +15,6 @@
 #include "observe/report.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
-
-#include <atomic>
-#include <csignal>
-#include <unistd.h>
 
 namespace sluice::cli {
 namespace {
@@ -31,8 +32,10 @@ void on_signal(int) {
   static constexpr char second[] = "\nsluice: stopping at once\n";
   const int count = ++signals;
   if (count > 2) ::_exit(exit_interrupted);  // the run does not react: leave
-  if (count == 1) tell(first, sizeof first - 1);
-  else tell(second, sizeof second - 1);
+  if (count == 1)
+    tell(first, sizeof first - 1);
+  else
+    tell(second, sizeof second - 1);
   if (Run* run = running.load()) run->interrupt();
 }
 
@@ -56,7 +59,8 @@ class SignalsToRun {
   SignalsToRun& operator=(const SignalsToRun&) = delete;
 
  private:
-  struct sigaction interrupt_before_ {}, terminate_before_ {};
+  struct sigaction interrupt_before_ {
+  }, terminate_before_{};
 };
 
 const char* level_prefix(int level) { return level >= SLUICE_LOG_ERROR ? "error: " : level == SLUICE_LOG_WARNING ? "warning: " : ""; }
@@ -75,7 +79,8 @@ void say_how_it_ended(Console& console, const RunResult& result) {
   } else if (result.state == RunState::interrupted) {
     std::string partial;
     for (const std::string& file : result.statistics.outputs) partial += (partial.empty() ? "" : ", ") + file;
-    console.line("sluice run: interrupted" + (partial.empty() ? ": nothing was kept" : ": what was finished is in " + partial) + " (the same command starts again from the beginning)");
+    console.line("sluice run: interrupted" + (partial.empty() ? ": nothing was kept" : ": what was finished is in " + partial) +
+                 " (the same command starts again from the beginning)");
   }
 }
 
@@ -90,7 +95,8 @@ int run_command(const Arguments& arguments) {
   RunOptions run_options = options.run_options(diagnostics);
   for (const std::string& file : {options.report_file, options.trace_file, options.account_file})
     if (!file.empty())
-      if (const std::string problem = why_not_writable(file); !problem.empty()) diagnostics.error({"command line", 0, 0}, "", problem, "give another name");
+      if (const std::string problem = why_not_writable(file); !problem.empty())
+        diagnostics.error({"command line", 0, 0}, "", problem, "give another name");
   print(diagnostics);
   const auto plan = pipeline.make_plan(Missing::error);
   if (!plan || diagnostics.has_errors()) return exit_usage;
@@ -114,13 +120,17 @@ int run_command(const Arguments& arguments) {
   if (code == exit_ok && worst_failed_fraction(accounts) > options.allowed_bad_reads) code = exit_bad_reads;
   Arguments command_line = {"sluice", "run"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
-  code = write_side_file(console, options.trace_file, options.trace_file.empty() ? "" : chrome_trace(plan->pipeline.name, result.statistics.trace), code);
-  code = write_side_file(console, options.report_file, options.report_file.empty() ? "" : report_json(result, *plan, pipeline.registry(), {SLUICE_VERSION, command_line, code}), code);
+  code = write_side_file(console, options.trace_file, options.trace_file.empty() ? "" : chrome_trace(plan->pipeline.name, result.statistics.trace),
+                         code);
+  code =
+      write_side_file(console, options.report_file,
+                      options.report_file.empty() ? "" : report_json(result, *plan, pipeline.registry(), {SLUICE_VERSION, command_line, code}), code);
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);
   say_how_it_ended(console, result);
   if (code == exit_bad_reads)
-    console.line("sluice run: " + percent_text(worst_failed_fraction(accounts)) + " of the rows failed, more than --max-bad-reads allows (the report's 'account' says why)");
+    console.line("sluice run: " + percent_text(worst_failed_fraction(accounts)) +
+                 " of the rows failed, more than --max-bad-reads allows (the report's 'account' says why)");
   return code;
 }
 

@@ -33,15 +33,20 @@ void RunArguments::add_to(CLI::App& app) {
 
 RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
   RunOptions options;
-  const ValueRule whole{SLUICE_INT, 1, 4096, {}, ""}, bytes{SLUICE_SIZE, 16 << 20, {}, {}, "bytes"}, work{SLUICE_FLOAT, 1, {}, {}, ""}, fraction{SLUICE_FLOAT, 0, 1, {}, ""};
-  const ValueRule levels{SLUICE_CHOICE, {}, {}, {"debug", "info", "warning", "error"}, ""}, executors{SLUICE_CHOICE, {}, {}, {"flow_graph", "serial"}, ""};
+  const ValueRule whole{SLUICE_INT, 1, 4096, {}, ""}, bytes{SLUICE_SIZE, 16 << 20, {}, {}, "bytes"}, work{SLUICE_FLOAT, 1, {}, {}, ""},
+      fraction{SLUICE_FLOAT, 0, 1, {}, ""};
+  const ValueRule levels{SLUICE_CHOICE, {}, {}, {"debug", "info", "warning", "error"}, ""},
+      executors{SLUICE_CHOICE, {}, {}, {"flow_graph", "serial"}, ""};
   options.threads = static_cast<int>(checked("--threads", threads, whole, diagnostics).integer);
   options.memory_bytes = static_cast<std::uint64_t>(checked("--memory", memory, bytes, diagnostics).integer);
   options.batch_work = checked("--batch-work", batch_work, work, diagnostics).real;
   if (!max_bad_reads.empty()) allowed_bad_reads = checked("--max-bad-reads", max_bad_reads, fraction, diagnostics).real;
   checked("--log-level", log_level, levels, diagnostics);
   checked("--executor", executor, executors, diagnostics);
-  options.log_level = log_level == "debug" ? SLUICE_LOG_DEBUG : log_level == "warning" ? SLUICE_LOG_WARNING : log_level == "error" ? SLUICE_LOG_ERROR : SLUICE_LOG_INFO;
+  options.log_level = log_level == "debug"     ? SLUICE_LOG_DEBUG
+                      : log_level == "warning" ? SLUICE_LOG_WARNING
+                      : log_level == "error"   ? SLUICE_LOG_ERROR
+                                               : SLUICE_LOG_INFO;
   options.executor = executor == "serial" ? Executor::serial : Executor::flow_graph;
   options.trace_file = trace_file;
   options.account_file = account_file;

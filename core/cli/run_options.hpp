@@ -3,12 +3,11 @@
 #pragma once
 // The options that say how a pipeline is run, not what it computes.
 
+#include <CLI/CLI.hpp>
+#include <string>
+
 #include "config/diagnostic.hpp"
 #include "run/run.hpp"
-
-#include <CLI/CLI.hpp>
-
-#include <string>
 
 namespace sluice::cli {
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "config/parameter_value.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <cstdio>
 
 namespace sluice::cli {
 namespace {
@@ -18,20 +17,36 @@ Json value_schema(const sluice_parameter& p) {
   const ValueRule rule = rule_of(p);
   Json typed;
   switch (p.type) {
-    case SLUICE_BOOL: typed["type"] = "boolean"; break;
-    case SLUICE_INT: typed["type"] = "integer"; break;
-    case SLUICE_FLOAT: typed["type"] = "number"; break;
-    case SLUICE_SIZE: typed["type"] = "integer"; break;
-    case SLUICE_CHOICE: typed["enum"] = rule.choices; break;
-    default: typed["type"] = "string"; break;
+    case SLUICE_BOOL:
+      typed["type"] = "boolean";
+      break;
+    case SLUICE_INT:
+      typed["type"] = "integer";
+      break;
+    case SLUICE_FLOAT:
+      typed["type"] = "number";
+      break;
+    case SLUICE_SIZE:
+      typed["type"] = "integer";
+      break;
+    case SLUICE_CHOICE:
+      typed["enum"] = rule.choices;
+      break;
+    default:
+      typed["type"] = "string";
+      break;
   }
   if (rule.minimum) typed["minimum"] = *rule.minimum;
   if (rule.maximum) typed["maximum"] = *rule.maximum;
   Json schema = {{"description", p.help}};
-  if (p.type == SLUICE_STRING || p.type == SLUICE_PATH) schema.update(typed);
-  else if (p.type == SLUICE_SIZE) schema["anyOf"] = {typed, {{"type", "string"}}};
-  else schema["anyOf"] = {typed, {{"type", "string"}, {"pattern", "\\$\\{"}}};
-  if (const std::string initial = default_text(p); !initial.empty()) schema["description"] = schema["description"].get<std::string>() + " (default: " + initial + ")";
+  if (p.type == SLUICE_STRING || p.type == SLUICE_PATH)
+    schema.update(typed);
+  else if (p.type == SLUICE_SIZE)
+    schema["anyOf"] = {typed, {{"type", "string"}}};
+  else
+    schema["anyOf"] = {typed, {{"type", "string"}, {"pattern", "\\$\\{"}}};
+  if (const std::string initial = default_text(p); !initial.empty())
+    schema["description"] = schema["description"].get<std::string>() + " (default: " + initial + ")";
   return schema;
 }
 
@@ -43,7 +58,8 @@ Json stage_schema(const Registry& registry, bool resources) {
     ids.push_back(d.id);
     Json parameters = Json::object(), slots = Json::object();
     for (std::size_t i = 0; i < d.parameter_count; ++i) parameters[d.parameters[i].name] = value_schema(d.parameters[i]);
-    for (std::size_t i = 0; i < d.resource_count; ++i) slots[d.resources[i].name] = {{"type", "string"}, {"description", d.resources[i].doc == nullptr ? "" : d.resources[i].doc}};
+    for (std::size_t i = 0; i < d.resource_count; ++i)
+      slots[d.resources[i].name] = {{"type", "string"}, {"description", d.resources[i].doc == nullptr ? "" : d.resources[i].doc}};
     rules.push_back({{"if", {{"properties", {{"use", {{"const", d.id}}}}}}},
                      {"then",
                       {{"description", d.summary},
@@ -51,7 +67,10 @@ Json stage_schema(const Registry& registry, bool resources) {
                         {{"params", {{"type", "object"}, {"additionalProperties", false}, {"properties", parameters}}},
                          {"resources", {{"type", "object"}, {"additionalProperties", false}, {"properties", slots}}}}}}}});
   }
-  Json properties = {{"use", {{"enum", ids}}}, {"params", {{"type", "object"}}}, {"resources", {{"type", "object"}}}, {"enabled", {{"type", {"boolean", "string"}}}}};
+  Json properties = {{"use", {{"enum", ids}}},
+                     {"params", {{"type", "object"}}},
+                     {"resources", {{"type", "object"}}},
+                     {"enabled", {{"type", {"boolean", "string"}}}}};
   if (!resources) {
     properties["inputs"] = {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}}};
     properties["device"] = {{"type", "string"}};
@@ -65,7 +84,8 @@ Json stage_schema(const Registry& registry, bool resources) {
 Json parameter_schema() {
   Json scalar = {{"type", {"string", "number", "boolean"}}};
   Json types = Json::array();
-  for (const sluice_value_type type : {SLUICE_BOOL, SLUICE_INT, SLUICE_FLOAT, SLUICE_STRING, SLUICE_PATH, SLUICE_SIZE, SLUICE_CHOICE}) types.push_back(type_name(type));
+  for (const sluice_value_type type : {SLUICE_BOOL, SLUICE_INT, SLUICE_FLOAT, SLUICE_STRING, SLUICE_PATH, SLUICE_SIZE, SLUICE_CHOICE})
+    types.push_back(type_name(type));
   return {{"type", "object"},
           {"required", {"type"}},
           {"additionalProperties", false},
@@ -95,7 +115,11 @@ int schema_command(const Arguments& arguments) {
                        {"required", {"pipeline", "stages"}},
                        {"additionalProperties", false},
                        {"properties",
-                        {{"pipeline", {{"type", "object"}, {"required", {"name"}}, {"additionalProperties", false}, {"properties", {{"name", text}, {"summary", text}, {"doc", text}}}}},
+                        {{"pipeline",
+                          {{"type", "object"},
+                           {"required", {"name"}},
+                           {"additionalProperties", false},
+                           {"properties", {{"name", text}, {"summary", text}, {"doc", text}}}}},
                          {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},
                          {"resources", {{"type", "object"}, {"additionalProperties", stage_schema(registry, true)}}},
                          {"stages", {{"type", "object"}, {"additionalProperties", stage_schema(registry, false)}}}}}};

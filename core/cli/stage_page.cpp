@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "cli/stage_page.hpp"
 
-#include "config/parameter_value.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <vector>
+
+#include "config/parameter_value.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -28,7 +28,8 @@ std::string table(const std::vector<Row>& rows) {
   std::string result;
   const auto add = [&](const Row& row) {
     result += "|";
-    for (std::size_t c = 0; c < row.size(); ++c) result += " " + row[c] + (c + 1 < row.size() ? std::string(widths[c] - columns(row[c]), ' ') : "") + " |";
+    for (std::size_t c = 0; c < row.size(); ++c)
+      result += " " + row[c] + (c + 1 < row.size() ? std::string(widths[c] - columns(row[c]), ' ') : "") + " |";
     result += "\n";
   };
   add(rows.front());
@@ -41,7 +42,8 @@ std::string table(const std::vector<Row>& rows) {
 
 // A pipe would end the cell, a line break the table.
 std::string cell(std::string content) {
-  for (std::size_t at = 0; (at = content.find_first_of("|\n", at)) != std::string::npos; at += 2) content.replace(at, 1, content[at] == '|' ? "\\|" : "  ");
+  for (std::size_t at = 0; (at = content.find_first_of("|\n", at)) != std::string::npos; at += 2)
+    content.replace(at, 1, content[at] == '|' ? "\\|" : "  ");
   return content;
 }
 
@@ -50,7 +52,8 @@ std::string section(const std::string& title, const std::vector<Row>& rows) { re
 std::vector<Row> columns_of(const sluice_port& port, const char* optional) {
   std::vector<Row> rows = {{"column", "type", "", "meaning"}};
   for (std::size_t c = 0; c < port.column_count; ++c)
-    rows.push_back({port.columns[c].name, cell(port.columns[c].type), port.columns[c].optional != 0 ? optional : "", cell(text(port.columns[c].doc))});
+    rows.push_back(
+        {port.columns[c].name, cell(port.columns[c].type), port.columns[c].optional != 0 ? optional : "", cell(text(port.columns[c].doc))});
   return rows;
 }
 
@@ -65,7 +68,8 @@ std::vector<Row> parameters_of(const sluice_stage_descriptor& d) {
   std::vector<Row> rows = {{"parameter", "type", "default", "allowed", "meaning"}};
   for (std::size_t i = 0; i < d.parameter_count; ++i) {
     const sluice_parameter& p = d.parameters[i];
-    rows.push_back({p.name, type_name(p.type), p.required != 0 ? "(required)" : cell(default_text(p)), cell(allowed_text(rule_of(p))), cell(text(p.help))});
+    rows.push_back(
+        {p.name, type_name(p.type), p.required != 0 ? "(required)" : cell(default_text(p)), cell(allowed_text(rule_of(p))), cell(text(p.help))});
   }
   return rows;
 }
@@ -92,12 +96,18 @@ std::string example_of(const sluice_stage_descriptor& d) {
 
 const char* kind_name(sluice_stage_kind kind) {
   switch (kind) {
-    case SLUICE_SOURCE: return "source";
-    case SLUICE_MAP: return "map";
-    case SLUICE_REGROUP: return "regroup";
-    case SLUICE_SINK: return "sink";
-    case SLUICE_RESOURCE: return "resource";
-    default: return "unknown";
+    case SLUICE_SOURCE:
+      return "source";
+    case SLUICE_MAP:
+      return "map";
+    case SLUICE_REGROUP:
+      return "regroup";
+    case SLUICE_SINK:
+      return "sink";
+    case SLUICE_RESOURCE:
+      return "resource";
+    default:
+      return "unknown";
   }
 }
 
@@ -108,16 +118,19 @@ std::string stage_page(const StageEntry& stage) {
   fmt::format_to(out, "- Kind: {}", kind_name(d.kind));
   if (d.input.row_type != nullptr) fmt::format_to(out, ", reads `{}` rows", d.input.row_type);
   if (d.output.row_type != nullptr) fmt::format_to(out, ", gives `{}` rows", d.output.row_type);
-  fmt::format_to(out, "\n- Plugin: {} {} ({})\n- Work is counted in: {}\n{}", text(stage.plugin->name), text(stage.plugin->version), text(stage.plugin->licence),
-                 d.work_unit == nullptr ? "row" : d.work_unit, traits_text(d.traits));
+  fmt::format_to(out, "\n- Plugin: {} {} ({})\n- Work is counted in: {}\n{}", text(stage.plugin->name), text(stage.plugin->version),
+                 text(stage.plugin->licence), d.work_unit == nullptr ? "row" : d.work_unit, traits_text(d.traits));
   if (!text(d.doc).empty()) page += "\n" + text(d.doc) + (text(d.doc).ends_with('\n') ? "" : "\n");
   page += section("Needs", columns_of(d.input, "optional"));
   page += section("Gives", columns_of(d.output, "only when used"));
   page += section("Parameters", parameters_of(d));
   std::vector<Row> resources = {{"resource slot", "rows", "", "meaning"}}, reasons = {{"reason", "meaning"}}, implementations = {{"device", "how"}};
-  for (std::size_t i = 0; i < d.resource_count; ++i) resources.push_back({d.resources[i].name, d.resources[i].row_type, d.resources[i].optional != 0 ? "optional" : "", cell(text(d.resources[i].doc))});
+  for (std::size_t i = 0; i < d.resource_count; ++i)
+    resources.push_back(
+        {d.resources[i].name, d.resources[i].row_type, d.resources[i].optional != 0 ? "optional" : "", cell(text(d.resources[i].doc))});
   for (std::size_t i = 0; i < d.reason_count; ++i) reasons.push_back({d.reasons[i].code, cell(text(d.reasons[i].doc))});
-  for (std::size_t i = 0; i < d.implementation_count; ++i) implementations.push_back({d.implementations[i].device, cell(text(d.implementations[i].doc))});
+  for (std::size_t i = 0; i < d.implementation_count; ++i)
+    implementations.push_back({d.implementations[i].device, cell(text(d.implementations[i].doc))});
   page += section("Resources", resources);
   page += section("Why rows fail here, or inputs never become rows", reasons);
   page += section("Implementations", implementations);
@@ -129,9 +142,11 @@ std::string pipeline_page(const WrittenPipeline& pipeline) {
   if (!pipeline.doc.empty()) page += "\n" + pipeline.doc + (pipeline.doc.ends_with('\n') ? "" : "\n");
   std::vector<Row> parameters = {{"option", "type", "default", "allowed", "meaning"}}, stages = {{"stage", "type", "exists"}};
   for (const PipelineParameter& p : pipeline.parameters)
-    parameters.push_back({"`--" + kebab_case(p.name) + "`", type_name(p.type), p.required ? "(required)" : cell(p.default_text.value_or("")), cell(allowed_text(rule_of(p))), cell(p.help)});
+    parameters.push_back({"`--" + kebab_case(p.name) + "`", type_name(p.type), p.required ? "(required)" : cell(p.default_text.value_or("")),
+                          cell(allowed_text(rule_of(p))), cell(p.help)});
   for (const WrittenStage& stage : pipeline.stages)
-    stages.push_back({stage.name, fmt::format("[{0}](../stages/{0}.md)", stage.use), stage.enabled ? "if `" + cell(stage.enabled->text) + "`" : "always"});
+    stages.push_back(
+        {stage.name, fmt::format("[{0}](../stages/{0}.md)", stage.use), stage.enabled ? "if `" + cell(stage.enabled->text) + "`" : "always"});
   page += fmt::format("\n```\nsluice run {}", pipeline.name);
   for (const PipelineParameter& p : pipeline.parameters)
     if (p.required) page += " --" + kebab_case(p.name) + (p.type == SLUICE_PATH ? " FILE" : " VALUE");

@@ -3,10 +3,10 @@
 #pragma once
 // Everything that a descriptor says, as Markdown that also reads well in a terminal: `sluice inspect` prints it, `sluice docs` writes it.
 
+#include <string>
+
 #include "config/pipeline.hpp"
 #include "plugin/registry.hpp"
-
-#include <string>
 
 namespace sluice::cli {
 

@@ -17,10 +17,14 @@ std::string one_line(const std::string& text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (result.size() > longest) return result + "...";
-    if (c == '\n') result += "\\n";
-    else if (c == '\t') result += "\\t";
-    else if (byte < 0x20 || byte == 0x7f) result += std::string("\\x") + digits[byte >> 4] + digits[byte & 15];
-    else result += c;
+    if (c == '\n')
+      result += "\\n";
+    else if (c == '\t')
+      result += "\\t";
+    else if (byte < 0x20 || byte == 0x7f)
+      result += std::string("\\x") + digits[byte >> 4] + digits[byte & 15];
+    else
+      result += c;
   }
   return result;
 }

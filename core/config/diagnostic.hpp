@@ -20,9 +20,9 @@ enum class Severity { warning, error };
 struct Diagnostic {
   Severity severity = Severity::error;
   Location where;
-  std::string stage;    // instance name of the stage or resource; "" if none
+  std::string stage;  // instance name of the stage or resource; "" if none
   std::string message;
-  std::string remedy;   // "" if there is none
+  std::string remedy;  // "" if there is none
 
   // "map.toml:14:9: stage 'chain': unknown parameter 'bandwith' (did you mean 'bandwidth'?)"
   std::string text() const;

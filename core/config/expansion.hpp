@@ -3,10 +3,10 @@
 #pragma once
 // ${parameter} in the texts of a pipeline file.
 
-#include "config/diagnostic.hpp"
-
 #include <map>
 #include <string>
+
+#include "config/diagnostic.hpp"
 
 namespace sluice {
 

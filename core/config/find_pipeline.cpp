@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "config/pipeline.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+
+#include "config/pipeline.hpp"
 
 namespace sluice {
 namespace {
@@ -13,8 +13,10 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> pipeline_folders() {
   std::vector<fs::path> folders;
-  if (const char* home = std::getenv("XDG_CONFIG_HOME"); home != nullptr && *home != '\0') folders.push_back(fs::path(home) / "sluice/pipelines");
-  else if (const char* user = std::getenv("HOME"); user != nullptr && *user != '\0') folders.push_back(fs::path(user) / ".config/sluice/pipelines");
+  if (const char* home = std::getenv("XDG_CONFIG_HOME"); home != nullptr && *home != '\0')
+    folders.push_back(fs::path(home) / "sluice/pipelines");
+  else if (const char* user = std::getenv("HOME"); user != nullptr && *user != '\0')
+    folders.push_back(fs::path(user) / ".config/sluice/pipelines");
   if (const char* list = std::getenv("SLUICE_PIPELINE_PATH")) {
     std::string_view rest = list;
     while (!rest.empty()) {
@@ -26,7 +28,7 @@ std::vector<fs::path> pipeline_folders() {
   std::error_code ignored;  // without /proc only the other folders are searched
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   if (!program.empty()) {
-    folders.push_back(program.parent_path() / "pipelines");                          // build tree
+    folders.push_back(program.parent_path() / "pipelines");                             // build tree
     folders.push_back(program.parent_path().parent_path() / "share/sluice/pipelines");  // installed
   }
   return folders;
@@ -72,7 +74,9 @@ fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
   diagnostics.error(where, "", "there is no pipeline '" + name_or_file + "'",
-                    !near.empty() ? "did you mean '" + near + "'?" : all.empty() ? "give the path of a .toml file" : "give a .toml file or one of: " + all);
+                    !near.empty() ? "did you mean '" + near + "'?"
+                    : all.empty() ? "give the path of a .toml file"
+                                  : "give a .toml file or one of: " + all);
   return {};
 }
 

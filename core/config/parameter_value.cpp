@@ -98,7 +98,8 @@ ValueProblem convert_value(const std::string& text, const ValueRule& rule, sluic
     }
     case SLUICE_FLOAT: {
       const auto parsed = parse_number<double>(text);
-      if (!parsed || !std::isfinite(*parsed)) return {quoted + " is not a number", "write a number" + (range_text(rule).empty() ? "" : " " + range_text(rule))};
+      if (!parsed || !std::isfinite(*parsed))
+        return {quoted + " is not a number", "write a number" + (range_text(rule).empty() ? "" : " " + range_text(rule))};
       value.real = *parsed;
       if (auto problem = out_of_range(text, *parsed, rule); !problem.message.empty()) return problem;
       break;
@@ -163,17 +164,21 @@ std::string range_text(const ValueRule& rule) {
 std::string value_text(const sluice_parameter& parameter, const sluice_value& value) {
   if (value.is_set == 0) return "";
   switch (parameter.type) {
-    case SLUICE_BOOL: return value.integer != 0 ? "true" : "false";
+    case SLUICE_BOOL:
+      return value.integer != 0 ? "true" : "false";
     case SLUICE_INT:
-    case SLUICE_SIZE: return std::to_string(value.integer);
+    case SLUICE_SIZE:
+      return std::to_string(value.integer);
     case SLUICE_FLOAT: {
       // Values of float members arrive widened (0.1f = 0.10000000149...): show the shortest text that is the same float.
       const auto narrow = static_cast<float>(value.real);
       char text[64];
-      const auto end = static_cast<double>(narrow) == value.real ? std::to_chars(text, text + sizeof text, narrow) : std::to_chars(text, text + sizeof text, value.real);
+      const auto end = static_cast<double>(narrow) == value.real ? std::to_chars(text, text + sizeof text, narrow)
+                                                                 : std::to_chars(text, text + sizeof text, value.real);
       return {text, end.ptr};
     }
-    default: return value.text == nullptr ? "" : value.text;
+    default:
+      return value.text == nullptr ? "" : value.text;
   }
 }
 
@@ -189,11 +194,9 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
     const char* name;
     double bytes;
   };
-  static constexpr Unit units[] = {{"", 1},        {"B", 1},
-                                   {"K", 0x1p10},  {"KiB", 0x1p10}, {"KB", 1e3}, {"kB", 1e3}, {"k", 0x1p10},
-                                   {"M", 0x1p20},  {"MiB", 0x1p20}, {"MB", 1e6},
-                                   {"G", 0x1p30},  {"GiB", 0x1p30}, {"GB", 1e9},
-                                   {"T", 0x1p40},  {"TiB", 0x1p40}, {"TB", 1e12}};
+  static constexpr Unit units[] = {{"", 1},       {"B", 1},      {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},   {"kB", 1e3},
+                                   {"k", 0x1p10}, {"M", 0x1p20}, {"MiB", 0x1p20}, {"MB", 1e6},     {"G", 0x1p30}, {"GiB", 0x1p30},
+                                   {"GB", 1e9},   {"T", 0x1p40}, {"TiB", 0x1p40}, {"TB", 1e12}};
   for (const Unit& candidate : units) {
     if (unit != candidate.name) continue;
     if (candidate.bytes == 1) return parse_number<std::int64_t>(number);  // exact for any number of bytes; half a byte is malformed

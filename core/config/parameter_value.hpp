@@ -3,12 +3,12 @@
 #pragma once
 // Text to typed value, with range and choices: the same rules for a pipeline's parameters and for a stage's.
 
-#include "config/pipeline.hpp"
-
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "config/pipeline.hpp"
 
 namespace sluice {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // The form of a pipeline file: which keys there are and of what kind. What they mean is checked by resolve_pipeline().
-#include "config/parameter_value.hpp"
-#include "config/pipeline.hpp"
-#include "config/table_reader.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+
+#include "config/parameter_value.hpp"
+#include "config/pipeline.hpp"
+#include "config/table_reader.hpp"
 
 namespace sluice {
 namespace {
@@ -37,13 +37,16 @@ class PipelineReader {
   void read(const TomlNode& document) {
     TableReader root(document, "", "", diagnostics_);
     const Location whole_file{pipeline_.file.string(), 0, 0};
-    if (const TomlMember* head = root.take("pipeline", {TomlKind::table}, "a table")) read_head(head->value);
-    else if (!diagnostics_.has_errors()) root.error(whole_file, "there is no [pipeline] table", "begin with [pipeline] and name = \"...\"");
+    if (const TomlMember* head = root.take("pipeline", {TomlKind::table}, "a table"))
+      read_head(head->value);
+    else if (!diagnostics_.has_errors())
+      root.error(whole_file, "there is no [pipeline] table", "begin with [pipeline] and name = \"...\"");
     for_each_entry(root, "parameters", "parameter", [&](const TomlMember& entry) { read_parameter(entry); });
     for_each_entry(root, "resources", "resource", [&](const TomlMember& entry) { read_stage(entry, Part::resource); });
     for_each_entry(root, "stages", "stage", [&](const TomlMember& entry) { read_stage(entry, Part::stage); });
     root.finish();
-    if (pipeline_.stages.empty() && !diagnostics_.has_errors()) root.error(whole_file, "there are no stages", "add a [stages.NAME] table with use = \"...\"");
+    if (pipeline_.stages.empty() && !diagnostics_.has_errors())
+      root.error(whole_file, "there are no stages", "add a [stages.NAME] table with use = \"...\"");
   }
 
  private:
@@ -54,7 +57,8 @@ class PipelineReader {
     const TomlMember* tables = root.take(key, {TomlKind::table}, "a table");
     if (tables == nullptr) return;
     if (tables->value.members.size() > most_entries) {
-      root.error(tables->where, "there are " + std::to_string(tables->value.members.size()) + " " + what + "s, at most " + std::to_string(most_entries) + " are read");
+      root.error(tables->where, "there are " + std::to_string(tables->value.members.size()) + " " + what + "s, at most " +
+                                    std::to_string(most_entries) + " are read");
       return;
     }
     for (const TomlMember& entry : tables->value.members) {
@@ -73,8 +77,10 @@ class PipelineReader {
     pipeline_.summary = reader.take_string("summary");
     pipeline_.doc = reader.take_string("doc");
     reader.finish();
-    if (pipeline_.name.empty()) reader.error(table.where, "it has no name", "add name = \"...\"");
-    else if (!is_stage_name(pipeline_.name)) reader.error(table.where, "the name may hold letters, digits, '_' and '-', at most 64 of them");
+    if (pipeline_.name.empty())
+      reader.error(table.where, "it has no name", "add name = \"...\"");
+    else if (!is_stage_name(pipeline_.name))
+      reader.error(table.where, "the name may hold letters, digits, '_' and '-', at most 64 of them");
   }
 
   void read_parameter(const TomlMember& entry) {
@@ -82,7 +88,8 @@ class PipelineReader {
     parameter.name = entry.key;
     parameter.where = entry.where;
     TableReader reader(entry.value, "parameter '" + entry.key + "': ", "", diagnostics_);
-    if (!is_parameter_name(entry.key)) reader.error(entry.where, "a parameter's name is lower case letters, digits and '_', and begins with a letter");
+    if (!is_parameter_name(entry.key))
+      reader.error(entry.where, "a parameter's name is lower case letters, digits and '_', and begins with a letter");
     const auto& reserved = reserved_parameter_names();
     if (std::find(reserved.begin(), reserved.end(), entry.key) != reserved.end())
       reader.error(entry.where, "the name is taken: 'sluice run' has an option --" + kebab_case(entry.key), "choose another name");
@@ -99,8 +106,10 @@ class PipelineReader {
     const TomlMember* initial = reader.take("default", scalars, "a string, a number or a boolean");
     if (initial != nullptr) parameter.default_text = initial->value.text;
     if (initial != nullptr && parameter.required) reader.error(initial->where, "a required parameter can't have a default", "remove one of the two");
-    if (const TomlMember* choices = reader.take("choices", {TomlKind::array}, "a list of strings")) read_choices(reader, *choices, parameter);
-    else if (parameter.type == SLUICE_CHOICE) reader.error(entry.where, "type \"choice\" needs choices", "add choices = [\"...\", \"...\"]");
+    if (const TomlMember* choices = reader.take("choices", {TomlKind::array}, "a list of strings"))
+      read_choices(reader, *choices, parameter);
+    else if (parameter.type == SLUICE_CHOICE)
+      reader.error(entry.where, "type \"choice\" needs choices", "add choices = [\"...\", \"...\"]");
     parameter.minimum = read_bound(reader, "minimum", parameter);
     parameter.maximum = read_bound(reader, "maximum", parameter);
     if (parameter.minimum && parameter.maximum && *parameter.minimum > *parameter.maximum)
@@ -113,11 +122,15 @@ class PipelineReader {
 
   static void read_choices(const TableReader& reader, const TomlMember& choices, PipelineParameter& parameter) {
     for (const TomlNode& choice : choices.value.items) {
-      if (choice.kind == TomlKind::string && !choice.text.empty()) parameter.choices.push_back(choice.text);
-      else reader.error(choice.where, "a choice must be a string that is not empty");
+      if (choice.kind == TomlKind::string && !choice.text.empty())
+        parameter.choices.push_back(choice.text);
+      else
+        reader.error(choice.where, "a choice must be a string that is not empty");
     }
-    if (parameter.type != SLUICE_CHOICE) reader.error(choices.where, "only type \"choice\" has choices", "write type = \"choice\"");
-    else if (choices.value.items.empty()) reader.error(choices.where, "the list of choices is empty", "name at least one");
+    if (parameter.type != SLUICE_CHOICE)
+      reader.error(choices.where, "only type \"choice\" has choices", "write type = \"choice\"");
+    else if (choices.value.items.empty())
+      reader.error(choices.where, "the list of choices is empty", "name at least one");
   }
 
   static std::optional<double> read_bound(TableReader& reader, const char* key, const PipelineParameter& parameter) {
@@ -134,7 +147,8 @@ class PipelineReader {
       double value = 0;
       if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc() && value - value == 0) return value;
     }
-    reader.error(bound->value.where, std::string("'") + key + "' must be a number" + (parameter.type == SLUICE_SIZE ? " of bytes, as 512 or \"64 KiB\"" : ""));
+    reader.error(bound->value.where,
+                 std::string("'") + key + "' must be a number" + (parameter.type == SLUICE_SIZE ? " of bytes, as 512 or \"64 KiB\"" : ""));
     return std::nullopt;
   }
 
@@ -153,7 +167,8 @@ class PipelineReader {
       reader.error(entry.where, "it does not say which stage type it is", "add use = \"...\"; 'sluice plugins' lists them");
     }
     if (is_stage)
-      if (const TomlMember* inputs = reader.take("inputs", {TomlKind::array, TomlKind::string}, "a list of stage names")) read_inputs(reader, *inputs, stage);
+      if (const TomlMember* inputs = reader.take("inputs", {TomlKind::array, TomlKind::string}, "a list of stage names"))
+        read_inputs(reader, *inputs, stage);
     read_values(reader, "params", scalars, "a string, a number or a boolean", stage.params);
     read_values(reader, "resources", {TomlKind::string}, "the name of a resource, as a string", stage.resources);
     if (const TomlMember* enabled = reader.take("enabled", scalars, "a boolean or a string with ${...}")) stage.enabled = written(*enabled);
@@ -172,8 +187,10 @@ class PipelineReader {
       return;
     }
     for (const TomlNode& input : inputs.value.items) {
-      if (input.kind == TomlKind::string) stage.inputs->push_back({input.text, input.where, {}});
-      else reader.error(input.where, std::string("an input must be the name of a stage, not ") + kind_name(input.kind));
+      if (input.kind == TomlKind::string)
+        stage.inputs->push_back({input.text, input.where, {}});
+      else
+        reader.error(input.where, std::string("an input must be the name of a stage, not ") + kind_name(input.kind));
     }
   }
 
@@ -182,8 +199,10 @@ class PipelineReader {
     const TomlMember* table = reader.take(key, {TomlKind::table}, "a table");
     if (table == nullptr) return;
     for (const TomlMember& member : table->value.members) {
-      if (std::find(kinds.begin(), kinds.end(), member.value.kind) != kinds.end()) values[member.key] = written(member);
-      else reader.error(member.value.where, std::string(key) + "." + member.key + " must be " + expected + ", not " + kind_name(member.value.kind));
+      if (std::find(kinds.begin(), kinds.end(), member.value.kind) != kinds.end())
+        values[member.key] = written(member);
+      else
+        reader.error(member.value.where, std::string(key) + "." + member.key + " must be " + expected + ", not " + kind_name(member.value.kind));
     }
   }
 
@@ -194,9 +213,9 @@ class PipelineReader {
 }  // namespace
 
 const std::vector<std::string>& reserved_parameter_names() {
-  static const std::vector<std::string> names = {"help",   "threads",    "device",     "memory",         "report",    "trace",
-                                                 "quiet",  "account",    "set",        "plugin_dir", "executor",       "batch_work", "max_bad_reads",
-                                                 "log_level", "repeat",  "dot",        "resume",         "version"};
+  static const std::vector<std::string> names = {"help",          "threads",   "device", "memory",     "report",   "trace",
+                                                 "quiet",         "account",   "set",    "plugin_dir", "executor", "batch_work",
+                                                 "max_bad_reads", "log_level", "repeat", "dot",        "resume",   "version"};
   return names;
 }
 

@@ -3,9 +3,6 @@
 #pragma once
 // A pipeline as its TOML file says it, and the same pipeline with every parameter resolved against the plugins' descriptors.
 
-#include "config/diagnostic.hpp"
-#include "plugin/registry.hpp"
-
 #include <sluice/abi.h>
 
 #include <deque>
@@ -14,6 +11,9 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "config/diagnostic.hpp"
+#include "plugin/registry.hpp"
 
 namespace sluice {
 
@@ -42,8 +42,8 @@ struct WrittenStage {
   Location where, use_where;
   std::optional<std::vector<WrittenValue>> inputs;  // names of stages; nullopt: the stage before in the file
   std::map<std::string, WrittenValue> params;
-  std::map<std::string, WrittenValue> resources;    // slot -> resource name
-  std::optional<WrittenValue> enabled;              // the stage exists iff this is neither empty nor "false" after ${...}
+  std::map<std::string, WrittenValue> resources;  // slot -> resource name
+  std::optional<WrittenValue> enabled;            // the stage exists iff this is neither empty nor "false" after ${...}
   std::optional<WrittenValue> device;
   std::string when_most_fail;  // advice to print when more than nine rows in ten failed here
 };
@@ -79,16 +79,16 @@ struct ResolvedStage {
   Location where;
   std::vector<sluice_value> values;  // in descriptor order
   std::deque<std::string> texts;
-  std::vector<std::size_t> inputs;   // indices into ResolvedPipeline::stages
-  std::vector<int> resources;        // per descriptor slot: index into ResolvedPipeline::resources, or -1
-  std::string device;                // "auto", "cpu", "cuda", "cuda:N", or another kind; "" = the run's --device
-  std::string when_most_fail;        // advice for the user when more than nine rows in ten failed here; "" if none
+  std::vector<std::size_t> inputs;  // indices into ResolvedPipeline::stages
+  std::vector<int> resources;       // per descriptor slot: index into ResolvedPipeline::resources, or -1
+  std::string device;               // "auto", "cpu", "cuda", "cuda:N", or another kind; "" = the run's --device
+  std::string when_most_fail;       // advice for the user when more than nine rows in ten failed here; "" if none
 };
 
 struct ResolvedPipeline {
   std::string name, summary, file;
-  std::vector<ResolvedStage> resources;  // in an order in which they can be made
-  std::vector<ResolvedStage> stages;     // in file order; inputs may point forward only if the graph stays acyclic (checked)
+  std::vector<ResolvedStage> resources;           // in an order in which they can be made
+  std::vector<ResolvedStage> stages;              // in file order; inputs may point forward only if the graph stays acyclic (checked)
   std::map<std::string, std::string> parameters;  // final values, for the report
   bool connected = false;  // every stage type is known and the graph is whole: columns can be checked even when other things are wrong
 };

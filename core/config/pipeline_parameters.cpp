@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "config/pipeline_parameters.hpp"
 
-#include "config/expansion.hpp"
-#include "config/parameter_value.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "config/expansion.hpp"
+#include "config/parameter_value.hpp"
 
 namespace sluice {
 namespace {
@@ -16,12 +16,16 @@ const Location command_line{"command line", 0, 0};
 // Stands for a value that nobody gave: the pipeline is only looked at.
 std::string assumed_value(const PipelineParameter& parameter) {
   switch (parameter.type) {
-    case SLUICE_BOOL: return "false";
+    case SLUICE_BOOL:
+      return "false";
     case SLUICE_INT:
     case SLUICE_FLOAT:
-    case SLUICE_SIZE: return std::to_string(static_cast<std::int64_t>(std::ceil(std::clamp(parameter.minimum.value_or(0.0), -1e15, 1e15))));
-    case SLUICE_CHOICE: return parameter.choices.empty() ? "" : parameter.choices.front();
-    default: return parameter.name;
+    case SLUICE_SIZE:
+      return std::to_string(static_cast<std::int64_t>(std::ceil(std::clamp(parameter.minimum.value_or(0.0), -1e15, 1e15))));
+    case SLUICE_CHOICE:
+      return parameter.choices.empty() ? "" : parameter.choices.front();
+    default:
+      return parameter.name;
   }
 }
 

@@ -3,10 +3,10 @@
 #pragma once
 // The final value of every pipeline parameter: what the command line says, else the default, else "".
 
-#include "config/pipeline.hpp"
-
 #include <map>
 #include <string>
+
+#include "config/pipeline.hpp"
 
 namespace sluice {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <unordered_map>
+
 #include "config/expansion.hpp"
 #include "config/parameter_value.hpp"
 #include "config/pipeline.hpp"
 #include "config/pipeline_parameters.hpp"
 #include "config/set_override.hpp"
 #include "config/stage_graph.hpp"
-
-#include <algorithm>
-#include <unordered_map>
 
 namespace sluice {
 namespace {
@@ -76,8 +76,10 @@ class Resolver {
 
  private:
   void error(const Draft& about, const Location& where, const std::string& message, const std::string& remedy) {
-    if (about.part == Part::stage) diagnostics_.error(where, about.written->name, message, remedy);
-    else diagnostics_.error(where, "", "resource '" + about.written->name + "': " + message, remedy);
+    if (about.part == Part::stage)
+      diagnostics_.error(where, about.written->name, message, remedy);
+    else
+      diagnostics_.error(where, "", "resource '" + about.written->name + "': " + message, remedy);
   }
 
   // The text with ${...} replaced; "" after a problem, which is reported once.
@@ -176,7 +178,8 @@ class Resolver {
       const bool filled = stage.slots[i] != absent;
       const bool disabled = filled && !resources_[stage.slots[i]].enabled;
       if (disabled && slot.optional == 0) {
-        error(stage, where, "resource slot '" + std::string(slot.name) + "': '" + resources_[stage.slots[i]].written->name + "' is disabled", "give the parameter that enables it");
+        error(stage, where, "resource slot '" + std::string(slot.name) + "': '" + resources_[stage.slots[i]].written->name + "' is disabled",
+              "give the parameter that enables it");
       } else if (!filled && slot.optional == 0 && written == stage.written->resources.end()) {
         error(stage, where, "resource slot '" + std::string(slot.name) + "' (rows of type '" + slot.row_type + "') is not filled",
               "add resources." + std::string(slot.name) + " = \"NAME\"");
@@ -221,7 +224,8 @@ class Resolver {
     if (!all) {
       std::string names;
       for (const std::size_t i : cycle) names += (names.empty() ? "" : " -> ") + resources_[i].written->name;
-      error(resources_[cycle.front()], resources_[cycle.front()].written->where, "the resources need each other in a circle: " + names, "fill one of the slots otherwise");
+      error(resources_[cycle.front()], resources_[cycle.front()].written->where, "the resources need each other in a circle: " + names,
+            "fill one of the slots otherwise");
       return {};
     }
     for (const std::size_t i : *all)
@@ -238,7 +242,8 @@ class Resolver {
     for (const std::size_t resource : from.slots) stage.resources.push_back(resource == absent ? -1 : resource_index[resource]);
     if (from.written->device) {
       stage.device = expanded(from, "device: ", *from.written->device);
-      if (!is_device_text(stage.device)) error(from, from.written->device->where, "'" + stage.device + "' is not a device", "write auto, cpu, cuda or cuda:N");
+      if (!is_device_text(stage.device))
+        error(from, from.written->device->where, "'" + stage.device + "' is not a device", "write auto, cpu, cuda or cuda:N");
     }
     if (from.entry.descriptor != nullptr) fill_values(from, stage);
     return stage;
@@ -247,9 +252,10 @@ class Resolver {
   static bool is_device_text(const std::string& text) {
     if (text.empty()) return true;  // the run's --device
     const std::size_t colon = text.find(':');
-    const std::string_view kind = std::string_view(text).substr(0, colon), ordinal = colon == std::string::npos ? "0" : std::string_view(text).substr(colon + 1);
-    return !kind.empty() && kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos && !ordinal.empty() && ordinal.size() <= 4 &&
-           ordinal.find_first_not_of("0123456789") == std::string_view::npos;
+    const std::string_view kind = std::string_view(text).substr(0, colon),
+                           ordinal = colon == std::string::npos ? "0" : std::string_view(text).substr(colon + 1);
+    return !kind.empty() && kind.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos && !ordinal.empty() &&
+           ordinal.size() <= 4 && ordinal.find_first_not_of("0123456789") == std::string_view::npos;
   }
 
   void fill_values(const Draft& from, ResolvedStage& stage) {
@@ -286,14 +292,17 @@ class Resolver {
   // "${reads}" where the required --reads is missing: said already.
   bool reported_as_missing(const WrittenValue* value) const {
     const std::string name = value == nullptr ? "" : sole_reference(value->text);
-    return std::any_of(pipeline_.parameters.begin(), pipeline_.parameters.end(), [&](const PipelineParameter& p) { return p.name == name && p.required; });
+    return std::any_of(pipeline_.parameters.begin(), pipeline_.parameters.end(),
+                       [&](const PipelineParameter& p) { return p.name == name && p.required; });
   }
 
   // A value that is nothing but ${x}, with x given on the command line, is wrong there and not in the file.
   void report_value(const Draft& from, const std::string& subject, const WrittenValue& value, const ValueProblem& problem) {
     const std::string name = sole_reference(value.text);
-    if (!name.empty() && overrides_.parameters.contains(name)) error(from, {"command line", 0, 0}, "--" + kebab_case(name) + ": " + problem.message, problem.remedy);
-    else error(from, value.where, subject + problem.message, problem.remedy);
+    if (!name.empty() && overrides_.parameters.contains(name))
+      error(from, {"command line", 0, 0}, "--" + kebab_case(name) + ": " + problem.message, problem.remedy);
+    else
+      error(from, value.where, subject + problem.message, problem.remedy);
   }
 
   static std::string sole_reference(const std::string& text) {
@@ -307,7 +316,8 @@ class Resolver {
     for (const auto& [name, value] : from.written->params) {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
       const std::string near = nearest_name(name, names);
-      error(from, value.key_where, "unknown parameter '" + name + "'", near.empty() ? "'sluice inspect " + from.written->use + "' lists them" : "did you mean '" + near + "'?");
+      error(from, value.key_where, "unknown parameter '" + name + "'",
+            near.empty() ? "'sluice inspect " + from.written->use + "' lists them" : "did you mean '" + near + "'?");
     }
   }
 

@@ -10,8 +10,10 @@ namespace {
 std::vector<std::string> split_at_dots(const std::string& text) {
   std::vector<std::string> parts{""};
   for (const char c : text) {
-    if (c == '.') parts.emplace_back();
-    else parts.back() += c;
+    if (c == '.')
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   return parts;
 }
@@ -22,12 +24,15 @@ void apply_set(const std::string& set, WrittenPipeline& pipeline, Diagnostics& d
   const Location where{"command line", 0, 0};
   const std::size_t equals = set.find('=');
   const std::string left = set.substr(0, equals);
-  const auto error = [&](const std::string& message, const std::string& remedy) { diagnostics.error(where, "", "--set " + left + ": " + message, remedy); };
+  const auto error = [&](const std::string& message, const std::string& remedy) {
+    diagnostics.error(where, "", "--set " + left + ": " + message, remedy);
+  };
   if (equals == std::string::npos) return error("there is no '='", "write --set stages.NAME.params.PARAMETER=VALUE");
   const WrittenValue value{set.substr(equals + 1), where, where};
   const std::vector<std::string> parts = split_at_dots(left);
   if (parts.size() < 3 || (parts[0] != "stages" && parts[0] != "resources"))
-    return error("this is no place in a pipeline", "write stages.NAME.params.PARAMETER, stages.NAME.device, stages.NAME.enabled or resources.NAME.params.PARAMETER");
+    return error("this is no place in a pipeline",
+                 "write stages.NAME.params.PARAMETER, stages.NAME.device, stages.NAME.enabled or resources.NAME.params.PARAMETER");
 
   const bool is_stage = parts[0] == "stages";
   auto& entries = is_stage ? pipeline.stages : pipeline.resources;
@@ -39,10 +44,14 @@ void apply_set(const std::string& set, WrittenPipeline& pipeline, Diagnostics& d
     return error(std::string("unknown ") + (is_stage ? "stage" : "resource") + " '" + parts[1] + "'",
                  near.empty() ? "'sluice plan' shows the names" : "did you mean '" + near + "'?");
   }
-  if (parts.size() == 4 && parts[2] == "params") entry->params[parts[3]] = value;
-  else if (parts.size() == 4 && parts[2] == "resources") entry->resources[parts[3]] = value;
-  else if (parts.size() == 3 && is_stage && parts[2] == "device") entry->device = value;
-  else if (parts.size() == 3 && parts[2] == "enabled") entry->enabled = value;
+  if (parts.size() == 4 && parts[2] == "params")
+    entry->params[parts[3]] = value;
+  else if (parts.size() == 4 && parts[2] == "resources")
+    entry->resources[parts[3]] = value;
+  else if (parts.size() == 3 && is_stage && parts[2] == "device")
+    entry->device = value;
+  else if (parts.size() == 3 && parts[2] == "enabled")
+    entry->enabled = value;
   else {
     const std::string near = nearest_name(parts[2], {"params", "resources", "device", "enabled"});
     error("'" + parts[2] + "' can't be set" + (parts.size() == 4 ? "" : " so"),

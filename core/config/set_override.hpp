@@ -3,9 +3,9 @@
 #pragma once
 // --set stages.X.params.Y=value: changes one entry of a pipeline file from the command line.
 
-#include "config/pipeline.hpp"
-
 #include <string>
+
+#include "config/pipeline.hpp"
 
 namespace sluice {
 

@@ -103,7 +103,8 @@ StageGraph connect_stages(const std::vector<GraphStage>& stages, Diagnostics& di
   if (!order) {
     std::string names;
     for (auto it = cycle.rbegin(); it != cycle.rend(); ++it) names += (names.empty() ? "" : " -> ") + stages[*it].name;
-    diagnostics.error(stages[cycle.front()].where, stages[cycle.front()].name, "the stages feed each other in a circle: " + names, "change the inputs of one of them");
+    diagnostics.error(stages[cycle.front()].where, stages[cycle.front()].name, "the stages feed each other in a circle: " + names,
+                      "change the inputs of one of them");
     graph.whole = false;
     return graph;
   }
@@ -114,8 +115,10 @@ StageGraph connect_stages(const std::vector<GraphStage>& stages, Diagnostics& di
     for (const std::size_t input : written[i])
       for (const std::size_t stand_in : stand_ins[input]) add_once(graph.inputs[i], stand_in);
     graph.present[i] = stages[i].enabled && (stages[i].kind == SLUICE_SOURCE || !graph.inputs[i].empty());
-    if (graph.present[i]) stand_ins[i] = {i};
-    else if (!stages[i].enabled && passes_rows_on(stages[i])) stand_ins[i] = graph.inputs[i];
+    if (graph.present[i])
+      stand_ins[i] = {i};
+    else if (!stages[i].enabled && passes_rows_on(stages[i]))
+      stand_ins[i] = graph.inputs[i];
   }
 
   // Sinks first: a stage that only fed stages which are gone has nothing to do.

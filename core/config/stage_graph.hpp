@@ -3,14 +3,14 @@
 #pragma once
 // Who reads from whom: default inputs, detours around disabled stages, and what vanishes with them.
 
-#include "config/diagnostic.hpp"
-
 #include <sluice/abi.h>
 
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "config/diagnostic.hpp"
 
 namespace sluice {
 

@@ -3,12 +3,12 @@
 #pragma once
 // Takes the known keys out of one TOML table, checks their kinds, and reports every key that nobody asked for.
 
-#include "config/toml_document.hpp"
-
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "config/toml_document.hpp"
 
 namespace sluice {
 

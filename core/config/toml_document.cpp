@@ -13,8 +13,8 @@
 #undef NDEBUG
 #endif
 [[noreturn]] static void give_up_on_document() { throw std::runtime_error("the TOML library gave up on it"); }
-#define TOML_ASSERT(condition)            \
-  do {                                    \
+#define TOML_ASSERT(condition)               \
+  do {                                       \
     if (!(condition)) give_up_on_document(); \
   } while (false)
 #define TOML_HEADER_ONLY 1
@@ -143,7 +143,8 @@ class LexicalScan {
         at_ += 2;
         // toml++ tests what follows a backslash for being a blank: at the end of a line it swallows all blanks after it.
         const std::size_t next = text_.find_first_not_of(" \t\r\n", std::min(at_ - 1, text_.size()));
-        if (next != std::string_view::npos && is_outside_ascii(text_[next])) return "a backslash, or a line continued by one, goes on with a letter outside ASCII";
+        if (next != std::string_view::npos && is_outside_ascii(text_[next]))
+          return "a backslash, or a line continued by one, goes on with a letter outside ASCII";
       } else if (long_form && text_.substr(at_, 3) == triple) {
         at_ += 2;
         // Up to two more quotes belong to the content: """a""""" is a string that ends in two quotes.
@@ -229,20 +230,28 @@ class Converter {
 
 const char* kind_name(TomlKind kind) {
   switch (kind) {
-    case TomlKind::table: return "a table";
-    case TomlKind::array: return "an array";
-    case TomlKind::string: return "a string";
-    case TomlKind::integer: return "an integer";
-    case TomlKind::floating: return "a number";
-    case TomlKind::boolean: return "a boolean";
-    case TomlKind::date: return "a date";
+    case TomlKind::table:
+      return "a table";
+    case TomlKind::array:
+      return "an array";
+    case TomlKind::string:
+      return "a string";
+    case TomlKind::integer:
+      return "an integer";
+    case TomlKind::floating:
+      return "a number";
+    case TomlKind::boolean:
+      return "a boolean";
+    case TomlKind::date:
+      return "a date";
   }
   return "something else";
 }
 
 std::optional<TomlNode> parse_toml(std::string_view text, const std::string& file, Diagnostics& diagnostics) {
   if (text.size() > largest_document) {
-    diagnostics.error({file, 0, 0}, "", "the file has " + std::to_string(text.size()) + " bytes, a pipeline has at most " + std::to_string(largest_document),
+    diagnostics.error({file, 0, 0}, "",
+                      "the file has " + std::to_string(text.size()) + " bytes, a pipeline has at most " + std::to_string(largest_document),
                       "is this really a pipeline?");
     return std::nullopt;
   }
@@ -259,8 +268,8 @@ std::optional<TomlNode> parse_toml(std::string_view text, const std::string& fil
     const toml::table document = toml::parse(text, file);
     return Converter(file).node(document);
   } catch (const toml::parse_error& error) {
-    diagnostics.error({file, static_cast<int>(error.source().begin.line), static_cast<int>(error.source().begin.column)}, "", std::string(error.description()),
-                      "correct the TOML syntax");
+    diagnostics.error({file, static_cast<int>(error.source().begin.line), static_cast<int>(error.source().begin.column)}, "",
+                      std::string(error.description()), "correct the TOML syntax");
   } catch (const std::exception& error) {
     diagnostics.error({file, 0, 0}, "", std::string("cannot be read as TOML: ") + error.what());
   }

@@ -3,12 +3,12 @@
 #pragma once
 // A TOML document as a plain tree with the place of every key and value. Only toml_document.cpp knows the TOML library.
 
-#include "config/diagnostic.hpp"
-
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "config/diagnostic.hpp"
 
 namespace sluice {
 

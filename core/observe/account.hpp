@@ -3,12 +3,12 @@
 #pragma once
 // Where every row of a source ended: no read is lost silently.
 
-#include "observe/statistics.hpp"
-#include "plan/plan.hpp"
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "observe/statistics.hpp"
+#include "plan/plan.hpp"
 
 namespace sluice {
 

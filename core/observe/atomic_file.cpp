@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/atomic_file.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace sluice {
 namespace {

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/bottleneck.hpp"
 
+#include <algorithm>
+
 #include "observe/account.hpp"
 #include "observe/quantity.hpp"
-
-#include <algorithm>
 
 namespace sluice {
 namespace {
@@ -15,7 +15,8 @@ constexpr std::uint64_t fewest_rows_for_a_hint = 10;
 constexpr double most_of_them = 0.9;
 
 bool runs_one_at_a_time(const sluice_stage_descriptor& d) {
-  return d.kind == SLUICE_SOURCE || d.kind == SLUICE_REGROUP || d.kind == SLUICE_SINK || (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING)) != 0;
+  return d.kind == SLUICE_SOURCE || d.kind == SLUICE_REGROUP || d.kind == SLUICE_SINK ||
+         (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING)) != 0;
 }
 
 std::string titled(const StageStatistics& stage) { return "stage '" + stage.name + "' (" + stage.id + ")"; }
@@ -45,8 +46,8 @@ std::string bottleneck(const Plan& plan, const RunStatistics& statistics) {
   }
   if (busiest == nullptr || all_busy <= 0) return "nothing was measured";
   if (held_up_by != nullptr)
-    return titled(*held_up_by) + " runs one batch at a time and was busy " + percent_text(std::min(1.0, held_up_by->busy_seconds / statistics.elapsed_seconds)) +
-           " of the run: the others waited for it";
+    return titled(*held_up_by) + " runs one batch at a time and was busy " +
+           percent_text(std::min(1.0, held_up_by->busy_seconds / statistics.elapsed_seconds)) + " of the run: the others waited for it";
   double work = 0, seconds = 0;
   for (const ImplementationStatistics& implementation : busiest->implementations) {
     work += implementation.work;
@@ -66,13 +67,15 @@ std::vector<std::string> hints(const Plan& plan, const RunStatistics& statistics
     std::uint64_t failed = 0;
     for (const auto& [reason, count] : stage->failed) failed += count;
     if (rows < fewest_rows_for_a_hint || static_cast<double>(failed) <= most_of_them * static_cast<double>(rows)) continue;
-    const auto commonest = std::max_element(stage->failed.begin(), stage->failed.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto commonest =
+        std::max_element(stage->failed.begin(), stage->failed.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     const ResolvedStage& resolved = *plan.stages[i].stage;
-    std::string text = percent_text(static_cast<double>(failed) / static_cast<double>(rows)) + " of the " + stage->row_type + "s failed in " + titled(*stage) + ", most of them as " +
-                       commonest->first;
+    std::string text = percent_text(static_cast<double>(failed) / static_cast<double>(rows)) + " of the " + stage->row_type + "s failed in " +
+                       titled(*stage) + ", most of them as " + commonest->first;
     const std::string why = meaning(*resolved.entry.descriptor, commonest->first);
     if (!why.empty()) text += " (" + why + ")";
-    text += ": " + (resolved.when_most_fail.empty() ? "check that the inputs belong together and that the parameters fit them" : resolved.when_most_fail);
+    text +=
+        ": " + (resolved.when_most_fail.empty() ? "check that the inputs belong together and that the parameters fit them" : resolved.when_most_fail);
     result.push_back(std::move(text));
   }
   return result;

@@ -3,11 +3,11 @@
 #pragma once
 // What a run spent its time on, in words, and what its user should look at.
 
-#include "observe/statistics.hpp"
-#include "plan/plan.hpp"
-
 #include <string>
 #include <vector>
+
+#include "observe/statistics.hpp"
+#include "plan/plan.hpp"
 
 namespace sluice {
 

@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/machine.hpp"
 
-#include <fstream>
 #include <sys/utsname.h>
+
+#include <fstream>
 
 namespace sluice {
 namespace {
@@ -15,7 +16,8 @@ std::vector<std::string> instruction_sets() {
   if (__builtin_cpu_supports("sse4.2")) result.emplace_back("sse4.2");
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) result.emplace_back("avx2");
   // What the kernels' AVX-512 form needs: foundation, byte and word, doubleword and quadword, vector length.
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
     result.emplace_back("avx512");
 #elif defined(__aarch64__)
   result.emplace_back("neon");

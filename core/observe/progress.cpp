@@ -2,14 +2,15 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/progress.hpp"
 
-#include "observe/account.hpp"
-#include "observe/quantity.hpp"
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <sys/ioctl.h>
-#include <unistd.h>
+
+#include "observe/account.hpp"
+#include "observe/quantity.hpp"
 
 namespace sluice {
 

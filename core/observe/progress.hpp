@@ -3,15 +3,15 @@
 #pragma once
 // Standard error of a run: log lines, and on a terminal one line that shows how far it is.
 
-#include "observe/statistics.hpp"
-#include "plan/plan.hpp"
-
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
+
+#include "observe/statistics.hpp"
+#include "plan/plan.hpp"
 
 namespace sluice {
 

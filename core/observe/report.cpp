@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/report.hpp"
 
+#include <cmath>
+#include <nlohmann/json.hpp>
+
 #include "device/host_limits.hpp"
 #include "observe/bottleneck.hpp"
 #include "observe/machine.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <cmath>
 
 namespace sluice {
 namespace {
@@ -27,7 +26,10 @@ double rounded(double value) {
 Json versions(const Registry& registry, const ReportContext& context) {
   Json plugins = Json::array();
   for (const LoadedPlugin& plugin : registry.plugins())
-    plugins.push_back({{"name", text(plugin.info->name)}, {"version", text(plugin.info->version)}, {"build_id", text(plugin.info->build_id)}, {"file", plugin.file.string()}});
+    plugins.push_back({{"name", text(plugin.info->name)},
+                       {"version", text(plugin.info->version)},
+                       {"build_id", text(plugin.info->build_id)},
+                       {"file", plugin.file.string()}});
   return {{"sluice", context.version}, {"abi", std::to_string(SLUICE_ABI_MAJOR) + "." + std::to_string(SLUICE_ABI_MINOR)}, {"plugins", plugins}};
 }
 
@@ -44,8 +46,8 @@ Json machine() {
 Json account(const PathAccount& path) {
   Json losses = Json::array();
   for (const Loss& loss : path.losses) losses.push_back({{"stage", loss.stage}, {"reason", loss.reason}, {"rows", loss.rows}});
-  return {{"source", path.source},   {"end", path.end},         {"row_type", path.row_type},     {"read", path.read},         {"filtered", path.filtered},
-          {"failed", path.failed},   {"written", path.written}, {"unfinished", path.unfinished}, {"adds_up", path.adds_up},   {"losses", losses}};
+  return {{"source", path.source}, {"end", path.end},         {"row_type", path.row_type},     {"read", path.read},       {"filtered", path.filtered},
+          {"failed", path.failed}, {"written", path.written}, {"unfinished", path.unfinished}, {"adds_up", path.adds_up}, {"losses", losses}};
 }
 
 Json implementations(const StageStatistics& stage) {
@@ -92,9 +94,12 @@ Json stage_entry(const StageStatistics& stage) {
 
 const char* state_name(RunState state) {
   switch (state) {
-    case RunState::finished: return "finished";
-    case RunState::failed: return "failed";
-    case RunState::interrupted: return "interrupted";
+    case RunState::finished:
+      return "finished";
+    case RunState::failed:
+      return "failed";
+    case RunState::interrupted:
+      return "interrupted";
   }
   return "unknown";
 }

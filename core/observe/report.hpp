@@ -3,18 +3,18 @@
 #pragma once
 // The machine-readable account of a run. docs/report.md describes every key.
 
+#include <string>
+#include <vector>
+
 #include "observe/account.hpp"
 #include "plugin/registry.hpp"
 #include "run/run.hpp"
-
-#include <string>
-#include <vector>
 
 namespace sluice {
 
 // What the run itself does not know.
 struct ReportContext {
-  std::string version;                    // of the program
+  std::string version;  // of the program
   std::vector<std::string> command_line;
   int exit_code = 0;
 };

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/summary.hpp"
 
+#include <algorithm>
+
 #include "observe/account.hpp"
 #include "observe/bottleneck.hpp"
 #include "observe/quantity.hpp"
 #include "observe/report.hpp"
-
-#include <algorithm>
 
 namespace sluice {
 namespace {
@@ -24,7 +24,8 @@ std::string losses_text(const PathAccount& account) {
 }
 
 std::string account_line(const PathAccount& account) {
-  std::string line = "  " + account.source + " -> " + account.end + ": " + count_text(account.read, account.row_type) + ", " + count_text(account.written) + " written";
+  std::string line = "  " + account.source + " -> " + account.end + ": " + count_text(account.read, account.row_type) + ", " +
+                     count_text(account.written) + " written";
   if (account.filtered > 0) line += ", " + count_text(account.filtered) + " filtered";
   if (account.failed > 0) line += ", " + count_text(account.failed) + " failed (" + percent_text(account.failed_fraction()) + ")";
   if (account.unfinished > 0) line += ", " + count_text(account.unfinished) + " unfinished";
@@ -44,8 +45,8 @@ std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan
     for (const ImplementationStatistics& i : stage.implementations) work += i.work;
     if (stage.role == "source" && work > 0 && s.elapsed_seconds > 0) head += ", " + rate_text(work / s.elapsed_seconds, stage.work_unit);
   }
-  head += ", " + std::to_string(s.threads) + (s.threads == 1 ? " thread" : " threads") + ", " + duration_text(s.cpu_seconds) + " of CPU time, peak memory " +
-          bytes_text(static_cast<double>(s.resident_peak));
+  head += ", " + std::to_string(s.threads) + (s.threads == 1 ? " thread" : " threads") + ", " + duration_text(s.cpu_seconds) +
+          " of CPU time, peak memory " + bytes_text(static_cast<double>(s.resident_peak));
   lines.push_back(std::move(head));
   if (result.state != RunState::failed)
     for (const PathAccount& account : account_of(plan, s, ending_of(result))) lines.push_back(account_line(account));

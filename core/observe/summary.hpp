@@ -3,10 +3,10 @@
 #pragma once
 // The last lines of a run: what came out, what was lost and why, how long it took.
 
-#include "run/run.hpp"
-
 #include <string>
 #include <vector>
+
+#include "run/run.hpp"
 
 namespace sluice {
 

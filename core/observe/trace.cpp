@@ -3,10 +3,10 @@
 #include "observe/trace.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 namespace {
@@ -24,13 +24,16 @@ std::string chrome_trace(const std::string& pipeline, const std::vector<TraceEve
   std::string text = "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"pipeline\":" + json_string(pipeline) + "},\"traceEvents\":[";
   const char* separator = "\n";
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    fmt::format_to(std::back_inserter(text), "{}{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}", separator, lane, json_string(lanes[lane]));
+    fmt::format_to(std::back_inserter(text), "{}{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"tid\":0,\"args\":{{\"name\":{}}}}}", separator,
+                   lane, json_string(lanes[lane]));
     separator = ",\n";
   }
   for (const TraceEvent& event : events) {
     const auto lane = std::find(lanes.begin(), lanes.end(), event.lane) - lanes.begin();
-    fmt::format_to(std::back_inserter(text), "{}{{\"ph\":\"X\",\"name\":{},\"cat\":\"stage\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},\"args\":{{\"batch\":{},\"rows\":{}}}}}", separator,
-                   json_string(event.name), lane, event.thread, event.start_us, event.duration_us, event.sequence, event.rows);
+    fmt::format_to(
+        std::back_inserter(text),
+        "{}{{\"ph\":\"X\",\"name\":{},\"cat\":\"stage\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},\"args\":{{\"batch\":{},\"rows\":{}}}}}",
+        separator, json_string(event.name), lane, event.thread, event.start_us, event.duration_us, event.sequence, event.rows);
     separator = ",\n";
   }
   return text + "\n]}\n";

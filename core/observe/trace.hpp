@@ -3,10 +3,10 @@
 #pragma once
 // A run's calls as a Chrome trace ("Trace Event Format", JSON object form): open it in chrome://tracing or ui.perfetto.dev.
 
-#include "observe/statistics.hpp"
-
 #include <string>
 #include <vector>
+
+#include "observe/statistics.hpp"
 
 namespace sluice {
 

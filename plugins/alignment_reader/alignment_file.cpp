@@ -39,7 +39,8 @@ std::string existing_index(const std::string& path) {
 }
 
 bool older(const std::string& a, const std::string& b) {
-  struct stat x {}, y {};
+  struct stat x {
+  }, y{};
   if (::stat(a.c_str(), &x) != 0 || ::stat(b.c_str(), &y) != 0) return false;
   return x.st_mtim.tv_sec != y.st_mtim.tv_sec ? x.st_mtim.tv_sec < y.st_mtim.tv_sec : x.st_mtim.tv_nsec < y.st_mtim.tv_nsec;
 }
@@ -60,10 +61,12 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path) {
   }
   const htsFormat* format = hts_get_format(file_.get());
   if (format->format == empty_format) fail("is empty", "give a BAM, SAM or CRAM file");
-  if (format->format != bam && format->format != sam && format->format != cram) fail("is not BAM, SAM or CRAM", "align the reads with `minimap2 -a`, sort with `samtools sort`");
+  if (format->format != bam && format->format != sam && format->format != cram)
+    fail("is not BAM, SAM or CRAM", "align the reads with `minimap2 -a`, sort with `samtools sort`");
   // 0: a file that should end with a mark has none. Other values: it has, or it cannot be told before the end (a pipe).
   if (hts_check_EOF(file_.get()) == 0)
-    fail("is truncated: it has no end-of-file block (noticed before any record was read)", "copy the file again, or save what is whole with `samtools view -b`");
+    fail("is truncated: it has no end-of-file block (noticed before any record was read)",
+         "copy the file again, or save what is whole with `samtools view -b`");
   if (options.threads > 0) hts_set_threads(file_.get(), options.threads);
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
     fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
@@ -92,13 +95,15 @@ void AlignmentFile::open_region(const std::string& text) {
   int contig = -1;
   const char* parsed = sam_parse_region(header_.get(), text.c_str(), &contig, &begin, &end, 0);
   if (parsed == nullptr || contig < 0)
-    throw Failure::usage("region '" + text + "' is not on a contig of '" + path_ + "'" +
-                             (sam_hdr_nref(header_.get()) > 0 ? std::string(", which has '") + contig_name(0) + "' and others" : std::string(", which has none")),
-                         "write contig or contig:first-last, with positions from 1");
+    throw Failure::usage(
+        "region '" + text + "' is not on a contig of '" + path_ + "'" +
+            (sam_hdr_nref(header_.get()) > 0 ? std::string(", which has '") + contig_name(0) + "' and others" : std::string(", which has none")),
+        "write contig or contig:first-last, with positions from 1");
   region_ = Region{contig, begin, std::min<std::int64_t>(end, sam_hdr_tid2len(header_.get(), contig))};
   if (region_->begin >= region_->end)
-    throw Failure::usage("region '" + text + "' is empty: '" + contig_name(contig) + "' has " + std::to_string(sam_hdr_tid2len(header_.get(), contig)) + " bases",
-                         "write contig or contig:first-last, with positions from 1");
+    throw Failure::usage(
+        "region '" + text + "' is empty: '" + contig_name(contig) + "' has " + std::to_string(sam_hdr_tid2len(header_.get(), contig)) + " bases",
+        "write contig or contig:first-last, with positions from 1");
   if (path_ == "-" || !load_index()) return;
   iterator_.reset(sam_itr_queryi(index_.get(), contig, begin, end));
   if (!iterator_) fail("has an index that does not know region '" + text + "'", "make the index again with `samtools index`");
@@ -117,7 +122,9 @@ bool AlignmentFile::load_index() {
     note_ = "'" + path_ + "' " + (format->format == sam ? "is SAM text" : "is not sorted by coordinate") + ": all of it is read to find the region";
     return false;
   }
-  const std::string why = existing.empty() ? "there is none" : stale ? "the one beside the file is older than the file" : "the one beside the file is damaged";
+  const std::string why = existing.empty() ? "there is none"
+                          : stale          ? "the one beside the file is older than the file"
+                                           : "the one beside the file is damaged";
   const std::vector<Contig> all = contigs();
   const bool long_contigs = std::any_of(all.begin(), all.end(), [](const Contig& c) { return c.length >= longest_bai_contig; });
   const std::string extension = format->format == cram ? ".crai" : long_contigs ? ".csi" : ".bai";
@@ -128,7 +135,8 @@ bool AlignmentFile::load_index() {
     index_.reset(sam_index_load3(file_.get(), path_.c_str(), index_path.c_str(), HTS_IDX_SILENT_FAIL));
   } else {
     std::string folder = (std::filesystem::temp_directory_path() / "sluice-index-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) throw Failure::output("cannot make a temporary folder '" + folder + "': " + std::strerror(errno), "set TMPDIR");
+    if (::mkdtemp(folder.data()) == nullptr)
+      throw Failure::output("cannot make a temporary folder '" + folder + "': " + std::strerror(errno), "set TMPDIR");
     index_path = folder + "/index" + extension;
     const int built = sam_index_build3(path_.c_str(), index_path.c_str(), shift, 0);
     if (built == 0) index_.reset(sam_index_load3(file_.get(), path_.c_str(), index_path.c_str(), HTS_IDX_SILENT_FAIL));
@@ -136,7 +144,8 @@ bool AlignmentFile::load_index() {
     std::filesystem::remove_all(folder, ignored);
     note_ = "made for this run an index of '" + path_ + "': " + why + ", and the folder cannot be written to";
   }
-  if (!index_) fail("cannot be indexed, although its header says that it is sorted", "sort it with `samtools sort`, which indexes it with --write-index");
+  if (!index_)
+    fail("cannot be indexed, although its header says that it is sorted", "sort it with `samtools sort`, which indexes it with --write-index");
   return true;
 }
 
@@ -146,10 +155,12 @@ const bam1_t* AlignmentFile::next() {
     const htsFormat* format = hts_get_format(file_.get());
     if (got < -1)
       fail("is truncated or damaged: it cannot be read on after " + std::to_string(visited_) + " records",
-           format->format == cram ? "check `reference` (the FASTA the CRAM file was made with), or copy the file again" : "copy the file again and compare checksums");
+           format->format == cram ? "check `reference` (the FASTA the CRAM file was made with), or copy the file again"
+                                  : "copy the file again and compare checksums");
     if (got == -1) {
       if (!iterator_ && format->compression == bgzf && format->format == bam && file_->fp.bgzf->no_eof_block != 0)
-        fail("is truncated: it ends without an end-of-file block after " + std::to_string(visited_) + " records", "look for an error of the program that wrote it");
+        fail("is truncated: it ends without an end-of-file block after " + std::to_string(visited_) + " records",
+             "look for an error of the program that wrote it");
       return nullptr;
     }
     if (region_ && !iterator_) {

@@ -6,11 +6,10 @@
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
-#include <sluice/failure.hpp>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <sluice/failure.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <sluice/stage.hpp>
+
 #include "alignment_reader/alignment_file.hpp"
 #include "alignment_reader/bam_record.hpp"
-
-#include <sluice/stage.hpp>
 
 namespace sluice::alignment_reader {
 namespace {
@@ -24,10 +24,13 @@ class AlignmentReader {
 
   static void describe(Describe<AlignmentReader>& d) {
     d.id("alignment_reader").summary("Reads alignment records from BAM, SAM or CRAM").source("read");
-    d.doc("One row per mapped record that passes the filters, in file order. `record_index` counts all records visited, filtered ones included (with a region: those that "
-          "overlap it). A region uses the file's index, which is made when missing; a file that is not sorted is read to its end instead.\n\n"
-          "A BAM file without its end-of-file block is refused as truncated. With the resource `reference` the contigs of the header (with a region: the region's) "
-          "must be in the reference with the same lengths.");
+    d.doc(
+        "One row per mapped record that passes the filters, in file order. `record_index` counts all records visited, filtered ones included (with a "
+        "region: those that "
+        "overlap it). A region uses the file's index, which is made when missing; a file that is not sorted is read to its end instead.\n\n"
+        "A BAM file without its end-of-file block is refused as truncated. With the resource `reference` the contigs of the header (with a region: "
+        "the region's) "
+        "must be in the reference with the same lengths.");
     d.option("path", &Parameters::path, "BAM, SAM or CRAM file; - is standard input").required();
     d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with");
     d.option("region", &Parameters::region, "only records that overlap contig or contig:first-last (from 1, both inclusive)");
@@ -105,8 +108,9 @@ class AlignmentReader {
     if (file_.region()) needed = {needed[static_cast<std::size_t>(file_.region()->contig)]};
     const std::string mismatch = contig_mismatch(needed, known);
     if (!mismatch.empty())
-      throw Failure::input("alignment file '" + parameters_.path + "' is from another reference than '" + std::string(reference.attribute("path")) + "': " + mismatch,
-                           "give the FASTA file that the reads were aligned to");
+      throw Failure::input(
+          "alignment file '" + parameters_.path + "' is from another reference than '" + std::string(reference.attribute("path")) + "': " + mismatch,
+          "give the FASTA file that the reads were aligned to");
   }
 
   // The next record that passes the filters; nullptr at the end or when the run is cancelled.
@@ -120,11 +124,16 @@ class AlignmentReader {
       }
       const bam1_core_t& core = record->core;
       const auto drop = [&](Reason reason) { call.account(reason, 1, bam_get_qname(record)); };
-      if ((core.flag & BAM_FUNMAP) != 0 || core.tid < 0) drop(Reason::unmapped);
-      else if (!parameters_.secondary && (core.flag & BAM_FSECONDARY) != 0) call.account(Reason::secondary, 1);
-      else if (!parameters_.supplementary && (core.flag & BAM_FSUPPLEMENTARY) != 0) call.account(Reason::supplementary, 1);
-      else if (core.qual < parameters_.min_mapq) drop(Reason::low_mapping_quality);
-      else return record;
+      if ((core.flag & BAM_FUNMAP) != 0 || core.tid < 0)
+        drop(Reason::unmapped);
+      else if (!parameters_.secondary && (core.flag & BAM_FSECONDARY) != 0)
+        call.account(Reason::secondary, 1);
+      else if (!parameters_.supplementary && (core.flag & BAM_FSUPPLEMENTARY) != 0)
+        call.account(Reason::supplementary, 1);
+      else if (core.qual < parameters_.min_mapq)
+        drop(Reason::low_mapping_quality);
+      else
+        return record;
     }
     return nullptr;
   }

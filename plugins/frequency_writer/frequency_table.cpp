@@ -41,7 +41,8 @@ bool BedMethyl::add(const Site& site, std::string& text) {
   if (motifs > 1) {
     offsets.clear();
     const std::size_t first = site.sequence.find("CG");
-    for (std::size_t at = first; at != std::string_view::npos; at = site.sequence.find("CG", at + 1)) offsets.push_back(static_cast<std::int64_t>(at - first));
+    for (std::size_t at = first; at != std::string_view::npos; at = site.sequence.find("CG", at + 1))
+      offsets.push_back(static_cast<std::int64_t>(at - first));
     if (static_cast<std::int64_t>(offsets.size()) != motifs || offsets.back() != site.end - site.start) return false;
   }
   if (site.contig != contig_) {

@@ -21,9 +21,9 @@ class FrequencyWriter {
   static void describe(Describe<FrequencyWriter>& d) {
     d.id("frequency_writer").summary("writes methylation frequencies per site, as f5c meth-freq or as bedMethyl");
     d.doc(
-        "tsv: the columns and bytes of f5c 1.6 meth-freq, strands merged. bedmethyl: 18 columns as modkit writes them, one line per strand with "
-        "calls; "
-        "needs single CpGs, that is split_groups = true at methylation_frequency.");
+        "tsv: the columns and bytes of f5c 1.6 meth-freq, strands merged. bedmethyl: 18 columns as modkit writes them, one line per position and "
+        "strand with calls; "
+        "a group of CpGs counts for each of its CpGs, so split_groups at methylation_frequency makes no difference.");
     d.sink("site").work_unit("row");
     d.needs("contig", "utf8", "name of the reference sequence")
         .needs("start", "i64", "C of the first CpG, 0-based")
@@ -38,41 +38,17 @@ class FrequencyWriter {
   }
 
   FrequencyWriter(const Setup& setup, const Parameters& parameters)
-      : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv),
-        output_name_(parameters.output),
-        file_(setup, parameters.output) {
+      : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv), file_(setup, parameters.output) {
     if (format_ == Format::tsv) file_.write(table_header(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2));
   }
 
   void process(const Call&, const Batch& in, Output& out) const {
-    const TextView contig = in.text("contig");
-    const auto start = in.column<std::int64_t>("start");
-    const auto end = in.column<std::int64_t>("end");
-    const auto motifs = in.column<std::int32_t>("motifs");
-    const auto called_sites = in.column<std::int64_t>("called_sites");
-    const auto called_sites_methylated = in.column<std::int64_t>("called_sites_methylated");
-    const auto called_forward = in.column<std::int64_t>("called_forward");
-    const auto methylated_forward = in.column<std::int64_t>("methylated_forward");
-    const TextView sequence = in.text("sequence");
+    if (format_ == Format::bedmethyl) return;  // positions of neighbouring sites are added up, so commit() makes the lines
+    const Columns sites(in);
     std::string text;
     const Buffer ends = out.offsets([&](std::int64_t row) {
       const std::size_t before = text.size();
-      if (!in.ok(row)) return std::size_t{0};
-      const auto at = static_cast<std::size_t>(row);
-      const Site site{.contig = contig[row],
-                      .start = start[at],
-                      .end = end[at],
-                      .motifs = motifs[at],
-                      .called_sites = called_sites[at],
-                      .called_sites_methylated = called_sites_methylated[at],
-                      .called_forward = called_forward[at],
-                      .methylated_forward = methylated_forward[at],
-                      .sequence = sequence[row]};
-      check(site);
-      if (format_ == Format::tsv)
-        append_table_line(text, site);
-      else
-        append_bedmethyl_lines(text, site);
+      if (in.ok(row)) append_table_line(text, sites[row]);
       return text.size() - before;
     });
     const std::span<char> lines = out.text("_lines", ends);
@@ -80,36 +56,75 @@ class FrequencyWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
-    const TextView lines = in.text("_lines");
-    double sites = 0;
+    double written = 0;
+    std::string text;
+    const Columns sites(in);
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
-      file_.write(lines[row]);
-      ++sites;
+      ++written;
+      if (format_ == Format::tsv) {
+        file_.write(in.text("_lines")[row]);
+      } else if (!bed_methyl_.add(sites[row], text)) {
+        throw Failure::input(place_of(sites[row]) + ": sequence and counts do not show its CpGs", "use the sites of methylation_frequency");
+      }
     }
-    call.count("sites written", sites);
+    file_.write(text);
+    call.count("sites written", written);
   }
 
-  void finish(const Call&, Output&) { file_.close(); }
+  void finish(const Call&, Output&) {
+    std::string text;
+    bed_methyl_.finish(text);
+    file_.write(text);
+    file_.close();
+  }
 
  private:
   enum class Format : std::uint8_t { tsv, bedmethyl };
 
-  void check(const Site& site) const {
-    const auto place = [&] { return "site " + std::string(site.contig) + ":" + std::to_string(site.start); };
-    const bool counts_fit = site.start >= 0 && site.end >= site.start && site.end < std::numeric_limits<std::int64_t>::max() - 2 &&
-                            site.methylated_forward >= 0 && site.methylated_forward <= site.called_forward &&
-                            site.called_forward <= site.called_sites && site.called_sites_methylated >= site.methylated_forward &&
+  static std::string place_of(const Site& site) { return "site " + std::string(site.contig) + ":" + std::to_string(site.start); }
+
+  class Columns {
+   public:
+    explicit Columns(const Batch& in)
+        : contig_(in.text("contig")),
+          sequence_(in.text("sequence")),
+          start_(in.column<std::int64_t>("start")),
+          end_(in.column<std::int64_t>("end")),
+          called_sites_(in.column<std::int64_t>("called_sites")),
+          called_sites_methylated_(in.column<std::int64_t>("called_sites_methylated")),
+          called_forward_(in.column<std::int64_t>("called_forward")),
+          methylated_forward_(in.column<std::int64_t>("methylated_forward")),
+          motifs_(in.column<std::int32_t>("motifs")) {}
+    // Throws Failure::input for a site that can't be.
+    Site operator[](std::int64_t row) const {
+      const auto at = static_cast<std::size_t>(row);
+      const Site site{.contig = contig_[row],
+                      .start = start_[at],
+                      .end = end_[at],
+                      .motifs = motifs_[at],
+                      .called_sites = called_sites_[at],
+                      .called_sites_methylated = called_sites_methylated_[at],
+                      .called_forward = called_forward_[at],
+                      .methylated_forward = methylated_forward_[at],
+                      .sequence = sequence_[row]};
+      constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 4;
+      const bool possible = site.start >= 0 && site.end >= site.start && site.end < furthest && site.methylated_forward >= 0 &&
+                            site.methylated_forward <= site.called_forward && site.called_forward <= site.called_sites &&
+                            site.called_sites < furthest && site.called_sites_methylated >= site.methylated_forward &&
                             site.called_sites_methylated - site.methylated_forward <= site.called_sites - site.called_forward;
-    if (!counts_fit) throw Failure::input(place() + ": positions or counts that can't be", "use the sites of methylation_frequency");
-    if (format_ == Format::bedmethyl && site.motifs != 1)
-      throw Failure::usage(
-          "'" + output_name_ + "': bedMethyl has one position per line, but " + place() + " is a group of " + std::to_string(site.motifs) + " CpGs",
-          "set split_groups = true at methylation_frequency");
-  }
+      if (!possible) throw Failure::input(place_of(site) + ": positions or counts that can't be", "use the sites of methylation_frequency");
+      return site;
+    }
+
+   private:
+    TextView contig_, sequence_;
+    std::span<const std::int64_t> start_, end_, called_sites_, called_sites_methylated_, called_forward_, methylated_forward_;
+    std::span<const std::int32_t> motifs_;
+  };
 
   Format format_;
-  std::string output_name_;
+  BedMethyl bed_methyl_;
   OutputFile file_;
 };
 

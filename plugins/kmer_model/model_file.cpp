@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <lzma.h>
-#include <sluice/failure.hpp>
 #include <zlib.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <sluice/failure.hpp>
 #include <system_error>
 
 namespace sluice::kmer_model {

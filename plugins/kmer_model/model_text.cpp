@@ -82,12 +82,15 @@ bool parse_kmer_model(std::string_view text, Alphabet alphabet, KmerModel& model
       model.k = static_cast<std::uint32_t>(kmer.size());
       expected = kmer_count(alphabet, model.k);
       if (expected > always_made_rows && text_bytes / (model.k + 4) < expected)
-        return fail("the file is too short for the " + std::to_string(expected) + " " + std::to_string(model.k) + "-mers of the " + alphabet_name(alphabet) + " alphabet");
+        return fail("the file is too short for the " + std::to_string(expected) + " " + std::to_string(model.k) + "-mers of the " +
+                    alphabet_name(alphabet) + " alphabet");
       model.level_mean.assign(expected, std::numeric_limits<float>::quiet_NaN());  // NaN: not seen yet
       model.level_stdv.resize(expected);
       model.log_level_stdv.resize(expected);
     }
-    if (kmer.size() != model.k) return fail("k-mer '" + std::string(kmer.substr(0, 32)) + "' has " + std::to_string(kmer.size()) + " letters, the first one " + std::to_string(model.k));
+    if (kmer.size() != model.k)
+      return fail("k-mer '" + std::string(kmer.substr(0, 32)) + "' has " + std::to_string(kmer.size()) + " letters, the first one " +
+                  std::to_string(model.k));
     std::size_t rank = 0;
     for (const char c : kmer) {
       const std::uint32_t code = codes[static_cast<unsigned char>(c)];
@@ -98,7 +101,8 @@ bool parse_kmer_model(std::string_view text, Alphabet alphabet, KmerModel& model
     }
     float mean = 0, stdv = 0;
     if (!parse_finite(take_word(line), mean)) return fail("k-mer '" + std::string(kmer) + "': the second column is not a finite level_mean");
-    if (!parse_finite(take_word(line), stdv) || stdv <= 0) return fail("k-mer '" + std::string(kmer) + "': the third column is not a positive level_stdv");
+    if (!parse_finite(take_word(line), stdv) || stdv <= 0)
+      return fail("k-mer '" + std::string(kmer) + "': the third column is not a positive level_stdv");
     if (!std::isnan(model.level_mean[rank])) return fail("k-mer '" + std::string(kmer) + "' comes twice");
     if (stdv != last_stdv) {  // many k-mers of a model share their standard deviation
       last_stdv = stdv;
@@ -114,8 +118,8 @@ bool parse_kmer_model(std::string_view text, Alphabet alphabet, KmerModel& model
   if (rows == expected) return true;
   std::size_t missing = 0;
   while (!std::isnan(model.level_mean[missing])) ++missing;
-  return fail(std::to_string(expected - rows) + " of the " + std::to_string(expected) + " " + std::to_string(model.k) + "-mers of the " + alphabet_name(alphabet) +
-              " alphabet are missing, first '" + spell(missing, alphabet, model.k) + "'");
+  return fail(std::to_string(expected - rows) + " of the " + std::to_string(expected) + " " + std::to_string(model.k) + "-mers of the " +
+              alphabet_name(alphabet) + " alphabet are missing, first '" + spell(missing, alphabet, model.k) + "'");
 }
 
 }  // namespace sluice::kmer_model

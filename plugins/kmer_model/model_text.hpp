@@ -3,9 +3,8 @@
 #pragma once
 // The text format of k-mer models that nanopolish and f5c use, as a plain function over memory.
 
-#include <sluice/kmer_model.hpp>
-
 #include <cstdint>
+#include <sluice/kmer_model.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +15,10 @@ namespace sluice::kmer_model {
 struct KmerModel {
   std::uint32_t k = 0;
   Alphabet alphabet = Alphabet::nucleotide;
-  std::string name;                    // of a comment "#name" or "#ont_model_name"; "" if there is none
-  std::vector<float> level_mean;       // pA
-  std::vector<float> level_stdv;       // pA
-  std::vector<float> log_level_stdv;   // natural logarithm, taken in double
+  std::string name;                   // of a comment "#name" or "#ont_model_name"; "" if there is none
+  std::vector<float> level_mean;      // pA
+  std::vector<float> level_stdv;      // pA
+  std::vector<float> log_level_stdv;  // natural logarithm, taken in double
 
   KmerModelView view() const { return {k, alphabet, level_mean, level_stdv, log_level_stdv}; }
 };
@@ -32,8 +31,8 @@ struct ModelProblem {
 // Longer k-mers are refused: the table of the larger alphabet would take 2.9 GB (5^12 rows).
 inline constexpr std::uint32_t max_k = 11;
 
-// Lines: "#" comments, one optional header line that begins with "kmer", then "k-mer level_mean level_stdv ..." separated by blanks or tabs, in any order.
-// U counts as T. False with `problem` set: a k-mer that is missing, doubled, of another length than the first or with letters outside the
+// Lines: "#" comments, one optional header line that begins with "kmer", then "k-mer level_mean level_stdv ..." separated by blanks or tabs, in any
+// order. U counts as T. False with `problem` set: a k-mer that is missing, doubled, of another length than the first or with letters outside the
 // alphabet; a mean that is not finite; a standard deviation that is not finite and positive.
 bool parse_kmer_model(std::string_view text, Alphabet alphabet, KmerModel& model, ModelProblem& problem);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <sluice/stage.hpp>
+
 #include "kmer_model/builtin_models.hpp"
 #include "kmer_model/model_file.hpp"
 #include "kmer_model/model_text.hpp"
 #include "kmer_model/synthetic_methylation.hpp"
-
-#include <sluice/stage.hpp>
-
-#include <algorithm>
 
 namespace sluice::kmer_model {
 namespace {
@@ -23,13 +22,18 @@ class KmerModelResource {
   };
   static void describe(Describe<KmerModelResource>& d) {
     d.id("kmer_model").summary("Loads a k-mer model: the expected current of every k-mer").resource("kmer");
-    d.doc("From `path`: the text format of nanopolish and f5c, plain, gzip or xz; every k-mer of the alphabet must be there once. Without `path`: the built-in model for the pore, "
-          "which `auto` takes from the signal file's header. One row per k-mer in rank order (first base most significant; A C G T, or A C G M T with M = 5-methylcytosine). "
-          "Attributes: k, alphabet, name, source.\n\n"
-          "`synthetic_methylation` makes a methylation model from the nucleotide model (of `path`, or built-in) by made-up shifts: only for reads that simulate_signal made with "
-          "the same model.");
+    d.doc(
+        "From `path`: the text format of nanopolish and f5c, plain, gzip or xz; every k-mer of the alphabet must be there once. Without `path`: the "
+        "built-in model for the pore, "
+        "which `auto` takes from the signal file's header. One row per k-mer in rank order (first base most significant; A C G T, or A C G M T with "
+        "M = 5-methylcytosine). "
+        "Attributes: k, alphabet, name, source.\n\n"
+        "`synthetic_methylation` makes a methylation model from the nucleotide model (of `path`, or built-in) by made-up shifts: only for reads that "
+        "simulate_signal made with "
+        "the same model.");
     d.option("path", &Parameters::path, "model file; left out: the built-in model for the pore");
-    d.option("pore", &Parameters::pore, "pore and kit of the built-in model; auto: as the signal file says").choices({"auto", "r9", "r10", "rna_r9", "rna004"});
+    d.option("pore", &Parameters::pore, "pore and kit of the built-in model; auto: as the signal file says")
+        .choices({"auto", "r9", "r10", "rna_r9", "rna004"});
     d.option("alphabet", &Parameters::alphabet, "nucleotide (A C G T) or methylation (A C G M T)").choices({"nucleotide", "methylation"});
     d.option("synthetic_methylation", &Parameters::synthetic_methylation, "make up a methylation model for simulated reads");
     d.uses("signal", "signal_file", "the file whose header says the pore", Needed::optional);
@@ -42,7 +46,8 @@ class KmerModelResource {
   KmerModelResource(const Setup& setup, const Parameters& p)
       : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation) {
     if (synthetic_ && alphabet_ != Alphabet::methylation)
-      throw Failure::usage("resource '" + std::string(setup.instance()) + "': synthetic_methylation needs alphabet = \"methylation\"", "set alphabet, or leave it out");
+      throw Failure::usage("resource '" + std::string(setup.instance()) + "': synthetic_methylation needs alphabet = \"methylation\"",
+                           "set alphabet, or leave it out");
     if (p.path && !p.path->empty()) {
       path_ = *p.path;
       source_ = path_;
@@ -69,8 +74,9 @@ class KmerModelResource {
     KmerModel model;
     ModelProblem problem;
     if (!parse_kmer_model({text.data(), text.size()}, synthetic_ ? Alphabet::nucleotide : alphabet_, model, problem))
-      throw Failure::input("k-mer model '" + path_ + "'" + (problem.line == 0 ? std::string(": ") : ":" + std::to_string(problem.line) + ": ") + problem.what,
-                           "give a complete model in the text format of nanopolish and f5c, or another alphabet");
+      throw Failure::input(
+          "k-mer model '" + path_ + "'" + (problem.line == 0 ? std::string(": ") : ":" + std::to_string(problem.line) + ": ") + problem.what,
+          "give a complete model in the text format of nanopolish and f5c, or another alphabet");
     if (synthetic_) {
       model = synthesize(model);
       call.warn("the methylation model is synthetic (made up from '" + source_ + "'): calls on real reads mean nothing");
@@ -103,7 +109,8 @@ class KmerModelResource {
     made.level_stdv.resize(count);
     made.log_level_stdv.resize(count);
     if (!synthesize_methylation(nucleotide.view(), made.level_mean, made.level_stdv, made.log_level_stdv))
-      throw Failure::usage("a synthetic methylation model cannot be made for k = " + std::to_string(made.k), "give a model file: --methylation-model FILE");
+      throw Failure::usage("a synthetic methylation model cannot be made for k = " + std::to_string(made.k),
+                           "give a model file: --methylation-model FILE");
     return made;
   }
   static void give(Output& out, const char* name, const std::vector<float>& values) {

@@ -9,7 +9,9 @@
 // Problems are sorted by shape (lanes, k-mers a lane) and rows, longest first, by counting; warps take work from a queue. The log-sum table lies in shared memory,
 // once per block.
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 #include <vector>
 
 #include "methylation_hmm/cuda.hpp"
@@ -221,12 +223,13 @@ __global__ void put_in_order(Problems problems, Workspace workspace) {
 
 // Adding 2^23, rounded towards zero, leaves int(x) in the low bits of a float for 0 <= x < 2^23: a conversion at the full rate of additions.
 constexpr float kTruncate = 0x1p23F;
+constexpr auto kTruncateBits = std::bit_cast<std::uint32_t>(kTruncate);
 
 struct LogSums {
   std::uint32_t address;  // of entry 0 in shared memory, less 4 times the bits of kTruncate
 
   __device__ explicit LogSums(const float* table)
-      : address(static_cast<std::uint32_t>(__cvta_generic_to_shared(table)) - 4U * static_cast<std::uint32_t>(__float_as_uint(kTruncate))) {}
+      : address(static_cast<std::uint32_t>(__cvta_generic_to_shared(table)) - 4U * kTruncateBits) {}
 
   // Where both terms are -inf the product is NaN and the minimum yields the limit.
   __device__ __forceinline__ float operator()(float a, float b) const {

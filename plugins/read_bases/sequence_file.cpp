@@ -50,8 +50,10 @@ bool write_whole_file(const std::string& path, std::string_view bytes) {
   bool fine = true;
   while (!bytes.empty() && fine) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-    else fine = written < 0 && errno == EINTR;
+    if (written > 0)
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    else
+      fine = written < 0 && errno == EINTR;
   }
   fine = ::close(file) == 0 && fine && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!fine) ::unlink(temporary.c_str());
@@ -121,7 +123,7 @@ void SequenceStream::fill() {
                            "copy the file again and compare checksums");
     if (got == 0) at_end_ = true;
     if (got == 0 && input_->no_eof_block != 0)
-      throw Failure::input("'" + path_ + "' is truncated: it has no BGZF end-of-file block (" + std::to_string(records_) + " records were read)",
+      throw Failure::input("'" + path_ + "' is truncated: it has no BGZF end-of-file block",
                            "copy the file again, or compress it again with `bgzip`");
     filled_ += static_cast<std::size_t>(got);
   }
@@ -144,9 +146,13 @@ bool SequenceStream::next(SequenceRecord& record) {
         lines_ += record.lines;
         ++records_;
         return true;
-      case ParseStatus::incomplete: fill(); break;
-      case ParseStatus::end: return false;
-      case ParseStatus::malformed: fail(problem.what, lines_ + problem.line + 1);
+      case ParseStatus::incomplete:
+        fill();
+        break;
+      case ParseStatus::end:
+        return false;
+      case ParseStatus::malformed:
+        fail(problem.what, lines_ + problem.line + 1);
     }
   }
 }
@@ -162,14 +168,17 @@ SequenceFile::SequenceFile(std::string path, OpenReport& report)
   if (file_.number < 0) throw Failure::input("cannot open '" + path_ + "': " + system_text(), "check the path of the FASTA or FASTQ file");
   struct stat info {};
   if (::fstat(file_.number, &info) != 0 || !S_ISREG(info.st_mode))
-    fail("is not a regular file, so reads cannot be looked up in it", "write the reads to a file, or leave the option out to use the bases in the alignments");
+    fail("is not a regular file, so reads cannot be looked up in it",
+         "write the reads to a file, or leave the option out to use the bases in the alignments");
   file_bytes_ = text_bytes_ = static_cast<std::uint64_t>(info.st_size);
   if (file_bytes_ == 0) fail("is empty", "give a FASTA or FASTQ file");
   char start[18] = {};
   const std::size_t got = read_file(0, start, sizeof start);
   const bool gzip = got >= 2 && start[0] == '\x1f' && start[1] == '\x8b';
-  if (gzip && got == sizeof start && block_bytes(start) != 0) open_blocks(freshness(path_ + ".gzi", info) == Freshness::older);
-  else if (gzip) decompress_to_temporary_file(report);
+  if (gzip && got == sizeof start && block_bytes(start) != 0)
+    open_blocks(freshness(path_ + ".gzi", info) == Freshness::older);
+  else if (gzip)
+    decompress_to_temporary_file(report);
   load_or_build_index(report);
 }
 
@@ -272,7 +281,8 @@ void SequenceFile::decompress_to_temporary_file(OpenReport& report) {
   while (input) {
     const ssize_t got = bgzf_read(input.get(), buffer.data(), buffer.size());
     if (got < 0)
-      fail("is truncated or damaged: its gzip data ends or breaks after " + std::to_string(total) + " bytes of text", "copy the file again and compare checksums");
+      fail("is truncated or damaged: its gzip data ends or breaks after " + std::to_string(total) + " bytes of text",
+           "copy the file again and compare checksums");
     if (got == 0) break;
     for (ssize_t done = 0; done < got;) {
       const ssize_t written = ::write(file.number, buffer.data() + done, static_cast<std::size_t>(got - done));
@@ -287,8 +297,8 @@ void SequenceFile::decompress_to_temporary_file(OpenReport& report) {
   file_bytes_ = text_bytes_ = total;
   keep_index_ = false;
   if (total == 0) fail("is empty", "give a FASTA or FASTQ file");
-  report.warnings.push_back("'" + path_ + "' is gzip without blocks, which has no random access: decompressed to " + std::to_string(total >> 20) + " MiB in '" +
-                            folder.string() + "' for this run; compress it with `bgzip` to save this");
+  report.warnings.push_back("'" + path_ + "' is gzip without blocks, which has no random access: decompressed to " + std::to_string(total >> 20) +
+                            " MiB in '" + folder.string() + "' for this run; compress it with `bgzip` to save this");
 }
 
 void SequenceFile::load_or_build_index(OpenReport& report) {
@@ -298,14 +308,19 @@ void SequenceFile::load_or_build_index(OpenReport& report) {
   std::uint64_t duplicates = 0;
   std::string reason;
   switch (freshness(fai_path, info)) {
-    case Freshness::missing: reason = "there is none"; break;
-    case Freshness::older: reason = "the one beside the file is older than the file"; break;
+    case Freshness::missing:
+      reason = "there is none";
+      break;
+    case Freshness::older:
+      reason = "the one beside the file is older than the file";
+      break;
     case Freshness::fresh: {
       std::vector<char> text;
       if (read_whole_file(fai_path, text)) {
         const IndexStatus status = parse_index({text.data(), text.size()}, text_bytes_, index_, duplicates);
         if (status == IndexStatus::ok) {
-          if (duplicates != 0) report.warnings.push_back("'" + fai_path + "' names " + std::to_string(duplicates) + " reads again: the first of each name is used");
+          if (duplicates != 0)
+            report.warnings.push_back("'" + fai_path + "' names " + std::to_string(duplicates) + " reads again: the first of each name is used");
           return;
         }
         reason = status == IndexStatus::malformed ? "the one beside the file is damaged" : "the one beside the file was made from another file";
@@ -334,7 +349,8 @@ void SequenceFile::load_or_build_index(OpenReport& report) {
     for (std::size_t i = 1; i + 1 < blocks_.size(); ++i) append(blocks_[i].file_offset), append(blocks_[i].text_offset);
     write_whole_file(path_ + ".gzi", gzi);
   }
-  report.infos.push_back((keep_index_ ? "made the index '" : "made in memory the index '") + fai_path + "' of " + std::to_string(index_.size()) + " reads: " + reason);
+  report.infos.push_back((keep_index_ ? "made the index '" : "made in memory the index '") + fai_path + "' of " + std::to_string(index_.size()) +
+                         " reads: " + reason);
   if (duplicates != 0)
     report.warnings.push_back("'" + path_ + "' has " + std::to_string(duplicates) + " reads whose name an earlier one has: the first is used");
 }
@@ -350,7 +366,8 @@ void SequenceFile::build_index(std::string& fai, std::uint64_t& duplicates) {
   duplicates = 0;
   while (stream.next(record)) {
     if (!record.even_lines)
-      fail("cannot be indexed: the lines of read '" + std::string(record.id) + "' (record " + std::to_string(stream.records()) + ") have different lengths",
+      fail("cannot be indexed: the lines of read '" + std::string(record.id) + "' (record " + std::to_string(stream.records()) +
+               ") have different lengths",
            "write each read on one line: `seqtk seq FILE`");
     const SequencePlace place{stream.text_offset(record.sequence), record.bases, record.line_bases, record.line_bytes};
     if (index_.add(record.id, place) == SequenceIndex::Added::duplicate) {
@@ -399,7 +416,8 @@ void SequenceFile::read_text(std::uint64_t offset, char* to, std::size_t bytes) 
     if (read_file(offset, to, bytes) != bytes) wrong_index();
     return;
   }
-  auto block = std::upper_bound(blocks_.begin(), blocks_.end(), offset, [](std::uint64_t o, const Block& b) { return o < b.text_offset; }) - blocks_.begin();
+  auto block =
+      std::upper_bound(blocks_.begin(), blocks_.end(), offset, [](std::uint64_t o, const Block& b) { return o < b.text_offset; }) - blocks_.begin();
   if (block == 0) wrong_index();
   --block;
   while (bytes != 0) {
@@ -432,7 +450,8 @@ void SequenceFile::fetch(const SequencePlace& place, char* out) {
     }
   }
   if (!normalise_bases({out, static_cast<std::size_t>(place.bases)}))
-    fail("has something other than bases where its index says a read is", "remove the .fai and .gzi files beside it: they are made anew when missing");
+    fail("has something other than bases where its index says a read is",
+         "remove the .fai and .gzi files beside it: they are made anew when missing");
 }
 
 }  // namespace sluice::read_bases

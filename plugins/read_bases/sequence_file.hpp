@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// FASTA and FASTQ files, plain, BGZF or gzip: streaming, and random access by read id. Everything here throws sluice::Failure (input) naming the file,
-// and for broken records the record and the line. Not thread-safe.
-
-#include "read_bases/sequence_index.hpp"
-#include "read_bases/sequence_records.hpp"
-
-#include <sluice/failure.hpp>
+// FASTA and FASTQ files, plain, BGZF or gzip: streaming, and random access by read id. Everything here throws sluice::Failure (input) naming the
+// file, and for broken records the record and the line. Not thread-safe.
 
 #include <cstdint>
 #include <memory>
+#include <sluice/failure.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "read_bases/sequence_index.hpp"
+#include "read_bases/sequence_records.hpp"
 
 struct BGZF;
 struct libdeflate_decompressor;
@@ -60,8 +59,8 @@ struct FileDescriptor {
   void replace(FileDescriptor& other) { std::swap(number, other.number); }
 };
 
-// Random access. Uses FILE.fai and FILE.gzi of samtools faidx; makes those that are missing or older than the file, and keeps them if the folder may be
-// written to. A gzip file that is not BGZF has no random access: it is decompressed to an unlinked file in the temporary folder.
+// Random access. Uses FILE.fai and FILE.gzi of samtools faidx; makes those that are missing or older than the file, and keeps them if the folder may
+// be written to. A gzip file that is not BGZF has no random access: it is decompressed to an unlinked file in the temporary folder.
 class SequenceFile {
  public:
   SequenceFile(std::string path, OpenReport& report);
@@ -95,8 +94,8 @@ class SequenceFile {
   FileDescriptor file_;
   std::uint64_t file_bytes_ = 0;
   std::uint64_t text_bytes_ = 0;
-  bool keep_index_ = true;       // false: of no use to another run, or unwritable
-  std::vector<Block> blocks_;    // BGZF only; ends with one past the last
+  bool keep_index_ = true;     // false: of no use to another run, or unwritable
+  std::vector<Block> blocks_;  // BGZF only; ends with one past the last
   std::vector<CachedBlock> cache_;
   std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor_;
   std::vector<char> compressed_, lines_;

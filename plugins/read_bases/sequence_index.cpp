@@ -27,7 +27,8 @@ std::size_t SequenceIndex::slot_of(std::string_view wanted) const {
 }
 
 SequenceIndex::Added SequenceIndex::add(std::string_view new_id, const SequencePlace& place) {
-  if (entries_.size() >= std::numeric_limits<std::uint32_t>::max() - 1) throw std::length_error("more than 4 thousand million reads in one sequence file");
+  if (entries_.size() >= std::numeric_limits<std::uint32_t>::max() - 1)
+    throw std::length_error("more than 4 thousand million reads in one sequence file");
   if (slots_.size() < (entries_.size() + 1) * 2) {
     slots_.assign(slots_.empty() ? 64 : slots_.size() * 2, 0);
     for (std::size_t i = 0; i < entries_.size(); ++i) slots_[slot_of(id(i))] = static_cast<std::uint32_t>(i + 1);

@@ -13,7 +13,7 @@ namespace sluice::read_bases {
 
 // In the uncompressed text.
 struct SequencePlace {
-  std::uint64_t offset = 0;      // of the first base, bytes
+  std::uint64_t offset = 0;  // of the first base, bytes
   std::uint64_t bases = 0;
   std::uint64_t line_bases = 0;  // bases in each full line
   std::uint64_t line_bytes = 0;  // the same with the line end

@@ -47,7 +47,8 @@ bool all_quality_characters(std::string_view line) {
 
 }  // namespace
 
-ParseStatus parse_record(std::string_view text, bool at_end, SequenceFormat format, SequenceRecord& record, std::size_t& used, ParseProblem& problem) {
+ParseStatus parse_record(std::string_view text, bool at_end, SequenceFormat format, SequenceRecord& record, std::size_t& used,
+                         ParseProblem& problem) {
   Lines lines{text, at_end};
   std::string_view line;
   std::size_t next = 0;

@@ -14,10 +14,10 @@ enum class SequenceFormat : std::uint8_t { fasta, fastq };
 
 // Views into the parsed text.
 struct SequenceRecord {
-  std::string_view id;        // the name up to the first blank
-  std::string_view sequence;  // from the first base to the last, with the line ends between
-  std::string_view quality;   // FASTQ: likewise; Phred + 33
-  std::uint64_t bases = 0;    // letters in `sequence`
+  std::string_view id;           // the name up to the first blank
+  std::string_view sequence;     // from the first base to the last, with the line ends between
+  std::string_view quality;      // FASTQ: likewise; Phred + 33
+  std::uint64_t bases = 0;       // letters in `sequence`
   std::uint64_t line_bases = 0;  // letters in its first line
   std::uint64_t line_bytes = 0;  // the same with the line end
   bool even_lines = true;        // all lines but the last have line_bases letters, so that a .fai index can describe the record
@@ -36,8 +36,8 @@ struct ParseProblem {
   const char* what = "";
 };
 
-// Parses the record at the start of `text`. `used`: bytes to go on from. Sequences may span several lines in both formats; a FASTQ quality string ends
-// when it is as long as the sequence.
+// Parses the record at the start of `text`. `used`: bytes to go on from. Sequences may span several lines in both formats; a FASTQ quality string
+// ends when it is as long as the sequence.
 ParseStatus parse_record(std::string_view text, bool at_end, SequenceFormat format, SequenceRecord& record, std::size_t& used, ParseProblem& problem);
 
 // The format by its first character that is not a line end: '>' or '@'. False: neither.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "read_bases/sequence_file.hpp"
-
 #include <htslib/bgzf.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
-#include <sluice/stage.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <sluice/stage.hpp>
+
+#include "read_bases/sequence_file.hpp"
 
 namespace sluice::read_bases {
 namespace {
@@ -26,11 +26,18 @@ class ReadBases {
   };
   enum class Reason : std::uint32_t { read_not_in_file, no_bases };
   static void describe(Describe<ReadBases>& d) {
-    d.id("read_bases").summary("Fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment").map("read").blocking();
-    d.doc("The file may be plain or bgzip-compressed; its index (.fai, .gzi as samtools faidx makes them) is made when missing or older than the file, and only in memory "
-          "when the folder cannot be written to. A gzip file that is not BGZF is decompressed to the temporary folder first. Of reads with the same name the first is used.\n\n"
-          "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to the whole read.\n\n"
-          "Bases are given in upper case, U as T.");
+    d.id("read_bases")
+        .summary("Fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment")
+        .map("read")
+        .blocking();
+    d.doc(
+        "The file may be plain or bgzip-compressed; its index (.fai, .gzi as samtools faidx makes them) is made when missing or older than the file, "
+        "and only in memory "
+        "when the folder cannot be written to. A gzip file that is not BGZF is decompressed to the temporary folder first. Of reads with the same "
+        "name the first is used.\n\n"
+        "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to "
+        "the whole read.\n\n"
+        "Bases are given in upper case, U as T.");
     d.option("path", &Parameters::path, "FASTA or FASTQ file (.gz: use bgzip); left out: use the bases in the alignments");
     d.needs("read_id", "utf8", "name of the read");
     d.needs("aligned_bases", "utf8", "SEQ of the alignment in sequencing orientation", Needed::optional);
@@ -43,7 +50,8 @@ class ReadBases {
   ReadBases(const Setup& setup, const Parameters& p) : has_cigar_(setup.available("cigar")) {
     if (!p.path || p.path->empty()) {
       if (!setup.available("aligned_bases"))
-        throw Failure::usage("stage 'read_bases' has neither a file of reads nor a column 'aligned_bases'", "give `path`, or read alignments with alignment_reader");
+        throw Failure::usage("stage 'read_bases' has neither a file of reads nor a column 'aligned_bases'",
+                             "give `path`, or read alignments with alignment_reader");
       return;
     }
     OpenReport report;
@@ -70,8 +78,10 @@ class ReadBases {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    if (file_) look_up(call, in, out);
-    else take_aligned(in, out);
+    if (file_)
+      look_up(call, in, out);
+    else
+      take_aligned(in, out);
   }
 
  private:
@@ -115,8 +125,10 @@ class ReadBases {
       if (!in.ok(row)) continue;
       const auto cigar = cigars ? (*cigars)[row] : std::span<const std::uint32_t>();
       const bool clipped = !cigar.empty() && ((cigar.front() & 15U) == hard_clip || (cigar.back() & 15U) == hard_clip);
-      if (clipped || aligned[row].empty()) out.fail(row, Reason::no_bases);
-      else taken[static_cast<std::size_t>(row)] = aligned[row];
+      if (clipped || aligned[row].empty())
+        out.fail(row, Reason::no_bases);
+      else
+        taken[static_cast<std::size_t>(row)] = aligned[row];
     }
     const Buffer offsets = out.offsets([&](std::int64_t r) { return taken[static_cast<std::size_t>(r)].size(); });
     const std::span<char> bases = out.text("bases", offsets);
@@ -233,7 +245,8 @@ class ReadReader {
     }
     if (skipped != 0) call.account(Reason::not_primary, skipped);
     if (got < -1)
-      throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records", "copy the file again and compare checksums");
+      throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records",
+                           "copy the file again and compare checksums");
     if (got < 0) return false;
     const bool reverse = bam_is_rev(record_.get());
     const auto length = static_cast<std::size_t>(record_->core.l_qseq);
@@ -250,7 +263,8 @@ class ReadReader {
     const std::uint8_t* scores = bam_get_qual(record_.get());
     if (wants_qualities_ && length != 0 && scores[0] != 0xFF) {
       qualities_.resize(length);
-      for (std::size_t i = 0; i < length; ++i) qualities_[reverse ? length - 1 - i : i] = static_cast<char>('!' + std::min<int>(scores[i], '~' - '!'));
+      for (std::size_t i = 0; i < length; ++i)
+        qualities_[reverse ? length - 1 - i : i] = static_cast<char>('!' + std::min<int>(scores[i], '~' - '!'));
     }
     return true;
   }

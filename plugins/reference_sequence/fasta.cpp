@@ -45,7 +45,8 @@ bool find_contigs(std::string_view fasta, std::vector<ContigText>& contigs, Fast
     ++number;
     if (!line.empty() && line.front() == '>') {
       if (begin != nullptr) contigs.back().lines = {begin, static_cast<std::size_t>(line_begin - begin)};
-      const std::string_view name = line.substr(1, line.find_first_of(" \t") == std::string_view::npos ? line.size() - 1 : line.find_first_of(" \t") - 1);
+      const std::string_view name =
+          line.substr(1, line.find_first_of(" \t") == std::string_view::npos ? line.size() - 1 : line.find_first_of(" \t") - 1);
       if (name.empty()) return problem = {number, "a sequence has no name"}, false;
       if (!names.insert(name).second) return problem = {number, "there is an earlier sequence named '" + std::string(name) + "'"}, false;
       contigs.push_back({name, {}, number + 1, 0});

@@ -14,8 +14,8 @@ namespace sluice::reference_sequence {
 
 // One contig of a FASTA text.
 struct ContigText {
-  std::string_view name;   // up to the first blank
-  std::string_view lines;  // its bases, with line ends
+  std::string_view name;         // up to the first blank
+  std::string_view lines;        // its bases, with line ends
   std::uint64_t first_line = 0;  // number of the first of `lines`, from 1
   std::uint64_t bases = 0;
 };
@@ -25,7 +25,8 @@ struct FastaProblem {
   std::string what;
 };
 
-// Finds the contigs of a FASTA text. False with `problem` set: text before the first '>', a contig without a name, two of the same name, or none at all.
+// Finds the contigs of a FASTA text. False with `problem` set: text before the first '>', a contig without a name, two of the same name, or none at
+// all.
 bool find_contigs(std::string_view fasta, std::vector<ContigText>& contigs, FastaProblem& problem);
 
 // Writes contig.bases bases to `out`: upper case; a code for several bases becomes the first of them in the order A, C, G, T (M R W V H D N -> A,

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "reference_sequence/fasta.hpp"
-
 #include <htslib/bgzf.h>
 #include <htslib/hts.h>
-#include <sluice/stage.hpp>
 
 #include <cerrno>
 #include <cstdlib>
@@ -12,8 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <sluice/stage.hpp>
 #include <utility>
 #include <vector>
+
+#include "reference_sequence/fasta.hpp"
 
 namespace sluice::reference_sequence {
 namespace {
@@ -54,13 +54,15 @@ GrowingText read_text(const std::string& path) {
     if (text.size() - filled < (std::size_t{1} << 20)) text.resize(text.size() + text.size() / 2 + (std::size_t{4} << 20));
     const ssize_t got = bgzf_read(file.get(), text.data() + filled, text.size() - filled);
     if (got < 0)
-      throw Failure::input("reference '" + path + "' is truncated or damaged: its compressed data ends or breaks after " + std::to_string(filled) + " bytes of text",
-                           "copy the file again and compare checksums");
+      throw Failure::input(
+          "reference '" + path + "' is truncated or damaged: its compressed data ends or breaks after " + std::to_string(filled) + " bytes of text",
+          "copy the file again and compare checksums");
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
   }
   if (file->no_eof_block != 0)
-    throw Failure::input("reference '" + path + "' is truncated: it has no BGZF end-of-file block", "copy the file again, or compress it again with `bgzip`");
+    throw Failure::input("reference '" + path + "' is truncated: it has no BGZF end-of-file block",
+                         "copy the file again, or compress it again with `bgzip`");
   if (filled == 0) throw Failure::input("reference '" + path + "' is empty", "give a FASTA file");
   text.resize(filled);
   return text;
@@ -74,8 +76,10 @@ class ReferenceSequence {
   };
   static void describe(Describe<ReferenceSequence>& d) {
     d.id("reference_sequence").summary("Loads reference sequences from a FASTA file").resource("contig");
-    d.doc("The file may be plain, gzip or bgzip. One row per contig, in file order. Bases are upper case; each IUPAC code becomes its first base in the order A, C, G, T "
-          "(N becomes A), as f5c and nanopolish do, and U becomes T. Any other character, and a name that comes twice, is an error.");
+    d.doc(
+        "The file may be plain, gzip or bgzip. One row per contig, in file order. Bases are upper case; each IUPAC code becomes its first base in "
+        "the order A, C, G, T "
+        "(N becomes A), as f5c and nanopolish do, and U becomes T. Any other character, and a name that comes twice, is an error.");
     d.option("path", &Parameters::path, "FASTA file, plain or compressed").required();
     d.gives("name", "utf8", "name of the contig up to the first blank");
     d.gives("bases", "utf8", "its bases: A, C, G, T");
@@ -112,8 +116,9 @@ class ReferenceSequence {
 
  private:
   [[noreturn]] void fail(const FastaProblem& problem) const {
-    throw Failure::input("reference '" + path_ + (problem.line == 0 ? std::string("': ") : "', line " + std::to_string(problem.line) + ": ") + problem.what,
-                         "give the FASTA file that the reads were aligned to");
+    throw Failure::input(
+        "reference '" + path_ + (problem.line == 0 ? std::string("': ") : "', line " + std::to_string(problem.line) + ": ") + problem.what,
+        "give the FASTA file that the reads were aligned to");
   }
   std::string path_;
 };

@@ -39,8 +39,10 @@ bool write_whole_file(const std::string& path, std::string_view bytes) {
   bool fine = true;
   while (!bytes.empty() && fine) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-    else fine = written < 0 && errno == EINTR;
+    if (written > 0)
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    else
+      fine = written < 0 && errno == EINTR;
   }
   fine = ::close(file) == 0 && fine && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (!fine) ::unlink(temporary.c_str());
@@ -52,9 +54,11 @@ bool newer(const struct timespec& a, const struct timespec& b) { return a.tv_sec
 }  // namespace
 
 SignalFile::SignalFile(std::string path) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (file_.number < 0) throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the BLOW5 or SLOW5 file");
+  if (file_.number < 0)
+    throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the BLOW5 or SLOW5 file");
   struct stat info {};
-  if (::fstat(file_.number, &info) != 0 || S_ISDIR(info.st_mode)) fail("is not a file", "give one BLOW5 or SLOW5 file; `slow5tools merge` joins many");
+  if (::fstat(file_.number, &info) != 0 || S_ISDIR(info.st_mode))
+    fail("is not a file", "give one BLOW5 or SLOW5 file; `slow5tools merge` joins many");
   const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
   if (file_bytes == 0) fail("is empty");
   std::vector<char> start;
@@ -133,7 +137,8 @@ RecordPlace SignalFile::place_at(std::uint64_t offset) const {
   if (offset == extent_.end) return {offset, 0};
   std::uint64_t size = 0;
   if (extent_.end - offset < 8 || read_bytes(offset, reinterpret_cast<char*>(&size), sizeof size) != sizeof size || size > extent_.end - offset - 8)
-    fail("is damaged: the record at byte " + std::to_string(offset) + " says it is longer than the file", "copy the file again and compare checksums");
+    fail("is damaged: the record at byte " + std::to_string(offset) + " says it is longer than the file",
+         "copy the file again and compare checksums");
   return {offset, size + 8};
 }
 
@@ -153,7 +158,8 @@ bool RecordCursor::next(std::span<const char>& stored, RecordPlace& place) {
   const std::uint64_t end = file_.extent().end;
   if (offset_ == end) return false;
   const auto damaged = [this](const char* what) {
-    return Failure::input("signal file '" + file_.path() + "' " + what + " record " + std::to_string(records_ + 1), "copy the file again and compare checksums");
+    return Failure::input("signal file '" + file_.path() + "' " + what + " record " + std::to_string(records_ + 1),
+                          "copy the file again and compare checksums");
   };
   if (file_.header().records.format == FileFormat::blow5) {
     std::uint64_t size = 0;
@@ -206,7 +212,8 @@ BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {
     return built;
   }
   std::vector<RecordPlace> places;
-  for (RecordPlace place = file.place_at(file.extent().begin); place.bytes != 0; place = file.place_at(place.offset + place.bytes)) places.push_back(place);
+  for (RecordPlace place = file.place_at(file.extent().begin); place.bytes != 0; place = file.place_at(place.offset + place.bytes))
+    places.push_back(place);
   std::vector<std::string> names(places.size());
   std::atomic<std::uint64_t> first_damaged = std::numeric_limits<std::uint64_t>::max();
   parallel(places.size(), [&](std::size_t begin, std::size_t end) {
@@ -240,7 +247,8 @@ BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {
 
 SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& parallel, IndexSource& source) {
   const std::string path = file.path() + ".idx";
-  struct stat index_info {}, file_info {};
+  struct stat index_info {
+  }, file_info{};
   const bool exists = ::stat(path.c_str(), &index_info) == 0 && ::stat(file.path().c_str(), &file_info) == 0;
   if (!exists) {
     source.reason = "there is none";

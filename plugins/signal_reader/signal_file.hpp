@@ -3,16 +3,15 @@
 #pragma once
 // An open SLOW5 or BLOW5 file: its header, its records in file order, and records by place. Throws sluice::Failure (input) with the file's name.
 
-#include "signal_reader/signal_index.hpp"
-#include "signal_reader/slow5_format.hpp"
-
-#include <sluice/failure.hpp>
-
 #include <cstdint>
 #include <functional>
+#include <sluice/failure.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "signal_reader/signal_index.hpp"
+#include "signal_reader/slow5_format.hpp"
 
 namespace sluice::signal_reader {
 

@@ -43,7 +43,8 @@ void SignalIndex::reserve(std::size_t reads) {
 }
 
 SignalIndex::Added SignalIndex::add(std::string_view read_id, RecordPlace place) {
-  if (entries_.size() >= std::numeric_limits<std::uint32_t>::max() - 1) throw std::length_error("more than 4 thousand million reads in one signal file");
+  if (entries_.size() >= std::numeric_limits<std::uint32_t>::max() - 1)
+    throw std::length_error("more than 4 thousand million reads in one signal file");
   if (slots_.size() < (entries_.size() + 1) * 2) grow(slots_.empty() ? 64 : slots_.size() * 2);
   const std::size_t slot = slot_of(read_id);
   if (slots_[slot] != 0) return Added::duplicate;
@@ -79,7 +80,8 @@ IndexStatus parse_index(std::span<const char> bytes, RecordExtent extent, Signal
     RecordPlace place;
     load(at + 2 + length, place.offset);
     load(at + 10 + length, place.bytes);
-    if (place.offset < extent.begin || place.offset > extent.end || place.bytes > extent.end - place.offset || place.bytes < 8) return IndexStatus::other_file;
+    if (place.offset < extent.begin || place.offset > extent.end || place.bytes > extent.end - place.offset || place.bytes < 8)
+      return IndexStatus::other_file;
     covered += place.bytes;
     if (index.add(read_id, place) == SignalIndex::Added::duplicate) return IndexStatus::malformed;
     at += 18 + std::size_t{length};

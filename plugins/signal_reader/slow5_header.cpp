@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "signal_reader/slow5_format.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
+
+#include "signal_reader/slow5_format.hpp"
 
 namespace sluice::signal_reader {
 namespace {
@@ -79,8 +79,8 @@ HeaderStatus parse_lines(std::string_view text, Slow5Header& header, std::size_t
       }
       if (name_end == 0) return malformed(problem, "the header has an attribute without a name");
       if (values.size() > header.read_groups)
-        return malformed(problem, "header attribute '" + std::string(line.substr(0, name_end)) + "' has " + std::to_string(values.size()) + " values for " +
-                                      std::to_string(header.read_groups) + " read groups");
+        return malformed(problem, "header attribute '" + std::string(line.substr(0, name_end)) + "' has " + std::to_string(values.size()) +
+                                      " values for " + std::to_string(header.read_groups) + " read groups");
       header.attributes.emplace_back(std::string(line.substr(0, name_end)), std::move(values));
     } else if (!types_seen) {
       if (!line.starts_with("#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*"))

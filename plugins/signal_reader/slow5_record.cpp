@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "signal_reader/slow5_format.hpp"
-
 #include <libdeflate.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -13,6 +11,8 @@
 #include <cstring>
 #include <limits>
 #include <new>
+
+#include "signal_reader/slow5_format.hpp"
 
 namespace sluice::signal_reader {
 namespace {
@@ -90,8 +90,8 @@ RecordStatus parse_text_fields(std::span<const char> line, SignalRecord& record,
   signal = line.size() - rest.size();
   record.read_id = fields[0];
   const bool fine = !fields[0].empty() && parse_number(fields[1], record.read_group) && parse_double(fields[2], record.digitisation) &&
-                    parse_double(fields[3], record.offset) && parse_double(fields[4], record.range) && parse_double(fields[5], record.sampling_rate) &&
-                    parse_number(fields[6], record.sample_count);
+                    parse_double(fields[3], record.offset) && parse_double(fields[4], record.range) &&
+                    parse_double(fields[5], record.sampling_rate) && parse_number(fields[6], record.sample_count);
   return fine ? RecordStatus::ok : RecordStatus::corrupt;
 }
 
@@ -253,7 +253,8 @@ RecordDecoder::~RecordDecoder() = default;
 
 std::size_t RecordDecoder::capacity() const { return streams_->plain.capacity() + streams_->fields.capacity(); }
 
-RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFormat& format, SignalRecord& record, std::vector<std::int16_t>& samples) {
+RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFormat& format, SignalRecord& record,
+                                   std::vector<std::int16_t>& samples) {
   std::size_t signal = 0;
   if (format.format == FileFormat::slow5) {
     if (parse_text_fields(stored, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "signal_reader/signal_file.hpp"
-
-#include <sluice/stage.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sluice/stage.hpp>
+
+#include "signal_reader/signal_file.hpp"
 
 namespace sluice::signal_reader {
 namespace {
@@ -19,10 +18,12 @@ class SignalFileResource {
   };
   static void describe(Describe<SignalFileResource>& d) {
     d.id("signal_file").summary("A BLOW5 or SLOW5 file with raw nanopore signal: its path and what its header says").resource("signal_file");
-    d.doc("One row per read group. Attributes: path, format (blow5, slow5), record_compression (none, zlib, zstd), signal_compression (none, svb-zd), "
-          "read_groups, chemistry (dna_r9, dna_r10, rna_r9, rna_004: from experiment_type and sequencing_kit of the first read group, as f5c reads them), "
-          "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
-          "A BLOW5 file without its end-of-file mark is refused as truncated.");
+    d.doc(
+        "One row per read group. Attributes: path, format (blow5, slow5), record_compression (none, zlib, zstd), signal_compression (none, svb-zd), "
+        "read_groups, chemistry (dna_r9, dna_r10, rna_r9, rna_004: from experiment_type and sequencing_kit of the first read group, as f5c reads "
+        "them), "
+        "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
+        "A BLOW5 file without its end-of-file mark is refused as truncated.");
     d.option("path", &Parameters::path, "BLOW5 or SLOW5 file").required();
     d.gives("run_id", "utf8", "sequencing run, \"\" if unknown");
     d.gives("experiment_type", "utf8", "genomic_dna, rna ...");
@@ -92,8 +93,10 @@ class SignalLookup {
   enum class Reason : std::uint32_t { no_signal };
   static void describe(Describe<SignalLookup>& d) {
     d.id("signal_lookup").summary("Fetches each read's signal record from a BLOW5 or SLOW5 file by read id").map("read").blocking();
-    d.doc("Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside the file, "
-          "or only in memory when that folder cannot be written to. The records of a batch are read in file order.");
+    d.doc(
+        "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
+        "the file, "
+        "or only in memory when that folder cannot be written to. The records of a batch are read in file order.");
     d.needs("read_id", "utf8", "name of the read");
     d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
     d.uses("signal", "signal_file", "the file");
@@ -112,7 +115,8 @@ class SignalLookup {
     setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file_.path() + ".idx' of " +
                std::to_string(index_.size()) + " reads: " + source.reason);
     if (source.duplicates != 0)
-      setup.warn("signal file '" + file_.path() + "' has " + std::to_string(source.duplicates) + " records whose read id an earlier record has: the first is used");
+      setup.warn("signal file '" + file_.path() + "' has " + std::to_string(source.duplicates) +
+                 " records whose read id an earlier record has: the first is used");
   }
 
   Estimate estimate(const Batch& in) const {
@@ -169,8 +173,9 @@ class SignalDecode {
   enum class Reason : std::uint32_t { corrupt_signal, bad_calibration };
   static void describe(Describe<SignalDecode>& d) {
     d.id("signal_decode").summary("Decompresses signal records into raw samples and their calibration").map("read");
-    d.doc("zlib records are decompressed by libdeflate, zstd records by libzstd, svb-zd signals (StreamVByte of zigzag deltas) by sluice. "
-          "pA = (raw + offset) * range / digitisation.");
+    d.doc(
+        "zlib records are decompressed by libdeflate, zstd records by libzstd, svb-zd signals (StreamVByte of zigzag deltas) by sluice. "
+        "pA = (raw + offset) * range / digitisation.");
     d.needs("read_id", "utf8", "name of the read, which the record must carry, too");
     d.needs("signal_record", "binary", "the record as stored in the file");
     d.gives("raw_signal", "list<i16>", "samples as the sequencer's converter gave them");
@@ -214,7 +219,8 @@ class SignalDecode {
       const std::size_t before = scratch->samples.size();
       const std::string_view stored = records[row];
       SignalRecord record;
-      if (scratch->decoder.decode({stored.data(), stored.size()}, format_, record, scratch->samples) != RecordStatus::ok || record.read_id != read_ids[row]) {
+      if (scratch->decoder.decode({stored.data(), stored.size()}, format_, record, scratch->samples) != RecordStatus::ok ||
+          record.read_id != read_ids[row]) {
         scratch->samples.resize(before);
         out.fail(row, Reason::corrupt_signal);
         return 0;
@@ -294,8 +300,9 @@ class SignalStream {
     if (!cursor_.next(stored, place)) return false;
     SignalRecord record;
     if (decoder_.decode_fields(stored, file_.header().records, record) != RecordStatus::ok)
-      throw Failure::input("signal file '" + file_.path() + "' is damaged: record " + std::to_string(cursor_.records()) + " cannot be decompressed or parsed",
-                           "copy the file again and compare checksums");
+      throw Failure::input(
+          "signal file '" + file_.path() + "' is damaged: record " + std::to_string(cursor_.records()) + " cannot be decompressed or parsed",
+          "copy the file again and compare checksums");
     pending_id_ = record.read_id;
     pending_.assign(stored.data(), stored.size());
     pending_work_ = static_cast<double>(record.sample_count);

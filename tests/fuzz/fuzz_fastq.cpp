@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Any bytes as FASTQ, FASTA, a reference, and a .fai index. A text that is parsed in two pieces must give what it gives at once.
 // Run: build/fuzz/bin/fuzz_fastq -max_len=2000 CORPUS tests/fuzz/fastq_seeds
+#include <cstdlib>
+#include <string>
+
 #include "read_bases/sequence_index.hpp"
 #include "read_bases/sequence_records.hpp"
 #include "reference_sequence/fasta.hpp"
-
-#include <cstdlib>
-#include <string>
 
 using namespace sluice::read_bases;
 
@@ -34,7 +34,8 @@ std::string all_records(std::string_view text, SequenceFormat format) {
     // Without its last byte the record must not be another one, but for a line end.
     SequenceRecord part;
     std::size_t part_used = 0;
-    if (parse_record(text.substr(0, used - 1), false, format, part, part_used, problem) == ParseStatus::record && part.bases != record.bases) std::abort();
+    if (parse_record(text.substr(0, used - 1), false, format, part, part_used, problem) == ParseStatus::record && part.bases != record.bases)
+      std::abort();
     text.remove_prefix(used);
   }
 }

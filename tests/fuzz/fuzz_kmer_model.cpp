@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Any bytes as a k-mer model: parsed wholly, or refused with a reason.
 // Run: build/fuzz/bin/fuzz_kmer_model -max_len=2000 CORPUS tests/fuzz/kmer_model_seeds
-#include "kmer_model/model_text.hpp"
-
 #include <cmath>
 #include <cstdlib>
+
+#include "kmer_model/model_text.hpp"
 
 using namespace sluice::kmer_model;
 

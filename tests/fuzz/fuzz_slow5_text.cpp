@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Any bytes as a SLOW5 or BLOW5 file: header, then records as text lines, as BLOW5 payloads of every compression, and as an index.
 // Run: build/fuzz/bin/fuzz_slow5_text -max_len=2000 CORPUS tests/fuzz/slow5_text_seeds
-#include "signal_reader/signal_index.hpp"
-#include "signal_reader/slow5_format.hpp"
-
 #include <cstdlib>
 #include <string>
 #include <string_view>
+
+#include "signal_reader/signal_index.hpp"
+#include "signal_reader/slow5_format.hpp"
 
 using namespace sluice::signal_reader;
 

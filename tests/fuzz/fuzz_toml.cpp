@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Any bytes as a pipeline file: reading and resolving it must end, without a crash, and every diagnostic must be one line.
 // Run: build/fuzz/bin/fuzz_toml -max_len=4096 -dict=tests/fuzz/toml.dict CORPUS tests/fuzz/toml_seeds
-#include "../unit/config/example_stages.hpp"
-
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+
+#include "../unit/config/example_stages.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

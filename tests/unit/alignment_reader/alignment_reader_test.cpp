@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "alignment_reader/stage.cpp"  // the stage class has no header of its own
-
 #include <doctest/doctest.h>
-
 #include <htslib/bgzf.h>
-#include <sluice/testing.hpp>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+#include <sluice/testing.hpp>
+
+#include "alignment_reader/stage.cpp"  // the stage class has no header of its own
 
 using namespace sluice::alignment_reader;
 using sluice::testing::BatchBuilder;
@@ -113,21 +112,22 @@ TEST_CASE("the filters are the user's choice") {
 
 TEST_CASE("the serialised record holds every field") {
   const TemporaryFolder folder;
-  const Result result = run_stage<AlignmentReader>().with({{"path", write_bam(folder, sam_header + sam_records)}}).wanted({"bam_record"}).run().expect_rows(4);
+  const Result result =
+      run_stage<AlignmentReader>().with({{"path", write_bam(folder, sam_header + sam_records)}}).wanted({"bam_record"}).run().expect_rows(4);
   CHECK_FALSE(result.batch().view().has("aligned_bases"));
   const std::string bytes(result.batch().view().text("bam_record")[1]);
   const auto load = [&bytes](std::size_t at, auto value) {
     std::memcpy(&value, bytes.data() + at, sizeof value);
     return value;
   };
-  CHECK(load(0, std::int32_t{}) == 0);         // tid
-  CHECK(load(4, std::int64_t{}) == 100);       // pos
-  CHECK(load(14, std::uint8_t{}) == 50);       // qual
-  CHECK(load(16, std::uint16_t{}) == 16);      // flag
-  CHECK(load(20, std::uint32_t{}) == 3);       // n_cigar
-  CHECK(load(24, std::int32_t{}) == 10);       // l_qseq
-  CHECK(load(28, std::int32_t{}) == -1);       // mtid
-  CHECK(load(32, std::int64_t{}) == -1);       // mpos
+  CHECK(load(0, std::int32_t{}) == 0);     // tid
+  CHECK(load(4, std::int64_t{}) == 100);   // pos
+  CHECK(load(14, std::uint8_t{}) == 50);   // qual
+  CHECK(load(16, std::uint16_t{}) == 16);  // flag
+  CHECK(load(20, std::uint32_t{}) == 3);   // n_cigar
+  CHECK(load(24, std::int32_t{}) == 10);   // l_qseq
+  CHECK(load(28, std::int32_t{}) == -1);   // mtid
+  CHECK(load(32, std::int64_t{}) == -1);   // mpos
   CHECK(load(48, std::int32_t{}) == static_cast<std::int32_t>(bytes.size()) - 52);
   CHECK(bytes.substr(52, 8) == std::string("reverse\0", 8));
 }
@@ -137,8 +137,12 @@ TEST_CASE("a region gives the same rows with an index, without one, and from tex
   const std::string text = sam_header + sam_records;
   const std::string unsorted = "@HD\tVN:1.6\n" + text.substr(text.find('\n') + 1);
   const std::string bam = write_bam(folder, text), other = write_bam(folder, unsorted, "b.bam"), sam = write_sam(folder, text);
-  const std::pair<const char*, const char*> regions[] = {{"one", "forward reverse low secondary clipped"}, {"two:1-500", "other"}, {"one:19-101", "forward reverse"},
-                                                         {"one:20-100", ""}, {"one:108-108", "reverse"}, {"one:404", "clipped"}};
+  const std::pair<const char*, const char*> regions[] = {{"one", "forward reverse low secondary clipped"},
+                                                         {"two:1-500", "other"},
+                                                         {"one:19-101", "forward reverse"},
+                                                         {"one:20-100", ""},
+                                                         {"one:108-108", "reverse"},
+                                                         {"one:404", "clipped"}};
   for (const auto& [region, expected] : regions)
     for (const std::string& path : {bam, other, sam}) {
       CAPTURE(region);
@@ -222,10 +226,14 @@ TEST_CASE("files that are missing, empty, truncated or something else are named 
 TEST_CASE("a header that does not fit the reference is refused with contig and both lengths") {
   const TemporaryFolder folder;
   const std::string path = write_bam(folder, sam_header + sam_records);
-  const auto with_reference = [&](const std::vector<std::string>& contigs, const std::vector<std::string>& bases, sluice::testing::ParameterTexts more = {}) {
+  const auto with_reference = [&](const std::vector<std::string>& contigs, const std::vector<std::string>& bases,
+                                  sluice::testing::ParameterTexts more = {}) {
     more.insert_or_assign("path", path);
-    const TestBatch reference =
-        BatchBuilder("contig", static_cast<std::int64_t>(contigs.size())).text("name", contigs).text("bases", bases).attribute("path", "ref.fa").build();
+    const TestBatch reference = BatchBuilder("contig", static_cast<std::int64_t>(contigs.size()))
+                                    .text("name", contigs)
+                                    .text("bases", bases)
+                                    .attribute("path", "ref.fa")
+                                    .build();
     return run_stage<AlignmentReader>().with(more).resource("reference", reference).run();
   };
   const std::string a(1000, 'A'), b(500, 'C');
@@ -239,7 +247,8 @@ TEST_CASE("a header that does not fit the reference is refused with contig and b
 
 TEST_CASE("the stage keeps the stage contract") {
   const TemporaryFolder folder;
-  CHECK(sluice::testing::contract_problems<AlignmentReader>({.parameters = {{"path", write_bam(folder, sam_header + sam_records)}}}) == std::vector<std::string>{});
+  CHECK(sluice::testing::contract_problems<AlignmentReader>({.parameters = {{"path", write_bam(folder, sam_header + sam_records)}}}) ==
+        std::vector<std::string>{});
 }
 
 TEST_CASE("the shared sets have as many usable records as f5c saw") {

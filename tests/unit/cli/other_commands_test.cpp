@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "config/pipeline.hpp"
-#include "program.hpp"
-
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <regex>
+
+#include "config/pipeline.hpp"
+#include "program.hpp"
 
 using program::Folder;
 using program::run;
@@ -73,8 +73,10 @@ use = "toy_sink"
 
 TEST_CASE("check finds columns that nobody gives") {
   const Folder folder;
-  const auto outcome = run({"check", folder.write("bad.toml", "[pipeline]\nname = \"bad\"\n[stages.numbers]\nuse = \"toy_source\"\n[stages.pair]\nuse = \"toy_regroup\"\n"
-                                                              "[stages.write]\nuse = \"toy_sink\"\nparams = { output = \"x\", column = \"total\" }\n")});
+  const auto outcome =
+      run({"check", folder.write("bad.toml",
+                                 "[pipeline]\nname = \"bad\"\n[stages.numbers]\nuse = \"toy_source\"\n[stages.pair]\nuse = \"toy_regroup\"\n"
+                                 "[stages.write]\nuse = \"toy_sink\"\nparams = { output = \"x\", column = \"total\" }\n")});
   CHECK(outcome.code == 2);
   CHECK(outcome.says("stage 'pair'"));
   CHECK(outcome.says("sum"));
@@ -96,7 +98,9 @@ TEST_CASE("plan shows stages, columns and devices, and draws the graph") {
 TEST_CASE("inspect answers every question about a stage") {
   const auto outcome = run({"inspect", "toy_map"});
   CHECK(outcome.code == 0);
-  for (const char* part : {"# toy_map", "reads `number` rows", "| value ", "| fail_unless_multiple_of | int ", "| not_a_multiple |", "use = \"toy_map\""}) CHECK(outcome.prints(part));
+  for (const char* part :
+       {"# toy_map", "reads `number` rows", "| value ", "| fail_unless_multiple_of | int ", "| not_a_multiple |", "use = \"toy_map\""})
+    CHECK(outcome.prints(part));
   const auto unknown = run({"inspect", "toy_mapp"});
   CHECK(unknown.code == 2);
   CHECK(unknown.says("did you mean 'toy_map'?"));

@@ -3,18 +3,19 @@
 #pragma once
 // Runs the built `sluice` program as a user would, with the tests' toy stages.
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <poll.h>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace program {
@@ -61,7 +62,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
-inline Outcome run(const std::vector<std::string>& arguments, const std::vector<Interruption>& interruptions = {}, const std::string& standard_input = "/dev/null") {
+inline Outcome run(const std::vector<std::string>& arguments, const std::vector<Interruption>& interruptions = {},
+                   const std::string& standard_input = "/dev/null") {
   int out[2], err[2];
   Outcome outcome;
   if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) return outcome;
@@ -97,8 +99,10 @@ inline Outcome run(const std::vector<std::string>& arguments, const std::vector<
       if (streams[i].fd < 0 || streams[i].revents == 0) continue;
       char buffer[65536];
       const ssize_t bytes = ::read(streams[i].fd, buffer, sizeof buffer);
-      if (bytes > 0) texts[i]->append(buffer, static_cast<std::size_t>(bytes));
-      else streams[i].fd = -1;
+      if (bytes > 0)
+        texts[i]->append(buffer, static_cast<std::size_t>(bytes));
+      else
+        streams[i].fd = -1;
     }
   }
   int status = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "program.hpp"
-
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
 
 using program::Folder;
 using program::run;
@@ -28,7 +28,8 @@ TEST_CASE("a quiet run says nothing") {
 
 TEST_CASE("no progress is shown where nobody watches") {
   const Folder folder;
-  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--batches", "100", "--milliseconds", "10"});
+  const auto outcome =
+      run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--batches", "100", "--milliseconds", "10"});
   CHECK(outcome.err.find('\r') == std::string::npos);
 }
 
@@ -58,10 +59,12 @@ TEST_CASE("mistakes on the command line return 2, all together, with the nearest
   CHECK(run({"run", folder.path("toi.toml")}).says("there is no pipeline file"));
   CHECK(run({"run"}).says("no pipeline is named"));
   CHECK(run({"rum"}).says("unknown command 'rum' (did you mean 'run'?)"));
-  const auto outcome = run({"run", toy, "--batches", "many", "--threads", "0", "--memory", "lots", "--device", "gpu", "--max-bad-reads", "2", "--report", "/nonexistent/r", "--set", "x"});
+  const auto outcome = run({"run", toy, "--batches", "many", "--threads", "0", "--memory", "lots", "--device", "gpu", "--max-bad-reads", "2",
+                            "--report", "/nonexistent/r", "--set", "x"});
   CHECK(outcome.code == 2);
-  for (const char* part : {"--output is required: the numbers (add --output FILE)", "--batches: 'many' is not an integer", "--threads: 0 is out of range", "--memory: 'lots' is not a size",
-                           "--device: there is no device 'gpu'", "--max-bad-reads: 2 is out of range", "'/nonexistent/r' cannot be written", "--set x: there is no '='"})
+  for (const char* part : {"--output is required: the numbers (add --output FILE)", "--batches: 'many' is not an integer",
+                           "--threads: 0 is out of range", "--memory: 'lots' is not a size", "--device: there is no device 'gpu'",
+                           "--max-bad-reads: 2 is out of range", "'/nonexistent/r' cannot be written", "--set x: there is no '='"})
     CHECK_MESSAGE(outcome.says(part), outcome.err);
   CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 8);
 }
@@ -77,28 +80,32 @@ TEST_CASE("mistakes in the file are found before anything is written") {
 
 TEST_CASE("a parameter that enables a branch makes its output") {
   const Folder folder;
-  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--pairs", folder.path("pairs"), "--batches", "1", "--shout"});
+  const auto outcome = run(
+      {"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--pairs", folder.path("pairs"), "--batches", "1", "--shout"});
   CHECK(outcome.code == 0);
   CHECK(folder.read("pairs") == "3\n7\n");
 }
 
 TEST_CASE("too many bad rows return 3, and the reason is in the summary, the account and a hint") {
   const Folder folder;
-  const std::vector<std::string> arguments = {"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--every", "20", "--account", folder.path("account")};
+  const std::vector<std::string> arguments = {
+      "run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--every", "20", "--account", folder.path("account")};
   auto strict = arguments;
   strict.insert(strict.end(), {"--max-bad-reads", "0.5"});
   CHECK(run(arguments).code == 0);
   const auto outcome = run(strict);
   CHECK(outcome.code == 3);
   CHECK(outcome.says("38 failed (95.0 %); sum: not_a_multiple 38"));
-  CHECK(outcome.says("warning: 95.0 % of the numbers failed in stage 'sum' (toy_map), most of them as not_a_multiple (the value is not a multiple): give a smaller --every"));
+  CHECK(
+      outcome.says("warning: 95.0 % of the numbers failed in stage 'sum' (toy_map), most of them as not_a_multiple (the value is not a multiple): "
+                   "give a smaller --every"));
   CHECK(folder.read("account").find("n1\tsum\tnot_a_multiple\n") != std::string::npos);
 }
 
 TEST_CASE("the report's account adds up and names what was run") {
   const Folder folder;
-  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--every", "3", "--pairs", folder.path("pairs"), "--report", folder.path("r.json"),
-                            "--trace", folder.path("t.json")});
+  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--every", "3", "--pairs",
+                            folder.path("pairs"), "--report", folder.path("r.json"), "--trace", folder.path("t.json")});
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
   const auto report = nlohmann::json::parse(folder.read("r.json"));
   CHECK(report["state"] == "finished");
@@ -108,19 +115,22 @@ TEST_CASE("the report's account adds up and names what was run") {
   REQUIRE(report["account"].size() == 3);
   for (const auto& path : report["account"]) {
     CHECK(path["adds_up"] == true);
-    CHECK(path["read"].get<int>() == path["filtered"].get<int>() + path["failed"].get<int>() + path["written"].get<int>() + path["unfinished"].get<int>());
+    CHECK(path["read"].get<int>() ==
+          path["filtered"].get<int>() + path["failed"].get<int>() + path["written"].get<int>() + path["unfinished"].get<int>());
   }
   CHECK(report["account"][0]["failed"] == 26);
   CHECK(report["account"][0]["losses"][0]["reason"] == "not_a_multiple");
   CHECK(report["stages"].size() == 5);
   CHECK(report["stages"][1]["implementations"][0]["device"] == "cpu");
   const auto trace = nlohmann::json::parse(folder.read("t.json"));
-  CHECK(std::count_if(trace["traceEvents"].begin(), trace["traceEvents"].end(), [](const auto& event) { return event["ph"] == "X" && event["name"] == "sum"; }) == 10);
+  CHECK(std::count_if(trace["traceEvents"].begin(), trace["traceEvents"].end(),
+                      [](const auto& event) { return event["ph"] == "X" && event["name"] == "sum"; }) == 10);
 }
 
 TEST_CASE("a failing stage returns 4, names itself, and leaves no output but a report") {
   const Folder folder;
-  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--set", "stages.sum.params.throw_at=3", "--report", folder.path("r.json")});
+  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--set", "stages.sum.params.throw_at=3",
+                            "--report", folder.path("r.json")});
   CHECK(outcome.code == 4);
   CHECK(outcome.says("sluice run: stage 'sum': the map was told to throw"));
   CHECK(folder.names().size() == 2);
@@ -140,7 +150,8 @@ TEST_CASE("a full disk returns 4 and a line that names the file") {
 
 TEST_CASE("an interrupt drains, keeps what is finished beside the output, and returns 130") {
   const Folder folder;
-  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--batches", "100000", "--milliseconds", "5"}, {{SIGINT, 0.5}});
+  const auto outcome = run(
+      {"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--batches", "100000", "--milliseconds", "5"}, {{SIGINT, 0.5}});
   CHECK(outcome.code == 130);
   CHECK(outcome.says("interrupted: finishing what is under way"));
   CHECK(outcome.says("what was finished is in"));
@@ -151,8 +162,8 @@ TEST_CASE("an interrupt drains, keeps what is finished beside the output, and re
 TEST_CASE("a second interrupt stops at once, SIGTERM is an interrupt too") {
   const Folder folder;
   const auto start = std::chrono::steady_clock::now();
-  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--batches", "100000", "--milliseconds", "5", "--set",
-                            "stages.write.params.milliseconds=1000"},
+  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--batches", "100000", "--milliseconds",
+                            "5", "--set", "stages.write.params.milliseconds=1000"},
                            {{SIGTERM, 0.4}, {SIGTERM, 0.6}});
   CHECK(outcome.code == 130);
   CHECK(outcome.says("stopping at once"));
@@ -164,8 +175,10 @@ TEST_CASE("the answer does not depend on threads, batch size and executor") {
   const Folder folder;
   const std::string toy = folder.write("toy.toml", toy_pipeline);
   std::string first;
-  for (const std::vector<std::string>& how : std::vector<std::vector<std::string>>{{"--threads", "1"}, {"--threads", "4"}, {"--batch-work", "1"}, {"--executor", "serial"}}) {
-    std::vector<std::string> arguments = {"run", toy, "--output", "-", "--quiet", "--batches", "200", "--every", "7", "--set", "stages.sum.params.jitter=true"};
+  for (const std::vector<std::string>& how :
+       std::vector<std::vector<std::string>>{{"--threads", "1"}, {"--threads", "4"}, {"--batch-work", "1"}, {"--executor", "serial"}}) {
+    std::vector<std::string> arguments = {
+        "run", toy, "--output", "-", "--quiet", "--batches", "200", "--every", "7", "--set", "stages.sum.params.jitter=true"};
     arguments.insert(arguments.end(), how.begin(), how.end());
     const auto outcome = run(arguments);
     CHECK(outcome.code == 0);

@@ -3,12 +3,12 @@
 #pragma once
 // A plugin of bare descriptors, enough to resolve pipelines against: reader, lookup, detect, count, write_reads, write_sites; model.
 
-#include "config/pipeline.hpp"
-
 #include <sluice/abi.h>
 
 #include <string>
 #include <vector>
+
+#include "config/pipeline.hpp"
 
 namespace example {
 
@@ -45,8 +45,9 @@ inline const sluice_reason reasons[] = {{"too_short", "fewer than ten bases"}};
 
 inline const sluice_plugin_info& plugin() {
   static sluice_parameter reader_parameters[] = {required_path("path"), integer("min_mapq", 20, 0, 255)};
-  static sluice_parameter detect_parameters[] = {integer("window", 3, 1, 10), parameter("threshold", SLUICE_FLOAT, "a level"), parameter("label", SLUICE_STRING, "a text"),
-                                                 parameter("rna", SLUICE_BOOL, "a switch"), parameter("cache", SLUICE_SIZE, "bytes")};
+  static sluice_parameter detect_parameters[] = {integer("window", 3, 1, 10), parameter("threshold", SLUICE_FLOAT, "a level"),
+                                                 parameter("label", SLUICE_STRING, "a text"), parameter("rna", SLUICE_BOOL, "a switch"),
+                                                 parameter("cache", SLUICE_SIZE, "bytes")};
   static sluice_parameter write_parameters[] = {required_path("output"), [] {
                                                   sluice_parameter p = parameter("format", SLUICE_CHOICE, "the format");
                                                   p.choices = formats;
@@ -70,11 +71,15 @@ inline const sluice_plugin_info& plugin() {
     d.work_unit = "base";
     return d;
   };
-  static const sluice_port none{nullptr, 0, nullptr}, reads{"read", 1, read_columns}, events{"read", 1, event_columns}, sites{"site", 1, site_columns};
-  static sluice_stage_descriptor reader = stage("reader", SLUICE_SOURCE, none, reads), lookup = stage("lookup", SLUICE_MAP, reads, {"read", 0, nullptr}),
+  static const sluice_port none{nullptr, 0, nullptr}, reads{"read", 1, read_columns}, events{"read", 1, event_columns},
+      sites{"site", 1, site_columns};
+  static sluice_stage_descriptor reader = stage("reader", SLUICE_SOURCE, none, reads),
+                                 lookup = stage("lookup", SLUICE_MAP, reads, {"read", 0, nullptr}),
                                  detect = stage("detect", SLUICE_MAP, reads, events), count = stage("count", SLUICE_REGROUP, reads, sites),
-                                 write_reads = stage("write_reads", SLUICE_SINK, reads, none), write_sites = stage("write_sites", SLUICE_SINK, sites, none),
-                                 model = stage("model", SLUICE_RESOURCE, none, {"kmer", 0, nullptr}), genome = stage("genome", SLUICE_RESOURCE, none, {"contig", 0, nullptr});
+                                 write_reads = stage("write_reads", SLUICE_SINK, reads, none),
+                                 write_sites = stage("write_sites", SLUICE_SINK, sites, none),
+                                 model = stage("model", SLUICE_RESOURCE, none, {"kmer", 0, nullptr}),
+                                 genome = stage("genome", SLUICE_RESOURCE, none, {"contig", 0, nullptr});
   static const sluice_stage_descriptor* const all[] = {&reader, &lookup, &detect, &count, &write_reads, &write_sites, &model, &genome};
   static const sluice_plugin_info info = [] {
     reader.parameters = reader_parameters, reader.parameter_count = std::size(reader_parameters);

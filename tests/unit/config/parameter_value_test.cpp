@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "config/expansion.hpp"
 #include "config/parameter_value.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <limits>
+
+#include "config/expansion.hpp"
 
 using namespace sluice;
 
@@ -19,7 +20,8 @@ TEST_CASE("sizes are bytes with decimal and binary units") {
   CHECK(parse_size("1.5 GiB") == 1610612736);
   CHECK(parse_size("7TiB") == std::int64_t{7} << 40);
   CHECK(parse_size("9223372036854775807") == std::numeric_limits<std::int64_t>::max());
-  for (const char* bad : {"", "x", "-1", "1.5", "1.5 B", "9223372036854775808", "99999999 TiB", "1 XB", "1e3", ".5K", "5.K", "1..2K", "KiB", "1 K iB", "nan"}) {
+  for (const char* bad :
+       {"", "x", "-1", "1.5", "1.5 B", "9223372036854775808", "99999999 TiB", "1 XB", "1e3", ".5K", "5.K", "1..2K", "KiB", "1 K iB", "nan"}) {
     CAPTURE(bad);
     CHECK_FALSE(parse_size(bad));
   }
@@ -27,7 +29,9 @@ TEST_CASE("sizes are bytes with decimal and binary units") {
 
 TEST_CASE("values are converted in full or refused with a remedy") {
   sluice_value value;
-  const auto message = [&](sluice_value_type type, const char* text) { return convert_value(text, {type, 0, 10, {"tsv", "bed"}, "pA"}, value).message; };
+  const auto message = [&](sluice_value_type type, const char* text) {
+    return convert_value(text, {type, 0, 10, {"tsv", "bed"}, "pA"}, value).message;
+  };
   CHECK(message(SLUICE_INT, "7").empty());
   CHECK(value.integer == 7);
   CHECK(message(SLUICE_INT, "7.0") == "'7.0' is not an integer");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "config/pipeline.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
+
+#include "config/pipeline.hpp"
 
 using namespace sluice;
 
@@ -114,8 +114,9 @@ TEST_CASE("text that is not TOML is one error with its place") {
 }
 
 TEST_CASE("hostile nesting and size end in an error, not in a crash") {
-  for (const std::string& text : {repeated("[", 100000), "a = " + repeated("[", 100000), repeated("a.", 100000) + "b = 1", "x = " + repeated("{ a = ", 5000),
-                                  repeated("a", 300000), "a = \"\"\"" + repeated("\"\"\\", 1000), "[" + repeated("a.", 60000) + "a]"}) {
+  for (const std::string& text :
+       {repeated("[", 100000), "a = " + repeated("[", 100000), repeated("a.", 100000) + "b = 1", "x = " + repeated("{ a = ", 5000),
+        repeated("a", 300000), "a = \"\"\"" + repeated("\"\"\\", 1000), "[" + repeated("a.", 60000) + "a]"}) {
     const auto problems = problems_of(text);
     CHECK(problems.size() == 1);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "example_stages.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
+
+#include "example_stages.hpp"
 
 using example::resolve;
 using Names = std::vector<std::string>;
@@ -104,7 +104,8 @@ TEST_CASE("a stage that loses all its inputs vanishes, and an empty pipeline is 
 }
 
 TEST_CASE("all wrong values are reported together, each where it was written") {
-  const auto outcome = resolve(replaced(methylation, "cache = \"1 KiB\"", "cache = \"much\", windo = 3, threshold = \"${nosuch}\""), with({{"window", "11"}}));
+  const auto outcome =
+      resolve(replaced(methylation, "cache = \"1 KiB\"", "cache = \"much\", windo = 3, threshold = \"${nosuch}\""), with({{"window", "11"}}));
   CHECK(outcome.says("command line: --reads is required: the reads (add --reads FILE)"));
   CHECK(outcome.says("command line: stage 'events': --window: 11 is out of range (give a value from 1 to 10)"));
   CHECK(outcome.says("test.toml:27:"));
@@ -151,11 +152,14 @@ use = "genome"
 }
 
 TEST_CASE("a required slot that is not filled is an error") {
-  CHECK(resolve(replaced(methylation, "resources.model = \"levels\"", ""), with({{"reads", "r"}})).says("test.toml:24:9: stage 'events': resource slot 'model' (rows of type 'kmer') is not filled"));
+  CHECK(resolve(replaced(methylation, "resources.model = \"levels\"", ""), with({{"reads", "r"}}))
+            .says("test.toml:24:9: stage 'events': resource slot 'model' (rows of type 'kmer') is not filled"));
 }
 
 TEST_CASE("--set changes any value of the file") {
-  const auto outcome = resolve(methylation, with({{"reads", "r.bam"}}, {"stages.events.params.window=9", "stages.events.device=cpu", "resources.levels.resources.contigs=spare"}));
+  const auto outcome =
+      resolve(methylation,
+              with({{"reads", "r.bam"}}, {"stages.events.params.window=9", "stages.events.device=cpu", "resources.levels.resources.contigs=spare"}));
   CHECK(outcome.problems.empty());
   CHECK(outcome.pipeline.stages[1].values[0].integer == 9);
   CHECK(outcome.pipeline.stages[1].device == "cpu");
@@ -163,8 +167,9 @@ TEST_CASE("--set changes any value of the file") {
 }
 
 TEST_CASE("a wrong --set says what is wrong with it") {
-  const auto outcome = resolve(methylation, with({{"reads", "r"}}, {"x", "stage.events.params.window=3", "stages.evnts.params.window=3", "stages.events.parms.window=3", "stages.events.params.windw=3",
-                                                                    "stages.events.device=gpu!"}));
+  const auto outcome =
+      resolve(methylation, with({{"reads", "r"}}, {"x", "stage.events.params.window=3", "stages.evnts.params.window=3",
+                                                   "stages.events.parms.window=3", "stages.events.params.windw=3", "stages.events.device=gpu!"}));
   CHECK(outcome.says("--set x: there is no '='"));
   CHECK(outcome.says("--set stage.events.params.window: this is no place in a pipeline"));
   CHECK(outcome.says("unknown stage 'evnts' (did you mean 'events'?)"));
@@ -239,7 +244,8 @@ params.output = "y"
 TEST_CASE("defaults may refer to parameters above them, and can't grow without end") {
   std::string text = "[pipeline]\nname = \"m\"\n[parameters.p0]\ntype = \"string\"\ndefault = \"xxxxxxxxxx\"\n";
   for (int i = 1; i < 60; ++i)
-    text += "[parameters.p" + std::to_string(i) + "]\ntype = \"string\"\ndefault = \"${p" + std::to_string(i - 1) + "}${p" + std::to_string(i - 1) + "}\"\n";
+    text += "[parameters.p" + std::to_string(i) + "]\ntype = \"string\"\ndefault = \"${p" + std::to_string(i - 1) + "}${p" + std::to_string(i - 1) +
+            "}\"\n";
   text += "[stages.read]\nuse = \"reader\"\nparams.path = \"${p1}\"\n";
   const auto outcome = resolve(text);
   CHECK(outcome.says("longer than 64 KiB"));
@@ -252,5 +258,6 @@ TEST_CASE("a disabled resource leaves an optional slot empty and a required one 
   CHECK(outcome.problems.empty());
   CHECK(outcome.pipeline.resources.at(0).name == "levels");
   CHECK(outcome.pipeline.resources.at(0).resources == std::vector<int>{-1});
-  CHECK(resolve(replaced(methylation, "use = \"model\"", "use = \"model\"\nenabled = false"), with({{"reads", "r"}})).says("resource slot 'model': 'levels' is disabled"));
+  CHECK(resolve(replaced(methylation, "use = \"model\"", "use = \"model\"\nenabled = false"), with({{"reads", "r"}}))
+            .says("resource slot 'model': 'levels' is disabled"));
 }

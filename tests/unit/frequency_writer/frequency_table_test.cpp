@@ -93,17 +93,76 @@ TEST_CASE("bedMethyl has a line of 18 columns for each strand that has calls") {
         "chr2\t8\t9\tm\t2\t-\t8\t9\t255,0,0\t2\t0.00\t0\t2\t0\t0\t0\t0\t0\n");
 }
 
-TEST_CASE("bedMethyl refuses groups and names the remedy") {
-  const auto result = run_stage<FrequencyWriter>(grouped_site()).with({{"output", "sites.bed"}, {"format", "bedmethyl"}}).run();
-  CHECK(result.status == SLUICE_ERROR_USAGE);
-  CHECK(result.message.find("chr1:30") != std::string::npos);
-  CHECK(result.remedy.find("split_groups") != std::string::npos);
+TEST_CASE("a group counts for each of its CpGs, and counts of one position are added") {
+  const TestBatch overlapping = BatchBuilder("site", 3)
+                                    .text("contig", {"chr1", "chr1", "chr1"})
+                                    .column<std::int64_t>("start", {30, 30, 34})
+                                    .column<std::int64_t>("end", {30, 34, 34})
+                                    .column<std::int32_t>("motifs", {1, 2, 1})
+                                    .column<std::int64_t>("called_sites", {1, 6, 2})
+                                    .column<std::int64_t>("called_sites_methylated", {1, 4, 0})
+                                    .column<std::int64_t>("called_forward", {1, 2, 2})
+                                    .column<std::int64_t>("methylated_forward", {1, 2, 0})
+                                    .text("sequence", {"AAAAACGAACG", "AAAAACGAACGAAAA", "ACGAACGAAAA"})
+                                    .build();
+  const auto result = run_stage<FrequencyWriter>(overlapping).with({{"output", "sites.bed"}, {"format", "bedmethyl"}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.files.at("sites.bed") ==
+        "chr1\t30\t31\tm\t2\t+\t30\t31\t255,0,0\t2\t100.00\t2\t0\t0\t0\t0\t0\t0\n"
+        "chr1\t31\t32\tm\t2\t-\t31\t32\t255,0,0\t2\t50.00\t1\t1\t0\t0\t0\t0\t0\n"
+        "chr1\t34\t35\tm\t3\t+\t34\t35\t255,0,0\t3\t33.33\t1\t2\t0\t0\t0\t0\t0\n"
+        "chr1\t35\t36\tm\t2\t-\t35\t36\t255,0,0\t2\t50.00\t1\t1\t0\t0\t0\t0\t0\n");
+}
+
+TEST_CASE("sites that contradict themselves are refused with their place") {
+  const auto with = [](std::int32_t motifs, std::int64_t called, const std::string& sequence) {
+    return BatchBuilder("site", 1)
+        .text("contig", {"chr1"})
+        .column<std::int64_t>("start", {30})
+        .column<std::int64_t>("end", {34})
+        .column<std::int32_t>("motifs", {motifs})
+        .column<std::int64_t>("called_sites", {called})
+        .column<std::int64_t>("called_sites_methylated", {0})
+        .column<std::int64_t>("called_forward", {0})
+        .column<std::int64_t>("methylated_forward", {0})
+        .text("sequence", {sequence})
+        .build();
+  };
+  for (const TestBatch& batch : {with(3, 3, "ACGAACGA"), with(2, 3, "ACGAACGA"), with(2, 2, "ACGACGA"), with(2, 2, "split-group"),
+                                 with(0, 2, "ACGAACGA"), with(2, -2, "ACGAACGA")}) {
+    const auto result = run_stage<FrequencyWriter>(batch).with({{"output", "sites.bed"}, {"format", "bedmethyl"}}).run();
+    CHECK(result.status == SLUICE_ERROR_INPUT);
+    CHECK(result.message.find("chr1:30") != std::string::npos);
+  }
 }
 
 TEST_CASE("frequency_writer keeps the contract of all stages") {
   const auto problems = sluice::testing::contract_problems(
       sluice_plugin, {{"frequency_writer", {.parameters = {{"output", "sites.tsv"}}, .batches = {single_sites(), single_sites()}}}});
   CHECK(problems == std::vector<std::string>{});
+  const auto bed_problems = sluice::testing::contract_problems(
+      sluice_plugin,
+      {{"frequency_writer", {.parameters = {{"output", "sites.bed"}, {"format", "bedmethyl"}}, .batches = {single_sites(), grouped_site()}}}});
+  CHECK(bed_problems == std::vector<std::string>{});
+}
+
+TEST_CASE("bedMethyl does not depend on whether f5c split the groups") {
+#ifdef SLUICE_SHARED_DIR
+  const std::string folder = SLUICE_SHARED_DIR "/data/ecoli_r9_real/expected/";
+#else
+  const std::string folder;
+#endif
+  const std::string grouped = expected_table::contents(folder + "f5c_freq.tsv.gz");
+  const std::string split = expected_table::contents(folder + "f5c_freq_split.tsv.gz");
+  if (grouped.empty() || split.empty()) {
+    MESSAGE("skipped: no " << folder << "f5c_freq.tsv.gz");
+    return;
+  }
+  const auto bed = [](const std::string& table) {
+    return run_stage<FrequencyWriter>(sites(table)).with({{"output", "sites.bed"}, {"format", "bedmethyl"}}).run().files.at("sites.bed");
+  };
+  CHECK((bed(grouped) == bed(split)));
+  CHECK(bed(grouped).size() > 100'000);
 }
 
 TEST_CASE("the tables of f5c meth-freq come out byte for byte") {

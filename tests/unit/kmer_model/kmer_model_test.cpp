@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "kmer_model/stage.cpp"  // the stage class has no header of its own
-
 #include <doctest/doctest.h>
-
-#include <sluice/testing.hpp>
 #include <zlib.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <sluice/testing.hpp>
+
+#include "kmer_model/stage.cpp"  // the stage class has no header of its own
 
 using namespace sluice::kmer_model;
 using sluice::Alphabet;

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "kmer_model/synthetic_methylation.hpp"
 
-#include "kmer_model/builtin_models.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "kmer_model/builtin_models.hpp"
 
 using namespace sluice;
 

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "../config/example_stages.hpp"
 #include "observe/account.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "../config/example_stages.hpp"
 #include "observe/atomic_file.hpp"
 #include "observe/bottleneck.hpp"
 #include "observe/progress.hpp"
@@ -9,13 +17,6 @@
 #include "observe/report.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
-
-#include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 using namespace sluice;
 
@@ -54,7 +55,8 @@ RunStatistics example_statistics() {
   events.name = "events", events.role = "map", events.id = "lookup", events.work_unit = "base", events.row_type = "read";
   events.rows_in = 90, events.rows_out = 20, events.failed = {{"too_short", 60}, {"no_signal", 5}}, events.busy_seconds = 3;
   events.implementations.push_back({"cpu", 3, 90, 4e6, 3});
-  write.name = "write", write.role = "sink", write.id = "write_reads", write.row_type = "read", write.rows_in = 90, write.rows_out = 20, write.busy_seconds = 0.1;
+  write.name = "write", write.role = "sink", write.id = "write_reads", write.row_type = "read", write.rows_in = 90, write.rows_out = 20,
+  write.busy_seconds = 0.1;
   s.stages = {read, events, write};
   return s;
 }
@@ -142,7 +144,9 @@ TEST_CASE("the summary names losses and outputs") {
   result.statistics.outputs = {"y"};
   const auto lines = summary_lines(result, example_plan());
   REQUIRE(lines.size() == 3);
-  CHECK(lines[1] == "  read -> write: 100 reads, 20 written, 10 filtered, 70 failed (77.8 %); events: too_short 60, read: low_mapping_quality 10, read: too_short 5, events: no_signal 5");
+  CHECK(lines[1] ==
+        "  read -> write: 100 reads, 20 written, 10 filtered, 70 failed (77.8 %); events: too_short 60, read: low_mapping_quality 10, read: "
+        "too_short 5, events: no_signal 5");
   CHECK(lines[2] == "  y");
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "read_bases/sequence_index.hpp"
 #include "read_bases/sequence_records.hpp"
 
 #include <doctest/doctest.h>
@@ -9,6 +8,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "read_bases/sequence_index.hpp"
 
 using namespace sluice::read_bases;
 
@@ -103,8 +104,10 @@ TEST_CASE("a part of a record asks for more, and the whole gives the same in pie
   const std::string text = "@a x\nACGTACGT\n+\nIIIIIIII\n@b\nAC\nGT\n+b\nII\nII\n";
   for (std::size_t n = 0; n < text.size(); ++n) {
     const Parsed part = parse(std::string_view(text).substr(0, n), fastq, false);
-    if (n < 25) CHECK(part.status == ParseStatus::incomplete);
-    else CHECK(part.used == 25);
+    if (n < 25)
+      CHECK(part.status == ParseStatus::incomplete);
+    else
+      CHECK(part.used == 25);
   }
   CHECK(parse(">a\nACGT\n", fasta, false).status == ParseStatus::incomplete);
 }
@@ -141,8 +144,8 @@ TEST_CASE("an index line describes a place in the text") {
   CHECK(index.find("a")->text_bytes() == 12);
   CHECK(index.find("b")->offset == 30);
   CHECK(index.find("c") == nullptr);
-  for (const char* bad : {"a\t1\t2\t3\n", "a\t1\t2\t3\tx\n", "\t1\t2\t3\t4\n", "a\t10\t3\t0\t5\n", "a\t10\t3\t4\t5", "a\t10\t3\t5\t4\n", "a\t18446744073709551615\t3\t1\t3\n",
-                          "a\t-1\t3\t4\t5\n", "nonsense\n"}) {
+  for (const char* bad : {"a\t1\t2\t3\n", "a\t1\t2\t3\tx\n", "\t1\t2\t3\t4\n", "a\t10\t3\t0\t5\n", "a\t10\t3\t4\t5", "a\t10\t3\t5\t4\n",
+                          "a\t18446744073709551615\t3\t1\t3\n", "a\t-1\t3\t4\t5\n", "nonsense\n"}) {
     SequenceIndex other;
     CAPTURE(bad);
     CHECK(parse_index(bad, 100, other, duplicates) == IndexStatus::malformed);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "reference_sequence/stage.cpp"  // the stage class has no header of its own
-
 #include <doctest/doctest.h>
-
-#include <sluice/testing.hpp>
 #include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
+#include <sluice/testing.hpp>
+
+#include "reference_sequence/stage.cpp"  // the stage class has no header of its own
 
 using namespace sluice::reference_sequence;
 using sluice::testing::Result;

@@ -3,8 +3,6 @@
 #pragma once
 // Small BLOW5 and SLOW5 files, written byte by byte along the specification and not by the code under test.
 
-#include "signal_reader/slow5_format.hpp"
-
 #include <zlib.h>
 #include <zstd.h>
 
@@ -13,6 +11,8 @@
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "signal_reader/slow5_format.hpp"
 
 namespace signal_fixture {
 
@@ -106,7 +106,8 @@ inline std::string slow5(const std::vector<Read>& reads, const std::string& line
   std::string out = "#slow5_version\t0.2.0\n#num_read_groups\t1\n" + lines;
   for (const Read& read : reads) {
     out += read.id + "\t0";
-    for (const double value : {read.digitisation, read.offset, read.range, read.sampling_rate}) out += value != value ? "\t." : "\t" + std::to_string(value);
+    for (const double value : {read.digitisation, read.offset, read.range, read.sampling_rate})
+      out += value != value ? "\t." : "\t" + std::to_string(value);
     out += "\t" + std::to_string(read.samples.size()) + "\t";
     for (std::size_t i = 0; i < read.samples.size(); ++i) out += (i == 0 ? "" : ",") + std::to_string(read.samples[i]);
     out += "\t7\n";
@@ -131,7 +132,8 @@ inline std::vector<std::int16_t> wandering_signal(std::size_t samples, std::uint
 
 inline std::vector<Read> some_reads(std::size_t count = 5) {
   std::vector<Read> reads;
-  for (std::size_t i = 0; i < count; ++i) reads.push_back({"read-" + std::to_string(i), wandering_signal(1000 * i + i, static_cast<std::uint32_t>(i))});
+  for (std::size_t i = 0; i < count; ++i)
+    reads.push_back({"read-" + std::to_string(i), wandering_signal(1000 * i + i, static_cast<std::uint32_t>(i))});
   return reads;
 }
 

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "signal_reader/stage.cpp"  // the stage classes have no header of their own
-
-#include "signal_fixture.hpp"
-
 #include <doctest/doctest.h>
-
-#include <sluice/testing.hpp>
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <sluice/testing.hpp>
+
+#include "signal_fixture.hpp"
+#include "signal_reader/stage.cpp"  // the stage classes have no header of their own
 
 using namespace sluice::signal_reader;
 using namespace signal_fixture;
 using sluice::testing::BatchBuilder;
 using sluice::testing::Result;
 using sluice::testing::run_stage;
-using sluice::testing::detail::file_bytes;
 using sluice::testing::TestBatch;
+using sluice::testing::detail::file_bytes;
 
 namespace {
 
@@ -33,7 +31,9 @@ const std::string shared;
 
 Result open_signal(const std::string& path) { return run_stage<SignalFileResource>().with({{"path", path}}).run(); }
 
-TestBatch read_ids(const std::vector<std::string>& ids) { return BatchBuilder("read", static_cast<std::int64_t>(ids.size())).text("read_id", ids).build(); }
+TestBatch read_ids(const std::vector<std::string>& ids) {
+  return BatchBuilder("read", static_cast<std::int64_t>(ids.size())).text("read_id", ids).build();
+}
 
 std::string file_in(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
   const std::string path = folder.path() + "/" + name;
@@ -59,7 +59,8 @@ TEST_CASE("reads are looked up by id in any order and decoded, whatever the file
     const auto signal = opened.batch();
     CHECK(signal.view().attribute("chemistry") == "dna_r9");
     CHECK(signal.view().attribute("sampling_rate") == "4000");
-    const Result found = run_stage<SignalLookup>(read_ids({"read-3", "missing", "read-1", "read-3", "read-0"})).resource("signal", signal).run().expect_rows(4);
+    const Result found =
+        run_stage<SignalLookup>(read_ids({"read-3", "missing", "read-1", "read-3", "read-0"})).resource("signal", signal).run().expect_rows(4);
     CHECK(found.failed == std::vector<sluice::testing::FailedRow>{{0, 1, "no_signal"}});
     CHECK(found.logged("made the index"));
     CHECK(std::filesystem::exists(path + ".idx"));
@@ -170,10 +171,17 @@ TEST_CASE("a corrupt record or a calibration that is not one fails its row only"
   ids[5] = "another-read";
   ids.push_back(reads[0].id);
   stored.push_back(stored[0]);
-  const TestBatch signal = BatchBuilder("signal_file", 0).attribute("format", "blow5").attribute("record_compression", "zlib").attribute("signal_compression", "svb-zd").build();
-  const Result result =
-      run_stage<SignalDecode>(BatchBuilder("read", 7).text("read_id", ids).binary("signal_record", stored).build()).resource("signal", signal).run().expect_rows(2);
-  const std::vector<sluice::testing::FailedRow> expected = {{0, 1, "bad_calibration"}, {0, 2, "bad_calibration"}, {0, 3, "bad_calibration"}, {0, 4, "corrupt_signal"}, {0, 5, "corrupt_signal"}};
+  const TestBatch signal = BatchBuilder("signal_file", 0)
+                               .attribute("format", "blow5")
+                               .attribute("record_compression", "zlib")
+                               .attribute("signal_compression", "svb-zd")
+                               .build();
+  const Result result = run_stage<SignalDecode>(BatchBuilder("read", 7).text("read_id", ids).binary("signal_record", stored).build())
+                            .resource("signal", signal)
+                            .run()
+                            .expect_rows(2);
+  const std::vector<sluice::testing::FailedRow> expected = {
+      {0, 1, "bad_calibration"}, {0, 2, "bad_calibration"}, {0, 3, "bad_calibration"}, {0, 4, "corrupt_signal"}, {0, 5, "corrupt_signal"}};
   CHECK(result.failed == expected);
   CHECK(result.batch().view().list<std::int16_t>("raw_signal")[1].empty());
 }
@@ -196,7 +204,8 @@ TEST_CASE("a real svb-zd record gives the samples whose events f5c printed") {
     return;
   }
   const auto signal = open_signal(path).batch();
-  const auto found = run_stage<SignalLookup>(read_ids({"0a238451-b9ed-446d-a152-badd074006c4"})).resource("signal", signal).run().expect_rows(1).batch();
+  const auto found =
+      run_stage<SignalLookup>(read_ids({"0a238451-b9ed-446d-a152-badd074006c4"})).resource("signal", signal).run().expect_rows(1).batch();
   const auto decoded = run_stage<SignalDecode>(found).resource("signal", signal).run().expect_rows(1).batch();
   const auto raw = decoded.view().list<std::int16_t>("raw_signal")[0];
   const double unit = decoded.view().column<double>("range")[0] / decoded.view().column<double>("digitisation")[0];
@@ -218,14 +227,18 @@ TEST_CASE("all reads of the shared sets decode") {
     MESSAGE("skipped: ", shared, "/data is absent");
     return;
   }
-  const std::pair<const char*, std::int64_t> sets[] = {{"ecoli_r10", 60}, {"ecoli_r9", 350}, {"ecoli_r9_real", 112}, {"human_r9_real", 10}, {"lambda_r9", 500},
-                                                       {"lambda_r9_real", 250}, {"outliers_r9", 217}, {"rna004", 40}, {"rna_r9", 40}};
+  const std::pair<const char*, std::int64_t> sets[] = {{"ecoli_r10", 60},     {"ecoli_r9", 350},  {"ecoli_r9_real", 112},
+                                                       {"human_r9_real", 10}, {"lambda_r9", 500}, {"lambda_r9_real", 250},
+                                                       {"outliers_r9", 217},  {"rna004", 40},     {"rna_r9", 40}};
   for (const auto& [set, reads] : sets) {
     CAPTURE(set);
     const auto signal = open_signal(shared + "/data/" + set + "/reads.blow5").batch();
     const Result streamed = run_stage<SignalStream>().resource("signal", signal).target_work(1e9).target_bytes(1ULL << 40).run().expect_rows(reads);
     const Result decoded = run_stage<SignalDecode>(streamed.batch()).resource("signal", signal).run().expect_rows(reads);
     const std::string chemistry(signal.view().attribute("chemistry"));
-    CHECK(chemistry == (std::string(set) == "ecoli_r10" ? "dna_r10" : std::string(set) == "rna004" ? "rna_004" : std::string(set) == "rna_r9" ? "rna_r9" : "dna_r9"));
+    CHECK(chemistry == (std::string(set) == "ecoli_r10" ? "dna_r10"
+                        : std::string(set) == "rna004"  ? "rna_004"
+                        : std::string(set) == "rna_r9"  ? "rna_r9"
+                                                        : "dna_r9"));
   }
 }

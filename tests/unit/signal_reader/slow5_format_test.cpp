@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "signal_reader/signal_index.hpp"
 #include "signal_reader/slow5_format.hpp"
-#include "signal_fixture.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <random>
+
+#include "signal_fixture.hpp"
+#include "signal_reader/signal_index.hpp"
 
 using namespace sluice::signal_reader;
 using namespace signal_fixture;
@@ -120,8 +121,8 @@ TEST_CASE("a text record decodes to what was written, a dot to NaN") {
   REQUIRE(decoder.decode(bytes(line), format, record, samples) == RecordStatus::ok);
   CHECK(samples == read.samples);
   CHECK(std::isnan(record.range));
-  for (const char* bad : {"r\t0\t1\t1\t1\t1\t2\t5", "r\t0\t1\t1\t1\t1\t1\t5,", "r\t0\t1\t1\t1\t1\t1\t99999", "r\t0\tx\t1\t1\t1\t1\t5", "\t0\t1\t1\t1\t1\t1\t5",
-                          "r\t0\t1\t1\t1\t1\t18446744073709551615\t5", "r\t0\t1", "", "r\t0\t1\t1\t1\t1\t0\t5"}) {
+  for (const char* bad : {"r\t0\t1\t1\t1\t1\t2\t5", "r\t0\t1\t1\t1\t1\t1\t5,", "r\t0\t1\t1\t1\t1\t1\t99999", "r\t0\tx\t1\t1\t1\t1\t5",
+                          "\t0\t1\t1\t1\t1\t1\t5", "r\t0\t1\t1\t1\t1\t18446744073709551615\t5", "r\t0\t1", "", "r\t0\t1\t1\t1\t1\t0\t5"}) {
     samples = {9};
     CHECK(decoder.decode(bytes(bad), format, record, samples) == RecordStatus::corrupt);
     CHECK(samples == std::vector<std::int16_t>{9});

@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# Measures on this machine and prints tables: the kernels per instruction set, and whole runs beside nanopolish.
+#   run.sh BUILD_DIR [kernels|methylation]     (./dev bench)
+set -euo pipefail
+build=$1 what=${2:-all}
+folder=$(dirname "$0")
+if [ "$what" = all ] || [ "$what" = kernels ]; then
+  for kernel in event_detection abea methylation_hmm; do
+    printf '\n== %s\n' "$kernel"
+    "$build/bin/${kernel}_bench"
+  done
+fi
+if [ "$what" = all ] || [ "$what" = methylation ]; then
+  printf '\n== methylation, whole process\n'
+  python3 "$folder/whole_process.py" --sluice "$build/bin/sluice" --shared "$folder/../../../shared"
+fi
