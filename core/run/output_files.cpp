@@ -106,6 +106,8 @@ std::vector<std::string> OutputFiles::commit() {
   for (sluice_file& file : files_) {
     names.push_back(file.path);
     if (file.temporary == file.path) continue;
+    // In the order of opening: an index, opened after its file, must not look older than it.
+    ::utimensat(AT_FDCWD, file.temporary.c_str(), nullptr, 0);
     if (std::rename(file.temporary.c_str(), file.path.c_str()) != 0) throw write_failure(file, errno);
     file.temporary = file.path;
   }

@@ -213,7 +213,7 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
 void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done) {
   if (run_.cancelled()) return done(nullptr);
   if (input->rows == 0) return done(input);
-  const double work = scheduler.has_choice(index_) ? work_of(*input) : input->work;
+  const double work = work_of(*input);
   const Choice choice = planned_.implementations.empty() ? Choice{0, &scheduler.cpu(), 0} : scheduler.choose(index_, *input, work);
   if (choice.lane == nullptr) {
     CallResult result;

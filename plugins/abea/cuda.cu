@@ -242,44 +242,69 @@ __device__ __forceinline__ Cell wide_cell(float diagonal_score, float up_score, 
 __device__ __forceinline__ std::uint32_t push_sign(std::uint32_t bits, float value) { return __funnelshift_l(__float_as_uint(value), bits, 1); }
 __device__ __forceinline__ std::uint32_t push_bit(std::uint32_t bits, bool bit) { return bits << 1 | (bit ? 1U : 0U); }
 
-template <int turn>
-__device__ __forceinline__ void fill_cells_wide(const Lane& lane, const ReadTransitions& transition, float (&fresh)[slots_per_lane], std::uint32_t& trace) {
-  constexpr int now = turn % 2;
-#pragma unroll
-  for (int slot = slots_per_lane - 1; slot >= 0; --slot) {
-    const float left_score = slot == 0 ? lane.before[1 - now] : lane.score[1 - now][slot - 1];
-    const float diagonal_score = slot == 0 ? lane.before[now] : lane.score[now][slot - 1];
-    const float emission = emission_of_level(lane.event[(turn - slot) & 3], lane.level[slot]);
-    const Cell cell = wide_cell(diagonal_score, lane.score[1 - now][slot], left_score, emission, transition);
-    fresh[slot] = cell.score;
-    trace = push_bit(push_bit(trace, cell.not_from_above), cell.not_from_left);
-  }
-}
-
-// The cells of a band, before anything outside the band is cut down. With `checked`, false when a cell may be rounded wrongly (band_fill.cpp).
-template <Arithmetic arithmetic, int turn>
-__device__ __forceinline__ bool fill_cells_narrow(const Lane& lane, const ReadTransitions& transition, float (&fresh)[slots_per_lane], std::uint32_t& trace) {
-  constexpr int now = turn % 2;
-  bool exact = true;
-#pragma unroll
-  for (int slot = slots_per_lane - 1; slot >= 0; --slot) {
-    const float left_score = slot == 0 ? lane.before[1 - now] : lane.score[1 - now][slot - 1];
-    const float diagonal_score = slot == 0 ? lane.before[now] : lane.score[now][slot - 1];
-    const float emission = emission_of_level(lane.event[(turn - slot) & 3], lane.level[slot]);
-    const float diagonal = __fadd_rn(diagonal_score, cut_to_odd(emission, transition.narrow_step));
-    const float up = __fadd_rn(lane.score[1 - now][slot], cut_to_odd(emission, transition.narrow_stay));
-    const float left = __fadd_rn(left_score, transition.narrow_skip);
-    const float with_emission = fmaxf(diagonal, up);
-    fresh[slot] = fmaxf(with_emission, left);
-    // The sign of a difference is exact. Two instructions per bit on two different pipes; comparing and selecting would use the busier one twice.
-    trace = push_sign(trace, __fsub_rn(up, diagonal));
-    trace = push_sign(trace, __fsub_rn(left, with_emission));
-    if constexpr (arithmetic == Arithmetic::checked) {
-      const float bound = fmaxf(__fmaf_rn(4.0F, emission, -12.0F), __fadd_rn(left_score, transition.narrow_skip - 4.0F));
-      exact = exact && with_emission <= bound;
+// What a cell is made of. Slots are template parameters throughout, never loop variables: the compiler unrolls such loops too late to keep the lane in registers.
+template <int turn, int slot>
+struct Neighbours {
+  float diagonal, up, left, emission;
+  __device__ __forceinline__ explicit Neighbours(const Lane& lane) : up(lane.score[1 - turn % 2][slot]), emission(emission_of_level(lane.event[(turn - slot) & 3], lane.level[slot])) {
+    if constexpr (slot == 0) {
+      left = lane.before[1 - turn % 2];
+      diagonal = lane.before[turn % 2];
+    } else {
+      left = lane.score[1 - turn % 2][slot - 1];
+      diagonal = lane.score[turn % 2][slot - 1];
     }
   }
-  return exact;
+};
+
+template <int turn, int slot>
+__device__ __forceinline__ float fill_cell_wide(const Lane& lane, const ReadTransitions& transition, std::uint32_t& trace) {
+  const Neighbours<turn, slot> from(lane);
+  const Cell cell = wide_cell(from.diagonal, from.up, from.left, from.emission, transition);
+  trace = push_bit(push_bit(trace, cell.not_from_above), cell.not_from_left);
+  return cell.score;
+}
+
+// With `checked`, `exact` becomes false when the cell may be rounded wrongly (band_fill.cpp).
+template <Arithmetic arithmetic, int turn, int slot>
+__device__ __forceinline__ float fill_cell_narrow(const Lane& lane, const ReadTransitions& transition, std::uint32_t& trace, bool& exact) {
+  const Neighbours<turn, slot> from(lane);
+  const float diagonal = __fadd_rn(from.diagonal, cut_to_odd(from.emission, transition.narrow_step));
+  const float up = __fadd_rn(from.up, cut_to_odd(from.emission, transition.narrow_stay));
+  const float left = __fadd_rn(from.left, transition.narrow_skip);
+  const float with_emission = fmaxf(diagonal, up);
+  // The sign of a difference is exact. Two instructions per bit on two different pipes; comparing and selecting would use the busier one twice.
+  trace = push_sign(trace, __fsub_rn(up, diagonal));
+  trace = push_sign(trace, __fsub_rn(left, with_emission));
+  if constexpr (arithmetic == Arithmetic::checked) {
+    const float bound = fmaxf(__fmaf_rn(4.0F, from.emission, -12.0F), __fadd_rn(from.left, transition.narrow_skip - 4.0F));
+    exact = exact && with_emission <= bound;
+  }
+  return fmaxf(with_emission, left);
+}
+
+struct FreshCells {
+  float first, second, third, fourth;
+};
+
+template <int turn>
+__device__ __forceinline__ FreshCells fill_cells_wide(const Lane& lane, const ReadTransitions& transition, std::uint32_t& trace) {
+  FreshCells fresh;
+  fresh.fourth = fill_cell_wide<turn, 3>(lane, transition, trace);
+  fresh.third = fill_cell_wide<turn, 2>(lane, transition, trace);
+  fresh.second = fill_cell_wide<turn, 1>(lane, transition, trace);
+  fresh.first = fill_cell_wide<turn, 0>(lane, transition, trace);
+  return fresh;
+}
+
+template <Arithmetic arithmetic, int turn>
+__device__ __forceinline__ FreshCells fill_cells_narrow(const Lane& lane, const ReadTransitions& transition, std::uint32_t& trace, bool& exact) {
+  FreshCells fresh;
+  fresh.fourth = fill_cell_narrow<arithmetic, turn, 3>(lane, transition, trace, exact);
+  fresh.third = fill_cell_narrow<arithmetic, turn, 2>(lane, transition, trace, exact);
+  fresh.second = fill_cell_narrow<arithmetic, turn, 1>(lane, transition, trace, exact);
+  fresh.first = fill_cell_narrow<arithmetic, turn, 0>(lane, transition, trace, exact);
+  return fresh;
 }
 
 // Where the band lies, the same in every lane but for what is named after a lane.
@@ -314,6 +339,13 @@ __device__ __forceinline__ bool moves_right(const Lane& lane, const BandPlace& p
   return lower_left < upper_right;
 }
 
+__device__ __forceinline__ void load_levels(Lane& lane, const Level* own) {
+  lane.level[0] = own[0];
+  lane.level[1] = own[1];
+  lane.level[2] = own[2];
+  lane.level[3] = own[3];
+}
+
 // From this phase to the next one.
 template <int phase>
 __device__ __forceinline__ void move_right(Lane& lane, BandPlace& place, const Level* levels) {
@@ -322,8 +354,7 @@ __device__ __forceinline__ void move_right(Lane& lane, BandPlace& place, const L
       place.block += warp_lanes;
       place.staged_event -= slots;
       const Level* const own = levels + std::int64_t{slots_per_lane} * place.block;
-#pragma unroll
-      for (int slot = 0; slot < slots_per_lane; ++slot) lane.level[slot] = own[slot];
+      load_levels(lane, own);
     }
     ++place.first_block;
     place.first_lane = (place.first_lane + 1) % warp_lanes;
@@ -340,26 +371,29 @@ template <Arithmetic arithmetic, int phase, int turn>
 __device__ __forceinline__ void fill_band(Lane& lane, BandPlace& place, const ReadTransitions& transition, StretchCounts& counts) {
   constexpr int now = turn % 2;
   lane.event[turn & 3] = *place.staged_event++;
-  float fresh[slots_per_lane];
+  FreshCells fresh;
   if constexpr (arithmetic == Arithmetic::wide) {
-    fill_cells_wide<turn>(lane, transition, fresh, lane.trace);
+    fresh = fill_cells_wide<turn>(lane, transition, lane.trace);
   } else {
     std::uint32_t trace = lane.trace;
-    const bool exact = fill_cells_narrow<arithmetic, turn>(lane, transition, fresh, trace);
+    bool exact = true;
+    fresh = fill_cells_narrow<arithmetic, turn>(lane, transition, trace, exact);
     if constexpr (arithmetic == Arithmetic::checked) {
       if (!__all_sync(whole_warp, exact)) {
         trace = lane.trace;
-        fill_cells_wide<turn>(lane, transition, fresh, trace);
+        fresh = fill_cells_wide<turn>(lane, transition, trace);
         ++counts.repeated;
       }
     }
     lane.trace = trace;
   }
-  fresh[(phase + 3) & 3] = fminf(fresh[(phase + 3) & 3], place.below_ceiling);
-  fresh[phase] = fminf(fresh[phase], place.above_ceiling);
-#pragma unroll
-  for (int slot = 0; slot < slots_per_lane; ++slot) lane.score[now][slot] = fresh[slot];
-  lane.before[now] = __shfl_sync(whole_warp, fresh[3], place.lane_before);
+  lane.score[now][0] = fresh.first;
+  lane.score[now][1] = fresh.second;
+  lane.score[now][2] = fresh.third;
+  lane.score[now][3] = fresh.fourth;
+  lane.score[now][(phase + 3) & 3] = fminf(lane.score[now][(phase + 3) & 3], place.below_ceiling);
+  lane.score[now][phase] = fminf(lane.score[now][phase], place.above_ceiling);
+  lane.before[now] = __shfl_sync(whole_warp, lane.score[now][3], place.lane_before);
 }
 
 // A stretch of inner bands, a multiple of four, from a band that is one. Returns the first k-mer of its last band.
@@ -409,14 +443,19 @@ __device__ __forceinline__ std::int32_t fill_stretch_by_fours(Lane& lane, BandPl
 }
 #undef SLUICE_BAND
 
+template <int slot>
+__device__ __forceinline__ void swap_scores(Lane& lane) {
+  const float now = lane.score[0][slot];
+  lane.score[0][slot] = lane.score[1][slot];
+  lane.score[1][slot] = now;
+}
+
 // After a band of a loop that is not unrolled: what turn 0 wrote becomes what turn 3 would have written.
 __device__ __forceinline__ void turn_registers(Lane& lane) {
-#pragma unroll
-  for (int slot = 0; slot < slots_per_lane; ++slot) {
-    const float now = lane.score[0][slot];
-    lane.score[0][slot] = lane.score[1][slot];
-    lane.score[1][slot] = now;
-  }
+  swap_scores<0>(lane);
+  swap_scores<1>(lane);
+  swap_scores<2>(lane);
+  swap_scores<3>(lane);
   const float before = lane.before[0];
   lane.before[0] = lane.before[1];
   lane.before[1] = before;
@@ -572,8 +611,7 @@ __device__ __forceinline__ void fill_read(const ReadPlan& read, const ReadFacts&
       place.above_lane = (place.first_lane + band_blocks) % warp_lanes;
       place.block = block_of_lane(place.first_block, this_lane);
       const Level* const own = levels + std::int64_t{slots_per_lane} * place.block;
-#pragma unroll
-      for (int slot = 0; slot < slots_per_lane; ++slot) lane.level[slot] = own[slot];
+      load_levels(lane, own);
       place.staged_event = stage.events + (band_now - 2 - slots_per_lane * place.block - lowest_staged);
       __syncwarp();
 #pragma unroll

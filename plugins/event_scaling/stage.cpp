@@ -72,7 +72,7 @@ class EventRecalibration {
     d.id("event_recalibration").summary("second fit of the k-mer model to a read, from its aligned events (weighted least squares)").map("read").work_unit("base");
     d.doc("Shift, scale and spread by weighted least squares over the first event of every k-mer, as nanopolish and f5c do. Reads that do not follow the model end here.");
     d.uses("model", "kmer", "the nucleotide k-mer model of the pore");
-    d.needs("event_mean", "list<f32>", "pA").needs("kmer_rank", "list<u32>", "").needs("first_event", "list<i32>", "").needs("last_event", "list<i32>", "").needs("events_per_base", "f64", "");
+    d.needs("event_mean", "list<f32>", "pA").needs("kmer_rank", "list<u32>", "rank of each k-mer of the read in the model").needs("first_event", "list<i32>", "per k-mer, -1: none").needs("last_event", "list<i32>", "per k-mer, -1: none").needs("events_per_base", "f64", "aligned events per k-mer");
     d.gives("shift", "f32", "pA").gives("scale", "f32", "pA per model unit").gives("var", "f32", "factor on level_stdv").gives("log_var", "f32", "natural logarithm of var");
     d.option("min_recalib_events", &Parameters::min_recalibration_events, "least aligned k-mers to go by; lower it for short reads").range(1, 1e6);
     d.option("max_var", &Parameters::max_var, "reads whose events spread more than this do not follow the model").range(0, 1000);

@@ -55,9 +55,9 @@ class MethylationHmm {
     d.doc("The profile hidden Markov model of nanopolish (Simpson et al. 2017) in the arithmetic of f5c 1.6: CpGs at most 10 bases apart form a group, and the events of the group and 10 bases on either "
           "side are scored under the reference as it is and with every CG methylated. Where f5c has a flaw (hard-clipped records, fewer than one event per base) the default does the right thing; compat = \"f5c\" keeps it.");
     d.uses("reference", "contig", "the reference that the reads are aligned to").uses("model", "kmer", "the methylation (CpG) k-mer model of the pore");
-    d.needs("contig", "utf8", "").needs("ref_start", "i64", "0-based").needs("ref_end", "i64", "exclusive").needs("is_reverse", "u8", "").needs("cigar", "list<u32>", "BAM encoding");
-    d.needs("bases", "utf8", "the whole read").needs("event_mean", "list<f32>", "pA").needs("first_event", "list<i32>", "per k-mer, -1: none").needs("events_per_base", "f64", "");
-    d.needs("shift", "f32", "pA").needs("scale", "f32", "").needs("var", "f32", "").needs("log_var", "f32", "");
+    d.needs("contig", "utf8", "reference name").needs("ref_start", "i64", "0-based").needs("ref_end", "i64", "exclusive").needs("is_reverse", "u8", "1: aligned to the reverse strand").needs("cigar", "list<u32>", "BAM encoding");
+    d.needs("bases", "utf8", "the whole read").needs("event_mean", "list<f32>", "pA").needs("first_event", "list<i32>", "per k-mer, -1: none").needs("events_per_base", "f64", "aligned events per k-mer");
+    d.needs("shift", "f32", "pA").needs("scale", "f32", "pA per model unit").needs("var", "f32", "factor on level_stdv").needs("log_var", "f32", "natural logarithm of var");
     d.gives("site_start", "list<i64>", "the first C of each group on the reference, 0-based").gives("site_end", "list<i64>", "the last C of each group");
     d.gives("site_motifs", "list<i32>", "CpGs in each group");
     d.gives("log_lik_methylated", "list<f32>", "natural logarithm").gives("log_lik_unmethylated", "list<f32>", "natural logarithm");

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,7 @@ class Host {
   template <class Body>
   void parallel_for(std::size_t count, std::size_t grain, Body&& body) const {
     struct Context {
-      Body* body;
+      std::remove_reference_t<Body>* body;
       std::mutex mutex;  // guards failure
       std::exception_ptr failure;
     } context{&body, {}, nullptr};
@@ -229,6 +230,7 @@ class OutputFile {
     if (api_->open_file(host.raw(), path.c_str(), &file_, &error) != SLUICE_OK) raise(error);
   }
   void write(std::string_view bytes) {
+    if (bytes.empty()) return;
     sluice_error error{};
     if (api_->write_file(file_, bytes.data(), bytes.size(), &error) != SLUICE_OK) raise(error);
   }

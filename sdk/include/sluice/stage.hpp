@@ -143,8 +143,9 @@ class Describe {
     std::size_t index_;
   };
   // bool, integers, floating point, std::string, Path, Size, or std::optional of one of these (no default: may be left out).
-  template <class T>
-  Option option(const char* name, T Parameters::*member, const char* help) {
+  template <class T, class Owner>
+    requires std::is_base_of_v<Owner, Parameters>
+  Option option(const char* name, T Owner::*member, const char* help) {
     sluice_parameter p{};
     p.name = name;
     p.help = help;
