@@ -162,6 +162,12 @@ __global__ void __launch_bounds__(prepare_threads) prepare_kernel(const ReadPlan
       highest_peak = fmaxf(highest_peak, level.peak);
     }
     if (thread < spare_levels) levels[read.kmer_count + thread] = no_level;
+    // The bytes of bands that do not exist, in the first and the last group, are read with the others.
+    if (thread < group_words) {
+      std::uint32_t* const traces = workspace.traces + read.trace_begin * group_words + thread;
+      traces[0] = 0;
+      traces[(std::int64_t{read.event_count} + read.kmer_count + 1) / bands_per_group * group_words] = 0;
+    }
     bool immoderate = false;
     for (std::int32_t event = thread; event < read.event_count; event += prepare_threads) {
       const float mean = batch.event_means[read.event_begin + event];

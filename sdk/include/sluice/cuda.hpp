@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// What a CUDA implementation of a stage needs beside <sluice/stage.hpp>: the call's stream and pool, columns that lie on the device, and
+// errors as Failures. Include it in a .cu file or link the CUDA runtime.
+
+#include <sluice/stage.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::cuda {
+
+// Throws the Failure that the host knows how to survive: a full device, a failed kernel, a lost device.
+inline void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  const std::string message = std::string(what) + ": " + cudaGetErrorString(status);
+  cudaGetLastError();  // not sticky: the next call starts clean
+  if (status == cudaErrorMemoryAllocation) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, message);
+  if (status == cudaErrorInvalidValue || status == cudaErrorInvalidConfiguration || status == cudaErrorLaunchOutOfResources)
+    throw Failure(SLUICE_ERROR_DEVICE_KERNEL, message);
+  throw Failure(SLUICE_ERROR_DEVICE_LOST, message);
+}
+
+// Memory of the device's pool; freed in stream order. Shared, so that several columns can use one offsets buffer.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const sluice_device& device, std::size_t bytes) : bytes_(bytes) {
+    void* memory = nullptr;
+    const sluice_status status = device.allocate(&device, bytes == 0 ? 1 : bytes, &memory);
+    if (status != SLUICE_OK) throw Failure(status, "no room for " + std::to_string(bytes) + " bytes on " + device.kind + ":" + std::to_string(device.ordinal));
+    memory_ = std::shared_ptr<void>(memory, [device](void* p) { device.free(&device, p); });
+  }
+  void* get() const { return memory_.get(); }
+  std::size_t bytes() const { return bytes_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(memory_.get());
+  }
+
+ private:
+  std::shared_ptr<void> memory_;
+  std::size_t bytes_ = 0;
+};
+
+// A list column of the input on the device: rows + 1 offsets and values.
+template <Element T>
+struct List {
+  const std::int64_t* offsets;
+  const T* values;
+  std::int64_t rows;
+  std::int64_t count;  // of values
+};
+struct Text {
+  const std::int64_t* offsets;
+  const char* bytes;
+  std::int64_t rows;
+};
+
+// One call on a device: makes the device current for this thread.
+class DeviceCall {
+ public:
+  explicit DeviceCall(const Call& call) : call_(call), device_(*call.device()), stream_(static_cast<cudaStream_t>(device_.stream)) {
+    check(cudaSetDevice(device_.ordinal), "cudaSetDevice");
+  }
+  cudaStream_t stream() const { return stream_; }
+  int ordinal() const { return device_.ordinal; }
+  const sluice_device& device() const { return device_; }
+  Memory allocate(std::size_t bytes) const { return Memory(device_, bytes); }
+  template <class T>
+  Memory allocate_array(std::size_t count) const {
+    return Memory(device_, count * sizeof(T));
+  }
+  template <class T>
+  Memory upload(const std::vector<T>& values) const {
+    Memory memory(device_, values.size() * sizeof(T));
+    if (!values.empty()) check(cudaMemcpyAsync(memory.get(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy to the device");
+    return memory;
+  }
+  // Waits for everything before it on the stream.
+  template <class T>
+  std::vector<T> download(const T* values, std::size_t count) const {
+    std::vector<T> result(count);
+    if (count != 0) check(cudaMemcpyAsync(result.data(), values, count * sizeof(T), cudaMemcpyDeviceToHost, stream_), "copy to the host");
+    synchronize();
+    return result;
+  }
+  void synchronize() const { check(cudaStreamSynchronize(stream_), "a kernel"); }
+
+  template <Element T>
+  const T* column(const Batch& in, const char* name) const {
+    return static_cast<const T*>(array(in, name).buffers[1]);
+  }
+  template <Element T>
+  List<T> list(const Batch& in, const char* name) const {
+    const ArrowArray& a = array(in, name);
+    return {static_cast<const std::int64_t*>(a.buffers[1]), static_cast<const T*>(a.children[0]->buffers[1]), a.length, a.children[0]->length};
+  }
+  Text text(const Batch& in, const char* name) const {
+    const ArrowArray& a = array(in, name);
+    return {static_cast<const std::int64_t*>(a.buffers[1]), static_cast<const char*>(a.buffers[2]), a.length};
+  }
+  // The batch's row status on the device, or null when all rows are fine.
+  Memory row_status(const Batch& in) const {
+    if (in.raw().row_status == nullptr) return {};
+    Memory memory(device_, static_cast<std::size_t>(in.rows()) * sizeof(std::uint16_t));
+    check(cudaMemcpyAsync(memory.get(), in.raw().row_status, memory.bytes(), cudaMemcpyHostToDevice, stream_), "copy to the device");
+    return memory;
+  }
+
+  // Columns that stay on the device. `count`: number of values in all rows.
+  template <Element T>
+  void add_column(Output& out, const char* name, Memory values) const {
+    ArrowDeviceArray array = fixed(out.rows(), std::move(values));
+    add(out, name, detail::make_schema(element_type<T>().format), array);
+  }
+  template <Element T>
+  void add_list(Output& out, const char* name, Memory offsets, Memory values, std::int64_t count) const {
+    ArrowDeviceArray array = fixed(out.rows(), std::move(offsets));
+    auto* parent = static_cast<Owner*>(array.array.private_data);
+    parent->child = fixed(count, std::move(values)).array;
+    parent->children[0] = &parent->child;
+    array.array.n_children = 1;
+    array.array.children = parent->children;
+    add(out, name, detail::make_schema("+L", element_type<T>().format), array);
+  }
+
+ private:
+  struct Owner {
+    Memory memory;
+    const void* buffers[2] = {nullptr, nullptr};
+    ArrowArray child{};
+    ArrowArray* children[1] = {nullptr};
+  };
+  static void release(ArrowArray* array) {
+    auto* owner = static_cast<Owner*>(array->private_data);
+    if (owner->children[0] != nullptr && owner->child.release != nullptr) owner->child.release(&owner->child);
+    delete owner;
+    array->release = nullptr;
+  }
+  ArrowDeviceArray fixed(std::int64_t length, Memory values) const {
+    ArrowDeviceArray result{};
+    result.device_id = device_.ordinal;
+    result.device_type = ARROW_DEVICE_CUDA;
+    auto owner = std::make_unique<Owner>();
+    owner->memory = std::move(values);
+    owner->buffers[1] = owner->memory.get();
+    result.array.length = length;
+    result.array.n_buffers = 2;
+    result.array.buffers = owner->buffers;
+    result.array.release = release;
+    result.array.private_data = owner.release();
+    return result;
+  }
+  static void add(Output& out, const char* name, ArrowSchema schema, ArrowDeviceArray& array) {
+    const sluice_status status = out.host().api()->add_device_column(out.raw(), name, &schema, &array);
+    if (schema.release != nullptr) schema.release(&schema);
+    if (array.array.release != nullptr) array.array.release(&array.array);
+    if (status != SLUICE_OK) throw Failure(status, std::string("the host refused device column '") + name + "'");
+  }
+  const ArrowArray& array(const Batch& in, const char* name) const {
+    const sluice_column* column = in.find(name);
+    if (column == nullptr || column->device == nullptr) throw std::logic_error(std::string("column '") + name + "' is not on the device: declare it in needs");
+    return column->device->array;
+  }
+  const Call& call_;
+  const sluice_device device_;
+  cudaStream_t stream_;
+};
+
+// Something that a stage keeps on every device, made the first time a device needs it (a model, a reference).
+template <class T>
+class PerDevice {
+ public:
+  // make(): called once per device, under a lock.
+  template <class Make>
+  const T& get(int ordinal, Make&& make) {
+    const std::lock_guard lock(mutex_);
+    if (static_cast<std::size_t>(ordinal) >= slots_.size()) slots_.resize(static_cast<std::size_t>(ordinal) + 1);
+    auto& slot = slots_[static_cast<std::size_t>(ordinal)];
+    if (!slot) slot = std::make_unique<T>(make());
+    return *slot;
+  }
+
+ private:
+  std::mutex mutex_;  // guards slots_
+  std::vector<std::unique_ptr<T>> slots_;
+};
+
+}  // namespace sluice::cuda
