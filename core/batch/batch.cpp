@@ -142,21 +142,31 @@ BatchHandle merge(const std::vector<BatchHandle>& parts) {
   return result;
 }
 
-BatchView::BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device) {
-  columns_.reserve(batch.columns.size());
-  for (const ColumnHandle& column : batch.columns) {
-    sluice_column c{};
-    c.name = column->name().c_str();
-    c.type = column->type().c_str();
-    c.schema = &column->schema();
-    if (device) {
-      c.device = &column->on(device);
-      if (column->is_on_host()) c.array = &column->host();
-    } else {
-      c.array = &column->host();
+BatchView::BatchView(const BatchData& batch) {
+  for (const ColumnHandle& column : batch.columns) add(*column, &column->host(), nullptr);
+  finish(batch);
+}
+
+BatchView::BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device, const sluice_port& port) {
+  for (std::size_t c = 0; c < port.column_count; ++c)
+    if (const ColumnHandle* column = batch.find(port.columns[c].name)) {
+      const ArrowDeviceArray& there = (*column)->on(device);
+      add(**column, (*column)->is_on_host() ? &(*column)->host() : nullptr, &there);
     }
-    columns_.push_back(c);
-  }
+  finish(batch);
+}
+
+void BatchView::add(const Column& column, const ArrowArray* host, const ArrowDeviceArray* device) {
+  sluice_column c{};
+  c.name = column.name().c_str();
+  c.type = column.type().c_str();
+  c.schema = &column.schema();
+  c.array = host;
+  c.device = device;
+  columns_.push_back(c);
+}
+
+void BatchView::finish(const BatchData& batch) {
   for (const auto& [key, value] : batch.attributes) {
     keys_.push_back(key.c_str());
     values_.push_back(value.c_str());

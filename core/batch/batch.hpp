@@ -79,14 +79,18 @@ struct BatchData {
 // Batches of the same rows that came along different branches: all columns, and a row is bad if it is bad in any.
 BatchHandle merge(const std::vector<BatchHandle>& parts);
 
-// The C view of a batch for one call. `device`: columns are given there; null: on the host.
+// The C view of a batch for one call on the host.
 class BatchView {
  public:
-  BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device);
+  explicit BatchView(const BatchData& batch);
+  // For a call on a device: only the columns that `port` names, and those on the device.
+  BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device, const sluice_port& port);
   BatchView(const BatchView&) = delete;
   const sluice_batch& get() const { return view_; }
 
  private:
+  void add(const Column& column, const ArrowArray* host, const ArrowDeviceArray* device);
+  void finish(const BatchData& batch);
   std::vector<sluice_column> columns_;
   std::vector<const char*> keys_, values_;
   sluice_batch view_{};

@@ -4,6 +4,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
+#include "device/cuda_provider.hpp"
 #include "device/host_limits.hpp"
 #include "observe/machine.hpp"
 #include "observe/quantity.hpp"
@@ -51,8 +52,8 @@ void look_at_processors(Findings& findings) {
 }
 
 void look_at_devices(const Registry& registry, Findings& findings) {
+  for (const std::string& line : cuda_preflight()) findings.fine("gpu", line);
   const auto providers = registry.device_providers();
-  if (providers.empty()) findings.fine("gpu", "none: built without CUDA");
   for (const sluice_device_provider* provider : providers) {
     const int count = provider->count();
     if (count <= 0) findings.fine(provider->kind, "no device found");

@@ -187,7 +187,7 @@ std::optional<Plan> PipelineArguments::make_plan(Missing missing) {
   ResolvedPipeline resolved = resolve_pipeline(written_, overrides, registry_, diagnostics_);
   const bool every_stage_is_known = resolved.connected;
   std::optional<Plan> plan;
-  if (every_stage_is_known) plan = sluice::make_plan(std::move(resolved), device_, device_kinds(registry_), diagnostics_);
+  if (every_stage_is_known) plan = sluice::make_plan(std::move(resolved), device_, device_kinds(registry_, device_), diagnostics_);
   print(diagnostics_);
   if (!every_stage_is_known)
     for (const PluginProblem& problem : registry_.problems())

@@ -21,6 +21,7 @@ sluice_value checked(const char* option, const std::string& text, const ValueRul
 void RunArguments::add_to(CLI::App& app) {
   app.add_option("-t,--threads", threads, "threads (default: what affinity and cgroup allow)")->type_name("N");
   app.add_option("--memory", memory, "memory budget of the run, as 512MiB or 4GB")->type_name("SIZE");
+  app.add_option("--gpu-memory", gpu_memory, "memory budget on each GPU (default: what is free)")->type_name("SIZE");
   app.add_option("--report", report_file, "write the run's account as JSON")->type_name("FILE");
   app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE");
   app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason")->type_name("FILE");
@@ -39,6 +40,7 @@ RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
       executors{SLUICE_CHOICE, {}, {}, {"flow_graph", "serial"}, ""};
   options.threads = static_cast<int>(checked("--threads", threads, whole, diagnostics).integer);
   options.memory_bytes = static_cast<std::uint64_t>(checked("--memory", memory, bytes, diagnostics).integer);
+  options.device_memory_bytes = static_cast<std::uint64_t>(checked("--gpu-memory", gpu_memory, bytes, diagnostics).integer);
   options.batch_work = checked("--batch-work", batch_work, work, diagnostics).real;
   if (!max_bad_reads.empty()) allowed_bad_reads = checked("--max-bad-reads", max_bad_reads, fraction, diagnostics).real;
   checked("--log-level", log_level, levels, diagnostics);

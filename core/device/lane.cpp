@@ -26,20 +26,6 @@ struct DeviceArrayOwner {
   ArrowArray child{};
   ArrowArray* children[1] = {nullptr};
 };
-void release_device_array(ArrowArray* array) {
-  auto* owner = static_cast<DeviceArrayOwner*>(array->private_data);
-  for (const void* buffer : owner->buffers)
-    if (buffer != nullptr) owner->device->free(const_cast<void*>(buffer));
-  if (owner->children[0] != nullptr && owner->child.release != nullptr) owner->child.release(&owner->child);
-  delete owner;
-  array->release = nullptr;
-}
-
-sluice_status handle_allocate(const sluice_device* device, std::size_t bytes, void** memory) {
-  return static_cast<DeviceMemory*>(device->context)->allocate(bytes, memory);
-}
-void handle_free(const sluice_device* device, void* memory) { static_cast<DeviceMemory*>(device->context)->free(memory); }
-
 }  // namespace
 
 DeviceMemory::DeviceMemory(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes)
@@ -53,29 +39,60 @@ std::shared_ptr<DeviceMemory> DeviceMemory::open(const sluice_device_provider& p
   if (status == SLUICE_OK) status = provider.open(ordinal, &memory->device_, &error);
   if (status != SLUICE_OK) throw Failure(status, std::string("cannot open ") + provider.kind + ":" + std::to_string(ordinal) + ": " + error.message, error.remedy);
   if (memory->limit_ == 0 || memory->limit_ > memory->info_.memory_bytes) memory->limit_ = memory->info_.memory_bytes;
-  memory->handle_.struct_size = sizeof memory->handle_;
-  memory->handle_.kind = provider.kind;
-  memory->handle_.ordinal = ordinal;
-  memory->handle_.stream = provider.stream != nullptr ? provider.stream(memory->device_) : nullptr;
-  memory->handle_.context = memory.get();
-  memory->handle_.allocate = handle_allocate;
-  memory->handle_.free = handle_free;
   return memory;
 }
 
+const sluice_device& DeviceMemory::open_stream() {
+  auto stream = std::make_unique<Stream>();
+  stream->owner = this;
+  sluice_error error{};
+  if (const sluice_status status = provider_.open(ordinal_, &stream->device, &error); status != SLUICE_OK)
+    throw Failure(status, "cannot open a stream on " + name() + ": " + error.message, error.remedy);
+  sluice_device& handle = stream->handle;
+  handle = sluice_device{};
+  handle.struct_size = sizeof handle;
+  handle.kind = provider_.kind;
+  handle.ordinal = ordinal_;
+  handle.stream = provider_.stream != nullptr ? provider_.stream(stream->device) : nullptr;
+  handle.context = stream.get();
+  handle.allocate = handle_allocate;
+  handle.free = handle_free;
+  streams_.push_back(std::move(stream));
+  return streams_.back()->handle;
+}
+
+sluice_status DeviceMemory::handle_allocate(const sluice_device* device, std::size_t bytes, void** memory) {
+  auto& stream = *static_cast<Stream*>(device->context);
+  return stream.owner->allocate(stream.device, bytes, memory);
+}
+void DeviceMemory::handle_free(const sluice_device* device, void* memory) {
+  auto& stream = *static_cast<Stream*>(device->context);
+  stream.owner->free(stream.device, memory);
+}
+
+void DeviceMemory::release_array(ArrowArray* array) {
+  auto* owner = static_cast<DeviceArrayOwner*>(array->private_data);
+  for (const void* buffer : owner->buffers)
+    if (buffer != nullptr) owner->device->free(owner->device->device_, const_cast<void*>(buffer));
+  if (owner->children[0] != nullptr && owner->child.release != nullptr) owner->child.release(&owner->child);
+  delete owner;
+  array->release = nullptr;
+}
+
 DeviceMemory::~DeviceMemory() {
+  for (const auto& stream : streams_) provider_.close(stream->device);
   if (device_ != nullptr) provider_.close(device_);
 }
 
 std::string DeviceMemory::name() const { return std::string(provider_.kind) + ":" + std::to_string(ordinal_); }
 
-sluice_status DeviceMemory::allocate(std::size_t bytes, void** memory) {
+sluice_status DeviceMemory::allocate(void* device, std::size_t bytes, void** memory) {
   const std::uint64_t before = used_.fetch_add(bytes);
   if (before + bytes > limit_) {
     used_.fetch_sub(bytes);
     return SLUICE_ERROR_DEVICE_MEMORY;
   }
-  const sluice_status status = provider_.allocate(device_, bytes, memory);
+  const sluice_status status = provider_.allocate(device, bytes, memory);
   if (status != SLUICE_OK) {
     used_.fetch_sub(bytes);
     return status;
@@ -85,7 +102,7 @@ sluice_status DeviceMemory::allocate(std::size_t bytes, void** memory) {
   return SLUICE_OK;
 }
 
-void DeviceMemory::free(void* memory) {
+void DeviceMemory::free(void* device, void* memory) {
   if (memory == nullptr) return;
   {
     const std::lock_guard lock(sizes_mutex_);
@@ -95,7 +112,7 @@ void DeviceMemory::free(void* memory) {
       sizes_.erase(found);
     }
   }
-  provider_.free(device_, memory);
+  provider_.free(device, memory);
 }
 
 void DeviceMemory::copy_in(void* destination, const void* source, std::size_t bytes) {
@@ -112,9 +129,9 @@ void DeviceMemory::copy_out(void* destination, const void* source, std::size_t b
   bytes_moved_ += bytes;
 }
 
-void DeviceMemory::synchronize() {
+void DeviceMemory::synchronize(const sluice_device& stream) {
   sluice_error error{};
-  if (const sluice_status status = provider_.synchronize(device_, &error); status != SLUICE_OK)
+  if (const sluice_status status = provider_.synchronize(static_cast<Stream*>(stream.context)->device, &error); status != SLUICE_OK)
     throw Failure(status, name() + ": " + error.message, error.remedy);
 }
 
@@ -126,13 +143,13 @@ ArrowDeviceArray DeviceMemory::upload(const std::string& type, const ArrowArray&
   owner->device = shared_from_this();
   result.array.length = host.length;
   result.array.buffers = owner->buffers;
-  result.array.release = release_device_array;
+  result.array.release = release_array;
   DeviceArrayOwner& parts = *owner;
   result.array.private_data = owner.release();
   try {
     const auto send = [&](int slot, const void* source, std::size_t bytes) {
       void* memory = nullptr;
-      if (const sluice_status status = allocate(std::max<std::size_t>(bytes, 1), &memory); status != SLUICE_OK)
+      if (const sluice_status status = allocate(device_, std::max<std::size_t>(bytes, 1), &memory); status != SLUICE_OK)
         throw Failure(status, "out of memory on " + name() + " (" + std::to_string(bytes) + " bytes for a column)");
       parts.buffers[slot] = memory;
       if (bytes != 0) copy_in(memory, source, bytes);
@@ -192,10 +209,11 @@ ArrowArray DeviceMemory::download(const std::string& type, const ArrowDeviceArra
 
 std::unique_ptr<Lane> Lane::cpu() { return std::unique_ptr<Lane>(new Lane); }
 
-std::unique_ptr<Lane> Lane::device(std::shared_ptr<DeviceMemory> memory) {
+std::unique_ptr<Lane> Lane::device(std::shared_ptr<DeviceMemory> memory, int number) {
   std::unique_ptr<Lane> lane(new Lane);
-  lane->name_ = memory->name();
-  lane->kind_ = memory->handle().kind;
+  lane->name_ = number == 0 ? memory->name() : memory->name() + " stream " + std::to_string(number);
+  lane->kind_ = memory->kind();
+  lane->stream_ = &memory->open_stream();
   lane->memory_ = std::move(memory);
   lane->thread_ = std::thread([raw = lane.get()] { raw->serve(); });
   return lane;

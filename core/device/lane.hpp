@@ -28,17 +28,30 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
 
   ArrowDeviceArray upload(const std::string& type, const ArrowArray& host);
   ArrowArray download(const std::string& type, const ArrowDeviceArray& device);
-  void synchronize();
 
-  const sluice_device& handle() const { return handle_; }
+  // One more stream on the device, with the handle that calls on it get. Lives as long as this object.
+  const sluice_device& open_stream();
+  void synchronize(const sluice_device& stream);
+
+  const char* kind() const { return provider_.kind; }
   const sluice_device_info& info() const { return info_; }
   std::string name() const;  // "cuda:0"
   std::uint64_t bytes_moved() const { return bytes_moved_; }
   std::uint64_t bytes_used() const { return used_; }
-  sluice_status allocate(std::size_t bytes, void** memory);
-  void free(void* memory);
 
  private:
+  // A stream: the provider's device object and the handle that calls see.
+  struct Stream {
+    DeviceMemory* owner;
+    void* device;
+    sluice_device handle;
+  };
+  static sluice_status handle_allocate(const sluice_device* device, std::size_t bytes, void** memory);
+  static void handle_free(const sluice_device* device, void* memory);
+  static void release_array(ArrowArray* array);
+  sluice_status allocate(void* device, std::size_t bytes, void** memory);
+  void free(void* device, void* memory);
+
   DeviceMemory(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes);
   void copy_in(void* destination, const void* source, std::size_t bytes);
   void copy_out(void* destination, const void* source, std::size_t bytes);
@@ -46,9 +59,9 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   const sluice_device_provider& provider_;
   int ordinal_;
   std::uint64_t limit_;
-  void* device_ = nullptr;
+  void* device_ = nullptr;  // the provider's object for copies
   sluice_device_info info_{};
-  sluice_device handle_{};
+  std::deque<std::unique_ptr<Stream>> streams_;  // grows only while lanes are made
   std::atomic<std::uint64_t> used_{0}, bytes_moved_{0};
   std::mutex sizes_mutex_;  // guards sizes_
   std::unordered_map<void*, std::size_t> sizes_;
@@ -59,12 +72,15 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
 class Lane {
  public:
   static std::unique_ptr<Lane> cpu();
-  static std::unique_ptr<Lane> device(std::shared_ptr<DeviceMemory> memory);
+  // number: several lanes may share one device, each with a stream of its own, so that one copies while the other computes.
+  static std::unique_ptr<Lane> device(std::shared_ptr<DeviceMemory> memory, int number = 0);
   ~Lane();
 
   bool is_cpu() const { return memory_ == nullptr; }
+  const sluice_device* stream() const { return stream_; }  // null: the CPU
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
   const std::string& name() const { return name_; }
+  std::string device_name() const { return is_cpu() ? "cpu" : memory_->name(); }  // the same for all lanes of a device
   const std::string& kind() const { return kind_; }  // "cpu", "cuda", ...
 
   void submit(std::function<void()> job);
@@ -83,6 +99,7 @@ class Lane {
 
   std::string name_ = "cpu", kind_ = "cpu";
   std::shared_ptr<DeviceMemory> memory_;
+  const sluice_device* stream_ = nullptr;
   std::atomic<double> backlog_{0};
   std::atomic<bool> healthy_{true};
   std::mutex mutex_;  // guards queue_ and closing_

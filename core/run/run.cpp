@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "run/run.hpp"
 
+#include "device/cuda_provider.hpp"
 #include "device/host_limits.hpp"
 #include "run/arena.hpp"
 #include "run/executor.hpp"
@@ -27,18 +28,28 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// One lane for the CPU and one per device that the run may use. A device that can't be opened is left out, with a warning.
-std::vector<std::unique_ptr<Lane>> open_lanes(const Registry& registry, const RunContext& run) {
+// Two streams a device: while one lane's thread copies or plans, the other's kernels run.
+constexpr int lanes_per_device = 2;
+
+std::vector<const sluice_device_provider*> providers(const Registry& registry) {
+  std::vector<const sluice_device_provider*> result = registry.device_providers();
+  if (const sluice_device_provider* cuda = cuda_provider()) result.push_back(cuda);
+  return result;
+}
+
+// The CPU, and the devices that the run may use. A device that can't be opened is left out, with a warning.
+std::vector<std::unique_ptr<Lane>> open_lanes(const Registry& registry, RunContext& run) {
   std::vector<std::unique_ptr<Lane>> lanes;
   lanes.push_back(Lane::cpu());
   const std::string& wish = run.options.device;
   if (wish == "cpu") return lanes;
-  for (const sluice_device_provider* provider : registry.device_providers())
+  for (const sluice_device_provider* provider : providers(registry))
     for (int ordinal = 0; ordinal < provider->count(); ++ordinal) {
       const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
       if (wish != "auto" && wish != provider->kind && wish != name) continue;
       try {
-        lanes.push_back(Lane::device(DeviceMemory::open(*provider, ordinal, 0)));
+        run.devices.push_back(DeviceMemory::open(*provider, ordinal, run.options.device_memory_bytes));
+        for (int number = 0; number < lanes_per_device; ++number) lanes.push_back(Lane::device(run.devices.back(), number));
       } catch (const Failure& failure) {
         run.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it)");
       }
@@ -48,9 +59,10 @@ std::vector<std::unique_ptr<Lane>> open_lanes(const Registry& registry, const Ru
 
 }  // namespace
 
-std::vector<std::string> device_kinds(const Registry& registry) {
+std::vector<std::string> device_kinds(const Registry& registry, const std::string& device) {
   std::vector<std::string> kinds = {"cpu"};
-  for (const sluice_device_provider* provider : registry.device_providers())
+  if (device == "cpu") return kinds;
+  for (const sluice_device_provider* provider : providers(registry))
     if (provider->count() > 0) kinds.emplace_back(provider->kind);
   return kinds;
 }

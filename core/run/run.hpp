@@ -20,6 +20,7 @@ struct RunOptions {
   int threads = 0;                 // 0: what the cgroup and affinity allow
   std::string device = "auto";
   std::uint64_t memory_bytes = 0;  // 0: default_memory_budget()
+  std::uint64_t device_memory_bytes = 0;  // of each device; 0: all that is free
   Executor executor = Executor::flow_graph;
   double batch_work = 0;           // > 0: cut batches at this much work instead of choosing
   double watchdog_seconds = 120;   // no progress for this long: dump the state to the log
@@ -42,8 +43,8 @@ struct RunResult {
 // 0 ok, 2 usage, 4 failed, 130 interrupted (3, too many bad reads, is decided by the command line).
 int exit_code(const RunResult& result);
 
-// Kinds of devices that exist on this machine ("cpu" first): what make_plan wants to know.
-std::vector<std::string> device_kinds(const Registry& registry);
+// Kinds of devices that exist on this machine ("cpu" first): what make_plan wants to know. With device = "cpu" no driver is woken.
+std::vector<std::string> device_kinds(const Registry& registry, const std::string& device = "auto");
 
 // The number of bytes a run may use when the user says nothing.
 std::uint64_t default_memory_budget(int threads);

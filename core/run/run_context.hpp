@@ -4,6 +4,7 @@
 // What the parts of one run share: options, cancellation, the first failure, memory counts, reasons of bad rows, and the C host API.
 
 #include "batch/batch.hpp"
+#include "device/lane.hpp"
 #include "observe/recorder.hpp"
 #include "run/output_files.hpp"
 #include "run/run.hpp"
@@ -73,6 +74,7 @@ class RunContext {
   const int threads;
   Recorder recorder;
   OutputFiles files;
+  std::vector<std::shared_ptr<DeviceMemory>> devices;  // outlive every column, stage and lane of the run
   ParallelFor parallel_for;
   std::atomic<std::uint64_t> progress{0};  // counts completed calls: the watchdog looks whether it moves
 

@@ -35,7 +35,7 @@ std::string row_name(const BatchData& batch, std::int64_t row) {
 
 std::vector<const sluice_batch*> resource_views(const ResolvedStage& stage, const std::vector<BatchHandle>& resources, std::deque<BatchView>& keep) {
   std::vector<const sluice_batch*> result;
-  for (const int index : stage.resources) result.push_back(index < 0 ? nullptr : &keep.emplace_back(*resources[static_cast<std::size_t>(index)], nullptr).get());
+  for (const int index : stage.resources) result.push_back(index < 0 ? nullptr : &keep.emplace_back(*resources[static_cast<std::size_t>(index)]).get());
   return result;
 }
 
@@ -80,13 +80,13 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   return false;
 }
 
-sluice_call StageRunner::make_call(std::uint32_t implementation, const DeviceMemory* device) const {
+sluice_call StageRunner::make_call(std::uint32_t implementation, const sluice_device* device) const {
   sluice_call call{};
   call.struct_size = sizeof call;
   call.api = &RunContext::api();
   call.host = &host_;
   call.implementation = implementation;
-  call.device = device != nullptr ? &device->handle() : nullptr;
+  call.device = device;
   return call;
 }
 
@@ -113,13 +113,20 @@ bool StageRunner::complete(const BatchData& batch, const std::vector<std::uint8_
   return true;
 }
 
-double StageRunner::work_of(const BatchData& batch) const {
-  if (stage_.estimate == nullptr) return batch.work > 0 ? batch.work : static_cast<double>(batch.rows);
+CallSize StageRunner::size_of(const BatchData& batch) {
+  const double work = batch.work > 0 ? batch.work : static_cast<double>(batch.rows);
+  if (stage_.estimate == nullptr) return {work, work};
+  // Looking at a batch that lies on a device would fetch it: there the size follows from the source's work and what earlier batches had of it.
+  const bool on_host = std::all_of(batch.columns.begin(), batch.columns.end(), [](const ColumnHandle& column) { return column->is_on_host(); });
+  const std::lock_guard lock(size_mutex_);
+  if (!on_host && size_per_work_.work > 0) return {work * size_per_work_.work, work * size_per_work_.largest_row};
   sluice_estimate estimate{};
   estimate.struct_size = sizeof estimate;
-  const BatchView view(batch, nullptr);
-  if (stage_.estimate(stage_.self, &view.get(), &estimate) != SLUICE_OK) return batch.work;
-  return estimate.work;
+  const BatchView view(batch);
+  if (stage_.estimate(stage_.self, &view.get(), &estimate) != SLUICE_OK || estimate.work <= 0) return {work, work};
+  const CallSize size{estimate.work, estimate.largest_row_work > 0 ? estimate.largest_row_work : estimate.work};
+  size_per_work_ = {size.work / work, size.largest_row / work};
+  return size;
 }
 
 BatchHandle StageRunner::read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence) {
@@ -194,11 +201,11 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
   const auto clock = Clock::now();
   BatchHandle extended;
   try {
-    const sluice_call call = make_call(choice.implementation, device.get());
+    const sluice_call call = make_call(choice.implementation, choice.lane->stream());
     // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
-    const BatchView view(*input, device);
+    const BatchView view = device ? BatchView(*input, device, descriptor().input) : BatchView(*input);
     result.status = stage_.process == nullptr ? SLUICE_OK : stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
-    if (result.status == SLUICE_OK && device) device->synchronize();
+    if (result.status == SLUICE_OK && device) device->synchronize(*choice.lane->stream());
     if (result.status == SLUICE_OK) extended = extend(*input, output, result);
   } catch (const Failure& failure) {
     set_error(result.error, result.status = failure.status(), failure.what(), failure.remedy());
@@ -213,23 +220,24 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
 void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done) {
   if (run_.cancelled()) return done(nullptr);
   if (input->rows == 0) return done(input);
-  const double work = work_of(*input);
-  const Choice choice = planned_.implementations.empty() ? Choice{0, &scheduler.cpu(), 0} : scheduler.choose(index_, *input, work);
+  const CallSize size = size_of(*input);
+  const Choice choice = planned_.implementations.empty() ? Choice{0, &scheduler.cpu(), 0} : scheduler.choose(index_, *input, size);
   if (choice.lane == nullptr) {
     CallResult result;
     set_error(result.error, result.status = SLUICE_ERROR_DEVICE_LOST, "no device is left that this stage can run on", "allow the CPU: --device auto");
     fail(result);
     return done(nullptr);
   }
-  choice.lane->submit([this, input, choice, work, &scheduler, done] {
+  choice.lane->submit([this, input, choice, size, &scheduler, done] {
     Choice used = choice;
+    std::vector<const DeviceMemory*> failed;
     for (;;) {
       CallResult result;
       BatchHandle output = run_.cancelled() ? nullptr : call_once(input, used, result);
-      scheduler.completed(index_, used, work, result.seconds, result.status == SLUICE_OK);
+      scheduler.completed(index_, used, size, result.seconds, result.status == SLUICE_OK);
       ++run_.progress;
       if (output) {
-        host_.recorder->call(used.lane->name(), result.seconds, input->rows, output->good_rows(), work, output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0);
+        host_.recorder->call(used.lane->device_name(), result.seconds, input->rows, output->good_rows(), size.work, output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0);
         return done(std::move(output));
       }
       if (run_.cancelled()) return done(nullptr);
@@ -237,10 +245,11 @@ void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const 
         fail(result);
         return done(nullptr);
       }
-      host_.recorder->retry(used.lane->name());
+      host_.recorder->retry(used.lane->device_name());
+      failed.push_back(used.lane->memory().get());
       if (result.status == SLUICE_ERROR_DEVICE_LOST) scheduler.retire(*used.lane, result.error.message);
-      run_.log(SLUICE_LOG_DEBUG, planned_.stage->name, used.lane->name() + ": " + result.error.message + "; the batch is done elsewhere");
-      used = scheduler.choose(index_, *input, work, used.lane);
+      run_.log(SLUICE_LOG_DEBUG, planned_.stage->name, used.lane->device_name() + ": " + result.error.message + "; the batch is done elsewhere");
+      used = scheduler.choose(index_, *input, size, failed);
       if (used.lane == nullptr) {
         set_error(result.error, result.status, std::string(result.error.message) + ", and no other device can do it", "allow the CPU: --device auto");
         fail(result);
@@ -270,7 +279,7 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   const double start = run_.seconds();
   const auto clock = Clock::now();
   const sluice_call call = make_call(planned_.implementations.front(), nullptr);
-  const BatchView view(*input, nullptr);
+  const BatchView view(*input);
   result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
   result.seconds = seconds_since(clock);
   ++run_.progress;
@@ -290,7 +299,7 @@ void StageRunner::commit(const BatchHandle& input) {
   const double start = run_.seconds();
   const auto clock = Clock::now();
   const sluice_call call = make_call(0, nullptr);
-  const BatchView view(*input, nullptr);
+  const BatchView view(*input);
   result.status = stage_.commit(stage_.self, &call, &view.get(), &result.error);
   result.seconds = seconds_since(clock);
   ++run_.progress;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,7 @@ class StageRunner {
   // After the last batch. Regroups may emit.
   std::vector<BatchHandle> finish();
 
-  double work_of(const BatchData& batch) const;
+  CallSize size_of(const BatchData& batch);
 
  private:
   struct CallResult {
@@ -64,7 +65,7 @@ class StageRunner {
     sluice_error error{};
     double seconds = 0;
   };
-  sluice_call make_call(std::uint32_t implementation, const DeviceMemory* device) const;
+  sluice_call make_call(std::uint32_t implementation, const sluice_device* device) const;
   BatchHandle call_once(const BatchHandle& input, const Choice& choice, CallResult& result);
   BatchHandle extend(const BatchData& input, sluice_output& output, CallResult& result);
   std::vector<BatchHandle> collect(sluice_output& output);
@@ -78,6 +79,8 @@ class StageRunner {
   const PlannedStage& planned_;
   sluice_host& host_;
   sluice_stage stage_{};
+  std::mutex size_mutex_;      // guards size_per_work_
+  CallSize size_per_work_;     // of the last batch that was looked at; 0: none yet
   std::uint64_t emitted_ = 0;  // regroups: next sequence number
   bool ended_ = false;         // sources: the last rows have been read
 };

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "sched/scheduler.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 
@@ -33,17 +34,16 @@ double Scheduler::transfer_seconds(const BatchData& batch, const Lane& lane) con
   return seconds;
 }
 
-Choice Scheduler::choose(std::size_t stage, const BatchData& batch, double work, const Lane* avoid) {
+Choice Scheduler::choose(std::size_t stage, const BatchData& batch, const CallSize& size, const std::vector<const DeviceMemory*>& failed) {
   const std::lock_guard lock(mutex_);
   Candidate* best = nullptr;
   double best_finish = std::numeric_limits<double>::infinity(), best_seconds = 0;
-  Candidate* fallback = nullptr;
   for (Candidate& candidate : candidates_[stage]) {
-    if (candidate.lane->is_cpu()) fallback = &candidate;
-    if (!candidate.lane->healthy() || candidate.lane == avoid) continue;
+    if (!candidate.lane->healthy()) continue;
+    if (!candidate.lane->is_cpu() && std::find(failed.begin(), failed.end(), candidate.lane->memory().get()) != failed.end()) continue;
     const double transfer = transfer_seconds(batch, *candidate.lane);
     // An implementation that nobody has timed yet gets one batch at a time until its speed is known.
-    double seconds = candidate.cost.predict(work), finish;
+    double seconds = candidate.cost.predict(size.work, size.largest_row), finish;
     if (!candidate.cost.known()) {
       finish = candidate.trials == 0 ? -1.0 : std::numeric_limits<double>::max();
     } else {
@@ -55,19 +55,18 @@ Choice Scheduler::choose(std::size_t stage, const BatchData& batch, double work,
       best_seconds = seconds + (candidate.lane->is_cpu() ? 0 : transfer);
     }
   }
-  if (best == nullptr) best = fallback;
   if (best == nullptr) return {0, nullptr, 0};
   ++best->trials;
   best->lane->add_backlog(best_seconds);
   return {best->implementation, best->lane, best_seconds};
 }
 
-void Scheduler::completed(std::size_t stage, const Choice& choice, double work, double seconds, bool ok) {
+void Scheduler::completed(std::size_t stage, const Choice& choice, const CallSize& size, double seconds, bool ok) {
   const std::lock_guard lock(mutex_);
   choice.lane->add_backlog(-choice.expected_seconds);
   for (Candidate& candidate : candidates_[stage])
     if (candidate.lane == choice.lane && candidate.implementation == choice.implementation) {
-      if (ok) candidate.cost.observe(work, seconds);
+      if (ok) candidate.cost.observe(size.work, size.largest_row, seconds);
       else if (!candidate.cost.known()) candidate.trials = 0;
     }
 }

@@ -15,6 +15,10 @@
 
 namespace sluice {
 
+struct CallSize {
+  double work = 0, largest_row = 0;  // in the stage's work unit
+};
+
 struct Choice {
   std::uint32_t implementation = 0;  // index into the descriptor's implementations
   Lane* lane = nullptr;
@@ -25,10 +29,10 @@ class Scheduler {
  public:
   Scheduler(const Plan& plan, std::vector<std::unique_ptr<Lane>> lanes, int threads);
 
-  // avoid: a lane that has just failed on this batch (null: none).
-  Choice choose(std::size_t stage, const BatchData& batch, double work, const Lane* avoid = nullptr);
+  // failed: devices that have failed on this batch. A choice without lane: nothing is left.
+  Choice choose(std::size_t stage, const BatchData& batch, const CallSize& size, const std::vector<const DeviceMemory*>& failed = {});
   // Every choose() is followed by exactly one completed(). ok = false: the call's time says nothing about the lane's speed.
-  void completed(std::size_t stage, const Choice& choice, double work, double seconds, bool ok);
+  void completed(std::size_t stage, const Choice& choice, const CallSize& size, double seconds, bool ok);
   void retire(Lane& lane, const std::string& why);
 
   Lane& cpu() { return *lanes_.front(); }

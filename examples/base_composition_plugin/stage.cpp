@@ -16,6 +16,7 @@ class BaseComposition {
 
   static void describe(sluice::Describe<BaseComposition>& d) {
     d.id("base_composition").summary("share of G and C, and of N, in every read").map("read").work_unit("base");
+    d.doc("Both shares are of all letters of the read; for an empty read they are 0.");
     d.needs("bases", "utf8", "the read").gives("gc_share", "f64", "0 to 1").gives("n_share", "f64", "0 to 1");
     d.option("max_n_share", &Parameters::max_n_share, "reads with more N fail").range(0, 1);
     d.reason("too_many_n", "more N than max_n_share");

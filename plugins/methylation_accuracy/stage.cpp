@@ -8,16 +8,12 @@
 #include <htslib/bgzf.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sluice::methylation_accuracy {
@@ -26,17 +22,10 @@ namespace {
 struct CloseFile {
   void operator()(BGZF* file) const { bgzf_close(file); }
 };
-using InputFile = std::unique_ptr<BGZF, CloseFile>;
-
-InputFile open_input(const std::string& path) {
-  InputFile file(bgzf_open(path.c_str(), "r"));
-  if (file == nullptr) throw Failure::input("cannot open " + path, "check the path");
-  return file;
-}
-
 // A whole file, plain or gzip.
 std::string read_text(const std::string& path) {
-  const InputFile file = open_input(path);
+  const std::unique_ptr<BGZF, CloseFile> file(bgzf_open(path.c_str(), "r"));
+  if (file == nullptr) throw Failure::input("cannot open " + path, "check the path");
   std::string text;
   constexpr std::size_t piece = std::size_t{1} << 20U;
   for (;;) {
@@ -211,179 +200,7 @@ class MethylationAccuracy {
   std::int64_t reads_ = 0, reads_without_truth_ = 0, groups_ = 0, calls_without_truth_ = 0, confident_ = 0, right_ = 0;
 };
 
-// Reads the table of methylation calls that methylation_tsv, f5c and nanopolish write, one row a read.
-class MethylationCallReader {
- public:
-  struct Parameters {
-    Path path;
-  };
-
-  static void describe(Describe<MethylationCallReader>& d) {
-    d.id("methylation_call_reader")
-        .source("read")
-        .summary("reads methylation calls from the table that methylation_tsv, f5c and nanopolish write")
-        .doc("The columns are found by their names in the header line: chromosome, start, end, read_name, log_lik_methylated, log_lik_unmethylated, strand (absent in version 1 of the "
-             "table: then every read counts as forward), num_motifs or num_cpgs. Consecutive lines of one read on one contig and strand are one row.")
-        .work_unit("row");
-    d.option("path", &Parameters::path, "table to read, plain or gzip; - is standard input").required();
-    d.gives("read_id", "utf8", "identifier")
-        .gives("contig", "utf8", "reference name")
-        .gives("is_reverse", "u8", "1: the read is of the reverse strand")
-        .gives("site_start", "list<i64>", "first C of each group, 0-based")
-        .gives("site_end", "list<i64>", "last C of each group, 0-based")
-        .gives("site_motifs", "list<i32>", "CpGs in each group")
-        .gives("log_lik_methylated", "list<f32>", "log-likelihood of the methylated sequence")
-        .gives("log_lik_unmethylated", "list<f32>", "log-likelihood of the unmethylated sequence");
-  }
-
-  MethylationCallReader(const Setup&, const Parameters& parameters) : path_(parameters.path), file_(open_input(parameters.path)) {
-    std::string header;
-    if (!next_line(header)) throw Failure::input(path_ + " is empty", "it should begin with a header line");
-    const std::vector<std::string_view> names = split(header);
-    const auto find = [&](std::initializer_list<std::string_view> choices) {
-      for (const std::string_view name : choices)
-        if (const auto at = std::find(names.begin(), names.end(), name); at != names.end()) return static_cast<std::ptrdiff_t>(at - names.begin());
-      return std::ptrdiff_t{-1};
-    };
-    columns_ = {find({"chromosome"}), find({"start"}), find({"end"}), find({"read_name"}), find({"log_lik_methylated"}), find({"log_lik_unmethylated"}),
-                find({"num_motifs", "num_cpgs"})};
-    strand_column_ = find({"strand"});
-    if (std::find(columns_.begin(), columns_.end(), -1) != columns_.end())
-      throw Failure::input(path_ + ":1: not the header of a table of methylation calls", "expected chromosome, start, end, read_name, log_lik_methylated, log_lik_unmethylated, num_motifs");
-    read_call();
-  }
-
-  bool process(const sluice::Call& call, Output& out) {
-    std::vector<Read> reads;
-    double work = 0;
-    while (has_line_) {
-      if (reads.empty() || starts_new_read(reads.back())) {
-        if (!reads.empty() && work >= call.target_work()) break;
-        reads.push_back({std::string(next_.read_id), std::string(next_.contig), next_.is_reverse, {}, {}, {}, {}, {}});
-      }
-      Read& read = reads.back();
-      read.starts.push_back(next_.start);
-      read.ends.push_back(next_.end);
-      read.motifs.push_back(next_.motifs);
-      read.methylated.push_back(next_.methylated);
-      read.unmethylated.push_back(next_.unmethylated);
-      work += 1;
-      read_call();
-    }
-    write(reads, out);
-    out.set_work(work);
-    return has_line_;
-  }
-
- private:
-  struct Read {
-    std::string read_id, contig;
-    bool is_reverse;
-    std::vector<std::int64_t> starts, ends;
-    std::vector<std::int32_t> motifs;
-    std::vector<float> methylated, unmethylated;
-  };
-  struct Fields {
-    std::string_view contig, read_id;
-    bool is_reverse = false;
-    std::int64_t start = 0, end = 0;
-    std::int32_t motifs = 0;
-    float methylated = 0, unmethylated = 0;
-  };
-
-  static std::vector<std::string_view> split(std::string_view line) {
-    std::vector<std::string_view> fields;
-    for (;;) {
-      const std::size_t end = line.find('\t');
-      fields.push_back(line.substr(0, end));
-      if (end == std::string_view::npos) return fields;
-      line.remove_prefix(end + 1);
-    }
-  }
-  bool next_line(std::string& line) {
-    line.clear();
-    for (;;) {
-      if (at_ == buffer_.size()) {
-        buffer_.resize(std::size_t{1} << 18U);
-        const ssize_t got = bgzf_read(file_.get(), buffer_.data(), buffer_.size());
-        if (got < 0) throw Failure::input(path_ + " is corrupt or truncated after line " + std::to_string(line_number_));
-        buffer_.resize(static_cast<std::size_t>(got));
-        at_ = 0;
-        if (got == 0) break;
-      }
-      const std::size_t end = buffer_.find('\n', at_);
-      line.append(buffer_, at_, end == std::string::npos ? std::string::npos : end - at_);
-      at_ = end == std::string::npos ? buffer_.size() : end + 1;
-      if (end != std::string::npos) return ++line_number_, true;
-    }
-    return line.empty() ? false : (++line_number_, true);
-  }
-  // The next line's fields, which point into line_.
-  void read_call() {
-    has_line_ = next_line(line_);
-    if (has_line_) next_ = parse_line();
-  }
-  Fields parse_line() const {
-    const std::vector<std::string_view> texts = split(line_);
-    const auto text = [&](std::ptrdiff_t column) { return column >= 0 && static_cast<std::size_t>(column) < texts.size() ? texts[static_cast<std::size_t>(column)] : std::string_view(); };
-    bool good = true;
-    const auto number = [&](std::ptrdiff_t column, auto& value) {
-      const std::string_view digits = text(column);
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-      good = good && error == std::errc{} && end == digits.data() + digits.size();
-    };
-    Fields fields;
-    fields.contig = text(columns_[0]);
-    fields.read_id = text(columns_[3]);
-    fields.is_reverse = text(strand_column_) == "-";
-    number(columns_[1], fields.start);
-    number(columns_[2], fields.end);
-    number(columns_[4], fields.methylated);
-    number(columns_[5], fields.unmethylated);
-    number(columns_[6], fields.motifs);
-    if (!good || fields.contig.empty() || fields.read_id.empty()) throw Failure::input(path_ + ":" + std::to_string(line_number_) + ": not a methylation call");
-    return fields;
-  }
-  bool starts_new_read(const Read& read) const { return next_.read_id != read.read_id || next_.contig != read.contig || next_.is_reverse != read.is_reverse; }
-  static void write(const std::vector<Read>& reads, Output& out) {
-    out.set_rows(static_cast<std::int64_t>(reads.size()));
-    std::vector<std::string_view> ids, contigs;
-    std::vector<std::span<const std::int64_t>> starts, ends;
-    std::vector<std::span<const std::int32_t>> motifs;
-    std::vector<std::span<const float>> methylated, unmethylated;
-    const auto reverse = out.column<std::uint8_t>("is_reverse");
-    for (std::size_t i = 0; i < reads.size(); ++i) {
-      ids.push_back(reads[i].read_id);
-      contigs.push_back(reads[i].contig);
-      reverse[i] = reads[i].is_reverse ? 1 : 0;
-      starts.push_back(reads[i].starts);
-      ends.push_back(reads[i].ends);
-      motifs.push_back(reads[i].motifs);
-      methylated.push_back(reads[i].methylated);
-      unmethylated.push_back(reads[i].unmethylated);
-    }
-    out.text_rows("read_id", ids);
-    out.text_rows("contig", contigs);
-    const Buffer offsets = out.offsets([&](std::int64_t row) { return starts[static_cast<std::size_t>(row)].size(); });
-    out.gather<std::int64_t>("site_start", offsets, starts);
-    out.gather<std::int64_t>("site_end", offsets, ends);
-    out.gather<std::int32_t>("site_motifs", offsets, motifs);
-    out.gather<float>("log_lik_methylated", offsets, methylated);
-    out.gather<float>("log_lik_unmethylated", offsets, unmethylated);
-  }
-
-  std::string path_;
-  InputFile file_;
-  std::string buffer_, line_;
-  std::size_t at_ = 0;
-  std::int64_t line_number_ = 0;
-  bool has_line_ = false;
-  Fields next_;
-  std::array<std::ptrdiff_t, 7> columns_{};
-  std::ptrdiff_t strand_column_ = -1;
-};
-
 }  // namespace
 }  // namespace sluice::methylation_accuracy
 
-SLUICE_PLUGIN("methylation_accuracy", "1.0.0", "MIT", sluice::methylation_accuracy::MethylationAccuracy, sluice::methylation_accuracy::MethylationCallReader);
+SLUICE_PLUGIN("methylation_accuracy", "1.0.0", "MIT", sluice::methylation_accuracy::MethylationAccuracy);

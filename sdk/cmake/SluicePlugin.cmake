@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 
-# sluice_add_plugin(NAME SOURCES stage.cpp... [KERNELS kernel.cpp...] [LIBRARIES target...])
+# sluice_add_plugin(NAME SOURCES stage.cpp... [KERNELS kernel.cpp...] [CUDA kernel.cu...] [LIBRARIES target...])
 #
 # Builds the plugin NAME as a loadable module. KERNELS are the plain functions behind the stage: they become the static library
-# NAME_kernels, so that a unit test or a benchmark links them without any runtime. LIBRARIES are linked to both.
+# NAME_kernels, so that a unit test or a benchmark links them without any runtime. LIBRARIES are linked to both. CUDA sources are compiled where the
+# project has the CUDA language (in this tree: unless SLUICE_CUDA=OFF), without contraction; SOURCES then see SLUICE_WITH_CUDA.
 function(sluice_add_plugin name)
-  cmake_parse_arguments(PARSE_ARGV 1 plugin "" "" "SOURCES;KERNELS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 plugin "" "" "SOURCES;KERNELS;CUDA;LIBRARIES")
   if(plugin_UNPARSED_ARGUMENTS OR NOT plugin_SOURCES)
     message(FATAL_ERROR "sluice_add_plugin(${name}): SOURCES is required; unknown arguments: '${plugin_UNPARSED_ARGUMENTS}'")
   endif()
@@ -21,8 +22,20 @@ function(sluice_add_plugin name)
     target_compile_options(${name}_kernels PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)
     set(kernels ${name}_kernels)
   endif()
+  if(plugin_CUDA AND CMAKE_CUDA_COMPILER AND (SLUICE_WITH_CUDA OR NOT DEFINED SLUICE_WITH_CUDA))
+    find_package(CUDAToolkit REQUIRED)
+    add_library(${name}_cuda STATIC ${plugin_CUDA})
+    target_link_libraries(${name}_cuda PUBLIC sluice::sdk ${kernels} CUDA::cudart_static)
+    target_include_directories(${name}_cuda PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
+    set_target_properties(${name}_cuda PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_VISIBILITY_PRESET hidden)
+    target_compile_options(${name}_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false --expt-relaxed-constexpr -Xcompiler=-ffp-contract=off>)
+    set(cuda ${name}_cuda)
+  endif()
   add_library(${name} MODULE ${plugin_SOURCES})
-  target_link_libraries(${name} PRIVATE sluice::sdk ${kernels} ${plugin_LIBRARIES} ${options})
+  target_link_libraries(${name} PRIVATE sluice::sdk ${cuda} ${kernels} ${plugin_LIBRARIES} ${options})
+  if(cuda)
+    target_compile_definitions(${name} PRIVATE SLUICE_WITH_CUDA)
+  endif()
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/..)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)
   target_compile_definitions(${name} PRIVATE SLUICE_BUILD_ID="${PROJECT_VERSION}-${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION}")
@@ -30,5 +43,6 @@ function(sluice_add_plugin name)
   if(TARGET sluice_options)  # in this tree: beside the program, and installed with it
     set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/plugins)
     install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sluice/plugins)
+    set_property(GLOBAL APPEND PROPERTY SLUICE_PLUGINS ${name})
   endif()
 endfunction()

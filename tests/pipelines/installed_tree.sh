@@ -5,7 +5,7 @@
 # `sluice new-plugin` makes), test them, and run them in a pipeline of one's own.
 #   installed_tree.sh BUILD_DIR SOURCE_DIR
 set -euo pipefail
-build=$1 source=$2
+build=$(realpath "$1") source=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -25,6 +25,7 @@ for name in base_composition read_length; do
   cmake --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log"; fail "build $name"; }
   cp "$work/$name/$name.so" "$work/plugins/"
 done
+SLUICE_CONTRACT_PLUGINS="$work/plugins" "$build/bin/contract_every_plugin" >"$work/contract.log" || { cat "$work/contract.log"; fail "the contract of all stages"; }
 
 printf '@r1\nGGCC\n+\nIIII\n@r2\nACGTACGTAA\n+\nIIIIIIIIII\n@r3\nNNNNN\n+\nIIIII\n' >"$work/reads.fastq"
 "$sluice" run "$source/examples/read_table.toml" --plugin-dir "$work/plugins" --reads "$work/reads.fastq" --minimum-length 5 --output "$work/table.tsv" --quiet
@@ -41,4 +42,5 @@ ctest --test-dir my_stage/build --output-on-failure >>"$work/new.log" 2>&1 || { 
 printf 'not a library' >"$work/plugins/broken.so"
 "$sluice" plugins --plugin-dir "$work/plugins" >"$work/plugins.txt" 2>&1 || true
 grep -q 'broken.so' "$work/plugins.txt" || fail "a plugin that can't be loaded is listed"
+"$source/tests/pipelines/tutorial.sh" "$work/installed" "$source"
 echo "all good"

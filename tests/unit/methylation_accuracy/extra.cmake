@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-add_dependencies(unit_methylation_accuracy methylation_accuracy)
+add_dependencies(unit_methylation_accuracy methylation_accuracy methylation_table_reader)

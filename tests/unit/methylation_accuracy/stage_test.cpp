@@ -35,32 +35,17 @@ const char* const calls_text =
     "x\t-\t3\t3\tb\t-3.00\t-103.00\t-100.00\t1\t1\tS\n"
     "x\t-\t20\t20\tb\t1.00\t-99.00\t-100.00\t1\t1\tS\n";
 
+Result read_table(const std::string& path) {
+  static const sluice_plugin_info* const reader = load_plugin(SLUICE_PLUGIN_DIR "/methylation_table_reader.so");
+  return run_stage(stage_of(*reader, "methylation_table_reader")).with({{"path", path}}).run();
+}
 TestBatch calls(const Folder& folder) {
-  return run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", folder.file("calls.tsv", calls_text)}}).expect_rows(2).batch();
+  const Result read = read_table(folder.file("calls.tsv", calls_text));
+  REQUIRE(read.rows() == 2);
+  return read.batch();
 }
 
 }  // namespace
-
-TEST_CASE("a table of calls becomes one row a read") {
-  const Folder folder;
-  const TestBatch batch = calls(folder);
-  const auto view = batch.view();
-  CHECK(view.text("read_id")[0] == "a");
-  CHECK(view.column<std::uint8_t>("is_reverse")[1] == 1);
-  CHECK(view.list<std::int64_t>("site_end")[0][1] == 12);
-  CHECK(view.list<float>("log_lik_methylated")[1][0] == -103);
-  const Result small = run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", (folder.path / "calls.tsv").string()}}).target_work(1).expect_rows(2);
-  CHECK(small.batches.size() == 2);
-}
-
-TEST_CASE("a broken table of calls is refused with its line") {
-  const Folder folder;
-  const auto read = [&](const std::string& text) { return run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", folder.file("bad.tsv", text)}}).run(); };
-  CHECK(read("").status == SLUICE_ERROR_INPUT);
-  CHECK(read("a\tb\n").message.find(":1:") != std::string::npos);
-  CHECK(read(std::string(calls_text) + "x\t+\tthree\n").message.find(":6:") != std::string::npos);
-  CHECK(run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", "/nowhere/calls.tsv"}}).run().status == SLUICE_ERROR_INPUT);
-}
 
 TEST_CASE("single CpGs are compared with the truth of their molecules") {
   const Folder folder;
@@ -90,12 +75,11 @@ TEST_CASE("a read without truth is left out with a warning, and FASTA truth need
   CHECK(fasta.remedy.find("reference") != std::string::npos);
 }
 
-TEST_CASE("the stages keep the contract of every stage") {
+TEST_CASE("the stage keeps the contract of every stage") {
   const Folder folder;
   const TestBatch batch = calls(folder);
   const std::string sites = folder.file("sites.tsv", "x\t3\t0.5\n"), truth = folder.file("reads.tsv", "x\t3\t+\ta\t1\nx\t3\t-\tb\t0\n");
-  CHECK(contract_problems(plugin(), {{"methylation_accuracy", {.parameters = {{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}}, .resources = {}, .batches = {batch}}},
-                                     {"methylation_call_reader", {.parameters = {{"path", (folder.path / "calls.tsv").string()}}, .resources = {}, .batches = {}}}}) ==
+  CHECK(contract_problems(plugin(), {{"methylation_accuracy", {.parameters = {{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}}, .resources = {}, .batches = {batch}}}}) ==
         std::vector<std::string>{});
 }
 
@@ -124,7 +108,7 @@ TEST_CASE("f5c's calls on lambda_r9 get the published figures") {
   const std::string name = line.substr(1, line.find(' ') - 1);
   while (std::getline(file, line)) bases += line;
   const TestBatch reference = BatchBuilder("contig", 1).text("name", {name}).text("bases", {bases}).build();
-  const Result read = run_stage(stage_of(plugin(), "methylation_call_reader")).with({{"path", table}}).expect_rows(500);
+  const Result read = read_table(table);
   const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), read.batches)
                             .resource("reference", reference)
                             .with({{"site_truth", (folder / "truth_methylation_frequency.tsv.gz").string()}, {"read_truth", (folder / "truth_reads_M.fasta.gz").string()}, {"output", "o"}})
