@@ -6,7 +6,8 @@
 set -euo pipefail
 sluice=$1 folder=${2:-build/demo}
 mkdir -p "$folder"
-run() { printf '\n\033[1m$ sluice %s\033[0m\n' "$*" >&2; "$sluice" "$@"; }
+if [ -t 2 ]; then bold=$'\033[1m' plain=$'\033[0m'; else bold="" plain=""; fi
+run() { printf '\n%s$ sluice %s%s\n' "$bold" "$*" "$plain" >&2; "$sluice" "$@"; }
 
 run run synthetic_reference --length 48502 --seed 7 --output "$folder/reference.fa"
 run run simulate --reference "$folder/reference.fa" --reads 400 --seed 7 --mean-length 6000 --output-prefix "$folder/reads"

@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "batch/batch.hpp"
 
-#include "device/lane.hpp"
-
+#include <algorithm>
 #include <sluice/column.hpp>
 
-#include <algorithm>
+#include "device/lane.hpp"
 
 namespace sluice {
 namespace {
@@ -34,14 +33,16 @@ std::string check_offsets(const ArrowArray& array, std::int64_t limit, const cha
 std::uint64_t host_bytes(std::string_view type, const ArrowArray& array) {
   const auto rows = static_cast<std::uint64_t>(array.length);
   if (is_list(type)) return (rows + 1) * 8 + host_bytes(item_type(type), *array.children[0]);
-  if (is_text(type)) return (rows + 1) * 8 + static_cast<std::uint64_t>(static_cast<const std::int64_t*>(array.buffers[1])[array.offset + array.length]);
+  if (is_text(type))
+    return (rows + 1) * 8 + static_cast<std::uint64_t>(static_cast<const std::int64_t*>(array.buffers[1])[array.offset + array.length]);
   return rows * item_bytes(type);
 }
 
 }  // namespace
 
 std::string check_column(const std::string& type, std::int64_t rows, const ArrowSchema& schema, const ArrowArray& array) {
-  if (column_type(schema) != type) return "is " + (column_type(schema).empty() ? std::string("of a type that sluice does not have") : column_type(schema)) + ", declared as " + type;
+  if (column_type(schema) != type)
+    return "is " + (column_type(schema).empty() ? std::string("of a type that sluice does not have") : column_type(schema)) + ", declared as " + type;
   if (array.length != rows) return "has " + std::to_string(array.length) + " rows, the batch has " + std::to_string(rows);
   if (array.offset < 0) return "has a negative offset";
   if (is_list(type)) {

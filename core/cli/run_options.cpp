@@ -22,7 +22,7 @@ void RunArguments::add_to(CLI::App& app) {
   app.add_option("-t,--threads", threads, "threads (default: what affinity and cgroup allow)")->type_name("N");
   app.add_option("--memory", memory, "memory budget of the run, as 512MiB or 4GB")->type_name("SIZE");
   app.add_option("--gpu-memory", gpu_memory, "memory budget on each GPU (default: what is free)")->type_name("SIZE");
-  app.add_option("--report", report_file, "write the run's account as JSON")->type_name("FILE");
+  app.add_option("--report", report_file, "write what happened, and how fast, as JSON")->type_name("FILE");
   app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE");
   app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason")->type_name("FILE");
   app.add_option("--max-bad-reads", max_bad_reads, "return 3 when a larger fraction of the rows failed")->type_name("FRACTION");

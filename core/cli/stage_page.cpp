@@ -52,8 +52,9 @@ std::string section(const std::string& title, const std::vector<Row>& rows) { re
 std::vector<Row> columns_of(const sluice_port& port, const char* optional) {
   std::vector<Row> rows = {{"column", "type", "", "meaning"}};
   for (std::size_t c = 0; c < port.column_count; ++c)
-    rows.push_back(
-        {port.columns[c].name, cell(port.columns[c].type), port.columns[c].optional != 0 ? optional : "", cell(text(port.columns[c].doc))});
+    rows.push_back(  // unquoted, Markdown takes the <f32> of a list<f32> for HTML
+        {port.columns[c].name, "`" + cell(port.columns[c].type) + "`", port.columns[c].optional != 0 ? optional : "",
+         cell(text(port.columns[c].doc))});
   return rows;
 }
 

@@ -9,11 +9,16 @@ namespace {
 
 const char* role(sluice_stage_kind kind) {
   switch (kind) {
-    case SLUICE_SOURCE: return "source";
-    case SLUICE_MAP: return "map";
-    case SLUICE_REGROUP: return "regroup";
-    case SLUICE_SINK: return "sink";
-    default: return "resource";
+    case SLUICE_SOURCE:
+      return "source";
+    case SLUICE_MAP:
+      return "map";
+    case SLUICE_REGROUP:
+      return "regroup";
+    case SLUICE_SINK:
+      return "sink";
+    default:
+      return "resource";
   }
 }
 
@@ -35,7 +40,8 @@ StageRecorder::StageRecorder(const ResolvedStage& stage) {
   totals_.row_type = d.input.row_type != nullptr ? d.input.row_type : d.output.row_type;
 }
 
-void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes) {
+void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
+                         std::uint64_t output_bytes) {
   const std::lock_guard lock(mutex_);
   auto found = std::find_if(totals_.implementations.begin(), totals_.implementations.end(), [&](const auto& i) { return i.device == device; });
   if (found == totals_.implementations.end()) {

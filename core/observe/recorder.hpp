@@ -3,13 +3,14 @@
 #pragma once
 // Collects what the stages of a run do. Thread-safe.
 
-#include "observe/statistics.hpp"
-#include "plan/plan.hpp"
-
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "observe/statistics.hpp"
+#include "plan/plan.hpp"
 
 namespace sluice {
 
@@ -23,6 +24,8 @@ class StageRecorder {
   void accounted(const std::string& reason, std::uint64_t count, const char* name);
   void count(const std::string& counter, double amount);
   void waited(double seconds);
+  void progress(double share) { progress_.store(share); }
+  double progress() const { return progress_.load(); }  // < 0: unknown
   StageStatistics statistics() const;
   // (row, reason) of every row that failed or never became one, if names are kept.
   void keep_all_names() { keep_all_ = true; }
@@ -30,6 +33,7 @@ class StageRecorder {
 
  private:
   static constexpr std::size_t kept_examples = 20;
+  std::atomic<double> progress_{-1};
   mutable std::mutex mutex_;  // guards everything below
   StageStatistics totals_;
   std::vector<std::vector<float>> durations_;  // per implementation in totals_

@@ -11,18 +11,18 @@
 namespace sluice {
 
 struct ImplementationStatistics {
-  std::string device;                // "cpu", "cuda:0", ...
+  std::string device;  // "cpu", "cuda:0", ...
   std::uint64_t batches = 0, rows = 0;
   double work = 0;
-  double seconds = 0;                // sum over calls
-  std::uint64_t retries = 0;         // calls that failed here and were done elsewhere
-  std::uint64_t bytes_moved = 0;     // to and from the device for these calls
+  double seconds = 0;                       // sum over calls
+  std::uint64_t retries = 0;                // calls that failed here and were done elsewhere
+  std::uint64_t bytes_moved = 0;            // to and from the device for these calls
   double p50_seconds = 0, p95_seconds = 0;  // per call
-  double rate = 0;                   // work per second of call time, as the scheduler sees it now
+  double rate = 0;                          // work per second of call time, as the scheduler sees it now
 };
 
 struct FailedRow {
-  std::string row;     // read id where there is one, else "row N"
+  std::string row;  // read id where there is one, else "row N"
   std::string reason;
 };
 
@@ -34,8 +34,8 @@ struct FailedRow {
 // Along every path from a source to a sink: rows made = rows committed + sum of failed.
 struct StageStatistics {
   std::string name, id, work_unit;
-  std::string role;                  // "source", "map", "regroup", "sink", "resource"
-  std::string row_type;              // of the rows that enter (sources, resources: that leave)
+  std::string role;      // "source", "map", "regroup", "sink", "resource"
+  std::string row_type;  // of the rows that enter (sources, resources: that leave)
   std::uint64_t batches = 0, rows_in = 0, rows_out = 0;
   std::map<std::string, std::uint64_t> failed;     // rows that failed here, by reason code
   std::map<std::string, std::uint64_t> accounted;  // inputs that never became rows, by reason code
@@ -43,13 +43,13 @@ struct StageStatistics {
   std::map<std::string, double> counters;
   std::vector<ImplementationStatistics> implementations;
   std::uint64_t output_bytes = 0;
-  double busy_seconds = 0;           // sum over calls, all implementations
-  double wait_seconds = 0;           // sources: waiting for the memory budget
+  double busy_seconds = 0;  // sum over calls, all implementations
+  double wait_seconds = 0;  // sources: waiting for the memory budget
 };
 
 struct TraceEvent {
-  std::string name;        // stage
-  std::string lane;        // "cpu", "cuda:0", "reader"
+  std::string name;  // stage
+  std::string lane;  // "cpu", "cuda:0", "reader"
   std::uint32_t thread = 0;
   double start_us = 0, duration_us = 0;
   std::uint64_t sequence = 0;
@@ -60,16 +60,16 @@ struct RunStatistics {
   std::string pipeline;
   double elapsed_seconds = 0, cpu_seconds = 0;
   int threads = 0;
-  std::uint64_t memory_budget = 0;       // bytes
-  std::uint64_t memory_peak = 0;         // bytes of columns and declared scratch at the same time, by the run's own count
-  std::uint64_t resident_peak = 0;       // bytes, of the whole process, by the kernel's count
+  std::uint64_t memory_budget = 0;  // bytes
+  std::uint64_t memory_peak = 0;    // bytes of columns and declared scratch at the same time, by the run's own count
+  std::uint64_t resident_peak = 0;  // bytes, of the whole process, by the kernel's count
   std::uint64_t batches_in_flight = 0;
-  double source_progress = -1;           // 0..1, < 0: unknown
-  std::vector<StageStatistics> stages;   // resources first, then stages in plan order
+  double source_progress = -1;          // 0..1, < 0: unknown
+  std::vector<StageStatistics> stages;  // resources first, then stages in plan order
   std::vector<TraceEvent> trace;
   std::map<std::string, std::string> parameters;
-  std::vector<std::string> outputs;      // final names
-  std::vector<std::string> decisions;    // what the scheduler did and why, in words
+  std::vector<std::string> outputs;    // final names
+  std::vector<std::string> decisions;  // what the scheduler did and why, in words
 };
 
 }  // namespace sluice

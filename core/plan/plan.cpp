@@ -79,39 +79,50 @@ class Planner {
       for (const std::size_t input : stage.inputs) {
         const PlannedStage& from = plan_.stages[input];
         if (from.row_type.empty()) {
-          if (descriptor(stages_[input]).kind == SLUICE_SINK) error(stage, "reads from '" + stages_[input].name + "', which is a sink and gives nothing", "");
+          if (descriptor(stages_[input]).kind == SLUICE_SINK)
+            error(stage, "reads from '" + stages_[input].name + "', which is a sink and gives nothing", "");
           return;
         }
         if (row_type.empty()) row_type = from.row_type;
         if (from.stream != planned.stream)
-          return error(stage, "joins '" + stages_[stage.inputs.front()].name + "' and '" + stages_[input].name + "', whose rows come from different sources",
+          return error(stage,
+                       "joins '" + stages_[stage.inputs.front()].name + "' and '" + stages_[input].name + "', whose rows come from different sources",
                        "join only branches that begin at the same source or regrouping stage");
         for (const PlannedColumn& column : produced_[&from - plan_.stages.data()]) {
           const PlannedColumn* other = find(arriving, column.name);
-          if (other == nullptr) arriving.push_back(column);
-          else if (other->type != column.type) error(stage, "gets column '" + column.name + "' as " + other->type + " and as " + column.type, "");
+          if (other == nullptr)
+            arriving.push_back(column);
+          else if (other->type != column.type)
+            error(stage, "gets column '" + column.name + "' as " + other->type + " and as " + column.type, "");
         }
       }
       if (std::string_view(d.input.row_type) != "*" && row_type != d.input.row_type)
-        return error(stage, std::string("'") + d.id + "' reads rows of type '" + d.input.row_type + "', but '" + stages_[stage.inputs.front()].name + "' gives '" + row_type + "'", "");
+        return error(stage,
+                     std::string("'") + d.id + "' reads rows of type '" + d.input.row_type + "', but '" + stages_[stage.inputs.front()].name +
+                         "' gives '" + row_type + "'",
+                     "");
       planned.available.assign(d.input.column_count, 0);
       for (std::size_t c = 0; c < d.input.column_count; ++c) {
         const sluice_column_spec& need = d.input.columns[c];
         if (std::string_view(need.name) == "*") continue;
         const PlannedColumn* column = find(arriving, need.name);
         if (column == nullptr) {
-          if (need.optional == 0) error(stage, std::string("needs column '") + need.name + "' (" + need.type + "), which no stage before it gives", giver(need.name));
+          if (need.optional == 0)
+            error(stage, std::string("needs column '") + need.name + "' (" + need.type + "), which no stage before it gives", giver(need.name));
           continue;
         }
-        if (column->type != need.type) error(stage, std::string("needs column '") + need.name + "' as " + need.type + ", but gets " + column->type, "");
+        if (column->type != need.type)
+          error(stage, std::string("needs column '") + need.name + "' as " + need.type + ", but gets " + column->type, "");
         planned.available[c] = 1;
       }
     }
     std::vector<PlannedColumn> leaving = d.kind == SLUICE_MAP ? arriving : std::vector<PlannedColumn>();
     for (std::size_t c = 0; c < d.output.column_count; ++c) {
       const sluice_column_spec& give = d.output.columns[c];
-      if (find(leaving, give.name) != nullptr) error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable", "");
-      else leaving.push_back({give.name, give.type});
+      if (find(leaving, give.name) != nullptr)
+        error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable", "");
+      else
+        leaving.push_back({give.name, give.type});
     }
     if (d.kind == SLUICE_REGROUP) planned.stream = i;
     if (d.kind != SLUICE_SINK) planned.row_type = d.kind == SLUICE_MAP && std::string_view(d.output.row_type) == "*" ? row_type : d.output.row_type;
@@ -139,18 +150,23 @@ class Planner {
     PlannedStage& planned = plan_.stages[i];
     for (std::uint32_t k = 0; k < d.implementation_count; ++k) {
       const std::string offered = d.implementations[k].device;
-      const bool exists = std::any_of(devices.begin(), devices.end(), [&](const std::string& name) { return name.substr(0, name.find(':')) == offered; });
+      const bool exists =
+          std::any_of(devices.begin(), devices.end(), [&](const std::string& name) { return name.substr(0, name.find(':')) == offered; });
       if (exists && (kind == "auto" || kind == offered)) planned.implementations.push_back(k);
     }
     // A device that the user names for the run leaves stages without such an implementation on the CPU; named for the stage it must exist.
     if (planned.implementations.empty() && d.implementation_count > 0) {
       if (!stage.device.empty() && kind != "auto")
-        error(stage, "device = \"" + wish + "\" is not to be had: " + (offers(d, kind) ? "this machine has no such device" : std::string("'") + d.id + "' has no implementation for it"), "remove device = ... or use \"auto\"");
+        error(stage,
+              "device = \"" + wish + "\" is not to be had: " +
+                  (offers(d, kind) ? "this machine has no such device" : std::string("'") + d.id + "' has no implementation for it"),
+              "remove device = ... or use \"auto\"");
       for (std::uint32_t k = 0; k < d.implementation_count; ++k)
         if (std::string_view(d.implementations[k].device) == "cpu") planned.implementations.push_back(k);
       if (planned.implementations.empty()) error(stage, std::string("'") + d.id + "' has no implementation for a device of this machine", "");
     }
-    if ((d.traits & SLUICE_TRAIT_INEXACT) != 0 && planned.implementations.size() > 1) planned.implementations.erase(planned.implementations.begin() + 1, planned.implementations.end());
+    if ((d.traits & SLUICE_TRAIT_INEXACT) != 0 && planned.implementations.size() > 1)
+      planned.implementations.erase(planned.implementations.begin() + 1, planned.implementations.end());
   }
 
   static bool offers(const sluice_stage_descriptor& d, const std::string& kind) {
@@ -166,9 +182,13 @@ class Planner {
       if (index < 0) continue;
       const ResolvedStage& resource = plan_.pipeline.resources[static_cast<std::size_t>(index)];
       const sluice_stage_descriptor& r = descriptor(resource);
-      if (r.kind != SLUICE_RESOURCE) error(resource, std::string("'") + r.id + "' is not a resource", "move it to [stages]");
+      if (r.kind != SLUICE_RESOURCE)
+        error(resource, std::string("'") + r.id + "' is not a resource", "move it to [stages]");
       else if (std::string_view(r.output.row_type) != d.resources[slot].row_type)
-        error(stage, std::string("resource slot '") + d.resources[slot].name + "' wants rows of type '" + d.resources[slot].row_type + "', but '" + resource.name + "' holds '" + r.output.row_type + "'", "");
+        error(stage,
+              std::string("resource slot '") + d.resources[slot].name + "' wants rows of type '" + d.resources[slot].row_type + "', but '" +
+                  resource.name + "' holds '" + r.output.row_type + "'",
+              "");
     }
   }
 
@@ -183,7 +203,8 @@ class Planner {
   }
 
   bool needed_behind(std::size_t i, std::string_view column) const {
-    return std::any_of(plan_.stages[i].consumers.begin(), plan_.stages[i].consumers.end(), [&](std::size_t consumer) { return needed_by(consumer, column); });
+    return std::any_of(plan_.stages[i].consumers.begin(), plan_.stages[i].consumers.end(),
+                       [&](std::size_t consumer) { return needed_by(consumer, column); });
   }
 
   void compute_liveness() {
@@ -223,7 +244,9 @@ class Planner {
     plan_.bytes_per_work = std::clamp(bytes, 64.0, 512.0);
   }
 
-  void error(const ResolvedStage& stage, std::string message, std::string remedy) { diagnostics_.error(stage.where, stage.name, std::move(message), std::move(remedy)); }
+  void error(const ResolvedStage& stage, std::string message, std::string remedy) {
+    diagnostics_.error(stage.where, stage.name, std::move(message), std::move(remedy));
+  }
 
   Plan& plan_;
   std::vector<ResolvedStage>& stages_;

@@ -3,10 +3,10 @@
 #pragma once
 // A resolved pipeline checked as a whole: which columns flow along which edge, who uses each one last, what is made at all.
 
-#include "config/pipeline.hpp"
-
 #include <string>
 #include <vector>
+
+#include "config/pipeline.hpp"
 
 namespace sluice {
 
@@ -31,9 +31,9 @@ struct Plan {
   Plan(Plan&&) = default;  // `stages` point into `pipeline`, whose vectors stay where they are when moved
   Plan& operator=(Plan&&) = default;
   ResolvedPipeline pipeline;
-  std::vector<PlannedStage> stages;      // same order and indices as pipeline.stages
-  std::vector<std::size_t> order;        // topological
-  double bytes_per_work = 0;             // first guess of a batch's footprint per unit of the source's work
+  std::vector<PlannedStage> stages;  // same order and indices as pipeline.stages
+  std::vector<std::size_t> order;    // topological
+  double bytes_per_work = 0;         // first guess of a batch's footprint per unit of the source's work
 };
 
 // Checks columns and row types along every edge. All problems go to `diagnostics`; the plan may be run only if there is no error.

@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "plugin/registry.hpp"
 
-#include <vector>  // before Boost.DLL: 1.74's headers use std::vector without including it
-#include <boost/dll/shared_library.hpp>
-
 #include <algorithm>
+#include <boost/dll/shared_library.hpp>
 #include <cstdlib>
 #include <set>
 #include <system_error>
+#include <vector>  // before Boost.DLL: 1.74's headers use std::vector without including it
 
 namespace sluice {
 namespace {
@@ -20,13 +19,17 @@ std::string text(const char* chars) { return chars == nullptr ? std::string() : 
 // What is wrong with a plugin's own description of itself; "" if nothing. The host trusts descriptors after this.
 std::string check_info(const sluice_plugin_info& info) {
   if (info.abi_major != SLUICE_ABI_MAJOR || info.abi_minor > SLUICE_ABI_MINOR)
-    return "was built for ABI " + std::to_string(info.abi_major) + "." + std::to_string(info.abi_minor) + ", this sluice has " + std::to_string(SLUICE_ABI_MAJOR) +
-           "." + std::to_string(SLUICE_ABI_MINOR) + " (rebuild it with this sluice's SDK)";
-  if (info.struct_size < sizeof(sluice_plugin_info)) return "has a sluice_plugin_info of " + std::to_string(info.struct_size) + " bytes, at least " + std::to_string(sizeof(sluice_plugin_info)) + " are needed";
-  if (info.name == nullptr || info.version == nullptr || info.create == nullptr || (info.stage_count > 0 && info.stages == nullptr)) return "has an incomplete sluice_plugin_info";
+    return "was built for ABI " + std::to_string(info.abi_major) + "." + std::to_string(info.abi_minor) + ", this sluice has " +
+           std::to_string(SLUICE_ABI_MAJOR) + "." + std::to_string(SLUICE_ABI_MINOR) + " (rebuild it with this sluice's SDK)";
+  if (info.struct_size < sizeof(sluice_plugin_info))
+    return "has a sluice_plugin_info of " + std::to_string(info.struct_size) + " bytes, at least " + std::to_string(sizeof(sluice_plugin_info)) +
+           " are needed";
+  if (info.name == nullptr || info.version == nullptr || info.create == nullptr || (info.stage_count > 0 && info.stages == nullptr))
+    return "has an incomplete sluice_plugin_info";
   for (std::size_t i = 0; i < info.stage_count; ++i) {
     const sluice_stage_descriptor* d = info.stages[i];
-    if (d == nullptr || d->struct_size < sizeof(sluice_stage_descriptor) || d->id == nullptr || d->summary == nullptr) return "has an incomplete descriptor for stage " + std::to_string(i);
+    if (d == nullptr || d->struct_size < sizeof(sluice_stage_descriptor) || d->id == nullptr || d->summary == nullptr)
+      return "has an incomplete descriptor for stage " + std::to_string(i);
     const std::string who = std::string("stage '") + d->id + "': ";
     if (d->kind < SLUICE_SOURCE || d->kind > SLUICE_RESOURCE) return who + "unknown kind " + std::to_string(d->kind);
     if (d->implementation_count == 0 && d->kind != SLUICE_SINK) return who + "offers no implementation";
@@ -58,8 +61,10 @@ std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_
       begin = end + 1;
     }
   }
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/') result.push_back(fs::path(data) / "sluice/plugins");
-  else if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') result.push_back(fs::path(home) / ".local/share/sluice/plugins");
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/')
+    result.push_back(fs::path(data) / "sluice/plugins");
+  else if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    result.push_back(fs::path(home) / ".local/share/sluice/plugins");
   if (const fs::path program = program_folder(); !program.empty()) {
     result.push_back(program / "plugins");
 #ifdef SLUICE_INSTALLED_PLUGINS
@@ -116,7 +121,8 @@ void Registry::add(const sluice_plugin_info& info, const fs::path& origin) {
   }
   for (std::size_t i = 0; i < info.stage_count; ++i)
     if (const StageEntry* other = find(info.stages[i]->id)) {
-      problems_.push_back({origin, std::string("defines stage '") + info.stages[i]->id + "', which plugin '" + other->plugin->name + "' already defines: remove one of them"});
+      problems_.push_back({origin, std::string("defines stage '") + info.stages[i]->id + "', which plugin '" + other->plugin->name +
+                                       "' already defines: remove one of them"});
       return;
     }
   plugins_.push_back({origin, &info});
@@ -134,7 +140,8 @@ std::vector<const sluice_device_provider*> Registry::device_providers() const {
   std::vector<const sluice_device_provider*> result;
   for (const LoadedPlugin& plugin : plugins_)
     if (plugin.info->get_extension != nullptr)
-      if (const void* extension = plugin.info->get_extension(SLUICE_EXTENSION_DEVICE)) result.push_back(static_cast<const sluice_device_provider*>(extension));
+      if (const void* extension = plugin.info->get_extension(SLUICE_EXTENSION_DEVICE))
+        result.push_back(static_cast<const sluice_device_provider*>(extension));
   return result;
 }
 

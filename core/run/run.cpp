@@ -99,7 +99,11 @@ struct Run::Implementation {
     result.memory_peak = context.memory_peak();
     result.resident_peak = resident_peak();
     result.batches_in_flight = static_cast<std::uint64_t>(budget.in_flight());
-    for (const StageRecorder& stage : context.recorder.stages()) result.stages.push_back(stage.statistics());
+    for (const StageRecorder& stage : context.recorder.stages()) {
+      result.stages.push_back(stage.statistics());
+      // With several sources the one that is furthest behind counts.
+      if (const double share = stage.progress(); share >= 0) result.source_progress = result.source_progress < 0 ? share : std::min(result.source_progress, share);
+    }
     result.parameters = context.plan.pipeline.parameters;
     return result;
   }

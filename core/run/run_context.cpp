@@ -123,6 +123,7 @@ sluice_host_api make_api() {
     host->recorder->accounted(reason < d.reason_count ? d.reasons[reason].code : "unknown", count, name);
   };
   api.count = [](const sluice_host* host, const char* counter, double amount) { host->recorder->count(counter, amount); };
+  api.progress = [](const sluice_host* host, double share) { host->recorder->progress(share); };
   api.set_row_count = [](sluice_output* output, std::int64_t rows) { output->set_rows(std::max<std::int64_t>(rows, 0)); };
   api.add_column = api_add_column;
   api.add_device_column = api_add_device_column;

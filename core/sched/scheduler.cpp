@@ -91,11 +91,4 @@ std::vector<std::string> Scheduler::decisions() const {
   return result;
 }
 
-double Scheduler::rate(std::size_t stage, const std::string& lane) const {
-  const std::lock_guard lock(mutex_);
-  for (const Candidate& candidate : candidates_[stage])
-    if (candidate.lane->name() == lane) return candidate.cost.rate();
-  return 0;
-}
-
 }  // namespace sluice

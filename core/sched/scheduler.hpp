@@ -39,8 +39,6 @@ class Scheduler {
   const std::vector<std::unique_ptr<Lane>>& lanes() const { return lanes_; }
   bool has_choice(std::size_t stage) const { return candidates_[stage].size() > 1 || (!candidates_[stage].empty() && !candidates_[stage][0].lane->is_cpu()); }
   std::vector<std::string> decisions() const;
-  // Work per second of one implementation on one lane, as known now; 0: unknown.
-  double rate(std::size_t stage, const std::string& lane) const;
 
  private:
   struct Candidate {

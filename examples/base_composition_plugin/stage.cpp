@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Shows: a stage in C++ built out of tree, in parallel over rows, with an option and a reason to fail.
 // Run: cmake -B build -DCMAKE_PREFIX_PATH=PREFIX && cmake --build build && sluice inspect base_composition --plugin-dir build
-#include <sluice/stage.hpp>
-
 #include <algorithm>
+#include <sluice/stage.hpp>
 #include <string_view>
 
 class BaseComposition {

@@ -5,7 +5,6 @@
  * Run: cmake -B build -DCMAKE_PREFIX_PATH=PREFIX && cmake --build build && sluice inspect read_length --plugin-dir build
  */
 #include <sluice/abi.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +17,18 @@ struct read_length {
 
 /* The column that the stage gives: one int64 a row. Arrow's release callbacks free it wherever it ends up. */
 struct length_column {
-  const void *buffers[2];
+  const void* buffers[2];
   int64_t lengths[];
 };
 
-static void release_schema(struct ArrowSchema *schema) { schema->release = NULL; }
+static void release_schema(struct ArrowSchema* schema) { schema->release = NULL; }
 
-static void release_array(struct ArrowArray *array) {
+static void release_array(struct ArrowArray* array) {
   free(array->private_data);
   array->release = NULL;
 }
 
-static sluice_status report(sluice_error *error, sluice_status code, const char *message) {
+static sluice_status report(sluice_error* error, sluice_status code, const char* message) {
   if (error != NULL) {
     error->code = code;
     snprintf(error->message, sizeof error->message, "%s", message);
@@ -38,19 +37,19 @@ static sluice_status report(sluice_error *error, sluice_status code, const char 
   return code;
 }
 
-static const sluice_column *find_column(const sluice_batch *batch, const char *name) {
+static const sluice_column* find_column(const sluice_batch* batch, const char* name) {
   for (size_t i = 0; i < batch->column_count; ++i)
     if (strcmp(batch->columns[i].name, name) == 0) return &batch->columns[i];
   return NULL;
 }
 
-static sluice_status process(void *self, const sluice_call *call, const sluice_batch *input, sluice_output *output, sluice_error *error) {
-  const struct read_length *stage = self;
-  const sluice_column *bases = find_column(input, "bases");
+static sluice_status process(void* self, const sluice_call* call, const sluice_batch* input, sluice_output* output, sluice_error* error) {
+  const struct read_length* stage = self;
+  const sluice_column* bases = find_column(input, "bases");
   if (bases == NULL || bases->array == NULL) return report(error, SLUICE_ERROR_INTERNAL, "column 'bases' is not there");
-  const int64_t *offsets = (const int64_t *)bases->array->buffers[1] + bases->array->offset;
+  const int64_t* offsets = (const int64_t*)bases->array->buffers[1] + bases->array->offset;
 
-  struct length_column *column = malloc(sizeof *column + (size_t)input->row_count * sizeof(int64_t));
+  struct length_column* column = malloc(sizeof *column + (size_t)input->row_count * sizeof(int64_t));
   if (column == NULL) return report(error, SLUICE_ERROR_MEMORY, "out of memory");
   for (int64_t row = 0; row < input->row_count; ++row) {
     column->lengths[row] = offsets[row + 1] - offsets[row];
@@ -61,7 +60,8 @@ static sluice_status process(void *self, const sluice_call *call, const sluice_b
   column->buffers[1] = column->lengths;
 
   struct ArrowSchema schema = {.format = "l", .name = "", .release = release_schema};
-  struct ArrowArray array = {.length = input->row_count, .n_buffers = 2, .buffers = column->buffers, .release = release_array, .private_data = column};
+  struct ArrowArray array = {
+      .length = input->row_count, .n_buffers = 2, .buffers = column->buffers, .release = release_array, .private_data = column};
   const sluice_status status = call->api->add_column(output, "read_length", &schema, &array);
   if (status != SLUICE_OK) {
     release_array(&array);
@@ -70,11 +70,11 @@ static sluice_status process(void *self, const sluice_call *call, const sluice_b
   return SLUICE_OK;
 }
 
-static void destroy(void *self) { free(self); }
+static void destroy(void* self) { free(self); }
 
-static sluice_status create(size_t index, const sluice_create_args *arguments, sluice_stage *stage, sluice_error *error) {
+static sluice_status create(size_t index, const sluice_create_args* arguments, sluice_stage* stage, sluice_error* error) {
   (void)index;
-  struct read_length *self = malloc(sizeof *self);
+  struct read_length* self = malloc(sizeof *self);
   if (self == NULL) return report(error, SLUICE_ERROR_MEMORY, "out of memory");
   self->minimum = arguments->parameters[PARAMETER_MINIMUM].integer;
   memset(stage, 0, sizeof *stage);
@@ -115,7 +115,7 @@ static const sluice_stage_descriptor read_length_descriptor = {
     .implementations = implementations,
     .work_unit = "row",
 };
-static const sluice_stage_descriptor *const stages[] = {&read_length_descriptor};
+static const sluice_stage_descriptor* const stages[] = {&read_length_descriptor};
 
 extern SLUICE_EXPORT const sluice_plugin_info sluice_plugin;
 const sluice_plugin_info sluice_plugin = {

@@ -91,7 +91,7 @@ inline constexpr float highest_narrow_score = -64.0F;
 // What the next `band_count` bands can be filled with, from the extremes of the two bands before them (finite scores only) and of the events that
 // these bands will meet. Scores only fall from here on: every emission and transition is negative.
 constexpr Arithmetic admissible_arithmetic(const NarrowTransitions& narrow, float lowest_score, float highest_score, float lowest_emission_ahead,
-                                        std::int32_t band_count) {
+                                           std::int32_t band_count) {
   if (!narrow.possible || !(highest_score < highest_narrow_score) || !(lowest_emission_ahead > -0x1p20F)) return Arithmetic::wide;
   const float largest_fall = (24.0F - lowest_emission_ahead) * static_cast<float>(band_count);
   if (!(lowest_score - largest_fall > narrow.lowest_exact_score)) return Arithmetic::wide;

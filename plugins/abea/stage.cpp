@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "abea/abea.hpp"
-
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
-
 #include <vector>
+
+#include "abea/abea.hpp"
 
 namespace sluice::abea {
 namespace {
@@ -22,21 +21,29 @@ class Abea {
   };
 
   static void describe(Describe<Abea>& d) {
-    d.id("abea").summary("aligns the events of a read to the k-mers of its own sequence (adaptive banded event alignment)").map("read").work_unit("band cell");
-    d.doc("Algorithm 1 of Gamaarachchi et al. 2020 (f5c): a band of 100 cells that moves by the Suzuki-Kasahara rule, with the transitions, the rounding and the tie rules of f5c 1.6.");
+    d.id("abea")
+        .summary("aligns the events of a read to the k-mers of its own sequence (adaptive banded event alignment)")
+        .map("read")
+        .work_unit("band cell");
+    d.doc(
+        "Algorithm 1 of Gamaarachchi et al. 2020 (f5c): a band of 100 cells that moves by the Suzuki-Kasahara rule, with the transitions, the "
+        "rounding and the tie rules of f5c 1.6.");
     d.uses("model", "kmer", "the nucleotide k-mer model of the pore");
     d.needs("event_mean", "list<f32>", "pA").needs("kmer_rank", "list<u32>", "ranks of the read's k-mers in the model");
     d.needs("moment_shift", "f32", "pA").needs("moment_scale", "f32", "pA per model unit");
     d.gives("first_event", "list<i32>", "first event of each k-mer of the read, -1: none");
     d.gives("last_event", "list<i32>", "last event of each k-mer of the read, -1: none");
     d.gives("events_per_base", "f64", "aligned events per k-mer");
-    d.option("max_events_per_base", &Parameters::max_events_per_base, "a read with more events per base has stalled and is not aligned").range(1, 1000);
+    d.option("max_events_per_base", &Parameters::max_events_per_base, "a read with more events per base has stalled and is not aligned")
+        .range(1, 1000);
     d.option("min_average_emission", &Parameters::min_average_emission, "least mean log-likelihood of the path").range(-1000, 0);
     d.option("max_skipped_kmers", &Parameters::max_skipped_kmers, "most k-mers in a row without an event of their own").range(0, 1e6);
     // In the order of AlignmentStatus, without ok.
     d.reason("too_few_kmers", "the read is shorter than k").reason("no_events", "the read has no events");
     d.reason("too_many_events_per_base", "the read has stalled: too many events for its bases");
-    d.reason("read_too_long", "events and k-mers do not fit 31 bits").reason("output_size_mismatch", "internal").reason("invalid_model", "the model's columns differ in length");
+    d.reason("read_too_long", "events and k-mers do not fit 31 bits")
+        .reason("output_size_mismatch", "internal")
+        .reason("invalid_model", "the model's columns differ in length");
     d.reason("kmer_outside_model", "a k-mer rank is beyond the model");
     d.reason("no_end_cell_in_band", "the alignment lost its way: the band never reached the end of the read");
     d.reason("low_average_emission", "the events do not fit the bases: often the wrong chemistry");
@@ -87,8 +94,10 @@ class Abea {
         }
         const AlignmentInput input{events[row], kmers[row], model_, {scale[i], shift[i]}, limits_};
         const AlignmentResult result = align_events(input, *workspace, first_event, last_event);
-        if (result.status != AlignmentStatus::ok) out.fail(row, static_cast<std::uint32_t>(result.status) - 1);
-        else events_per_base[i] = result.events_per_base;
+        if (result.status != AlignmentStatus::ok)
+          out.fail(row, static_cast<std::uint32_t>(result.status) - 1);
+        else
+          events_per_base[i] = result.events_per_base;
         if (workspace->bytes() > kept_workspace_bytes) workspace->release();
       }
     });
@@ -103,4 +112,4 @@ class Abea {
 }  // namespace
 }  // namespace sluice::abea
 
-SLUICE_PLUGIN("abea", "1.0.0", "MIT", sluice::abea::Abea);
+SLUICE_PLUGIN("abea", "0.1.0", "MIT", sluice::abea::Abea);

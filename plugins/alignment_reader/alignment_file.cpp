@@ -75,6 +75,8 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path) {
   record_.reset(bam_init1());
   if (!record_) throw std::bad_alloc();
   if (!options.region.empty()) open_region(options.region);
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
 }
 
 std::vector<Contig> AlignmentFile::contigs() const {
@@ -147,6 +149,12 @@ bool AlignmentFile::load_index() {
   if (!index_)
     fail("cannot be indexed, although its header says that it is sorted", "sort it with `samtools sort`, which indexes it with --write-index");
   return true;
+}
+
+double AlignmentFile::share_read() const {
+  const htsFormat* format = hts_get_format(file_.get());
+  if (file_bytes_ <= 0 || iterator_ || format->format != bam || format->compression != bgzf) return -1;
+  return std::min(1.0, static_cast<double>(bgzf_tell(file_->fp.bgzf) >> 16) / static_cast<double>(file_bytes_));
 }
 
 const bam1_t* AlignmentFile::next() {

@@ -49,6 +49,8 @@ class AlignmentFile {
   const bam1_t* next();
   // Records given by next() so far.
   std::uint64_t visited() const { return visited_; }
+  // Share of the file's bytes that has been read, 0 to 1; < 0: unknown (a pipe, a region, a text file).
+  double share_read() const;
   // Records outside the region that were read without an index.
   std::uint64_t outside_region() const { return outside_region_; }
 
@@ -73,6 +75,7 @@ class AlignmentFile {
   std::unique_ptr<hts_itr_t, Release> iterator_;
   std::optional<Region> region_;
   std::string note_;
+  std::int64_t file_bytes_ = 0;  // 0: no regular file
   std::uint64_t visited_ = 0, outside_region_ = 0;
 };
 

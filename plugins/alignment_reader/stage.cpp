@@ -23,7 +23,7 @@ class AlignmentReader {
   enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region };
 
   static void describe(Describe<AlignmentReader>& d) {
-    d.id("alignment_reader").summary("Reads alignment records from BAM, SAM or CRAM").source("read");
+    d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read");
     d.doc(
         "One row per mapped record that passes the filters, in file order. `record_index` counts all records visited, filtered ones included (with a "
         "region: those that "
@@ -87,6 +87,7 @@ class AlignmentReader {
     }
     give(rows, out);
     out.set_work(work);
+    if (const double share = file_.share_read(); share >= 0) call.progress(share);
     return more;
   }
 
@@ -187,4 +188,4 @@ class AlignmentReader {
 }  // namespace
 }  // namespace sluice::alignment_reader
 
-SLUICE_PLUGIN("alignment_reader", "1.0.0", "MIT", sluice::alignment_reader::AlignmentReader);
+SLUICE_PLUGIN("alignment_reader", "0.1.0", "MIT", sluice::alignment_reader::AlignmentReader);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/stage.hpp>
-
 #include <htslib/sam.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,11 +31,16 @@ struct FreeRecord {
 
 char complement(char base) {
   switch (base) {
-    case 'A': return 'T';
-    case 'C': return 'G';
-    case 'G': return 'C';
-    case 'T': return 'A';
-    default: return 'N';
+    case 'A':
+      return 'T';
+    case 'C':
+      return 'G';
+    case 'G':
+      return 'C';
+    case 'T':
+      return 'A';
+    default:
+      return 'N';
   }
 }
 
@@ -51,8 +55,11 @@ class BamWriter {
     d.id("bam_writer")
         .sink("read")
         .summary("writes aligned reads to a BAM file, and its index")
-        .doc("One record a read, in the order of the rows, with bases and qualities turned to the orientation of the reference. With an index the rows must come sorted by "
-             "contig (in the order of the reference) and position, as the simulator's do. The index is OUTPUT.bai, or OUTPUT.csi if a contig has more than 2^29 bases.")
+        .doc(
+            "One record a read, in the order of the rows, with bases and qualities turned to the orientation of the reference. With an index the "
+            "rows must come sorted by "
+            "contig (in the order of the reference) and position, as the simulator's do. The index is OUTPUT.bai, or OUTPUT.csi if a contig has more "
+            "than 2^29 bases.")
         .work_unit("base");
     d.uses("reference", "contig", "names and lengths for the header");
     d.needs("read_id", "utf8", "identifier")
@@ -65,7 +72,8 @@ class BamWriter {
         .needs("qualities", "utf8", "Phred + 33, in sequencing orientation", Needed::optional);
     d.option("output", &Parameters::output, "BAM file to write; - is standard output, without an index").required();
     d.option("index", &Parameters::index, "write the index; the rows must be sorted");
-    d.reason("cannot_encode", "the identifier is longer than 254 characters, the contig is not in the reference, or CIGAR, bases and qualities do not fit each other");
+    d.reason("cannot_encode",
+             "the identifier is longer than 254 characters, the contig is not in the reference, or CIGAR, bases and qualities do not fit each other");
   }
 
   BamWriter(const Setup& setup, const Parameters& parameters)
@@ -106,8 +114,8 @@ class BamWriter {
       for (const std::uint32_t operation : cigars[row])
         if ((bam_cigar_type(operation & 0xFU) & 1) != 0) query += operation >> 4U;
       const std::int64_t start = starts[static_cast<std::size_t>(row)];
-      const bool fits = !ids[row].empty() && ids[row].size() < 255 && contigs_.contains(std::string(contigs[row])) && query == bases[row].size() && start >= 0 &&
-                        qualities[row].size() == bases[row].size() && bases[row].size() <= std::numeric_limits<std::int32_t>::max() / 4;
+      const bool fits = !ids[row].empty() && ids[row].size() < 255 && contigs_.contains(std::string(contigs[row])) && query == bases[row].size() &&
+                        start >= 0 && qualities[row].size() == bases[row].size() && bases[row].size() <= std::numeric_limits<std::int32_t>::max() / 4;
       if (!fits) out.fail(row, Reason::cannot_encode);
     }
   }
@@ -125,7 +133,8 @@ class BamWriter {
       const auto contig = contigs_.find(std::string(contigs[row]));
       if (contig == contigs_.end()) continue;
       if (has_index_ && (contig->second < last_contig_ || (contig->second == last_contig_ && starts[i] < last_start_)))
-        throw Failure::input("read '" + std::string(ids[row]) + "' lies before the read in front of it: an index needs sorted reads", "set index = false, then sort " + path_);
+        throw Failure::input("read '" + std::string(ids[row]) + "' lies before the read in front of it: an index needs sorted reads",
+                             "set index = false, then sort " + path_);
       last_contig_ = contig->second;
       last_start_ = starts[i];
 
@@ -138,8 +147,8 @@ class BamWriter {
       }
       for (char& quality : qualities_) quality = has_qualities_ ? static_cast<char>(quality - 33) : static_cast<char>(0xFF);
       const std::string id(ids[row]);
-      const int made = bam_set1(record_.get(), id.size(), id.c_str(), flags[i], contig->second, starts[i], mapqs[i], cigars[row].size(), cigars[row].data(), -1, -1, 0,
-                                bases_.size(), bases_.data(), qualities_.data(), 0);
+      const int made = bam_set1(record_.get(), id.size(), id.c_str(), flags[i], contig->second, starts[i], mapqs[i], cigars[row].size(),
+                                cigars[row].data(), -1, -1, 0, bases_.size(), bases_.data(), qualities_.data(), 0);
       if (made < 0 || sam_write1(bam_.get(), header_.get(), record_.get()) < 0) throw cannot_write();
     }
   }
@@ -169,4 +178,4 @@ class BamWriter {
 }  // namespace
 }  // namespace sluice::alignment_writer
 
-SLUICE_PLUGIN("alignment_writer", "1.0.0", "MIT", sluice::alignment_writer::BamWriter);
+SLUICE_PLUGIN("alignment_writer", "0.1.0", "MIT", sluice::alignment_writer::BamWriter);

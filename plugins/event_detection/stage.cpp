@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "event_detection/events.hpp"
-
 #include <sluice/stage.hpp>
-
 #include <utility>
 #include <vector>
+
+#include "event_detection/events.hpp"
 
 namespace sluice::event_detection {
 namespace {
@@ -22,7 +21,9 @@ class EventDetection {
 
   static void describe(Describe<EventDetection>& d) {
     d.id("event_detection").summary("cuts a raw signal into events, stretches of samples on one level").map("read").work_unit("sample");
-    d.doc("The two-window t-statistic detector of scrappie, with the constants and the rounding of f5c 1.6. The whole signal is used: f5c computes a trim and then ignores it.");
+    d.doc(
+        "The two-window t-statistic detector of scrappie, with the constants and the rounding of f5c 1.6. The whole signal is used: f5c computes a "
+        "trim and then ignores it.");
     d.needs("raw_signal", "list<i16>", "samples as the sequencer wrote them");
     d.needs("digitisation", "f64", "number of raw levels").needs("range", "f64", "pA").needs("offset", "f64", "raw units");
     d.gives("event_mean", "list<f32>", "pA");
@@ -32,8 +33,10 @@ class EventDetection {
     d.option("preset", &Parameters::preset, "the constants: DNA of every pore, or direct RNA").choices({"dna", "rna"});
     d.option("window_short", &Parameters::window_short, "short window; the preset's if left out").range(2, max_window).unit("samples");
     d.option("window_long", &Parameters::window_long, "long window; the preset's if left out").range(2, max_window).unit("samples");
-    d.option("threshold_short", &Parameters::threshold_short, "least t-statistic of a boundary in the short window; the preset's if left out").range(0, 1e6);
-    d.option("threshold_long", &Parameters::threshold_long, "least t-statistic of a boundary in the long window; the preset's if left out").range(0, 1e6);
+    d.option("threshold_short", &Parameters::threshold_short, "least t-statistic of a boundary in the short window; the preset's if left out")
+        .range(0, 1e6);
+    d.option("threshold_long", &Parameters::threshold_long, "least t-statistic of a boundary in the long window; the preset's if left out")
+        .range(0, 1e6);
     d.option("peak_height", &Parameters::peak_height, "least height of a peak of the t-statistic; the preset's if left out").range(0, 1e6);
     d.reason("empty_signal", "the read has no samples");
     d.reason("no_boundary", "the detector found no step in the signal");
@@ -95,4 +98,4 @@ class EventDetection {
 }  // namespace
 }  // namespace sluice::event_detection
 
-SLUICE_PLUGIN("event_detection", "1.0.0", "MIT", sluice::event_detection::EventDetection);
+SLUICE_PLUGIN("event_detection", "0.1.0", "MIT", sluice::event_detection::EventDetection);

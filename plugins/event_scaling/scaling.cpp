@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-
 #include <sluice/natural_log.hpp>
 
 namespace sluice::event_scaling {

@@ -4,7 +4,6 @@
 // Which built-in model belongs to which pore. The files lie in models/ and say where their figures come from.
 
 #include <sluice/kmer_model.hpp>
-
 #include <string_view>
 
 namespace sluice::kmer_model {

@@ -21,7 +21,7 @@ class KmerModelResource {
     bool synthetic_methylation = false;
   };
   static void describe(Describe<KmerModelResource>& d) {
-    d.id("kmer_model").summary("Loads a k-mer model: the expected current of every k-mer").resource("kmer");
+    d.id("kmer_model").summary("loads a k-mer model: the expected current of every k-mer").resource("kmer");
     d.doc(
         "From `path`: the text format of nanopolish and f5c, plain, gzip or xz; every k-mer of the alphabet must be there once. Without `path`: the "
         "built-in model for the pore, "
@@ -126,4 +126,4 @@ class KmerModelResource {
 }  // namespace
 }  // namespace sluice::kmer_model
 
-SLUICE_PLUGIN("kmer_model", "1.0.0", "MIT", sluice::kmer_model::KmerModelResource);
+SLUICE_PLUGIN("kmer_model", "0.1.0", "MIT", sluice::kmer_model::KmerModelResource);

@@ -4,11 +4,10 @@
 // A made-up 5mC model from any nucleotide model, so that the simulator and the demo work for a pore without a published 5mC model.
 // It says nothing about real reads: reads that were simulated with it must be called with it.
 
-#include <sluice/kmer_model.hpp>
-
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <sluice/kmer_model.hpp>
 #include <span>
 
 namespace sluice::kmer_model {
@@ -17,7 +16,8 @@ namespace sluice::kmer_model {
 // level of its nucleotide k-mer, M counting as C. Each such M moves the level by 1.5 to 4.5 pA, up or down by a hash of the nucleotide
 // k-mer and the place: about what 5mC does in R9.4 (tombo's CpG model: standard deviation 2.1 pA). The spread stays.
 // level_mean, level_stdv, log_level_stdv: 5^k values each, in rank order. Returns false, and writes nothing, if a size does not fit.
-inline bool synthesize_methylation(const KmerModelView& nucleotide, std::span<float> level_mean, std::span<float> level_stdv, std::span<float> log_level_stdv) {
+inline bool synthesize_methylation(const KmerModelView& nucleotide, std::span<float> level_mean, std::span<float> level_stdv,
+                                   std::span<float> log_level_stdv) {
   if (nucleotide.k == 0 || nucleotide.k > 12 || nucleotide.alphabet != Alphabet::nucleotide) return false;
   const std::size_t nucleotide_count = kmer_count(Alphabet::nucleotide, nucleotide.k);
   const std::size_t count = kmer_count(Alphabet::methylation, nucleotide.k);

@@ -152,8 +152,10 @@ bool locate_molecule(std::string_view molecule, Strand strand, std::string_view 
   std::string plain(molecule.size(), 'N');
   for (std::size_t i = 0; i < molecule.size(); ++i) {
     const char base = molecule[i] == 'M' ? 'C' : molecule[i];
-    if (strand == Strand::forward) plain[i] = base;
-    else plain[molecule.size() - 1 - i] = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : base == 'T' ? 'A' : base;
+    if (strand == Strand::forward)
+      plain[i] = base;
+    else
+      plain[molecule.size() - 1 - i] = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : base == 'T' ? 'A' : base;
   }
   const auto length = static_cast<std::int64_t>(molecule.size());
   const auto reference_length = static_cast<std::int64_t>(reference.size());

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "methylation_accuracy/accuracy.hpp"
-
-#include <sluice/stage.hpp>
-
 #include <fmt/format.h>
 #include <htslib/bgzf.h>
 
@@ -12,9 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "methylation_accuracy/accuracy.hpp"
 
 namespace sluice::methylation_accuracy {
 namespace {
@@ -56,12 +55,17 @@ class MethylationAccuracy {
     d.id("methylation_accuracy")
         .sink("read")
         .summary("compares methylation calls with the truth of simulated reads")
-        .doc("Only groups of a single CpG count. AUC: area under the ROC curve of the log-likelihood ratio against each molecule's true state, ties counting half. Frequencies: "
-             "called methylated (ratio above 0) over called (|ratio| >= call_threshold), at sites with at least minimum_reads calls, against the set frequency: Pearson's r and the "
-             "root mean square difference.\n\n"
-             "site_truth: `contig position frequency` (more columns are ignored). read_truth: the table that truth_writer makes with reads_output, or a FASTA of error-free molecules "
-             "in sequencing orientation with M for a methylated C (then the resource `reference` is needed to find their places). All positions are those of the forward strand's C, "
-             "0-based. Files may be gzip.")
+        .doc(
+            "Only groups of a single CpG count. AUC: area under the ROC curve of the log-likelihood ratio against each molecule's true state, ties "
+            "counting half. Frequencies: "
+            "called methylated (ratio above 0) over called (|ratio| >= call_threshold), at sites with at least minimum_reads calls, against the set "
+            "frequency: Pearson's r and the "
+            "root mean square difference.\n\n"
+            "site_truth: `contig position frequency` (more columns are ignored). read_truth: the table that truth_writer makes with reads_output, or "
+            "a FASTA of error-free molecules "
+            "in sequencing orientation with M for a methylated C (then the resource `reference` is needed to find their places). All positions are "
+            "those of the forward strand's C, "
+            "0-based. Files may be gzip.")
         .work_unit("row");
     d.uses("reference", "contig", "needed when read_truth is FASTA", Needed::optional);
     d.needs("read_id", "utf8", "identifier")
@@ -74,7 +78,8 @@ class MethylationAccuracy {
     d.option("site_truth", &Parameters::site_truth, "table of true frequencies").required();
     d.option("read_truth", &Parameters::read_truth, "true states of every read: a table or FASTA").required();
     d.option("output", &Parameters::output, "JSON file to write; - is standard output");
-    d.option("call_threshold", &Parameters::call_threshold, "calls with a smaller |log-likelihood ratio| do not count towards a site's frequency").range(0, 1000);
+    d.option("call_threshold", &Parameters::call_threshold, "calls with a smaller |log-likelihood ratio| do not count towards a site's frequency")
+        .range(0, 1000);
     d.option("minimum_reads", &Parameters::minimum_reads, "sites with fewer calls are left out of the comparison of frequencies").range(1, 1e9);
   }
 
@@ -88,7 +93,8 @@ class MethylationAccuracy {
     }
     check(parameters.read_truth, parse_molecules(text, molecules_));
     if (!setup.has_resource("reference"))
-      throw Failure::usage("read_truth " + parameters.read_truth + " is FASTA: the places of its molecules are unknown", "give the resource 'reference'");
+      throw Failure::usage("read_truth " + parameters.read_truth + " is FASTA: the places of its molecules are unknown",
+                           "give the resource 'reference'");
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");
     for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
@@ -102,10 +108,12 @@ class MethylationAccuracy {
     const auto methylated = in.list<float>("log_lik_methylated"), unmethylated = in.list<float>("log_lik_unmethylated");
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row) || starts[row].empty()) continue;
-      const ReadTruth* truth = truth_of(ids[row], contigs[row], reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward, starts[row].front());
+      const ReadTruth* truth =
+          truth_of(ids[row], contigs[row], reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward, starts[row].front());
       if (truth == nullptr) {
         if (reads_without_truth_++ == 0)
-          call.warn("read '" + std::string(ids[row]) + "' is not in " + parameters_.read_truth + ", or not near its calls on the reference; reads like it are left out");
+          call.warn("read '" + std::string(ids[row]) + "' is not in " + parameters_.read_truth +
+                    ", or not near its calls on the reference; reads like it are left out");
         continue;
       }
       ++reads_;
@@ -150,11 +158,12 @@ class MethylationAccuracy {
     // NaN is not JSON.
     const auto number = [](double value) { return std::isnan(value) ? std::string("null") : fmt::format("{:.6f}", value); };
     const double share_right = confident_ > 0 ? static_cast<double>(right_) / static_cast<double>(confident_) : std::nan("");
-    file_.write(fmt::format("{{\n  \"reads\": {},\n  \"reads_without_truth\": {},\n  \"groups\": {},\n  \"single_site_calls\": {},\n  \"of_these_methylated\": {},\n"
-                            "  \"calls_without_truth\": {},\n  \"auc\": {},\n  \"call_threshold\": {},\n  \"confident_calls\": {},\n  \"confident_calls_right\": {},\n"
-                            "  \"minimum_reads\": {},\n  \"sites\": {},\n  \"frequency_correlation\": {},\n  \"frequency_rmse\": {}\n}}\n",
-                            reads_, reads_without_truth_, groups_, calls_.size(), true_methylated, calls_without_truth_, number(auc), parameters_.call_threshold, confident_,
-                            number(share_right), parameters_.minimum_reads, agreement.sites, number(agreement.correlation), number(agreement.rmse)));
+    file_.write(fmt::format(
+        "{{\n  \"reads\": {},\n  \"reads_without_truth\": {},\n  \"groups\": {},\n  \"single_site_calls\": {},\n  \"of_these_methylated\": {},\n"
+        "  \"calls_without_truth\": {},\n  \"auc\": {},\n  \"call_threshold\": {},\n  \"confident_calls\": {},\n  \"confident_calls_right\": {},\n"
+        "  \"minimum_reads\": {},\n  \"sites\": {},\n  \"frequency_correlation\": {},\n  \"frequency_rmse\": {}\n}}\n",
+        reads_, reads_without_truth_, groups_, calls_.size(), true_methylated, calls_without_truth_, number(auc), parameters_.call_threshold,
+        confident_, number(share_right), parameters_.minimum_reads, agreement.sites, number(agreement.correlation), number(agreement.rmse)));
     file_.close();
     call.count("reads_without_truth", static_cast<double>(reads_without_truth_));
     call.count("single_site_calls", static_cast<double>(calls_.size()));
@@ -203,4 +212,4 @@ class MethylationAccuracy {
 }  // namespace
 }  // namespace sluice::methylation_accuracy
 
-SLUICE_PLUGIN("methylation_accuracy", "1.0.0", "MIT", sluice::methylation_accuracy::MethylationAccuracy);
+SLUICE_PLUGIN("methylation_accuracy", "0.1.0", "MIT", sluice::methylation_accuracy::MethylationAccuracy);

@@ -35,9 +35,11 @@ inline constexpr std::int32_t kLogSumLast = 15700;
 // float(ln(1 + exp(-i / 1000))) for i < 15700, then 0. 64-byte aligned; 62.8 kB, so it lives in L2 with its often used beginning in L1.
 const float* log_sum_table();
 
-// Transition probabilities that are the same for all reads, and their logarithms. Logarithms are natural_log rounded to single, not std::log: C libraries
-// differ in the last place, and CUDA's has its own.
-constexpr float log_of(float probability) { return probability > 0.0F ? static_cast<float>(natural_log(static_cast<double>(probability))) : kMinusInfinity; }
+// Transition probabilities that are the same for all reads, and their logarithms. Logarithms are natural_log rounded to single, not std::log: C
+// libraries differ in the last place, and CUDA's has its own.
+constexpr float log_of(float probability) {
+  return probability > 0.0F ? static_cast<float>(natural_log(static_cast<double>(probability))) : kMinusInfinity;
+}
 inline constexpr float kSkip = 0.0025F;
 inline constexpr float kBad = 0.001F;
 inline constexpr float kSkipSelf = 0.3F;

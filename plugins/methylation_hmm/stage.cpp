@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "methylation_hmm/methylation.hpp"
-
-#include <sluice/kmer_model.hpp>
-#include <sluice/stage.hpp>
-
 #include <charconv>
 #include <limits>
+#include <sluice/kmer_model.hpp>
+#include <sluice/stage.hpp>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "methylation_hmm/methylation.hpp"
 
 namespace sluice::methylation_hmm {
 namespace {
@@ -34,7 +33,8 @@ Region parse_region(const std::string& text) {
   const auto number = [&](std::string_view part) {
     std::int64_t value = 0;
     const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || rest != part.data() + part.size() || value < 1) throw Failure::usage("region '" + text + "' is not contig:first-last", "write for example chr1:1000-2000");
+    if (error != std::errc() || rest != part.data() + part.size() || value < 1)
+      throw Failure::usage("region '" + text + "' is not contig:first-last", "write for example chr1:1000-2000");
     return value;
   };
   region.start = number(std::string_view(range).substr(0, dash)) - 1;
@@ -48,29 +48,57 @@ class MethylationHmm {
     std::string region;
     std::string compat = "none";
   };
-  enum class Reason : std::uint32_t { contig_not_in_reference, outside_contig, reference_skip, bad_cigar, bad_base_to_event_map, no_aligned_events, degenerate };
+  enum class Reason : std::uint32_t {
+    contig_not_in_reference,
+    outside_contig,
+    reference_skip,
+    bad_cigar,
+    bad_base_to_event_map,
+    no_aligned_events,
+    degenerate
+  };
 
   static void describe(Describe<MethylationHmm>& d) {
-    d.id("methylation_hmm").summary("log-likelihood of methylated and unmethylated CpG for every CpG group under a read").map("read").work_unit("base");
-    d.doc("The profile hidden Markov model of nanopolish (Simpson et al. 2017) in the arithmetic of f5c 1.6: CpGs at most 10 bases apart form a group, and the events of the group and 10 bases on either "
-          "side are scored under the reference as it is and with every CG methylated. Where f5c has a flaw (hard-clipped records, fewer than one event per base) the default does the right thing; compat = \"f5c\" keeps it.");
-    d.uses("reference", "contig", "the reference that the reads are aligned to").uses("model", "kmer", "the methylation (CpG) k-mer model of the pore");
-    d.needs("contig", "utf8", "reference name").needs("ref_start", "i64", "0-based").needs("ref_end", "i64", "exclusive").needs("is_reverse", "u8", "1: aligned to the reverse strand").needs("cigar", "list<u32>", "BAM encoding");
-    d.needs("bases", "utf8", "the whole read").needs("event_mean", "list<f32>", "pA").needs("first_event", "list<i32>", "per k-mer, -1: none").needs("events_per_base", "f64", "aligned events per k-mer");
-    d.needs("shift", "f32", "pA").needs("scale", "f32", "pA per model unit").needs("var", "f32", "factor on level_stdv").needs("log_var", "f32", "natural logarithm of var");
-    d.gives("site_start", "list<i64>", "the first C of each group on the reference, 0-based").gives("site_end", "list<i64>", "the last C of each group");
+    d.id("methylation_hmm")
+        .summary("log-likelihood of methylated and unmethylated CpG for every CpG group under a read")
+        .map("read")
+        .work_unit("base");
+    d.doc(
+        "The profile hidden Markov model of nanopolish (Simpson et al. 2017) in the arithmetic of f5c 1.6: CpGs at most 10 bases apart form a group, "
+        "and the events of the group and 10 bases on either "
+        "side are scored under the reference as it is and with every CG methylated. Where f5c has a flaw (hard-clipped records, fewer than one event "
+        "per base) the default does the right thing; compat = \"f5c\" keeps it.");
+    d.uses("reference", "contig", "the reference that the reads are aligned to")
+        .uses("model", "kmer", "the methylation (CpG) k-mer model of the pore");
+    d.needs("contig", "utf8", "reference name")
+        .needs("ref_start", "i64", "0-based")
+        .needs("ref_end", "i64", "exclusive")
+        .needs("is_reverse", "u8", "1: aligned to the reverse strand")
+        .needs("cigar", "list<u32>", "BAM encoding");
+    d.needs("bases", "utf8", "the whole read")
+        .needs("event_mean", "list<f32>", "pA")
+        .needs("first_event", "list<i32>", "per k-mer, -1: none")
+        .needs("events_per_base", "f64", "aligned events per k-mer");
+    d.needs("shift", "f32", "pA")
+        .needs("scale", "f32", "pA per model unit")
+        .needs("var", "f32", "factor on level_stdv")
+        .needs("log_var", "f32", "natural logarithm of var");
+    d.gives("site_start", "list<i64>", "the first C of each group on the reference, 0-based")
+        .gives("site_end", "list<i64>", "the last C of each group");
     d.gives("site_motifs", "list<i32>", "CpGs in each group");
     d.gives("log_lik_methylated", "list<f32>", "natural logarithm").gives("log_lik_unmethylated", "list<f32>", "natural logarithm");
     d.option("region", &Parameters::region, "call sites of this region only: contig or contig:first-last, from 1, both inclusive");
     d.option("compat", &Parameters::compat, "keep the flaws of another program").choices({"none", "f5c"});
     d.reason("contig_not_in_reference", "the reference has no contig of this name").reason("outside_contig", "the alignment ends behind its contig");
-    d.reason("reference_skip", "the alignment is spliced (CIGAR N), which methylation calling does not support").reason("bad_cigar", "the CIGAR has an operation that BAM does not define");
+    d.reason("reference_skip", "the alignment is spliced (CIGAR N), which methylation calling does not support")
+        .reason("bad_cigar", "the CIGAR has an operation that BAM does not define");
     d.reason("bad_base_to_event_map", "internal").reason("no_aligned_events", "no aligned base is k bases away from both ends of the read");
     d.reason("degenerate", "all aligned bases have the same event");
   }
 
   MethylationHmm(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))) {
-    if (model_.alphabet != Alphabet::methylation) throw Failure::usage("the model has no methylated bases (M)", "give methylation_hmm the methylation model: --methylation-model FILE");
+    if (model_.alphabet != Alphabet::methylation)
+      throw Failure::usage("the model has no methylated bases (M)", "give methylation_hmm the methylation model: --methylation-model FILE");
     const Batch reference = setup.resource("reference");
     const auto names = reference.text("name"), bases = reference.text("bases");
     for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], bases[i]);
@@ -86,7 +114,8 @@ class MethylationHmm {
     std::vector<RowGroups> found(rows);
     std::vector<ReadSignal> reads(rows);
     const auto events = in.list<float>("event_mean");
-    const auto shift = in.column<float>("shift"), scale = in.column<float>("scale"), var = in.column<float>("var"), log_var = in.column<float>("log_var");
+    const auto shift = in.column<float>("shift"), scale = in.column<float>("scale"), var = in.column<float>("var"),
+               log_var = in.column<float>("log_var");
     const auto events_per_base = in.column<double>("events_per_base");
     const auto is_reverse = in.column<std::uint8_t>("is_reverse");
     call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
@@ -103,7 +132,8 @@ class MethylationHmm {
     std::vector<GroupProblem> problems;
     for (std::size_t row = 0; row < rows; ++row)
       for (const Called& called : found[row].called)
-        problems.push_back({static_cast<std::uint32_t>(row), called.events.first_event, called.events.last_event, calling_sequence(found[row].segment, called.group)});
+        problems.push_back({static_cast<std::uint32_t>(row), called.events.first_event, called.events.last_event,
+                            calling_sequence(found[row].segment, called.group)});
     std::vector<GroupScore> scores(problems.size());
     call.parallel_for(problems.size(), problems_per_call, [&](std::size_t begin, std::size_t end) {
       auto workspace = scoring_.take();
@@ -140,8 +170,9 @@ class MethylationHmm {
     find_cpg_groups(found.segment, scratch.groups);
     scratch.events.resize(scratch.groups.size());
     const RecordAlignment alignment{in.list<std::uint32_t>("cigar")[r], in.text("bases")[r].size(), strand};
-    const RecordStatus status = locate_group_events(alignment, in.list<std::int32_t>("first_event")[r], model_.k, compat_ ? HardClips::compat : HardClips::count,
-                                                    scratch.groups, scratch.workspace, scratch.events);
+    const RecordStatus status =
+        locate_group_events(alignment, in.list<std::int32_t>("first_event")[r], model_.k, compat_ ? HardClips::compat : HardClips::count,
+                            scratch.groups, scratch.workspace, scratch.events);
     if (status != RecordStatus::ok) return out.fail(r, static_cast<std::uint32_t>(Reason::reference_skip) + static_cast<std::uint32_t>(status) - 1);
     for (std::size_t g = 0; g < scratch.groups.size(); ++g) {
       if (scratch.events[g].status != GroupStatus::ok) continue;
@@ -158,8 +189,10 @@ class MethylationHmm {
     std::size_t next = 0;
     for (std::size_t row = 0; row < found.size(); ++row)
       for (std::size_t g = 0; g < found[row].called.size(); ++g, ++next) {
-        if (compat_ || scores[next].status == ScoreStatus::ok) kept[row].push_back(next);
-        else ++unscored;
+        if (compat_ || scores[next].status == ScoreStatus::ok)
+          kept[row].push_back(next);
+        else
+          ++unscored;
       }
     if (unscored > 0) call.count("groups_not_scored", static_cast<double>(unscored));
     const Buffer offsets = out.offsets([&](std::int64_t row) { return kept[static_cast<std::size_t>(row)].size(); });
@@ -194,4 +227,4 @@ class MethylationHmm {
 }  // namespace
 }  // namespace sluice::methylation_hmm
 
-SLUICE_PLUGIN("methylation_hmm", "1.0.0", "MIT", sluice::methylation_hmm::MethylationHmm);
+SLUICE_PLUGIN("methylation_hmm", "0.1.0", "MIT", sluice::methylation_hmm::MethylationHmm);

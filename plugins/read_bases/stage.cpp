@@ -27,7 +27,7 @@ class ReadBases {
   enum class Reason : std::uint32_t { read_not_in_file, no_bases };
   static void describe(Describe<ReadBases>& d) {
     d.id("read_bases")
-        .summary("Fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment")
+        .summary("fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment")
         .map("read")
         .blocking();
     d.doc(
@@ -159,7 +159,7 @@ class ReadReader {
   };
   enum class Reason : std::uint32_t { not_primary, empty_sequence };
   static void describe(Describe<ReadReader>& d) {
-    d.id("read_reader").summary("Streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM").source("read");
+    d.id("read_reader").summary("streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM").source("read");
     d.doc("Bases are given in upper case, U as T, in sequencing orientation. Of aligned input the primary record of each read is used.");
     d.option("path", &Parameters::path, "input file; - is standard input");
     d.gives("read_id", "utf8", "name of the read");
@@ -284,4 +284,4 @@ class ReadReader {
 }  // namespace
 }  // namespace sluice::read_bases
 
-SLUICE_PLUGIN("read_bases", "1.0.0", "MIT", sluice::read_bases::ReadBases, sluice::read_bases::ReadReader);
+SLUICE_PLUGIN("read_bases", "0.1.0", "MIT", sluice::read_bases::ReadBases, sluice::read_bases::ReadReader);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "read_writer/block_compressor.hpp"
-
-#include <sluice/stage.hpp>
-
 #include <algorithm>
 #include <cstdint>
+#include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "read_writer/block_compressor.hpp"
 
 namespace sluice::read_writer {
 namespace {
@@ -59,8 +58,10 @@ class FastqWriter {
     d.id("fastq_writer")
         .sink("read")
         .summary("writes reads as FASTQ or FASTA")
-        .doc("Bases in sequencing orientation. Without the column `qualities` every base of a FASTQ gets the quality 0 (!). A name that ends with .gz makes BGZF, which gzip "
-             "reads and samtools faidx can index.")
+        .doc(
+            "Bases in sequencing orientation. Without the column `qualities` every base of a FASTQ gets the quality 0 (!). A name that ends with .gz "
+            "makes BGZF, which gzip "
+            "reads and samtools faidx can index.")
         .work_unit("base");
     d.needs("read_id", "utf8", "identifier")
         .needs("bases", "utf8", "sequencing orientation")
@@ -94,14 +95,14 @@ class FastqWriter {
       put("\n");
       if (!is_fastq_) continue;
       put("+\n");
-      if (has_qualities_) put(qualities[row]);
-      else at = std::fill_n(at, bases[row].size(), '!');
+      if (has_qualities_)
+        put(qualities[row]);
+      else
+        at = std::fill_n(at, bases[row].size(), '!');
       put("\n");
     }
   }
-  void commit(const Call& call, const Batch& in) {
-    file_.write(call, all_rows(in.text("_text")));
-  }
+  void commit(const Call& call, const Batch& in) { file_.write(call, all_rows(in.text("_text"))); }
   void finish(const Call&, Output&) { file_.finish(); }
 
  private:
@@ -127,7 +128,8 @@ class FastaWriter {
     d.option("line_length", &Parameters::line_length, "bases a line").range(1, 1e9);
   }
 
-  FastaWriter(const Setup& setup, const Parameters& parameters) : line_length_(static_cast<std::size_t>(parameters.line_length)), file_(setup, parameters.output) {}
+  FastaWriter(const Setup& setup, const Parameters& parameters)
+      : line_length_(static_cast<std::size_t>(parameters.line_length)), file_(setup, parameters.output) {}
 
   void process(const Call&, const Batch& in, Output& out) {
     const TextView names = in.text("name"), bases = in.text("bases");
@@ -148,9 +150,7 @@ class FastaWriter {
       }
     }
   }
-  void commit(const Call& call, const Batch& in) {
-    file_.write(call, all_rows(in.text("_text")));
-  }
+  void commit(const Call& call, const Batch& in) { file_.write(call, all_rows(in.text("_text"))); }
   void finish(const Call&, Output&) { file_.finish(); }
 
  private:
@@ -161,4 +161,4 @@ class FastaWriter {
 }  // namespace
 }  // namespace sluice::read_writer
 
-SLUICE_PLUGIN("read_writer", "1.0.0", "MIT", sluice::read_writer::FastqWriter, sluice::read_writer::FastaWriter);
+SLUICE_PLUGIN("read_writer", "0.1.0", "MIT", sluice::read_writer::FastqWriter, sluice::read_writer::FastaWriter);

@@ -75,7 +75,7 @@ class ReferenceSequence {
     Path path;
   };
   static void describe(Describe<ReferenceSequence>& d) {
-    d.id("reference_sequence").summary("Loads reference sequences from a FASTA file").resource("contig");
+    d.id("reference_sequence").summary("loads reference sequences from a FASTA file").resource("contig");
     d.doc(
         "The file may be plain, gzip or bgzip. One row per contig, in file order. Bases are upper case; each IUPAC code becomes its first base in "
         "the order A, C, G, T "
@@ -126,4 +126,4 @@ class ReferenceSequence {
 }  // namespace
 }  // namespace sluice::reference_sequence
 
-SLUICE_PLUGIN("reference_sequence", "1.0.0", "MIT", sluice::reference_sequence::ReferenceSequence);
+SLUICE_PLUGIN("reference_sequence", "0.1.0", "MIT", sluice::reference_sequence::ReferenceSequence);

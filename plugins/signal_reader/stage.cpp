@@ -17,7 +17,7 @@ class SignalFileResource {
     Path path;
   };
   static void describe(Describe<SignalFileResource>& d) {
-    d.id("signal_file").summary("A BLOW5 or SLOW5 file with raw nanopore signal: its path and what its header says").resource("signal_file");
+    d.id("signal_file").summary("a BLOW5 or SLOW5 file with raw nanopore signal: its path and what its header says").resource("signal_file");
     d.doc(
         "One row per read group. Attributes: path, format (blow5, slow5), record_compression (none, zlib, zstd), signal_compression (none, svb-zd), "
         "read_groups, chemistry (dna_r9, dna_r10, rna_r9, rna_004: from experiment_type and sequencing_kit of the first read group, as f5c reads "
@@ -92,7 +92,7 @@ class SignalLookup {
   using Parameters = NoParameters;
   enum class Reason : std::uint32_t { no_signal };
   static void describe(Describe<SignalLookup>& d) {
-    d.id("signal_lookup").summary("Fetches each read's signal record from a BLOW5 or SLOW5 file by read id").map("read").blocking();
+    d.id("signal_lookup").summary("fetches each read's signal record from a BLOW5 or SLOW5 file by read id").map("read").blocking();
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
@@ -172,7 +172,7 @@ class SignalDecode {
   using Parameters = NoParameters;
   enum class Reason : std::uint32_t { corrupt_signal, bad_calibration };
   static void describe(Describe<SignalDecode>& d) {
-    d.id("signal_decode").summary("Decompresses signal records into raw samples and their calibration").map("read");
+    d.id("signal_decode").summary("decompresses signal records into raw samples and their calibration").map("read");
     d.doc(
         "zlib records are decompressed by libdeflate, zstd records by libzstd, svb-zd signals (StreamVByte of zigzag deltas) by sluice. "
         "pA = (raw + offset) * range / digitisation.");
@@ -262,7 +262,7 @@ class SignalStream {
  public:
   using Parameters = NoParameters;
   static void describe(Describe<SignalStream>& d) {
-    d.id("signal_stream").summary("Streams all reads of a BLOW5 or SLOW5 file in file order").source("read");
+    d.id("signal_stream").summary("streams all reads of a BLOW5 or SLOW5 file in file order").source("read");
     d.doc("Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.");
     d.gives("read_id", "utf8", "name of the read");
     d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
@@ -318,5 +318,5 @@ class SignalStream {
 }  // namespace
 }  // namespace sluice::signal_reader
 
-SLUICE_PLUGIN("signal_reader", "1.0.0", "MIT", sluice::signal_reader::SignalFileResource, sluice::signal_reader::SignalLookup,
+SLUICE_PLUGIN("signal_reader", "0.1.0", "MIT", sluice::signal_reader::SignalFileResource, sluice::signal_reader::SignalLookup,
               sluice::signal_reader::SignalDecode, sluice::signal_reader::SignalStream);

@@ -57,7 +57,8 @@ struct Blow5Encoder::Compressors {
   }
 };
 
-Blow5Encoder::Blow5Encoder(RecordCompression record, SignalCompression signal) : compressors_(std::make_unique<Compressors>()), record_(record), signal_(signal) {
+Blow5Encoder::Blow5Encoder(RecordCompression record, SignalCompression signal)
+    : compressors_(std::make_unique<Compressors>()), record_(record), signal_(signal) {
   if (record == RecordCompression::zlib && (compressors_->zlib = libdeflate_alloc_compressor(4)) == nullptr) throw std::bad_alloc();
   if (record == RecordCompression::zstd && (compressors_->zstd = ZSTD_createCCtx()) == nullptr) throw std::bad_alloc();
 }
@@ -88,10 +89,10 @@ bool Blow5Encoder::encode(const SignalRecord& record, std::string& bytes) {
   // The auxiliary fields that MinKNOW's files have and nanopolish complains without; the format's null values where nothing is known.
   append(plain_, std::uint64_t{1});  // characters of channel_number
   plain_.push_back('0');
-  append(plain_, std::numeric_limits<double>::quiet_NaN());             // median_before
-  append(plain_, std::numeric_limits<std::int32_t>::max());             // read_number
-  append(plain_, std::numeric_limits<std::uint8_t>::max());             // start_mux
-  append(plain_, std::uint64_t{0});                                     // start_time
+  append(plain_, std::numeric_limits<double>::quiet_NaN());  // median_before
+  append(plain_, std::numeric_limits<std::int32_t>::max());  // read_number
+  append(plain_, std::numeric_limits<std::uint8_t>::max());  // start_mux
+  append(plain_, std::uint64_t{0});                          // start_time
 
   const std::size_t size_field = bytes.size();
   const std::size_t start = size_field + sizeof(std::uint64_t);
@@ -101,10 +102,12 @@ bool Blow5Encoder::encode(const SignalRecord& record, std::string& bytes) {
     bytes.append(plain_);
     size = plain_.size();
   } else {
-    const std::size_t bound = record_ == RecordCompression::zlib ? libdeflate_zlib_compress_bound(compressors_->zlib, plain_.size()) : ZSTD_compressBound(plain_.size());
+    const std::size_t bound =
+        record_ == RecordCompression::zlib ? libdeflate_zlib_compress_bound(compressors_->zlib, plain_.size()) : ZSTD_compressBound(plain_.size());
     bytes.resize(start + bound);
-    size = record_ == RecordCompression::zlib ? libdeflate_zlib_compress(compressors_->zlib, plain_.data(), plain_.size(), bytes.data() + start, bound)
-                                              : ZSTD_compressCCtx(compressors_->zstd, bytes.data() + start, bound, plain_.data(), plain_.size(), 1);
+    size = record_ == RecordCompression::zlib
+               ? libdeflate_zlib_compress(compressors_->zlib, plain_.data(), plain_.size(), bytes.data() + start, bound)
+               : ZSTD_compressCCtx(compressors_->zstd, bytes.data() + start, bound, plain_.data(), plain_.size(), 1);
     if (size == 0 || (record_ == RecordCompression::zstd && ZSTD_isError(size) != 0)) throw std::bad_alloc();  // the bound leaves no other cause
     bytes.resize(start + size);
   }
@@ -116,8 +119,9 @@ std::string blow5_header(std::span<const std::pair<std::string, std::string>> at
   std::string text;
   for (const auto& [name, value] : attributes) text += "@" + name + "\t" + (value.empty() ? "." : value) + "\n";
   text += "#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*\tchar*\tdouble\tint32_t\tuint8_t\tuint64_t\n";
-  text += "#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal"
-          "\tchannel_number\tmedian_before\tread_number\tstart_mux\tstart_time\n";
+  text +=
+      "#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal"
+      "\tchannel_number\tmedian_before\tread_number\tstart_mux\tstart_time\n";
 
   std::string bytes("BLOW5\1", 6);
   append(bytes, std::uint8_t{0});  // version 0.2.0: the first with signal compression, read by every slow5lib since 2022

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "signal_writer/blow5_bytes.hpp"
-
-#include <sluice/stage.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <sluice/stage.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "signal_writer/blow5_bytes.hpp"
 
 namespace sluice::signal_writer {
 namespace {
@@ -33,7 +32,9 @@ class Blow5Writer {
     d.id("blow5_writer")
         .sink("read")
         .summary("writes raw signals to a BLOW5 file, and its index")
-        .doc("One read group. The auxiliary fields that MinKNOW's files have are there, without information. The index OUTPUT.idx is what slow5lib would make; it is built while the records are written.")
+        .doc(
+            "One read group. The auxiliary fields that MinKNOW's files have are there, without information. The index OUTPUT.idx is what slow5lib "
+            "would make; it is built while the records are written.")
         .work_unit("sample");
     d.needs("read_id", "utf8", "identifier")
         .needs("raw_signal", "list<i16>", "samples")
@@ -43,7 +44,8 @@ class Blow5Writer {
         .needs("sampling_rate", "f64", "Hz");
     d.option("output", &Parameters::output, "BLOW5 file to write; - is standard output, without an index").required();
     d.option("record_compression", &Parameters::record_compression, "compression of whole records").choices({"none", "zlib", "zstd"});
-    d.option("signal_compression", &Parameters::signal_compression, "compression of the samples inside a record; Debian's nanopolish 0.14 can't read svb-zd")
+    d.option("signal_compression", &Parameters::signal_compression,
+             "compression of the samples inside a record; Debian's nanopolish 0.14 can't read svb-zd")
         .choices({"none", "svb-zd"});
     d.option("pore", &Parameters::pore, "what the header says was sequenced").choices({"r9", "r10", "rna_r9", "rna004"});
     d.option("experiment_type", &Parameters::experiment_type, "header attribute; without it, that of the pore");
@@ -60,10 +62,14 @@ class Blow5Writer {
         signal_(parameters.signal_compression == "none" ? SignalCompression::none : SignalCompression::svb_zd),
         file_(setup, parameters.output) {
     const bool is_rna = parameters.pore.starts_with("rna");
-    const char* kit = parameters.pore == "r9" ? "sqk-lsk109" : parameters.pore == "r10" ? "sqk-lsk114" : parameters.pore == "rna_r9" ? "sqk-rna002" : "sqk-rna004";
-    const std::pair<std::string, std::string> attributes[] = {{"experiment_type", parameters.experiment_type.value_or(is_rna ? "rna" : "genomic_dna")},
-                                                              {"run_id", parameters.run_id},
-                                                              {"sequencing_kit", parameters.sequencing_kit.value_or(kit)}};
+    const char* kit = parameters.pore == "r9"       ? "sqk-lsk109"
+                      : parameters.pore == "r10"    ? "sqk-lsk114"
+                      : parameters.pore == "rna_r9" ? "sqk-rna002"
+                                                    : "sqk-rna004";
+    const std::pair<std::string, std::string> attributes[] = {
+        {"experiment_type", parameters.experiment_type.value_or(is_rna ? "rna" : "genomic_dna")},
+        {"run_id", parameters.run_id},
+        {"sequencing_kit", parameters.sequencing_kit.value_or(kit)}};
     for (const auto& [name, value] : attributes)
       if (value.find_first_of("\t\n") != std::string::npos) throw Failure::usage("header attribute '" + name + "' holds a tab or a line break");
     const std::string header = blow5_header(attributes, record_, signal_);
@@ -100,7 +106,8 @@ class Blow5Writer {
       if (!in.ok(row)) continue;
       const auto i = static_cast<std::size_t>(row);
       const std::size_t before = bytes.size();
-      if (!encoder->encoder->encode({ids[row], digitisation[i], offset[i], range[i], rate[i], samples[row]}, bytes)) out.fail(row, Reason::cannot_encode);
+      if (!encoder->encoder->encode({ids[row], digitisation[i], offset[i], range[i], rate[i], samples[row]}, bytes))
+        out.fail(row, Reason::cannot_encode);
       sizes[i] = bytes.size() - before;
     }
     const Buffer ends = out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)]; });
@@ -140,4 +147,4 @@ class Blow5Writer {
 }  // namespace
 }  // namespace sluice::signal_writer
 
-SLUICE_PLUGIN("signal_writer", "1.0.0", "MIT", sluice::signal_writer::Blow5Writer);
+SLUICE_PLUGIN("signal_writer", "0.1.0", "MIT", sluice::signal_writer::Blow5Writer);

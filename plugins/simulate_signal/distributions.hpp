@@ -3,11 +3,11 @@
 #pragma once
 // Distributions from IEEE +, -, *, / and sqrt alone, so that a simulated data set has the same bytes on every platform.
 
-#include "simulate_signal/counter_random.hpp"
-
 #include <cstdint>
 #include <functional>
 #include <vector>
+
+#include "simulate_signal/counter_random.hpp"
 
 namespace sluice::simulate_signal {
 

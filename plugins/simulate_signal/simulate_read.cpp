@@ -19,16 +19,22 @@ constexpr float longest_dwell = 60000;
 
 constexpr std::uint8_t code_of(char base) {
   switch (base) {
-    case 'C': return cytosine;
-    case 'G': return guanine;
-    case 'T': return thymine;
-    default: return adenine;
+    case 'C':
+      return cytosine;
+    case 'G':
+      return guanine;
+    case 'T':
+      return thymine;
+    default:
+      return adenine;
   }
 }
 
 void append(std::vector<std::uint32_t>& cigar, std::uint32_t operation) {
-  if (!cigar.empty() && (cigar.back() & 0xFU) == operation) cigar.back() += 1U << 4U;
-  else cigar.push_back(1U << 4U | operation);
+  if (!cigar.empty() && (cigar.back() & 0xFU) == operation)
+    cigar.back() += 1U << 4U;
+  else
+    cigar.push_back(1U << 4U | operation);
 }
 
 // The random word below which something of this probability happens.
@@ -56,9 +62,11 @@ std::string problem_with(const SimulationParameters& p) {
   if (!within(p.scale_jitter, 0, 0.2)) return "scale_jitter must lie between 0 and 0.2";
   if (!within(p.shift_jitter, 0, 1000) || !within(p.drift_jitter, 0, 1000)) return "shift_jitter and drift_jitter must lie between 0 and 1000";
   if (!within(p.methylated_sites, 0, 1)) return "methylated_sites must lie between 0 and 1";
-  if (!within(p.frequency_alpha, 0.01, 1000) || !within(p.frequency_beta, 0.01, 1000)) return "frequency_alpha and frequency_beta must lie between 0.01 and 1000";
+  if (!within(p.frequency_alpha, 0.01, 1000) || !within(p.frequency_beta, 0.01, 1000))
+    return "frequency_alpha and frequency_beta must lie between 0.01 and 1000";
   if (!within(p.sampling_rate, 1, 1e9)) return "sampling_rate must lie between 1 and 1e9";
-  if (!within(p.digitisation, 1, 1e9) || !within(p.range, 1e-3, 1e9) || !within(p.offset, -30000, 30000)) return "digitisation, range or offset is out of range";
+  if (!within(p.digitisation, 1, 1e9) || !within(p.range, 1e-3, 1e9) || !within(p.offset, -30000, 30000))
+    return "digitisation, range or offset is out of range";
   return {};
 }
 
@@ -129,7 +137,8 @@ std::string Simulator::read_id(std::uint64_t seed, std::int64_t index) {
 }
 
 void Simulator::make_molecule(const Placement& place, Read& read) const {
-  const std::string_view bases = contigs_[static_cast<std::size_t>(place.contig)].bases.substr(static_cast<std::size_t>(place.start), static_cast<std::size_t>(place.length));
+  const std::string_view bases =
+      contigs_[static_cast<std::size_t>(place.contig)].bases.substr(static_cast<std::size_t>(place.start), static_cast<std::size_t>(place.length));
   const std::size_t length = bases.size();
   read.molecule.resize(length);
   if (place.is_reverse)
@@ -271,8 +280,10 @@ void Simulator::make_signal(const Placement& place, Read& read) const {
 void Simulator::simulate(const Placement& place, Signal signal, Read& read) const {
   make_molecule(place, read);
   make_bases(place, read);
-  if (signal == Signal::make) make_signal(place, read);
-  else read.raw_signal.clear();
+  if (signal == Signal::make)
+    make_signal(place, read);
+  else
+    read.raw_signal.clear();
 }
 
 std::string synthesize_contig(std::uint64_t seed, std::uint64_t index, std::int64_t length, double gc_content, double cpg_ratio) {

@@ -7,16 +7,15 @@
 // k-mer stays for a gamma-distributed number of samples at its model level, with Gaussian noise. The bases are the molecule's with errors:
 // what a basecaller would have made of it. Everything is a function of the seed and the number of the read.
 
-#include "simulate_signal/counter_random.hpp"
-#include "simulate_signal/distributions.hpp"
-
-#include <sluice/kmer_model.hpp>
-
 #include <cstdint>
+#include <sluice/kmer_model.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "simulate_signal/counter_random.hpp"
+#include "simulate_signal/distributions.hpp"
 
 namespace sluice::simulate_signal {
 
@@ -79,7 +78,8 @@ class Simulator {
  public:
   // The views must outlive the simulator. `methylation` may be null: then nothing is methylated in the signal, and no site is drawn.
   // Both models must have the same k.
-  Simulator(const SimulationParameters& parameters, std::span<const Contig> contigs, const KmerModelView& nucleotide, const KmerModelView* methylation);
+  Simulator(const SimulationParameters& parameters, std::span<const Contig> contigs, const KmerModelView& nucleotide,
+            const KmerModelView* methylation);
 
   // The places of `count` reads, sorted by contig, start and index. Contigs shorter than the minimum length get none; empty if no contig
   // is long enough. 40 bytes a read.
@@ -89,8 +89,8 @@ class Simulator {
   double site_frequency(std::int64_t contig, std::int64_t position) const;
 
   struct Read {
-    std::string bases;      // with errors, in sequencing orientation
-    std::string qualities;  // Phred + 33, as many as bases
+    std::string bases;                 // with errors, in sequencing orientation
+    std::string qualities;             // Phred + 33, as many as bases
     std::vector<std::uint32_t> cigar;  // M, I, D as in BAM (length << 4 | operation), in reference orientation
     std::vector<std::int16_t> raw_signal;
     // The CpGs of the molecule, by ascending position of the forward strand's C.

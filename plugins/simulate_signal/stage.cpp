@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "simulate_signal/simulate_read.hpp"
-
-#include <sluice/kmer_model.hpp>
-#include <sluice/stage.hpp>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <sluice/kmer_model.hpp>
+#include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "simulate_signal/simulate_read.hpp"
 
 namespace sluice::simulate_signal {
 namespace {
@@ -25,8 +24,9 @@ KmerModelView model_view(const Batch& batch, Alphabet alphabet, const char* slot
   view.log_level_stdv = batch.column<float>("log_level_stdv");
   if (view.k == 0 || view.k > 12 || view.level_mean.size() != kmer_count(alphabet, view.k)) {
     const std::string name = alphabet == Alphabet::nucleotide ? "nucleotide" : "methylation";
-    throw Failure::usage("the resource in slot '" + std::string(slot) + "' is no " + name + " k-mer model (it is '" + std::string(batch.attribute("alphabet")) + "')",
-                         "give a model of the alphabet '" + name + "'");
+    throw Failure::usage(
+        "the resource in slot '" + std::string(slot) + "' is no " + name + " k-mer model (it is '" + std::string(batch.attribute("alphabet")) + "')",
+        "give a model of the alphabet '" + name + "'");
   }
   return view;
 }
@@ -44,10 +44,14 @@ class SimulateSignal {
     d.id("simulate_signal")
         .source("read")
         .summary("makes reads with signal, bases with errors, truth alignment and methylation truth from a reference and a k-mer model")
-        .doc("A read is a stretch of the reference on either strand. Each of its k-mers stays for minimum_dwell plus a gamma-distributed number of samples at the "
-             "level of the model, with Gaussian noise; k-mers that hold a methylated CpG take their level from the methylation model. The bases are those of the "
-             "stretch with substitutions, insertions and deletions. Reads come in the order of their positions. All numbers are a function of the seed and the "
-             "number of the read: the output does not depend on threads or batches.")
+        .doc(
+            "A read is a stretch of the reference on either strand. Each of its k-mers stays for minimum_dwell plus a gamma-distributed number of "
+            "samples at the "
+            "level of the model, with Gaussian noise; k-mers that hold a methylated CpG take their level from the methylation model. The bases are "
+            "those of the "
+            "stretch with substitutions, insertions and deletions. Reads come in the order of their positions. All numbers are a function of the "
+            "seed and the "
+            "number of the read: the output does not depend on threads or batches.")
         .work_unit("base");
     d.uses("reference", "contig", "where the molecules come from")
         .uses("model", "kmer", "levels of canonical k-mers")
@@ -57,7 +61,9 @@ class SimulateSignal {
     d.option("length_distribution", &Parameters::length_distribution_name, "shape of the read lengths").choices({"gamma", "lognormal", "fixed"});
     d.option<double>("mean_length", &Parameters::mean_length, "mean read length").range(50, 1e8).unit("bases");
     d.option<double>("length_variation", &Parameters::length_variation, "standard deviation of the read lengths over their mean").range(0.01, 1);
-    d.option<std::int64_t>("minimum_length", &Parameters::minimum_length, "shorter reads are made this long; shorter contigs get no reads").range(50, 1e8).unit("bases");
+    d.option<std::int64_t>("minimum_length", &Parameters::minimum_length, "shorter reads are made this long; shorter contigs get no reads")
+        .range(50, 1e8)
+        .unit("bases");
     d.option("strands", &Parameters::strands_name, "strands that the reads come from").choices({"both", "forward", "reverse"});
     d.option<double>("error_rate", &Parameters::error_rate, "errors of the basecaller per base").range(0, 0.5);
     d.option<double>("substitution_share", &Parameters::substitution_share, "share of the errors that are substitutions").range(0, 1);
@@ -105,7 +111,9 @@ class SimulateSignal {
     parameters_.length_distribution = parameters.length_distribution_name == "gamma"       ? LengthDistribution::gamma
                                       : parameters.length_distribution_name == "lognormal" ? LengthDistribution::lognormal
                                                                                            : LengthDistribution::fixed;
-    parameters_.strands = parameters.strands_name == "both" ? Strands::both : parameters.strands_name == "forward" ? Strands::forward : Strands::reverse;
+    parameters_.strands = parameters.strands_name == "both"      ? Strands::both
+                          : parameters.strands_name == "forward" ? Strands::forward
+                                                                 : Strands::reverse;
     if (const std::string problem = problem_with(parameters_); !problem.empty()) throw Failure::usage(problem);
 
     const Batch reference = setup.resource("reference");
@@ -117,14 +125,16 @@ class SimulateSignal {
     if (setup.has_resource("methylation_model")) {
       methylation = model_view(setup.resource("methylation_model"), Alphabet::methylation, "methylation_model");
       if (methylation->k != nucleotide.k)
-        throw Failure::usage("the methylation model has k = " + std::to_string(methylation->k) + ", the nucleotide model " + std::to_string(nucleotide.k),
-                             "give two models of one pore");
+        throw Failure::usage(
+            "the methylation model has k = " + std::to_string(methylation->k) + ", the nucleotide model " + std::to_string(nucleotide.k),
+            "give two models of one pore");
     }
     simulator_ = std::make_unique<Simulator>(parameters_, contigs_, nucleotide, methylation ? &*methylation : nullptr);
     if (parameters_.reads > 0) {
       places_ = simulator_->place_reads(parameters_.reads);
       if (places_.empty())
-        throw Failure::usage("no contig of the reference has " + std::to_string(parameters_.minimum_length) + " bases", "lower minimum_length or give another reference");
+        throw Failure::usage("no contig of the reference has " + std::to_string(parameters_.minimum_length) + " bases",
+                             "lower minimum_length or give another reference");
     }
   }
 
@@ -155,7 +165,8 @@ class SimulateSignal {
     std::vector<std::string> ids(count);
     for (std::size_t i = 0; i < count; ++i) ids[i] = Simulator::read_id(parameters_.seed, places_[next_ + i].index);
     out.text_rows("read_id", ids);
-    const auto starts = out.column<std::int64_t>("ref_start"), ends = out.column<std::int64_t>("ref_end"), indices = out.column<std::int64_t>("record_index");
+    const auto starts = out.column<std::int64_t>("ref_start"), ends = out.column<std::int64_t>("ref_end"),
+               indices = out.column<std::int64_t>("record_index");
     const auto reverse = out.column<std::uint8_t>("is_reverse"), mapq = out.column<std::uint8_t>("mapq");
     const auto flags = out.column<std::uint16_t>("flag");
     const auto digitisation = out.column<double>("digitisation"), range = out.column<double>("range"), offset = out.column<double>("offset"),
@@ -227,7 +238,8 @@ class SyntheticReference {
     d.option("length", &Parameters::length, "length of each contig").range(1, 1e8).unit("bases");
     d.option("seed", &Parameters::seed, "what the bases depend on");
     d.option("gc_content", &Parameters::gc_content, "share of G and C").range(0.05, 0.95);
-    d.option("cpg_ratio", &Parameters::cpg_ratio, "CpGs over those expected from independent bases: 1 as in lambda phage, 0.2 as in the human genome").range(0, 1.9);
+    d.option("cpg_ratio", &Parameters::cpg_ratio, "CpGs over those expected from independent bases: 1 as in lambda phage, 0.2 as in the human genome")
+        .range(0, 1.9);
     d.gives("name", "utf8", "contig name").gives("bases", "utf8", "A, C, G, T");
   }
 
@@ -252,4 +264,4 @@ class SyntheticReference {
 }  // namespace
 }  // namespace sluice::simulate_signal
 
-SLUICE_PLUGIN("simulate_signal", "1.0.0", "MIT", sluice::simulate_signal::SimulateSignal, sluice::simulate_signal::SyntheticReference);
+SLUICE_PLUGIN("simulate_signal", "0.1.0", "MIT", sluice::simulate_signal::SimulateSignal, sluice::simulate_signal::SyntheticReference);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/stage.hpp>
-
 #include <fmt/format.h>
 
 #include <iterator>
+#include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +21,9 @@ class TableWriter {
 
   static void describe(Describe<TableWriter>& d) {
     d.id("table_writer").summary("writes any columns as a tab-separated table").sink("*");
-    d.doc("One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them back gives the same value.");
+    d.doc(
+        "One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them "
+        "back gives the same value.");
     d.needs("*", "*", "whatever is there", Needed::optional);
     d.option("output", &Parameters::output, "the table; - is standard output").required();
     d.option("columns", &Parameters::columns, "names, comma-separated, in the order of the table").required();
@@ -74,16 +75,26 @@ class TableWriter {
       return;
     }
     if (type.starts_with("list<")) type = type.substr(5, type.size() - 6);
-    if (type == "i8") append_numbers<std::int8_t>(in, column, row, line);
-    else if (type == "u8") append_numbers<std::uint8_t>(in, column, row, line);
-    else if (type == "i16") append_numbers<std::int16_t>(in, column, row, line);
-    else if (type == "u16") append_numbers<std::uint16_t>(in, column, row, line);
-    else if (type == "i32") append_numbers<std::int32_t>(in, column, row, line);
-    else if (type == "u32") append_numbers<std::uint32_t>(in, column, row, line);
-    else if (type == "i64") append_numbers<std::int64_t>(in, column, row, line);
-    else if (type == "u64") append_numbers<std::uint64_t>(in, column, row, line);
-    else if (type == "f32") append_numbers<float>(in, column, row, line);
-    else append_numbers<double>(in, column, row, line);
+    if (type == "i8")
+      append_numbers<std::int8_t>(in, column, row, line);
+    else if (type == "u8")
+      append_numbers<std::uint8_t>(in, column, row, line);
+    else if (type == "i16")
+      append_numbers<std::int16_t>(in, column, row, line);
+    else if (type == "u16")
+      append_numbers<std::uint16_t>(in, column, row, line);
+    else if (type == "i32")
+      append_numbers<std::int32_t>(in, column, row, line);
+    else if (type == "u32")
+      append_numbers<std::uint32_t>(in, column, row, line);
+    else if (type == "i64")
+      append_numbers<std::int64_t>(in, column, row, line);
+    else if (type == "u64")
+      append_numbers<std::uint64_t>(in, column, row, line);
+    else if (type == "f32")
+      append_numbers<float>(in, column, row, line);
+    else
+      append_numbers<double>(in, column, row, line);
   }
 
   std::vector<std::string> columns_;
@@ -94,4 +105,4 @@ class TableWriter {
 }  // namespace
 }  // namespace sluice::table_writer
 
-SLUICE_PLUGIN("table_writer", "1.0.0", "MIT", sluice::table_writer::TableWriter);
+SLUICE_PLUGIN("table_writer", "0.1.0", "MIT", sluice::table_writer::TableWriter);

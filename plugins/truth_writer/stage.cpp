@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/stage.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +28,12 @@ class TruthWriter {
     d.id("truth_writer")
         .sink("read")
         .summary("writes the methylation truth of simulated reads: a table of sites, and one of sites per read")
-        .doc("OUTPUT: `contig position frequency reads methylated_reads`, sorted by contig (byte order) and position; position is the 0-based C of the forward strand, frequency "
-             "the set share of methylated molecules, the other two what the reads really have. READS_OUTPUT: `contig position strand read_id methylated`, in the order of the reads. "
-             "Memory: about 80 bytes a site.")
+        .doc(
+            "OUTPUT: `contig position frequency reads methylated_reads`, sorted by contig (byte order) and position; position is the 0-based C of "
+            "the forward strand, frequency "
+            "the set share of methylated molecules, the other two what the reads really have. READS_OUTPUT: `contig position strand read_id "
+            "methylated`, in the order of the reads. "
+            "Memory: about 80 bytes a site.")
         .work_unit("row");
     d.needs("read_id", "utf8", "identifier")
         .needs("contig", "utf8", "reference name")
@@ -68,7 +70,8 @@ class TruthWriter {
       const std::size_t before = text.size();
       const char strand = reverse[static_cast<std::size_t>(row)] != 0 ? '-' : '+';
       for (std::size_t i = 0; i < sites[row].size(); ++i)
-        fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\n", contigs[row], sites[row][i], strand, ids[row], methylated[row][i] != 0 ? 1 : 0);
+        fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}\n", contigs[row], sites[row][i], strand, ids[row],
+                       methylated[row][i] != 0 ? 1 : 0);
       sizes[static_cast<std::size_t>(row)] = text.size() - before;
     }
     const Buffer ends = out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)]; });
@@ -128,4 +131,4 @@ class TruthWriter {
 }  // namespace
 }  // namespace sluice::truth_writer
 
-SLUICE_PLUGIN("truth_writer", "1.0.0", "MIT", sluice::truth_writer::TruthWriter);
+SLUICE_PLUGIN("truth_writer", "0.1.0", "MIT", sluice::truth_writer::TruthWriter);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // How fast reads are simulated, with and without their signal. Run: simulate_signal_bench [reads]
-#include "simulate_signal/simulate_read.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+#include "simulate_signal/simulate_read.hpp"
 
 int main(int argc, char** argv) {
   using namespace sluice;
@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
       rates.push_back(made / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 1e6);
     }
     std::sort(rates.begin(), rates.end());
-    std::printf("%-15s %6.1f Mbases/s (median of 5; best %.1f)\n", signal == Simulator::Signal::make ? "with signal" : "without signal", rates[2], rates[4]);
+    std::printf("%-15s %6.1f Mbases/s (median of 5; best %.1f)\n", signal == Simulator::Signal::make ? "with signal" : "without signal", rates[2],
+                rates[4]);
   }
 }

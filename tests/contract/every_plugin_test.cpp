@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The contract suite over every plugin of the build, or of the folder that SLUICE_CONTRACT_PLUGINS names: descriptors, made-up rows, and whatever needs no sample. Stages with samples of their own run
-// the whole suite in tests/unit/FOLDER.
+// The contract suite over every plugin of the build, or of the folder that SLUICE_CONTRACT_PLUGINS names: descriptors, made-up rows, and whatever
+// needs no sample. Stages with samples of their own run the whole suite in tests/unit/FOLDER.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

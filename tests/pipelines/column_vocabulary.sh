@@ -17,7 +17,7 @@ for stage in "$work"/pages/stages/*.md; do
     /^- Kind:/ { for (i = split($0, part, "`"); i > 1; i--) if (i % 2 == 0) { gives = part[i]; break }
                  needs = part[2] }
     /^## /     { port = $0 == "## Needs" ? needs : $0 == "## Gives" ? gives : "" }
-    port && /^\| [a-z]/ && !/^\| column / { gsub(/ /, ""); print port, $2, $3, stage }' "$stage"
+    port && /^\| [a-z]/ && !/^\| column / { gsub(/[` ]/, ""); print port, $2, $3, stage }' "$stage"
 done | sort -u >"$work/used"
 
 missing=0

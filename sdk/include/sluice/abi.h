@@ -44,15 +44,15 @@ extern "C" {
 #define ARROW_FLAG_NULLABLE 2
 #define ARROW_FLAG_MAP_KEYS_SORTED 4
 struct ArrowSchema {
-  const char *format;
-  const char *name;
-  const char *metadata;
+  const char* format;
+  const char* name;
+  const char* metadata;
   int64_t flags;
   int64_t n_children;
-  struct ArrowSchema **children;
-  struct ArrowSchema *dictionary;
-  void (*release)(struct ArrowSchema *);
-  void *private_data;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
 };
 struct ArrowArray {
   int64_t length;
@@ -60,11 +60,11 @@ struct ArrowArray {
   int64_t offset;
   int64_t n_buffers;
   int64_t n_children;
-  const void **buffers;
-  struct ArrowArray **children;
-  struct ArrowArray *dictionary;
-  void (*release)(struct ArrowArray *);
-  void *private_data;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
 };
 #endif
 
@@ -78,7 +78,7 @@ struct ArrowDeviceArray {
   struct ArrowArray array;
   int64_t device_id;
   ArrowDeviceType device_type;
-  void *sync_event;
+  void* sync_event;
   int64_t reserved[3];
 };
 #endif
@@ -88,14 +88,14 @@ struct ArrowDeviceArray {
 typedef int32_t sluice_status;
 enum {
   SLUICE_OK = 0,
-  SLUICE_END = 1,               /* a source has no more rows (its output may still hold a last batch) */
-  SLUICE_ERROR_USAGE = 2,       /* wrong parameter or pipeline: the user can mend it; exit code 2 */
-  SLUICE_ERROR_INPUT = 3,       /* an input file is missing, corrupt or does not fit the others */
-  SLUICE_ERROR_OUTPUT = 4,      /* an output could not be written (disk full, closed pipe) */
-  SLUICE_ERROR_MEMORY = 5,      /* out of host memory */
-  SLUICE_ERROR_CANCELLED = 6,   /* the call ended early because host->cancelled() said so */
-  SLUICE_ERROR_INTERNAL = 7,    /* a bug */
-  SLUICE_ERROR_UNSUPPORTED = 8, /* not offered: an extension, an implementation, a format */
+  SLUICE_END = 1,                  /* a source has no more rows (its output may still hold a last batch) */
+  SLUICE_ERROR_USAGE = 2,          /* wrong parameter or pipeline: the user can mend it; exit code 2 */
+  SLUICE_ERROR_INPUT = 3,          /* an input file is missing, corrupt or does not fit the others */
+  SLUICE_ERROR_OUTPUT = 4,         /* an output could not be written (disk full, closed pipe) */
+  SLUICE_ERROR_MEMORY = 5,         /* out of host memory */
+  SLUICE_ERROR_CANCELLED = 6,      /* the call ended early because host->cancelled() said so */
+  SLUICE_ERROR_INTERNAL = 7,       /* a bug */
+  SLUICE_ERROR_UNSUPPORTED = 8,    /* not offered: an extension, an implementation, a format */
   SLUICE_ERROR_DEVICE_MEMORY = 20, /* out of device memory: the host retries with fewer rows, then on the CPU */
   SLUICE_ERROR_DEVICE_KERNEL = 21, /* this batch failed on the device: the host retries it on the CPU */
   SLUICE_ERROR_DEVICE_LOST = 22    /* the device is gone: the host retires it */
@@ -115,28 +115,28 @@ enum {
   SLUICE_INT = 2,
   SLUICE_FLOAT = 3,
   SLUICE_STRING = 4,
-  SLUICE_PATH = 5, /* like a string; "-" is standard input or output where the stage's help says so */
-  SLUICE_SIZE = 6, /* bytes, given as 512, "64 KiB", "2GB" ... and passed in `integer` */
+  SLUICE_PATH = 5,  /* like a string; "-" is standard input or output where the stage's help says so */
+  SLUICE_SIZE = 6,  /* bytes, given as 512, "64 KiB", "2GB" ... and passed in `integer` */
   SLUICE_CHOICE = 7 /* one of `choices`, passed in `text` */
 };
 
 typedef struct sluice_value {
   sluice_value_type type;
-  int32_t is_set;     /* 0: neither given nor defaulted (an optional parameter left out) */
-  int64_t integer;    /* BOOL (0 or 1), INT, SIZE */
-  double real;        /* FLOAT */
-  const char *text;   /* STRING, PATH, CHOICE; never NULL */
+  int32_t is_set;   /* 0: neither given nor defaulted (an optional parameter left out) */
+  int64_t integer;  /* BOOL (0 or 1), INT, SIZE */
+  double real;      /* FLOAT */
+  const char* text; /* STRING, PATH, CHOICE; never NULL */
 } sluice_value;
 
 typedef struct sluice_parameter {
-  const char *name; /* snake_case */
+  const char* name; /* snake_case */
   sluice_value_type type;
-  int32_t required; /* 1: must be given */
+  int32_t required;           /* 1: must be given */
   sluice_value default_value; /* is_set = 0: no default */
   double minimum, maximum;    /* INT, FLOAT, SIZE; both 0: unbounded */
-  const char *const *choices; /* CHOICE: NULL-terminated list */
-  const char *unit;           /* "" if none */
-  const char *help;           /* one sentence */
+  const char* const* choices; /* CHOICE: NULL-terminated list */
+  const char* unit;           /* "" if none */
+  const char* help;           /* one sentence */
 } sluice_parameter;
 
 /* ---- Descriptors: static plain data, readable without an instance ------------------------------------------------------------------ */
@@ -144,33 +144,33 @@ typedef struct sluice_parameter {
 /* Column types: "i8" "u8" "i16" "u16" "i32" "u32" "i64" "u64" "f32" "f64" "utf8" "binary" and "list<T>" of a fixed-width T or utf8.
  * In Arrow terms: fixed width as named, utf8 = large_utf8 ("U"), binary = large_binary ("Z"), list = large_list ("+L"). */
 typedef struct sluice_column_spec {
-  const char *name; /* needs: "*" (type "*", optional) stands for every column there is */
-  const char *type;
+  const char* name; /* needs: "*" (type "*", optional) stands for every column there is */
+  const char* type;
   int32_t optional; /* needs: used if present. gives: made only when somebody downstream wants it (see sluice_create_args.wanted) */
-  const char *doc;  /* what a value means, with its unit */
+  const char* doc;  /* what a value means, with its unit */
 } sluice_column_spec;
 
 typedef struct sluice_port {
-  const char *row_type; /* "read", "site", ...; "*" on an input: any */
+  const char* row_type; /* "read", "site", ...; "*" on an input: any */
   size_t column_count;
-  const sluice_column_spec *columns;
+  const sluice_column_spec* columns;
 } sluice_port;
 
 typedef struct sluice_resource_slot {
-  const char *name;     /* the key under `resources` in the TOML */
-  const char *row_type; /* what the resource batch must hold: "contig", "kmer", ... */
+  const char* name;     /* the key under `resources` in the TOML */
+  const char* row_type; /* what the resource batch must hold: "contig", "kmer", ... */
   int32_t optional;
-  const char *doc;
+  const char* doc;
 } sluice_resource_slot;
 
 typedef struct sluice_reason {
-  const char *code; /* snake_case, unique in the stage: "too_few_events" */
-  const char *doc;
+  const char* code; /* snake_case, unique in the stage: "too_few_events" */
+  const char* doc;
 } sluice_reason;
 
 typedef struct sluice_implementation {
-  const char *device; /* "cpu", "cuda", or the kind of a device provider */
-  const char *doc;
+  const char* device; /* "cpu", "cuda", or the kind of a device provider */
+  const char* doc;
 } sluice_implementation;
 
 typedef int32_t sluice_stage_kind;
@@ -182,58 +182,58 @@ enum {
   SLUICE_RESOURCE = 5 /* process() is called once and makes the resource batch */
 };
 
-enum { /* traits, or-ed */
-  SLUICE_TRAIT_SERIAL = 1,       /* process() of one instance must not run on two threads at once */
-  SLUICE_TRAIT_BLOCKING = 2,     /* process() waits for a disk or a network: runs on a thread of its own, one at a time, in arrival order */
-  SLUICE_TRAIT_INEXACT = 4       /* implementations are not bit-identical: one of them is pinned for a whole run */
+enum {                            /* traits, or-ed */
+       SLUICE_TRAIT_SERIAL = 1,   /* process() of one instance must not run on two threads at once */
+       SLUICE_TRAIT_BLOCKING = 2, /* process() waits for a disk or a network: runs on a thread of its own, one at a time, in arrival order */
+       SLUICE_TRAIT_INEXACT = 4   /* implementations are not bit-identical: one of them is pinned for a whole run */
 };
 
 typedef struct sluice_stage_descriptor {
   uint32_t struct_size;
-  const char *id;      /* snake_case, unique among all plugins */
-  const char *summary; /* one line */
-  const char *doc;     /* paragraphs of plain text or Markdown: method, source, limits */
+  const char* id;      /* snake_case, unique among all plugins */
+  const char* summary; /* one line */
+  const char* doc;     /* paragraphs of plain text or Markdown: method, source, limits */
   sluice_stage_kind kind;
   uint32_t traits;
-  sluice_port input;   /* columns needed; row_type NULL for sources and resources */
-  sluice_port output;  /* columns given; row_type NULL for sinks; equal to the input's for maps */
+  sluice_port input;  /* columns needed; row_type NULL for sources and resources */
+  sluice_port output; /* columns given; row_type NULL for sinks; equal to the input's for maps */
   size_t parameter_count;
-  const sluice_parameter *parameters;
+  const sluice_parameter* parameters;
   size_t resource_count;
-  const sluice_resource_slot *resources;
+  const sluice_resource_slot* resources;
   size_t reason_count; /* why rows fail here, or inputs never become rows */
-  const sluice_reason *reasons;
+  const sluice_reason* reasons;
   size_t implementation_count;
-  const sluice_implementation *implementations; /* the first is "cpu" unless the stage has none for it */
-  const char *work_unit; /* what estimate().work counts: "base", "sample", "row" ... */
+  const sluice_implementation* implementations; /* the first is "cpu" unless the stage has none for it */
+  const char* work_unit;                        /* what estimate().work counts: "base", "sample", "row" ... */
 } sluice_stage_descriptor;
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct sluice_column {
-  const char *name;
-  const char *type; /* as in sluice_column_spec */
-  const struct ArrowSchema *schema;
-  const struct ArrowArray *array;         /* on the host; NULL if the column is only on the call's device */
-  const struct ArrowDeviceArray *device;  /* on the call's device; NULL for CPU implementations */
+  const char* name;
+  const char* type; /* as in sluice_column_spec */
+  const struct ArrowSchema* schema;
+  const struct ArrowArray* array;        /* on the host; NULL if the column is only on the call's device */
+  const struct ArrowDeviceArray* device; /* on the call's device; NULL for CPU implementations */
 } sluice_column;
 
 typedef struct sluice_batch {
   uint32_t struct_size;
-  const char *row_type;
-  uint64_t sequence;          /* position in the stream, from 0 without holes */
+  const char* row_type;
+  uint64_t sequence; /* position in the stream, from 0 without holes */
   int64_t row_count;
-  const uint16_t *row_status; /* 0: fine; else the row failed earlier: skip it. NULL: all fine */
+  const uint16_t* row_status; /* 0: fine; else the row failed earlier: skip it. NULL: all fine */
   size_t column_count;
-  const sluice_column *columns;
-  size_t attribute_count;     /* facts about the whole batch or resource, as text: "k" = "6" */
-  const char *const *attribute_keys;
-  const char *const *attribute_values;
+  const sluice_column* columns;
+  size_t attribute_count; /* facts about the whole batch or resource, as text: "k" = "6" */
+  const char* const* attribute_keys;
+  const char* const* attribute_values;
 } sluice_batch;
 
 typedef struct sluice_estimate {
   uint32_t struct_size;
-  double work;            /* of all rows, in the descriptor's work unit */
+  double work; /* of all rows, in the descriptor's work unit */
   double largest_row_work;
   uint64_t output_bytes;  /* columns it will add */
   uint64_t scratch_bytes; /* largest working memory of one thread */
@@ -253,54 +253,54 @@ typedef struct sluice_host_api {
   uint16_t abi_major, abi_minor;
 
   /* [thread-safe] */
-  void (*log)(const sluice_host *, sluice_log_level, const char *message);
-  int32_t (*cancelled)(const sluice_host *);
+  void (*log)(const sluice_host*, sluice_log_level, const char* message);
+  int32_t (*cancelled)(const sluice_host*);
   /* Runs body(argument, begin, end) over disjoint parts of [0, count), each at least `grain` long (but the last), on the run's threads;
    * returns when all are done. Returns the first status that is not SLUICE_OK. body must not throw. */
-  sluice_status (*parallel_for)(const sluice_host *, size_t count, size_t grain, sluice_status (*body)(void *argument, size_t begin, size_t end),
-                                void *argument);
-  int32_t (*thread_count)(const sluice_host *);
+  sluice_status (*parallel_for)(const sluice_host*, size_t count, size_t grain, sluice_status (*body)(void* argument, size_t begin, size_t end),
+                                void* argument);
+  int32_t (*thread_count)(const sluice_host*);
   /* Memory that counts against the run's budget, aligned to 64 bytes; NULL when there is none. free(NULL) does nothing. */
-  void *(*allocate)(const sluice_host *, size_t bytes);
-  void (*free)(const sluice_host *, void *);
+  void* (*allocate)(const sluice_host*, size_t bytes);
+  void (*free)(const sluice_host*, void*);
   /* Counts inputs that never became rows, by this stage's reason (index into descriptor->reasons). name may be NULL. */
-  void (*account)(const sluice_host *, uint32_t reason, uint64_t count, const char *name);
+  void (*account)(const sluice_host*, uint32_t reason, uint64_t count, const char* name);
   /* A named number in the run report, added up over all calls. */
-  void (*count)(const sluice_host *, const char *counter, double amount);
+  void (*count)(const sluice_host*, const char* counter, double amount);
 
   /* Output of a call [one thread at a time per output, but for fail_row, which is thread-safe for distinct rows] */
-  void (*set_row_count)(sluice_output *, int64_t rows);            /* sources, regroups, resources: before columns */
-  sluice_status (*add_column)(sluice_output *, const char *name, struct ArrowSchema *, struct ArrowArray *); /* moves both */
-  sluice_status (*add_device_column)(sluice_output *, const char *name, struct ArrowSchema *, struct ArrowDeviceArray *); /* moves both */
-  void (*set_attribute)(sluice_output *, const char *key, const char *value);
-  void (*fail_row)(sluice_output *, int64_t row, uint32_t reason); /* reason: index into descriptor->reasons */
-  void (*set_work)(sluice_output *, double work);                  /* sources: the batch's size in the source's work unit */
-  sluice_status (*emit)(sluice_output *);                          /* regroups: closes this batch, opens the next */
+  void (*set_row_count)(sluice_output*, int64_t rows); /* sources, regroups, resources: before columns */
+  sluice_status (*add_column)(sluice_output*, const char* name, struct ArrowSchema*, struct ArrowArray*);              /* moves both */
+  sluice_status (*add_device_column)(sluice_output*, const char* name, struct ArrowSchema*, struct ArrowDeviceArray*); /* moves both */
+  void (*set_attribute)(sluice_output*, const char* key, const char* value);
+  void (*fail_row)(sluice_output*, int64_t row, uint32_t reason); /* reason: index into descriptor->reasons */
+  void (*set_work)(sluice_output*, double work);                  /* sources: the batch's size in the source's work unit */
+  sluice_status (*emit)(sluice_output*);                          /* regroups: closes this batch, opens the next */
 
   /* Output files. path "-" is standard output. Written beside the final name, renamed when the whole run has succeeded. */
-  sluice_status (*open_file)(const sluice_host *, const char *path, sluice_file **, sluice_error *);
-  sluice_status (*write_file)(sluice_file *, const void *data, size_t bytes, sluice_error *);
-  const char *(*file_path)(const sluice_file *); /* the temporary path, for libraries that write files themselves; closes nothing */
-  sluice_status (*close_file)(sluice_file *, sluice_error *); /* flushes; the rename comes at the end of the run */
+  sluice_status (*open_file)(const sluice_host*, const char* path, sluice_file**, sluice_error*);
+  sluice_status (*write_file)(sluice_file*, const void* data, size_t bytes, sluice_error*);
+  const char* (*file_path)(const sluice_file*);             /* the temporary path, for libraries that write files themselves; closes nothing */
+  sluice_status (*close_file)(sluice_file*, sluice_error*); /* flushes; the rename comes at the end of the run */
 } sluice_host_api;
 
 /* A device as an implementation sees it during one call. CPU calls get NULL. */
 typedef struct sluice_device {
   uint32_t struct_size;
-  const char *kind; /* "cuda" or a provider's kind */
+  const char* kind; /* "cuda" or a provider's kind */
   int32_t ordinal;
-  void *stream;     /* cudaStream_t for "cuda"; the provider's own elsewhere */
-  void *context;
-  sluice_status (*allocate)(const struct sluice_device *, size_t bytes, void **memory); /* from the device's pool, in stream order */
-  void (*free)(const struct sluice_device *, void *memory);
+  void* stream; /* cudaStream_t for "cuda"; the provider's own elsewhere */
+  void* context;
+  sluice_status (*allocate)(const struct sluice_device*, size_t bytes, void** memory); /* from the device's pool, in stream order */
+  void (*free)(const struct sluice_device*, void* memory);
 } sluice_device;
 
 typedef struct sluice_call {
   uint32_t struct_size;
-  const sluice_host_api *api;
-  const sluice_host *host;
+  const sluice_host_api* api;
+  const sluice_host* host;
   uint32_t implementation;     /* index into descriptor->implementations */
-  const sluice_device *device; /* NULL: CPU */
+  const sluice_device* device; /* NULL: CPU */
   double target_work;          /* sources: cut the batch at about this much work */
   uint64_t target_bytes;       /* sources: and at about this many bytes of columns */
 } sluice_call;
@@ -309,28 +309,28 @@ typedef struct sluice_call {
 
 typedef struct sluice_create_args {
   uint32_t struct_size;
-  const sluice_host_api *api;
-  const sluice_host *host;       /* lives as long as the instance */
-  const char *instance;          /* the stage's name in the pipeline */
-  const sluice_value *parameters; /* in descriptor order, parameter_count of them */
-  const sluice_batch *const *resources; /* in slot order; NULL for an optional one left out; live as long as the instance */
-  const uint8_t *wanted;         /* per output column: 1 if somebody uses it */
-  const uint8_t *available;      /* per input column: 1 if it is there (0 only for optional ones) */
+  const sluice_host_api* api;
+  const sluice_host* host;              /* lives as long as the instance */
+  const char* instance;                 /* the stage's name in the pipeline */
+  const sluice_value* parameters;       /* in descriptor order, parameter_count of them */
+  const sluice_batch* const* resources; /* in slot order; NULL for an optional one left out; live as long as the instance */
+  const uint8_t* wanted;                /* per output column: 1 if somebody uses it */
+  const uint8_t* available;             /* per input column: 1 if it is there (0 only for optional ones) */
 } sluice_create_args;
 
 typedef struct sluice_stage {
   uint32_t struct_size;
-  void *self;
+  void* self;
   /* Adds to `estimate`; NULL: work = rows. [thread-safe] */
-  sluice_status (*estimate)(void *self, const sluice_batch *input, sluice_estimate *estimate);
+  sluice_status (*estimate)(void* self, const sluice_batch* input, sluice_estimate* estimate);
   /* See sluice_stage_kind. [thread-safe unless the kind or a trait says otherwise] */
-  sluice_status (*process)(void *self, const sluice_call *, const sluice_batch *input, sluice_output *, sluice_error *);
+  sluice_status (*process)(void* self, const sluice_call*, const sluice_batch* input, sluice_output*, sluice_error*);
   /* Sinks: writes one prepared batch. */
-  sluice_status (*commit)(void *self, const sluice_call *, const sluice_batch *input, sluice_error *);
+  sluice_status (*commit)(void* self, const sluice_call*, const sluice_batch* input, sluice_error*);
   /* After the last batch: sinks close their files, regroups may emit. Not called when the run failed. NULL: nothing to do. */
-  sluice_status (*finish)(void *self, const sluice_call *, sluice_output *, sluice_error *);
-  void (*destroy)(void *self);
-  const void *(*get_extension)(void *self, const char *id); /* NULL or returns NULL: not offered */
+  sluice_status (*finish)(void* self, const sluice_call*, sluice_output*, sluice_error*);
+  void (*destroy)(void* self);
+  const void* (*get_extension)(void* self, const char* id); /* NULL or returns NULL: not offered */
 } sluice_stage;
 
 /* ---- Device providers (extension "sluice.device/1" of a plugin) ------------------------------------------------------------------------ */
@@ -346,17 +346,17 @@ typedef struct sluice_device_info {
 
 typedef struct sluice_device_provider {
   uint32_t struct_size;
-  const char *kind;      /* what implementations name as their device */
+  const char* kind; /* what implementations name as their device */
   int32_t (*count)(void);
-  sluice_status (*describe)(int32_t ordinal, sluice_device_info *, sluice_error *);
-  sluice_status (*open)(int32_t ordinal, void **device, sluice_error *);
-  void (*close)(void *device);
-  sluice_status (*allocate)(void *device, size_t bytes, void **memory);
-  void (*free)(void *device, void *memory);
-  sluice_status (*copy_to_device)(void *device, void *destination, const void *source, size_t bytes, sluice_error *);
-  sluice_status (*copy_to_host)(void *device, void *destination, const void *source, size_t bytes, sluice_error *);
-  sluice_status (*synchronize)(void *device, sluice_error *);
-  void *(*stream)(void *device);
+  sluice_status (*describe)(int32_t ordinal, sluice_device_info*, sluice_error*);
+  sluice_status (*open)(int32_t ordinal, void** device, sluice_error*);
+  void (*close)(void* device);
+  sluice_status (*allocate)(void* device, size_t bytes, void** memory);
+  void (*free)(void* device, void* memory);
+  sluice_status (*copy_to_device)(void* device, void* destination, const void* source, size_t bytes, sluice_error*);
+  sluice_status (*copy_to_host)(void* device, void* destination, const void* source, size_t bytes, sluice_error*);
+  sluice_status (*synchronize)(void* device, sluice_error*);
+  void* (*stream)(void* device);
 } sluice_device_provider;
 
 /* ---- The plugin ------------------------------------------------------------------------------------------------------------------------ */
@@ -366,10 +366,10 @@ typedef struct sluice_plugin_info {
   uint16_t abi_major, abi_minor; /* SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR */
   const char *name, *version, *licence, *origin, *build_id;
   size_t stage_count;
-  const sluice_stage_descriptor *const *stages;
+  const sluice_stage_descriptor* const* stages;
   /* Makes an instance of stages[index]. Called after all resources of the run are there. */
-  sluice_status (*create)(size_t index, const sluice_create_args *, sluice_stage *stage, sluice_error *);
-  const void *(*get_extension)(const char *id); /* NULL: none */
+  sluice_status (*create)(size_t index, const sluice_create_args*, sluice_stage* stage, sluice_error*);
+  const void* (*get_extension)(const char* id); /* NULL: none */
 } sluice_plugin_info;
 
 #define SLUICE_PLUGIN_SYMBOL "sluice_plugin"

@@ -5,9 +5,9 @@
 // (a resource: as long as the stage instance).
 
 #include <sluice/abi.h>
-#include <sluice/column.hpp>
 
 #include <cstdint>
+#include <sluice/column.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,10 +92,12 @@ class Batch {
  private:
   const ArrowArray& host_array(std::string_view name, std::string_view type) const {
     const sluice_column* column = find(name);
-    if (column == nullptr || column->array == nullptr) throw std::logic_error("column '" + std::string(name) + "' is not in the batch: declare it in needs");
+    if (column == nullptr || column->array == nullptr)
+      throw std::logic_error("column '" + std::string(name) + "' is not in the batch: declare it in needs");
     const std::string_view actual = column->type;
     const bool fits = type.empty() ? actual == "utf8" || actual == "binary" : actual == type;
-    if (!fits) throw std::logic_error("column '" + std::string(name) + "' is " + column->type + ", read as " + (type.empty() ? "text" : std::string(type)));
+    if (!fits)
+      throw std::logic_error("column '" + std::string(name) + "' is " + column->type + ", read as " + (type.empty() ? "text" : std::string(type)));
     return *column->array;
   }
   const sluice_batch* batch_;

@@ -3,15 +3,14 @@
 #pragma once
 // What a stage sees of the host during a call: logging, threads, memory, and the output it fills.
 
-#include <sluice/batch.hpp>
-#include <sluice/column.hpp>
-#include <sluice/failure.hpp>
-
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <sluice/batch.hpp>
+#include <sluice/column.hpp>
+#include <sluice/failure.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -33,6 +32,10 @@ class Host {
   MemorySource memory() const { return {api_, host_}; }
   // Adds `amount` to a counter of this stage in the run report.
   void count(const char* counter, double amount) const { api_->count(host_, counter, amount); }
+  // Sources: how much of the input has been read, 0 to 1.
+  void progress(double share) const {
+    if (api_->progress != nullptr) api_->progress(host_, share);
+  }
   // An input that never became a row: counted under this stage's reason, and named in the account when `name` is given.
   template <class Reason>
   void account(Reason reason, std::uint64_t count, const std::string& name = {}) const {
@@ -206,15 +209,14 @@ class Output {
       at += row.size();
     }
   }
-  void add(const char* name, ColumnData column) {
-    check(host_.api()->add_column(output_, name, &column.schema(), &column.array()), name);
-  }
+  void add(const char* name, ColumnData column) { check(host_.api()->add_column(output_, name, &column.schema(), &column.array()), name); }
   const Host& host() const { return host_; }
   sluice_output* raw() const { return output_; }
 
  private:
   static void check(sluice_status status, const char* what) {
-    if (status != SLUICE_OK) throw Failure(status, std::string("the host refused '") + what + "' (not declared in gives, of another type or length, or added twice)");
+    if (status != SLUICE_OK)
+      throw Failure(status, std::string("the host refused '") + what + "' (not declared in gives, of another type or length, or added twice)");
   }
   Host host_;
   sluice_output* output_;

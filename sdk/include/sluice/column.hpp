@@ -4,13 +4,13 @@
 // Columns in Arrow C Data layout: element types, reference-counted buffers, and the making of ArrowSchema/ArrowArray pairs.
 
 #include <sluice/abi.h>
-#include <sluice/failure.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <sluice/failure.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,29 +22,40 @@ namespace sluice {
 
 template <class T>
 concept Element = std::same_as<T, std::int8_t> || std::same_as<T, std::uint8_t> || std::same_as<T, std::int16_t> || std::same_as<T, std::uint16_t> ||
-                  std::same_as<T, std::int32_t> || std::same_as<T, std::uint32_t> || std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t> ||
-                  std::same_as<T, float> || std::same_as<T, double>;
+    std::same_as<T, std::int32_t> || std::same_as<T, std::uint32_t> || std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t> ||
+    std::same_as<T, float> || std::same_as<T, double>;
 
 struct ElementType {
   const char* name;    // in sluice_column_spec
   const char* format;  // in ArrowSchema
   std::size_t bytes;   // 0: variable
 };
-inline constexpr ElementType element_types[] = {{"i8", "c", 1},  {"u8", "C", 1},  {"i16", "s", 2}, {"u16", "S", 2}, {"i32", "i", 4},  {"u32", "I", 4},
-                                                {"i64", "l", 8}, {"u64", "L", 8}, {"f32", "f", 4}, {"f64", "g", 8}, {"utf8", "U", 0}, {"binary", "Z", 0}};
+inline constexpr ElementType element_types[] = {{"i8", "c", 1},  {"u8", "C", 1},  {"i16", "s", 2},  {"u16", "S", 2},
+                                                {"i32", "i", 4}, {"u32", "I", 4}, {"i64", "l", 8},  {"u64", "L", 8},
+                                                {"f32", "f", 4}, {"f64", "g", 8}, {"utf8", "U", 0}, {"binary", "Z", 0}};
 
 template <Element T>
 constexpr const ElementType& element_type() {
-  if constexpr (std::same_as<T, std::int8_t>) return element_types[0];
-  else if constexpr (std::same_as<T, std::uint8_t>) return element_types[1];
-  else if constexpr (std::same_as<T, std::int16_t>) return element_types[2];
-  else if constexpr (std::same_as<T, std::uint16_t>) return element_types[3];
-  else if constexpr (std::same_as<T, std::int32_t>) return element_types[4];
-  else if constexpr (std::same_as<T, std::uint32_t>) return element_types[5];
-  else if constexpr (std::same_as<T, std::int64_t>) return element_types[6];
-  else if constexpr (std::same_as<T, std::uint64_t>) return element_types[7];
-  else if constexpr (std::same_as<T, float>) return element_types[8];
-  else return element_types[9];
+  if constexpr (std::same_as<T, std::int8_t>)
+    return element_types[0];
+  else if constexpr (std::same_as<T, std::uint8_t>)
+    return element_types[1];
+  else if constexpr (std::same_as<T, std::int16_t>)
+    return element_types[2];
+  else if constexpr (std::same_as<T, std::uint16_t>)
+    return element_types[3];
+  else if constexpr (std::same_as<T, std::int32_t>)
+    return element_types[4];
+  else if constexpr (std::same_as<T, std::uint32_t>)
+    return element_types[5];
+  else if constexpr (std::same_as<T, std::int64_t>)
+    return element_types[6];
+  else if constexpr (std::same_as<T, std::uint64_t>)
+    return element_types[7];
+  else if constexpr (std::same_as<T, float>)
+    return element_types[8];
+  else
+    return element_types[9];
 }
 
 // The type name of a schema ("f32", "list<i16>", ...), or "" for one that sluice has no column type for.
@@ -78,7 +89,8 @@ class Buffer {
       if (memory == nullptr) throw Failure::memory("cannot allocate " + std::to_string(bytes) + " bytes for a column");
       buffer.memory_ = std::shared_ptr<void>(memory, [source](void* p) { source.api->free(source.host, p); });
     } else {
-      buffer.memory_ = std::shared_ptr<void>(::operator new(bytes, std::align_val_t{64}), [](void* p) { ::operator delete(p, std::align_val_t{64}); });
+      buffer.memory_ =
+          std::shared_ptr<void>(::operator new (bytes, std::align_val_t{64}), [](void* p) { ::operator delete (p, std::align_val_t{64}); });
     }
     buffer.bytes_ = bytes;
     return buffer;

@@ -4,11 +4,10 @@
 // A view of a nanopore k-mer model: the expected current level of every k-mer.
 // The arrays belong to a resource batch (row type "kmer", one row per k-mer in rank order) and outlive the view.
 
-#include <sluice/batch.hpp>
-#include <sluice/failure.hpp>
-
 #include <cstddef>
 #include <cstdint>
+#include <sluice/batch.hpp>
+#include <sluice/failure.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,12 +25,18 @@ constexpr std::uint32_t alphabet_size(Alphabet alphabet) { return alphabet == Al
 // Code of one base, or 0xFF for a letter that the alphabet lacks. Upper case only.
 constexpr std::uint8_t base_code(Alphabet alphabet, char base) {
   switch (base) {
-    case 'A': return 0;
-    case 'C': return 1;
-    case 'G': return 2;
-    case 'M': return alphabet == Alphabet::methylation ? 3 : 0xFF;
-    case 'T': return alphabet == Alphabet::methylation ? 4 : 3;
-    default: return 0xFF;
+    case 'A':
+      return 0;
+    case 'C':
+      return 1;
+    case 'G':
+      return 2;
+    case 'M':
+      return alphabet == Alphabet::methylation ? 3 : 0xFF;
+    case 'T':
+      return alphabet == Alphabet::methylation ? 4 : 3;
+    default:
+      return 0xFF;
   }
 }
 

@@ -15,10 +15,6 @@
 // A source's process returns bool: true while there may be more rows.
 
 #include <sluice/abi.h>
-#include <sluice/batch.hpp>
-#include <sluice/call.hpp>
-#include <sluice/column.hpp>
-#include <sluice/failure.hpp>
 
 #include <cstdio>
 #include <deque>
@@ -27,6 +23,10 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <sluice/batch.hpp>
+#include <sluice/call.hpp>
+#include <sluice/column.hpp>
+#include <sluice/failure.hpp>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -55,7 +55,8 @@ struct Estimate {
 // What a stage instance gets when it is made. Resources live as long as the instance.
 class Setup : public Host {
  public:
-  Setup(const sluice_create_args& args, const sluice_stage_descriptor& descriptor) : Host(args.api, args.host), args_(&args), descriptor_(&descriptor) {}
+  Setup(const sluice_create_args& args, const sluice_stage_descriptor& descriptor)
+      : Host(args.api, args.host), args_(&args), descriptor_(&descriptor) {}
   const char* instance() const { return args_->instance; }
   bool has_resource(std::string_view slot) const { return find(slot) != nullptr; }
   Batch resource(std::string_view slot) const {
@@ -144,8 +145,7 @@ class Describe {
   };
   // bool, integers, floating point, std::string, Path, Size, or std::optional of one of these (no default: may be left out).
   template <class T, class Owner>
-    requires std::is_base_of_v<Owner, Parameters>
-  Option option(const char* name, T Owner::*member, const char* help) {
+  requires std::is_base_of_v<Owner, Parameters> Option option(const char* name, T Owner::*member, const char* help) {
     sluice_parameter p{};
     p.name = name;
     p.help = help;
@@ -163,7 +163,8 @@ class Describe {
   template <auto Method>
   Describe& implementation(const char* device, const char* doc) {
     implementations_.push_back({device, doc});
-    processes_.push_back([](Stage& stage, const Call& call, const Batch* in, Output& out) -> sluice_status { return invoke<Method>(stage, call, in, out); });
+    processes_.push_back(
+        [](Stage& stage, const Call& call, const Batch* in, Output& out) -> sluice_status { return invoke<Method>(stage, call, in, out); });
     return *this;
   }
 
@@ -193,9 +194,12 @@ class Describe {
   static sluice_status invoke(Stage& stage, const Call& call, const Batch* in, Output& out) {
     using M = decltype(Method);
     if constexpr (std::is_invocable_v<M, Stage&, const Call&, Output&>) {
-      static_assert(std::is_void_v<std::invoke_result_t<M, Stage&, const Call&, Output&>> || std::is_same_v<std::invoke_result_t<M, Stage&, const Call&, Output&>, bool>);
-      if constexpr (std::is_void_v<std::invoke_result_t<M, Stage&, const Call&, Output&>>) return (stage.*Method)(call, out), SLUICE_OK;
-      else return (stage.*Method)(call, out) ? SLUICE_OK : SLUICE_END;
+      static_assert(std::is_void_v<std::invoke_result_t<M, Stage&, const Call&, Output&>> ||
+                    std::is_same_v<std::invoke_result_t<M, Stage&, const Call&, Output&>, bool>);
+      if constexpr (std::is_void_v<std::invoke_result_t<M, Stage&, const Call&, Output&>>)
+        return (stage.*Method)(call, out), SLUICE_OK;
+      else
+        return (stage.*Method)(call, out) ? SLUICE_OK : SLUICE_END;
     } else {
       return (stage.*Method)(call, *in, out), SLUICE_OK;
     }
@@ -204,23 +208,35 @@ class Describe {
  private:
   template <class T>
   static sluice_value_type type_of(const T*) {
-    if constexpr (std::is_same_v<T, bool>) return SLUICE_BOOL;
-    else if constexpr (std::is_integral_v<T>) return SLUICE_INT;
-    else if constexpr (std::is_floating_point_v<T>) return SLUICE_FLOAT;
-    else if constexpr (std::is_same_v<T, Path>) return SLUICE_PATH;
-    else if constexpr (std::is_same_v<T, Size>) return SLUICE_SIZE;
-    else return SLUICE_STRING;
+    if constexpr (std::is_same_v<T, bool>)
+      return SLUICE_BOOL;
+    else if constexpr (std::is_integral_v<T>)
+      return SLUICE_INT;
+    else if constexpr (std::is_floating_point_v<T>)
+      return SLUICE_FLOAT;
+    else if constexpr (std::is_same_v<T, Path>)
+      return SLUICE_PATH;
+    else if constexpr (std::is_same_v<T, Size>)
+      return SLUICE_SIZE;
+    else
+      return SLUICE_STRING;
   }
   template <class T>
-  static sluice_value_type type_of(const std::optional<T>*) { return type_of(static_cast<const T*>(nullptr)); }
+  static sluice_value_type type_of(const std::optional<T>*) {
+    return type_of(static_cast<const T*>(nullptr));
+  }
 
   template <class T>
   void set_default(sluice_value& value, const T& initial) {
     value.is_set = 1;
-    if constexpr (std::is_integral_v<T>) value.integer = static_cast<std::int64_t>(initial);
-    else if constexpr (std::is_floating_point_v<T>) value.real = initial;
-    else if constexpr (std::is_same_v<T, Size>) value.integer = initial.bytes;
-    else value.text = texts_.emplace_back(initial).c_str();
+    if constexpr (std::is_integral_v<T>)
+      value.integer = static_cast<std::int64_t>(initial);
+    else if constexpr (std::is_floating_point_v<T>)
+      value.real = initial;
+    else if constexpr (std::is_same_v<T, Size>)
+      value.integer = initial.bytes;
+    else
+      value.text = texts_.emplace_back(initial).c_str();
   }
   template <class T>
   void set_default(sluice_value& value, const std::optional<T>& initial) {
@@ -228,13 +244,19 @@ class Describe {
   }
   template <class T>
   static void load(T& target, const sluice_value& value) {
-    if constexpr (std::is_integral_v<T>) target = static_cast<T>(value.integer);
-    else if constexpr (std::is_floating_point_v<T>) target = static_cast<T>(value.real);
-    else if constexpr (std::is_same_v<T, Size>) target.bytes = value.integer;
-    else target = T(value.text);
+    if constexpr (std::is_integral_v<T>)
+      target = static_cast<T>(value.integer);
+    else if constexpr (std::is_floating_point_v<T>)
+      target = static_cast<T>(value.real);
+    else if constexpr (std::is_same_v<T, Size>)
+      target.bytes = value.integer;
+    else
+      target = T(value.text);
   }
   template <class T>
-  static void load(std::optional<T>& target, const sluice_value& value) { load(target.emplace(), value); }
+  static void load(std::optional<T>& target, const sluice_value& value) {
+    load(target.emplace(), value);
+  }
 
   sluice_stage_descriptor d_{};
   Parameters defaults_{};
@@ -286,7 +308,8 @@ struct Adapter {
     // Leaks on purpose: descriptors live as long as the plugin, and plugins are never unloaded.
     static const Describe<Stage>* const instance = [] {
       auto* d = new Describe<Stage>;
-      if constexpr (requires { &Stage::process; }) d->template implementation<&Stage::process>("cpu", "portable C++ with run-time SIMD dispatch where it matters");
+      if constexpr (requires { &Stage::process; })
+        d->template implementation<&Stage::process>("cpu", "portable C++ with run-time SIMD dispatch where it matters");
       Stage::describe(*d);
       d->finish();
       return d;
@@ -300,13 +323,15 @@ struct Adapter {
       const auto parameters = description().load_parameters(args->parameters);
       *stage = sluice_stage{};
       stage->struct_size = sizeof *stage;
-      if constexpr (std::is_constructible_v<Stage, const Setup&, const typename Stage::Parameters&>) stage->self = new Stage(setup, parameters);
-      else stage->self = new Stage();
+      if constexpr (std::is_constructible_v<Stage, const Setup&, const typename Stage::Parameters&>)
+        stage->self = new Stage(setup, parameters);
+      else
+        stage->self = new Stage();
       stage->process = process;
       stage->destroy = [](void* self) { delete static_cast<Stage*>(self); };
       if constexpr (requires(const Stage& s, const Batch& b) { s.estimate(b); }) stage->estimate = estimate;
-      if constexpr (requires(Stage& s, const Call& c, const Batch& b) { s.commit(c, b); }) stage->commit = commit;
-      if constexpr (requires(Stage& s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
+      if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.commit(c, b); }) stage->commit = commit;
+      if constexpr (requires(Stage & s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
       if constexpr (!requires { &Stage::process; }) stage->process = nullptr;
       return SLUICE_OK;
     });
@@ -372,6 +397,6 @@ sluice_plugin_info plugin(const char* name, const char* version, const char* lic
 }  // namespace sluice
 
 // SLUICE_PLUGIN(name, version, licence, Stage...) in one source file of the plugin.
-#define SLUICE_PLUGIN(NAME, VERSION, LICENCE, ...)                  \
-  extern "C" SLUICE_EXPORT const sluice_plugin_info sluice_plugin;  \
+#define SLUICE_PLUGIN(NAME, VERSION, LICENCE, ...)                 \
+  extern "C" SLUICE_EXPORT const sluice_plugin_info sluice_plugin; \
   const sluice_plugin_info sluice_plugin = ::sluice::detail::plugin<__VA_ARGS__>(NAME, VERSION, LICENCE, "")

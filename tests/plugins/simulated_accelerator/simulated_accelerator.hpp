@@ -13,13 +13,13 @@ inline constexpr const char* extension_id = "sluice.simulated_accelerator/1";
 // Reached through the plugin's get_extension(extension_id); set before a run opens its devices.
 struct Settings {
   std::atomic<int> devices{1};
-  std::atomic<double> speed{5.0};                // of the stage "simulated_work", relative to the CPU
-  std::atomic<double> seconds_per_work{1e-5};    // on one CPU thread; spent asleep, so that cores do not matter
+  std::atomic<double> speed{5.0};              // of the stage "simulated_work", relative to the CPU
+  std::atomic<double> seconds_per_work{1e-5};  // on one CPU thread; spent asleep, so that cores do not matter
   std::atomic<double> bytes_per_second{1e9}, seconds_per_copy{1e-5};
   std::atomic<std::uint64_t> memory_bytes{std::uint64_t{1} << 30};
-  std::atomic<int> fail_kernel_every{0};         // every n-th call fails; 0: never
+  std::atomic<int> fail_kernel_every{0};  // every n-th call fails; 0: never
   std::atomic<int> fail_memory_every{0};
-  std::atomic<int> lost_after{-1};               // calls until the device is gone for good; -1: never
+  std::atomic<int> lost_after{-1};  // calls until the device is gone for good; -1: never
   std::atomic<int> calls{0};
   std::atomic<std::int64_t> bytes_allocated{0};  // must be 0 after a run
 };

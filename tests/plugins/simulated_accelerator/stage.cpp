@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "simulated_accelerator.hpp"
-
-#include <sluice/stage.hpp>
-
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <sluice/stage.hpp>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+
+#include "simulated_accelerator.hpp"
 
 namespace sluice::simulated_accelerator {
 namespace {
@@ -83,7 +82,12 @@ class SimulatedWork {
  public:
   using Parameters = NoParameters;
   static void describe(Describe<SimulatedWork>& d) {
-    d.id("simulated_work").summary("hashes, for as long as it is told").map("number").work_unit("row").needs("value", "i64", "").gives("worked", "i64", "a hash of the value");
+    d.id("simulated_work")
+        .summary("hashes, for as long as it is told")
+        .map("number")
+        .work_unit("row")
+        .needs("value", "i64", "")
+        .gives("worked", "i64", "a hash of the value");
     d.implementation<&SimulatedWork::process_on_device>("simulated", "the same on the simulated accelerator");
   }
   void process(const Call&, const Batch& in, Output& out) {
@@ -95,13 +99,16 @@ class SimulatedWork {
   void process_on_device(const Call& call, const Batch& in, Output& out) {
     const int number = ++settings().calls;
     if (settings().lost_after >= 0 && number > settings().lost_after) throw Failure(SLUICE_ERROR_DEVICE_LOST, "the simulated accelerator is gone");
-    if (settings().fail_kernel_every > 0 && number % settings().fail_kernel_every == 0) throw Failure(SLUICE_ERROR_DEVICE_KERNEL, "a simulated kernel failed");
-    if (settings().fail_memory_every > 0 && number % settings().fail_memory_every == 0) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "the simulated accelerator is full");
+    if (settings().fail_kernel_every > 0 && number % settings().fail_kernel_every == 0)
+      throw Failure(SLUICE_ERROR_DEVICE_KERNEL, "a simulated kernel failed");
+    if (settings().fail_memory_every > 0 && number % settings().fail_memory_every == 0)
+      throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "the simulated accelerator is full");
     const sluice_device& device = *call.device();
     const ArrowDeviceArray& input = *in.find("value")->device;
     const auto rows = static_cast<std::size_t>(in.rows());
     void* memory = nullptr;
-    if (const sluice_status status = device.allocate(&device, rows * sizeof(std::int64_t), &memory); status != SLUICE_OK) throw Failure(status, "no room for the result");
+    if (const sluice_status status = device.allocate(&device, rows * sizeof(std::int64_t), &memory); status != SLUICE_OK)
+      throw Failure(status, "no room for the result");
     const auto* value = static_cast<const std::int64_t*>(input.array.buffers[1]);
     for (std::size_t i = 0; i < rows; ++i) static_cast<std::int64_t*>(memory)[i] = worked(value[i]);
     spend(static_cast<double>(rows) * settings().seconds_per_work / settings().speed);
@@ -129,7 +136,8 @@ class SimulatedWork {
       delete mine;
       released->release = nullptr;
     };
-    if (out.host().api()->add_device_column(out.raw(), "worked", &schema, &array) != SLUICE_OK) throw Failure(SLUICE_ERROR_INTERNAL, "the host refused a device column");
+    if (out.host().api()->add_device_column(out.raw(), "worked", &schema, &array) != SLUICE_OK)
+      throw Failure(SLUICE_ERROR_INTERNAL, "the host refused a device column");
   }
 };
 

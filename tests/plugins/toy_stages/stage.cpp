@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Small stages that the engine's own tests are made of: every role, with faults on request.
-#include <sluice/stage.hpp>
-
 #include <atomic>
 #include <chrono>
 #include <numeric>
+#include <sluice/stage.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,7 +25,12 @@ class ToySource {
   };
   enum class Reason : std::uint32_t { skipped };
   static void describe(sluice::Describe<ToySource>& d) {
-    d.id("toy_source").summary("counts").source("number").work_unit("row").gives("value", "i64", "0, 1, 2, ...").gives("read_id", "utf8", "the same as text");
+    d.id("toy_source")
+        .summary("counts")
+        .source("number")
+        .work_unit("row")
+        .gives("value", "i64", "0, 1, 2, ...")
+        .gives("read_id", "utf8", "the same as text");
     d.gives("payload", "list<f32>", "1,000 zeros", sluice::Needed::optional);
     d.option("batches", &Parameters::batches, "how many batches").range(0, 1e9);
     d.option("rows", &Parameters::rows, "rows of each").range(0, 1e9);
@@ -82,7 +86,12 @@ class ToyMap {
     d.reason("not_a_multiple", "the value is not a multiple");
   }
   static void describe(sluice::Describe<ToyMap>& d) {
-    d.id("toy_map").summary("adds").map("number").needs("value", "i64", "").gives("sum", "i64", "value + add").needs("payload", "list<f32>", "", sluice::Needed::optional);
+    d.id("toy_map")
+        .summary("adds")
+        .map("number")
+        .needs("value", "i64", "")
+        .gives("sum", "i64", "value + add")
+        .needs("payload", "list<f32>", "", sluice::Needed::optional);
     describe_options(d);
   }
   ToyMap(const sluice::Setup&, const Parameters& p) : p_(p) {}
@@ -99,7 +108,8 @@ class ToyMap {
       for (std::size_t i = begin; i < end; ++i) {
         if (!in.ok(static_cast<std::int64_t>(i))) continue;
         sum[i] = value[i] + p_.add;
-        if (p_.fail_unless_multiple_of > 0 && value[i] % p_.fail_unless_multiple_of != 0) out.fail(static_cast<std::int64_t>(i), Reason::not_a_multiple);
+        if (p_.fail_unless_multiple_of > 0 && value[i] % p_.fail_unless_multiple_of != 0)
+          out.fail(static_cast<std::int64_t>(i), Reason::not_a_multiple);
       }
     });
   }
@@ -120,7 +130,12 @@ class ToyOther : public ToyMap {
 class ToyBlocking : public ToyMap {
  public:
   static void describe(sluice::Describe<ToyBlocking>& d) {
-    d.id("toy_blocking").summary("adds, on a thread of its own").map("number").blocking().needs("value", "i64", "").gives("blocked", "i64", "value + add");
+    d.id("toy_blocking")
+        .summary("adds, on a thread of its own")
+        .map("number")
+        .blocking()
+        .needs("value", "i64", "")
+        .gives("blocked", "i64", "value + add");
     describe_options(d);
   }
   using ToyMap::ToyMap;
@@ -198,8 +213,10 @@ class ToySink {
     std::vector<std::string> lines(static_cast<std::size_t>(in.rows()));
     const auto values = in.column<std::int64_t>(p_.column);
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (in.ok(static_cast<std::int64_t>(i))) lines[i] = std::to_string(values[i]) + "\n";
-      else if (!p_.skip_failed) lines[i] = "-\n";
+      if (in.ok(static_cast<std::int64_t>(i)))
+        lines[i] = std::to_string(values[i]) + "\n";
+      else if (!p_.skip_failed)
+        lines[i] = "-\n";
     }
     out.text_rows("_line", lines);
   }

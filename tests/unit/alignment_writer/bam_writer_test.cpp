@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/testing.hpp>
-
 #include <doctest/doctest.h>
 #include <htslib/sam.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <sluice/testing.hpp>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,9 @@ TestBatch reads(const std::vector<std::int64_t>& starts = {1, 3, 0}) {
       .text("qualities", {"!#I", "ABCD", "5"})
       .build();
 }
-StageRun writing(const TestBatch& batch) { return run_stage(stage_of(plugin(), "bam_writer"), batch).resource("reference", reference()).with({{"output", "x.bam"}}); }
+StageRun writing(const TestBatch& batch) {
+  return run_stage(stage_of(plugin(), "bam_writer"), batch).resource("reference", reference()).with({{"output", "x.bam"}});
+}
 
 // The file as SAM text, by HTSlib.
 std::string sam_of(const std::string& bytes) {
@@ -97,6 +98,7 @@ TEST_CASE("reads that do not fit fail and the others are written") {
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {
-  CHECK(contract_problems(plugin(), {{"bam_writer", {.parameters = {{"output", "x.bam"}}, .resources = {{"reference", reference()}}, .batches = {reads()}}}}) ==
+  CHECK(contract_problems(plugin(),
+                          {{"bam_writer", {.parameters = {{"output", "x.bam"}}, .resources = {{"reference", reference()}}, .batches = {reads()}}}}) ==
         std::vector<std::string>{});
 }

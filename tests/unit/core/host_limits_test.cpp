@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include "device/host_limits.hpp"
-#include "sched/cost_model.hpp"
-#include "sched/memory_budget.hpp"
-#include "sched/reorder_buffer.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
-#include <unistd.h>
+
+#include "sched/cost_model.hpp"
+#include "sched/memory_budget.hpp"
+#include "sched/reorder_buffer.hpp"
 
 using namespace sluice;
 namespace fs = std::filesystem;

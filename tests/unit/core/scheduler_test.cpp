@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "unit/core/toy_run.hpp"
-
 #include <doctest/doctest.h>
+
+#include "unit/core/toy_run.hpp"
 
 using namespace sluice;
 using namespace sluice::testing_core;

@@ -3,10 +3,7 @@
 #pragma once
 // Runs a pipeline written in a test, on the toy stages.
 
-#include "config/pipeline.hpp"
-#include "plan/plan.hpp"
-#include "plugins/simulated_accelerator/simulated_accelerator.hpp"
-#include "run/run.hpp"
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -14,8 +11,12 @@
 #include <memory>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 #include <vector>
+
+#include "config/pipeline.hpp"
+#include "plan/plan.hpp"
+#include "plugins/simulated_accelerator/simulated_accelerator.hpp"
+#include "run/run.hpp"
 
 namespace sluice::testing_core {
 

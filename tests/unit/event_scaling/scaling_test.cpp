@@ -8,11 +8,10 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <sluice/natural_log.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <sluice/natural_log.hpp>
 
 namespace sluice::event_scaling {
 namespace {

@@ -42,7 +42,8 @@ TEST_CASE("site frequencies are read with and without header and further columns
   CHECK(parse_site_frequencies("contig\tposition\tfrequency\treads\nx\t3\t0.25\t7\ny\t4\t1\n", frequencies).empty());
   CHECK(frequencies.at("x").at(3) == 0.25);
   CHECK(frequencies.at("y").at(4) == 1);
-  for (const char* bad : {"x\t3\n", "x\t3\tnan\n", "x\t3\t1.5\n", "x\tthree\t1\n", "x 3 1\n"}) CHECK(parse_site_frequencies(std::string("x\t1\t0\n") + bad, frequencies).starts_with("line 2:"));
+  for (const char* bad : {"x\t3\n", "x\t3\tnan\n", "x\t3\t1.5\n", "x\tthree\t1\n", "x 3 1\n"})
+    CHECK(parse_site_frequencies(std::string("x\t1\t0\n") + bad, frequencies).starts_with("line 2:"));
 }
 
 TEST_CASE("read truths are grouped by read and sorted") {

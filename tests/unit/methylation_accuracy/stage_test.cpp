@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/testing.hpp>
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sluice/testing.hpp>
 #include <string>
 #include <vector>
 
@@ -51,12 +50,13 @@ TEST_CASE("single CpGs are compared with the truth of their molecules") {
   const Folder folder;
   const std::string sites = folder.file("sites.tsv", "contig\tposition\tfrequency\nx\t3\t0.5\n");
   const std::string truth = folder.file("reads.tsv", "x\t3\t+\ta\t1\nx\t9\t+\ta\t1\nx\t3\t-\tb\t0\nx\t20\t-\tb\t0\n");
-  const Result result =
-      run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder)).with({{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}, {"minimum_reads", 2}}).run();
+  const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
+                            .with({{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}, {"minimum_reads", 2}})
+                            .run();
   REQUIRE(result.ok());
   const std::string& json = result.files.at("o");
-  for (const char* part : {"\"reads\": 2", "\"groups\": 4", "\"single_site_calls\": 3", "\"auc\": 1.000000", "\"confident_calls\": 2", "\"sites\": 1", "\"frequency_rmse\": 0.000000",
-                           "\"frequency_correlation\": null"})
+  for (const char* part : {"\"reads\": 2", "\"groups\": 4", "\"single_site_calls\": 3", "\"auc\": 1.000000", "\"confident_calls\": 2", "\"sites\": 1",
+                           "\"frequency_rmse\": 0.000000", "\"frequency_correlation\": null"})
     CHECK_MESSAGE(json.find(part) != std::string::npos, part, " is not in ", json);
 }
 
@@ -79,7 +79,9 @@ TEST_CASE("the stage keeps the contract of every stage") {
   const Folder folder;
   const TestBatch batch = calls(folder);
   const std::string sites = folder.file("sites.tsv", "x\t3\t0.5\n"), truth = folder.file("reads.tsv", "x\t3\t+\ta\t1\nx\t3\t-\tb\t0\n");
-  CHECK(contract_problems(plugin(), {{"methylation_accuracy", {.parameters = {{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}}, .resources = {}, .batches = {batch}}}}) ==
+  CHECK(contract_problems(plugin(),
+                          {{"methylation_accuracy",
+                            {.parameters = {{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}}, .resources = {}, .batches = {batch}}}}) ==
         std::vector<std::string>{});
 }
 
@@ -111,7 +113,9 @@ TEST_CASE("f5c's calls on lambda_r9 get the published figures") {
   const Result read = read_table(table);
   const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), read.batches)
                             .resource("reference", reference)
-                            .with({{"site_truth", (folder / "truth_methylation_frequency.tsv.gz").string()}, {"read_truth", (folder / "truth_reads_M.fasta.gz").string()}, {"output", "o"}})
+                            .with({{"site_truth", (folder / "truth_methylation_frequency.tsv.gz").string()},
+                                   {"read_truth", (folder / "truth_reads_M.fasta.gz").string()},
+                                   {"output", "o"}})
                             .run();
   REQUIRE(result.ok());
   CHECK(result.counters.at("auc") == doctest::Approx(0.9925).epsilon(0.0001));

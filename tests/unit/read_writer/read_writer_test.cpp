@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "read_writer/block_compressor.hpp"
-
-#include <sluice/testing.hpp>
-
 #include <doctest/doctest.h>
 #include <htslib/bgzf.h>
 
 #include <filesystem>
 #include <fstream>
+#include <sluice/testing.hpp>
 #include <string>
 #include <vector>
+
+#include "read_writer/block_compressor.hpp"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -60,7 +59,8 @@ TEST_CASE("a read with too few qualities fails and the others are written") {
 
 TEST_CASE("contigs are cut into lines") {
   const TestBatch contigs = BatchBuilder("contig", 3).text("name", {"one", "two", "none"}).text("bases", {"ACGTA", "ACGT", ""}).build();
-  CHECK(run_stage(stage_of(plugin(), "fasta_writer"), contigs).with({{"output", "x"}, {"line_length", 2}}).run().files.at("x") == ">one\nAC\nGT\nA\n>two\nAC\nGT\n>none\n");
+  CHECK(run_stage(stage_of(plugin(), "fasta_writer"), contigs).with({{"output", "x"}, {"line_length", 2}}).run().files.at("x") ==
+        ">one\nAC\nGT\nA\n>two\nAC\nGT\n>none\n");
 }
 
 TEST_CASE("a name that ends with .gz makes BGZF") {
@@ -88,5 +88,6 @@ TEST_CASE("blocks do not depend on how the text was cut") {
 TEST_CASE("the writers keep the contract of every stage") {
   const TestBatch contigs = BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {"ACGTA", "ACGT"}).build();
   CHECK(contract_problems(plugin(), {{"fastq_writer", {.parameters = {{"output", "x.gz"}}, .resources = {}, .batches = {reads(), reads()}}},
-                                     {"fasta_writer", {.parameters = {{"output", "x.fa"}}, .resources = {}, .batches = {contigs}}}}) == std::vector<std::string>{});
+                                     {"fasta_writer", {.parameters = {{"output", "x.fa"}}, .resources = {}, .batches = {contigs}}}}) ==
+        std::vector<std::string>{});
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "signal_writer/blow5_bytes.hpp"
-
-#include "signal_reader/signal_index.hpp"
-#include "signal_reader/slow5_format.hpp"
-
-#include <sluice/testing.hpp>
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <sluice/testing.hpp>
 #include <string>
 #include <vector>
+
+#include "signal_reader/signal_index.hpp"
+#include "signal_reader/slow5_format.hpp"
+#include "signal_writer/blow5_bytes.hpp"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -20,7 +18,8 @@ namespace writer = sluice::signal_writer;
 
 namespace {
 
-const std::vector<std::vector<std::int16_t>> signals = {{}, {5}, {0, 1, -1, 32767, -32768, 32767, 100}, std::vector<std::int16_t>(5000, 417), {300, 301, 299, 555, -2000}};
+const std::vector<std::vector<std::int16_t>> signals = {
+    {}, {5}, {0, 1, -1, 32767, -32768, 32767, 100}, std::vector<std::int16_t>(5000, 417), {300, 301, 299, 555, -2000}};
 const std::vector<std::string> ids = {"empty", "a", "extremes", "long", "short"};
 
 TestBatch reads() {
@@ -102,7 +101,8 @@ TEST_CASE("a record that can't be stored fails its row and leaves no trace") {
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {
-  CHECK(contract_problems(plugin(), {{"blow5_writer", {.parameters = {{"output", "x.blow5"}}, .resources = {}, .batches = {reads()}}}}) == std::vector<std::string>{});
+  CHECK(contract_problems(plugin(), {{"blow5_writer", {.parameters = {{"output", "x.blow5"}}, .resources = {}, .batches = {reads()}}}}) ==
+        std::vector<std::string>{});
 }
 
 TEST_CASE("a full disk is an output error") {

@@ -3,13 +3,12 @@
 #pragma once
 // A k-mer model with levels from a hash, for tests that need any model.
 
-#include "simulate_signal/counter_random.hpp"
-
-#include <sluice/kmer_model.hpp>
-
 #include <cmath>
 #include <cstddef>
+#include <sluice/kmer_model.hpp>
 #include <vector>
+
+#include "simulate_signal/counter_random.hpp"
 
 namespace sluice::simulate_signal {
 

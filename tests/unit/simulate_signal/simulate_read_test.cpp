@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "simulate_signal/simulate_read.hpp"
 
-#include "made_up_model.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,6 +13,8 @@
 #include <string_view>
 #include <tuple>
 #include <vector>
+
+#include "made_up_model.hpp"
 
 using namespace sluice;
 using namespace sluice::simulate_signal;
@@ -80,7 +80,8 @@ TEST_CASE("without errors the bases are the reference, turned on the reverse str
   Simulator::Read read;
   for (const Placement& place : bench.simulator->place_reads(50)) {
     bench.simulator->simulate(place, Simulator::Signal::leave_out, read);
-    const std::string segment = bench.sequences[static_cast<std::size_t>(place.contig)].substr(static_cast<std::size_t>(place.start), static_cast<std::size_t>(place.length));
+    const std::string segment =
+        bench.sequences[static_cast<std::size_t>(place.contig)].substr(static_cast<std::size_t>(place.start), static_cast<std::size_t>(place.length));
     CHECK(read.bases == (place.is_reverse ? reverse_complement(segment) : segment));
     CHECK(read.cigar == std::vector<std::uint32_t>{static_cast<std::uint32_t>(place.length) << 4U});
     CHECK(read.qualities.size() == read.bases.size());
@@ -106,8 +107,12 @@ TEST_CASE("the CIGAR of a read with errors fits bases and reference, and the rat
         case 0:
           for (std::size_t i = 0; i < length; ++i) (query[in_query++] == contig[in_reference++] ? matched : mismatched) += 1;
           break;
-        case 1: inserted += static_cast<double>(length), in_query += length; break;
-        default: deleted += static_cast<double>(length), in_reference += length; break;
+        case 1:
+          inserted += static_cast<double>(length), in_query += length;
+          break;
+        default:
+          deleted += static_cast<double>(length), in_reference += length;
+          break;
       }
     }
     CHECK(in_query == query.size());

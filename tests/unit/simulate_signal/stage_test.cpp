@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "made_up_model.hpp"
-
-#include <sluice/testing.hpp>
-
 #include <doctest/doctest.h>
 
-#include "simulate_signal/simulate_read.hpp"
-
+#include <sluice/testing.hpp>
 #include <string>
 #include <vector>
+
+#include "made_up_model.hpp"
+#include "simulate_signal/simulate_read.hpp"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -55,10 +53,12 @@ std::string all_cells(const Result& result, const std::string& column) {
 }  // namespace
 
 TEST_CASE("the stages keep the contract of every stage") {
-  const ContractSample sample{.parameters = {{"reads", 8}, {"mean_length", 600.0}},
-                              .resources = {{"reference", reference()}, {"model", model(Alphabet::nucleotide)}, {"methylation_model", model(Alphabet::methylation)}},
-                              .batches = {}};
-  CHECK(contract_problems(plugin(), {{"simulate_signal", sample}, {"synthetic_reference", {.parameters = {{"contigs", 3}, {"length", 500}}, .resources = {}, .batches = {}}}}) ==
+  const ContractSample sample{
+      .parameters = {{"reads", 8}, {"mean_length", 600.0}},
+      .resources = {{"reference", reference()}, {"model", model(Alphabet::nucleotide)}, {"methylation_model", model(Alphabet::methylation)}},
+      .batches = {}};
+  CHECK(contract_problems(plugin(), {{"simulate_signal", sample},
+                                     {"synthetic_reference", {.parameters = {{"contigs", 3}, {"length", 500}}, .resources = {}, .batches = {}}}}) ==
         std::vector<std::string>{});
 }
 
@@ -67,7 +67,8 @@ TEST_CASE("the bytes depend neither on threads nor on the size of batches") {
   const Result pieces = simulation().threads(4).target_work(1).run().expect_rows(30);
   CHECK(whole.batches.size() == 1);
   CHECK(pieces.batches.size() == 30);
-  for (const char* column : {"read_id", "contig", "ref_start", "cigar", "bases", "qualities", "raw_signal", "truth_site", "truth_methylated", "truth_frequency", "record_index"})
+  for (const char* column : {"read_id", "contig", "ref_start", "cigar", "bases", "qualities", "raw_signal", "truth_site", "truth_methylated",
+                             "truth_frequency", "record_index"})
     CHECK(all_cells(whole, column) == all_cells(pieces, column));
 }
 

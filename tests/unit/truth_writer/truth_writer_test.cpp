@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/testing.hpp>
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <sluice/testing.hpp>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,10 @@ TestBatch reads() {
 
 TEST_CASE("sites are counted over all reads and sorted by contig and position") {
   const Result result = run_stage(stage_of(plugin(), "truth_writer"), reads()).with({{"output", "t"}, {"reads_output", "r"}}).run();
-  CHECK(result.files.at("t") == "contig\tposition\tfrequency\treads\tmethylated_reads\none\t5\t0.000\t1\t0\ntwo\t10\t0.500\t2\t1\ntwo\t20\t0.250\t1\t0\n");
-  CHECK(result.files.at("r") == "contig\tposition\tstrand\tread_id\tmethylated\ntwo\t10\t+\ta\t1\ntwo\t20\t+\ta\t0\none\t5\t-\tb\t0\ntwo\t10\t+\tc\t0\n");
+  CHECK(result.files.at("t") ==
+        "contig\tposition\tfrequency\treads\tmethylated_reads\none\t5\t0.000\t1\t0\ntwo\t10\t0.500\t2\t1\ntwo\t20\t0.250\t1\t0\n");
+  CHECK(result.files.at("r") ==
+        "contig\tposition\tstrand\tread_id\tmethylated\ntwo\t10\t+\ta\t1\ntwo\t20\t+\ta\t0\none\t5\t-\tb\t0\ntwo\t10\t+\tc\t0\n");
 }
 
 TEST_CASE("the table of reads is only made when asked for") {
@@ -40,6 +41,7 @@ TEST_CASE("the table of reads is only made when asked for") {
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {
-  CHECK(contract_problems(plugin(), {{"truth_writer", {.parameters = {{"output", "t"}, {"reads_output", "r"}}, .resources = {}, .batches = {reads()}}}}) ==
+  CHECK(contract_problems(plugin(),
+                          {{"truth_writer", {.parameters = {{"output", "t"}, {"reads_output", "r"}}, .resources = {}, .batches = {reads()}}}}) ==
         std::vector<std::string>{});
 }
