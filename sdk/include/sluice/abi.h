@@ -282,6 +282,9 @@ typedef struct sluice_host_api {
   sluice_status (*write_file)(sluice_file*, const void* data, size_t bytes, sluice_error*);
   const char* (*file_path)(const sluice_file*);             /* the temporary path, for libraries that write files themselves; closes nothing */
   sluice_status (*close_file)(sluice_file*, sluice_error*); /* flushes; the rename comes at the end of the run */
+
+  /* Sources: how much of the input has been read, 0 to 1, for the progress display. [thread-safe] */
+  void (*progress)(const sluice_host *, double share);
 } sluice_host_api;
 
 /* A device as an implementation sees it during one call. CPU calls get NULL. */
