@@ -32,10 +32,10 @@ std::string check_offsets(const ArrowArray& array, std::int64_t limit, const cha
 
 std::uint64_t host_bytes(std::string_view type, const ArrowArray& array) {
   const auto rows = static_cast<std::uint64_t>(array.length);
-  if (is_list(type)) return (rows + 1) * 8 + host_bytes(item_type(type), *array.children[0]);
-  if (is_text(type))
-    return (rows + 1) * 8 + static_cast<std::uint64_t>(static_cast<const std::int64_t*>(array.buffers[1])[array.offset + array.length]);
-  return rows * item_bytes(type);
+  if (!is_list(type) && !is_text(type)) return rows * item_bytes(type);
+  const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
+  const auto values = static_cast<std::uint64_t>(offsets[array.length] - offsets[0]);
+  return (rows + 1) * 8 + values * (is_text(type) ? 1 : item_bytes(item_type(type)));
 }
 
 }  // namespace
@@ -89,6 +89,16 @@ const ArrowDeviceArray& Column::on(const std::shared_ptr<DeviceMemory>& device) 
   if (host_.release == nullptr) host_ = copies_.front()->device->download(type_, copies_.front()->array);
   copies_.push_back(std::make_unique<DeviceCopy>(DeviceCopy{device, device->upload(type_, host_)}));
   return copies_.back()->array;
+}
+
+void Column::leave(const DeviceMemory& device) const {
+  const std::lock_guard lock(mutex_);
+  if (host_.release == nullptr) return;
+  std::erase_if(copies_, [&](const std::unique_ptr<DeviceCopy>& copy) {
+    if (copy->device.get() != &device) return false;
+    copy->array.array.release(&copy->array.array);
+    return true;
+  });
 }
 
 bool Column::is_on_host() const {

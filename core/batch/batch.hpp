@@ -36,6 +36,8 @@ class Column {
   const ArrowArray& host() const;
   // The form on `device`, copied there the first time. Throws Failure (SLUICE_ERROR_DEVICE_MEMORY among others).
   const ArrowDeviceArray& on(const std::shared_ptr<DeviceMemory>& device) const;
+  // Gives up the copy on `device` if there is one on the host. Nobody may be using it.
+  void leave(const DeviceMemory& device) const;
   bool is_on_host() const;
   bool is_on(const DeviceMemory& device) const;
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/stage_page.hpp"
+#include "plugin/registry.hpp"
 #include "config/parameter_value.hpp"
 #include "device/host_limits.hpp"
 #include "observe/quantity.hpp"

@@ -5,7 +5,6 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
-#include "cli/stage_page.hpp"
 
 namespace sluice::cli {
 namespace {

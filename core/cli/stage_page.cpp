@@ -95,23 +95,6 @@ std::string example_of(const sluice_stage_descriptor& d) {
 
 }  // namespace
 
-const char* kind_name(sluice_stage_kind kind) {
-  switch (kind) {
-    case SLUICE_SOURCE:
-      return "source";
-    case SLUICE_MAP:
-      return "map";
-    case SLUICE_REGROUP:
-      return "regroup";
-    case SLUICE_SINK:
-      return "sink";
-    case SLUICE_RESOURCE:
-      return "resource";
-    default:
-      return "unknown";
-  }
-}
-
 std::string stage_page(const StageEntry& stage) {
   const sluice_stage_descriptor& d = *stage.descriptor;
   std::string page = fmt::format("# {}\n\n{}\n\n", d.id, text(d.summary));

@@ -12,6 +12,5 @@ namespace sluice::cli {
 
 std::string stage_page(const StageEntry& stage);
 std::string pipeline_page(const WrittenPipeline& pipeline);
-const char* kind_name(sluice_stage_kind kind);  // "source", "map", ...
 
 }  // namespace sluice::cli

@@ -155,15 +155,24 @@ ArrowDeviceArray DeviceMemory::upload(const std::string& type, const ArrowArray&
       if (bytes != 0) copy_in(memory, source, bytes);
     };
     if (is_list(type) || is_text(type)) {
+      // A part of a batch begins in the middle of its values: on the device every column begins at 0.
       const auto* offsets = static_cast<const std::int64_t*>(host.buffers[1]) + host.offset;
+      const auto first = static_cast<std::size_t>(offsets[0]), count = static_cast<std::size_t>(offsets[host.length] - offsets[0]);
+      std::vector<std::int64_t> rebased;
+      if (first != 0) {
+        rebased.assign(offsets, offsets + host.length + 1);
+        for (std::int64_t& offset : rebased) offset -= static_cast<std::int64_t>(first);
+        offsets = rebased.data();
+      }
       send(1, offsets, (static_cast<std::size_t>(host.length) + 1) * sizeof(std::int64_t));
       result.array.n_buffers = is_list(type) ? 2 : 3;
       if (is_text(type)) {
-        send(2, host.buffers[2], static_cast<std::size_t>(offsets[host.length]));
+        send(2, static_cast<const char*>(host.buffers[2]) + first, count);
       } else {
-        const ArrowArray& child = *host.children[0];
-        const std::string item = type.substr(5, type.size() - 6);
-        const ArrowDeviceArray values = upload(item, child);
+        ArrowArray child = *host.children[0];
+        child.offset += static_cast<std::int64_t>(first);
+        child.length = static_cast<std::int64_t>(count);
+        const ArrowDeviceArray values = upload(type.substr(5, type.size() - 6), child);
         parts.child = values.array;
         parts.children[0] = &parts.child;
         result.array.n_children = 1;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -34,6 +35,9 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   void synchronize(const sluice_device& stream);
 
   const char* kind() const { return provider_.kind; }
+
+  // Calls on the device share this; a call that ran out of memory is repeated while it holds it alone.
+  std::shared_mutex& calls() { return calls_; }
   const sluice_device_info& info() const { return info_; }
   std::string name() const;  // "cuda:0"
   std::uint64_t bytes_moved() const { return bytes_moved_; }
@@ -63,6 +67,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   sluice_device_info info_{};
   std::deque<std::unique_ptr<Stream>> streams_;  // grows only while lanes are made
   std::atomic<std::uint64_t> used_{0}, bytes_moved_{0};
+  std::shared_mutex calls_;
   std::mutex sizes_mutex_;  // guards sizes_
   std::unordered_map<void*, std::size_t> sizes_;
 };

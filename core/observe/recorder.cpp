@@ -4,23 +4,10 @@
 
 #include <algorithm>
 
+#include "plugin/registry.hpp"
+
 namespace sluice {
 namespace {
-
-const char* role(sluice_stage_kind kind) {
-  switch (kind) {
-    case SLUICE_SOURCE:
-      return "source";
-    case SLUICE_MAP:
-      return "map";
-    case SLUICE_REGROUP:
-      return "regroup";
-    case SLUICE_SINK:
-      return "sink";
-    default:
-      return "resource";
-  }
-}
 
 double quantile(std::vector<float> values, double q) {
   if (values.empty()) return 0;
@@ -36,7 +23,7 @@ StageRecorder::StageRecorder(const ResolvedStage& stage) {
   totals_.name = stage.name;
   totals_.id = d.id;
   totals_.work_unit = d.work_unit == nullptr ? "row" : d.work_unit;
-  totals_.role = role(d.kind);
+  totals_.role = kind_name(d.kind);
   totals_.row_type = d.input.row_type != nullptr ? d.input.row_type : d.output.row_type;
 }
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <set>
 #include <system_error>
-#include <vector>  // before Boost.DLL: 1.74's headers use std::vector without including it
 
 namespace sluice {
 namespace {
@@ -49,6 +48,23 @@ fs::path program_folder() {
 }
 
 }  // namespace
+
+const char* kind_name(sluice_stage_kind kind) {
+  switch (kind) {
+    case SLUICE_SOURCE:
+      return "source";
+    case SLUICE_MAP:
+      return "map";
+    case SLUICE_REGROUP:
+      return "regroup";
+    case SLUICE_SINK:
+      return "sink";
+    case SLUICE_RESOURCE:
+      return "resource";
+    default:
+      return "unknown";
+  }
+}
 
 std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_dirs) {
   std::vector<fs::path> result = plugin_dirs;

@@ -12,6 +12,8 @@
 
 namespace sluice {
 
+const char* kind_name(sluice_stage_kind kind);  // "source", "map", ...
+
 struct LoadedPlugin {
   std::filesystem::path file;
   const sluice_plugin_info* info = nullptr;

@@ -76,10 +76,7 @@ void api_fail_row(sluice_output* output, std::int64_t row, std::uint32_t reason)
 
 sluice_status api_emit(sluice_output* output) {
   if (!output->rows_set) return refuse(output, "emit without set_row_count");
-  output->emitted.push_back(std::move(output->batch));
-  output->batch = std::make_shared<BatchData>();
-  output->failures.clear();
-  output->rows_set = false;
+  output->close_batch();
   return SLUICE_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <sluice/abi.h>
 #include <sluice/failure.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -101,6 +103,15 @@ struct sluice_output {
     batch->rows = rows;
     failures.assign(static_cast<std::size_t>(rows), 0);
     rows_set = true;
+  }
+
+  // Regroups: the batch is complete, rows that failed included; the next one begins.
+  void close_batch() {
+    if (std::any_of(failures.begin(), failures.end(), [](std::uint16_t s) { return s != 0; }))
+      batch->status = std::make_shared<std::vector<std::uint16_t>>(std::move(failures));
+    emitted.push_back(std::exchange(batch, std::make_shared<sluice::BatchData>()));
+    failures.clear();
+    rows_set = false;
   }
 
   sluice_host* host;

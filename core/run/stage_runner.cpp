@@ -2,10 +2,13 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "run/stage_runner.hpp"
 
+#include "batch/row_range.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -175,7 +178,6 @@ BatchHandle StageRunner::extend(const BatchData& input, sluice_output& output, C
   if (kind() == SLUICE_MAP && !complete(*output.batch, planned_.wanted, missing))
     return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin did not give column '" + missing + "'", "this is a bug in the plugin: please report it"), nullptr;
   auto batch = std::make_shared<BatchData>(input);
-  count_failures(input, output.failures);
   if (std::any_of(output.failures.begin(), output.failures.end(), [](std::uint16_t s) { return s != 0; })) {
     auto status = std::make_shared<std::vector<std::uint16_t>>(std::move(output.failures));
     if (input.status)
@@ -195,6 +197,8 @@ BatchHandle StageRunner::extend(const BatchData& input, sluice_output& output, C
 
 BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choice, CallResult& result) {
   const std::shared_ptr<DeviceMemory>& device = choice.lane->memory();
+  std::unique_lock one_at_a_time(serial_mutex_, std::defer_lock);
+  if (is_serial()) one_at_a_time.lock();
   sluice_output output(host_, input->rows);
   output.device = device;
   const double start = run_.seconds();
@@ -217,6 +221,46 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
   return extended;
 }
 
+BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const Choice& choice, CallResult& result) {
+  if (choice.lane->is_cpu()) return call_once(input, choice, result);
+  {
+    const std::shared_lock beside_others(choice.lane->memory()->calls());
+    if (BatchHandle output = call_once(input, choice, result)) return output;
+  }
+  if (result.status != SLUICE_ERROR_DEVICE_MEMORY || kind() != SLUICE_MAP) return nullptr;
+  host_.recorder->retry(choice.lane->device_name());
+  const std::unique_lock alone(choice.lane->memory()->calls());
+  result = CallResult();
+  if (BatchHandle output = call_once(input, choice, result)) return output;
+  return result.status == SLUICE_ERROR_DEVICE_MEMORY ? call_in_halves(input, choice, result) : nullptr;
+}
+
+BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const Choice& choice, CallResult& result) {
+  if (input->rows < 2) return nullptr;
+  for (const ColumnHandle& column : input->columns) {
+    column->host();
+    column->leave(*choice.lane->memory());
+  }
+  std::vector<BatchHandle> parts;
+  const std::int64_t middle = input->rows / 2;
+  for (const auto& [begin, end] : {std::pair{std::int64_t{0}, middle}, std::pair{middle, input->rows}}) {
+    const BatchHandle part = slice_rows(input, begin, end);
+    CallResult half;
+    BatchHandle output = call_once(part, choice, half);
+    if (!output && half.status == SLUICE_ERROR_DEVICE_MEMORY) output = call_in_halves(part, choice, half);
+    result.seconds += half.seconds;
+    if (!output) {
+      result.status = half.status;
+      result.error = half.error;
+      return nullptr;
+    }
+    // Fetched at once: what a part gave must not take the room that the next one needs.
+    parts.push_back(join_rows(part, {output}));
+  }
+  result.status = SLUICE_OK;
+  return join_rows(input, parts);
+}
+
 void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done) {
   if (run_.cancelled()) return done(nullptr);
   if (input->rows == 0) return done(input);
@@ -233,10 +277,11 @@ void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const 
     std::vector<const DeviceMemory*> failed;
     for (;;) {
       CallResult result;
-      BatchHandle output = run_.cancelled() ? nullptr : call_once(input, used, result);
+      BatchHandle output = run_.cancelled() ? nullptr : call_on_lane(input, used, result);
       scheduler.completed(index_, used, size, result.seconds, result.status == SLUICE_OK);
       ++run_.progress;
       if (output) {
+        if (output->status && output->status != input->status) count_failures(*input, *output->status);
         host_.recorder->call(used.lane->device_name(), result.seconds, input->rows, output->good_rows(), size.work, output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0);
         return done(std::move(output));
       }
@@ -261,11 +306,16 @@ void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const 
 
 std::vector<BatchHandle> StageRunner::collect(sluice_output& output) {
   std::vector<BatchHandle> result;
-  if (output.rows_set && output.batch->rows > 0) output.emitted.push_back(output.batch);
+  if (output.rows_set && output.batch->rows > 0) output.close_batch();
   for (auto& batch : output.emitted) {
     batch->row_type = descriptor().output.row_type;
     batch->sequence = emitted_++;
     if (batch->work <= 0) batch->work = static_cast<double>(batch->rows);
+    if (batch->status) {
+      const std::vector<std::uint16_t> failures = *std::exchange(batch->status, nullptr);
+      count_failures(*batch, failures);
+      batch->status = std::make_shared<std::vector<std::uint16_t>>(failures);
+    }
     result.push_back(std::move(batch));
   }
   return result;

@@ -67,6 +67,10 @@ class StageRunner {
   };
   sluice_call make_call(std::uint32_t implementation, const sluice_device* device) const;
   BatchHandle call_once(const BatchHandle& input, const Choice& choice, CallResult& result);
+  // One call; on a device that is full again with the device to itself, then in parts.
+  BatchHandle call_on_lane(const BatchHandle& input, const Choice& choice, CallResult& result);
+  // Two halves, each in two again while the device is too small for it. Null: even one row does not fit.
+  BatchHandle call_in_halves(const BatchHandle& input, const Choice& choice, CallResult& result);
   BatchHandle extend(const BatchData& input, sluice_output& output, CallResult& result);
   std::vector<BatchHandle> collect(sluice_output& output);
   void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);
@@ -79,6 +83,7 @@ class StageRunner {
   const PlannedStage& planned_;
   sluice_host& host_;
   sluice_stage stage_{};
+  std::mutex serial_mutex_;    // held during a call of a serial stage, on whichever lane
   std::mutex size_mutex_;      // guards size_per_work_
   CallSize size_per_work_;     // of the last batch that was looked at; 0: none yet
   std::uint64_t emitted_ = 0;  // regroups: next sequence number

@@ -21,7 +21,7 @@ struct ReadPlan {
   std::int64_t row;          // of the batch
   std::int64_t event_begin;  // first element of the read in the event columns
   std::int64_t kmer_begin;   // likewise in the k-mer columns
-  std::int64_t trace_begin;  // first 128-byte trace group in the workspace
+  std::int64_t trace_begin;  // first 64-byte trace row in the workspace
   std::int64_t level_begin;  // first 16-byte level in the workspace
   double stay, step;         // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
   float narrow_stay, narrow_step, lowest_exact_score;  // narrow_arithmetic.hpp
@@ -73,7 +73,7 @@ struct DeviceAlignments {
 // Which arithmetic the bands are filled with; the bits are the same. For benchmarks and tests: `mixed` is the fastest.
 enum class FillForm : std::uint8_t { mixed, checked, wide };
 // How the loop over bands is unrolled, for benchmarks.
-enum class FillLoop : std::uint8_t { single_band, four_bands };
+enum class FillLoop : std::uint8_t { single_band, two_narrow_bands, two_bands };
 
 struct DeviceWork {
   const ReadPlan* reads;  // plan.reads, in device memory
@@ -82,13 +82,12 @@ struct DeviceWork {
   void* workspace;  // plan.workspace_bytes, aligned to 256
 };
 
-// The three kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in CUDA.
+// The two kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in CUDA.
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream);
-cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form = FillForm::mixed,
-                       FillLoop loop = FillLoop::four_bands, int warps_per_multiprocessor = 24);
-cudaError_t trace_back(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream);
+cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form = FillForm::mixed,
+                        FillLoop loop = FillLoop::two_narrow_bands, int warps_per_multiprocessor = 20);
 
-// All three.
+// Both.
 cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream);
 
 }  // namespace sluice::abea::cuda

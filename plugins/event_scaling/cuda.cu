@@ -2,15 +2,13 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Sums in the order of scaling.cpp on a CUDA device. Compile with -fmad=false: every operation stands for one of scaling.cpp.
 //
-// A sum in f64 is a chain of dependent additions that order forbids to split, but what is added is not: all threads of a block compute the terms of a tile of
-// k-mers for a few reads into shared memory, and one lane a sum adds the tile before. Where scaling.cpp skips an element the term is 0: adding it changes no sum, for
-// sums begin at +0 and never become -0.
-
-#include <vector>
+// A sum in f64 is a chain of dependent additions that order forbids to split, but what is added is not: all threads of a block compute the terms of a
+// tile of k-mers for a few reads into shared memory, and one lane a sum adds the tile before. Where scaling.cpp skips an element the term is 0:
+// adding it changes no sum, for sums begin at +0 and never become -0.
 
 #include <cub/block/block_scan.cuh>
-
 #include <sluice/natural_log.hpp>
+#include <vector>
 
 #include "event_scaling/cuda.hpp"
 
@@ -24,7 +22,8 @@ constexpr int kScanThreads = 1024;
 __device__ bool is_skipped(const Rows& rows, std::uint32_t row) { return rows.row_status != nullptr && rows.row_status[row] != 0; }
 
 // One block.
-__global__ void __launch_bounds__(kScanThreads) compute_kmer_offsets(Rows rows, const std::int64_t* bases_offsets, std::uint32_t k, std::int64_t* offsets) {
+__global__ void __launch_bounds__(kScanThreads)
+    compute_kmer_offsets(Rows rows, const std::int64_t* bases_offsets, std::uint32_t k, std::int64_t* offsets) {
   using Scan = cub::BlockScan<std::int64_t, kScanThreads>;
   __shared__ typename Scan::TempStorage storage;
   std::int64_t before = 0;
@@ -66,8 +65,9 @@ constexpr int kRankThreads = 256;
 constexpr std::int64_t kRanksPerBlock = 16 * kRankThreads;
 
 // A thread a k-mer: its letters come from L1.
-__global__ void __launch_bounds__(kRankThreads) compute_ranks(Rows rows, const std::int64_t* bases_offsets, const char* bases, Alphabet alphabet, std::uint32_t k,
-                                                              const std::int64_t* offsets, std::int64_t kmer_count, std::uint32_t* ranks) {
+__global__ void __launch_bounds__(kRankThreads)
+    compute_ranks(Rows rows, const std::int64_t* bases_offsets, const char* bases, Alphabet alphabet, std::uint32_t k, const std::int64_t* offsets,
+                  std::int64_t kmer_count, std::uint32_t* ranks) {
   __shared__ std::uint32_t shared_rows[2];
   const std::int64_t begin = blockIdx.x * kRanksPerBlock;
   const std::int64_t end = begin + kRanksPerBlock < kmer_count ? begin + kRanksPerBlock : kmer_count;
@@ -86,13 +86,13 @@ __global__ void __launch_bounds__(kRankThreads) compute_ranks(Rows rows, const s
 // ---- Sums in order -----------------------------------------------------------------------------------------------------
 
 constexpr int kWarp = 32;
-constexpr int kReadsPerBlock = 6;  // five sums of six reads are the lanes of a warp
-constexpr int kSumThreads = 256;   // the first warp adds, the others compute terms
-constexpr int kTile = 64;          // elements of a read
+constexpr int kReadsPerBlock = 6;                            // five sums of six reads are the lanes of a warp
+constexpr int kTile = 64;                                    // elements of a read
+constexpr int kSumThreads = kWarp + kReadsPerBlock * kTile;  // the first warp adds, the others compute a term each
 constexpr int kMaximumSums = 5;
 
 struct Tiles {
-  double terms[2][kReadsPerBlock][kTile][kMaximumSums];
+  double terms[2][kReadsPerBlock][kTile + 1][kMaximumSums];  // one more, so that the reads lie in different banks
   double sums[kReadsPerBlock][kMaximumSums];
   unsigned long long length[kReadsPerBlock];
   int out_of_range[kReadsPerBlock];
@@ -104,7 +104,6 @@ template <int sums, class MakeTerms>
 __device__ void sum_in_order(Tiles& tiles, const MakeTerms& make_terms) {
   unsigned long long longest = 0;
   for (const unsigned long long length : tiles.length) longest = length > longest ? length : longest;
-  const int makers = kSumThreads - kWarp;
   const int maker = static_cast<int>(threadIdx.x) - kWarp;
   const int slot = static_cast<int>(threadIdx.x) / sums;
   const int which = static_cast<int>(threadIdx.x) % sums;
@@ -113,12 +112,11 @@ __device__ void sum_in_order(Tiles& tiles, const MakeTerms& make_terms) {
   const unsigned long long tile_count = (longest + kTile - 1) / kTile;
   for (unsigned long long tile = 0; tile <= tile_count; ++tile) {
     if (maker >= 0 && tile < tile_count) {
-      for (int i = maker; i < kReadsPerBlock * kTile; i += makers) {
-        const unsigned long long element = tile * kTile + static_cast<unsigned>(i % kTile);
-        double* const terms = tiles.terms[tile % 2][i / kTile][i % kTile];
-        for (int s = 0; s < sums; ++s) terms[s] = 0.0;
-        if (element < tiles.length[i / kTile]) make_terms(i / kTile, static_cast<std::int64_t>(element), terms);
-      }
+      const unsigned long long element = tile * kTile + static_cast<unsigned>(maker % kTile);
+      double terms[sums] = {};
+      if (element < tiles.length[maker / kTile]) make_terms(maker / kTile, static_cast<std::int64_t>(element), terms);
+#pragma unroll
+      for (int s = 0; s < sums; ++s) tiles.terms[tile % 2][maker / kTile][maker % kTile][s] = terms[s];
     }
     if (adds && tile > 0) {
 #pragma unroll 16
@@ -148,7 +146,9 @@ __global__ void __launch_bounds__(kSumThreads) compute_moments(Rows rows, Events
     kmer_count = list_length(kmers.offsets, first_row + own_slot);
   }
   if (own_slot < kReadsPerBlock) {
-    tiles.length[own_slot] = static_cast<unsigned long long>(event_count == 0 || kmer_count == 0 ? 0 : event_count > kmer_count ? event_count : kmer_count);
+    tiles.length[own_slot] = static_cast<unsigned long long>(event_count == 0 || kmer_count == 0 ? 0
+                                                             : event_count > kmer_count          ? event_count
+                                                                                                 : kmer_count);
     tiles.out_of_range[own_slot] = 0;
   }
   __syncthreads();
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kSumThreads) compute_moments(Rows rows, Events
     if (i >= list_length(kmers.offsets, row)) return;
     const std::uint32_t rank = kmers.rank[kmers.offsets[row] + i];
     if (rank >= model.count) {
-      tiles.out_of_range[slot] = 1;
+      atomicOr(&tiles.out_of_range[slot], 1);
       return;
     }
     const auto level = static_cast<double>(model.levels[rank].x);
@@ -185,10 +185,10 @@ __global__ void __launch_bounds__(kSumThreads) compute_moments(Rows rows, Events
   results.shift[row] = 0.0F;
   results.scale[row] = works ? 1.0F : 0.0F;
   ScalingStatus status = ScalingStatus::ok;
-  if (works && event_count == 0) {
-    status = ScalingStatus::no_events;
-  } else if (works && kmer_count == 0) {
+  if (works && kmer_count == 0) {
     status = ScalingStatus::read_too_short;
+  } else if (works && event_count == 0) {
+    status = ScalingStatus::no_events;
   } else if (works && tiles.out_of_range[own_slot] != 0) {
     status = ScalingStatus::bad_input;
   } else if (works) {
@@ -212,8 +212,8 @@ struct FitElement {
 };
 enum class Use : std::uint8_t { none, fit, out_of_range };
 
-__device__ Use element_of(const Events& events, const Kmers& kmers, const AlignedEvents& aligned, const Model& model, std::uint32_t row, std::int64_t kmer,
-                          FitElement& element) {
+__device__ Use element_of(const Events& events, const Kmers& kmers, const AlignedEvents& aligned, const Model& model, std::uint32_t row,
+                          std::int64_t kmer, FitElement& element) {
   const std::int32_t* const firsts = aligned.first_event + aligned.first_offsets[row];
   const std::int32_t* const lasts = aligned.last_event + aligned.last_offsets[row];
   const std::uint32_t* const ranks = kmers.rank + kmers.offsets[row];
@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(kSumThreads) compute_recalibrations(Rows rows,
   sum_in_order<5>(tiles, [&](int slot, std::int64_t kmer, double* terms) {
     FitElement element;
     const Use use = element_of(events, kmers, aligned, model, first_row + slot, kmer, element);
-    if (use == Use::out_of_range) tiles.out_of_range[slot] = 1;
+    if (use == Use::out_of_range) atomicOr(&tiles.out_of_range[slot], 1);
     if (use != Use::fit) return;
     const double weight = 1.0 / (element.stdv * element.stdv);
     terms[0] = weight;
@@ -332,7 +332,8 @@ cudaError_t upload_model(const KmerModelView& model, void* memory, cudaStream_t 
   if (model.level_mean.size() != count || model.level_stdv.size() != count) return cudaErrorInvalidValue;
   std::vector<float2> levels(count);
   for (std::size_t i = 0; i < count; ++i) levels[i] = make_float2(model.level_mean[i], model.level_stdv[i]);
-  if (const cudaError_t error = cudaMemcpyAsync(memory, levels.data(), sizeof(float2) * count, cudaMemcpyHostToDevice, stream); error != cudaSuccess) return error;
+  if (const cudaError_t error = cudaMemcpyAsync(memory, levels.data(), sizeof(float2) * count, cudaMemcpyHostToDevice, stream); error != cudaSuccess)
+    return error;
   uploaded = {static_cast<const float2*>(memory), static_cast<std::uint32_t>(count)};
   return cudaStreamSynchronize(stream);
 }
@@ -342,8 +343,8 @@ cudaError_t kmer_offsets(const Rows& rows, const std::int64_t* bases_offsets, st
   return cudaGetLastError();
 }
 
-cudaError_t kmer_ranks(const Rows& rows, const std::int64_t* bases_offsets, const char* bases, Alphabet alphabet, std::uint32_t k, const std::int64_t* offsets,
-                       std::int64_t kmer_count, std::uint32_t* ranks, cudaStream_t stream) {
+cudaError_t kmer_ranks(const Rows& rows, const std::int64_t* bases_offsets, const char* bases, Alphabet alphabet, std::uint32_t k,
+                       const std::int64_t* offsets, std::int64_t kmer_count, std::uint32_t* ranks, cudaStream_t stream) {
   if (kmer_count == 0) return cudaSuccess;
   if (k == 0 || k > max_k) return cudaErrorInvalidValue;
   const auto blocks = static_cast<unsigned>((kmer_count + kRanksPerBlock - 1) / kRanksPerBlock);

@@ -3,8 +3,8 @@
 #pragma once
 // Both fits of the k-mer model on a CUDA device: the bits of scaling.hpp for all rows of a batch.
 //
-// Plain functions over device pointers and a stream. Nothing here allocates or keeps state, and only upload_model waits; what a function returns are the errors
-// of its own launches. Arrays are device memory, columns as in a batch: a list column is rows + 1 offsets and the values of all rows.
+// Plain functions over device pointers and a stream. Nothing here allocates or keeps state, and only upload_model waits; what a function returns are
+// the errors of its own launches. Arrays are device memory, columns as in a batch: a list column is rows + 1 offsets and the values of all rows.
 
 #include <cuda_runtime_api.h>
 
@@ -33,8 +33,8 @@ struct Rows {
 cudaError_t kmer_offsets(const Rows& rows, const std::int64_t* bases_offsets, std::uint32_t k, std::int64_t* offsets, cudaStream_t stream);
 
 // kmer_ranks of every row: ranks has kmer_count = offsets[count] entries. k within [1, max_k].
-cudaError_t kmer_ranks(const Rows& rows, const std::int64_t* bases_offsets, const char* bases, Alphabet alphabet, std::uint32_t k, const std::int64_t* offsets,
-                       std::int64_t kmer_count, std::uint32_t* ranks, cudaStream_t stream);
+cudaError_t kmer_ranks(const Rows& rows, const std::int64_t* bases_offsets, const char* bases, Alphabet alphabet, std::uint32_t k,
+                       const std::int64_t* offsets, std::int64_t kmer_count, std::uint32_t* ranks, cudaStream_t stream);
 
 struct Events {
   const std::int64_t* offsets = nullptr;
@@ -45,7 +45,8 @@ struct Kmers {
   const std::uint32_t* rank = nullptr;
 };
 
-// moments of every row; a row that is not ok gets what MomentScaling begins with, one that is not looked at zeros and ScalingStatus::ok.
+// kmer_ranks and moments of every row, so that a read without k-mers is read_too_short whether or not it has events. A row that is not ok gets what
+// MomentScaling begins with, one that is not looked at zeros and ScalingStatus::ok.
 struct Moments {
   float* shift = nullptr;
   float* scale = nullptr;

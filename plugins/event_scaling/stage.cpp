@@ -6,6 +6,12 @@
 
 #include "event_scaling/scaling.hpp"
 
+#ifdef SLUICE_WITH_CUDA
+#include <sluice/cuda.hpp>
+
+#include "event_scaling/cuda.hpp"
+#endif
+
 namespace sluice::event_scaling {
 namespace {
 
@@ -15,6 +21,30 @@ KmerModelView nucleotide_model(const Setup& setup) {
     throw Failure::usage("the model is a methylation model", std::string("give ") + setup.instance() + " the nucleotide model");
   return model;
 }
+
+#ifdef SLUICE_WITH_CUDA
+// The model on every device that needs it.
+class DeviceModels {
+ public:
+  const cuda::Model& on(const sluice::cuda::DeviceCall& device, const KmerModelView& model) {
+    return models_
+        .get(device.ordinal(),
+             [&] {
+               Uploaded uploaded{device.allocate(cuda::model_bytes(model)), {}};
+               sluice::cuda::check(cuda::upload_model(model, uploaded.memory.get(), device.stream(), uploaded.model), "the k-mer model");
+               return uploaded;
+             })
+        .model;
+  }
+
+ private:
+  struct Uploaded {
+    sluice::cuda::Memory memory;
+    cuda::Model model;
+  };
+  sluice::cuda::PerDevice<Uploaded> models_;
+};
+#endif
 
 class EventScaling {
  public:
@@ -32,6 +62,9 @@ class EventScaling {
     d.reason("no_events", "the read has no events")
         .reason("read_too_short", "the read is shorter than one k-mer")
         .reason("singular", "the moments are not finite");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&EventScaling::process_cuda>("cuda", "the sums in the same order, one lane a sum, a few thousand reads beside each other");
+#endif
   }
   EventScaling(const Setup& setup, const Parameters&) : model_(nucleotide_model(setup)) {}
 
@@ -50,20 +83,58 @@ class EventScaling {
         ScalingStatus status = kmer_ranks(bases[row], model_.alphabet, model_.k, read_ranks);
         MomentScaling scaling;
         if (status == ScalingStatus::ok) status = moments(events[row], read_ranks, model_, scaling);
-        if (status == ScalingStatus::no_events)
-          out.fail(row, Reason::no_events);
-        else if (status == ScalingStatus::read_too_short)
-          out.fail(row, Reason::read_too_short);
-        else if (status != ScalingStatus::ok)
-          out.fail(row, Reason::singular);
+        fail(out, row, status);
         shift[i] = scaling.shift;
         scale[i] = scaling.scale;
       }
     });
   }
 
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    const sluice::cuda::DeviceCall device(call);
+    const auto count = static_cast<std::size_t>(in.rows());
+    const auto events = device.list<float>(in, "event_mean");
+    const auto bases = device.text(in, "bases");
+    const sluice::cuda::Memory row_status = device.row_status(in);
+    const cuda::Rows rows{static_cast<std::uint32_t>(count), row_status.as<std::uint16_t>()};
+    const cuda::Model& model = models_.on(device, model_);
+
+    sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(count + 1);
+    sluice::cuda::check(cuda::kmer_offsets(rows, bases.offsets, model_.k, offsets.as<std::int64_t>(), device.stream()), "kmer_offsets");
+    const std::int64_t kmers = device.download(offsets.as<std::int64_t>() + count, 1).front();
+    sluice::cuda::Memory ranks = device.allocate_array<std::uint32_t>(static_cast<std::size_t>(kmers));
+    sluice::cuda::check(cuda::kmer_ranks(rows, bases.offsets, bases.bytes, model_.alphabet, model_.k, offsets.as<std::int64_t>(), kmers,
+                                         ranks.as<std::uint32_t>(), device.stream()),
+                        "kmer_ranks");
+    sluice::cuda::Memory shift = device.allocate_array<float>(count), scale = device.allocate_array<float>(count);
+    const sluice::cuda::Memory status = device.allocate_array<ScalingStatus>(count);
+    sluice::cuda::check(cuda::moments(rows, {events.offsets, events.values}, {offsets.as<std::int64_t>(), ranks.as<std::uint32_t>()}, model,
+                                      {shift.as<float>(), scale.as<float>(), status.as<ScalingStatus>()}, device.stream()),
+                        "moments");
+    const std::vector<ScalingStatus> statuses = device.download(status.as<ScalingStatus>(), count);
+    for (std::size_t i = 0; i < count; ++i) fail(out, static_cast<std::int64_t>(i), statuses[i]);
+    device.add_list<std::uint32_t>(out, "kmer_rank", std::move(offsets), std::move(ranks), kmers);
+    device.add_column<float>(out, "moment_shift", std::move(shift));
+    device.add_column<float>(out, "moment_scale", std::move(scale));
+  }
+#endif
+
  private:
+  static void fail(Output& out, std::int64_t row, ScalingStatus status) {
+    if (status == ScalingStatus::ok) return;
+    if (status == ScalingStatus::no_events)
+      out.fail(row, Reason::no_events);
+    else if (status == ScalingStatus::read_too_short)
+      out.fail(row, Reason::read_too_short);
+    else
+      out.fail(row, Reason::singular);
+  }
+
   KmerModelView model_;
+#ifdef SLUICE_WITH_CUDA
+  DeviceModels models_;
+#endif
 };
 
 class EventRecalibration {
@@ -100,6 +171,9 @@ class EventRecalibration {
         .reason("singular", "all aligned events lie on one level: there is no fit");
     d.reason("var_too_large", "the events spread more than max_var")
         .reason("too_many_events_per_base", "more aligned events per base than max_events_per_base");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&EventRecalibration::process_cuda>("cuda", "the sums in the same order, one lane a sum, a few thousand reads beside each other");
+#endif
   }
   EventRecalibration(const Setup& setup, const Parameters& p) : model_(nucleotide_model(setup)), max_events_per_base_(p.max_events_per_base) {
     params_.min_recalibration_events = static_cast<std::uint32_t>(p.min_recalibration_events);
@@ -119,14 +193,7 @@ class EventRecalibration {
         if (!in.ok(row)) continue;
         Recalibration fit;
         const ScalingStatus status = recalibrate(events[row], ranks[row], first[row], last[row], model_, params_, fit);
-        if (status == ScalingStatus::too_few_events)
-          out.fail(row, Reason::too_few_events);
-        else if (status == ScalingStatus::var_too_large)
-          out.fail(row, Reason::var_too_large);
-        else if (status != ScalingStatus::ok)
-          out.fail(row, Reason::singular);
-        else if (events_per_base[i] > max_events_per_base_)
-          out.fail(row, Reason::too_many_events_per_base);
+        fail(out, row, status, events_per_base[i]);
         shift[i] = fit.shift;
         scale[i] = fit.scale;
         var[i] = fit.var;
@@ -135,10 +202,52 @@ class EventRecalibration {
     });
   }
 
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    const sluice::cuda::DeviceCall device(call);
+    const auto count = static_cast<std::size_t>(in.rows());
+    const auto events = device.list<float>(in, "event_mean");
+    const auto ranks = device.list<std::uint32_t>(in, "kmer_rank");
+    const auto first = device.list<std::int32_t>(in, "first_event"), last = device.list<std::int32_t>(in, "last_event");
+    const sluice::cuda::Memory row_status = device.row_status(in);
+    sluice::cuda::Memory shift = device.allocate_array<float>(count), scale = device.allocate_array<float>(count);
+    sluice::cuda::Memory var = device.allocate_array<float>(count), log_var = device.allocate_array<float>(count);
+    const sluice::cuda::Memory status = device.allocate_array<ScalingStatus>(count);
+    sluice::cuda::check(
+        cuda::recalibrate({static_cast<std::uint32_t>(count), row_status.as<std::uint16_t>()}, {events.offsets, events.values},
+                          {ranks.offsets, ranks.values}, {first.offsets, first.values, last.offsets, last.values}, models_.on(device, model_),
+                          params_, {shift.as<float>(), scale.as<float>(), var.as<float>(), log_var.as<float>(), status.as<ScalingStatus>()},
+                          device.stream()),
+        "recalibrate");
+    const std::vector<double> events_per_base = device.download(device.column<double>(in, "events_per_base"), count);
+    const std::vector<ScalingStatus> statuses = device.download(status.as<ScalingStatus>(), count);
+    for (std::size_t i = 0; i < count; ++i)
+      if (in.ok(static_cast<std::int64_t>(i))) fail(out, static_cast<std::int64_t>(i), statuses[i], events_per_base[i]);
+    device.add_column<float>(out, "shift", std::move(shift));
+    device.add_column<float>(out, "scale", std::move(scale));
+    device.add_column<float>(out, "var", std::move(var));
+    device.add_column<float>(out, "log_var", std::move(log_var));
+  }
+#endif
+
  private:
+  void fail(Output& out, std::int64_t row, ScalingStatus status, double events_per_base) const {
+    if (status == ScalingStatus::too_few_events)
+      out.fail(row, Reason::too_few_events);
+    else if (status == ScalingStatus::var_too_large)
+      out.fail(row, Reason::var_too_large);
+    else if (status != ScalingStatus::ok)
+      out.fail(row, Reason::singular);
+    else if (events_per_base > max_events_per_base_)
+      out.fail(row, Reason::too_many_events_per_base);
+  }
+
   KmerModelView model_;
   RecalibrationParams params_;
   double max_events_per_base_;
+#ifdef SLUICE_WITH_CUDA
+  DeviceModels models_;
+#endif
 };
 
 }  // namespace

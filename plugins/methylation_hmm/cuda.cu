@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 // The Forward recurrence on a CUDA device. Compile with -fmad=false: every operation stands for one of score_groups_reference.cpp.
 //
-// A hypothesis of a problem takes a group of 1, 2, 4, ... 32 adjacent lanes; each lane holds a few adjacent k-mers in registers, all groups of a warp alike.
-// Lane q works on row s - q in step s, so that the row to its left is ready: three shuffles a step. Scores never leave the registers. The k-mers of a group are
-// padded at the front, where -inf stays -inf, so that the last one is always the last register of the last lane.
+// A hypothesis of a problem takes a group of 1, 2, 4, ... 32 adjacent lanes; each lane holds a few adjacent k-mers in registers, all groups of a warp
+// alike. Lane q works on row s - q in step s, so that the row to its left is ready: three shuffles a step. Scores never leave the registers. The
+// k-mers of a group are padded at the front, where -inf stays -inf, so that the last one is always the last register of the last lane.
 //
-// Problems are sorted by shape (lanes, k-mers a lane) and rows, longest first, by counting; warps take work from a queue. The log-sum table lies in shared memory,
-// once per block.
+// Problems are sorted by shape (lanes, k-mers a lane) and rows, longest first, by counting; warps take work from a queue. The log-sum table lies in
+// shared memory, once per block.
 
 #include <algorithm>
 #include <bit>
@@ -33,7 +33,7 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 
 constexpr int kColumns = 8;  // k-mers a lane at most
 constexpr int kScoreThreads = 640;
 constexpr int kLongColumns = 32;  // k-mers a lane for problems of more than 32 * kColumns k-mers: state in local memory, hostile input only
-constexpr int kLaneSizes = 6;        // 1, 2, 4, 8, 16, 32 lanes
+constexpr int kLaneSizes = 6;     // 1, 2, 4, 8, 16, 32 lanes
 constexpr int kShapes = kLaneSizes * kColumns;
 constexpr int kLongShape = kShapes;
 constexpr int kRowBuckets = 64;
@@ -66,7 +66,7 @@ __device__ int bin_of(int shape, std::int64_t rows) {
 
 struct Queue {
   std::uint32_t bin_count[kBins];
-  std::uint32_t bin_begin[kBins];        // in `order`; while the problems are put in order, the next free place
+  std::uint32_t bin_begin[kBins];          // in `order`; while the problems are put in order, the next free place
   std::uint32_t shape_begin[kShapes + 2];  // first entry of `order` of the shape_of_bin order
   std::uint32_t shape_work[kShapes + 2];   // first warp-sized piece of work
   std::uint32_t next_work;
@@ -75,9 +75,9 @@ struct Queue {
 
 struct Workspace {
   Queue* queue;
-  float2* transitions;    // by read: match_stay, match_next; NaN where there are none
-  std::uint32_t* bin;     // by problem, kBins for none
-  std::uint32_t* order;   // problems in order of work
+  float2* transitions;   // by read: match_stay, match_next; NaN where there are none
+  std::uint32_t* bin;    // by problem, kBins for none
+  std::uint32_t* order;  // problems in order of work
 };
 
 constexpr std::uint32_t kNoBin = kBins;
@@ -230,8 +230,7 @@ constexpr auto kTruncateBits = std::bit_cast<std::uint32_t>(kTruncate);
 struct LogSums {
   std::uint32_t address;  // of entry 0 in shared memory, less 4 times the bits of kTruncate
 
-  __device__ explicit LogSums(const float* table)
-      : address(static_cast<std::uint32_t>(__cvta_generic_to_shared(table)) - 4U * kTruncateBits) {}
+  __device__ explicit LogSums(const float* table) : address(static_cast<std::uint32_t>(__cvta_generic_to_shared(table)) - 4U * kTruncateBits) {}
 
   // Where both terms are -inf the product is NaN and the minimum yields the limit.
   __device__ __forceinline__ float operator()(float a, float b) const {
@@ -267,9 +266,9 @@ __device__ __forceinline__ bool make_level(const float4& model, float scale, flo
   return false;
 }
 
-// The quotient is the correctly rounded one: after one correction of RN(d r) it is off by less than one unit of the last place, and the second correction,
-// whose remainder is exact, rounds it (Markstein). Where |d| < 2^-100 the remainder is not exact; then a^2 < 2^-100 and changes neither a constant (0 or at least 2^-25)
-// nor, where that is 0, the sum it is added to and all that follows: transitions are at least 2^-9 in size.
+// The quotient is the correctly rounded one: after one correction of RN(d r) it is off by less than one unit of the last place, and the second
+// correction, whose remainder is exact, rounds it (Markstein). Where |d| < 2^-100 the remainder is not exact; then a^2 < 2^-100 and changes neither a
+// constant (0 or at least 2^-25) nor, where that is 0, the sum it is added to and all that follows: transitions are at least 2^-9 in size.
 __device__ __forceinline__ float emission(float event, const Level& level) {
   const float d = event - level.mean;
   float a = d * level.reciprocal;
@@ -279,9 +278,7 @@ __device__ __forceinline__ float emission(float event, const Level& level) {
 }
 
 // Codes of A, C, G, T in the methylation alphabet; any other letter counts as A.
-__device__ __forceinline__ std::uint32_t code_of(char letter) {
-  return letter == 'C' ? 1U : letter == 'G' ? 2U : letter == 'T' ? 4U : 0U;
-}
+__device__ __forceinline__ std::uint32_t code_of(char letter) { return letter == 'C' ? 1U : letter == 'G' ? 2U : letter == 'T' ? 4U : 0U; }
 __device__ __forceinline__ std::uint32_t complement_code_of(char letter) {
   return letter == 'C' ? 2U : letter == 'G' ? 1U : letter == 'T' ? 0U : letter == 'A' ? 4U : 0U;
 }
@@ -315,8 +312,8 @@ struct Unit {
   HypothesisBases bases;
 };
 
-__device__ Unit make_unit(const Reads& reads, const Problems& problems, const Tables& tables, const float2* transitions, std::uint32_t problem, bool methylated,
-                          int stored_columns) {
+__device__ Unit make_unit(const Reads& reads, const Problems& problems, const Tables& tables, const float2* transitions, std::uint32_t problem,
+                          bool methylated, int stored_columns) {
   const std::uint32_t read = problems.read[problem];
   const std::int32_t first = problems.first_event[problem];
   Unit unit;
@@ -372,8 +369,8 @@ __device__ __forceinline__ bool fill_levels(const Unit& unit, const Tables& tabl
   return usable;
 }
 
-// One warp: every group of `lanes` lanes its unit. Returns the log-likelihood in the last lane of each group; `usable` is cleared in lanes that saw a value
-// that is not usable.
+// One warp: every group of `lanes` lanes its unit. Returns the log-likelihood in the last lane of each group; `usable` is cleared in lanes that saw a
+// value that is not usable.
 template <int columns>
 __device__ __forceinline__ float forward(const Unit& unit, const Tables& tables, const LogSums& log_sum, int lanes, bool& usable) {
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
@@ -520,7 +517,8 @@ __global__ void __launch_bounds__(kScoreThreads) score_kernel(Reads reads, Probl
     const int shape = kShapes - place;
     const auto at_once = static_cast<std::uint32_t>(problems_a_warp(shape));
     const std::uint32_t first = queue.shape_begin[place] + (work - queue.shape_work[place]) * at_once;
-    dispatch<1, kColumns>(columns_of(shape), reads, problems, tables, workspace, log_sum, scores, lanes_of(shape), first, queue.shape_begin[place + 1]);
+    dispatch<1, kColumns>(columns_of(shape), reads, problems, tables, workspace, log_sum, scores, lanes_of(shape), first,
+                          queue.shape_begin[place + 1]);
   }
 }
 
@@ -552,8 +550,10 @@ cudaError_t launch_scoring(Kernel kernel, int threads, const Reads& reads, const
   int blocks = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
   if (const cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
-  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kTableBytes); error != cudaSuccess) return error;
-  if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, kTableBytes); error != cudaSuccess) return error;
+  if (const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kTableBytes); error != cudaSuccess)
+    return error;
+  if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, kTableBytes); error != cudaSuccess)
+    return error;
   if (blocks == 0) return cudaErrorInvalidConfiguration;
   kernel<<<multiprocessors * blocks, threads, kTableBytes, stream>>>(reads, problems, tables, workspace, scores);
   return cudaGetLastError();
@@ -562,7 +562,8 @@ cudaError_t launch_scoring(Kernel kernel, int threads, const Reads& reads, const
 }  // namespace
 
 std::size_t tables_bytes(const KmerModelView& model, std::int64_t longest_read_events) {
-  return aligned(sizeof(float4) * model.level_mean.size()) + aligned(kTableBytes) + aligned(sizeof(float) * static_cast<std::size_t>(longest_read_events));
+  return aligned(sizeof(float4) * model.level_mean.size()) + aligned(kTableBytes) +
+         aligned(sizeof(float) * static_cast<std::size_t>(longest_read_events));
 }
 
 cudaError_t upload_tables(const KmerModelView& model, std::int64_t longest_read_events, void* memory, cudaStream_t stream, Tables& tables) {
@@ -614,7 +615,8 @@ cudaError_t score_groups(const Reads& reads, const Problems& problems, const Tab
   put_in_order<<<sort_blocks, kSortThreads, 0, stream>>>(problems, workspace);
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
 
-  if (const cudaError_t error = launch_scoring(score_kernel, kScoreThreads, reads, problems, tables, workspace, scores, stream); error != cudaSuccess) return error;
+  if (const cudaError_t error = launch_scoring(score_kernel, kScoreThreads, reads, problems, tables, workspace, scores, stream); error != cudaSuccess)
+    return error;
   return launch_scoring(score_long_kernel, 64, reads, problems, tables, workspace, scores, stream);
 }
 

@@ -10,8 +10,9 @@
 //   score_groups                              both hypotheses of every problem
 //   count_called, gather_called               the lists of a row's called groups
 //
-// Plain functions over device pointers and a stream. Nothing here allocates or keeps state, and only the two uploads wait; what a function returns are the
-// errors of its own launches. Arrays are device memory unless said otherwise, columns as in a batch: a list column is rows + 1 offsets and the values of all rows.
+// Plain functions over device pointers and a stream. Nothing here allocates or keeps state, and only the two uploads wait; what a function returns
+// are the errors of its own launches. Arrays are device memory unless said otherwise, columns as in a batch: a list column is rows + 1 offsets and
+// the values of all rows.
 
 #include <cuda_runtime_api.h>
 
@@ -26,18 +27,18 @@ namespace sluice::methylation_hmm::cuda {
 
 // The k-mer model and the tables of the recurrence. Filled once per device: see upload_tables.
 struct Tables {
-  const float4* levels = nullptr;    // by rank: level_mean, level_stdv, log_level_stdv, 0
-  const float* log_sums = nullptr;   // log_sum_table()
-  const float* clipping = nullptr;   // extend_clipping()
-  std::int64_t clipping_count = 0;   // problems of more events than this get ScoreStatus::no_such_event: give it the events of the longest read
+  const float4* levels = nullptr;   // by rank: level_mean, level_stdv, log_level_stdv, 0
+  const float* log_sums = nullptr;  // log_sum_table()
+  const float* clipping = nullptr;  // extend_clipping()
+  std::int64_t clipping_count = 0;  // problems of more events than this get ScoreStatus::no_such_event: give it the events of the longest read
   std::uint32_t k = 0;
 };
 
 // Bytes of device memory behind Tables.
 std::size_t tables_bytes(const KmerModelView& model, std::int64_t longest_read_events);
 
-// Computes the tables on the host and copies them into `memory` (tables_bytes, 256-byte aligned). Waits for the copy. cudaErrorInvalidValue when the model is not
-// what score_groups takes.
+// Computes the tables on the host and copies them into `memory` (tables_bytes, 256-byte aligned). Waits for the copy. cudaErrorInvalidValue when the
+// model is not what score_groups takes.
 cudaError_t upload_tables(const KmerModelView& model, std::int64_t longest_read_events, void* memory, cudaStream_t stream, Tables& tables);
 
 // ReadSignal of many reads.
@@ -71,9 +72,9 @@ std::size_t reference_bytes(std::span<const std::string_view> contigs);
 // Copies the contigs (host memory) into `memory` (reference_bytes, 256-byte aligned). Waits for the copies.
 cudaError_t upload_reference(std::span<const std::string_view> contigs, void* memory, cudaStream_t stream, Reference& reference);
 
-// The groups of the whole reference, in two steps: `workspace` (reference_group_workspace_bytes) holds their numbers by part of the reference, and at its end
-// their total, to which `total` points after the first step. A group under a row is one of these: it begins more than 20 bases behind the row's first base,
-// so that what lies before the row can't be part of it; at most its end is cut.
+// The groups of the whole reference, in two steps: `workspace` (reference_group_workspace_bytes) holds their numbers by part of the reference, and at
+// its end their total, to which `total` points after the first step. A group under a row is one of these: it begins more than 20 bases behind the
+// row's first base, so that what lies before the row can't be part of it; at most its end is cut.
 std::size_t reference_group_workspace_bytes(const Reference& reference);
 cudaError_t count_reference_groups(const Reference& reference, void* workspace, const std::int64_t*& total, cudaStream_t stream);
 cudaError_t list_reference_groups(const Reference& reference, const void* workspace, std::int64_t* group_begin, cudaStream_t stream);
@@ -136,31 +137,32 @@ cudaError_t align_rows(const Alignments& alignments, std::int64_t cigar_operatio
 
 // ---- Problems ----------------------------------------------------------------------------------------------------------
 
-// What locate_groups writes for each of the groups under the rows: the fields of Problems, and the sites. A group that is no call (GroupStatus, too long,
-// outside the region) gets sequence_length -1.
+// What locate_groups writes for each of the groups under the rows: the fields of Problems, and the sites. A group that is no call (GroupStatus, too
+// long, outside the region) gets sequence_length -1.
 struct Groups {
   std::uint32_t* read = nullptr;
   std::int32_t* first_event = nullptr;
   std::int32_t* last_event = nullptr;
   std::int64_t* sequence_begin = nullptr;
   std::int32_t* sequence_length = nullptr;
-  std::int32_t* site_span = nullptr;   // last minus first site
+  std::int32_t* site_span = nullptr;  // last minus first site
   std::int32_t* site_count = nullptr;
 };
 
 // group_count: RowTotals::groups, at most 2^32 - 1.
-cudaError_t locate_groups(const Alignments& alignments, std::int64_t cigar_operations, const Reference& reference, std::uint32_t k, const SiteRegion& region,
-                          const AlignedRows& rows, std::uint32_t group_count, const Groups& groups, cudaStream_t stream);
+cudaError_t locate_groups(const Alignments& alignments, std::int64_t cigar_operations, const Reference& reference, std::uint32_t k,
+                          const SiteRegion& region, const AlignedRows& rows, std::uint32_t group_count, const Groups& groups, cudaStream_t stream);
 
 // GroupProblem of many groups.
 struct Problems {
   std::uint32_t count = 0;
   const std::uint32_t* read = nullptr;
-  const std::int32_t* first_event = nullptr;      // inclusive
-  const std::int32_t* last_event = nullptr;       // inclusive
-  const std::int64_t* sequence_begin = nullptr;   // offset into `bases`
-  const std::int32_t* sequence_length = nullptr;  // within kMaximumSequenceLength, and within `bases`; below k, -1 too: ScoreStatus::sequence_too_short
-  const char* bases = nullptr;                    // the reference
+  const std::int32_t* first_event = nullptr;     // inclusive
+  const std::int32_t* last_event = nullptr;      // inclusive
+  const std::int64_t* sequence_begin = nullptr;  // offset into `bases`
+  const std::int32_t* sequence_length =
+      nullptr;                  // within kMaximumSequenceLength, and within `bases`; below k, -1 too: ScoreStatus::sequence_too_short
+  const char* bases = nullptr;  // the reference
 };
 
 // GroupScore of many groups.
@@ -199,7 +201,7 @@ struct CalledGroups {
   float* log_lik_methylated = nullptr;
   float* log_lik_unmethylated = nullptr;
 };
-cudaError_t gather_called(const Alignments& alignments, const Reference& reference, const AlignedRows& rows, const Groups& groups, const Scores& scores,
-                          Unscored unscored, const std::int64_t* offsets, const CalledGroups& called, cudaStream_t stream);
+cudaError_t gather_called(const Alignments& alignments, const Reference& reference, const AlignedRows& rows, const Groups& groups,
+                          const Scores& scores, Unscored unscored, const std::int64_t* offsets, const CalledGroups& called, cudaStream_t stream);
 
 }  // namespace sluice::methylation_hmm::cuda

@@ -2,12 +2,11 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Groups of CpGs and their events for all rows of a batch: cpg_groups.cpp and group_events.cpp on a CUDA device.
 //
-// The groups of the reference are listed once. A row then needs two binary searches for the groups under it, and a warp to turn its CIGAR into aligned
-// blocks by prefix sums; after that every group of every row is a thread of its own.
-
-#include <vector>
+// The groups of the reference are listed once. A row then needs two binary searches for the groups under it, and a warp to turn its CIGAR into
+// aligned blocks by prefix sums; after that every group of every row is a thread of its own.
 
 #include <cub/block/block_scan.cuh>
+#include <vector>
 
 #include "methylation_hmm/cuda.hpp"
 
@@ -116,9 +115,9 @@ struct AlignedBlock {
 };
 
 struct RowWorkspace {
-  AlignedBlock* blocks;        // those of a row begin at cigar_offsets[row]
-  std::int64_t* block_count;   // by row
-  std::int64_t* first_group;   // by row: index into Reference::group_begin
+  AlignedBlock* blocks;       // those of a row begin at cigar_offsets[row]
+  std::int64_t* block_count;  // by row
+  std::int64_t* first_group;  // by row: index into Reference::group_begin
 };
 
 RowWorkspace divide(void* memory, std::uint32_t rows, std::int64_t cigar_operations) {
@@ -171,8 +170,8 @@ __device__ std::int64_t inclusive_sum(std::int64_t value, int lane) {
 }
 
 // list_aligned_blocks of group_events.cpp, by one warp.
-__device__ RowStatus list_aligned_blocks(const Alignments& alignments, std::uint32_t row, std::uint32_t k, HardClips hard_clips, std::int64_t read_length,
-                                         AlignedBlock* blocks, std::int64_t& block_count) {
+__device__ RowStatus list_aligned_blocks(const Alignments& alignments, std::uint32_t row, std::uint32_t k, HardClips hard_clips,
+                                         std::int64_t read_length, AlignedBlock* blocks, std::int64_t& block_count) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t lowest = k;
   const std::int64_t read_end = read_length - k;
@@ -234,7 +233,8 @@ __device__ RowStatus align_row(const Alignments& alignments, const Reference& re
   if (map.read_length < k || map.read_length > 0x7FFFFFFF || map.kmers != map.read_length - k + 1) return RowStatus::bad_base_to_event_map;
   AlignedBlock* const blocks = workspace.blocks + alignments.cigar_offsets[row];
   std::int64_t block_count = 0;
-  if (const RowStatus status = list_aligned_blocks(alignments, row, k, hard_clips, map.read_length, blocks, block_count); status != RowStatus::ok) return status;
+  if (const RowStatus status = list_aligned_blocks(alignments, row, k, hard_clips, map.read_length, blocks, block_count); status != RowStatus::ok)
+    return status;
   __syncwarp();  // the blocks are other lanes'
   if (threadIdx.x % kWarp == 0) workspace.block_count[row] = block_count;
   const AlignedBlock last = blocks[block_count - 1];
@@ -244,8 +244,8 @@ __device__ RowStatus align_row(const Alignments& alignments, const Reference& re
 constexpr int kRowThreads = 128;
 
 // One warp a row.
-__global__ void __launch_bounds__(kRowThreads) align(Alignments alignments, Reference reference, std::uint32_t k, HardClips hard_clips, RowWorkspace workspace,
-                                                     RowStatus* statuses, std::int64_t* group_counts, RowTotals* totals) {
+__global__ void __launch_bounds__(kRowThreads) align(Alignments alignments, Reference reference, std::uint32_t k, HardClips hard_clips,
+                                                     RowWorkspace workspace, RowStatus* statuses, std::int64_t* group_counts, RowTotals* totals) {
   const std::uint32_t row = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
   if (row >= alignments.count) return;
   const RowStatus status = align_row(alignments, reference, row, k, hard_clips, workspace);
@@ -255,7 +255,8 @@ __global__ void __launch_bounds__(kRowThreads) align(Alignments alignments, Refe
   if (status == RowStatus::ok) {
     // Groups that begin within the first 2 * kGroupFlank bases behind the first are not called; the last one needs its G in the segment.
     const Segment segment = segment_of(alignments, reference, row);
-    const std::int64_t first = partition_point(reference.groups, [&](std::int64_t i) { return reference.group_begin[i] > segment.begin + 2 * kGroupFlank; });
+    const std::int64_t first =
+        partition_point(reference.groups, [&](std::int64_t i) { return reference.group_begin[i] > segment.begin + 2 * kGroupFlank; });
     const std::int64_t end = partition_point(reference.groups, [&](std::int64_t i) { return reference.group_begin[i] >= segment.last; });
     workspace.first_group[row] = first;
     groups = end > first ? end - first : 0;
@@ -284,8 +285,9 @@ __device__ Bound find_bound(const AlignedBlock* blocks, std::int64_t block_count
 
 constexpr int kGroupThreads = 256;
 
-__global__ void __launch_bounds__(kGroupThreads) locate(Alignments alignments, Reference reference, std::uint32_t k, SiteRegion region, RowWorkspace workspace,
-                                                        const std::int64_t* group_offsets, std::uint32_t group_count, Groups groups) {
+__global__ void __launch_bounds__(kGroupThreads)
+    locate(Alignments alignments, Reference reference, std::uint32_t k, SiteRegion region, RowWorkspace workspace, const std::int64_t* group_offsets,
+           std::uint32_t group_count, Groups groups) {
   const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * kGroupThreads + threadIdx.x;
   if (index >= group_count) return;
   const auto row = static_cast<std::uint32_t>(partition_point(alignments.count, [&](std::int64_t i) { return group_offsets[i + 1] > index; }));
@@ -307,7 +309,8 @@ __global__ void __launch_bounds__(kGroupThreads) locate(Alignments alignments, R
   const auto is_called = [&](std::int32_t& first_event, std::int32_t& last_event) {
     if (last_site - first_site > kMaximumGroupSpan) return false;
     const std::int64_t contig = reference.contig_begin[alignments.contig[row]];
-    const bool in_region = region.contig < 0 || (region.contig == alignments.contig[row] && first_site - contig >= region.start && last_site - contig < region.end);
+    const bool in_region =
+        region.contig < 0 || (region.contig == alignments.contig[row] && first_site - contig >= region.start && last_site - contig < region.end);
     if (!in_region) return false;
     const AlignedBlock* const blocks = workspace.blocks + alignments.cigar_offsets[row];
     const std::int64_t block_count = workspace.block_count[row];
@@ -344,8 +347,8 @@ __device__ bool is_kept(const Groups& groups, const Scores& scores, Unscored uns
 }
 
 // One warp a row.
-__global__ void __launch_bounds__(kRowThreads) count_kept(std::uint32_t rows, const std::int64_t* group_offsets, Groups groups, Scores scores, Unscored unscored,
-                                                          std::int64_t* counts, CalledTotals* totals) {
+__global__ void __launch_bounds__(kRowThreads) count_kept(std::uint32_t rows, const std::int64_t* group_offsets, Groups groups, Scores scores,
+                                                          Unscored unscored, std::int64_t* counts, CalledTotals* totals) {
   const std::uint32_t row = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
   if (row >= rows) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -366,8 +369,8 @@ __global__ void __launch_bounds__(kRowThreads) count_kept(std::uint32_t rows, co
 
 __global__ void copy_called(const std::int64_t* offsets, std::uint32_t rows, CalledTotals* totals) { totals->called = offsets[rows]; }
 
-__global__ void __launch_bounds__(kRowThreads) gather(Alignments alignments, Reference reference, const std::int64_t* group_offsets, Groups groups, Scores scores,
-                                                      Unscored unscored, const std::int64_t* offsets, CalledGroups called) {
+__global__ void __launch_bounds__(kRowThreads) gather(Alignments alignments, Reference reference, const std::int64_t* group_offsets, Groups groups,
+                                                      Scores scores, Unscored unscored, const std::int64_t* offsets, CalledGroups called) {
   const std::uint32_t row = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp;
   if (row >= alignments.count) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -419,7 +422,9 @@ cudaError_t upload_reference(std::span<const std::string_view> contigs, void* me
   return cudaStreamSynchronize(stream);
 }
 
-std::size_t reference_group_workspace_bytes(const Reference& reference) { return sizeof(std::int64_t) * (static_cast<std::size_t>(parts_of(reference)) + 1); }
+std::size_t reference_group_workspace_bytes(const Reference& reference) {
+  return sizeof(std::int64_t) * (static_cast<std::size_t>(parts_of(reference)) + 1);
+}
 
 cudaError_t count_reference_groups(const Reference& reference, void* workspace, const std::int64_t*& total, cudaStream_t stream) {
   auto* const counts = static_cast<std::int64_t*>(workspace);
@@ -433,7 +438,8 @@ cudaError_t count_reference_groups(const Reference& reference, void* workspace, 
 
 cudaError_t list_reference_groups(const Reference& reference, const void* workspace, std::int64_t* group_begin, cudaStream_t stream) {
   const std::int64_t parts = parts_of(reference);
-  if (parts > 0) list_groups<<<static_cast<unsigned>(parts), kListThreads, 0, stream>>>(reference, static_cast<const std::int64_t*>(workspace), group_begin);
+  if (parts > 0)
+    list_groups<<<static_cast<unsigned>(parts), kListThreads, 0, stream>>>(reference, static_cast<const std::int64_t*>(workspace), group_begin);
   return cudaGetLastError();
 }
 
@@ -457,12 +463,11 @@ cudaError_t align_rows(const Alignments& alignments, std::int64_t cigar_operatio
   return cudaGetLastError();
 }
 
-cudaError_t locate_groups(const Alignments& alignments, std::int64_t cigar_operations, const Reference& reference, std::uint32_t k, const SiteRegion& region,
-                          const AlignedRows& rows, std::uint32_t group_count, const Groups& groups, cudaStream_t stream) {
+cudaError_t locate_groups(const Alignments& alignments, std::int64_t cigar_operations, const Reference& reference, std::uint32_t k,
+                          const SiteRegion& region, const AlignedRows& rows, std::uint32_t group_count, const Groups& groups, cudaStream_t stream) {
   if (group_count == 0) return cudaSuccess;
-  locate<<<(group_count - 1) / kGroupThreads + 1, kGroupThreads, 0, stream>>>(alignments, reference, k, region,
-                                                                             divide(rows.workspace, alignments.count, cigar_operations), rows.group_offsets,
-                                                                             group_count, groups);
+  locate<<<(group_count - 1) / kGroupThreads + 1, kGroupThreads, 0, stream>>>(
+      alignments, reference, k, region, divide(rows.workspace, alignments.count, cigar_operations), rows.group_offsets, group_count, groups);
   return cudaGetLastError();
 }
 
@@ -470,7 +475,8 @@ cudaError_t count_called(const Alignments& alignments, const AlignedRows& rows, 
                          std::int64_t* offsets, CalledTotals* totals, cudaStream_t stream) {
   if (const cudaError_t error = cudaMemsetAsync(totals, 0, sizeof(CalledTotals), stream); error != cudaSuccess) return error;
   if (alignments.count > 0) {
-    count_kept<<<blocks_for_rows(alignments.count), kRowThreads, 0, stream>>>(alignments.count, rows.group_offsets, groups, scores, unscored, offsets, totals);
+    count_kept<<<blocks_for_rows(alignments.count), kRowThreads, 0, stream>>>(alignments.count, rows.group_offsets, groups, scores, unscored, offsets,
+                                                                              totals);
     if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
   }
   scan<<<1, kScanThreads, 0, stream>>>(offsets, alignments.count);
@@ -479,10 +485,11 @@ cudaError_t count_called(const Alignments& alignments, const AlignedRows& rows, 
   return cudaGetLastError();
 }
 
-cudaError_t gather_called(const Alignments& alignments, const Reference& reference, const AlignedRows& rows, const Groups& groups, const Scores& scores,
-                          Unscored unscored, const std::int64_t* offsets, const CalledGroups& called, cudaStream_t stream) {
+cudaError_t gather_called(const Alignments& alignments, const Reference& reference, const AlignedRows& rows, const Groups& groups,
+                          const Scores& scores, Unscored unscored, const std::int64_t* offsets, const CalledGroups& called, cudaStream_t stream) {
   if (alignments.count == 0) return cudaSuccess;
-  gather<<<blocks_for_rows(alignments.count), kRowThreads, 0, stream>>>(alignments, reference, rows.group_offsets, groups, scores, unscored, offsets, called);
+  gather<<<blocks_for_rows(alignments.count), kRowThreads, 0, stream>>>(alignments, reference, rows.group_offsets, groups, scores, unscored, offsets,
+                                                                        called);
   return cudaGetLastError();
 }
 

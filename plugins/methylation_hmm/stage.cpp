@@ -10,6 +10,13 @@
 
 #include "methylation_hmm/methylation.hpp"
 
+#ifdef SLUICE_WITH_CUDA
+#include <sluice/cuda.hpp>
+
+#include "methylation_hmm/cuda.hpp"
+#include "methylation_hmm/profile_hmm.hpp"
+#endif
+
 namespace sluice::methylation_hmm {
 namespace {
 
@@ -94,6 +101,10 @@ class MethylationHmm {
         .reason("bad_cigar", "the CIGAR has an operation that BAM does not define");
     d.reason("bad_base_to_event_map", "internal").reason("no_aligned_events", "no aligned base is k bases away from both ends of the read");
     d.reason("degenerate", "all aligned bases have the same event");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&MethylationHmm::process_cuda>(
+        "cuda", "groups, their events and both hypotheses of all reads at once; the reference stays on the device");
+#endif
   }
 
   MethylationHmm(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))) {
@@ -101,7 +112,7 @@ class MethylationHmm {
       throw Failure::usage("the model has no methylated bases (M)", "give methylation_hmm the methylation model: --methylation-model FILE");
     const Batch reference = setup.resource("reference");
     const auto names = reference.text("name"), bases = reference.text("bases");
-    for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], bases[i]);
+    for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], Contig{bases[i], static_cast<std::int32_t>(i)});
     if (!p.region.empty()) {
       region_ = parse_region(p.region);
       if (!contigs_.contains(region_.contig)) throw Failure::usage("the reference has no contig '" + region_.contig + "' (region)");
@@ -144,7 +155,114 @@ class MethylationHmm {
     give(call, in, out, found, scores);
   }
 
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    using sluice::cuda::check, sluice::cuda::Memory;
+    const sluice::cuda::DeviceCall device(call);
+    const cudaStream_t stream = device.stream();
+    const OnDevice& kept = on_device_.get(device.ordinal(), [&] { return put_on(device); });
+    const auto count = static_cast<std::size_t>(in.rows());
+    const auto rows = static_cast<std::uint32_t>(count);
+    const auto events = device.list<float>(in, "event_mean");
+    const auto map = device.list<std::int32_t>(in, "first_event");
+    const auto cigar = device.list<std::uint32_t>(in, "cigar");
+    const Memory row_status = device.row_status(in), contig = device.upload(contig_indices(device, in));
+    const auto* const is_reverse = device.column<std::uint8_t>(in, "is_reverse");
+    const cuda::Alignments alignments{rows,
+                                      row_status.as<std::uint16_t>(),
+                                      contig.as<std::int32_t>(),
+                                      device.column<std::int64_t>(in, "ref_start"),
+                                      device.column<std::int64_t>(in, "ref_end"),
+                                      is_reverse,
+                                      cigar.offsets,
+                                      cigar.values,
+                                      device.text(in, "bases").offsets,
+                                      events.offsets,
+                                      map.offsets,
+                                      map.values};
+
+    const Memory row_results = device.allocate_array<cuda::RowStatus>(count), group_offsets = device.allocate_array<std::int64_t>(count + 1),
+                 row_totals = device.allocate_array<cuda::RowTotals>(1);
+    const Memory row_workspace = device.allocate(cuda::aligned_rows_workspace_bytes(rows, cigar.count));
+    const cuda::AlignedRows aligned{row_results.as<cuda::RowStatus>(), group_offsets.as<std::int64_t>(), row_totals.as<cuda::RowTotals>(),
+                                    row_workspace.get()};
+    check(cuda::align_rows(alignments, cigar.count, kept.reference, model_.k, compat_ ? HardClips::compat : HardClips::count, aligned, stream),
+          "align_rows");
+    const cuda::RowTotals totals = device.download(aligned.totals, 1).front();
+    if (totals.groups > std::numeric_limits<std::int32_t>::max()) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "more CpG groups than one call takes");
+    const auto group_count = static_cast<std::uint32_t>(totals.groups);
+    const auto for_groups = [&]<class T>(T*& pointer) {
+      const Memory memory = device.allocate_array<T>(group_count);
+      pointer = memory.as<T>();
+      return memory;
+    };
+    cuda::Groups groups;
+    const Memory group_memory[] = {for_groups(groups.read),           for_groups(groups.first_event),     for_groups(groups.last_event),
+                                   for_groups(groups.sequence_begin), for_groups(groups.sequence_length), for_groups(groups.site_span),
+                                   for_groups(groups.site_count)};
+    check(cuda::locate_groups(alignments, cigar.count, kept.reference, model_.k, site_region(), aligned, group_count, groups, stream),
+          "locate_groups");
+
+    cuda::Scores scores;
+    const Memory score_memory[] = {for_groups(scores.log_lik_methylated), for_groups(scores.log_lik_unmethylated), for_groups(scores.status)};
+    cuda::Tables tables = kept.tables;
+    Memory long_clipping;
+    if (totals.longest_read_events > tables.clipping_count) {
+      std::vector<float> clipping;
+      extend_clipping(clipping, static_cast<std::size_t>(totals.longest_read_events));
+      long_clipping = device.upload(clipping);
+      tables.clipping = long_clipping.as<float>();
+      tables.clipping_count = totals.longest_read_events;
+    }
+    const cuda::Reads reads{rows,
+                            events.offsets,
+                            events.values,
+                            device.column<float>(in, "scale"),
+                            device.column<float>(in, "shift"),
+                            device.column<float>(in, "var"),
+                            device.column<float>(in, "log_var"),
+                            device.column<double>(in, "events_per_base"),
+                            is_reverse};
+    const cuda::Problems problems{
+        group_count, groups.read, groups.first_event, groups.last_event, groups.sequence_begin, groups.sequence_length, kept.reference.bases};
+    const Memory workspace = device.allocate(cuda::score_workspace_bytes(rows, group_count));
+    check(cuda::score_groups(reads, problems, tables, compat_ ? EventsPerBase::compat : EventsPerBase::raised, scores, workspace.get(), stream),
+          "score_groups");
+
+    const cuda::Unscored unscored = compat_ ? cuda::Unscored::kept : cuda::Unscored::left_out;
+    const Memory offsets = device.allocate_array<std::int64_t>(count + 1), called_totals = device.allocate_array<cuda::CalledTotals>(1);
+    check(
+        cuda::count_called(alignments, aligned, groups, scores, unscored, offsets.as<std::int64_t>(), called_totals.as<cuda::CalledTotals>(), stream),
+        "count_called");
+    const cuda::CalledTotals called = device.download(called_totals.as<cuda::CalledTotals>(), 1).front();
+    const auto calls = static_cast<std::size_t>(called.called);
+    const Memory starts = device.allocate_array<std::int64_t>(calls), ends = device.allocate_array<std::int64_t>(calls),
+                 motifs = device.allocate_array<std::int32_t>(calls);
+    const Memory methylated = device.allocate_array<float>(calls), unmethylated = device.allocate_array<float>(calls);
+    check(cuda::gather_called(
+              alignments, kept.reference, aligned, groups, scores, unscored, offsets.as<std::int64_t>(),
+              {starts.as<std::int64_t>(), ends.as<std::int64_t>(), motifs.as<std::int32_t>(), methylated.as<float>(), unmethylated.as<float>()},
+              stream),
+          "gather_called");
+    const std::vector<cuda::RowStatus> statuses = device.download(aligned.status, count);
+    for (std::size_t row = 0; row < count; ++row)
+      if (statuses[row] != cuda::RowStatus::ok && statuses[row] != cuda::RowStatus::skipped)
+        out.fail(static_cast<std::int64_t>(row), static_cast<std::uint32_t>(statuses[row]) - 1);  // both in the order of Reason
+    if (called.not_scored > 0) call.count("groups_not_scored", static_cast<double>(called.not_scored));
+    call.count("groups_called", static_cast<double>(called.called));
+    device.add_list<std::int64_t>(out, "site_start", offsets, starts, called.called);
+    device.add_list<std::int64_t>(out, "site_end", offsets, ends, called.called);
+    device.add_list<std::int32_t>(out, "site_motifs", offsets, motifs, called.called);
+    device.add_list<float>(out, "log_lik_methylated", offsets, methylated, called.called);
+    device.add_list<float>(out, "log_lik_unmethylated", offsets, unmethylated, called.called);
+  }
+#endif
+
  private:
+  struct Contig {
+    std::string_view bases;
+    std::int32_t index;  // row of the reference
+  };
   struct Called {
     CpgGroup group;
     GroupEvents events;
@@ -164,9 +282,9 @@ class MethylationHmm {
     const auto contig = contigs_.find(in.text("contig")[r]);
     if (contig == contigs_.end()) return out.fail(r, Reason::contig_not_in_reference);
     const std::int64_t start = in.column<std::int64_t>("ref_start")[row], end = in.column<std::int64_t>("ref_end")[row];
-    if (start < 0 || end < start || end > static_cast<std::int64_t>(contig->second.size())) return out.fail(r, Reason::outside_contig);
+    if (start < 0 || end < start || end > static_cast<std::int64_t>(contig->second.bases.size())) return out.fail(r, Reason::outside_contig);
     // The end is inclusive: one base more than the alignment covers, so that a CpG whose G lies behind the alignment is seen.
-    found.segment = contig->second.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start) + 1);
+    found.segment = contig->second.bases.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start) + 1);
     find_cpg_groups(found.segment, scratch.groups);
     scratch.events.resize(scratch.groups.size());
     const RecordAlignment alignment{in.list<std::uint32_t>("cigar")[r], in.text("bases")[r].size(), strand};
@@ -216,8 +334,64 @@ class MethylationHmm {
     call.count("groups_called", static_cast<double>(at));
   }
 
+#ifdef SLUICE_WITH_CUDA
+  // What stays on a device for the whole run.
+  struct OnDevice {
+    sluice::cuda::Memory bases, groups, table_memory;
+    cuda::Reference reference;
+    cuda::Tables tables;
+  };
+  // Entries of the clipping table: 4 MB, and enough for reads of about 500 kb. Batches with longer ones bring a table of their own.
+  static constexpr std::int64_t kept_clipping = std::int64_t{1} << 20;
+
+  OnDevice put_on(const sluice::cuda::DeviceCall& device) const {
+    using sluice::cuda::check;
+    std::vector<std::string_view> contigs(contigs_.size());
+    for (const auto& [name, contig] : contigs_) {
+      if (static_cast<std::size_t>(contig.index) >= contigs.size()) contigs.resize(static_cast<std::size_t>(contig.index) + 1);
+      contigs[static_cast<std::size_t>(contig.index)] = contig.bases;
+    }
+    OnDevice result;
+    result.bases = device.allocate(cuda::reference_bytes(contigs));
+    check(cuda::upload_reference(contigs, result.bases.get(), device.stream(), result.reference), "the reference");
+    const sluice::cuda::Memory workspace = device.allocate(cuda::reference_group_workspace_bytes(result.reference));
+    const std::int64_t* total = nullptr;
+    check(cuda::count_reference_groups(result.reference, workspace.get(), total, device.stream()), "count_reference_groups");
+    const std::int64_t groups = device.download(total, 1).front();
+    result.groups = device.allocate_array<std::int64_t>(static_cast<std::size_t>(groups));
+    check(cuda::list_reference_groups(result.reference, workspace.get(), result.groups.as<std::int64_t>(), device.stream()), "list_reference_groups");
+    result.reference.group_begin = result.groups.as<std::int64_t>();
+    result.reference.groups = groups;
+    result.table_memory = device.allocate(cuda::tables_bytes(model_, kept_clipping));
+    check(cuda::upload_tables(model_, kept_clipping, result.table_memory.get(), device.stream(), result.tables), "the tables");
+    device.synchronize();  // other streams use them too
+    return result;
+  }
+
+  // The contig of each row as a row of the reference; -1: not in it.
+  std::vector<std::int32_t> contig_indices(const sluice::cuda::DeviceCall& device, const Batch& in) const {
+    const auto names = device.text(in, "contig");
+    const std::vector<std::int64_t> offsets = device.download(names.offsets, static_cast<std::size_t>(names.rows) + 1);
+    const std::vector<char> bytes = device.download(names.bytes, static_cast<std::size_t>(offsets.back()));
+    std::vector<std::int32_t> indices;
+    indices.reserve(static_cast<std::size_t>(names.rows));
+    for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+      const auto contig = contigs_.find(std::string_view(bytes.data() + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row])));
+      indices.push_back(contig == contigs_.end() ? -1 : contig->second.index);
+    }
+    return indices;
+  }
+
+  cuda::SiteRegion site_region() const {
+    if (region_.contig.empty()) return {};
+    return {contigs_.find(region_.contig)->second.index, region_.start, region_.end};
+  }
+
+  sluice::cuda::PerDevice<OnDevice> on_device_;
+#endif
+
   KmerModelView model_;
-  std::unordered_map<std::string_view, std::string_view> contigs_;
+  std::unordered_map<std::string_view, Contig> contigs_;
   Region region_;
   bool compat_ = false;
   Workspaces<LocateScratch> locate_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
-#include <charconv>
+#include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -103,14 +103,6 @@ class MethylationTable {
   void finish(const sluice::Call&, Output&) { file_.close(); }
 
  private:
-  static std::int64_t kmer_size(const Batch& model) {
-    const std::string_view text = model.attribute("k");
-    std::int64_t k = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), k);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || k < 1 || k > 1000)
-      throw Failure::input("the resource in slot 'model' has no usable attribute k: '" + std::string(text) + "'", "use a kmer_model resource");
-    return k;
-  }
   std::string_view bases_of(std::string_view contig) const {
     const auto found = contigs_.find(contig);
     if (found == contigs_.end())

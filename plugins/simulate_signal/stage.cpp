@@ -15,18 +15,10 @@ namespace sluice::simulate_signal {
 namespace {
 
 KmerModelView model_view(const Batch& batch, Alphabet alphabet, const char* slot) {
-  KmerModelView view;
-  const std::string k(batch.attribute("k"));
-  view.k = k.empty() ? 0 : static_cast<std::uint32_t>(std::stoul(k));
-  view.alphabet = alphabet;
-  view.level_mean = batch.column<float>("level_mean");
-  view.level_stdv = batch.column<float>("level_stdv");
-  view.log_level_stdv = batch.column<float>("log_level_stdv");
-  if (view.k == 0 || view.k > 12 || view.level_mean.size() != kmer_count(alphabet, view.k)) {
+  const KmerModelView view = kmer_model_view(batch);
+  if (view.alphabet != alphabet) {
     const std::string name = alphabet == Alphabet::nucleotide ? "nucleotide" : "methylation";
-    throw Failure::usage(
-        "the resource in slot '" + std::string(slot) + "' is no " + name + " k-mer model (it is '" + std::string(batch.attribute("alphabet")) + "')",
-        "give a model of the alphabet '" + name + "'");
+    throw Failure::usage("the resource in slot '" + std::string(slot) + "' is no " + name + " k-mer model", "give a model of the alphabet '" + name + "'");
   }
   return view;
 }

@@ -105,8 +105,7 @@ class DeviceRun {
   }
   void align(cuda::FillForm form, cuda::FillLoop loop, int warps) {
     require(cuda::prepare_levels(work, columns, levels, alignments, nullptr), "prepare_levels");
-    require(cuda::fill_bands(work, columns, alignments, nullptr, form, loop, warps), "fill_bands");
-    require(cuda::trace_back(work, columns, alignments, nullptr), "trace_back");
+    require(cuda::align_reads(work, columns, alignments, nullptr, form, loop, warps), "align_reads");
     require(cudaDeviceSynchronize(), "alignment");
   }
 
@@ -165,8 +164,8 @@ struct Variant {
   cuda::FillLoop loop;
 };
 constexpr Variant variants[] = {
-    {"mixed, four bands", cuda::FillForm::mixed, cuda::FillLoop::four_bands},     {"mixed, single band", cuda::FillForm::mixed, cuda::FillLoop::single_band},
-    {"checked, four bands", cuda::FillForm::checked, cuda::FillLoop::four_bands}, {"checked, single band", cuda::FillForm::checked, cuda::FillLoop::single_band},
+    {"mixed, single band", cuda::FillForm::mixed, cuda::FillLoop::single_band}, {"mixed, two narrow", cuda::FillForm::mixed, cuda::FillLoop::two_narrow_bands},
+    {"mixed, two bands", cuda::FillForm::mixed, cuda::FillLoop::two_bands},     {"checked", cuda::FillForm::checked, cuda::FillLoop::single_band},
     {"wide (f64)", cuda::FillForm::wide, cuda::FillLoop::single_band},
 };
 
@@ -177,7 +176,7 @@ void check(const char* title, const Batch& batch, const simulation::Model& model
   for (const AlignmentResult& result : expected.results) ok += result.status == AlignmentStatus::ok ? 1 : 0;
   for (const Variant& variant : variants) {
     run.poison();
-    run.align(variant.form, variant.loop, variant.loop == cuda::FillLoop::four_bands ? 20 : 24);
+    run.align(variant.form, variant.loop, variant.loop == cuda::FillLoop::two_bands ? 24 : 20);
     const auto first_event = run.first_event.download(), last_event = run.last_event.download();
     const auto status = run.status.download();
     const auto events_per_base = run.events_per_base.download();
@@ -336,29 +335,25 @@ void bench(const char* title, const Batch& batch, const simulation::Model& model
   const double bases = static_cast<double>(batch.kmer_ranks.size());
   std::printf("%s: %zu reads, %.1f Mbases, %.2f bands per base, workspace %.2f GB\n", title, batch.rows(), bases * 1e-6, static_cast<double>(batch.band_count()) / bases,
               static_cast<double>(run.plan.workspace_bytes) * 1e-9);
-  cudaEvent_t marks[4];
+  cudaEvent_t marks[3];
   for (cudaEvent_t& mark : marks) require(cudaEventCreate(&mark), "cudaEventCreate");
   for (const Variant& variant : variants) {
-    for (const int warps : {20, 24, 32}) {
-      std::vector<float> prepare, fill, back, total;
+    for (const int warps : {20, 24}) {
+      std::vector<float> prepare, align, total;
       for (int i = 0; i < repeats + 1; ++i) {
         require(cudaEventRecord(marks[0]), "record");
         require(cuda::prepare_levels(run.work, run.columns, run.levels, run.alignments, nullptr), "prepare_levels");
         require(cudaEventRecord(marks[1]), "record");
-        require(cuda::fill_bands(run.work, run.columns, run.alignments, nullptr, variant.form, variant.loop, warps), "fill_bands");
+        require(cuda::align_reads(run.work, run.columns, run.alignments, nullptr, variant.form, variant.loop, warps), "align_reads");
         require(cudaEventRecord(marks[2]), "record");
-        require(cuda::trace_back(run.work, run.columns, run.alignments, nullptr), "trace_back");
-        require(cudaEventRecord(marks[3]), "record");
-        require(cudaEventSynchronize(marks[3]), "alignment");
+        require(cudaEventSynchronize(marks[2]), "alignment");
         if (i == 0) continue;
         float t = 0.0F;
         cudaEventElapsedTime(&t, marks[0], marks[1]);
         prepare.push_back(t);
         cudaEventElapsedTime(&t, marks[1], marks[2]);
-        fill.push_back(t);
-        cudaEventElapsedTime(&t, marks[2], marks[3]);
-        back.push_back(t);
-        cudaEventElapsedTime(&t, marks[0], marks[3]);
+        align.push_back(t);
+        cudaEventElapsedTime(&t, marks[0], marks[2]);
         total.push_back(t);
       }
       long long narrow = 0, checked = 0, repeated = 0, wide = 0;
@@ -367,9 +362,8 @@ void bench(const char* title, const Batch& batch, const simulation::Model& model
       for (const AlignmentStatus status : run.status.download()) ok += status == AlignmentStatus::ok ? 1 : 0;
       const double seconds = median(total);
       const double percent = 100.0 / static_cast<double>(batch.band_count());
-      std::printf("  %-21s %d warps: prepare %6.3f ms, fill %8.3f ms (%6.1f Gcells/s), trace back %7.3f ms, all %8.3f ms: %6.1f Gcells/s, %6.0f Mbases/s; narrow %.1f %%, checked %.1f %% (repeated %.2f %%), "
-                  "wide %.1f %%; %zu ok\n",
-                  variant.name, warps, median(prepare) * 1e3, median(fill) * 1e3, cells / median(fill) * 1e-9, median(back) * 1e3, seconds * 1e3, cells / seconds * 1e-9, bases / seconds * 1e-6,
+      std::printf("  %-21s %d warps: prepare %6.3f ms, align %8.3f ms, all %8.3f ms: %6.1f Gcells/s, %6.0f Mbases/s; narrow %.1f %%, checked %.1f %% (repeated %.2f %%), wide %.1f %%; %zu ok\n",
+                  variant.name, warps, median(prepare) * 1e3, median(align) * 1e3, seconds * 1e3, cells / seconds * 1e-9, bases / seconds * 1e-6,
                   static_cast<double>(narrow) * percent, static_cast<double>(checked) * percent, static_cast<double>(repeated) * percent, static_cast<double>(wide) * percent, ok);
     }
   }
@@ -407,6 +401,7 @@ void bench_all(std::size_t read_count) {
                                                           return std::clamp<std::size_t>(static_cast<std::size_t>(length(random)), 200, 300000);
                                                         }),
         model, 3);
+  bench("one read of 400 kb", make_batch(1, 1, [](std::size_t) { return std::size_t{400000}; }), model, 3);
 }
 
 }  // namespace

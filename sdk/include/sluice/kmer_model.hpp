@@ -4,6 +4,7 @@
 // A view of a nanopore k-mer model: the expected current level of every k-mer.
 // The arrays belong to a resource batch (row type "kmer", one row per k-mer in rank order) and outlive the view.
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <sluice/batch.hpp>
@@ -11,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace sluice {
 
@@ -64,17 +66,26 @@ constexpr std::uint32_t kmer_rank(Alphabet alphabet, std::string_view kmer) {
   return rank;
 }
 
+// Bases of a k-mer of a resource batch of row type "kmer": its attribute "k". Throws Failure when that is no number from 1 to 12.
+inline std::uint32_t kmer_size(const Batch& model) {
+  const std::string_view text = model.attribute("k");
+  std::uint32_t k = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), k);
+  if (error != std::errc() || end != text.data() + text.size() || k < 1 || k > 12)
+    throw Failure::input("the k-mer model has no usable attribute k: '" + std::string(text) + "'", "use a kmer_model resource");
+  return k;
+}
+
 // The view of a resource batch of row type "kmer". Throws Failure when its rows do not fit its attributes "k" and "alphabet".
 inline KmerModelView kmer_model_view(const Batch& model) {
   KmerModelView view;
-  const std::string k(model.attribute("k"));
-  view.k = k.size() == 1 || k.size() == 2 ? static_cast<std::uint32_t>(std::stoul(k)) : 0;
+  view.k = kmer_size(model);
   view.alphabet = model.attribute("alphabet") == "methylation" ? Alphabet::methylation : Alphabet::nucleotide;
   view.level_mean = model.column<float>("level_mean");
   view.level_stdv = model.column<float>("level_stdv");
   view.log_level_stdv = model.column<float>("log_level_stdv");
-  if (view.k == 0 || view.k > 12 || kmer_count(view.alphabet, view.k) != view.level_mean.size())
-    throw Failure::input("the k-mer model has " + std::to_string(view.level_mean.size()) + " rows, which do not fit k = '" + k + "'");
+  if (kmer_count(view.alphabet, view.k) != view.level_mean.size())
+    throw Failure::input("the k-mer model has " + std::to_string(view.level_mean.size()) + " rows, which do not fit k = " + std::to_string(view.k));
   return view;
 }
 

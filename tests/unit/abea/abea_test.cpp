@@ -427,7 +427,6 @@ TEST_SUITE("abea narrow arithmetic") {
   }
 }
 
-#ifdef SLUICE_SHARED_DIR
 namespace {
 
 std::string decompress(const std::string& command) {
@@ -532,4 +531,3 @@ TEST_CASE("abea: the pairs of the first ten E. coli reads are those of f5c") {
     });
   }
 }
-#endif  // SLUICE_SHARED_DIR

@@ -14,19 +14,12 @@ using namespace sluice::alignment_reader;
 using sluice::testing::BatchBuilder;
 using sluice::testing::Result;
 using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
 using sluice::testing::TestBatch;
 
 namespace {
 
-#ifdef SLUICE_SHARED_DIR
 const std::string shared = SLUICE_SHARED_DIR;
-#else
-const std::string shared;
-#endif
-
-struct TemporaryFolder : sluice::testing::detail::TemporaryFolder {
-  TemporaryFolder() : sluice::testing::detail::TemporaryFolder("") {}
-};
 
 // Sorted by coordinate; one record of each kind.
 const std::string sam_header = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:one\tLN:1000\n@SQ\tSN:two\tLN:500\n";

@@ -111,10 +111,26 @@ TEST_CASE("A device lost in the middle is retired and the run finishes on the CP
   CHECK(result.run.statistics.decisions.front().find("retired") != std::string::npos);
 }
 
-TEST_CASE("A device without room for one batch: everything is done on the CPU") {
+TEST_CASE("A device with room for a quarter of a batch does it in four parts") {
   const Fresh fresh;
   const std::string expected = reference_output();
-  accelerator().memory_bytes = 100;
+  // A batch is 100 rows of 8 bytes, in and out.
+  accelerator().memory_bytes = 500;
+  ToyRun run;
+  run.options.device = "simulated";
+  const ToyResult result = run(pipeline);
+  CAPTURE(result.run.message);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(result.files.at("out.txt") == expected);
+  CHECK(batches_on(result, "simulated:0") == 60);
+  CHECK(retries_on(result, "simulated:0") >= 60);
+  CHECK(accelerator().bytes_allocated == 0);
+}
+
+TEST_CASE("A device without room for one row: everything is done on the CPU") {
+  const Fresh fresh;
+  const std::string expected = reference_output();
+  accelerator().memory_bytes = 12;
   ToyRun run;
   run.options.device = "auto";
   const ToyResult result = run(pipeline);

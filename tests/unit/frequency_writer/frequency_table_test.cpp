@@ -147,11 +147,7 @@ TEST_CASE("frequency_writer keeps the contract of all stages") {
 }
 
 TEST_CASE("bedMethyl does not depend on whether f5c split the groups") {
-#ifdef SLUICE_SHARED_DIR
   const std::string folder = SLUICE_SHARED_DIR "/data/ecoli_r9_real/expected/";
-#else
-  const std::string folder;
-#endif
   const std::string grouped = expected_table::contents(folder + "f5c_freq.tsv.gz");
   const std::string split = expected_table::contents(folder + "f5c_freq_split.tsv.gz");
   if (grouped.empty() || split.empty()) {
@@ -166,11 +162,7 @@ TEST_CASE("bedMethyl does not depend on whether f5c split the groups") {
 }
 
 TEST_CASE("the tables of f5c meth-freq come out byte for byte") {
-#ifdef SLUICE_SHARED_DIR
   const std::string data = SLUICE_SHARED_DIR "/data/";
-#else
-  const std::string data;
-#endif
   for (const char* name :
        {"ecoli_r9_real/expected/f5c_freq.tsv.gz", "ecoli_r9_real/expected/f5c_freq_split.tsv.gz", "lambda_r9/expected/f5c_freq.tsv.gz",
         "lambda_r9/expected/f5c_freq_split.tsv.gz", "ecoli_r9/expected/f5c_freq.tsv.xz", "ecoli_r10/expected/f5c_freq_split.tsv.gz"}) {

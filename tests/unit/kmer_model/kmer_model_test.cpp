@@ -15,18 +15,11 @@ using sluice::Alphabet;
 using sluice::testing::BatchBuilder;
 using sluice::testing::Result;
 using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
 
 namespace {
 
-#ifdef SLUICE_SHARED_DIR
 const std::string shared = SLUICE_SHARED_DIR;
-#else
-const std::string shared;
-#endif
-
-struct TemporaryFolder : sluice::testing::detail::TemporaryFolder {
-  TemporaryFolder() : sluice::testing::detail::TemporaryFolder("") {}
-};
 
 // Level = rank + 0.5, stdv = 1 + rank % 3.
 std::string model_text(std::uint32_t k, Alphabet alphabet) {

@@ -17,16 +17,12 @@ const sluice_plugin_info& plugin() {
   static const sluice_plugin_info* const info = load_plugin(SLUICE_PLUGIN_DIR "/methylation_accuracy.so");
   return *info;
 }
-// A folder with the given files, gone at the end of the test.
-struct Folder {
-  Folder() { std::filesystem::create_directories(path); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name, std::ios::binary) << text;
-    return (path / name).string();
-  }
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("sluice_accuracy_test_" + std::to_string(std::rand()));
-};
+// A file of this folder with the given text.
+std::string file_in(const TemporaryFolder& folder, const std::string& name, const std::string& text) {
+  const std::string path = folder.path() + "/" + name;
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
 const char* const calls_text =
     "chromosome\tstrand\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_motifs\tsequence\n"
     "x\t+\t3\t3\ta\t4.00\t-96.00\t-100.00\t1\t1\tS\n"
@@ -38,8 +34,8 @@ Result read_table(const std::string& path) {
   static const sluice_plugin_info* const reader = load_plugin(SLUICE_PLUGIN_DIR "/methylation_table_reader.so");
   return run_stage(stage_of(*reader, "methylation_table_reader")).with({{"path", path}}).run();
 }
-TestBatch calls(const Folder& folder) {
-  const Result read = read_table(folder.file("calls.tsv", calls_text));
+TestBatch calls(const TemporaryFolder& folder) {
+  const Result read = read_table(file_in(folder, "calls.tsv", calls_text));
   REQUIRE(read.rows() == 2);
   return read.batch();
 }
@@ -47,9 +43,9 @@ TestBatch calls(const Folder& folder) {
 }  // namespace
 
 TEST_CASE("single CpGs are compared with the truth of their molecules") {
-  const Folder folder;
-  const std::string sites = folder.file("sites.tsv", "contig\tposition\tfrequency\nx\t3\t0.5\n");
-  const std::string truth = folder.file("reads.tsv", "x\t3\t+\ta\t1\nx\t9\t+\ta\t1\nx\t3\t-\tb\t0\nx\t20\t-\tb\t0\n");
+  const TemporaryFolder folder;
+  const std::string sites = file_in(folder, "sites.tsv", "contig\tposition\tfrequency\nx\t3\t0.5\n");
+  const std::string truth = file_in(folder, "reads.tsv", "x\t3\t+\ta\t1\nx\t9\t+\ta\t1\nx\t3\t-\tb\t0\nx\t20\t-\tb\t0\n");
   const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
                             .with({{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}, {"minimum_reads", 2}})
                             .run();
@@ -61,24 +57,24 @@ TEST_CASE("single CpGs are compared with the truth of their molecules") {
 }
 
 TEST_CASE("a read without truth is left out with a warning, and FASTA truth needs a reference") {
-  const Folder folder;
-  const std::string sites = folder.file("sites.tsv", "x\t3\t0.5\n");
+  const TemporaryFolder folder;
+  const std::string sites = file_in(folder, "sites.tsv", "x\t3\t0.5\n");
   const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
-                            .with({{"site_truth", sites}, {"read_truth", folder.file("reads.tsv", "x\t3\t+\ta\t1\n")}, {"output", "o"}})
+                            .with({{"site_truth", sites}, {"read_truth", file_in(folder, "reads.tsv", "x\t3\t+\ta\t1\n")}, {"output", "o"}})
                             .run();
   CHECK(result.counters.at("reads_without_truth") == 1);
   CHECK(result.logged("read 'b'"));
   const Result fasta = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
-                           .with({{"site_truth", sites}, {"read_truth", folder.file("reads.fa", ">a\nACGT\n")}, {"output", "o"}})
+                           .with({{"site_truth", sites}, {"read_truth", file_in(folder, "reads.fa", ">a\nACGT\n")}, {"output", "o"}})
                            .run();
   CHECK(fasta.status == SLUICE_ERROR_USAGE);
   CHECK(fasta.remedy.find("reference") != std::string::npos);
 }
 
 TEST_CASE("the stage keeps the contract of every stage") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const TestBatch batch = calls(folder);
-  const std::string sites = folder.file("sites.tsv", "x\t3\t0.5\n"), truth = folder.file("reads.tsv", "x\t3\t+\ta\t1\nx\t3\t-\tb\t0\n");
+  const std::string sites = file_in(folder, "sites.tsv", "x\t3\t0.5\n"), truth = file_in(folder, "reads.tsv", "x\t3\t+\ta\t1\nx\t3\t-\tb\t0\n");
   CHECK(contract_problems(plugin(),
                           {{"methylation_accuracy",
                             {.parameters = {{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}}, .resources = {}, .batches = {batch}}}}) ==
@@ -87,18 +83,14 @@ TEST_CASE("the stage keeps the contract of every stage") {
 
 // f5c 1.6 on the simulated lambda phage set: AUC 0.9925, r 0.988, RMSE 0.070 are what the set's own description says.
 TEST_CASE("f5c's calls on lambda_r9 get the published figures") {
-#ifdef SLUICE_SHARED_DIR
   const std::filesystem::path shared = SLUICE_SHARED_DIR;
-#else
-  const std::filesystem::path shared;
-#endif
   const std::filesystem::path folder = shared / "data/lambda_r9";
   if (shared.empty() || !std::filesystem::exists(folder)) {
     MESSAGE("skipped: the shared test data are not here");
     return;
   }
-  const Folder temporary;
-  const std::string table = (temporary.path / "calls.tsv").string();
+  const TemporaryFolder temporary;
+  const std::string table = temporary.path() + "/calls.tsv";
   const std::string command = "xz -dc '" + (folder / "expected/f5c_meth.tsv.xz").string() + "' > '" + table + "'";
   if (std::system(command.c_str()) != 0) {
     MESSAGE("skipped: no xz program");

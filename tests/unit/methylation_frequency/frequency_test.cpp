@@ -17,10 +17,6 @@
 #include <tuple>
 #include <vector>
 
-#ifndef SLUICE_SHARED_DIR
-#define SLUICE_SHARED_DIR ""
-#endif
-
 namespace sluice::methylation_frequency {
 namespace {
 

@@ -124,11 +124,7 @@ TEST_CASE("methylation_frequency keeps the contract of all stages") {
 }
 
 TEST_CASE("f5c's calls give f5c's frequencies") {
-#ifdef SLUICE_SHARED_DIR
   const std::string data = SLUICE_SHARED_DIR "/data/";
-#else
-  const std::string data;
-#endif
   struct Set {
     const char* folder;
     const char* suffix;

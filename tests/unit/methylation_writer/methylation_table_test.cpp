@@ -152,11 +152,7 @@ TEST_CASE("methylation_tsv keeps the contract of all stages") {
 }
 
 TEST_CASE("the tables of f5c and nanopolish come out byte for byte") {
-#ifdef SLUICE_SHARED_DIR
   const std::string data = SLUICE_SHARED_DIR "/data/";
-#else
-  const std::string data;
-#endif
   struct Set {
     const char* table;
     const char* reference;

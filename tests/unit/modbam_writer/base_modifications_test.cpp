@@ -86,7 +86,7 @@ class SmallRun {
   }
 
  private:
-  sluice::testing::detail::TemporaryFolder folder_;
+  sluice::testing::TemporaryFolder folder_;
 };
 
 const std::vector<std::string> none;
@@ -264,11 +264,7 @@ TEST_CASE("modbam_writer keeps the contract of all stages") {
 }
 
 TEST_CASE("HTSlib reads back the calls of real reads at the right bases") {
-#ifdef SLUICE_SHARED_DIR
   const std::string data = SLUICE_SHARED_DIR "/data/ecoli_r9_real/";
-#else
-  const std::string data;
-#endif
   const std::string table = expected_table::contents(data + "expected/f5c_meth.tsv.gz");
   if (table.empty()) {
     MESSAGE("skipped: no " << data << "expected/f5c_meth.tsv.gz");

@@ -15,19 +15,12 @@ using namespace sluice::read_bases;
 using sluice::testing::BatchBuilder;
 using sluice::testing::Result;
 using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
 using sluice::testing::TestBatch;
 
 namespace {
 
-#ifdef SLUICE_SHARED_DIR
 const std::string shared = SLUICE_SHARED_DIR;
-#else
-const std::string shared;
-#endif
-
-struct TemporaryFolder : sluice::testing::detail::TemporaryFolder {
-  TemporaryFolder() : sluice::testing::detail::TemporaryFolder("") {}
-};
 
 enum class Packing { plain, bgzf, gzip };
 

@@ -12,18 +12,11 @@
 using namespace sluice::reference_sequence;
 using sluice::testing::Result;
 using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
 
 namespace {
 
-#ifdef SLUICE_SHARED_DIR
 const std::string shared = SLUICE_SHARED_DIR;
-#else
-const std::string shared;
-#endif
-
-struct TemporaryFolder : sluice::testing::detail::TemporaryFolder {
-  TemporaryFolder() : sluice::testing::detail::TemporaryFolder("") {}
-};
 
 Result load(const std::string& path) { return run_stage<ReferenceSequence>().with({{"path", path}}).threads(2).run(); }
 

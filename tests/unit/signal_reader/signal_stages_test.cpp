@@ -14,20 +14,13 @@ using namespace signal_fixture;
 using sluice::testing::BatchBuilder;
 using sluice::testing::Result;
 using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
 using sluice::testing::TestBatch;
 using sluice::testing::detail::file_bytes;
 
 namespace {
 
-struct TemporaryFolder : sluice::testing::detail::TemporaryFolder {
-  TemporaryFolder() : sluice::testing::detail::TemporaryFolder("") {}
-};
-
-#ifdef SLUICE_SHARED_DIR
 const std::string shared = SLUICE_SHARED_DIR;
-#else
-const std::string shared;
-#endif
 
 Result open_signal(const std::string& path) { return run_stage<SignalFileResource>().with({{"path", path}}).run(); }
 

@@ -31,12 +31,11 @@
 
 namespace sluice::testing {
 
-namespace detail {
-
 // A folder that disappears with its owner.
 class TemporaryFolder {
  public:
-  explicit TemporaryFolder(const std::string& parent) {
+  // Below `parent`, or where the system keeps temporary files.
+  explicit TemporaryFolder(const std::string& parent = "") {
     std::string name = (parent.empty() ? std::filesystem::temp_directory_path().string() : parent) + "/sluice-test-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder in " + parent);
     path_ = name;
@@ -51,6 +50,8 @@ class TemporaryFolder {
  private:
   std::string path_;
 };
+
+namespace detail {
 
 inline std::string file_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
