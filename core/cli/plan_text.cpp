@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "plugin/registry.hpp"
 #include "config/parameter_value.hpp"
 #include "device/host_limits.hpp"
 #include "observe/quantity.hpp"
+#include "plugin/registry.hpp"
 #include "run/run.hpp"
 
 namespace sluice::cli {

@@ -4,7 +4,8 @@
 // four neighbouring slots to a lane. A cell's neighbours are then the slot itself and the slot before it, one shuffle per band serves all of them, and the
 // events of a lane slide by one per band. Everything that a cell needs stays in registers.
 //
-// Of 128 slots 100 belong to the band; the others hold minus infinity, because no emission is finite below the band and no skip above it.
+// Of 128 slots 100 belong to the band; the others hold minus infinity: below the band because no emission is finite there, above it because no skip is, and the slot
+// just above it is cut down after each band.
 //
 // Which of a lane's four slots is the first of the band (the phase: first k-mer modulo 4) is known at compile time: there is one copy of the loop per phase, and
 // moving right jumps to the next copy.
@@ -302,10 +303,15 @@ struct FreshCells {
   float first, second, third, fourth;
 };
 
-// The slot above the band gets nothing from the left.
-template <int phase>
-__device__ __forceinline__ float cut_above(float score, const Lane& lane) {
-  return lane.skip[phase] == -infinity ? -infinity : score;
+// The slot above the band may get a score from the band's last cell: its own level is ready for the band. Narrow scores all lie below narrow_skip.
+template <Arithmetic arithmetic, int phase>
+__device__ __forceinline__ void cut_above(FreshCells& fresh, const Lane& lane) {
+  float& score = phase == 0 ? fresh.first : phase == 1 ? fresh.second : phase == 2 ? fresh.third : fresh.fourth;
+  if constexpr (arithmetic == Arithmetic::wide) {
+    score = lane.skip[phase] == -infinity ? -infinity : score;
+  } else {
+    score = fminf(score, lane.skip[phase]);
+  }
 }
 
 template <int phase, int turn>
@@ -315,20 +321,18 @@ __device__ __forceinline__ FreshCells fill_cells_wide(const Lane& lane, const Re
   fresh.third = fill_cell_wide<turn, 2>(lane, transition, trace);
   fresh.second = fill_cell_wide<turn, 1>(lane, transition, trace);
   fresh.first = fill_cell_wide<turn, 0>(lane, transition, trace);
-  if constexpr (phase == 0) fresh.first = cut_above<phase>(fresh.first, lane);
-  if constexpr (phase == 1) fresh.second = cut_above<phase>(fresh.second, lane);
-  if constexpr (phase == 2) fresh.third = cut_above<phase>(fresh.third, lane);
-  if constexpr (phase == 3) fresh.fourth = cut_above<phase>(fresh.fourth, lane);
+  cut_above<Arithmetic::wide, phase>(fresh, lane);
   return fresh;
 }
 
-template <Arithmetic arithmetic, int turn>
+template <Arithmetic arithmetic, int phase, int turn>
 __device__ __forceinline__ FreshCells fill_cells_narrow(const Lane& lane, const ReadTransitions& transition, std::uint32_t& trace, bool& exact) {
   FreshCells fresh;
   fresh.fourth = fill_cell_narrow<arithmetic, turn, 3>(lane, transition, trace, exact);
   fresh.third = fill_cell_narrow<arithmetic, turn, 2>(lane, transition, trace, exact);
   fresh.second = fill_cell_narrow<arithmetic, turn, 1>(lane, transition, trace, exact);
   fresh.first = fill_cell_narrow<arithmetic, turn, 0>(lane, transition, trace, exact);
+  cut_above<arithmetic, phase>(fresh, lane);
   return fresh;
 }
 
@@ -387,7 +391,7 @@ __device__ __forceinline__ bool fill_band(Lane& lane, BandPlace& place, const Re
   } else {
     std::uint32_t trace = lane.trace;
     bool exact = true;
-    fresh = fill_cells_narrow<arithmetic, turn>(lane, transition, trace, exact);
+    fresh = fill_cells_narrow<arithmetic, phase, turn>(lane, transition, trace, exact);
     if constexpr (arithmetic == Arithmetic::checked) {
       if (!__all_sync(whole_warp, exact)) {
         trace = lane.trace;

@@ -18,7 +18,8 @@ KmerModelView model_view(const Batch& batch, Alphabet alphabet, const char* slot
   const KmerModelView view = kmer_model_view(batch);
   if (view.alphabet != alphabet) {
     const std::string name = alphabet == Alphabet::nucleotide ? "nucleotide" : "methylation";
-    throw Failure::usage("the resource in slot '" + std::string(slot) + "' is no " + name + " k-mer model", "give a model of the alphabet '" + name + "'");
+    throw Failure::usage("the resource in slot '" + std::string(slot) + "' is no " + name + " k-mer model",
+                         "give a model of the alphabet '" + name + "'");
   }
   return view;
 }

@@ -284,7 +284,7 @@ typedef struct sluice_host_api {
   sluice_status (*close_file)(sluice_file*, sluice_error*); /* flushes; the rename comes at the end of the run */
 
   /* Sources: how much of the input has been read, 0 to 1, for the progress display. [thread-safe] */
-  void (*progress)(const sluice_host *, double share);
+  void (*progress)(const sluice_host*, double share);
 } sluice_host_api;
 
 /* A device as an implementation sees it during one call. CPU calls get NULL. */

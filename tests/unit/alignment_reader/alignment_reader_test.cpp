@@ -136,13 +136,14 @@ TEST_CASE("a region gives the same rows with an index, without one, and from tex
                                                          {"one:20-100", ""},
                                                          {"one:108-108", "reverse"},
                                                          {"one:404", "clipped"}};
-  for (const auto& [region, expected] : regions)
+  for (const auto& entry : regions)
     for (const std::string& path : {bam, other, sam}) {
+      const auto& region = entry.first;
       CAPTURE(region);
       CAPTURE(path);
       const Result result = read_alignments(path, {{"region", region}, {"min_mapq", 0}, {"secondary", true}});
       REQUIRE(result.ok());
-      CHECK(names(result) == expected);
+      CHECK(names(result) == entry.second);
       if (result.rows() > 0) CHECK(result.batches[0].view().column<std::int64_t>("record_index")[0] == 0);
       CHECK(result.logged("all of it is read") == (path != bam));
     }
@@ -250,7 +251,9 @@ TEST_CASE("the shared sets have as many usable records as f5c saw") {
     return;
   }
   const std::pair<const char*, std::int64_t> sets[] = {{"ecoli_r9", 350}, {"lambda_r9", 500}, {"outliers_r9", 217}, {"rna004", 40}};
-  for (const auto& [set, rows] : sets) {
+  for (const auto& entry : sets) {
+    const auto& set = entry.first;
+    const auto& rows = entry.second;
     CAPTURE(set);
     CHECK(read_alignments(shared + "/data/" + set + "/reads.bam", {{"min_mapq", 0}}).rows() == rows);
   }

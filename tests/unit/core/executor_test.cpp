@@ -253,8 +253,8 @@ TEST_CASE("A million empty batches pass through the graph") {
 #endif
   ToyRun run;
   run.options.log_level = SLUICE_LOG_WARNING;
-  const ToyResult good =
-      run(replaced(replaced(chain, "batches = 50, rows = 3", "batches = " + std::to_string(batches) + ", rows = 0"), ", milliseconds = 1, jitter = true", ""));
+  const ToyResult good = run(replaced(replaced(chain, "batches = 50, rows = 3", "batches = " + std::to_string(batches) + ", rows = 0"),
+                                      ", milliseconds = 1, jitter = true", ""));
   REQUIRE(good.run.state == RunState::finished);
   CHECK(good.files.at("out.txt").empty());
   CHECK(good.stage("source").batches == batches);

@@ -31,7 +31,9 @@ TEST_CASE("events of ten real E. coli reads are those that f5c prints, to the la
   CHECK(expected.size() == 10);
   DetectorWorkspace workspace;
   EventTable events;
-  for (const auto& [read, printed] : expected) {
+  for (const auto& entry : expected) {
+    const auto& read = entry.first;
+    const auto& printed = entry.second;
     CAPTURE(read);
     const auto& signal = signals.at(read);
     REQUIRE(detect_events(signal.raw, signal.calibration, DetectorParams::dna(), workspace, events) == DetectionStatus::ok);

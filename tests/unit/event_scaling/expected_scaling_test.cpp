@@ -70,7 +70,9 @@ TEST_CASE("scalings of ten real E. coli reads are those that f5c prints, given i
 
   event_detection::DetectorWorkspace workspace;
   event_detection::EventTable events;
-  for (const auto& [read, pairs] : alignments) {
+  for (const auto& entry : alignments) {
+    const auto& read = entry.first;
+    const auto& pairs = entry.second;
     CAPTURE(read);
     const auto& signal = signals.at(read);
     REQUIRE(detect_events(signal.raw, signal.calibration, event_detection::DetectorParams::dna(), workspace, events) ==

@@ -223,7 +223,9 @@ TEST_CASE("all reads of the shared sets decode") {
   const std::pair<const char*, std::int64_t> sets[] = {{"ecoli_r10", 60},     {"ecoli_r9", 350},  {"ecoli_r9_real", 112},
                                                        {"human_r9_real", 10}, {"lambda_r9", 500}, {"lambda_r9_real", 250},
                                                        {"outliers_r9", 217},  {"rna004", 40},     {"rna_r9", 40}};
-  for (const auto& [set, reads] : sets) {
+  for (const auto& entry : sets) {
+    const auto& set = entry.first;
+    const auto& reads = entry.second;
     CAPTURE(set);
     const auto signal = open_signal(shared + "/data/" + set + "/reads.blow5").batch();
     const Result streamed = run_stage<SignalStream>().resource("signal", signal).target_work(1e9).target_bytes(1ULL << 40).run().expect_rows(reads);

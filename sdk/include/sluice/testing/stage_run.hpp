@@ -197,7 +197,8 @@ class StageRun {
       values.push_back(value);
     }
     for (const auto& [name, value] : parameters_) {
-      const bool known = std::any_of(d.parameters, d.parameters + d.parameter_count, [&](const sluice_parameter& p) { return name == p.name; });
+      const bool known =
+          std::any_of(d.parameters, d.parameters + d.parameter_count, [&given = name](const sluice_parameter& p) { return given == p.name; });
       if (!known) return fail(result, SLUICE_ERROR_USAGE, "unknown parameter '" + name + "'");
     }
     return true;
