@@ -53,7 +53,8 @@ const char* value_name(sluice_value_type type) {
 // Names every device that --device may name on this machine.
 void check_device(const std::string& device, const Registry& registry, Diagnostics& diagnostics) {
   std::vector<std::string> names = {"auto", "cpu"};
-  for (const sluice_device_provider* provider : registry.device_providers()) {
+  if (device == "auto" || device == "cpu") return;
+  for (const sluice_device_provider* provider : device_providers(registry)) {
     const int count = provider->count();
     if (count > 0) names.emplace_back(provider->kind);
     for (int ordinal = 0; ordinal < count; ++ordinal) names.push_back(std::string(provider->kind) + ":" + std::to_string(ordinal));
@@ -61,7 +62,7 @@ void check_device(const std::string& device, const Registry& registry, Diagnosti
   if (std::find(names.begin(), names.end(), device) != names.end()) return;
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  diagnostics.error({"command line", 0, 0}, "", "--device: there is no device '" + device + "' on this machine", "choose one of: " + all);
+  diagnostics.error({"command line", 0, 0}, "", "--device: there is no device '" + device + "' on this machine", "choose one of: " + all + "; sluice doctor says why");
 }
 
 }  // namespace

@@ -31,19 +31,13 @@ double cpu_seconds() {
 // Two streams a device: while one lane's thread copies or plans, the other's kernels run.
 constexpr int lanes_per_device = 2;
 
-std::vector<const sluice_device_provider*> providers(const Registry& registry) {
-  std::vector<const sluice_device_provider*> result = registry.device_providers();
-  if (const sluice_device_provider* cuda = cuda_provider()) result.push_back(cuda);
-  return result;
-}
-
 // The CPU, and the devices that the run may use. A device that can't be opened is left out, with a warning.
 std::vector<std::unique_ptr<Lane>> open_lanes(const Registry& registry, RunContext& run) {
   std::vector<std::unique_ptr<Lane>> lanes;
   lanes.push_back(Lane::cpu());
   const std::string& wish = run.options.device;
   if (wish == "cpu") return lanes;
-  for (const sluice_device_provider* provider : providers(registry))
+  for (const sluice_device_provider* provider : device_providers(registry))
     for (int ordinal = 0; ordinal < provider->count(); ++ordinal) {
       const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
       if (wish != "auto" && wish != provider->kind && wish != name) continue;
@@ -59,10 +53,16 @@ std::vector<std::unique_ptr<Lane>> open_lanes(const Registry& registry, RunConte
 
 }  // namespace
 
+std::vector<const sluice_device_provider*> device_providers(const Registry& registry) {
+  std::vector<const sluice_device_provider*> result = registry.device_providers();
+  if (const sluice_device_provider* cuda = cuda_provider()) result.push_back(cuda);
+  return result;
+}
+
 std::vector<std::string> device_kinds(const Registry& registry, const std::string& device) {
   std::vector<std::string> kinds = {"cpu"};
   if (device == "cpu") return kinds;
-  for (const sluice_device_provider* provider : providers(registry))
+  for (const sluice_device_provider* provider : device_providers(registry))
     if (provider->count() > 0) kinds.emplace_back(provider->kind);
   return kinds;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -42,6 +43,9 @@ struct RunResult {
 
 // 0 ok, 2 usage, 4 failed, 130 interrupted (3, too many bad reads, is decided by the command line).
 int exit_code(const RunResult& result);
+
+// Those of the plugins, and CUDA where this sluice was built with it.
+std::vector<const sluice_device_provider*> device_providers(const Registry& registry);
 
 // Kinds of devices that exist on this machine ("cpu" first): what make_plan wants to know. With device = "cpu" no driver is woken.
 std::vector<std::string> device_kinds(const Registry& registry, const std::string& device = "auto");

@@ -957,10 +957,11 @@ cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const Devic
 
 }  // namespace
 
-BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, std::uint32_t k, const AlignmentLimits& limits) {
+BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model, const AlignmentLimits& limits,
+                     std::span<const std::uint16_t> row_status, std::size_t workspace_limit) {
   BatchPlan plan;
-  plan.limits = limits;
   const std::size_t rows = event_offsets.empty() || event_offsets.size() != kmer_offsets.size() ? 0 : event_offsets.size() - 1;
+  const bool model_is_valid = model.k > 0 && model.level_stdv.size() == model.level_mean.size() && model.log_level_stdv.size() == model.level_mean.size();
   plan.reads.resize(rows);
   for (std::size_t row = 0; row < rows; ++row) {
     ReadPlan& read = plan.reads[row];
@@ -970,7 +971,9 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
     read.kmer_begin = kmer_offsets[row];
     const std::int64_t event_count = std::max<std::int64_t>(0, event_offsets[row + 1] - event_offsets[row]);
     const std::int64_t kmer_count = std::max<std::int64_t>(0, kmer_offsets[row + 1] - kmer_offsets[row]);
-    if (k == 0) {
+    if (row < row_status.size() && row_status[row] != 0) {
+      read.status = AlignmentStatus::output_size_mismatch;
+    } else if (!model_is_valid) {
       read.status = AlignmentStatus::invalid_model;
     } else if (kmer_count == 0) {
       read.status = AlignmentStatus::too_few_kmers;
@@ -978,7 +981,7 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
       read.status = AlignmentStatus::no_events;
     } else if (event_count > largest_band_count || kmer_count > largest_band_count - event_count) {
       read.status = AlignmentStatus::read_too_long;
-    } else if (static_cast<float>(event_count) / static_cast<float>(static_cast<std::size_t>(kmer_count) + k - 1) >= limits.max_events_per_base) {
+    } else if (static_cast<float>(event_count) / static_cast<float>(static_cast<std::size_t>(kmer_count) + model.k - 1) >= limits.max_events_per_base) {
       read.status = AlignmentStatus::too_many_events_per_base;
     }
     read.kmer_count = static_cast<std::int32_t>(std::min<std::int64_t>(kmer_count, std::numeric_limits<std::int32_t>::max()));
@@ -999,19 +1002,28 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
   const auto bands = [](const ReadPlan& read) { return std::int64_t{read.event_count} + read.kmer_count; };
   std::sort(plan.reads.begin(), plan.reads.end(), [&](const ReadPlan& a, const ReadPlan& b) { return bands(a) != bands(b) ? bands(a) > bands(b) : a.row < b.row; });
 
-  std::int64_t levels = 0;
-  for (ReadPlan& read : plan.reads) {
-    if (read.status != AlignmentStatus::ok) continue;
-    read.level_begin = levels;
-    levels += (std::int64_t{read.kmer_count} + spare_levels + 7) / 8 * 8;
+  const auto level_count = [](const ReadPlan& read) { return read.status == AlignmentStatus::ok ? (std::int64_t{read.kmer_count} + spare_levels + 7) / 8 * 8 : 0; };
+  const auto trace_rows = [&](const ReadPlan& read) { return read.status == AlignmentStatus::ok ? (bands(read) + 2 + bands_per_row - 1) / bands_per_row : 0; };
+  const auto level_bytes = static_cast<std::int64_t>(sizeof(Level));
+  for (std::size_t first = 0; first < rows;) {
+    std::size_t end = first;
+    std::size_t bytes = 0;
+    std::int64_t levels = 0, traces = 0;
+    for (; end < rows; ++end) {
+      const std::int64_t more_levels = levels + level_count(plan.reads[end]), more_traces = traces + trace_rows(plan.reads[end]);
+      const std::size_t more_bytes = WorkspaceLayout(end + 1 - first).levels + static_cast<std::size_t>(more_levels * level_bytes + more_traces * row_bytes);
+      if (end > first && more_bytes > workspace_limit) break;
+      plan.reads[end].level_begin = levels;
+      plan.reads[end].trace_begin = traces;
+      levels = more_levels;
+      traces = more_traces;
+      bytes = more_bytes;
+    }
+    for (std::size_t i = first; i < end; ++i) plan.reads[i].trace_begin += levels * level_bytes / row_bytes;
+    plan.parts.push_back({first, end - first});
+    plan.workspace_bytes = std::max(plan.workspace_bytes, bytes);
+    first = end;
   }
-  std::int64_t rows_of_traces = levels * static_cast<std::int64_t>(sizeof(Level)) / row_bytes;
-  for (ReadPlan& read : plan.reads) {
-    if (read.status != AlignmentStatus::ok) continue;
-    read.trace_begin = rows_of_traces;
-    rows_of_traces += (bands(read) + 2 + bands_per_row - 1) / bands_per_row;
-  }
-  plan.workspace_bytes = WorkspaceLayout(rows).levels + static_cast<std::size_t>(rows_of_traces * row_bytes);
   return plan;
 }
 

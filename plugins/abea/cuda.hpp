@@ -3,12 +3,13 @@
 #pragma once
 // Adaptive banded event alignment on a CUDA device: a batch of reads, the same bits as align_events in abea.hpp.
 //
-// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch. Nothing here allocates on the device or waits for it.
+// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch part by part. Nothing here allocates on the device or waits for it.
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -30,15 +31,22 @@ struct ReadPlan {
   AlignmentStatus status;
 };
 
+// Reads that share the workspace at a time.
+struct BatchPart {
+  std::size_t first_read, read_count;
+};
+
 // The reads of a batch in the order in which the device takes them: longest first, so that no long read begins when the others are done.
 struct BatchPlan {
   std::vector<ReadPlan> reads;
-  std::size_t workspace_bytes = 0;  // 32 per band (events + k-mers), 16 per k-mer, about 2,600 per read
-  AlignmentLimits limits;
+  std::vector<BatchPart> parts;     // of reads; one when the workspace may be large enough
+  std::size_t workspace_bytes = 0;  // of the largest part: 32 per band (events + k-mers), 16 per k-mer, about 2,600 per read
 };
 
-// Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers.
-BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, std::uint32_t k, const AlignmentLimits& limits);
+// Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers. Rows with a
+// row_status other than 0 are not aligned and end as output_size_mismatch; none given: all are. A part that is a single read may need more than workspace_limit.
+BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model, const AlignmentLimits& limits,
+                     std::span<const std::uint16_t> row_status = {}, std::size_t workspace_limit = std::numeric_limits<std::size_t>::max());
 
 // All pointers are to device memory; lists are the values behind the offsets given to plan_batch.
 struct DeviceBatch {
@@ -76,7 +84,7 @@ enum class FillForm : std::uint8_t { mixed, checked, wide };
 enum class FillLoop : std::uint8_t { single_band, two_narrow_bands, two_bands };
 
 struct DeviceWork {
-  const ReadPlan* reads;  // plan.reads, in device memory
+  const ReadPlan* reads;  // those of a part, in device memory
   std::int64_t read_count;
   AlignmentLimits limits;
   void* workspace;  // plan.workspace_bytes, aligned to 256

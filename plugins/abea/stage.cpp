@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <vector>
 
 #include "abea/abea.hpp"
+
+#ifdef SLUICE_WITH_CUDA
+#include <sluice/cuda.hpp>
+
+#include "abea/cuda.hpp"
+#endif
 
 namespace sluice::abea {
 namespace {
@@ -38,6 +45,9 @@ class Abea {
         .range(1, 1000);
     d.option("min_average_emission", &Parameters::min_average_emission, "least mean log-likelihood of the path").range(-1000, 0);
     d.option("max_skipped_kmers", &Parameters::max_skipped_kmers, "most k-mers in a row without an event of their own").range(0, 1e6);
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&Abea::process_cuda>("cuda", "one warp a read: the band in registers, two-bit traces in device memory, the walk back by the same warp");
+#endif
     // In the order of AlignmentStatus, without ok.
     d.reason("too_few_kmers", "the read is shorter than k").reason("no_events", "the read has no events");
     d.reason("too_many_events_per_base", "the read has stalled: too many events for its bases");
@@ -94,19 +104,84 @@ class Abea {
         }
         const AlignmentInput input{events[row], kmers[row], model_, {scale[i], shift[i]}, limits_};
         const AlignmentResult result = align_events(input, *workspace, first_event, last_event);
-        if (result.status != AlignmentStatus::ok)
-          out.fail(row, static_cast<std::uint32_t>(result.status) - 1);
-        else
-          events_per_base[i] = result.events_per_base;
+        fail(out, row, result.status);
+        if (result.status == AlignmentStatus::ok) events_per_base[i] = result.events_per_base;
         if (workspace->bytes() > kept_workspace_bytes) workspace->release();
       }
     });
   }
 
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const auto events = device.list<float>(in, "event_mean");
+    const auto kmers = device.list<std::uint32_t>(in, "kmer_rank");
+    const auto kmer_count = static_cast<std::size_t>(kmers.count);
+    const cuda::DeviceBatch columns{events.values, kmers.values, device.column<float>(in, "moment_scale"), device.column<float>(in, "moment_shift")};
+    const DeviceModel& model = models_.get(device.ordinal(), [&] { return DeviceModel(device, model_); });
+
+    std::size_t free_bytes = 0, all_bytes = 0;
+    sluice::cuda::check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+    const std::vector<std::int64_t> event_offsets = device.download(events.offsets, rows + 1), kmer_offsets = device.download(kmers.offsets, rows + 1);
+    const std::uint16_t* const row_status = in.raw().row_status;
+    const cuda::BatchPlan plan = cuda::plan_batch(event_offsets, kmer_offsets, model_, limits_, {row_status, row_status == nullptr ? 0 : rows},
+                                                  free_bytes / workspace_share);
+
+    sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(rows + 1);
+    sluice::cuda::check(cudaMemcpyAsync(offsets.get(), kmers.offsets, offsets.bytes(), cudaMemcpyDeviceToDevice, device.stream()), "offsets");
+    sluice::cuda::Memory first = device.allocate_array<std::int32_t>(kmer_count), last = device.allocate_array<std::int32_t>(kmer_count);
+    sluice::cuda::Memory events_per_base = device.allocate_array<double>(rows);
+    const sluice::cuda::Memory status = device.allocate_array<AlignmentStatus>(rows), reports = device.allocate_array<cuda::AlignmentReport>(rows);
+    const cuda::DeviceAlignments alignments{first.as<std::int32_t>(), last.as<std::int32_t>(), events_per_base.as<double>(),
+                                            status.as<AlignmentStatus>(), reports.as<cuda::AlignmentReport>()};
+    const sluice::cuda::Memory reads = device.upload(plan.reads);
+    const sluice::cuda::Memory workspace = device.allocate(plan.workspace_bytes);
+    for (const cuda::BatchPart& part : plan.parts) {
+      const cuda::DeviceWork work{reads.as<cuda::ReadPlan>() + part.first_read, static_cast<std::int64_t>(part.read_count), limits_, workspace.get()};
+      sluice::cuda::check(cuda::align_batch(work, columns, model.view, alignments, device.stream()), "align_batch");
+    }
+    const std::vector<AlignmentStatus> statuses = device.download(status.as<AlignmentStatus>(), rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto row = static_cast<std::int64_t>(i);
+      if (in.ok(row)) fail(out, row, statuses[i]);
+    }
+    device.add_list<std::int32_t>(out, "first_event", offsets, std::move(first), kmers.count);
+    device.add_list<std::int32_t>(out, "last_event", std::move(offsets), std::move(last), kmers.count);
+    device.add_column<double>(out, "events_per_base", std::move(events_per_base));
+  }
+#endif
+
  private:
+  static void fail(Output& out, std::int64_t row, AlignmentStatus status) {
+    if (status != AlignmentStatus::ok) out.fail(row, static_cast<std::uint32_t>(status) - 1);
+  }
+
   KmerModelView model_;
   AlignmentLimits limits_;
   Workspaces<AlignmentWorkspace> workspaces_;
+#ifdef SLUICE_WITH_CUDA
+  // The workspace of a call takes at most this part of the free memory; a batch that needs more is aligned in several parts.
+  static constexpr std::size_t workspace_share = 4;
+
+  struct DeviceModel {
+    DeviceModel(const sluice::cuda::DeviceCall& device, const KmerModelView& model) : memory(device.allocate(3 * model.level_mean.size_bytes())) {
+      auto* to = memory.as<float>();
+      const std::size_t rows = model.level_mean.size();
+      view = {to, to + rows, to + 2 * rows, static_cast<std::uint32_t>(rows)};
+      for (const std::span<const float> column : {model.level_mean, model.level_stdv, model.log_level_stdv}) {
+        // With columns of different length nothing is aligned (plan_batch).
+        const std::size_t bytes = std::min(column.size_bytes(), model.level_mean.size_bytes());
+        sluice::cuda::check(cudaMemcpyAsync(to, column.data(), bytes, cudaMemcpyHostToDevice, device.stream()), "the k-mer model");
+        to += rows;
+      }
+      device.synchronize();  // other lanes of this device use the model, too
+    }
+    sluice::cuda::Memory memory;
+    cuda::DeviceModel view{};
+  };
+  sluice::cuda::PerDevice<DeviceModel> models_;
+#endif
 };
 
 }  // namespace

@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Bit-identity rests on this: compile with -fmad=false and IEEE division and square root (nvcc's default); where the order of operations or their
-// form differs from the definition, the comment says why the bits do not.
+// Compile with -fmad=false, as cuda_statistic.hpp asks.
 #include "event_detection/cuda.hpp"
 
 #include <algorithm>
 #include <cfloat>
 #include <climits>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
+
+#include "event_detection/cuda_statistic.hpp"
 
 namespace sluice::event_detection::cuda {
 namespace {
 
 // ---- What is known of a batch, in the workspace -------------------------------------------------------------------------------------------------------
-
-enum class ReadPath : std::uint32_t {
-  skipped,  // no events: failed, or left out by the caller
-  chunked,  // cut into chunks that threads walk at once
-  slow,     // one block walks the read position by position
-};
-
-struct Read {
-  float offset, unit;
-  std::int64_t begin;  // first sample in the batch
-  std::int32_t length;
-  ReadPath path;
-};
 
 struct ReadRecord : Read {
   std::uint32_t path_lost;      // not 0: some chunk could not do the read
@@ -55,12 +43,15 @@ struct Stretch {
 constexpr int tile_samples = 1024;
 constexpr int tiles_per_sum = 1024;
 
+// Samples are loaded in aligned groups of 8. If the batch does not begin at one, its samples are counted from the group's begin.
+constexpr int most_shift = 7;
+
 struct Layout {
   std::int64_t rows, samples, tiles, chunks, sums, stretch_capacity;
   std::size_t records, marks, early_marks, starts, ends, slow_rows, stretches, tile_rank, tile_row, sum_rank, bytes;
 
   Layout(std::int64_t row_count, std::int64_t sample_count, const Division& division)
-      : rows(std::max<std::int64_t>(row_count, 0)), samples(std::max<std::int64_t>(sample_count, 0)) {
+      : rows(std::max<std::int64_t>(row_count, 0)), samples(std::max<std::int64_t>(sample_count, 0) + most_shift) {
     tiles = (samples + tile_samples - 1) / tile_samples;
     chunks = (samples + division.chunk_samples - 1) / division.chunk_samples;
     sums = (tiles + tiles_per_sum - 1) / tiles_per_sum;
@@ -91,6 +82,7 @@ struct Frame {
   Signals signals;
   DetectorParams params;
   Division division;
+  std::int64_t shift;  // of the batch's first sample from signals.samples
   std::int64_t tiles, chunks, sums, stretch_capacity;
   Account* account;
   ReadRecord* records;
@@ -109,6 +101,9 @@ struct Frame {
   Frame(const Signals& s, const DetectorParams& p, void* workspace, const Division& d) : signals(s), params(p), division(d) {
     const Layout layout(s.rows, s.sample_count, d);
     char* const base = static_cast<char*>(workspace);
+    shift = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(s.samples) % 16 / sizeof(std::int16_t));
+    signals.samples -= shift;
+    signals.sample_count += shift;
     tiles = layout.tiles;
     chunks = layout.chunks;
     sums = layout.sums;
@@ -128,215 +123,7 @@ struct Frame {
   }
 };
 
-// ---- Arithmetic ---------------------------------------------------------------------------------------------------------------------------------------
-
-template <class To, class From>
-__host__ __device__ __forceinline__ To same_bits(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  memcpy(&to, &from, sizeof(to));
-  return to;
-}
-
-// f32 to f64 for positive normal numbers: the conversion instruction has an eighth of the integer units' rate.
-__host__ __device__ __forceinline__ double widen_positive(float x) {
-  const auto bits = same_bits<std::uint32_t>(x);
-#ifdef __CUDA_ARCH__
-  return __hiloint2double(static_cast<int>((bits >> 3) + 0x38000000U), static_cast<int>(bits << 29));
-#else
-  return same_bits<double>((std::uint64_t{(bits >> 3) + 0x38000000U} << 32) | (bits << 29));
-#endif
-}
-
-__host__ __device__ __forceinline__ std::uint32_t low_word(double x) {
-#ifdef __CUDA_ARCH__
-  return static_cast<std::uint32_t>(__double2loint(x));
-#else
-  return static_cast<std::uint32_t>(same_bits<std::uint64_t>(x));
-#endif
-}
-
-// Eight samples; two to a word, the earlier one in its lower half.
-struct SampleGroup {
-  std::uint32_t words[4];
-};
-
-// One of them as f32. Offset by 2^15 it fills the last places of 2^23: cheaper than a conversion.
-__host__ __device__ __forceinline__ float raw_sample(const SampleGroup& group, int n) {
-  const std::uint32_t shifted = group.words[n / 2] ^ 0x80008000U;
-#ifdef __CUDA_ARCH__
-  const std::uint32_t bits = __byte_perm(shifted, 0x4B000000U, n % 2 == 0 ? 0x7610 : 0x7632);
-#else
-  const std::uint32_t bits = 0x4B000000U | (n % 2 == 0 ? shifted & 0xFFFFU : shifted >> 16);
-#endif
-  return same_bits<float>(bits) - (0x1p23F + 0x1p15F);
-}
-
-// Lowest and highest samples, separately for the two halves of words.
-struct RawRange {
-  std::uint32_t lowest = 0x7FFF7FFFU, highest = 0x80008000U;
-
-  __host__ __device__ __forceinline__ void extend(std::uint32_t word) {
-#ifdef __CUDA_ARCH__
-    lowest = __vmins2(lowest, word);
-    highest = __vmaxs2(highest, word);
-#else
-    const auto half = [](std::uint32_t w, int n) { return static_cast<std::int16_t>(w >> (16 * n)); };
-    const auto join = [](std::int16_t a, std::int16_t b) { return static_cast<std::uint16_t>(a) | std::uint32_t{static_cast<std::uint16_t>(b)} << 16; };
-    lowest = join(std::min(half(lowest, 0), half(word, 0)), std::min(half(lowest, 1), half(word, 1)));
-    highest = join(std::max(half(highest, 0), half(word, 0)), std::max(half(highest, 1), half(word, 1)));
-#endif
-  }
-  __host__ __device__ int least() const { return min(static_cast<std::int16_t>(lowest), static_cast<std::int16_t>(lowest >> 16)); }
-  __host__ __device__ int greatest() const { return max(static_cast<std::int16_t>(highest), static_cast<std::int16_t>(highest >> 16)); }
-};
-
-// 1 / sqrt(x), to 2^-22, for positive normal x.
-__host__ __device__ __forceinline__ float approximate_inverse_root(float x) {
-#ifdef __CUDA_ARCH__
-  float y;
-  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-#else
-  return 1.0F / std::sqrt(x);
-#endif
-}
-
-// x / W, correctly rounded (Markstein; the reasoning is at Divisor in events.cpp).
-template <int W>
-__host__ __device__ __forceinline__ float divide_by(float x) {
-  constexpr float reciprocal = 1.0F / static_cast<float>(W);
-  const float quotient = x * reciprocal;
-  return fmaf(fmaf(-static_cast<float>(W), quotient, x), reciprocal, quotient);
-}
-
-// distance / sqrt(variance), both operations correctly rounded, for a variance and distance far from the ends of f32's range (or distance 0). The
-// approximate inverse root serves both: one Newton step makes it the root (as IEEE square roots are made from it), another the reciprocal of the root,
-// with which the quotient is corrected twice (as IEEE division does). tests/gpu compares all mantissas of the root, and many quotients.
-__host__ __device__ __forceinline__ float divide_by_root(float distance, float variance) {
-  const float y = approximate_inverse_root(variance);
-  const float g = variance * y;
-  const float root = fmaf(fmaf(-g, g, variance), 0.5F * y, g);
-  const float reciprocal = fmaf(fmaf(-root, y, 1.0F), y, y);
-  const float q0 = distance * reciprocal;
-  const float q1 = fmaf(fmaf(-root, q0, distance), reciprocal, q0);
-  return fmaf(fmaf(-root, q1, distance), reciprocal, q1);
-}
-
-__host__ __device__ __forceinline__ float picoamps_of(float raw, const Read& read) { return (raw + read.offset) * read.unit; }
-
-// The definition of the t-statistic, from the sums of the windows before and after a position.
-__host__ __device__ inline float statistic(double sum_before, double square_before, double sum_after, double square_after, std::uint32_t window) {
-  const auto w = static_cast<float>(window);
-  const auto w64 = static_cast<double>(window);
-  const auto mean_before = static_cast<float>(sum_before / w64);
-  const float mean_after = static_cast<float>(sum_after) / w;
-  const float square_mean_after = static_cast<float>(square_after) / w;
-  const float mean_before_squared = mean_before * mean_before;
-  const float mean_after_squared = mean_after * mean_after;
-  const double a = square_before / w64 - static_cast<double>(mean_before_squared);
-  const double b = a + static_cast<double>(square_mean_after);
-  auto variance = static_cast<float>(b - static_cast<double>(mean_after_squared));
-  if (!(variance > FLT_MIN)) variance = FLT_MIN;
-  return fabsf(mean_after - mean_before) / sqrtf(variance / w);
-}
-
-// The same at one position of a read whose sums are exact in any order.
-__host__ __device__ __noinline__ float statistic_at(const std::int16_t* samples, const Read& read, std::int32_t position, std::uint32_t window) {
-  const auto w = static_cast<std::int32_t>(window);
-  if (position < w || position > read.length - w) return 0.0F;
-  double sum[2] = {0.0, 0.0};
-  double square[2] = {0.0, 0.0};
-  for (std::int32_t i = 0; i < 2 * w; ++i) {
-    const float x = picoamps_of(static_cast<float>(samples[read.begin + position - w + i]), read);
-    sum[i >= w] += x;
-    square[i >= w] += x * x;
-  }
-  return statistic(sum[0], square[0], sum[1], square[1], window);
-}
-
-// With windows of W and 2 W samples, the long statistic at a position where the short one is t is at most
-// sqrt(2 W) * sqrt(2 t^2 / W + 2) in exact arithmetic: let v be the short windows' sum of variances, A and B half the differences between the means of
-// the two halves of each long window. The long windows' means differ by at most t sqrt(v / W) + |A| + |B|, their sum of variances is at least
-// v / 2 + A^2 + B^2, and Cauchy-Schwarz joins them. So it cannot exceed its threshold unless t exceeds this bound. 4 % are taken off, as rounding may
-// change the variance by that where it is at least least_certain_variance.
-float statistic_bound(const DetectorParams& p) {
-  const double square = (static_cast<double>(p.threshold_long) * p.threshold_long / p.window_long - 2.0) * p.window_short / 2.0;
-  return square > 0.0 ? static_cast<float>(0.96 * std::sqrt(square)) : 0.0F;
-}
-
-// Times the square of the mean. Rounding changes a variance by less than 2^-20 times that square (nine roundings of quantities of its size).
-constexpr float least_certain_variance = 0x1p-15F;
-
-// What chunks can do: a read whose samples lie in [least_picoamps, most_picoamps] pA (besides the condition on its sums).
-constexpr float least_picoamps = 0.25F;
-constexpr float most_picoamps = 512.0F;
-
 // ---- The walk over a chunk ----------------------------------------------------------------------------------------------------------------------------
-
-// The last samples of a read and the t-statistic of the short window at the position W - 1 before the newest.
-//
-// All window sums are exact, so sliding them is free of rounding. The variance of the definition is
-//   RN32(((RN64(Q / W) - M) + R) - N), Q the sum of squares before, M and N the squared means before and after (f32), R the mean square after (f32),
-// with f64 operations that round. Here it is RN32((Q - W M + W (R - N)) / W) with an exact dividend D: R - N is exact in f32 as R <= 2 N, the rest in
-// f64. Why the result is the same:
-//  - The f64 roundings of the definition come to less than 2^-51 * 512^2 (most_picoamps squared).
-//  - D is a multiple of l, the last place of the smallest square. D / W is no midpoint between f32 numbers, then it lies at least 2^-25 v / W or l / W
-//    from one, v being its size; this exceeds 2^-33 for v >= W * 2^-8 and samples of at least 0.25 pA.
-//  - D / W is a midpoint: only where v > 2^23 l; seen in the last bits of the quotient, and left to the definition.
-// 1 / W rounded to f64 errs by a quarter of its last place for W = 3 and 7, so a product with it is exact wherever D / W has 25 bits, and else errs by
-// less than the distances above.
-template <int W>
-class ShortStatistic {
- public:
-  static_assert(W == 3 || W == 7, "the reciprocal must be as exact as said above");
-
-  struct Value {
-    float t;
-    float variance;
-    float square;  // of the mean after
-    bool certain;  // else t has to be computed by the definition
-  };
-
-  __host__ __device__ __forceinline__ Value push(float picoamps) {
-    constexpr double reciprocal = 1.0 / static_cast<double>(W);
-    const float squared = picoamps * picoamps;
-    const double x = widen_positive(picoamps);
-    const double p = widen_positive(squared);
-    sum_ += x - x_[W - 1];
-    square_sum_ += p - p_[W - 1];
-    for (int n = W - 1; n > 0; --n) x_[n] = x_[n - 1];
-    for (int n = W - 1; n > 0; --n) p_[n] = p_[n - 1];
-    x_[0] = x;
-    p_[0] = p;
-
-    const float mean_after = divide_by<W>(static_cast<float>(sum_));
-    const float square_mean_after = divide_by<W>(static_cast<float>(square_sum_));
-    const float square_after = mean_after * mean_after;
-    const float mean_before = mean_[W - 1];
-    const float excess = square_mean_after - square_after;
-    const double quotient = fma(static_cast<double>(W), static_cast<double>(excess), dividend_[W - 1]) * reciprocal;
-
-    // This window is the one before W positions later.
-    for (int n = W - 1; n > 0; --n) mean_[n] = mean_[n - 1];
-    for (int n = W - 1; n > 0; --n) dividend_[n] = dividend_[n - 1];
-    mean_[0] = static_cast<float>(sum_ * reciprocal);
-    dividend_[0] = fma(-static_cast<double>(W), widen_positive(mean_[0] * mean_[0]), square_sum_);
-
-    Value value;
-    value.variance = static_cast<float>(quotient);
-    value.square = square_after;
-    constexpr std::uint32_t dropped = (1U << 29) - 1;
-    value.certain = value.variance >= W * 0x1p-8F && excess <= square_after && (low_word(quotient) & dropped) != (1U << 28);
-    value.t = divide_by_root(fabsf(mean_after - mean_before), divide_by<W>(value.variance));
-    return value;
-  }
-
- private:
-  double x_[W] = {}, p_[W] = {}, dividend_[W] = {};
-  float mean_[W] = {};
-  double sum_ = 0.0, square_sum_ = 0.0;
-};
 
 // Both detectors over one chunk of the batch, which may hold parts of several reads. A read that began before the chunk is guessed: its walk begins
 // warm_up_samples earlier with a fresh detector. Any two walks agree from the first boundary on that both report at the same position, which takes a few
@@ -373,8 +160,7 @@ class ChunkWalk {
     // Position 0 is never looked at: both detectors start out masked up to and including it.
     state_ = {FLT_MAX, -1, k == 0 ? 1 : k, 0};
     flagged_ = -1;
-    found_ = false;
-    lost_ = false;
+    longest_wait_ = 0;
     ShortStatistic<W> statistic;
     const std::int16_t* const samples = frame_.signals.samples + read.begin;
     const auto misalignment = static_cast<std::int32_t>(read.begin & 7);
@@ -384,8 +170,7 @@ class ChunkWalk {
         sink_.guessed(chunk_, state_);
         low_ = 0;
         high_ = 0;
-        found_ = false;
-        lost_ = false;
+        longest_wait_ = 0;
       }
       if (k + origin_ >= 32 * (word_ + 1)) move_to_word((k + origin_) / 32);
       if (((k + misalignment) & 7) == 0 && k + 8 <= end && k >= 2 * W - 1) {
@@ -409,7 +194,7 @@ class ChunkWalk {
     if (end == read.length) {
       // No window fits after these positions.
       for (std::int32_t position = max(1, end + 1 - W); position < end; ++position) advance(zero(), position, read);
-      end_stretch(end);
+      if (end - state_.first >= settling_ && flagged_ > state_.first && !sink_.append({row_, state_.first, end})) longest_wait_ = too_long_a_wait;
     } else {
       sink_.ended(chunk_, state_);
     }
@@ -419,63 +204,51 @@ class ChunkWalk {
     const float smallest = fminf(a, b);
     const float largest = fmaxf(a, b);
     // NaN does not occur: the sum and the unit are finite, and the unit is not 0.
-    if (lost_ || !(smallest >= least_picoamps) || !(largest <= most_picoamps)) {
+    if (longest_wait_ >= too_long_a_wait || !(smallest >= least_picoamps) || !(largest <= most_picoamps)) {
       sink_.lose(row_);
       return;
     }
     const double samples_here = static_cast<double>(end - max(0, own_));
-    sink_.extend(row_, smallest, largest, samples_here * static_cast<double>(largest * largest), found_);
+    sink_.extend(row_, smallest, largest, samples_here * static_cast<double>(largest * largest), longest_wait_ > 0);
   }
 
-  __host__ __device__ static typename ShortStatistic<W>::Value zero() { return {0.0F, 1.0F, 1.0F, true}; }
+  __host__ __device__ static typename ShortStatistic<W>::Value zero() { return {0.0F, true, false}; }
 
-  __host__ __device__ __forceinline__ void advance(typename ShortStatistic<W>::Value value, std::int32_t position, const Read& read) {
-    if (!value.certain) value.t = statistic_at(frame_.signals.samples, read, position, W);
-    const float t = value.t;
+  // One position. Without branches, but for rare cases: the lanes of a warp are in different phases.
+  __host__ __device__ __forceinline__ void advance(const typename ShortStatistic<W>::Value& value, std::int32_t position, const Read& read) {
+    float t = value.t;
+    if (!value.certain) [[unlikely]] t = statistic_at(frame_.signals.samples, read, position, W);
+    const bool in_peak = state_.peak >= 0;
     const float rise = t - state_.value;
-    if (state_.peak < 0) {
-      const bool enters = rise > height_;
-      state_.value = rise < 0.0F || enters ? t : state_.value;
-      state_.peak = enters ? position : -1;
-      const bool falling = !enters && t > frame_.long_possible_above;
-      if (falling || value.variance < value.square * least_certain_variance) flagged_ = position;
-      return;
-    }
-    if (value.variance < value.square * least_certain_variance) flagged_ = position;
-    const bool higher = rise > 0.0F;
-    state_.value = higher ? t : state_.value;
-    state_.peak = higher ? position : state_.peak;
-    if (!(state_.value > threshold_)) return;
-    if (state_.first != INT_MAX) end_stretch(position);
-    if (-rise > height_) state_.fell = 1;
-    if (state_.fell != 0 && position - state_.peak > W / 2) report(position, t);
-  }
+    const bool up = rise > (in_peak ? 0.0F : height_);
+    const bool down = !in_peak & (rise < 0.0F);
+    state_.value = up | down ? t : state_.value;
+    state_.peak = up ? position : state_.peak;
+    const bool high = in_peak & (state_.value > threshold_);
+    state_.fell = high & (rise < -height_) ? 1 : state_.fell;
 
-  __host__ __device__ __forceinline__ void report(std::int32_t position, float t) {
+    // The short detector suppresses the long one, to which positions [state_.first, position) were left. It needs one of them to start from, one to enter
+    // a peak, and window_long / 2 + 1 more. While warming up, nothing is reported.
+    if (high & (position - state_.first >= settling_) & (flagged_ > state_.first) & (position > own_ - W)) [[unlikely]] {
+      longest_wait_ = max(longest_wait_, sink_.append({row_, state_.first, position}) ? 0 : too_long_a_wait);
+    }
+    state_.first = high ? INT_MAX : state_.first;
+    const bool may_exceed = ((state_.peak < 0) & (t > frame_.long_possible_above)) | value.variance_small;
+    flagged_ = may_exceed ? position : flagged_;
+
+    // A report. Marks lie in the present word or the one before it.
+    const std::int32_t age = position - state_.peak;
+    const bool report = high & (state_.fell != 0) & (age > W / 2);
     const std::int32_t local = state_.peak + origin_;
-    const std::uint32_t bit = 1U << (local & 31);
-    const std::int32_t behind = word_ - (local >> 5);
-    if (behind <= 0) {
-      high_ |= bit;
-    } else {
-      low_ |= bit;
-      lost_ |= behind > 1;
-    }
-    found_ = true;
-    state_.first = max(state_.peak + W + 1, position);
-    state_.value = t;
-    state_.peak = -1;
-    state_.fell = 0;
-  }
-
-  // The short detector suppresses the long one at `stop`. A report takes the long detector one position to start from, one to enter a peak, and
-  // window_long / 2 + 1 more; the peak must exceed the threshold.
-  __host__ __device__ __forceinline__ void end_stretch(std::int32_t stop) {
-    if (stop - state_.first >= settling_ && flagged_ > state_.first) {
-      const std::int32_t last_of_chunk_before = own_ - W;  // while warming up, nothing is reported
-      if (stop > last_of_chunk_before) lost_ |= !sink_.append({row_, state_.first, stop});
-    }
-    state_.first = INT_MAX;
+    const std::uint32_t bit = report ? 1U << (local & 31) : 0U;
+    const bool before = local < 32 * word_;
+    low_ |= before ? bit : 0U;
+    high_ |= before ? 0U : bit;
+    longest_wait_ = report ? max(longest_wait_, age) : longest_wait_;
+    state_.first = report ? max(state_.peak + W + 1, position) : state_.first;
+    state_.value = report ? t : state_.value;
+    state_.peak = report ? -1 : state_.peak;
+    state_.fell = report ? 0 : state_.fell;
   }
 
   // Marks of the words before the present one, and it.
@@ -488,6 +261,8 @@ class ChunkWalk {
     }
   }
 
+  static constexpr std::int32_t too_long_a_wait = 34 - W;  // the mark might lie before the two words that are kept
+
   const Frame& frame_;
   Sink& sink_;
   const std::int64_t chunk_;
@@ -498,8 +273,8 @@ class ChunkWalk {
   std::int64_t row_ = 0;
   std::int32_t origin_ = 0, own_ = 0;
   PickerState state_{};
-  std::int32_t flagged_ = -1;  // the last position where the long statistic may exceed its threshold, besides those in a short peak
-  bool found_ = false, lost_ = false;
+  std::int32_t flagged_ = -1;  // the last position where the long statistic may exceed its threshold, besides those in a low peak
+  std::int32_t longest_wait_ = 0;  // positions between a peak's maximum and its report; 0 without a report
   std::uint32_t low_ = 0, high_ = 0;  // marks of word_ - 1 and word_ of the chunk
   std::int32_t word_ = 0;
 };
@@ -535,8 +310,8 @@ __global__ void prepare_reads(Frame frame, Parameters parameters, DetectionStatu
   if (row == 0) *frame.account = Account{};
   if (row >= frame.signals.rows) return;
   const Signals& signals = frame.signals;
-  const std::int64_t begin = min(max(signals.offsets[row], std::int64_t{0}), signals.sample_count);
-  const std::int64_t length = min(max(signals.offsets[row + 1], begin), signals.sample_count) - begin;
+  const std::int64_t begin = min(max(signals.offsets[row] + frame.shift, frame.shift), signals.sample_count);
+  const std::int64_t length = min(max(signals.offsets[row + 1] + frame.shift, begin), signals.sample_count) - begin;
   constexpr std::int64_t longest = INT_MAX - 4096;
   ReadRecord read{};
   read.begin = begin;
@@ -580,10 +355,12 @@ struct DeviceSink {
       frame.marks[chunk * (frame.division.chunk_samples / 32) + word] = marks;
     }
   }
-  __device__ bool append(const Stretch& stretch) const {
-    const std::uint32_t index = atomicAdd(&frame.account->long_stretches, 1U);
-    if (index >= frame.stretch_capacity) return false;
-    frame.stretches[index] = stretch;
+  __device__ bool append(Stretch stretch) const { return append_to(frame.account, frame.stretches, frame.stretch_capacity, stretch); }
+  // A call, as it is rare and would be inlined many times.
+  __device__ static __noinline__ bool append_to(Account* account, Stretch* stretches, std::int64_t capacity, Stretch stretch) {
+    const std::uint32_t index = atomicAdd(&account->long_stretches, 1U);
+    if (index >= capacity) return false;
+    stretches[index] = stretch;
     return true;
   }
   __device__ void lose(std::int64_t row) const { frame.records[row].path_lost = 1; }
@@ -600,8 +377,8 @@ template <int W, int threads, int blocks>
 __global__ void __launch_bounds__(threads, blocks) walk_chunks(const __grid_constant__ Frame frame) {
   const std::int64_t chunk = thread_index();
   if (chunk >= frame.chunks) return;
-  DeviceSink sink{frame};
-  ChunkWalk<W, DeviceSink> walk(frame, sink, chunk);
+  const DeviceSink sink{frame};
+  ChunkWalk<W, const DeviceSink> walk(frame, sink, chunk);
   walk.run(row_at(frame.records, frame.signals.rows, chunk * frame.division.chunk_samples));
 }
 
@@ -1245,7 +1022,7 @@ std::size_t workspace_bytes(std::int64_t rows, std::int64_t sample_count, const 
 
 cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params, void* workspace, std::int64_t* event_offsets, DetectionStatus* statuses,
                             cudaStream_t stream, const Division& division) {
-  if (!usable(division) || signals.rows < 0 || signals.sample_count < 0 || reinterpret_cast<std::uintptr_t>(signals.samples) % 16 != 0) return cudaErrorInvalidValue;
+  if (!usable(division) || signals.rows < 0 || signals.sample_count < 0 || reinterpret_cast<std::uintptr_t>(signals.samples) % 2 != 0) return cudaErrorInvalidValue;
   if (signals.rows == 0) return cudaMemsetAsync(event_offsets, 0, sizeof(*event_offsets), stream);
   constexpr int threads = 256;
   constexpr int grid = 1024;  // of the kernels that take their work from a list: enough for every device

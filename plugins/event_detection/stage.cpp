@@ -4,6 +4,12 @@
 #include <utility>
 #include <vector>
 
+#ifdef SLUICE_WITH_CUDA
+#include <sluice/cuda.hpp>
+
+#include "event_detection/cuda.hpp"
+#endif
+
 #include "event_detection/events.hpp"
 
 namespace sluice::event_detection {
@@ -38,6 +44,9 @@ class EventDetection {
     d.option("threshold_long", &Parameters::threshold_long, "least t-statistic of a boundary in the long window; the preset's if left out")
         .range(0, 1e6);
     d.option("peak_height", &Parameters::peak_height, "least height of a peak of the t-statistic; the preset's if left out").range(0, 1e6);
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&EventDetection::process_cuda>("cuda", "one thread a chunk of a read, which guesses the state it begins in; guesses are checked");
+#endif
     d.reason("empty_signal", "the read has no samples");
     d.reason("no_boundary", "the detector found no step in the signal");
     d.reason("bad_calibration", "range, offset or digitisation is zero or not a number");
@@ -82,6 +91,44 @@ class EventDetection {
     if (lengths_) give<std::int32_t>(out, "event_length", offsets, tables, &EventTable::length_samples);
     if (stdvs_) give<float>(out, "event_stdv", offsets, tables, &EventTable::stdv);
   }
+
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    using sluice::cuda::check, sluice::cuda::Memory;
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const auto signal = device.list<std::int16_t>(in, "raw_signal");
+    const Memory row_status = device.row_status(in);
+    const cuda::Signals signals{in.rows(),
+                                signal.offsets,
+                                signal.values,
+                                signal.count,
+                                device.column<double>(in, "offset"),
+                                device.column<double>(in, "range"),
+                                device.column<double>(in, "digitisation"),
+                                row_status.as<std::uint16_t>()};
+    const cuda::Division division = cuda::division_for(params_);
+    const Memory workspace = device.allocate(cuda::workspace_bytes(signals.rows, signals.sample_count, division));
+    Memory offsets = device.allocate_array<std::int64_t>(rows + 1);
+    const Memory status = device.allocate_array<DetectionStatus>(rows);
+    check(cuda::find_boundaries(signals, params_, workspace.get(), offsets.as<std::int64_t>(), status.as<DetectionStatus>(), device.stream(), division), "find_boundaries");
+    const auto events = static_cast<std::size_t>(device.download(offsets.as<std::int64_t>() + rows, 1).front());
+
+    const auto allocate = [&](bool wanted) { return wanted ? device.allocate(events * 4) : Memory(); };
+    Memory mean = allocate(true), start = allocate(starts_), length = allocate(lengths_), stdv = allocate(stdvs_);
+    const cuda::EventColumns columns{mean.as<float>(), start.as<std::int32_t>(), length.as<std::int32_t>(), stdv.as<float>()};
+    check(cuda::emit_events(signals, params_, workspace.get(), offsets.as<std::int64_t>(), columns, device.stream(), division), "emit_events");
+    const std::vector<DetectionStatus> statuses = device.download(status.as<DetectionStatus>(), rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (statuses[row] != DetectionStatus::ok) out.fail(static_cast<std::int64_t>(row), static_cast<std::uint32_t>(statuses[row]) - 1);
+    }
+    const auto count = static_cast<std::int64_t>(events);
+    device.add_list<float>(out, "event_mean", offsets, std::move(mean), count);
+    if (starts_) device.add_list<std::int32_t>(out, "event_start", offsets, std::move(start), count);
+    if (lengths_) device.add_list<std::int32_t>(out, "event_length", offsets, std::move(length), count);
+    if (stdvs_) device.add_list<float>(out, "event_stdv", offsets, std::move(stdv), count);
+  }
+#endif
 
  private:
   template <class T>

@@ -74,8 +74,8 @@ struct Batch {
 // A batch on the device with room for its results.
 class DeviceRun {
  public:
-  DeviceRun(const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits)
-      : plan(cuda::plan_batch(batch.event_offsets, batch.kmer_offsets, model.k, limits)),
+  DeviceRun(const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits, std::size_t workspace_limit = std::numeric_limits<std::size_t>::max())
+      : plan(cuda::plan_batch(batch.event_offsets, batch.kmer_offsets, model.view(), limits, {}, workspace_limit)),
         reads(plan.reads),
         workspace(plan.workspace_bytes),
         event_means(batch.event_means),
@@ -90,7 +90,7 @@ class DeviceRun {
         events_per_base(batch.rows()),
         status(batch.rows()),
         reports(batch.rows()) {
-    work = {reads.data(), static_cast<std::int64_t>(plan.reads.size()), limits, workspace.data()};
+    for (const cuda::BatchPart& part : plan.parts) works.push_back({reads.data() + part.first_read, static_cast<std::int64_t>(part.read_count), limits, workspace.data()});
     columns = {event_means.data(), kmer_ranks.data(), scale.data(), shift.data()};
     levels = {level_mean.data(), level_stdv.data(), log_level_stdv.data(), static_cast<std::uint32_t>(model.level_mean.size())};
     alignments = {first_event.data(), last_event.data(), events_per_base.data(), status.data(), reports.data()};
@@ -104,8 +104,10 @@ class DeviceRun {
     reports.fill_bytes(0x5A);
   }
   void align(cuda::FillForm form, cuda::FillLoop loop, int warps) {
-    require(cuda::prepare_levels(work, columns, levels, alignments, nullptr), "prepare_levels");
-    require(cuda::align_reads(work, columns, alignments, nullptr, form, loop, warps), "align_reads");
+    for (const cuda::DeviceWork& work : works) {
+      require(cuda::prepare_levels(work, columns, levels, alignments, nullptr), "prepare_levels");
+      require(cuda::align_reads(work, columns, alignments, nullptr, form, loop, warps), "align_reads");
+    }
     require(cudaDeviceSynchronize(), "alignment");
   }
 
@@ -119,7 +121,7 @@ class DeviceRun {
   DeviceArray<double> events_per_base;
   DeviceArray<AlignmentStatus> status;
   DeviceArray<cuda::AlignmentReport> reports;
-  cuda::DeviceWork work{};
+  std::vector<cuda::DeviceWork> works;
   cuda::DeviceBatch columns{};
   cuda::DeviceModel levels{};
   cuda::DeviceAlignments alignments{};
@@ -169,9 +171,10 @@ constexpr Variant variants[] = {
     {"wide (f64)", cuda::FillForm::wide, cuda::FillLoop::single_band},
 };
 
-void check(const char* title, const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits) {
+void check(const char* title, const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits,
+           std::size_t workspace_limit = std::numeric_limits<std::size_t>::max()) {
   const Expected expected = align_on_host(batch, model, limits);
-  DeviceRun run(batch, model, limits);
+  DeviceRun run(batch, model, limits, workspace_limit);
   std::size_t ok = 0;
   for (const AlignmentResult& result : expected.results) ok += result.status == AlignmentStatus::ok ? 1 : 0;
   for (const Variant& variant : variants) {
@@ -226,6 +229,7 @@ void check_all(bool small) {
     }
     check("random reads, no limits", batch, other, no_limits());
     check("random reads, limits", batch, other, {});
+    if (set == 0) check("random reads, in small parts", batch, other, {}, 1 << 20);
   }
   {
     Batch batch;
@@ -342,9 +346,9 @@ void bench(const char* title, const Batch& batch, const simulation::Model& model
       std::vector<float> prepare, align, total;
       for (int i = 0; i < repeats + 1; ++i) {
         require(cudaEventRecord(marks[0]), "record");
-        require(cuda::prepare_levels(run.work, run.columns, run.levels, run.alignments, nullptr), "prepare_levels");
+        require(cuda::prepare_levels(run.works.front(), run.columns, run.levels, run.alignments, nullptr), "prepare_levels");
         require(cudaEventRecord(marks[1]), "record");
-        require(cuda::align_reads(run.work, run.columns, run.alignments, nullptr, variant.form, variant.loop, warps), "align_reads");
+        require(cuda::align_reads(run.works.front(), run.columns, run.alignments, nullptr, variant.form, variant.loop, warps), "align_reads");
         require(cudaEventRecord(marks[2]), "record");
         require(cudaEventSynchronize(marks[2]), "alignment");
         if (i == 0) continue;

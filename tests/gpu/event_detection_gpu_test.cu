@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// Event detection on the device against the CPU kernel, byte by byte, then timings.
+// Run: event_detection_gpu_test [check | small | bench | all = all] [millions of samples of the benchmark = 400]
+// Prints one table; the exit status is 1 when any result differs. `small` is short enough for compute-sanitizer.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "event_detection/cuda.hpp"
+#include "event_detection/cuda_statistic.hpp"
+#include "event_detection/events.hpp"
+
+namespace {
+
+using namespace sluice::event_detection;
+using cuda::Division;
+using cuda::division_for;
+
+void require(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  std::printf("FAILED: %s: %s\n", what, cudaGetErrorString(error));
+  std::exit(1);
+}
+
+template <class T>
+class DeviceArray {
+ public:
+  explicit DeviceArray(std::size_t size) : size_(size) { require(cudaMalloc(&data_, std::max<std::size_t>(1, size) * sizeof(T)), "cudaMalloc"); }
+  explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {
+    if (!values.empty()) require(cudaMemcpy(data_, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "upload");
+  }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  ~DeviceArray() { cudaFree(data_); }
+  T* data() const { return data_; }
+  void fill_bytes(int value) { require(cudaMemset(data_, value, size_ * sizeof(T)), "cudaMemset"); }
+  std::vector<T> download() const {
+    std::vector<T> values(size_);
+    if (size_ > 0) require(cudaMemcpy(values.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost), "download");
+    return values;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+};
+
+struct Batch {
+  std::vector<std::int16_t> samples;
+  std::vector<std::int64_t> offsets{0};
+  std::vector<double> offset, range, digitisation;
+  std::vector<std::uint16_t> row_status;
+
+  std::size_t rows() const { return offset.size(); }
+  void add(const std::vector<std::int16_t>& read, double unit_offset = 10.0, double unit_range = 1467.61, double levels = 8192.0, std::uint16_t status = 0) {
+    samples.insert(samples.end(), read.begin(), read.end());
+    offsets.push_back(static_cast<std::int64_t>(samples.size()));
+    offset.push_back(unit_offset);
+    range.push_back(unit_range);
+    digitisation.push_back(levels);
+    row_status.push_back(status);
+  }
+};
+
+using Random = std::mt19937;
+
+std::int16_t clamp16(double x) { return static_cast<std::int16_t>(std::lround(std::min(32767.0, std::max(-32768.0, x)))); }
+
+// Steps between random levels with noise, in raw units: like R9.4 DNA at 8.9 samples per base.
+std::vector<std::int16_t> squiggle(std::size_t samples, Random& random, double mean_dwell = 8.9, double noise_raw = 9.0, double mean = 480.0, double spread = 70.0) {
+  std::normal_distribution<double> level(mean, spread);
+  std::normal_distribution<double> noise(0.0, std::max(noise_raw, 1e-9));
+  std::geometric_distribution<int> dwell(1.0 / mean_dwell);
+  std::vector<std::int16_t> raw;
+  while (raw.size() < samples) {
+    const double current = level(random);
+    for (int left = 1 + dwell(random); left > 0 && raw.size() < samples; --left) raw.push_back(clamp16(current + noise(random)));
+  }
+  return raw;
+}
+
+struct Result {
+  std::vector<std::int64_t> offsets;
+  std::vector<DetectionStatus> statuses;
+  std::vector<float> mean, stdv;
+  std::vector<std::int32_t> start, length;
+  cuda::Account account;
+};
+
+class DeviceBatch {
+ public:
+  explicit DeviceBatch(const Batch& batch, bool with_status = true)
+      : samples(batch.samples), offsets(batch.offsets), offset(batch.offset), range(batch.range), digitisation(batch.digitisation), row_status(batch.row_status) {
+    signals.rows = static_cast<std::int64_t>(batch.rows());
+    signals.offsets = offsets.data();
+    signals.samples = samples.data();
+    signals.sample_count = static_cast<std::int64_t>(batch.samples.size());
+    signals.offset = offset.data();
+    signals.range = range.data();
+    signals.digitisation = digitisation.data();
+    signals.row_status = with_status ? row_status.data() : nullptr;
+  }
+  DeviceArray<std::int16_t> samples;
+  DeviceArray<std::int64_t> offsets;
+  DeviceArray<double> offset, range, digitisation;
+  DeviceArray<std::uint16_t> row_status;
+  cuda::Signals signals;
+};
+
+Result run_device(const Batch& batch, const DetectorParams& params, const Division& division) {
+  const DeviceBatch device(batch);
+  DeviceArray<char> workspace(cuda::workspace_bytes(device.signals.rows, device.signals.sample_count, division));
+  workspace.fill_bytes(0xA5);
+  DeviceArray<std::int64_t> event_offsets(batch.rows() + 1);
+  DeviceArray<DetectionStatus> statuses(batch.rows());
+  event_offsets.fill_bytes(0xFF);
+  require(cuda::find_boundaries(device.signals, params, workspace.data(), event_offsets.data(), statuses.data(), nullptr, division), "find_boundaries");
+  require(cudaDeviceSynchronize(), "find_boundaries");
+  Result result;
+  result.offsets = event_offsets.download();
+  result.statuses = statuses.download();
+  const auto count = static_cast<std::size_t>(result.offsets.back());
+  DeviceArray<float> mean(count), stdv(count);
+  DeviceArray<std::int32_t> start(count), length(count);
+  mean.fill_bytes(0xFF);
+  stdv.fill_bytes(0xFF);
+  start.fill_bytes(0xFF);
+  length.fill_bytes(0xFF);
+  require(cuda::emit_events(device.signals, params, workspace.data(), event_offsets.data(), {mean.data(), start.data(), length.data(), stdv.data()}, nullptr, division),
+          "emit_events");
+  require(cudaDeviceSynchronize(), "emit_events");
+  result.mean = mean.download();
+  result.stdv = stdv.download();
+  result.start = start.download();
+  result.length = length.download();
+  if (batch.rows() > 0) require(cudaMemcpy(&result.account, workspace.data(), sizeof(result.account), cudaMemcpyDeviceToHost), "account");
+  return result;
+}
+
+template <class T>
+bool same(const std::vector<T>& device, std::size_t begin, const std::vector<T>& host) {
+  return begin + host.size() <= device.size() && (host.empty() || std::memcmp(device.data() + begin, host.data(), host.size() * sizeof(T)) == 0);
+}
+
+int failures = 0;
+
+void compare(const char* name, const Batch& batch, const DetectorParams& params, const Division& division) {
+  const Result result = run_device(batch, params, division);
+  std::vector<EventTable> expected(batch.rows());
+  std::vector<DetectionStatus> statuses(batch.rows(), DetectionStatus::ok);
+  std::atomic<std::size_t> next{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t) {
+    threads.emplace_back([&] {
+      DetectorWorkspace workspace;
+      for (std::size_t row = next++; row < batch.rows(); row = next++) {
+        if (batch.row_status[row] != 0) continue;
+        const Calibration calibration{static_cast<float>(batch.offset[row]), static_cast<float>(batch.range[row]), static_cast<float>(batch.digitisation[row])};
+        const std::span<const std::int16_t> raw(batch.samples.data() + batch.offsets[row], static_cast<std::size_t>(batch.offsets[row + 1] - batch.offsets[row]));
+        statuses[row] = detect_events(raw, calibration, params, workspace, expected[row]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::size_t different = 0;
+  std::size_t ok = 0;
+  std::int64_t count = 0;
+  for (std::size_t row = 0; row < batch.rows(); ++row) {
+    const EventTable& events = expected[row];
+    const auto begin = static_cast<std::size_t>(count);
+    const bool agrees = result.offsets[row] == count && result.statuses[row] == statuses[row] && same(result.start, begin, events.start_sample) &&
+                        same(result.length, begin, events.length_samples) && same(result.mean, begin, events.mean) && same(result.stdv, begin, events.stdv);
+    count += static_cast<std::int64_t>(events.size());
+    ok += statuses[row] == DetectionStatus::ok;
+    if (agrees) continue;
+    if (++different > 3) continue;
+    std::printf("  row %zu of %lld samples: status %d (expected %d), first event %lld (expected %lld), %zu events expected\n", row,
+                static_cast<long long>(batch.offsets[row + 1] - batch.offsets[row]), static_cast<int>(result.statuses[row]), static_cast<int>(statuses[row]),
+                static_cast<long long>(result.offsets[row]), static_cast<long long>(begin), events.size());
+    for (std::size_t i = 0; i < events.size() && begin + i < result.start.size(); ++i) {
+      if (result.start[begin + i] == events.start_sample[i] && result.length[begin + i] == events.length_samples[i] &&
+          std::memcmp(&result.mean[begin + i], &events.mean[i], 4) == 0 && std::memcmp(&result.stdv[begin + i], &events.stdv[i], 4) == 0) {
+        continue;
+      }
+      std::printf("    event %zu: start %d length %d mean %.9g stdv %.9g, expected %d %d %.9g %.9g\n", i, result.start[begin + i], result.length[begin + i],
+                  result.mean[begin + i], result.stdv[begin + i], events.start_sample[i], events.length_samples[i], events.mean[i], events.stdv[i]);
+      break;
+    }
+  }
+  const bool total_agrees = result.offsets.back() == count;
+  if (different != 0 || !total_agrees) ++failures;
+  std::printf("%-44s chunk %4d warm-up %3d: %zu of %zu reads differ (%zu ok), %lld events; slow reads %u, wrong guesses %u, long stretches %u, long boundaries %u %s\n",
+              name, division.chunk_samples, division.warm_up_samples, different, batch.rows(), ok, static_cast<long long>(count), result.account.slow_reads,
+              result.account.wrong_guesses, result.account.long_stretches, result.account.long_boundaries, different == 0 && total_agrees ? "same" : "DIFFERENT");
+  std::fflush(stdout);
+}
+
+// Every mantissa of a variance: is the root correctly rounded, is the reciprocal of the root, and does the quotient agree with IEEE operations?
+__global__ void check_roots(unsigned long long* wrong) {
+  const std::uint32_t mantissa = blockIdx.x * blockDim.x + threadIdx.x;
+  const float variance = __uint_as_float(0x3F000000U + mantissa);  // both parities of the exponent
+  const float root = sqrtf(variance);
+  const float y = cuda::approximate_inverse_root(variance);
+  const float g = variance * y;
+  if (fmaf(fmaf(-g, g, variance), 0.5F * y, g) != root) atomicAdd(wrong, 1ULL);
+  const float reciprocal = fmaf(fmaf(-root, y, 1.0F), y, y);
+  if (reciprocal != 1.0F / root) atomicAdd(wrong + 1, 1ULL);
+  std::uint32_t state = mantissa * 2654435761U + 12345U;
+  for (int n = 0; n < 256; ++n) {
+    state = state * 1664525U + 1013904223U;
+    const float distance = __uint_as_float(0x3F800000U + (state >> 9));
+    const float quotient = distance / root;
+    if (cuda::divide_by_root(distance, variance) != quotient) atomicAdd(wrong + 2, 1ULL);
+    const float q0 = distance * reciprocal;
+    if (fmaf(fmaf(-root, q0, distance), reciprocal, q0) != quotient) atomicAdd(wrong + 3, 1ULL);
+  }
+}
+
+void check_arithmetic() {
+  DeviceArray<unsigned long long> wrong(4);
+  wrong.fill_bytes(0);
+  check_roots<<<(1U << 24) / 256, 256>>>(wrong.data());
+  require(cudaDeviceSynchronize(), "check_roots");
+  const auto counts = wrong.download();
+  if (counts[0] != 0 || counts[2] != 0) ++failures;
+  std::printf("2^24 roots: %llu wrong; reciprocals of them: %llu not correctly rounded; 2^32 quotients: %llu wrong (corrected once only: %llu) %s\n", counts[0], counts[1],
+              counts[2], counts[3], counts[0] == 0 && counts[2] == 0 ? "same" : "DIFFERENT");
+}
+
+Batch ordinary(std::size_t reads, std::size_t longest, double dwell, std::uint32_t seed) {
+  Random random(seed);
+  Batch batch;
+  for (std::size_t i = 0; i < reads; ++i) batch.add(squiggle(1 + random() % longest, random, dwell));
+  return batch;
+}
+
+Batch short_reads(std::size_t reads, std::uint32_t seed) {
+  Random random(seed);
+  Batch batch;
+  for (std::size_t i = 0; i < reads; ++i) batch.add(squiggle(random() % 64, random, 4.0), 10.0, 1467.61, 8192.0, random() % 10 == 0 ? 7 : 0);
+  return batch;
+}
+
+// Signals that leave the ordinary at some place: negative and tiny currents, spikes, silence, one-unit noise, slow ramps, large steps.
+Batch odd(std::size_t reads, std::size_t longest, std::uint32_t seed) {
+  Random random(seed);
+  Batch batch;
+  const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  for (std::size_t i = 0; i < reads; ++i) {
+    const std::size_t n = 1 + pick(longest);
+    std::vector<std::int16_t> raw = squiggle(n, random, 2.0 + static_cast<double>(pick(60)), static_cast<double>(pick(4)) * 4.0, 480.0, static_cast<double>(pick(3)) * 60.0);
+    double offset = 10.0;
+    double range = 1467.61;
+    double levels = 8192.0;
+    switch (i % 16) {
+      case 0:  // a spike
+        raw[pick(n)] = static_cast<std::int16_t>(random());
+        break;
+      case 1:  // near zero
+        for (int k = 0; k < 3; ++k) raw[pick(n)] = static_cast<std::int16_t>(static_cast<int>(pick(5)) - 12);
+        break;
+      case 2:  // silence
+        for (std::size_t k = n / 3; k < n / 2; ++k) raw[k] = 500;
+        break;
+      case 3:  // two values
+        for (std::size_t k = n / 4; k < n; ++k) raw[k] = static_cast<std::int16_t>(500 + pick(2));
+        break;
+      case 4:  // ramps: long windows see them, short ones hardly
+        for (std::size_t k = 0; k < n; ++k) raw[k] = clamp16(450.0 + 60.0 * std::sin(static_cast<double>(k) / 9.0) + static_cast<double>(pick(3)));
+        break;
+      case 5:  // all of int16
+        for (auto& sample : raw) sample = static_cast<std::int16_t>(random());
+        break;
+      case 6:  // around zero
+        for (auto& sample : raw) sample = static_cast<std::int16_t>(sample - 480);
+        break;
+      case 7:
+        offset = 3.37;
+        range = 1e3 / 3;
+        break;
+      case 8:
+        range = -1467.61;
+        break;
+      case 9:
+        range = pick(2) == 0 ? 1e30 : 1e-30;
+        break;
+      case 10:
+        offset = pick(2) == 0 ? 1e6 : -1e6;
+        break;
+      case 11:
+        levels = pick(3) == 0 ? 0.0 : pick(2) == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+        break;
+      case 12:  // small steps every 20 samples, little noise: the long detector's own
+        for (std::size_t k = 0; k < n; ++k) raw[k] = clamp16(480.0 + 2.0 * static_cast<double>(k / 20 % 2) + static_cast<double>(pick(2)));
+        break;
+      case 13:  // a silent start, then steps
+        for (std::size_t k = 0; k < n / 2; ++k) raw[k] = 300;
+        break;
+      case 14:  // decaying
+        for (std::size_t k = 0; k < n; ++k) raw[k] = clamp16(400.0 + 300.0 * std::exp(-static_cast<double>(k % 97) / 12.0) + static_cast<double>(pick(5)));
+        break;
+      default:
+        break;
+    }
+    batch.add(raw, offset, range, levels, pick(50) == 0 ? 3 : 0);
+  }
+  return batch;
+}
+
+void check(bool small) {
+  const DetectorParams dna = DetectorParams::dna();
+  const DetectorParams rna = DetectorParams::rna();
+  const std::size_t reads = small ? 6 : 400;
+  const std::size_t longest = small ? 3000 : 60'000;
+  if (!small) check_arithmetic();
+  compare("no reads", Batch{}, dna, division_for(dna));
+  {
+    Batch batch;
+    batch.add({});
+    batch.add({});
+    compare("empty reads", batch, dna, division_for(dna));
+  }
+  compare("DNA", ordinary(reads, longest, 8.9, 1), dna, division_for(dna));
+  compare("DNA", ordinary(reads, longest, 8.9, 2), dna, {256, 64});
+  compare("DNA", ordinary(reads, longest, 8.9, 3), dna, {32, 8});
+  compare("DNA", ordinary(reads, longest, 8.9, 4), dna, {64, 0, 64});
+  compare("DNA", ordinary(reads, longest, 8.9, 5), dna, {2048, 96, 256});
+  compare("RNA", ordinary(reads, longest, 30.0, 6), rna, division_for(rna));
+  compare("RNA", ordinary(reads, longest, 30.0, 7), rna, {256, 32, 64});
+  compare("DNA, short reads", short_reads(small ? 300 : 100'000, 8), dna, division_for(dna));
+  compare("RNA, short reads", short_reads(small ? 300 : 100'000, 9), rna, division_for(rna));
+  compare("DNA, odd signals", odd(small ? 32 : 1600, longest / 2, 10), dna, division_for(dna));
+  compare("DNA, odd short signals", odd(small ? 64 : 20'000, 300, 11), dna, division_for(dna));
+  compare("DNA, odd short signals", odd(small ? 64 : 20'000, 3000, 12), dna, {96, 32});
+  compare("RNA, odd signals", odd(small ? 32 : 1600, longest / 2, 13), rna, division_for(rna));
+  compare("RNA, odd short signals", odd(small ? 64 : 20'000, 300, 14), rna, division_for(rna));
+  const DetectorParams others[] = {{5, 32, 2.0F, 4.0F, 0.5F}, {2, 256, 1.0F, 3.0F, 0.0F}, {256, 2, 1.0F, 1.0F, 0.1F}, {3, 6, 5.0F, 9.0F, 0.2F}, {3, 6, 0.0F, 9.0F, 0.0F}, {3, 6, 1.4F, 3.0F, 0.2F}};
+  for (const DetectorParams& params : others) {
+    char name[64];
+    std::snprintf(name, sizeof(name), "windows %u %u, thresholds %.1f %.1f, height %.1f", params.window_short, params.window_long, params.threshold_short,
+                  params.threshold_long, params.peak_height);
+    compare(name, odd(small ? 16 : 300, longest / 4, 15), params, division_for(params));
+  }
+  compare("bad parameters", ordinary(5, 1000, 8.9, 16), {1, 6, 1.4F, 9.0F, 0.2F}, division_for(dna));
+}
+
+double milliseconds(const std::vector<float>& values) {
+  std::vector<float> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
+void bench(const char* name, const DetectorParams& params, double dwell, std::int64_t millions, double odd_share) {
+  // Distinct reads for 32 Mi samples, then copies of them.
+  Random random(99);
+  Batch batch;
+  std::lognormal_distribution<double> length(std::log(50'000.0), 0.6);
+  while (batch.samples.size() < (std::size_t{32} << 20)) {
+    auto raw = squiggle(static_cast<std::size_t>(length(random)) + 100, random, dwell);
+    if (static_cast<double>(random() % 1000) < odd_share * 1000.0) raw[raw.size() / 2] = -11;  // one sample of -0.2 pA
+    batch.add(raw);
+  }
+  const std::vector<std::int16_t> base = batch.samples;
+  const std::size_t base_rows = batch.rows();
+  const std::vector<std::int64_t> base_offsets = batch.offsets;
+  while (static_cast<std::int64_t>(batch.samples.size()) < millions * 1'000'000) {
+    for (std::size_t row = 0; row < base_rows && static_cast<std::int64_t>(batch.samples.size()) < millions * 1'000'000; ++row) {
+      batch.add(std::vector<std::int16_t>(base.begin() + base_offsets[row], base.begin() + base_offsets[row + 1]));
+    }
+  }
+  const DeviceBatch device(batch, false);
+  const double samples = static_cast<double>(batch.samples.size());
+  std::printf("%s: %zu reads, %.1f Msamples\n", name, batch.rows(), samples * 1e-6);
+  std::vector<Division> divisions;
+  if (params.window_short == 3) {
+    divisions = {{256, 64, 128}, {512, 64, 64}, {512, 64, 128}, {512, 64, 256}, {1024, 64, 64}, {1024, 64, 128}, {1024, 64, 256}};
+  } else {
+    divisions = {{512, 256, 128}, {1024, 256, 64}, {1024, 256, 128}, {1024, 256, 256}, {2048, 256, 128}};
+  }
+  for (const Division& division : divisions) {
+    DeviceArray<char> workspace(cuda::workspace_bytes(device.signals.rows, device.signals.sample_count, division));
+    DeviceArray<std::int64_t> event_offsets(batch.rows() + 1);
+    DeviceArray<DetectionStatus> statuses(batch.rows());
+    const auto find = [&] {
+      require(cuda::find_boundaries(device.signals, params, workspace.data(), event_offsets.data(), statuses.data(), nullptr, division), "find_boundaries");
+    };
+    find();
+    require(cudaDeviceSynchronize(), "find_boundaries");
+    const auto count = static_cast<std::size_t>(event_offsets.download().back());
+    DeviceArray<float> mean(count), stdv(count);
+    DeviceArray<std::int32_t> start(count), length_samples(count);
+    const auto emit = [&](bool all) {
+      const cuda::EventColumns columns{mean.data(), all ? start.data() : nullptr, all ? length_samples.data() : nullptr, all ? stdv.data() : nullptr};
+      require(cuda::emit_events(device.signals, params, workspace.data(), event_offsets.data(), columns, nullptr, division), "emit_events");
+    };
+    emit(true);
+    emit(false);
+    cudaEvent_t events[4];
+    for (auto& event : events) require(cudaEventCreate(&event), "cudaEventCreate");
+    std::vector<float> find_ms, emit_ms, mean_ms;
+    for (int run = 0; run < 9; ++run) {
+      cudaEventRecord(events[0]);
+      find();
+      cudaEventRecord(events[1]);
+      emit(true);
+      cudaEventRecord(events[2]);
+      emit(false);
+      cudaEventRecord(events[3]);
+      require(cudaDeviceSynchronize(), "bench");
+      float ms = 0.0F;
+      cudaEventElapsedTime(&ms, events[0], events[1]);
+      find_ms.push_back(ms);
+      cudaEventElapsedTime(&ms, events[1], events[2]);
+      emit_ms.push_back(ms);
+      cudaEventElapsedTime(&ms, events[2], events[3]);
+      mean_ms.push_back(ms);
+    }
+    for (auto& event : events) cudaEventDestroy(event);
+    cuda::Account account;
+    require(cudaMemcpy(&account, workspace.data(), sizeof(account), cudaMemcpyDeviceToHost), "account");
+    const double f = milliseconds(find_ms);
+    const double e = milliseconds(emit_ms);
+    const double m = milliseconds(mean_ms);
+    const double bytes = samples * 2.0 + static_cast<double>(count) * 16.0;
+    std::printf(
+        "  chunk %4d warm-up %3d threads %3d: find %7.3f ms, emit %7.3f ms (mean only %7.3f): %6.1f Gsamples/s, %7.1f GB/s of samples and events; %.2f samples an event, slow reads %u, wrong "
+        "guesses %u, long stretches %u, long boundaries %u\n",
+        division.chunk_samples, division.warm_up_samples, division.threads_per_block, f, e, m, samples / (f + e) * 1e-6, bytes / (f + e) * 1e-6,
+        samples / static_cast<double>(count), account.slow_reads, account.wrong_guesses, account.long_stretches, account.long_boundaries);
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const std::string what = argument_count > 1 ? arguments[1] : "all";
+  const std::int64_t millions = argument_count > 2 ? std::atoll(arguments[2]) : 400;
+  if (what == "check" || what == "all") check(false);
+  if (what == "small") check(true);
+  if (failures == 0 && (what == "bench" || what == "all")) {
+    bench("DNA", DetectorParams::dna(), 8.9, millions, 0.0);
+    bench("DNA, one read in ten with a negative current", DetectorParams::dna(), 8.9, millions, 0.1);
+    bench("RNA", DetectorParams::rna(), 30.0, millions, 0.0);
+  }
+  std::printf(failures == 0 ? "all the same\n" : "%d FAILED\n", failures);
+  return failures == 0 ? 0 : 1;
+}
