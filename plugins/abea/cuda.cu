@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// One warp aligns one read. As on the CPU (band_fill.hpp), a cell belongs to its k-mer, whichever way the band moved: k-mer k lives in slot k modulo 128,
-// four neighbouring slots to a lane. A cell's neighbours are then the slot itself and the slot before it, one shuffle per band serves all of them, and the
-// events of a lane slide by one per band. Everything that a cell needs stays in registers.
+// One warp aligns one read. As on the CPU (band_fill.hpp), a cell belongs to its k-mer, whichever way the band moved: k-mer k lives in slot k modulo
+// 128, four neighbouring slots to a lane. A cell's neighbours are then the slot itself and the slot before it, one shuffle per band serves all of
+// them, and the events of a lane slide by one per band. Everything that a cell needs stays in registers.
 //
-// Of 128 slots 100 belong to the band; the others hold minus infinity: below the band because no emission is finite there, above it because no skip is, and the slot
-// just above it is cut down after each band.
+// Of 128 slots 100 belong to the band; the others hold minus infinity: below the band because no emission is finite there, above it because no skip
+// is, and the slot just above it is cut down after each band.
 //
-// Which of a lane's four slots is the first of the band (the phase: first k-mer modulo 4) is known at compile time: there is one copy of the loop per phase, and
-// moving right jumps to the next copy.
+// Which of a lane's four slots is the first of the band (the phase: first k-mer modulo 4) is known at compile time: there is one copy of the loop per
+// phase, and moving right jumps to the next copy.
 //
 // When the bands of a read are filled, the same warp walks back along its path, while other warps fill theirs.
 
@@ -34,13 +34,13 @@ static_assert(band_width % slots_per_lane == 0);
 
 // The arithmetic is chosen anew after this many bands. Choosing costs about as much as one band.
 constexpr std::int32_t stretch_bands = 128;
-// Events that the slots meet in a stretch, those outside the band included: 128 slots and a slot more for each band. Lanes hold three from before, read two ahead,
-// and begin up to four k-mers below the band.
+// Events that the slots meet in a stretch, those outside the band included: 128 slots and a slot more for each band. Lanes hold three from before,
+// read two ahead, and begin up to four k-mers below the band.
 constexpr std::int32_t spare_events = 16;
 constexpr std::int32_t staged_events = stretch_bands + slots + spare_events;
 
-// A trace row holds two bands: 16 bits per lane, the even band in the high byte, in each byte from the high bit down "not from above" and "not from the left" of
-// slots 3, 2, 1, 0.
+// A trace row holds two bands: 16 bits per lane, the even band in the high byte, in each byte from the high bit down "not from above" and "not from
+// the left" of slots 3, 2, 1, 0.
 constexpr std::int32_t bands_per_row = 2;
 constexpr std::int64_t row_lanes = 32;
 constexpr std::int64_t row_bytes = row_lanes * static_cast<std::int64_t>(sizeof(std::uint16_t));
@@ -82,8 +82,8 @@ struct WorkspaceLayout {
 Workspace workspace_of(const DeviceWork& work) {
   auto* const base = static_cast<std::byte*>(work.workspace);
   const WorkspaceLayout layout(static_cast<std::size_t>(work.read_count));
-  return {reinterpret_cast<unsigned long long*>(base), reinterpret_cast<ReadFacts*>(base + layout.facts), reinterpret_cast<Level*>(base + layout.levels),
-          reinterpret_cast<std::uint16_t*>(base + layout.levels)};
+  return {reinterpret_cast<unsigned long long*>(base), reinterpret_cast<ReadFacts*>(base + layout.facts),
+          reinterpret_cast<Level*>(base + layout.levels), reinterpret_cast<std::uint16_t*>(base + layout.levels)};
 }
 
 // Constants of every read.
@@ -97,7 +97,8 @@ CommonTransitions common_transitions() {
   return {any.skip, any.trim, round_to_odd(any.skip)};
 }
 
-// ---------------------------------------------------------------------------------------------------------------------------------------------- levels
+// ----------------------------------------------------------------------------------------------------------------------------------------------
+// levels
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -123,7 +124,8 @@ __device__ void widen(Extremes& shared, float lowest, float highest) {
 
 constexpr int prepare_threads = 128;
 
-__global__ void __launch_bounds__(prepare_threads) prepare_kernel(const ReadPlan* reads, Workspace workspace, DeviceBatch batch, DeviceModel model, DeviceAlignments alignments) {
+__global__ void __launch_bounds__(prepare_threads)
+    prepare_kernel(const ReadPlan* reads, Workspace workspace, DeviceBatch batch, DeviceModel model, DeviceAlignments alignments) {
   __shared__ Extremes means, stdvs, peaks;
   __shared__ int faults[3];  // a rank beyond the model, a level that is NaN, an event that is not moderate
   const std::int64_t index = blockIdx.x;
@@ -138,7 +140,8 @@ __global__ void __launch_bounds__(prepare_threads) prepare_kernel(const ReadPlan
   if (status == AlignmentStatus::ok) {
     const float scale = batch.scale[read.row];
     const float shift = batch.shift[read.row];
-    float lowest_mean = infinity, highest_mean = -infinity, lowest_stdv = infinity, highest_stdv = -infinity, lowest_peak = infinity, highest_peak = -infinity;
+    float lowest_mean = infinity, highest_mean = -infinity, lowest_stdv = infinity, highest_stdv = -infinity, lowest_peak = infinity,
+          highest_peak = -infinity;
     bool beyond = false;
     bool unordered = false;
     Level* const levels = workspace.levels + read.level_begin;
@@ -194,7 +197,8 @@ __global__ void __launch_bounds__(prepare_threads) prepare_kernel(const ReadPlan
   alignments.reports[read.row] = AlignmentReport{0.0, 0, -1, 0, 0, 0, 0, 0};
 }
 
-// ----------------------------------------------------------------------------------------------------------------------------------------------- bands
+// -----------------------------------------------------------------------------------------------------------------------------------------------
+// bands
 
 struct ReadTransitions {
   double stay, step, skip;
@@ -212,11 +216,12 @@ struct Lane {
   std::uint32_t trace;             // the last bands, two bits per slot and eight per band, newest last
 };
 
-// Rounds a score plus an emission plus a transition as the method does, in two instructions. narrow_arithmetic.hpp rounds emission + transition to odd: what decides
-// the rounded sum is only between which two even multiples of its unit in the last place (ulp) the inner sum lies. Here the inner sum is rounded away from zero, from a
-// transition one quantum further from zero than the cut one, which gives the multiple of the ulp just beyond the exact sum. Times 1 - 2^-24 that is half an ulp to one
-// ulp nearer to zero, hence again strictly between the same even multiples (at a power of two, where the ulp halves, it is the odd multiple between them).
-// The product is exact inside the fused multiply-add. Emissions of minus infinity stay so.
+// Rounds a score plus an emission plus a transition as the method does, in two instructions. narrow_arithmetic.hpp rounds emission + transition to
+// odd: what decides the rounded sum is only between which two even multiples of its unit in the last place (ulp) the inner sum lies. Here the inner
+// sum is rounded away from zero, from a transition one quantum further from zero than the cut one, which gives the multiple of the ulp just beyond
+// the exact sum. Times 1 - 2^-24 that is half an ulp to one ulp nearer to zero, hence again strictly between the same even multiples (at a power of
+// two, where the ulp halves, it is the odd multiple between them). The product is exact inside the fused multiply-add. Emissions of minus infinity
+// stay so.
 __device__ __forceinline__ float sum_with_emission(float score, float emission, float away_transition) {
   return __fmaf_rn(__fadd_rd(emission, away_transition), 1.0F - 0x1p-24F, score);
 }
@@ -257,7 +262,8 @@ __device__ __forceinline__ Cell wide_cell(float diagonal_score, float up_score, 
 __device__ __forceinline__ std::uint32_t push_sign(std::uint32_t bits, float value) { return __funnelshift_l(__float_as_uint(value), bits, 1); }
 __device__ __forceinline__ std::uint32_t push_bit(std::uint32_t bits, bool bit) { return bits << 1 | (bit ? 1U : 0U); }
 
-// What a cell is made of. Slots are template parameters throughout, never loop variables: the compiler unrolls such loops too late to keep the lane in registers.
+// What a cell is made of. Slots are template parameters throughout, never loop variables: the compiler unrolls such loops too late to keep the lane
+// in registers.
 template <int turn, int slot>
 struct Neighbours {
   float diagonal, up, left;
@@ -381,10 +387,11 @@ struct StretchCounts {
   std::int32_t repeated = 0;
 };
 
-// Fills a band and finds its successor's emissions, which do not depend on where that lies: they hide the latency of the shuffles. True when the successor lies to
-// the right (the Suzuki-Kasahara rule).
+// Fills a band and finds its successor's emissions, which do not depend on where that lies: they hide the latency of the shuffles. True when the
+// successor lies to the right (the Suzuki-Kasahara rule).
 template <Arithmetic arithmetic, int phase, int turn>
-__device__ __forceinline__ bool fill_band(Lane& lane, BandPlace& place, const ReadTransitions& transition, StretchCounts& counts, bool successor_is_odd) {
+__device__ __forceinline__ bool fill_band(Lane& lane, BandPlace& place, const ReadTransitions& transition, StretchCounts& counts,
+                                          bool successor_is_odd) {
   FreshCells fresh;
   if constexpr (arithmetic == Arithmetic::wide) {
     fresh = fill_cells_wide<phase, turn>(lane, transition, lane.trace);
@@ -418,31 +425,36 @@ __device__ __forceinline__ bool fill_band(Lane& lane, BandPlace& place, const Re
   return __any_sync(whole_warp, right);
 }
 
-// A stretch of inner bands, an even number of them, from an even band on, for which lane and place are prepared. Returns the first k-mer of its last band.
-// There is one copy of the loop per phase, and moving right jumps to the next copy.
-#define SLUICE_BANDS(phase, next_phase)                                                                              \
-  even_band_##phase : if (fill_band<arithmetic, phase, 0>(lane, place, transition, counts, true)) {                  \
-    move_right<phase>(lane, place, transition, levels);                                                              \
-    goto odd_band_##next_phase;                                                                                      \
-  }                                                                                                                  \
-  odd_band_##phase : right = fill_band<arithmetic, phase, 1>(lane, place, transition, counts, false);                \
-  *trace_row = static_cast<std::uint16_t>(lane.trace);                                                               \
-  trace_row += row_lanes;                                                                                            \
-  if (--rows == 0) return slots_per_lane * place.first_block + phase;                                                \
-  if (!right) goto even_band_##phase;                                                                                \
-  move_right<phase>(lane, place, transition, levels);                                                                \
+// A stretch of inner bands, an even number of them, from an even band on, for which lane and place are prepared. Returns the first k-mer of its last
+// band. There is one copy of the loop per phase, and moving right jumps to the next copy.
+#define SLUICE_BANDS(phase, next_phase)                                                               \
+  even_band_##phase : if (fill_band<arithmetic, phase, 0>(lane, place, transition, counts, true)) {   \
+    move_right<phase>(lane, place, transition, levels);                                               \
+    goto odd_band_##next_phase;                                                                       \
+  }                                                                                                   \
+  odd_band_##phase : right = fill_band<arithmetic, phase, 1>(lane, place, transition, counts, false); \
+  *trace_row = static_cast<std::uint16_t>(lane.trace);                                                \
+  trace_row += row_lanes;                                                                             \
+  if (--rows == 0) return slots_per_lane * place.first_block + phase;                                 \
+  if (!right) goto even_band_##phase;                                                                 \
+  move_right<phase>(lane, place, transition, levels);                                                 \
   goto even_band_##next_phase;
 
 template <Arithmetic arithmetic>
-__device__ __forceinline__ std::int32_t fill_stretch_by_twos(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels, std::int32_t first_kmer,
-                                                             std::uint16_t* trace_row, std::int32_t band_count, StretchCounts& counts) {
+__device__ __forceinline__ std::int32_t fill_stretch_by_twos(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
+                                                             std::int32_t first_kmer, std::uint16_t* trace_row, std::int32_t band_count,
+                                                             StretchCounts& counts) {
   std::int32_t rows = band_count / bands_per_row;
   bool right;
   switch (first_kmer & 3) {
-    case 0: goto even_band_0;
-    case 1: goto even_band_1;
-    case 2: goto even_band_2;
-    default: goto even_band_3;
+    case 0:
+      goto even_band_0;
+    case 1:
+      goto even_band_1;
+    case 2:
+      goto even_band_2;
+    default:
+      goto even_band_3;
   }
   SLUICE_BANDS(0, 1)
   SLUICE_BANDS(1, 2)
@@ -469,29 +481,34 @@ __device__ __forceinline__ void turn_registers(Lane& lane) {
   lane.before[1] = before;
 }
 
-#define SLUICE_BANDS(phase, next_phase)                                                                              \
-  band_##phase : right = fill_band<arithmetic, phase, 0>(lane, place, transition, counts, (band & 1) == 0);          \
-  turn_registers(lane);                                                                                              \
-  ++band;                                                                                                            \
-  if ((band & 1) == 0) {                                                                                             \
-    *trace_row = static_cast<std::uint16_t>(lane.trace);                                                             \
-    trace_row += row_lanes;                                                                                          \
-    if (band == band_count) return slots_per_lane * place.first_block + phase;                                       \
-  }                                                                                                                  \
-  if (!right) goto band_##phase;                                                                                     \
-  move_right<phase>(lane, place, transition, levels);                                                                \
+#define SLUICE_BANDS(phase, next_phase)                                                                     \
+  band_##phase : right = fill_band<arithmetic, phase, 0>(lane, place, transition, counts, (band & 1) == 0); \
+  turn_registers(lane);                                                                                     \
+  ++band;                                                                                                   \
+  if ((band & 1) == 0) {                                                                                    \
+    *trace_row = static_cast<std::uint16_t>(lane.trace);                                                    \
+    trace_row += row_lanes;                                                                                 \
+    if (band == band_count) return slots_per_lane * place.first_block + phase;                              \
+  }                                                                                                         \
+  if (!right) goto band_##phase;                                                                            \
+  move_right<phase>(lane, place, transition, levels);                                                       \
   goto band_##next_phase;
 
 template <Arithmetic arithmetic>
-__device__ __forceinline__ std::int32_t fill_stretch_by_ones(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels, std::int32_t first_kmer,
-                                                             std::uint16_t* trace_row, std::int32_t band_count, StretchCounts& counts) {
+__device__ __forceinline__ std::int32_t fill_stretch_by_ones(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
+                                                             std::int32_t first_kmer, std::uint16_t* trace_row, std::int32_t band_count,
+                                                             StretchCounts& counts) {
   std::int32_t band = 0;
   bool right;
   switch (first_kmer & 3) {
-    case 0: goto band_0;
-    case 1: goto band_1;
-    case 2: goto band_2;
-    default: goto band_3;
+    case 0:
+      goto band_0;
+    case 1:
+      goto band_1;
+    case 2:
+      goto band_2;
+    default:
+      goto band_3;
   }
   SLUICE_BANDS(0, 1)
   SLUICE_BANDS(1, 2)
@@ -501,8 +518,9 @@ __device__ __forceinline__ std::int32_t fill_stretch_by_ones(Lane& lane, BandPla
 #undef SLUICE_BANDS
 
 template <Arithmetic arithmetic, FillLoop loop>
-__device__ __forceinline__ std::int32_t fill_stretch(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels, std::int32_t first_kmer, std::uint16_t* trace_row,
-                                                     std::int32_t band_count, StretchCounts& counts) {
+__device__ __forceinline__ std::int32_t fill_stretch(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
+                                                     std::int32_t first_kmer, std::uint16_t* trace_row, std::int32_t band_count,
+                                                     StretchCounts& counts) {
   if constexpr (loop == FillLoop::two_bands || (loop == FillLoop::two_narrow_bands && arithmetic == Arithmetic::narrow)) {
     return fill_stretch_by_twos<arithmetic>(lane, place, transition, levels, first_kmer, trace_row, band_count, counts);
   } else {
@@ -546,13 +564,15 @@ __device__ __forceinline__ std::int32_t band_of(std::int32_t event, std::int32_t
 
 // Fills the bands of one read, by one warp; report gets the end of the path and the counts of bands. Traces are only read after a __syncwarp.
 template <FillForm form, FillLoop loop>
-__device__ __forceinline__ void fill_read(const ReadPlan& read, const ReadFacts& facts, const CommonTransitions& common, const Level* __restrict__ levels, const float* __restrict__ events,
-                                          std::uint16_t* traces, WarpStage& stage, AlignmentReport& report) {
+__device__ __forceinline__ void fill_read(const ReadPlan& read, const ReadFacts& facts, const CommonTransitions& common,
+                                          const Level* __restrict__ levels, const float* __restrict__ events, std::uint16_t* traces, WarpStage& stage,
+                                          AlignmentReport& report) {
   const auto this_lane = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
   const std::int32_t event_count = read.event_count;
   const std::int32_t kmer_count = read.kmer_count;
   const std::int32_t band_count = event_count + kmer_count + 2;
-  const ReadTransitions transition{read.stay, read.step, common.skip, read.narrow_stay - transition_quantum, read.narrow_step - transition_quantum, common.narrow_skip};
+  const ReadTransitions transition{
+      read.stay, read.step, common.skip, read.narrow_stay - transition_quantum, read.narrow_step - transition_quantum, common.narrow_skip};
   const NarrowTransitions narrow{read.narrow_possible, read.narrow_stay, read.narrow_step, common.narrow_skip, read.lowest_exact_score};
   const std::int32_t waypoint_distance = distance_of_waypoints(band_count);
   std::int32_t waypoint_count = 0;
@@ -734,21 +754,23 @@ __device__ __forceinline__ void fill_read(const ReadPlan& read, const ReadFacts&
   report.wide = wide_bands;
 }
 
-// ------------------------------------------------------------------------------------------------------------------------------------------- walking back
+// ------------------------------------------------------------------------------------------------------------------------------------------- walking
+// back
 
-// The path is a chain of single steps, but paths that begin anywhere in a band soon join: up to 32 walkers, one a lane, each take a part of the read. A walker begins at
-// its waypoint and takes over at the first cell behind a boundary some bands on. Where the walker before (from later bands) leaves off elsewhere, the guess was wrong:
-// all walk again, and those who guessed wrong begin where they should have. The first walker is always right, so that this ends, with the one path there is.
+// The path is a chain of single steps, but paths that begin anywhere in a band soon join: up to 32 walkers, one a lane, each take a part of the read.
+// A walker begins at its waypoint and takes over at the first cell behind a boundary some bands on. Where the walker before (from later bands) leaves
+// off elsewhere, the guess was wrong: all walk again, and those who guessed wrong begin where they should have. The first walker is always right, so
+// that this ends, with the one path there is.
 //
-// For each k-mer on the path the walk writes 2 * (event of the k-mer's cell that comes first in the read) + (1 when that cell was entered from the left): all other
-// cells of the k-mer lie above it, and the highest one follows from the next k-mer's.
+// For each k-mer on the path the walk writes 2 * (event of the k-mer's cell that comes first in the read) + (1 when that cell was entered from the
+// left): all other cells of the k-mer lie above it, and the highest one follows from the next k-mer's.
 
 // Bands from a waypoint to its boundary.
 constexpr std::int32_t joining_bands = 96;
 
 struct Walk {
-  Waypoint next;        // not yet visited; negative where the path ends
-  Waypoint last;        // visited last; -1 when none was
+  Waypoint next;  // not yet visited; negative where the path ends
+  Waypoint last;  // visited last; -1 when none was
 };
 
 // Until the path ends or reaches a band at or below `boundary`.
@@ -771,14 +793,15 @@ __device__ __forceinline__ void walk_back(Walk& walk, std::int32_t boundary, con
 }
 
 // The path's first cell in the read. codes: one per k-mer, those on the path are written.
-__device__ __forceinline__ Waypoint walk_read(const ReadPlan& read, std::int32_t end_event, const std::uint16_t* traces, const WarpStage& stage, std::uint32_t* codes) {
+__device__ __forceinline__ Waypoint walk_read(const ReadPlan& read, std::int32_t end_event, const std::uint16_t* traces, const WarpStage& stage,
+                                              std::uint32_t* codes) {
   const auto walker = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
   const Waypoint end{end_event, read.kmer_count - 1};
   const Waypoint own = walker == warp_lanes - 1 ? end : stage.waypoints[walker];
   // Exclusive: the walker's path begins at the first cell in a band at or below it.
   const std::int32_t own_boundary = walker == warp_lanes - 1 ? band_of(end.event, end.kmer) : band_of(own.event, own.kmer) - joining_bands;
-  const bool walks = walker == warp_lanes - 1 || (own.event >= 0 && own.event < read.event_count && own.kmer >= 0 && own.kmer < read.kmer_count && own_boundary > 2 &&
-                                                  own_boundary < band_of(end.event, end.kmer));
+  const bool walks = walker == warp_lanes - 1 || (own.event >= 0 && own.event < read.event_count && own.kmer >= 0 && own.kmer < read.kmer_count &&
+                                                  own_boundary > 2 && own_boundary < band_of(end.event, end.kmer));
   const std::uint32_t walkers = __ballot_sync(whole_warp, walks);
   const std::uint32_t later = walker == warp_lanes - 1 ? 0U : walkers >> (walker + 1) << (walker + 1);
   const std::uint32_t earlier = walkers & ((1U << walker) - 1U);
@@ -825,8 +848,9 @@ __device__ __forceinline__ T sum_over_warp(T value) {
 }
 
 // The map, the report and the status of a read with filled bands, by one warp.
-__device__ __forceinline__ void trace_back(const ReadPlan& read, const AlignmentLimits& limits, const Level* __restrict__ levels, const float* __restrict__ events, const std::uint16_t* traces,
-                                           const WarpStage& stage, const DeviceAlignments& alignments, AlignmentReport& report) {
+__device__ __forceinline__ void trace_back(const ReadPlan& read, const AlignmentLimits& limits, const Level* __restrict__ levels,
+                                           const float* __restrict__ events, const std::uint16_t* traces, const WarpStage& stage,
+                                           const DeviceAlignments& alignments, AlignmentReport& report) {
   const auto lane = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
   std::int32_t* const first_event = alignments.first_event + read.kmer_begin;
   std::int32_t* const last_event = alignments.last_event + read.kmer_begin;
@@ -843,7 +867,8 @@ __device__ __forceinline__ void trace_back(const ReadPlan& read, const Alignment
     std::int32_t pairs = 0;
     std::int32_t longest_skip = 0;
     std::int32_t skip_behind = 0;
-    std::uint32_t code_behind = 2U * static_cast<std::uint32_t>(report.end_event) + 1U;  // as if the last k-mer had been entered from the left of another one
+    std::uint32_t code_behind =
+        2U * static_cast<std::uint32_t>(report.end_event) + 1U;  // as if the last k-mer had been entered from the left of another one
     for (std::int32_t highest = read.kmer_count - 1; highest >= begin.kmer; highest -= warp_lanes) {
       const std::int32_t kmer = highest - lane;
       const bool on_path = kmer >= begin.kmer;
@@ -888,7 +913,8 @@ __device__ __forceinline__ void trace_back(const ReadPlan& read, const Alignment
     smallest = __uint_as_float(__reduce_min_sync(whole_warp, __float_as_uint(smallest)));
     magnitude = sum_over_warp(magnitude);
     sum = sum_over_warp(sum);
-    // All terms are multiples of the last bit of the smallest one (2^-24 of it or more), and 53 bits then hold every partial sum. Never true with NaN.
+    // All terms are multiples of the last bit of the smallest one (2^-24 of it or more), and 53 bits then hold every partial sum. Never true with
+    // NaN.
     const bool exact = magnitude <= 0x1p28 * static_cast<double>(smallest);
     if (!exact) sum = sum_in_order(report.end_event, read.kmer_count - 1, levels, events, traces);
     report.average_emission = sum / static_cast<double>(report.pair_count);
@@ -914,8 +940,8 @@ __device__ __forceinline__ void trace_back(const ReadPlan& read, const Alignment
 
 template <FillForm form, FillLoop loop, int blocks>
 __global__ void __launch_bounds__(warps_per_block* warp_lanes, blocks)
-    align_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, AlignmentLimits limits, Workspace workspace, CommonTransitions common, const float* __restrict__ event_means,
-                 DeviceAlignments alignments) {
+    align_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, AlignmentLimits limits, Workspace workspace, CommonTransitions common,
+                 const float* __restrict__ event_means, DeviceAlignments alignments) {
   __shared__ alignas(16) WarpStage stages[warps_per_block];
   WarpStage& stage = stages[threadIdx.x / warp_lanes];
   while (true) {
@@ -944,24 +970,26 @@ cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const Devic
   if (const cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
   const std::int64_t useful = (work.read_count + warps_per_block - 1) / warps_per_block;
   const auto grid = static_cast<unsigned int>(std::min<std::int64_t>(std::int64_t{multiprocessors} * blocks, useful));
-  align_kernel<form, loop, blocks>
-      <<<grid, warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.read_count, work.limits, workspace_of(work), common_transitions(), batch.event_means, alignments);
+  align_kernel<form, loop, blocks><<<grid, warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.read_count, work.limits, workspace_of(work),
+                                                                                      common_transitions(), batch.event_means, alignments);
   return cudaGetLastError();
 }
 
 template <FillForm form, FillLoop loop>
-cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, int warps_per_multiprocessor) {
+cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
+                   int warps_per_multiprocessor) {
   if (warps_per_multiprocessor >= 24) return launch<form, loop, 6>(work, batch, alignments, stream);
   return launch<form, loop, 5>(work, batch, alignments, stream);
 }
 
 }  // namespace
 
-BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model, const AlignmentLimits& limits,
-                     std::span<const std::uint16_t> row_status, std::size_t workspace_limit) {
+BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model,
+                     const AlignmentLimits& limits, std::span<const std::uint16_t> row_status, std::size_t workspace_limit) {
   BatchPlan plan;
   const std::size_t rows = event_offsets.empty() || event_offsets.size() != kmer_offsets.size() ? 0 : event_offsets.size() - 1;
-  const bool model_is_valid = model.k > 0 && model.level_stdv.size() == model.level_mean.size() && model.log_level_stdv.size() == model.level_mean.size();
+  const bool model_is_valid =
+      model.k > 0 && model.level_stdv.size() == model.level_mean.size() && model.log_level_stdv.size() == model.level_mean.size();
   plan.reads.resize(rows);
   for (std::size_t row = 0; row < rows; ++row) {
     ReadPlan& read = plan.reads[row];
@@ -981,7 +1009,8 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
       read.status = AlignmentStatus::no_events;
     } else if (event_count > largest_band_count || kmer_count > largest_band_count - event_count) {
       read.status = AlignmentStatus::read_too_long;
-    } else if (static_cast<float>(event_count) / static_cast<float>(static_cast<std::size_t>(kmer_count) + model.k - 1) >= limits.max_events_per_base) {
+    } else if (static_cast<float>(event_count) / static_cast<float>(static_cast<std::size_t>(kmer_count) + model.k - 1) >=
+               limits.max_events_per_base) {
       read.status = AlignmentStatus::too_many_events_per_base;
     }
     read.kmer_count = static_cast<std::int32_t>(std::min<std::int64_t>(kmer_count, std::numeric_limits<std::int32_t>::max()));
@@ -1000,10 +1029,15 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
     read.lowest_exact_score = narrow.lowest_exact_score;
   }
   const auto bands = [](const ReadPlan& read) { return std::int64_t{read.event_count} + read.kmer_count; };
-  std::sort(plan.reads.begin(), plan.reads.end(), [&](const ReadPlan& a, const ReadPlan& b) { return bands(a) != bands(b) ? bands(a) > bands(b) : a.row < b.row; });
+  std::sort(plan.reads.begin(), plan.reads.end(),
+            [&](const ReadPlan& a, const ReadPlan& b) { return bands(a) != bands(b) ? bands(a) > bands(b) : a.row < b.row; });
 
-  const auto level_count = [](const ReadPlan& read) { return read.status == AlignmentStatus::ok ? (std::int64_t{read.kmer_count} + spare_levels + 7) / 8 * 8 : 0; };
-  const auto trace_rows = [&](const ReadPlan& read) { return read.status == AlignmentStatus::ok ? (bands(read) + 2 + bands_per_row - 1) / bands_per_row : 0; };
+  const auto level_count = [](const ReadPlan& read) {
+    return read.status == AlignmentStatus::ok ? (std::int64_t{read.kmer_count} + spare_levels + 7) / 8 * 8 : 0;
+  };
+  const auto trace_rows = [&](const ReadPlan& read) {
+    return read.status == AlignmentStatus::ok ? (bands(read) + 2 + bands_per_row - 1) / bands_per_row : 0;
+  };
   const auto level_bytes = static_cast<std::int64_t>(sizeof(Level));
   for (std::size_t first = 0; first < rows;) {
     std::size_t end = first;
@@ -1011,7 +1045,8 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
     std::int64_t levels = 0, traces = 0;
     for (; end < rows; ++end) {
       const std::int64_t more_levels = levels + level_count(plan.reads[end]), more_traces = traces + trace_rows(plan.reads[end]);
-      const std::size_t more_bytes = WorkspaceLayout(end + 1 - first).levels + static_cast<std::size_t>(more_levels * level_bytes + more_traces * row_bytes);
+      const std::size_t more_bytes =
+          WorkspaceLayout(end + 1 - first).levels + static_cast<std::size_t>(more_levels * level_bytes + more_traces * row_bytes);
       if (end > first && more_bytes > workspace_limit) break;
       plan.reads[end].level_begin = levels;
       plan.reads[end].trace_begin = traces;
@@ -1027,21 +1062,24 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
   return plan;
 }
 
-cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream) {
+cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
+                           cudaStream_t stream) {
   if (work.read_count <= 0) return cudaSuccess;
   if (work.read_count > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  prepare_kernel<<<static_cast<unsigned int>(work.read_count), prepare_threads, 0, stream>>>(work.reads, workspace_of(work), batch, model, alignments);
+  prepare_kernel<<<static_cast<unsigned int>(work.read_count), prepare_threads, 0, stream>>>(work.reads, workspace_of(work), batch, model,
+                                                                                             alignments);
   return cudaGetLastError();
 }
 
-cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form, FillLoop loop,
-                        int warps_per_multiprocessor) {
+cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form,
+                        FillLoop loop, int warps_per_multiprocessor) {
   if (work.read_count <= 0) return cudaSuccess;
   if (const cudaError_t error = cudaMemsetAsync(work.workspace, 0, sizeof(unsigned long long), stream); error != cudaSuccess) return error;
   switch (form) {
     case FillForm::mixed:
       if (loop == FillLoop::two_bands) return launch<FillForm::mixed, FillLoop::two_bands>(work, batch, alignments, stream, warps_per_multiprocessor);
-      if (loop == FillLoop::two_narrow_bands) return launch<FillForm::mixed, FillLoop::two_narrow_bands>(work, batch, alignments, stream, warps_per_multiprocessor);
+      if (loop == FillLoop::two_narrow_bands)
+        return launch<FillForm::mixed, FillLoop::two_narrow_bands>(work, batch, alignments, stream, warps_per_multiprocessor);
       return launch<FillForm::mixed, FillLoop::single_band>(work, batch, alignments, stream, warps_per_multiprocessor);
     case FillForm::checked:
       return launch<FillForm::checked, FillLoop::single_band>(work, batch, alignments, stream, warps_per_multiprocessor);
@@ -1051,7 +1089,8 @@ cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const 
   return cudaErrorInvalidValue;
 }
 
-cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream) {
+cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
+                        cudaStream_t stream) {
   if (const cudaError_t error = prepare_levels(work, batch, model, alignments, stream); error != cudaSuccess) return error;
   return align_reads(work, batch, alignments, stream);
 }

@@ -3,7 +3,8 @@
 #pragma once
 // Adaptive banded event alignment on a CUDA device: a batch of reads, the same bits as align_events in abea.hpp.
 //
-// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch part by part. Nothing here allocates on the device or waits for it.
+// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch part by part. Nothing here allocates on the
+// device or waits for it.
 
 #include <cuda_runtime_api.h>
 
@@ -19,12 +20,12 @@ namespace sluice::abea::cuda {
 
 // What the host knows about one read before it is aligned. Plain bytes, copied to the device as they are.
 struct ReadPlan {
-  std::int64_t row;          // of the batch
-  std::int64_t event_begin;  // first element of the read in the event columns
-  std::int64_t kmer_begin;   // likewise in the k-mer columns
-  std::int64_t trace_begin;  // first 64-byte trace row in the workspace
-  std::int64_t level_begin;  // first 16-byte level in the workspace
-  double stay, step;         // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
+  std::int64_t row;                                    // of the batch
+  std::int64_t event_begin;                            // first element of the read in the event columns
+  std::int64_t kmer_begin;                             // likewise in the k-mer columns
+  std::int64_t trace_begin;                            // first 64-byte trace row in the workspace
+  std::int64_t level_begin;                            // first 16-byte level in the workspace
+  double stay, step;                                   // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
   float narrow_stay, narrow_step, lowest_exact_score;  // narrow_arithmetic.hpp
   std::int32_t event_count, kmer_count;
   bool narrow_possible;  // as far as the transitions decide it
@@ -43,17 +44,19 @@ struct BatchPlan {
   std::size_t workspace_bytes = 0;  // of the largest part: 32 per band (events + k-mers), 16 per k-mer, about 2,600 per read
 };
 
-// Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers. Rows with a
-// row_status other than 0 are not aligned and end as output_size_mismatch; none given: all are. A part that is a single read may need more than workspace_limit.
-BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model, const AlignmentLimits& limits,
-                     std::span<const std::uint16_t> row_status = {}, std::size_t workspace_limit = std::numeric_limits<std::size_t>::max());
+// Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers.
+// Rows with a row_status other than 0 are not aligned and end as output_size_mismatch; none given: all are. A part that is a single read may need
+// more than workspace_limit.
+BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model,
+                     const AlignmentLimits& limits, std::span<const std::uint16_t> row_status = {},
+                     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max());
 
 // All pointers are to device memory; lists are the values behind the offsets given to plan_batch.
 struct DeviceBatch {
-  const float* event_means;          // pA
+  const float* event_means;  // pA
   const std::uint32_t* kmer_ranks;
-  const float* scale;                // one per row
-  const float* shift;                // pA, one per row
+  const float* scale;  // one per row
+  const float* shift;  // pA, one per row
 };
 struct DeviceModel {
   const float* level_mean;
@@ -73,9 +76,9 @@ struct AlignmentReport {
 struct DeviceAlignments {
   std::int32_t* first_event;  // one per k-mer of the batch
   std::int32_t* last_event;
-  double* events_per_base;    // one per row, 0 unless ok
-  AlignmentStatus* status;    // one per row
-  AlignmentReport* reports;   // one per row
+  double* events_per_base;   // one per row, 0 unless ok
+  AlignmentStatus* status;   // one per row
+  AlignmentReport* reports;  // one per row
 };
 
 // Which arithmetic the bands are filled with; the bits are the same. For benchmarks and tests: `mixed` is the fastest.
@@ -90,12 +93,15 @@ struct DeviceWork {
   void* workspace;  // plan.workspace_bytes, aligned to 256
 };
 
-// The two kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in CUDA.
-cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream);
-cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form = FillForm::mixed,
-                        FillLoop loop = FillLoop::two_narrow_bands, int warps_per_multiprocessor = 20);
+// The two kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in
+// CUDA.
+cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
+                           cudaStream_t stream);
+cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
+                        FillForm form = FillForm::mixed, FillLoop loop = FillLoop::two_narrow_bands, int warps_per_multiprocessor = 20);
 
 // Both.
-cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream);
+cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
+                        cudaStream_t stream);
 
 }  // namespace sluice::abea::cuda

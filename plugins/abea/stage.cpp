@@ -46,7 +46,8 @@ class Abea {
     d.option("min_average_emission", &Parameters::min_average_emission, "least mean log-likelihood of the path").range(-1000, 0);
     d.option("max_skipped_kmers", &Parameters::max_skipped_kmers, "most k-mers in a row without an event of their own").range(0, 1e6);
 #ifdef SLUICE_WITH_CUDA
-    d.implementation<&Abea::process_cuda>("cuda", "one warp a read: the band in registers, two-bit traces in device memory, the walk back by the same warp");
+    d.implementation<&Abea::process_cuda>("cuda",
+                                          "one warp a read: the band in registers, two-bit traces in device memory, the walk back by the same warp");
 #endif
     // In the order of AlignmentStatus, without ok.
     d.reason("too_few_kmers", "the read is shorter than k").reason("no_events", "the read has no events");
@@ -123,10 +124,11 @@ class Abea {
 
     std::size_t free_bytes = 0, all_bytes = 0;
     sluice::cuda::check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
-    const std::vector<std::int64_t> event_offsets = device.download(events.offsets, rows + 1), kmer_offsets = device.download(kmers.offsets, rows + 1);
+    const std::vector<std::int64_t> event_offsets = device.download(events.offsets, rows + 1),
+                                    kmer_offsets = device.download(kmers.offsets, rows + 1);
     const std::uint16_t* const row_status = in.raw().row_status;
-    const cuda::BatchPlan plan = cuda::plan_batch(event_offsets, kmer_offsets, model_, limits_, {row_status, row_status == nullptr ? 0 : rows},
-                                                  free_bytes / workspace_share);
+    const cuda::BatchPlan plan =
+        cuda::plan_batch(event_offsets, kmer_offsets, model_, limits_, {row_status, row_status == nullptr ? 0 : rows}, free_bytes / workspace_share);
 
     sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(rows + 1);
     sluice::cuda::check(cudaMemcpyAsync(offsets.get(), kmers.offsets, offsets.bytes(), cudaMemcpyDeviceToDevice, device.stream()), "offsets");

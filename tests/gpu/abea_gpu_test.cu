@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// ABEA on the device against the CPU kernel, byte by byte, then timings. Run: abea_gpu_test [check | bench | all = all] [reads of the benchmark = 12000]
-// Prints one table; the exit status is 1 when any result differs. `check small` is short enough for compute-sanitizer.
+// ABEA on the device against the CPU kernel, byte by byte, then timings. Run: abea_gpu_test [check | bench | all = all] [reads of the benchmark =
+// 12000] Prints one table; the exit status is 1 when any result differs. `check small` is short enough for compute-sanitizer.
 
 #include <cuda_runtime.h>
 
@@ -74,7 +74,8 @@ struct Batch {
 // A batch on the device with room for its results.
 class DeviceRun {
  public:
-  DeviceRun(const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits, std::size_t workspace_limit = std::numeric_limits<std::size_t>::max())
+  DeviceRun(const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits,
+            std::size_t workspace_limit = std::numeric_limits<std::size_t>::max())
       : plan(cuda::plan_batch(batch.event_offsets, batch.kmer_offsets, model.view(), limits, {}, workspace_limit)),
         reads(plan.reads),
         workspace(plan.workspace_bytes),
@@ -90,7 +91,8 @@ class DeviceRun {
         events_per_base(batch.rows()),
         status(batch.rows()),
         reports(batch.rows()) {
-    for (const cuda::BatchPart& part : plan.parts) works.push_back({reads.data() + part.first_read, static_cast<std::int64_t>(part.read_count), limits, workspace.data()});
+    for (const cuda::BatchPart& part : plan.parts)
+      works.push_back({reads.data() + part.first_read, static_cast<std::int64_t>(part.read_count), limits, workspace.data()});
     columns = {event_means.data(), kmer_ranks.data(), scale.data(), shift.data()};
     levels = {level_mean.data(), level_stdv.data(), log_level_stdv.data(), static_cast<std::uint32_t>(model.level_mean.size())};
     alignments = {first_event.data(), last_event.data(), events_per_base.data(), status.data(), reports.data()};
@@ -143,10 +145,14 @@ Expected align_on_host(const Batch& batch, const simulation::Model& model, const
     threads.emplace_back([&] {
       AlignmentWorkspace workspace;
       for (std::size_t row = next++; row < batch.rows(); row = next++) {
-        const auto event_begin = static_cast<std::size_t>(batch.event_offsets[row]), event_end = static_cast<std::size_t>(batch.event_offsets[row + 1]);
+        const auto event_begin = static_cast<std::size_t>(batch.event_offsets[row]),
+                   event_end = static_cast<std::size_t>(batch.event_offsets[row + 1]);
         const auto kmer_begin = static_cast<std::size_t>(batch.kmer_offsets[row]), kmer_end = static_cast<std::size_t>(batch.kmer_offsets[row + 1]);
         const AlignmentInput input{std::span(batch.event_means).subspan(event_begin, event_end - event_begin),
-                                   std::span(batch.kmer_ranks).subspan(kmer_begin, kmer_end - kmer_begin), model.view(), {batch.scale[row], batch.shift[row]}, limits};
+                                   std::span(batch.kmer_ranks).subspan(kmer_begin, kmer_end - kmer_begin),
+                                   model.view(),
+                                   {batch.scale[row], batch.shift[row]},
+                                   limits};
         expected.results[row] = align_events(input, workspace, std::span(expected.first_event).subspan(kmer_begin, kmer_end - kmer_begin),
                                              std::span(expected.last_event).subspan(kmer_begin, kmer_end - kmer_begin));
       }
@@ -166,8 +172,10 @@ struct Variant {
   cuda::FillLoop loop;
 };
 constexpr Variant variants[] = {
-    {"mixed, single band", cuda::FillForm::mixed, cuda::FillLoop::single_band}, {"mixed, two narrow", cuda::FillForm::mixed, cuda::FillLoop::two_narrow_bands},
-    {"mixed, two bands", cuda::FillForm::mixed, cuda::FillLoop::two_bands},     {"checked", cuda::FillForm::checked, cuda::FillLoop::single_band},
+    {"mixed, single band", cuda::FillForm::mixed, cuda::FillLoop::single_band},
+    {"mixed, two narrow", cuda::FillForm::mixed, cuda::FillLoop::two_narrow_bands},
+    {"mixed, two bands", cuda::FillForm::mixed, cuda::FillLoop::two_bands},
+    {"checked", cuda::FillForm::checked, cuda::FillLoop::single_band},
     {"wide (f64)", cuda::FillForm::wide, cuda::FillLoop::single_band},
 };
 
@@ -192,22 +200,26 @@ void check(const char* title, const Batch& batch, const simulation::Model& model
       const auto begin = batch.kmer_offsets[row], end = batch.kmer_offsets[row + 1];
       const bool same_map = std::equal(first_event.begin() + begin, first_event.begin() + end, expected.first_event.begin() + begin) &&
                             std::equal(last_event.begin() + begin, last_event.begin() + end, expected.last_event.begin() + begin);
-      const bool agrees = status[row] == result.status && same_map && same(events_per_base[row], result.events_per_base) && same(report.average_emission, result.average_emission) &&
-                          report.longest_skip == result.longest_skip && report.pair_count == static_cast<std::int64_t>(result.pair_count);
+      const bool agrees = status[row] == result.status && same_map && same(events_per_base[row], result.events_per_base) &&
+                          same(report.average_emission, result.average_emission) && report.longest_skip == result.longest_skip &&
+                          report.pair_count == static_cast<std::int64_t>(result.pair_count);
       narrow += report.narrow;
       checked += report.checked;
       repeated += report.repeated;
       wide += report.wide;
       if (!agrees && different++ < 3) {
-        std::printf("  row %zu: %lld events, %lld k-mers; status %s, expected %s; map %s; pairs %lld / %zu; mean emission %.17g / %.17g; skip %d / %d; events per base %.17g / %.17g\n", row,
-                    static_cast<long long>(batch.event_offsets[row + 1] - batch.event_offsets[row]), static_cast<long long>(end - begin), name(status[row]).data(), name(result.status).data(),
-                    same_map ? "same" : "DIFFERENT", static_cast<long long>(report.pair_count), result.pair_count, report.average_emission, result.average_emission, report.longest_skip,
-                    result.longest_skip, events_per_base[row], result.events_per_base);
+        std::printf(
+            "  row %zu: %lld events, %lld k-mers; status %s, expected %s; map %s; pairs %lld / %zu; mean emission %.17g / %.17g; skip %d / %d; "
+            "events per base %.17g / %.17g\n",
+            row, static_cast<long long>(batch.event_offsets[row + 1] - batch.event_offsets[row]), static_cast<long long>(end - begin),
+            name(status[row]).data(), name(result.status).data(), same_map ? "same" : "DIFFERENT", static_cast<long long>(report.pair_count),
+            result.pair_count, report.average_emission, result.average_emission, report.longest_skip, result.longest_skip, events_per_base[row],
+            result.events_per_base);
       }
     }
     if (different > 0) ++failures;
-    std::printf("%-34s %-22s %s (%zu of %zu reads differ; %zu ok; bands narrow %lld, checked %lld, repeated %lld, wide %lld)\n", title, variant.name, different == 0 ? "same" : "DIFFERENT", different,
-                batch.rows(), ok, narrow, checked, repeated, wide);
+    std::printf("%-34s %-22s %s (%zu of %zu reads differ; %zu ok; bands narrow %lld, checked %lld, repeated %lld, wide %lld)\n", title, variant.name,
+                different == 0 ? "same" : "DIFFERENT", different, batch.rows(), ok, narrow, checked, repeated, wide);
   }
 }
 
@@ -337,8 +349,8 @@ void bench(const char* title, const Batch& batch, const simulation::Model& model
   DeviceRun run(batch, model, {});
   const double cells = static_cast<double>(batch.band_count()) * band_width;
   const double bases = static_cast<double>(batch.kmer_ranks.size());
-  std::printf("%s: %zu reads, %.1f Mbases, %.2f bands per base, workspace %.2f GB\n", title, batch.rows(), bases * 1e-6, static_cast<double>(batch.band_count()) / bases,
-              static_cast<double>(run.plan.workspace_bytes) * 1e-9);
+  std::printf("%s: %zu reads, %.1f Mbases, %.2f bands per base, workspace %.2f GB\n", title, batch.rows(), bases * 1e-6,
+              static_cast<double>(batch.band_count()) / bases, static_cast<double>(run.plan.workspace_bytes) * 1e-9);
   cudaEvent_t marks[3];
   for (cudaEvent_t& mark : marks) require(cudaEventCreate(&mark), "cudaEventCreate");
   for (const Variant& variant : variants) {
@@ -362,13 +374,17 @@ void bench(const char* title, const Batch& batch, const simulation::Model& model
       }
       long long narrow = 0, checked = 0, repeated = 0, wide = 0;
       std::size_t ok = 0;
-      for (const cuda::AlignmentReport& report : run.reports.download()) narrow += report.narrow, checked += report.checked, repeated += report.repeated, wide += report.wide;
+      for (const cuda::AlignmentReport& report : run.reports.download())
+        narrow += report.narrow, checked += report.checked, repeated += report.repeated, wide += report.wide;
       for (const AlignmentStatus status : run.status.download()) ok += status == AlignmentStatus::ok ? 1 : 0;
       const double seconds = median(total);
       const double percent = 100.0 / static_cast<double>(batch.band_count());
-      std::printf("  %-21s %d warps: prepare %6.3f ms, align %8.3f ms, all %8.3f ms: %6.1f Gcells/s, %6.0f Mbases/s; narrow %.1f %%, checked %.1f %% (repeated %.2f %%), wide %.1f %%; %zu ok\n",
-                  variant.name, warps, median(prepare) * 1e3, median(align) * 1e3, seconds * 1e3, cells / seconds * 1e-9, bases / seconds * 1e-6,
-                  static_cast<double>(narrow) * percent, static_cast<double>(checked) * percent, static_cast<double>(repeated) * percent, static_cast<double>(wide) * percent, ok);
+      std::printf(
+          "  %-21s %d warps: prepare %6.3f ms, align %8.3f ms, all %8.3f ms: %6.1f Gcells/s, %6.0f Mbases/s; narrow %.1f %%, checked %.1f %% "
+          "(repeated %.2f %%), wide %.1f %%; %zu ok\n",
+          variant.name, warps, median(prepare) * 1e3, median(align) * 1e3, seconds * 1e3, cells / seconds * 1e-9, bases / seconds * 1e-6,
+          static_cast<double>(narrow) * percent, static_cast<double>(checked) * percent, static_cast<double>(repeated) * percent,
+          static_cast<double>(wide) * percent, ok);
     }
   }
   for (cudaEvent_t mark : marks) cudaEventDestroy(mark);
@@ -398,12 +414,13 @@ void bench_all(std::size_t read_count) {
   };
   bench("8 kb reads", make_batch(read_count, 500, [](std::size_t) { return std::size_t{8000}; }), model, 5);
   bench("1 kb reads", make_batch(read_count * 4, 2000, [](std::size_t) { return std::size_t{1000}; }), model, 3);
-  bench("mixed reads, mean 8 kb, lognormal", make_batch(read_count / 2, 3000,
-                                                        [](std::size_t i) {
-                                                          std::mt19937_64 random(i);
-                                                          std::lognormal_distribution<double> length(8.5, 0.95);
-                                                          return std::clamp<std::size_t>(static_cast<std::size_t>(length(random)), 200, 300000);
-                                                        }),
+  bench("mixed reads, mean 8 kb, lognormal",
+        make_batch(read_count / 2, 3000,
+                   [](std::size_t i) {
+                     std::mt19937_64 random(i);
+                     std::lognormal_distribution<double> length(8.5, 0.95);
+                     return std::clamp<std::size_t>(static_cast<std::size_t>(length(random)), 200, 300000);
+                   }),
         model, 3);
   bench("one read of 400 kb", make_batch(1, 1, [](std::size_t) { return std::size_t{400000}; }), model, 3);
 }
