@@ -107,9 +107,7 @@ void Registry::load_file(const fs::path& file) {
     return;
   }
   if (std::any_of(plugins_.begin(), plugins_.end(), [&](const LoadedPlugin& plugin) { return plugin.file == exact; })) return;
-  // Leaks on purpose: descriptors, code and static data of a plugin are used until the last moment of the process (batches release
-  // their columns through it), and no order of unloading would be safe.
-  auto* library = new boost::dll::shared_library;
+  auto library = std::make_unique<boost::dll::shared_library>();
   boost::dll::fs::error_code load_error;
   library->load(boost::dll::fs::path(exact.string()), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, load_error);
   if (load_error) {

@@ -98,7 +98,7 @@ struct DeviceWork {
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                            cudaStream_t stream);
 cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                        FillForm form = FillForm::mixed, FillLoop loop = FillLoop::two_narrow_bands, int warps_per_multiprocessor = 20);
+                        FillForm form = FillForm::mixed, FillLoop loop = FillLoop::single_band, int warps_per_multiprocessor = 20);
 
 // Both.
 cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
