@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "batch/row_range.hpp"
 
-#include <sluice/column.hpp>
-
 #include <cstring>
+#include <sluice/column.hpp>
 #include <string_view>
 
 namespace sluice {
@@ -44,12 +43,14 @@ ArrowArray window(const ColumnHandle& column, std::int64_t begin, std::int64_t r
 std::pair<const char*, std::size_t> values_of(std::string_view type, const ArrowArray& array) {
   if (!is_list(type) && !is_text(type)) {
     const std::size_t width = element_named(type).bytes;
-    return {static_cast<const char*>(array.buffers[1]) + static_cast<std::size_t>(array.offset) * width, static_cast<std::size_t>(array.length) * width};
+    return {static_cast<const char*>(array.buffers[1]) + static_cast<std::size_t>(array.offset) * width,
+            static_cast<std::size_t>(array.length) * width};
   }
   const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
   const std::size_t width = is_text(type) ? 1 : element_named(item_type(type)).bytes;
-  const char* values = is_text(type) ? static_cast<const char*>(array.buffers[2])
-                                     : static_cast<const char*>(array.children[0]->buffers[1]) + static_cast<std::size_t>(array.children[0]->offset) * width;
+  const char* values = is_text(type)
+                           ? static_cast<const char*>(array.buffers[2])
+                           : static_cast<const char*>(array.children[0]->buffers[1]) + static_cast<std::size_t>(array.children[0]->offset) * width;
   return {values + static_cast<std::size_t>(offsets[0]) * width, static_cast<std::size_t>(offsets[array.length] - offsets[0]) * width};
 }
 
@@ -121,8 +122,10 @@ BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& 
   }
   auto status = std::make_shared<std::vector<std::uint16_t>>();
   for (const BatchHandle& part : parts) {
-    if (part->status) status->insert(status->end(), part->status->begin(), part->status->end());
-    else status->insert(status->end(), static_cast<std::size_t>(part->rows), 0);
+    if (part->status)
+      status->insert(status->end(), part->status->begin(), part->status->end());
+    else
+      status->insert(status->end(), static_cast<std::size_t>(part->rows), 0);
   }
   joined->status = std::move(status);
   return joined;

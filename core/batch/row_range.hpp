@@ -3,10 +3,10 @@
 #pragma once
 // Parts of a batch by rows, and the way back: for a batch that does not fit a device in one piece.
 
-#include "batch/batch.hpp"
-
 #include <cstdint>
 #include <vector>
+
+#include "batch/batch.hpp"
 
 namespace sluice {
 

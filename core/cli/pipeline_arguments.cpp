@@ -62,7 +62,8 @@ void check_device(const std::string& device, const Registry& registry, Diagnosti
   if (std::find(names.begin(), names.end(), device) != names.end()) return;
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  diagnostics.error({"command line", 0, 0}, "", "--device: there is no device '" + device + "' on this machine", "choose one of: " + all + "; sluice doctor says why");
+  diagnostics.error({"command line", 0, 0}, "", "--device: there is no device '" + device + "' on this machine",
+                    "choose one of: " + all + "; sluice doctor says why");
 }
 
 }  // namespace

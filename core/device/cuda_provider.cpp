@@ -78,17 +78,21 @@ Survey survey() {
   if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
     cudaGetLastError();
     if (driver / 1000 < runtime / 1000)
-      result.lines.push_back("no CUDA: the driver supports CUDA " + version(driver) + ", this sluice needs " + version(runtime) + " (update the driver)");
-    else result.lines.push_back(std::string("no CUDA: ") + (status != cudaSuccess ? cudaGetErrorString(status) : "no device"));
+      result.lines.push_back("no CUDA: the driver supports CUDA " + version(driver) + ", this sluice needs " + version(runtime) +
+                             " (update the driver)");
+    else
+      result.lines.push_back(std::string("no CUDA: ") + (status != cudaSuccess ? cudaGetErrorString(status) : "no device"));
     return result;
   }
   for (int i = 0; i < count; ++i) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
-    std::string line = "cuda:" + std::to_string(i) + " " + properties.name + ", " + std::to_string(properties.totalGlobalMem >> 30) + " GiB, compute capability " +
-                       std::to_string(properties.major) + "." + std::to_string(properties.minor);
-    if (properties.major * 10 + properties.minor < least_compute_capability) line += ": not used, this sluice has code for 8.0 and newer";
-    else result.usable.push_back(i);
+    std::string line = "cuda:" + std::to_string(i) + " " + properties.name + ", " + std::to_string(properties.totalGlobalMem >> 30) +
+                       " GiB, compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
+    if (properties.major * 10 + properties.minor < least_compute_capability)
+      line += ": not used, this sluice has code for 8.0 and newer";
+    else
+      result.usable.push_back(i);
     result.lines.push_back(std::move(line));
   }
   return result;
@@ -102,7 +106,8 @@ const Survey& devices() {
 sluice_status describe(std::int32_t ordinal, sluice_device_info* info, sluice_error* error) {
   const int device = devices().usable.at(static_cast<std::size_t>(ordinal));
   cudaDeviceProp properties{};
-  if (const cudaError_t status = cudaGetDeviceProperties(&properties, device); status != cudaSuccess) return fail(error, status, "cudaGetDeviceProperties");
+  if (const cudaError_t status = cudaGetDeviceProperties(&properties, device); status != cudaSuccess)
+    return fail(error, status, "cudaGetDeviceProperties");
   std::size_t free_bytes = 0, total_bytes = 0;
   cudaSetDevice(device);
   if (const cudaError_t status = cudaMemGetInfo(&free_bytes, &total_bytes); status != cudaSuccess) return fail(error, status, "cudaMemGetInfo");
@@ -177,7 +182,8 @@ sluice_status copy_to_host(void* raw, void* destination, const void* source, std
   for (std::size_t at = 0; at < bytes && status == cudaSuccess; at += slab_bytes) {
     const std::size_t part = std::min(slab_bytes, bytes - at);
     status = cudaEventSynchronize(device.slab_free[0]);
-    if (status == cudaSuccess) status = cudaMemcpyAsync(device.slabs[0], static_cast<const char*>(source) + at, part, cudaMemcpyDeviceToHost, device.stream);
+    if (status == cudaSuccess)
+      status = cudaMemcpyAsync(device.slabs[0], static_cast<const char*>(source) + at, part, cudaMemcpyDeviceToHost, device.stream);
     if (status == cudaSuccess) status = cudaStreamSynchronize(device.stream);
     if (status == cudaSuccess) std::memcpy(static_cast<char*>(destination) + at, device.slabs[0], part);
   }

@@ -2,14 +2,15 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "device/host_limits.hpp"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <sched.h>
 #include <sstream>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace sluice {

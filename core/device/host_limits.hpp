@@ -11,9 +11,9 @@ namespace sluice {
 struct HostLimits {
   int cpus_online = 1;
   int cpus_affinity = 1;
-  double cpus_cgroup = 0;          // 0: no limit
-  std::uint64_t memory_total = 0;  // bytes
-  std::uint64_t memory_cgroup = 0; // 0: no limit
+  double cpus_cgroup = 0;           // 0: no limit
+  std::uint64_t memory_total = 0;   // bytes
+  std::uint64_t memory_cgroup = 0;  // 0: no limit
 
   int usable_cpus() const;
   std::uint64_t usable_memory() const;

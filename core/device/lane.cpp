@@ -2,10 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "device/lane.hpp"
 
+#include <algorithm>
 #include <sluice/column.hpp>
 #include <sluice/failure.hpp>
-
-#include <algorithm>
 #include <string_view>
 
 namespace sluice {
@@ -37,7 +36,8 @@ std::shared_ptr<DeviceMemory> DeviceMemory::open(const sluice_device_provider& p
   memory->info_.struct_size = sizeof memory->info_;
   sluice_status status = provider.describe(ordinal, &memory->info_, &error);
   if (status == SLUICE_OK) status = provider.open(ordinal, &memory->device_, &error);
-  if (status != SLUICE_OK) throw Failure(status, std::string("cannot open ") + provider.kind + ":" + std::to_string(ordinal) + ": " + error.message, error.remedy);
+  if (status != SLUICE_OK)
+    throw Failure(status, std::string("cannot open ") + provider.kind + ":" + std::to_string(ordinal) + ": " + error.message, error.remedy);
   if (memory->limit_ == 0 || memory->limit_ > memory->info_.memory_bytes) memory->limit_ = memory->info_.memory_bytes;
   return memory;
 }
@@ -179,7 +179,8 @@ ArrowDeviceArray DeviceMemory::upload(const std::string& type, const ArrowArray&
         result.array.children = parts.children;
       }
     } else {
-      send(1, static_cast<const char*>(host.buffers[1]) + static_cast<std::size_t>(host.offset) * width(type), static_cast<std::size_t>(host.length) * width(type));
+      send(1, static_cast<const char*>(host.buffers[1]) + static_cast<std::size_t>(host.offset) * width(type),
+           static_cast<std::size_t>(host.length) * width(type));
       result.array.n_buffers = 2;
     }
   } catch (...) {
@@ -196,7 +197,8 @@ ArrowArray DeviceMemory::download(const std::string& type, const ArrowDeviceArra
     if (bytes != 0) copy_out(buffer.data(), source, bytes);
     return buffer;
   };
-  if (!is_list(type) && !is_text(type)) return detail::make_array(from.length, fetch(from.buffers[1], static_cast<std::size_t>(from.length) * width(type)), {}, 2);
+  if (!is_list(type) && !is_text(type))
+    return detail::make_array(from.length, fetch(from.buffers[1], static_cast<std::size_t>(from.length) * width(type)), {}, 2);
   Buffer offsets = fetch(from.buffers[1], (static_cast<std::size_t>(from.length) + 1) * sizeof(std::int64_t));
   const auto count = static_cast<std::size_t>(offsets.as<std::int64_t>()[static_cast<std::size_t>(from.length)]);
   if (is_text(type)) return detail::make_array(from.length, std::move(offsets), fetch(from.buffers[2], count), 3);

@@ -86,7 +86,7 @@ class Lane {
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
   const std::string& name() const { return name_; }
   std::string device_name() const { return is_cpu() ? "cpu" : memory_->name(); }  // the same for all lanes of a device
-  const std::string& kind() const { return kind_; }  // "cpu", "cuda", ...
+  const std::string& kind() const { return kind_; }                               // "cpu", "cuda", ...
 
   void submit(std::function<void()> job);
 

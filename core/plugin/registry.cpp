@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <system_error>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -14,6 +17,15 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string text(const char* chars) { return chars == nullptr ? std::string() : std::string(chars); }
+
+// Descriptors, code and static data of a plugin are used until the last moment of the process (batches release their columns through it), and no
+// order of unloading would be safe.
+void keep_for_ever(std::unique_ptr<boost::dll::shared_library> library) {
+  static std::mutex guards_libraries;
+  static auto& libraries = *new std::vector<std::unique_ptr<boost::dll::shared_library>>;  // never destroyed
+  const std::lock_guard lock(guards_libraries);
+  libraries.push_back(std::move(library));
+}
 
 // What is wrong with a plugin's own description of itself; "" if nothing. The host trusts descriptors after this.
 std::string check_info(const sluice_plugin_info& info) {
@@ -125,7 +137,9 @@ void Registry::load_file(const fs::path& file) {
     problems_.push_back({exact, "is not a sluice plugin: it exports no '" SLUICE_PLUGIN_SYMBOL "'"});
     return;
   }
-  add(library->get<const sluice_plugin_info>(SLUICE_PLUGIN_SYMBOL), exact);
+  const auto& info = library->get<const sluice_plugin_info>(SLUICE_PLUGIN_SYMBOL);
+  keep_for_ever(std::move(library));
+  add(info, exact);
 }
 
 void Registry::add(const sluice_plugin_info& info, const fs::path& origin) {

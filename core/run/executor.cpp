@@ -62,8 +62,7 @@ class SerialExecution {
 
   void run() {
     for (const std::size_t i : parts_.run.plan.order)
-      if (parts_.stages[i]->kind() == SLUICE_SOURCE)
-        pump_source(parts_, *parts_.stages[i], [&](Message message) { hand_on(i, message); });
+      if (parts_.stages[i]->kind() == SLUICE_SOURCE) pump_source(parts_, *parts_.stages[i], [&](Message message) { hand_on(i, message); });
     for (const std::size_t i : parts_.run.plan.order) {
       StageRunner& stage = *parts_.stages[i];
       if (stage.kind() == SLUICE_REGROUP || stage.kind() == SLUICE_SINK)
@@ -88,8 +87,10 @@ class SerialExecution {
     BatchHandle output = result.get();
     if (!output) return;
     note_footprint(message, output);
-    if (stage.kind() == SLUICE_SINK) stage.commit(output);
-    else hand_on(i, {std::move(output), message.permit});
+    if (stage.kind() == SLUICE_SINK)
+      stage.commit(output);
+    else
+      hand_on(i, {std::move(output), message.permit});
   }
 
   ExecutionParts& parts_;

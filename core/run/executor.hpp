@@ -4,15 +4,15 @@
 // Moves batches between stages until the sources have ended. Two forms that give the same bytes: serial (one thread, the reference)
 // and the oneTBB flow graph.
 
-#include "run/stage_runner.hpp"
-#include "sched/memory_budget.hpp"
-#include "sched/scheduler.hpp"
-
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include "run/stage_runner.hpp"
+#include "sched/memory_budget.hpp"
+#include "sched/scheduler.hpp"
 
 namespace sluice {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "run/executor.hpp"
-#include "run/worker_thread.hpp"
-#include "sched/reorder_buffer.hpp"
-
 #include <oneapi/tbb/flow_graph.h>
 
 #include <optional>
 #include <thread>
+
+#include "run/executor.hpp"
+#include "run/worker_thread.hpp"
+#include "sched/reorder_buffer.hpp"
 
 namespace sluice {
 namespace {
@@ -24,7 +24,8 @@ class GraphStage {
       : parts_(parts),
         stage_(stage),
         join_(stage.inputs()),
-        node_(graph, stage.is_serial() ? flow::serial : flow::unlimited, [this](const Message& message, Gateway& gateway) { guarded_receive(message, gateway); }) {
+        node_(graph, stage.is_serial() ? flow::serial : flow::unlimited,
+              [this](const Message& message, Gateway& gateway) { guarded_receive(message, gateway); }) {
     if (stage.kind() == SLUICE_SINK || stage.is_blocking()) worker_.emplace();
   }
 
@@ -55,8 +56,10 @@ class GraphStage {
     }
     // The graph is kept alive until the batch has left: it may leave on another thread.
     gateway.reserve_wait();
-    if (stage_.is_blocking() && stage_.kind() == SLUICE_MAP) worker_->submit([this, message, &gateway] { process(message, gateway); });
-    else process(message, gateway);
+    if (stage_.is_blocking() && stage_.kind() == SLUICE_MAP)
+      worker_->submit([this, message, &gateway] { process(message, gateway); });
+    else
+      process(message, gateway);
   }
 
   void process(const Message& message, Gateway& gateway) {

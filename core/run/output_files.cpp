@@ -2,15 +2,15 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "run/output_files.hpp"
 
-#include <sluice/failure.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sluice/failure.hpp>
 
 namespace sluice {
 namespace {
@@ -22,7 +22,9 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
 Failure write_failure(const sluice_file& file, int code) {
   const std::string name = file.path == "-" ? "standard output" : "'" + file.path + "'";
-  const char* remedy = code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : code == EPIPE ? "the reader of the pipe has gone" : "";
+  const char* remedy = code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere"
+                       : code == EPIPE                  ? "the reader of the pipe has gone"
+                                                        : "";
   return Failure::output("cannot write " + name + ": " + std::strerror(code), remedy);
 }
 

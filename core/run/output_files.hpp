@@ -14,7 +14,7 @@ struct sluice_file {
   std::string path;       // final; "-": standard output
   std::string temporary;  // where the bytes go until the run has succeeded
   int descriptor = -1;
-  std::string pending;    // bytes not yet handed to the kernel
+  std::string pending;  // bytes not yet handed to the kernel
   bool closed = false;
 };
 

@@ -2,15 +2,16 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "run/run.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+
 #include "device/cuda_provider.hpp"
 #include "device/host_limits.hpp"
 #include "run/arena.hpp"
 #include "run/executor.hpp"
 #include "run/run_context.hpp"
 #include "run/watchdog.hpp"
-
-#include <algorithm>
-#include <sys/resource.h>
 
 namespace sluice {
 namespace {
@@ -102,7 +103,8 @@ struct Run::Implementation {
     for (const StageRecorder& stage : context.recorder.stages()) {
       result.stages.push_back(stage.statistics());
       // With several sources the one that is furthest behind counts.
-      if (const double share = stage.progress(); share >= 0) result.source_progress = result.source_progress < 0 ? share : std::min(result.source_progress, share);
+      if (const double share = stage.progress(); share >= 0)
+        result.source_progress = result.source_progress < 0 ? share : std::min(result.source_progress, share);
     }
     result.parameters = context.plan.pipeline.parameters;
     return result;
@@ -153,8 +155,10 @@ struct Run::Implementation {
       }
       run_stages();
       if (!context.failed() && !options.account_file.empty()) write_account();
-      if (context.failed() || (context.interrupted() && context.cancelled())) context.files.discard();
-      else outputs = context.interrupted() ? context.files.keep_partial() : context.files.commit();
+      if (context.failed() || (context.interrupted() && context.cancelled()))
+        context.files.discard();
+      else
+        outputs = context.interrupted() ? context.files.keep_partial() : context.files.commit();
     } catch (const Failure& failure) {
       context.fail("", failure.status(), failure.what(), failure.remedy());
       context.files.discard();

@@ -3,31 +3,31 @@
 #pragma once
 // Runs a plan to its end.
 
-#include "observe/statistics.hpp"
-#include "plan/plan.hpp"
-#include "plugin/registry.hpp"
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "observe/statistics.hpp"
+#include "plan/plan.hpp"
+#include "plugin/registry.hpp"
+
 namespace sluice {
 
 enum class Executor { flow_graph, serial };
 
 struct RunOptions {
-  int threads = 0;                 // 0: what the cgroup and affinity allow
+  int threads = 0;  // 0: what the cgroup and affinity allow
   std::string device = "auto";
-  std::uint64_t memory_bytes = 0;  // 0: default_memory_budget()
+  std::uint64_t memory_bytes = 0;         // 0: default_memory_budget()
   std::uint64_t device_memory_bytes = 0;  // of each device; 0: all that is free
   Executor executor = Executor::flow_graph;
-  double batch_work = 0;           // > 0: cut batches at this much work instead of choosing
-  double watchdog_seconds = 120;   // no progress for this long: dump the state to the log
-  std::string trace_file;          // "" none; events are kept only when set
-  std::string account_file;        // "" none; else a TSV of every read that is not in the output: read, stage, reason
-  int log_level = 1;               // sluice_log_level
+  double batch_work = 0;                                        // > 0: cut batches at this much work instead of choosing
+  double watchdog_seconds = 120;                                // no progress for this long: dump the state to the log
+  std::string trace_file;                                       // "" none; events are kept only when set
+  std::string account_file;                                     // "" none; else a TSV of every read that is not in the output: read, stage, reason
+  int log_level = 1;                                            // sluice_log_level
   std::function<void(int level, const std::string& line)> log;  // called from any thread, one line at a time
 };
 

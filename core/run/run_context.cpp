@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "run/run_context.hpp"
 
-#include <sluice/column.hpp>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <sluice/column.hpp>
 #include <string_view>
 
 namespace sluice {
@@ -80,7 +79,8 @@ sluice_status api_emit(sluice_output* output) {
   return SLUICE_OK;
 }
 
-sluice_status api_parallel_for(const sluice_host* host, std::size_t count, std::size_t grain, sluice_status (*body)(void*, std::size_t, std::size_t), void* argument) {
+sluice_status api_parallel_for(const sluice_host* host, std::size_t count, std::size_t grain, sluice_status (*body)(void*, std::size_t, std::size_t),
+                               void* argument) {
   const RunContext& run = *host->run;
   return run.parallel_for(count, std::max<std::size_t>(grain, 1), [&](std::size_t begin, std::size_t end) -> sluice_status {
     if (run.cancelled()) return SLUICE_ERROR_CANCELLED;
@@ -148,7 +148,8 @@ const sluice_host_api& RunContext::api() {
   return table;
 }
 
-RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int threads_) : plan(plan_), options(options_), threads(threads_), recorder(plan_) {
+RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int threads_)
+    : plan(plan_), options(options_), threads(threads_), recorder(plan_) {
   std::uint16_t next_reason = 1;
   const auto add = [&](const ResolvedStage& stage, StageRecorder& stage_recorder) {
     auto host = std::make_unique<sluice_host>();
@@ -180,8 +181,10 @@ void RunContext::fail(const std::string& stage, sluice_status status, const std:
 }
 
 void RunContext::interrupt() {
-  if (interrupts_.fetch_add(1) == 0) stopping_ = true;
-  else cancelled_ = true;
+  if (interrupts_.fetch_add(1) == 0)
+    stopping_ = true;
+  else
+    cancelled_ = true;
 }
 
 void RunContext::take_failure(RunResult& result) const {
@@ -201,7 +204,8 @@ void RunContext::log(int level, const std::string& stage, const std::string& mes
 std::pair<std::string, std::string> RunContext::reason(std::uint16_t status) const {
   for (const auto& host : hosts_) {
     const sluice_stage_descriptor& d = *host->stage->entry.descriptor;
-    if (status >= host->first_reason && status < host->first_reason + d.reason_count) return {host->stage->name, d.reasons[status - host->first_reason].code};
+    if (status >= host->first_reason && status < host->first_reason + d.reason_count)
+      return {host->stage->name, d.reasons[status - host->first_reason].code};
   }
   return {"", "unknown"};
 }

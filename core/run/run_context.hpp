@@ -3,14 +3,7 @@
 #pragma once
 // What the parts of one run share: options, cancellation, the first failure, memory counts, reasons of bad rows, and the C host API.
 
-#include "batch/batch.hpp"
-#include "device/lane.hpp"
-#include "observe/recorder.hpp"
-#include "run/output_files.hpp"
-#include "run/run.hpp"
-
 #include <sluice/abi.h>
-#include <sluice/failure.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -19,9 +12,16 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <sluice/failure.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "batch/batch.hpp"
+#include "device/lane.hpp"
+#include "observe/recorder.hpp"
+#include "run/output_files.hpp"
+#include "run/run.hpp"
 
 namespace sluice {
 class RunContext;
@@ -40,7 +40,8 @@ namespace sluice {
 class RunContext {
  public:
   // Runs body over [0, count) in parts of at least `grain`, on the run's threads.
-  using ParallelFor = std::function<sluice_status(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body)>;
+  using ParallelFor =
+      std::function<sluice_status(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body)>;
 
   RunContext(const Plan& plan, const RunOptions& options, int threads);
   static const sluice_host_api& api();

@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "run/stage_runner.hpp"
 
-#include "batch/row_range.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
+
+#include "batch/row_range.hpp"
 
 namespace sluice {
 namespace {
@@ -38,7 +38,8 @@ std::string row_name(const BatchData& batch, std::int64_t row) {
 
 std::vector<const sluice_batch*> resource_views(const ResolvedStage& stage, const std::vector<BatchHandle>& resources, std::deque<BatchView>& keep) {
   std::vector<const sluice_batch*> result;
-  for (const int index : stage.resources) result.push_back(index < 0 ? nullptr : &keep.emplace_back(*resources[static_cast<std::size_t>(index)]).get());
+  for (const int index : stage.resources)
+    result.push_back(index < 0 ? nullptr : &keep.emplace_back(*resources[static_cast<std::size_t>(index)]).get());
   return result;
 }
 
@@ -48,8 +49,8 @@ std::deque<BatchView>& lasting_views() {
   return *views;
 }
 
-sluice_status create_instance(const ResolvedStage& stage, const sluice_host& host, const std::vector<BatchHandle>& resources, const std::uint8_t* wanted,
-                              const std::uint8_t* available, sluice_stage& instance, sluice_error& error) {
+sluice_status create_instance(const ResolvedStage& stage, const sluice_host& host, const std::vector<BatchHandle>& resources,
+                              const std::uint8_t* wanted, const std::uint8_t* available, sluice_stage& instance, sluice_error& error) {
   std::vector<const sluice_batch*> views = resource_views(stage, resources, lasting_views());
   views.resize(std::max(views.size(), stage.entry.descriptor->resource_count), nullptr);
   sluice_create_args args{};
@@ -74,8 +75,10 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   CallResult result;
   result.status = create_instance(*planned_.stage, host_, resources, planned_.wanted.data(), planned_.available.data(), stage_, result.error);
   if (result.status == SLUICE_OK) {
-    if (stage_.process == nullptr && kind() != SLUICE_SINK) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
-    else if (stage_.commit == nullptr && kind() == SLUICE_SINK) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
+    if (stage_.process == nullptr && kind() != SLUICE_SINK)
+      set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
+    else if (stage_.commit == nullptr && kind() == SLUICE_SINK)
+      set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
   }
   if (result.status == SLUICE_OK) return true;
   stage_.self = nullptr;
@@ -147,7 +150,8 @@ BatchHandle StageRunner::read(double target_work, std::uint64_t target_bytes, st
   ++run_.progress;
   const bool last = result.status == SLUICE_END;
   if (last) result.status = SLUICE_OK;
-  if (result.status == SLUICE_OK && !output.problem.empty()) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  if (result.status == SLUICE_OK && !output.problem.empty())
+    set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
   BatchData& batch = *output.batch;
   std::string missing;
   if (result.status == SLUICE_OK && batch.rows > 0 && !complete(batch, planned_.wanted, missing))
@@ -168,15 +172,19 @@ BatchHandle StageRunner::read(double target_work, std::uint64_t target_bytes, st
 
 void StageRunner::count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures) {
   for (std::size_t row = 0; row < failures.size(); ++row)
-    if (failures[row] != 0 && (!batch.status || (*batch.status)[row] == 0)) host_.recorder->failed_row(run_.reason(failures[row]).second, row_name(batch, static_cast<std::int64_t>(row)));
+    if (failures[row] != 0 && (!batch.status || (*batch.status)[row] == 0))
+      host_.recorder->failed_row(run_.reason(failures[row]).second, row_name(batch, static_cast<std::int64_t>(row)));
 }
 
 // The input's rows with the output's columns; only what somebody behind needs is kept.
 BatchHandle StageRunner::extend(const BatchData& input, sluice_output& output, CallResult& result) {
   std::string missing;
-  if (!output.problem.empty()) return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it"), nullptr;
+  if (!output.problem.empty())
+    return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it"), nullptr;
   if (kind() == SLUICE_MAP && !complete(*output.batch, planned_.wanted, missing))
-    return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin did not give column '" + missing + "'", "this is a bug in the plugin: please report it"), nullptr;
+    return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin did not give column '" + missing + "'",
+                     "this is a bug in the plugin: please report it"),
+           nullptr;
   auto batch = std::make_shared<BatchData>(input);
   if (std::any_of(output.failures.begin(), output.failures.end(), [](std::uint16_t s) { return s != 0; })) {
     auto status = std::make_shared<std::vector<std::uint16_t>>(std::move(output.failures));
@@ -190,7 +198,8 @@ BatchHandle StageRunner::extend(const BatchData& input, sluice_output& output, C
       return std::none_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column->name(); });
     });
   for (const ColumnHandle& column : output.batch->columns)
-    if (kind() == SLUICE_SINK || std::any_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column->name(); }))
+    if (kind() == SLUICE_SINK ||
+        std::any_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column->name(); }))
       batch->columns.push_back(column);
   return batch;
 }
@@ -282,7 +291,8 @@ void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const 
       ++run_.progress;
       if (output) {
         if (output->status && output->status != input->status) count_failures(*input, *output->status);
-        host_.recorder->call(used.lane->device_name(), result.seconds, input->rows, output->good_rows(), size.work, output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0);
+        host_.recorder->call(used.lane->device_name(), result.seconds, input->rows, output->good_rows(), size.work,
+                             output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0);
         return done(std::move(output));
       }
       if (run_.cancelled()) return done(nullptr);
@@ -333,7 +343,8 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
   result.seconds = seconds_since(clock);
   ++run_.progress;
-  if (result.status == SLUICE_OK && !output.problem.empty()) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  if (result.status == SLUICE_OK && !output.problem.empty())
+    set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
   if (result.status != SLUICE_OK) return fail(result), std::vector<BatchHandle>();
   std::vector<BatchHandle> batches = collect(output);
   std::int64_t rows = 0;
@@ -366,7 +377,8 @@ std::vector<BatchHandle> StageRunner::finish() {
   const sluice_call call = make_call(0, nullptr);
   result.status = stage_.finish(stage_.self, &call, &output, &result.error);
   ++run_.progress;
-  if (result.status == SLUICE_OK && !output.problem.empty()) set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  if (result.status == SLUICE_OK && !output.problem.empty())
+    set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
   if (result.status != SLUICE_OK) return fail(result), std::vector<BatchHandle>();
   std::vector<BatchHandle> batches = collect(output);
   for (const BatchHandle& batch : batches) host_.recorder->call("cpu", 0, 0, batch->rows, 0, batch->bytes());
@@ -393,7 +405,8 @@ std::vector<BatchHandle> make_resources(RunContext& run) {
       call.host = &host;
       status = instance.process(instance.self, &call, nullptr, &output, &error);
       if (status == SLUICE_END) status = SLUICE_OK;
-      if (status == SLUICE_OK && !output.problem.empty()) set_error(error, status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+      if (status == SLUICE_OK && !output.problem.empty())
+        set_error(error, status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
       if (instance.destroy != nullptr) instance.destroy(instance.self);
     }
     if (status != SLUICE_OK) {

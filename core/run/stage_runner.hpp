@@ -3,18 +3,18 @@
 #pragma once
 // One stage instance: makes it, calls it, checks what it gives, and keeps the account. Executors move batches between runners.
 
-#include "batch/batch.hpp"
-#include "device/lane.hpp"
-#include "run/run_context.hpp"
-#include "sched/memory_budget.hpp"
-#include "sched/scheduler.hpp"
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "batch/batch.hpp"
+#include "device/lane.hpp"
+#include "run/run_context.hpp"
+#include "sched/memory_budget.hpp"
+#include "sched/scheduler.hpp"
 
 namespace sluice {
 

@@ -3,12 +3,12 @@
 #pragma once
 // Notices that a run has stopped moving and says where everything is. It never ends a run: a slow disk is no error.
 
-#include "run/run_context.hpp"
-#include "sched/memory_budget.hpp"
-
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+
+#include "run/run_context.hpp"
+#include "sched/memory_budget.hpp"
 
 namespace sluice {
 

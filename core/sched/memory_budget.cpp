@@ -67,8 +67,10 @@ void MemoryBudget::release(const Permit& permit) {
     --batches_;
     if (permit.work_ > 0 && permit.peak_ > 0) {
       const double ratio = static_cast<double>(permit.peak_) / permit.work_;
-      if (!measured_ || ratio > bytes_per_work_) bytes_per_work_ = ratio;
-      else bytes_per_work_ = 0.95 * bytes_per_work_ + 0.05 * ratio;
+      if (!measured_ || ratio > bytes_per_work_)
+        bytes_per_work_ = ratio;
+      else
+        bytes_per_work_ = 0.95 * bytes_per_work_ + 0.05 * ratio;
       measured_ = true;
     }
   }

@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-Scheduler::Scheduler(const Plan& plan, std::vector<std::unique_ptr<Lane>> lanes, int threads) : plan_(plan), lanes_(std::move(lanes)), threads_(threads) {
+Scheduler::Scheduler(const Plan& plan, std::vector<std::unique_ptr<Lane>> lanes, int threads)
+    : plan_(plan), lanes_(std::move(lanes)), threads_(threads) {
   candidates_.resize(plan.stages.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const sluice_stage_descriptor& d = *plan.stages[i].stage->entry.descriptor;
@@ -28,7 +29,8 @@ double Scheduler::transfer_seconds(const BatchData& batch, const Lane& lane) con
     } else {
       for (const auto& from : lanes_)
         if (!from->is_cpu() && column->is_on(*from->memory()))
-          seconds += from->memory()->info().seconds_per_copy + static_cast<double>(column->bytes()) / std::max(from->memory()->info().bytes_per_second, 1.0);
+          seconds +=
+              from->memory()->info().seconds_per_copy + static_cast<double>(column->bytes()) / std::max(from->memory()->info().bytes_per_second, 1.0);
     }
   }
   return seconds;
@@ -66,8 +68,10 @@ void Scheduler::completed(std::size_t stage, const Choice& choice, const CallSiz
   choice.lane->add_backlog(-choice.expected_seconds);
   for (Candidate& candidate : candidates_[stage])
     if (candidate.lane == choice.lane && candidate.implementation == choice.implementation) {
-      if (ok) candidate.cost.observe(size.work, size.largest_row, seconds);
-      else if (!candidate.cost.known()) candidate.trials = 0;
+      if (ok)
+        candidate.cost.observe(size.work, size.largest_row, seconds);
+      else if (!candidate.cost.known())
+        candidate.trials = 0;
     }
 }
 
@@ -85,7 +89,8 @@ std::vector<std::string> Scheduler::decisions() const {
     if (candidates_[i].size() < 2) continue;
     std::string line = "stage '" + plan_.stages[i].stage->name + "':";
     for (const Candidate& candidate : candidates_[i])
-      line += " " + candidate.lane->name() + " " + std::to_string(candidate.cost.count()) + " batches at " + std::to_string(candidate.cost.rate()) + " per second;";
+      line += " " + candidate.lane->name() + " " + std::to_string(candidate.cost.count()) + " batches at " + std::to_string(candidate.cost.rate()) +
+              " per second;";
     result.push_back(line);
   }
   return result;

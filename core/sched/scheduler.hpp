@@ -3,15 +3,15 @@
 #pragma once
 // Chooses, for each batch, the implementation and the lane that are expected to finish it first.
 
-#include "batch/batch.hpp"
-#include "device/lane.hpp"
-#include "plan/plan.hpp"
-#include "sched/cost_model.hpp"
-
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "batch/batch.hpp"
+#include "device/lane.hpp"
+#include "plan/plan.hpp"
+#include "sched/cost_model.hpp"
 
 namespace sluice {
 
@@ -22,7 +22,7 @@ struct CallSize {
 struct Choice {
   std::uint32_t implementation = 0;  // index into the descriptor's implementations
   Lane* lane = nullptr;
-  double expected_seconds = 0;       // of the call alone; added to the lane's backlog until completed()
+  double expected_seconds = 0;  // of the call alone; added to the lane's backlog until completed()
 };
 
 class Scheduler {
@@ -37,7 +37,9 @@ class Scheduler {
 
   Lane& cpu() { return *lanes_.front(); }
   const std::vector<std::unique_ptr<Lane>>& lanes() const { return lanes_; }
-  bool has_choice(std::size_t stage) const { return candidates_[stage].size() > 1 || (!candidates_[stage].empty() && !candidates_[stage][0].lane->is_cpu()); }
+  bool has_choice(std::size_t stage) const {
+    return candidates_[stage].size() > 1 || (!candidates_[stage].empty() && !candidates_[stage][0].lane->is_cpu());
+  }
   std::vector<std::string> decisions() const;
 
  private:
@@ -52,7 +54,7 @@ class Scheduler {
   const Plan& plan_;
   std::vector<std::unique_ptr<Lane>> lanes_;  // [0]: the CPU
   int threads_;
-  mutable std::mutex mutex_;  // guards everything below
+  mutable std::mutex mutex_;                        // guards everything below
   std::vector<std::vector<Candidate>> candidates_;  // per stage
   std::vector<std::string> decisions_;
 };

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Compile with -fmad=false, as cuda_statistic.hpp asks.
-#include "event_detection/cuda.hpp"
-
 #include <algorithm>
 #include <cfloat>
 #include <climits>
 #include <cmath>
 #include <cstdint>
 
+#include "event_detection/cuda.hpp"
 #include "event_detection/cuda_statistic.hpp"
 
 namespace sluice::event_detection::cuda {
 namespace {
 
-// ---- What is known of a batch, in the workspace -------------------------------------------------------------------------------------------------------
+// ---- What is known of a batch, in the workspace
+// -------------------------------------------------------------------------------------------------------
 
 struct ReadRecord : Read {
   std::uint32_t path_lost;      // not 0: some chunk could not do the read
@@ -123,11 +123,12 @@ struct Frame {
   }
 };
 
-// ---- The walk over a chunk ----------------------------------------------------------------------------------------------------------------------------
+// ---- The walk over a chunk
+// ----------------------------------------------------------------------------------------------------------------------------
 
 // Both detectors over one chunk of the batch, which may hold parts of several reads. A read that began before the chunk is guessed: its walk begins
-// warm_up_samples earlier with a fresh detector. Any two walks agree from the first boundary on that both report at the same position, which takes a few
-// boundaries. compare_guesses checks every guess.
+// warm_up_samples earlier with a fresh detector. Any two walks agree from the first boundary on that both report at the same position, which takes a
+// few boundaries. compare_guesses checks every guess.
 template <int W, class Sink>
 class ChunkWalk {
  public:
@@ -217,7 +218,8 @@ class ChunkWalk {
   // One position. Without branches, but for rare cases: the lanes of a warp are in different phases.
   __host__ __device__ __forceinline__ void advance(const typename ShortStatistic<W>::Value& value, std::int32_t position, const Read& read) {
     float t = value.t;
-    if (!value.certain) [[unlikely]] t = statistic_at(frame_.signals.samples, read, position, W);
+    if (!value.certain) [[unlikely]]
+      t = statistic_at(frame_.signals.samples, read, position, W);
     const bool in_peak = state_.peak >= 0;
     const float rise = t - state_.value;
     const bool up = rise > (in_peak ? 0.0F : height_);
@@ -227,8 +229,8 @@ class ChunkWalk {
     const bool high = in_peak & (state_.value > threshold_);
     state_.fell = high & (rise < -height_) ? 1 : state_.fell;
 
-    // The short detector suppresses the long one, to which positions [state_.first, position) were left. It needs one of them to start from, one to enter
-    // a peak, and window_long / 2 + 1 more. While warming up, nothing is reported.
+    // The short detector suppresses the long one, to which positions [state_.first, position) were left. It needs one of them to start from, one to
+    // enter a peak, and window_long / 2 + 1 more. While warming up, nothing is reported.
     if (high & (position - state_.first >= settling_) & (flagged_ > state_.first) & (position > own_ - W)) [[unlikely]] {
       longest_wait_ = max(longest_wait_, sink_.append({row_, state_.first, position}) ? 0 : too_long_a_wait);
     }
@@ -273,13 +275,14 @@ class ChunkWalk {
   std::int64_t row_ = 0;
   std::int32_t origin_ = 0, own_ = 0;
   PickerState state_{};
-  std::int32_t flagged_ = -1;  // the last position where the long statistic may exceed its threshold, besides those in a low peak
-  std::int32_t longest_wait_ = 0;  // positions between a peak's maximum and its report; 0 without a report
+  std::int32_t flagged_ = -1;         // the last position where the long statistic may exceed its threshold, besides those in a low peak
+  std::int32_t longest_wait_ = 0;     // positions between a peak's maximum and its report; 0 without a report
   std::uint32_t low_ = 0, high_ = 0;  // marks of word_ - 1 and word_ of the chunk
   std::int32_t word_ = 0;
 };
 
-// ---- Kernels of find_boundaries -----------------------------------------------------------------------------------------------------------------------
+// ---- Kernels of find_boundaries
+// -----------------------------------------------------------------------------------------------------------------------
 
 __host__ __device__ std::int64_t thread_index() {
 #ifdef __CUDA_ARCH__
@@ -344,7 +347,8 @@ struct DeviceSink {
 
   __device__ static SampleGroup load(const std::int16_t* samples) {
     const int4 words = __ldg(reinterpret_cast<const int4*>(samples));
-    return {{static_cast<std::uint32_t>(words.x), static_cast<std::uint32_t>(words.y), static_cast<std::uint32_t>(words.z), static_cast<std::uint32_t>(words.w)}};
+    return {{static_cast<std::uint32_t>(words.x), static_cast<std::uint32_t>(words.y), static_cast<std::uint32_t>(words.z),
+             static_cast<std::uint32_t>(words.w)}};
   }
   __device__ void guessed(std::int64_t chunk, const PickerState& state) const { frame.starts[chunk] = state; }
   __device__ void ended(std::int64_t chunk, const PickerState& state) const { frame.ends[chunk] = state; }
@@ -403,7 +407,8 @@ __global__ void compare_guesses(Frame frame) {
 // Value of the last place of a positive f32.
 __device__ double last_place(float x) { return ldexp(1.0, max(static_cast<int>(__float_as_uint(x) >> 23), 1) - 127 - 23); }
 
-// Whether no addition rounds in the prefix sums of a whole read: every one is a multiple of the last place of the smallest term, and less than 2^53 times it.
+// Whether no addition rounds in the prefix sums of a whole read: every one is a multiple of the last place of the smallest term, and less than 2^53
+// times it.
 __device__ bool sums_are_exact(const ReadRecord& read) {
   constexpr double rounding_of_the_bound = 1.0 + 0x1p-20;
   const double squares = read.square_bound * rounding_of_the_bound;
@@ -459,7 +464,8 @@ __global__ void walk_stretches(Frame frame) {
   }
 }
 
-// ---- The slow walk: one block per read ------------------------------------------------------------------------------------------------------------------
+// ---- The slow walk: one block per read
+// ------------------------------------------------------------------------------------------------------------------
 
 constexpr int slow_threads = 128;
 constexpr int slow_tile = 1024;
@@ -489,7 +495,8 @@ __device__ bool additions_are_exact(double sum, int count, float largest, float 
   return bound <= 0x1p53 * fmin(granularity(sum), isinf(smallest_nonzero) ? HUGE_VAL : last_place(smallest_nonzero));
 }
 
-// Continues the prefix sums from position `known` of the tile at `begin` for `count` samples. All threads of the block; false when a sample is out of range.
+// Continues the prefix sums from position `known` of the tile at `begin` for `count` samples. All threads of the block; false when a sample is out of
+// range.
 __device__ bool extend_prefix_sums(SlowTile& tile, const std::int16_t* samples, const Read& read, std::int32_t begin, std::int32_t known, int count) {
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
@@ -523,7 +530,8 @@ __device__ bool extend_prefix_sums(SlowTile& tile, const std::int16_t* samples, 
   double* const square_sum = tile.square_sum + slow_history + (known - begin);
   const double first_sum = sum[0];
   const double first_square_sum = square_sum[0];
-  const bool exact = additions_are_exact(first_sum, count, largest, smallest) && additions_are_exact(first_square_sum, count, largest * largest, smallest * smallest);
+  const bool exact = additions_are_exact(first_sum, count, largest, smallest) &&
+                     additions_are_exact(first_square_sum, count, largest * largest, smallest * smallest);
   if (!exact) {
     if (thread == 0) {
       double s = first_sum;
@@ -583,8 +591,8 @@ __device__ bool extend_prefix_sums(SlowTile& tile, const std::int16_t* samples, 
   return true;
 }
 
-// Calls visit(begin, end) for every tile of a read, when the prefix sums from slow_history positions before it to `ahead` after it are in `tile` (within the
-// read). False when a sample is out of range.
+// Calls visit(begin, end) for every tile of a read, when the prefix sums from slow_history positions before it to `ahead` after it are in `tile`
+// (within the read). False when a sample is out of range.
 template <class Visit>
 __device__ bool for_each_slow_tile(SlowTile& tile, const std::int16_t* samples, const Read& read, int ahead, Visit&& visit) {
   if (threadIdx.x == 0) {
@@ -699,7 +707,8 @@ __global__ void __launch_bounds__(slow_threads) walk_slow_reads(Frame frame) {
   }
 }
 
-// ---- Counting -------------------------------------------------------------------------------------------------------------------------------------------
+// ---- Counting
+// -------------------------------------------------------------------------------------------------------------------------------------------
 
 // A read's first event starts at its first sample; reads without a boundary fail.
 __global__ void finish_reads(Frame frame, DetectionStatus* statuses) {
@@ -781,7 +790,8 @@ __global__ void write_offsets(Frame frame, std::int64_t* event_offsets) {
   if (row == frame.signals.rows) event_offsets[row] = rank_of(frame, frame.signals.sample_count);
 }
 
-// ---- Emission -------------------------------------------------------------------------------------------------------------------------------------------
+// ---- Emission
+// -------------------------------------------------------------------------------------------------------------------------------------------
 
 struct Sums {
   double sum, square_sum;
@@ -810,9 +820,9 @@ struct EmissionTile {
   std::uint16_t marks[most_marks];
 };
 
-// One warp per tile: every event that starts in it. The sums of a chunked read are exact in any order, and so are those over several chunked reads of a
-// tile: all samples are within [least_picoamps, most_picoamps], multiples of 2^-25 (their squares of 2^-27) and few. Only the tail of the tile's last
-// event can be long; there the proof for the read holds. Samples of other reads count as 0.
+// One warp per tile: every event that starts in it. The sums of a chunked read are exact in any order, and so are those over several chunked reads of
+// a tile: all samples are within [least_picoamps, most_picoamps], multiples of 2^-25 (their squares of 2^-27) and few. Only the tail of the tile's
+// last event can be long; there the proof for the read holds. Samples of other reads count as 0.
 __global__ void __launch_bounds__(32 * emission_warps) emit_tiles(const __grid_constant__ Frame frame, EventColumns events) {
   extern __shared__ double2 shared_memory[];
   EmissionTile& shared = reinterpret_cast<EmissionTile*>(shared_memory)[threadIdx.x / 32];
@@ -976,14 +986,18 @@ __global__ void __launch_bounds__(slow_threads) emit_slow_reads(Frame frame, con
   }
 }
 
-// ---- Launches -------------------------------------------------------------------------------------------------------------------------------------------
+// ---- Launches
+// -------------------------------------------------------------------------------------------------------------------------------------------
 
-unsigned blocks_for(std::int64_t threads, int per_block) { return static_cast<unsigned>(std::max<std::int64_t>(1, (threads + per_block - 1) / per_block)); }
+unsigned blocks_for(std::int64_t threads, int per_block) {
+  return static_cast<unsigned>(std::max<std::int64_t>(1, (threads + per_block - 1) / per_block));
+}
 
 Parameters classify(const DetectorParams& p) {
   const auto window_ok = [](std::uint32_t window) { return window >= 2 && window <= max_window; };
   const auto level_ok = [](float level) { return std::isfinite(level) && level >= 0.0F; };
-  if (!window_ok(p.window_short) || !window_ok(p.window_long) || !level_ok(p.threshold_short) || !level_ok(p.threshold_long) || !level_ok(p.peak_height)) {
+  if (!window_ok(p.window_short) || !window_ok(p.window_long) || !level_ok(p.threshold_short) || !level_ok(p.threshold_long) ||
+      !level_ok(p.peak_height)) {
     return Parameters::bad;
   }
   const bool windows = (p.window_short == 3 || p.window_short == 7) && p.window_long == 2 * p.window_short;
@@ -1020,9 +1034,10 @@ std::size_t workspace_bytes(std::int64_t rows, std::int64_t sample_count, const 
   return usable(division) ? Layout(rows, sample_count, division).bytes : 0;
 }
 
-cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params, void* workspace, std::int64_t* event_offsets, DetectionStatus* statuses,
-                            cudaStream_t stream, const Division& division) {
-  if (!usable(division) || signals.rows < 0 || signals.sample_count < 0 || reinterpret_cast<std::uintptr_t>(signals.samples) % 2 != 0) return cudaErrorInvalidValue;
+cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params, void* workspace, std::int64_t* event_offsets,
+                            DetectionStatus* statuses, cudaStream_t stream, const Division& division) {
+  if (!usable(division) || signals.rows < 0 || signals.sample_count < 0 || reinterpret_cast<std::uintptr_t>(signals.samples) % 2 != 0)
+    return cudaErrorInvalidValue;
   if (signals.rows == 0) return cudaMemsetAsync(event_offsets, 0, sizeof(*event_offsets), stream);
   constexpr int threads = 256;
   constexpr int grid = 1024;  // of the kernels that take their work from a list: enough for every device
@@ -1031,9 +1046,11 @@ cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params
   const Parameters parameters = classify(params);
   prepare_reads<<<blocks_for(signals.rows, threads), threads, 0, stream>>>(frame, parameters, statuses);
   if (parameters == Parameters::chunked && frame.chunks > 0) {
-    if (const cudaError_t error = params.window_short == 3 ? launch_walk<3>(frame, stream) : launch_walk<7>(frame, stream); error != cudaSuccess) return error;
+    if (const cudaError_t error = params.window_short == 3 ? launch_walk<3>(frame, stream) : launch_walk<7>(frame, stream); error != cudaSuccess)
+      return error;
     compare_guesses<<<blocks_for(frame.chunks, threads), threads, 0, stream>>>(frame);
-  } else if (const cudaError_t error = cudaMemsetAsync(frame.marks, 0, static_cast<std::size_t>(frame.tiles) * (tile_samples / 8), stream); error != cudaSuccess) {
+  } else if (const cudaError_t error = cudaMemsetAsync(frame.marks, 0, static_cast<std::size_t>(frame.tiles) * (tile_samples / 8), stream);
+             error != cudaSuccess) {
     return error;
   }
   list_slow_reads<<<blocks_for(signals.rows, threads), threads, 0, stream>>>(frame);
@@ -1046,8 +1063,8 @@ cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params
   return cudaGetLastError();
 }
 
-cudaError_t emit_events(const Signals& signals, const DetectorParams& params, void* workspace, const std::int64_t* event_offsets, const EventColumns& events,
-                        cudaStream_t stream, const Division& division) {
+cudaError_t emit_events(const Signals& signals, const DetectorParams& params, void* workspace, const std::int64_t* event_offsets,
+                        const EventColumns& events, cudaStream_t stream, const Division& division) {
   if (!usable(division)) return cudaErrorInvalidValue;
   if (signals.rows == 0 || signals.sample_count == 0) return cudaSuccess;
   const Frame frame(signals, params, workspace, division);

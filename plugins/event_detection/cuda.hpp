@@ -3,8 +3,8 @@
 #pragma once
 // Event detection on a CUDA device: a batch of reads, the same bits as detect_events in events.hpp. README.md says how.
 //
-// Usage: find_boundaries; read event_offsets[rows], the number of events, back; allocate the columns; emit_events with the same workspace. Nothing here
-// allocates, waits or keeps state; what a function returns are the errors of its own launches.
+// Usage: find_boundaries; read event_offsets[rows], the number of events, back; allocate the columns; emit_events with the same workspace. Nothing
+// here allocates, waits or keeps state; what a function returns are the errors of its own launches.
 
 #include <cuda_runtime_api.h>
 
@@ -20,10 +20,10 @@ struct Signals {
   std::int64_t rows = 0;
   const std::int64_t* offsets = nullptr;  // rows + 1, ascending
   const std::int16_t* samples = nullptr;
-  std::int64_t sample_count = 0;          // values behind `samples`; offsets beyond it are cut there
-  const double* offset = nullptr;         // raw units; these three are rounded to f32 first
-  const double* range = nullptr;          // pA
-  const double* digitisation = nullptr;   // number of raw levels
+  std::int64_t sample_count = 0;              // values behind `samples`; offsets beyond it are cut there
+  const double* offset = nullptr;             // raw units; these three are rounded to f32 first
+  const double* range = nullptr;              // pA
+  const double* digitisation = nullptr;       // number of raw levels
   const std::uint16_t* row_status = nullptr;  // rows where this is not 0 are left out (ok, without events); null: all take part
 };
 
@@ -34,8 +34,8 @@ struct Division {
   int threads_per_block = 128;
 };
 
-// Of simulated DNA chunks, one in 100 is guessed wrongly after 16 samples, 1 in 15,000 after 32 and none of 100,000 after 48; of RNA ones 1 in 80 after
-// 96 and none of 4,000 after 192. A wrong guess sends its read to the slow walk.
+// Of simulated DNA chunks, one in 100 is guessed wrongly after 16 samples, 1 in 15,000 after 32 and none of 100,000 after 48; of RNA ones 1 in 80
+// after 96 and none of 4,000 after 192. A wrong guess sends its read to the slow walk.
 constexpr Division division_for(const DetectorParams& params) { return params.window_short <= 3 ? Division{512, 64} : Division{1024, 256}; }
 
 // Bytes of device memory for both calls: about 0.5 per sample and 64 per row.
@@ -43,15 +43,15 @@ std::size_t workspace_bytes(std::int64_t rows, std::int64_t sample_count, const 
 
 // What happened, for tests and benchmarks; lies at the front of the workspace after find_boundaries.
 struct Account {
-  std::uint32_t slow_reads = 0;        // walked position by position
-  std::uint32_t wrong_guesses = 0;     // chunks whose guessed state was not the one their predecessor ended in
-  std::uint32_t long_stretches = 0;    // where the long window might report a boundary
+  std::uint32_t slow_reads = 0;      // walked position by position
+  std::uint32_t wrong_guesses = 0;   // chunks whose guessed state was not the one their predecessor ended in
+  std::uint32_t long_stretches = 0;  // where the long window might report a boundary
   std::uint32_t long_boundaries = 0;
 };
 
 // Finds the boundaries of every read. event_offsets: rows + 1, the list column's offsets. statuses: one per row.
-cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params, void* workspace, std::int64_t* event_offsets, DetectionStatus* statuses,
-                            cudaStream_t stream, const Division& division);
+cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params, void* workspace, std::int64_t* event_offsets,
+                            DetectionStatus* statuses, cudaStream_t stream, const Division& division);
 
 // Columns of event_offsets[rows] values, see EventTable; null where not wanted.
 struct EventColumns {
@@ -62,7 +62,7 @@ struct EventColumns {
 };
 
 // After find_boundaries with the same signals, parameters, workspace and division.
-cudaError_t emit_events(const Signals& signals, const DetectorParams& params, void* workspace, const std::int64_t* event_offsets, const EventColumns& events,
-                        cudaStream_t stream, const Division& division);
+cudaError_t emit_events(const Signals& signals, const DetectorParams& params, void* workspace, const std::int64_t* event_offsets,
+                        const EventColumns& events, cudaStream_t stream, const Division& division);
 
 }  // namespace sluice::event_detection::cuda

@@ -79,7 +79,9 @@ struct RawRange {
     highest = __vmaxs2(highest, word);
 #else
     const auto half = [](std::uint32_t w, int n) { return static_cast<std::int16_t>(w >> (16 * n)); };
-    const auto join = [](std::int16_t a, std::int16_t b) { return static_cast<std::uint16_t>(a) | std::uint32_t{static_cast<std::uint16_t>(b)} << 16; };
+    const auto join = [](std::int16_t a, std::int16_t b) {
+      return static_cast<std::uint16_t>(a) | std::uint32_t{static_cast<std::uint16_t>(b)} << 16;
+    };
     lowest = join(std::min(half(lowest, 0), half(word, 0)), std::min(half(lowest, 1), half(word, 1)));
     highest = join(std::max(half(highest, 0), half(word, 0)), std::max(half(highest, 1), half(word, 1)));
 #endif
@@ -108,8 +110,8 @@ __host__ __device__ __forceinline__ float divide_by(float x) {
 }
 
 // distance / sqrt(variance), both operations correctly rounded, for a variance and distance far from the ends of f32's range (or distance 0). The
-// approximate inverse root serves both: one Newton step makes it the root (as IEEE square roots are made from it), another the reciprocal of the root,
-// with which the quotient is corrected twice (as IEEE division does). tests/gpu compares all mantissas of the root, and many quotients.
+// approximate inverse root serves both: one Newton step makes it the root (as IEEE square roots are made from it), another the reciprocal of the
+// root, with which the quotient is corrected twice (as IEEE division does). tests/gpu compares all mantissas of the root, and many quotients.
 __host__ __device__ __forceinline__ float divide_by_root(float distance, float variance) {
   const float y = approximate_inverse_root(variance);
   const float g = variance * y;
@@ -153,9 +155,9 @@ __host__ __device__ __noinline__ inline float statistic_at(const std::int16_t* s
 }
 
 // With windows of W and 2 W samples, the long statistic at a position where the short one is t is at most
-// sqrt(2 W) * sqrt(2 t^2 / W + 2) in exact arithmetic: let v be the short windows' sum of variances, A and B half the differences between the means of
-// the two halves of each long window. The long windows' means differ by at most t sqrt(v / W) + |A| + |B|, their sum of variances is at least
-// v / 2 + A^2 + B^2, and Cauchy-Schwarz joins them. So it cannot exceed its threshold unless t exceeds this bound. 4 % are taken off, as rounding may
+// sqrt(2 W) * sqrt(2 t^2 / W + 2) in exact arithmetic: let v be the short windows' sum of variances, A and B half the differences between the means
+// of the two halves of each long window. The long windows' means differ by at most t sqrt(v / W) + |A| + |B|, their sum of variances is at least v /
+// 2 + A^2 + B^2, and Cauchy-Schwarz joins them. So it cannot exceed its threshold unless t exceeds this bound. 4 % are taken off, as rounding may
 // change the variance by that where it is at least least_certain_variance.
 inline float statistic_bound(const DetectorParams& p) {
   const double square = (static_cast<double>(p.threshold_long) * p.threshold_long / p.window_long - 2.0) * p.window_short / 2.0;
@@ -176,11 +178,12 @@ constexpr float most_picoamps = 512.0F;
 // with f64 operations that round. Here it is RN32((Q - W M + W (R - N)) / W) with an exact dividend D: R - N is exact in f32 as R <= 2 N, the rest in
 // f64. Why the result is the same:
 //  - The f64 roundings of the definition come to less than 2^-51 * 512^2 (most_picoamps squared).
-//  - D is a multiple of l, the last place of the smallest square. D / W is no midpoint between f32 numbers, then it lies at least 2^-25 v / W or l / W
+//  - D is a multiple of l, the last place of the smallest square. D / W is no midpoint between f32 numbers, then it lies at least 2^-25 v / W or l /
+//  W
 //    from one, v being its size; this exceeds 2^-33 for v >= W * 2^-8 and samples of at least 0.25 pA.
 //  - D / W is a midpoint: only where v > 2^23 l; seen in the last bits of the quotient, and left to the definition.
-// 1 / W rounded to f64 errs by a quarter of its last place for W = 3 and 7, so a product with it is exact wherever D / W has 25 bits, and else errs by
-// less than the distances above.
+// 1 / W rounded to f64 errs by a quarter of its last place for W = 3 and 7, so a product with it is exact wherever D / W has 25 bits, and else errs
+// by less than the distances above.
 template <int W>
 class ShortStatistic {
  public:

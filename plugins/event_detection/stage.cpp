@@ -45,7 +45,8 @@ class EventDetection {
         .range(0, 1e6);
     d.option("peak_height", &Parameters::peak_height, "least height of a peak of the t-statistic; the preset's if left out").range(0, 1e6);
 #ifdef SLUICE_WITH_CUDA
-    d.implementation<&EventDetection::process_cuda>("cuda", "one thread a chunk of a read, which guesses the state it begins in; guesses are checked");
+    d.implementation<&EventDetection::process_cuda>("cuda",
+                                                    "one thread a chunk of a read, which guesses the state it begins in; guesses are checked");
 #endif
     d.reason("empty_signal", "the read has no samples");
     d.reason("no_boundary", "the detector found no step in the signal");
@@ -111,7 +112,9 @@ class EventDetection {
     const Memory workspace = device.allocate(cuda::workspace_bytes(signals.rows, signals.sample_count, division));
     Memory offsets = device.allocate_array<std::int64_t>(rows + 1);
     const Memory status = device.allocate_array<DetectionStatus>(rows);
-    check(cuda::find_boundaries(signals, params_, workspace.get(), offsets.as<std::int64_t>(), status.as<DetectionStatus>(), device.stream(), division), "find_boundaries");
+    check(
+        cuda::find_boundaries(signals, params_, workspace.get(), offsets.as<std::int64_t>(), status.as<DetectionStatus>(), device.stream(), division),
+        "find_boundaries");
     const auto events = static_cast<std::size_t>(device.download(offsets.as<std::int64_t>() + rows, 1).front());
 
     const auto allocate = [&](bool wanted) { return wanted ? device.allocate(events * 4) : Memory(); };

@@ -64,7 +64,8 @@ struct Batch {
   std::vector<std::uint16_t> row_status;
 
   std::size_t rows() const { return offset.size(); }
-  void add(const std::vector<std::int16_t>& read, double unit_offset = 10.0, double unit_range = 1467.61, double levels = 8192.0, std::uint16_t status = 0) {
+  void add(const std::vector<std::int16_t>& read, double unit_offset = 10.0, double unit_range = 1467.61, double levels = 8192.0,
+           std::uint16_t status = 0) {
     samples.insert(samples.end(), read.begin(), read.end());
     offsets.push_back(static_cast<std::int64_t>(samples.size()));
     offset.push_back(unit_offset);
@@ -79,7 +80,8 @@ using Random = std::mt19937;
 std::int16_t clamp16(double x) { return static_cast<std::int16_t>(std::lround(std::min(32767.0, std::max(-32768.0, x)))); }
 
 // Steps between random levels with noise, in raw units: like R9.4 DNA at 8.9 samples per base.
-std::vector<std::int16_t> squiggle(std::size_t samples, Random& random, double mean_dwell = 8.9, double noise_raw = 9.0, double mean = 480.0, double spread = 70.0) {
+std::vector<std::int16_t> squiggle(std::size_t samples, Random& random, double mean_dwell = 8.9, double noise_raw = 9.0, double mean = 480.0,
+                                   double spread = 70.0) {
   std::normal_distribution<double> level(mean, spread);
   std::normal_distribution<double> noise(0.0, std::max(noise_raw, 1e-9));
   std::geometric_distribution<int> dwell(1.0 / mean_dwell);
@@ -102,7 +104,12 @@ struct Result {
 class DeviceBatch {
  public:
   explicit DeviceBatch(const Batch& batch, bool with_status = true)
-      : samples(batch.samples), offsets(batch.offsets), offset(batch.offset), range(batch.range), digitisation(batch.digitisation), row_status(batch.row_status) {
+      : samples(batch.samples),
+        offsets(batch.offsets),
+        offset(batch.offset),
+        range(batch.range),
+        digitisation(batch.digitisation),
+        row_status(batch.row_status) {
     signals.rows = static_cast<std::int64_t>(batch.rows());
     signals.offsets = offsets.data();
     signals.samples = samples.data();
@@ -126,7 +133,8 @@ Result run_device(const Batch& batch, const DetectorParams& params, const Divisi
   DeviceArray<std::int64_t> event_offsets(batch.rows() + 1);
   DeviceArray<DetectionStatus> statuses(batch.rows());
   event_offsets.fill_bytes(0xFF);
-  require(cuda::find_boundaries(device.signals, params, workspace.data(), event_offsets.data(), statuses.data(), nullptr, division), "find_boundaries");
+  require(cuda::find_boundaries(device.signals, params, workspace.data(), event_offsets.data(), statuses.data(), nullptr, division),
+          "find_boundaries");
   require(cudaDeviceSynchronize(), "find_boundaries");
   Result result;
   result.offsets = event_offsets.download();
@@ -138,7 +146,8 @@ Result run_device(const Batch& batch, const DetectorParams& params, const Divisi
   stdv.fill_bytes(0xFF);
   start.fill_bytes(0xFF);
   length.fill_bytes(0xFF);
-  require(cuda::emit_events(device.signals, params, workspace.data(), event_offsets.data(), {mean.data(), start.data(), length.data(), stdv.data()}, nullptr, division),
+  require(cuda::emit_events(device.signals, params, workspace.data(), event_offsets.data(), {mean.data(), start.data(), length.data(), stdv.data()},
+                            nullptr, division),
           "emit_events");
   require(cudaDeviceSynchronize(), "emit_events");
   result.mean = mean.download();
@@ -167,8 +176,10 @@ void compare(const char* name, const Batch& batch, const DetectorParams& params,
       DetectorWorkspace workspace;
       for (std::size_t row = next++; row < batch.rows(); row = next++) {
         if (batch.row_status[row] != 0) continue;
-        const Calibration calibration{static_cast<float>(batch.offset[row]), static_cast<float>(batch.range[row]), static_cast<float>(batch.digitisation[row])};
-        const std::span<const std::int16_t> raw(batch.samples.data() + batch.offsets[row], static_cast<std::size_t>(batch.offsets[row + 1] - batch.offsets[row]));
+        const Calibration calibration{static_cast<float>(batch.offset[row]), static_cast<float>(batch.range[row]),
+                                      static_cast<float>(batch.digitisation[row])};
+        const std::span<const std::int16_t> raw(batch.samples.data() + batch.offsets[row],
+                                                static_cast<std::size_t>(batch.offsets[row + 1] - batch.offsets[row]));
         statuses[row] = detect_events(raw, calibration, params, workspace, expected[row]);
       }
     });
@@ -181,29 +192,34 @@ void compare(const char* name, const Batch& batch, const DetectorParams& params,
     const EventTable& events = expected[row];
     const auto begin = static_cast<std::size_t>(count);
     const bool agrees = result.offsets[row] == count && result.statuses[row] == statuses[row] && same(result.start, begin, events.start_sample) &&
-                        same(result.length, begin, events.length_samples) && same(result.mean, begin, events.mean) && same(result.stdv, begin, events.stdv);
+                        same(result.length, begin, events.length_samples) && same(result.mean, begin, events.mean) &&
+                        same(result.stdv, begin, events.stdv);
     count += static_cast<std::int64_t>(events.size());
     ok += statuses[row] == DetectionStatus::ok;
     if (agrees) continue;
     if (++different > 3) continue;
     std::printf("  row %zu of %lld samples: status %d (expected %d), first event %lld (expected %lld), %zu events expected\n", row,
-                static_cast<long long>(batch.offsets[row + 1] - batch.offsets[row]), static_cast<int>(result.statuses[row]), static_cast<int>(statuses[row]),
-                static_cast<long long>(result.offsets[row]), static_cast<long long>(begin), events.size());
+                static_cast<long long>(batch.offsets[row + 1] - batch.offsets[row]), static_cast<int>(result.statuses[row]),
+                static_cast<int>(statuses[row]), static_cast<long long>(result.offsets[row]), static_cast<long long>(begin), events.size());
     for (std::size_t i = 0; i < events.size() && begin + i < result.start.size(); ++i) {
       if (result.start[begin + i] == events.start_sample[i] && result.length[begin + i] == events.length_samples[i] &&
           std::memcmp(&result.mean[begin + i], &events.mean[i], 4) == 0 && std::memcmp(&result.stdv[begin + i], &events.stdv[i], 4) == 0) {
         continue;
       }
-      std::printf("    event %zu: start %d length %d mean %.9g stdv %.9g, expected %d %d %.9g %.9g\n", i, result.start[begin + i], result.length[begin + i],
-                  result.mean[begin + i], result.stdv[begin + i], events.start_sample[i], events.length_samples[i], events.mean[i], events.stdv[i]);
+      std::printf("    event %zu: start %d length %d mean %.9g stdv %.9g, expected %d %d %.9g %.9g\n", i, result.start[begin + i],
+                  result.length[begin + i], result.mean[begin + i], result.stdv[begin + i], events.start_sample[i], events.length_samples[i],
+                  events.mean[i], events.stdv[i]);
       break;
     }
   }
   const bool total_agrees = result.offsets.back() == count;
   if (different != 0 || !total_agrees) ++failures;
-  std::printf("%-44s chunk %4d warm-up %3d: %zu of %zu reads differ (%zu ok), %lld events; slow reads %u, wrong guesses %u, long stretches %u, long boundaries %u %s\n",
-              name, division.chunk_samples, division.warm_up_samples, different, batch.rows(), ok, static_cast<long long>(count), result.account.slow_reads,
-              result.account.wrong_guesses, result.account.long_stretches, result.account.long_boundaries, different == 0 && total_agrees ? "same" : "DIFFERENT");
+  std::printf(
+      "%-44s chunk %4d warm-up %3d: %zu of %zu reads differ (%zu ok), %lld events; slow reads %u, wrong guesses %u, long stretches %u, long "
+      "boundaries %u %s\n",
+      name, division.chunk_samples, division.warm_up_samples, different, batch.rows(), ok, static_cast<long long>(count), result.account.slow_reads,
+      result.account.wrong_guesses, result.account.long_stretches, result.account.long_boundaries,
+      different == 0 && total_agrees ? "same" : "DIFFERENT");
   std::fflush(stdout);
 }
 
@@ -235,8 +251,8 @@ void check_arithmetic() {
   require(cudaDeviceSynchronize(), "check_roots");
   const auto counts = wrong.download();
   if (counts[0] != 0 || counts[2] != 0) ++failures;
-  std::printf("2^24 roots: %llu wrong; reciprocals of them: %llu not correctly rounded; 2^32 quotients: %llu wrong (corrected once only: %llu) %s\n", counts[0], counts[1],
-              counts[2], counts[3], counts[0] == 0 && counts[2] == 0 ? "same" : "DIFFERENT");
+  std::printf("2^24 roots: %llu wrong; reciprocals of them: %llu not correctly rounded; 2^32 quotients: %llu wrong (corrected once only: %llu) %s\n",
+              counts[0], counts[1], counts[2], counts[3], counts[0] == 0 && counts[2] == 0 ? "same" : "DIFFERENT");
 }
 
 Batch ordinary(std::size_t reads, std::size_t longest, double dwell, std::uint32_t seed) {
@@ -260,7 +276,8 @@ Batch odd(std::size_t reads, std::size_t longest, std::uint32_t seed) {
   const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   for (std::size_t i = 0; i < reads; ++i) {
     const std::size_t n = 1 + pick(longest);
-    std::vector<std::int16_t> raw = squiggle(n, random, 2.0 + static_cast<double>(pick(60)), static_cast<double>(pick(4)) * 4.0, 480.0, static_cast<double>(pick(3)) * 60.0);
+    std::vector<std::int16_t> raw =
+        squiggle(n, random, 2.0 + static_cast<double>(pick(60)), static_cast<double>(pick(4)) * 4.0, 480.0, static_cast<double>(pick(3)) * 60.0);
     double offset = 10.0;
     double range = 1467.61;
     double levels = 8192.0;
@@ -309,7 +326,8 @@ Batch odd(std::size_t reads, std::size_t longest, std::uint32_t seed) {
         for (std::size_t k = 0; k < n / 2; ++k) raw[k] = 300;
         break;
       case 14:  // decaying
-        for (std::size_t k = 0; k < n; ++k) raw[k] = clamp16(400.0 + 300.0 * std::exp(-static_cast<double>(k % 97) / 12.0) + static_cast<double>(pick(5)));
+        for (std::size_t k = 0; k < n; ++k)
+          raw[k] = clamp16(400.0 + 300.0 * std::exp(-static_cast<double>(k % 97) / 12.0) + static_cast<double>(pick(5)));
         break;
       default:
         break;
@@ -346,11 +364,12 @@ void check(bool small) {
   compare("DNA, odd short signals", odd(small ? 64 : 20'000, 3000, 12), dna, {96, 32});
   compare("RNA, odd signals", odd(small ? 32 : 1600, longest / 2, 13), rna, division_for(rna));
   compare("RNA, odd short signals", odd(small ? 64 : 20'000, 300, 14), rna, division_for(rna));
-  const DetectorParams others[] = {{5, 32, 2.0F, 4.0F, 0.5F}, {2, 256, 1.0F, 3.0F, 0.0F}, {256, 2, 1.0F, 1.0F, 0.1F}, {3, 6, 5.0F, 9.0F, 0.2F}, {3, 6, 0.0F, 9.0F, 0.0F}, {3, 6, 1.4F, 3.0F, 0.2F}};
+  const DetectorParams others[] = {{5, 32, 2.0F, 4.0F, 0.5F}, {2, 256, 1.0F, 3.0F, 0.0F}, {256, 2, 1.0F, 1.0F, 0.1F},
+                                   {3, 6, 5.0F, 9.0F, 0.2F},  {3, 6, 0.0F, 9.0F, 0.0F},   {3, 6, 1.4F, 3.0F, 0.2F}};
   for (const DetectorParams& params : others) {
     char name[64];
-    std::snprintf(name, sizeof(name), "windows %u %u, thresholds %.1f %.1f, height %.1f", params.window_short, params.window_long, params.threshold_short,
-                  params.threshold_long, params.peak_height);
+    std::snprintf(name, sizeof(name), "windows %u %u, thresholds %.1f %.1f, height %.1f", params.window_short, params.window_long,
+                  params.threshold_short, params.threshold_long, params.peak_height);
     compare(name, odd(small ? 16 : 300, longest / 4, 15), params, division_for(params));
   }
   compare("bad parameters", ordinary(5, 1000, 8.9, 16), {1, 6, 1.4F, 9.0F, 0.2F}, division_for(dna));
@@ -394,7 +413,8 @@ void bench(const char* name, const DetectorParams& params, double dwell, std::in
     DeviceArray<std::int64_t> event_offsets(batch.rows() + 1);
     DeviceArray<DetectionStatus> statuses(batch.rows());
     const auto find = [&] {
-      require(cuda::find_boundaries(device.signals, params, workspace.data(), event_offsets.data(), statuses.data(), nullptr, division), "find_boundaries");
+      require(cuda::find_boundaries(device.signals, params, workspace.data(), event_offsets.data(), statuses.data(), nullptr, division),
+              "find_boundaries");
     };
     find();
     require(cudaDeviceSynchronize(), "find_boundaries");
@@ -435,7 +455,8 @@ void bench(const char* name, const DetectorParams& params, double dwell, std::in
     const double m = milliseconds(mean_ms);
     const double bytes = samples * 2.0 + static_cast<double>(count) * 16.0;
     std::printf(
-        "  chunk %4d warm-up %3d threads %3d: find %7.3f ms, emit %7.3f ms (mean only %7.3f): %6.1f Gsamples/s, %7.1f GB/s of samples and events; %.2f samples an event, slow reads %u, wrong "
+        "  chunk %4d warm-up %3d threads %3d: find %7.3f ms, emit %7.3f ms (mean only %7.3f): %6.1f Gsamples/s, %7.1f GB/s of samples and events; "
+        "%.2f samples an event, slow reads %u, wrong "
         "guesses %u, long stretches %u, long boundaries %u\n",
         division.chunk_samples, division.warm_up_samples, division.threads_per_block, f, e, m, samples / (f + e) * 1e-6, bytes / (f + e) * 1e-6,
         samples / static_cast<double>(count), account.slow_reads, account.wrong_guesses, account.long_stretches, account.long_boundaries);

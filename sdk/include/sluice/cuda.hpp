@@ -4,12 +4,11 @@
 // What a CUDA implementation of a stage needs beside <sluice/stage.hpp>: the call's stream and pool, columns that lie on the device, and
 // errors as Failures. Include it in a .cu file or link the CUDA runtime.
 
-#include <sluice/stage.hpp>
-
 #include <cuda_runtime_api.h>
 
 #include <array>
 #include <memory>
+#include <sluice/stage.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +33,8 @@ class Memory {
   Memory(const sluice_device& device, std::size_t bytes) : bytes_(bytes) {
     void* memory = nullptr;
     const sluice_status status = device.allocate(&device, bytes == 0 ? 1 : bytes, &memory);
-    if (status != SLUICE_OK) throw Failure(status, "no room for " + std::to_string(bytes) + " bytes on " + device.kind + ":" + std::to_string(device.ordinal));
+    if (status != SLUICE_OK)
+      throw Failure(status, "no room for " + std::to_string(bytes) + " bytes on " + device.kind + ":" + std::to_string(device.ordinal));
     memory_ = std::shared_ptr<void>(memory, [device](void* p) { device.free(&device, p); });
   }
   void* get() const { return memory_.get(); }
@@ -80,7 +80,8 @@ class DeviceCall {
   template <class T>
   Memory upload(const std::vector<T>& values) const {
     Memory memory(device_, values.size() * sizeof(T));
-    if (!values.empty()) check(cudaMemcpyAsync(memory.get(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy to the device");
+    if (!values.empty())
+      check(cudaMemcpyAsync(memory.get(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy to the device");
     return memory;
   }
   // Waits for everything before it on the stream.
@@ -166,7 +167,8 @@ class DeviceCall {
   }
   const ArrowArray& array(const Batch& in, const char* name) const {
     const sluice_column* column = in.find(name);
-    if (column == nullptr || column->device == nullptr) throw std::logic_error(std::string("column '") + name + "' is not on the device: declare it in needs");
+    if (column == nullptr || column->device == nullptr)
+      throw std::logic_error(std::string("column '") + name + "' is not on the device: declare it in needs");
     return column->device->array;
   }
   const Call& call_;
