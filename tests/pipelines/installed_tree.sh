@@ -5,6 +5,8 @@
 # `sluice new-plugin` makes), test them, and run them in a pipeline of one's own.
 #   installed_tree.sh BUILD_DIR SOURCE_DIR
 set -euo pipefail
+# A clean Debian has ninja, which this project needs, but not make.
+export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
 build=$(realpath "$1") source=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -5,6 +5,8 @@
 # marked `sh run`, in the order of the page, out of tree, against an installed sluice.
 #   tutorial.sh INSTALL_PREFIX SOURCE_DIR
 set -euo pipefail
+# A clean Debian has ninja, which this project needs, but not make.
+export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
 prefix=$(realpath "$1") page=$(realpath "$2")/docs/plugin-author.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
