@@ -22,6 +22,12 @@ void set_error(sluice_error& error, sluice_status code, const std::string& messa
   std::snprintf(error.remedy, sizeof error.remedy, "%s", remedy.c_str());
 }
 
+// What the host refused during a call, or a column that the plugin forgot.
+sluice_status plugin_bug(sluice_error& error, const std::string& message) {
+  set_error(error, SLUICE_ERROR_INTERNAL, message, "this is a bug in the plugin: please report it");
+  return SLUICE_ERROR_INTERNAL;
+}
+
 bool is_device_failure(sluice_status status) {
   return status == SLUICE_ERROR_DEVICE_MEMORY || status == SLUICE_ERROR_DEVICE_KERNEL || status == SLUICE_ERROR_DEVICE_LOST;
 }
@@ -150,12 +156,11 @@ BatchHandle StageRunner::read(double target_work, std::uint64_t target_bytes, st
   ++run_.progress;
   const bool last = result.status == SLUICE_END;
   if (last) result.status = SLUICE_OK;
-  if (result.status == SLUICE_OK && !output.problem.empty())
-    set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  if (result.status == SLUICE_OK && !output.problem.empty()) result.status = plugin_bug(result.error, output.problem);
   BatchData& batch = *output.batch;
   std::string missing;
   if (result.status == SLUICE_OK && batch.rows > 0 && !complete(batch, planned_.wanted, missing))
-    set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin did not give column '" + missing + "'");
+    result.status = plugin_bug(result.error, "the plugin did not give column '" + missing + "'");
   if (result.status != SLUICE_OK) return fail(result), nullptr;
   if (last) ended_ = true;
   batch.row_type = descriptor().output.row_type;
@@ -179,12 +184,9 @@ void StageRunner::count_failures(const BatchData& batch, const std::vector<std::
 // The input's rows with the output's columns; only what somebody behind needs is kept.
 BatchHandle StageRunner::extend(const BatchData& input, sluice_output& output, CallResult& result) {
   std::string missing;
-  if (!output.problem.empty())
-    return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it"), nullptr;
+  if (!output.problem.empty()) return result.status = plugin_bug(result.error, output.problem), nullptr;
   if (kind() == SLUICE_MAP && !complete(*output.batch, planned_.wanted, missing))
-    return set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin did not give column '" + missing + "'",
-                     "this is a bug in the plugin: please report it"),
-           nullptr;
+    return result.status = plugin_bug(result.error, "the plugin did not give column '" + missing + "'"), nullptr;
   auto batch = std::make_shared<BatchData>(input);
   if (std::any_of(output.failures.begin(), output.failures.end(), [](std::uint16_t s) { return s != 0; })) {
     auto status = std::make_shared<std::vector<std::uint16_t>>(std::move(output.failures));
@@ -343,8 +345,7 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
   result.seconds = seconds_since(clock);
   ++run_.progress;
-  if (result.status == SLUICE_OK && !output.problem.empty())
-    set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  if (result.status == SLUICE_OK && !output.problem.empty()) result.status = plugin_bug(result.error, output.problem);
   if (result.status != SLUICE_OK) return fail(result), std::vector<BatchHandle>();
   std::vector<BatchHandle> batches = collect(output);
   std::int64_t rows = 0;
@@ -377,8 +378,7 @@ std::vector<BatchHandle> StageRunner::finish() {
   const sluice_call call = make_call(0, nullptr);
   result.status = stage_.finish(stage_.self, &call, &output, &result.error);
   ++run_.progress;
-  if (result.status == SLUICE_OK && !output.problem.empty())
-    set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+  if (result.status == SLUICE_OK && !output.problem.empty()) result.status = plugin_bug(result.error, output.problem);
   if (result.status != SLUICE_OK) return fail(result), std::vector<BatchHandle>();
   std::vector<BatchHandle> batches = collect(output);
   for (const BatchHandle& batch : batches) host_.recorder->call("cpu", 0, 0, batch->rows, 0, batch->bytes());
@@ -405,8 +405,7 @@ std::vector<BatchHandle> make_resources(RunContext& run) {
       call.host = &host;
       status = instance.process(instance.self, &call, nullptr, &output, &error);
       if (status == SLUICE_END) status = SLUICE_OK;
-      if (status == SLUICE_OK && !output.problem.empty())
-        set_error(error, status = SLUICE_ERROR_INTERNAL, output.problem, "this is a bug in the plugin: please report it");
+      if (status == SLUICE_OK && !output.problem.empty()) status = plugin_bug(error, output.problem);
       if (instance.destroy != nullptr) instance.destroy(instance.self);
     }
     if (status != SLUICE_OK) {
