@@ -22,9 +22,7 @@ struct StageCost {
   double seconds_per_call = 0, seconds_per_work = 0, seconds_per_largest_row = 0;
   std::uint64_t calls = 0;  // measured calls behind it, at least 1
 
-  double predict(double work, double largest_row) const {
-    return seconds_per_call + seconds_per_work * work + seconds_per_largest_row * largest_row;
-  }
+  double predict(double work, double largest_row) const { return seconds_per_call + seconds_per_work * work + seconds_per_largest_row * largest_row; }
 };
 
 class MachineProfile {
