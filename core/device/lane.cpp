@@ -7,6 +7,8 @@
 #include <sluice/failure.hpp>
 #include <string_view>
 
+#include "device/call_scope.hpp"
+
 namespace sluice {
 namespace {
 
@@ -84,9 +86,23 @@ DeviceMemory::~DeviceMemory() {
   if (device_ != nullptr) provider_.close(device_);
 }
 
+DeviceStatistics DeviceMemory::statistics() const {
+  DeviceStatistics result = activity_.statistics();
+  result.name = name();
+  result.model = info_.name;
+  result.memory_limit = limit_;
+  result.streams = streams_.size();
+  return result;
+}
+
+void DeviceMemory::throw_if_lost() const {
+  if (lost_) throw Failure(SLUICE_ERROR_DEVICE_LOST, name() + " is gone (injected)");
+}
+
 std::string DeviceMemory::name() const { return std::string(provider_.kind) + ":" + std::to_string(ordinal_); }
 
 sluice_status DeviceMemory::allocate(void* device, std::size_t bytes, void** memory) {
+  if (lost_) return SLUICE_ERROR_DEVICE_LOST;
   const std::uint64_t before = used_.fetch_add(bytes);
   if (before + bytes > limit_) {
     used_.fetch_sub(bytes);
@@ -97,6 +113,7 @@ sluice_status DeviceMemory::allocate(void* device, std::size_t bytes, void** mem
     used_.fetch_sub(bytes);
     return status;
   }
+  activity_.uses(before + bytes);
   const std::lock_guard lock(sizes_mutex_);
   sizes_[*memory] = bytes;
   return SLUICE_OK;
@@ -115,24 +132,52 @@ void DeviceMemory::free(void* device, void* memory) {
   provider_.free(device, memory);
 }
 
+// Says what a copy was when it has been made.
+class DeviceMemory::CopyWatch {
+ public:
+  CopyWatch(DeviceMemory& memory, CopyDirection direction, std::uint64_t bytes)
+      : memory_(memory),
+        direction_(direction),
+        bytes_(bytes),
+        range_(direction == CopyDirection::to_device ? "copy to the device" : "copy to the host") {
+    memory.throw_if_lost();
+  }
+  void done() {
+    if (CallScope* call = CallScope::current()) call->copied(bytes_);
+    memory_.activity_.copied({direction_, bytes_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count()});
+  }
+
+ private:
+  DeviceMemory& memory_;
+  const CopyDirection direction_;
+  const std::uint64_t bytes_;
+  const ProfilerRange range_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 void DeviceMemory::copy_in(void* destination, const void* source, std::size_t bytes) {
+  CopyWatch watch(*this, CopyDirection::to_device, bytes);
   sluice_error error{};
   if (const sluice_status status = provider_.copy_to_device(device_, destination, source, bytes, &error); status != SLUICE_OK)
     throw Failure(status, "copy to " + name() + ": " + error.message, error.remedy);
-  bytes_moved_ += bytes;
+  watch.done();
 }
 
 void DeviceMemory::copy_out(void* destination, const void* source, std::size_t bytes) {
+  CopyWatch watch(*this, CopyDirection::to_host, bytes);
   sluice_error error{};
   if (const sluice_status status = provider_.copy_to_host(device_, destination, source, bytes, &error); status != SLUICE_OK)
     throw Failure(status, "copy from " + name() + ": " + error.message, error.remedy);
-  bytes_moved_ += bytes;
+  watch.done();
 }
 
 void DeviceMemory::synchronize(const sluice_device& stream) {
   sluice_error error{};
   if (const sluice_status status = provider_.synchronize(static_cast<Stream*>(stream.context)->device, &error); status != SLUICE_OK)
     throw Failure(status, name() + ": " + error.message, error.remedy);
+  throw_if_lost();
+  CallScope* const call = CallScope::current();
+  if (call != nullptr && call->take_kernel_fault()) throw Failure(SLUICE_ERROR_DEVICE_KERNEL, name() + ": a kernel failed (injected)");
 }
 
 ArrowDeviceArray DeviceMemory::upload(const std::string& type, const ArrowArray& host) {
@@ -228,6 +273,11 @@ std::unique_ptr<Lane> Lane::device(std::shared_ptr<DeviceMemory> memory, int num
   lane->memory_ = std::move(memory);
   lane->thread_ = std::thread([raw = lane.get()] { raw->serve(); });
   return lane;
+}
+
+std::string Lane::stream_name() const {
+  if (is_cpu()) return "";
+  return name_ == device_name() ? "stream 0" : name_.substr(device_name().size() + 1);
 }
 
 Lane::~Lane() {

@@ -12,11 +12,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
+
+#include "device/device_activity.hpp"
+#include "device/device_fault.hpp"
 
 namespace sluice {
 
@@ -40,10 +44,19 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   std::shared_mutex& calls() { return calls_; }
   const sluice_device_info& info() const { return info_; }
   std::string name() const;  // "cuda:0"
-  std::uint64_t bytes_moved() const { return bytes_moved_; }
+  DeviceActivity& activity() { return activity_; }
+  DeviceStatistics statistics() const;
+
+  // Faults for calls on this device; set before the first call.
+  void inject(std::shared_ptr<DeviceFaultInjector> faults) { faults_ = std::move(faults); }
+  std::optional<DeviceFault> next_fault() { return faults_ ? faults_->next_call() : std::nullopt; }
+  // From now on the device answers nothing but SLUICE_ERROR_DEVICE_LOST.
+  void lose() { lost_ = true; }
+  void throw_if_lost() const;
   std::uint64_t bytes_used() const { return used_; }
 
  private:
+  class CopyWatch;
   // A stream: the provider's device object and the handle that calls see.
   struct Stream {
     DeviceMemory* owner;
@@ -66,7 +79,10 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   void* device_ = nullptr;  // the provider's object for copies
   sluice_device_info info_{};
   std::deque<std::unique_ptr<Stream>> streams_;  // grows only while lanes are made
-  std::atomic<std::uint64_t> used_{0}, bytes_moved_{0};
+  std::atomic<std::uint64_t> used_{0};
+  std::atomic<bool> lost_{false};
+  DeviceActivity activity_;
+  std::shared_ptr<DeviceFaultInjector> faults_;
   std::shared_mutex calls_;
   std::mutex sizes_mutex_;  // guards sizes_
   std::unordered_map<void*, std::size_t> sizes_;
@@ -86,6 +102,7 @@ class Lane {
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
   const std::string& name() const { return name_; }
   std::string device_name() const { return is_cpu() ? "cpu" : memory_->name(); }  // the same for all lanes of a device
+  std::string stream_name() const;                                                // "stream 0"; "" on the CPU
   const std::string& kind() const { return kind_; }                               // "cpu", "cuda", ...
 
   void submit(std::function<void()> job);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "device/call_scope.hpp"
 #include "device/cuda_provider.hpp"
 #include "device/host_limits.hpp"
 #include "run/arena.hpp"
@@ -32,10 +33,31 @@ double cpu_seconds() {
 // Two streams a device: while one lane's thread copies or plans, the other's kernels run.
 constexpr int lanes_per_device = 2;
 
+// Copies become events of the trace.
+void trace_copies(DeviceMemory& device, RunContext& run) {
+  if (run.options.trace_file.empty()) return;
+  device.activity().observe_copies([&run, name = device.name()](const CopyEvent& copy) {
+    TraceEvent event;
+    event.name = copy.direction == CopyDirection::to_device ? "to device" : "to host";
+    event.lane = name;
+    event.track = event.name;
+    event.start_us = (run.seconds() - copy.seconds) * 1e6;
+    event.duration_us = copy.seconds * 1e6;
+    event.bytes = copy.bytes;
+    if (const CallScope* call = CallScope::current()) {
+      event.name += " for " + call->name().stage;
+      event.sequence = call->name().sequence;
+      event.rows = call->name().rows;
+    }
+    run.recorder.trace(std::move(event));
+  });
+}
+
 // The CPU, and the devices that the run may use. A device that can't be opened is left out, with a warning.
 std::vector<std::unique_ptr<Lane>> open_lanes(const Registry& registry, RunContext& run) {
   std::vector<std::unique_ptr<Lane>> lanes;
   lanes.push_back(Lane::cpu());
+  const auto faults = std::make_shared<DeviceFaultInjector>(run.options.device_faults);
   const std::string& wish = run.options.device;
   if (wish == "cpu") return lanes;
   for (const sluice_device_provider* provider : device_providers(registry))
@@ -44,6 +66,8 @@ std::vector<std::unique_ptr<Lane>> open_lanes(const Registry& registry, RunConte
       if (wish != "auto" && wish != provider->kind && wish != name) continue;
       try {
         run.devices.push_back(DeviceMemory::open(*provider, ordinal, run.options.device_memory_bytes));
+        run.devices.back()->inject(faults);
+        trace_copies(*run.devices.back(), run);
         for (int number = 0; number < lanes_per_device; ++number) lanes.push_back(Lane::device(run.devices.back(), number));
       } catch (const Failure& failure) {
         run.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it)");
@@ -173,6 +197,7 @@ struct Run::Implementation {
       result.state = RunState::interrupted;
     }
     result.statistics = statistics();
+    for (const auto& device : context.devices) result.statistics.devices.push_back(device->statistics());
     result.statistics.trace = context.recorder.take_trace();
     result.statistics.outputs = std::move(outputs);
     result.statistics.decisions = decisions;

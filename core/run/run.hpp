@@ -6,12 +6,15 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "device/device_fault.hpp"
 #include "observe/statistics.hpp"
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
+#include "sched/machine_profile.hpp"
 
 namespace sluice {
 
@@ -24,6 +27,8 @@ struct RunOptions {
   std::uint64_t device_memory_bytes = 0;  // of each device; 0: all that is free
   Executor executor = Executor::flow_graph;
   double batch_work = 0;                                        // > 0: cut batches at this much work instead of choosing
+  std::shared_ptr<const MachineProfile> profile;                // what calls are expected to cost before any was made; null: unknown
+  std::vector<DeviceFaultRule> device_faults;                   // made on purpose, for tests
   double watchdog_seconds = 120;                                // no progress for this long: dump the state to the log
   std::string trace_file;                                       // "" none; events are kept only when set
   std::string account_file;                                     // "" none; else a TSV of every read that is not in the output: read, stage, reason

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "batch/row_range.hpp"
+#include "device/call_scope.hpp"
 
 namespace sluice {
 namespace {
@@ -108,11 +109,11 @@ void StageRunner::fail(const CallResult& result) {
   run_.fail(planned_.stage->name, result.status, message, result.error.remedy);
 }
 
-void StageRunner::trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows) {
+void StageRunner::trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track) {
   if (run_.options.trace_file.empty()) return;
   static std::atomic<std::uint32_t> threads{0};
   thread_local const std::uint32_t thread = threads++;
-  run_.recorder.trace({planned_.stage->name, lane, thread, start * 1e6, seconds * 1e6, sequence, rows});
+  run_.recorder.trace({planned_.stage->name, lane, thread, start * 1e6, seconds * 1e6, sequence, rows, track, 0});
 }
 
 bool StageRunner::complete(const BatchData& batch, const std::vector<std::uint8_t>& wanted, std::string& missing) const {
@@ -216,6 +217,7 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
   const auto clock = Clock::now();
   BatchHandle extended;
   try {
+    const CallScope scope({planned_.stage->name, input->sequence, input->rows}, device.get(), result.bytes_moved);
     const sluice_call call = make_call(choice.implementation, choice.lane->stream());
     // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
     const BatchView view = device ? BatchView(*input, device, descriptor().input) : BatchView(*input);
@@ -228,7 +230,8 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
     set_error(result.error, result.status = SLUICE_ERROR_MEMORY, "out of memory", "lower --memory or --threads");
   }
   result.seconds = seconds_since(clock);
-  trace(choice.lane->name(), start, result.seconds, input->sequence, input->rows);
+  if (device && is_device_failure(result.status)) device->activity().failed(result.status);
+  trace(choice.lane->device_name(), start, result.seconds, input->sequence, input->rows, choice.lane->stream_name());
   return extended;
 }
 
@@ -260,6 +263,7 @@ BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const Choice& 
     BatchHandle output = call_once(part, choice, half);
     if (!output && half.status == SLUICE_ERROR_DEVICE_MEMORY) output = call_in_halves(part, choice, half);
     result.seconds += half.seconds;
+    result.bytes_moved += half.bytes_moved;
     if (!output) {
       result.status = half.status;
       result.error = half.error;
@@ -294,7 +298,7 @@ void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const 
       if (output) {
         if (output->status && output->status != input->status) count_failures(*input, *output->status);
         host_.recorder->call(used.lane->device_name(), result.seconds, input->rows, output->good_rows(), size.work,
-                             output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0);
+                             output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0, result.bytes_moved);
         return done(std::move(output));
       }
       if (run_.cancelled()) return done(nullptr);

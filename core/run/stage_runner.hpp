@@ -64,6 +64,7 @@ class StageRunner {
     sluice_status status = SLUICE_OK;
     sluice_error error{};
     double seconds = 0;
+    std::uint64_t bytes_moved = 0;  // to and from devices
   };
   sluice_call make_call(std::uint32_t implementation, const sluice_device* device) const;
   BatchHandle call_once(const BatchHandle& input, const Choice& choice, CallResult& result);
@@ -75,7 +76,7 @@ class StageRunner {
   std::vector<BatchHandle> collect(sluice_output& output);
   void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);
   void fail(const CallResult& result);
-  void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows);
+  void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track = {});
   bool complete(const BatchData& batch, const std::vector<std::uint8_t>& wanted, std::string& missing) const;
 
   RunContext& run_;
