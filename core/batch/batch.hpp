@@ -64,6 +64,12 @@ std::string check_column(const std::string& type, std::int64_t rows, const Arrow
 struct BatchData;
 using BatchHandle = std::shared_ptr<const BatchData>;
 
+// From what, and by which stage, a batch was made whose columns lie on a device only: when the device is lost they are made again.
+struct BatchOrigin {
+  BatchHandle input;
+  std::size_t stage = 0;  // index into Plan::stages
+};
+
 struct BatchData {
   std::string row_type;
   std::uint64_t sequence = 0;
@@ -74,6 +80,7 @@ struct BatchData {
   double work = 0;  // in the source's unit
   // Which rows are how large, in any unit: how a batch is divided when its columns are not on the host. Null: unknown.
   std::shared_ptr<const std::vector<double>> row_work;
+  std::shared_ptr<const BatchOrigin> origin;  // null: everything is on the host
 
   const ColumnHandle* find(std::string_view name) const;
   std::uint64_t bytes() const;

@@ -37,6 +37,10 @@ void note_footprint(const Message& input, const BatchHandle& output) {
   std::uint64_t bytes = input.batch->bytes();
   for (const ColumnHandle& column : output->columns)
     if (std::find(input.batch->columns.begin(), input.batch->columns.end(), column) == input.batch->columns.end()) bytes += column->bytes();
+  // Kept in case a device is lost.
+  if (output->origin)
+    for (const ColumnHandle& column : output->origin->input->columns)
+      if (std::find(input.batch->columns.begin(), input.batch->columns.end(), column) == input.batch->columns.end()) bytes += column->bytes();
   input.permit->used(bytes);
 }
 
@@ -86,7 +90,9 @@ class SerialExecution {
     StageRunner& stage = *parts_.stages[i];
     if (parts_.run.cancelled() || !joins_[i]->arrive(message)) return;
     if (stage.kind() == SLUICE_REGROUP) {
-      for (BatchHandle& batch : stage.regroup(message.batch)) hand_on(i, {std::move(batch), message.permit});
+      const BatchHandle here = parts_.dispatcher.restored(message.batch, stage);
+      if (!here) return;
+      for (BatchHandle& batch : stage.regroup(here)) hand_on(i, {std::move(batch), message.permit});
       return;
     }
     std::promise<BatchHandle> promise;

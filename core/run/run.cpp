@@ -163,7 +163,7 @@ struct Run::Implementation {
       stages.push_back(std::make_unique<StageRunner>(context, i));
       if (!stages.back()->create(resources)) return;
     }
-    Dispatcher dispatcher(context, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
+    Dispatcher dispatcher(context, stages, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     ExecutionParts parts{context, stages, dispatcher, budget};
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (opening) {

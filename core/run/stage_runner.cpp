@@ -164,8 +164,12 @@ CallSize StageRunner::size_of(const BatchData& batch) {
   if (!here && size_per_work_.work > 0) return {work * size_per_work_.work, work * size_per_work_.largest_row};
   sluice_estimate estimate{};
   estimate.struct_size = sizeof estimate;
-  const BatchView view(batch, descriptor().input);
-  if (stage_.estimate(stage_.self, &view.get(), &estimate) != SLUICE_OK || !(estimate.work > 0)) return {work, work};
+  try {
+    const BatchView view(batch, descriptor().input);
+    if (stage_.estimate(stage_.self, &view.get(), &estimate) != SLUICE_OK || !(estimate.work > 0)) return {work, work};
+  } catch (const Failure&) {
+    return {work, work};  // the device that it lies on is gone: the call will see to that
+  }
   const CallSize size{estimate.work, estimate.largest_row_work > 0 ? estimate.largest_row_work : estimate.work};
   size_per_work_ = {size.work / work, size.largest_row / work};
   return size;
@@ -259,6 +263,16 @@ bool StageRunner::keeps(const Column& column) const {
          std::any_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column.name(); });
 }
 
+BatchHandle StageRunner::fetched(const BatchHandle& output, CallResult& result) const {
+  try {
+    for (const ColumnHandle& column : output->columns) column->host();
+    return output;
+  } catch (const Failure& failure) {
+    set_error(result, failure.status(), failure.what(), failure.remedy());
+    return nullptr;
+  }
+}
+
 BatchHandle StageRunner::part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const {
   auto needed = std::make_shared<BatchData>(*input);
   needed->columns = input->named_by(descriptor().input);
@@ -318,11 +332,8 @@ BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const CallPlace&
 }
 
 BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const CallPlace& place, CallResult& result) {
-  if (input->rows < 2) return nullptr;
-  for (const ColumnHandle& column : input->columns) {
-    column->host();
-    column->leave(*place.lane->memory());
-  }
+  if (input->rows < 2 || !fetched(input, result)) return nullptr;
+  for (const ColumnHandle& column : input->columns) column->leave(*place.lane->memory());
   std::vector<BatchHandle> parts;
   const std::int64_t middle = input->rows / 2;
   for (const auto& [begin, end] : {std::pair{std::int64_t{0}, middle}, std::pair{middle, input->rows}}) {
@@ -338,6 +349,7 @@ BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const CallPlac
       return nullptr;
     }
     // Fetched at once: what a part gave must not take the room that the next one needs.
+    if (!fetched(output, result)) return nullptr;
     parts.push_back(joined(part, {output}, {}));
   }
   result.status = SLUICE_OK;

@@ -55,7 +55,11 @@ void free_memory(void*, void* memory) {
   settings().bytes_allocated -= static_cast<std::int64_t>(block->bytes);
   std::free(block);
 }
-sluice_status copy(void*, void* destination, const void* source, std::size_t bytes, sluice_error*) {
+sluice_status copy(void*, void* destination, const void* source, std::size_t bytes, sluice_error* error) {
+  if (settings().lost_after >= 0 && settings().calls > settings().lost_after) {
+    std::strcpy(error->message, "the simulated accelerator is gone, with what lay on it");
+    return SLUICE_ERROR_DEVICE_LOST;
+  }
   spend(settings().seconds_per_copy + static_cast<double>(bytes) / settings().bytes_per_second);
   std::memcpy(destination, source, bytes);
   return SLUICE_OK;
