@@ -73,7 +73,8 @@ void Dispatcher::add_device(const std::shared_ptr<DeviceMemory>& device, int str
       for (const std::uint32_t k : run_.plan.stages[stage].implementations)
         for (const std::size_t of : {std::size_t{0}, number})
           if (const StageCost* cost = run_.options.profile->find(d.id, d.implementations[k].device, of == 0 ? "" : info.name))
-            scheduler_.prime(stage, k, of == 0 ? "cpu" : traits.name, {cost->seconds_per_call, cost->seconds_per_work, cost->seconds_per_largest_row});
+            scheduler_.prime(stage, k, of == 0 ? "cpu" : traits.name,
+                             {cost->seconds_per_call, cost->seconds_per_work, cost->seconds_per_largest_row});
     }
   pump();
 }
@@ -147,7 +148,8 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   task.size = stage.size_of(*piece->input);
   const sluice_stage_descriptor& d = stage.descriptor();
   const std::vector<std::uint32_t>& offered = stage.planned().implementations;
-  const bool on_cpu = std::any_of(offered.begin(), offered.end(), [&](std::uint32_t k) { return std::string_view(d.implementations[k].device) == "cpu"; });
+  const bool on_cpu =
+      std::any_of(offered.begin(), offered.end(), [&](std::uint32_t k) { return std::string_view(d.implementations[k].device) == "cpu"; });
   if (divisible && on_cpu && offered.size() > 1 && stage.kind() == SLUICE_MAP && piece->input->rows > 1)
     if (const auto row_work = stage.row_work_of(piece->input, task.size.work)) task.rows = std::make_shared<const RowOrder>(*row_work);
   if (offered.size() > 1 || !on_cpu) place(*piece->input, d.input, task);
@@ -170,7 +172,8 @@ void Dispatcher::pump() {
         ++jobs_;
       }
       Lane& on = lane(assignment->lane);
-      on.submit([this, shared = std::make_shared<Assignment>(std::move(*assignment))](const LaneStream& stream) { call(std::move(*shared), stream); });
+      on.submit(
+          [this, shared = std::make_shared<Assignment>(std::move(*assignment))](const LaneStream& stream) { call(std::move(*shared), stream); });
     }
   }
 }

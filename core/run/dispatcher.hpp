@@ -42,8 +42,8 @@ class Dispatcher {
   // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
   void add_device(const std::shared_ptr<DeviceMemory>& device, int streams);
 
-  // The batch with every column that the reader needs on the host. What was on a device that is lost is made again on the CPU. Null: it can't be (the run has
-  // been told).
+  // The batch with every column that the reader needs on the host. What was on a device that is lost is made again on the CPU. Null: it can't be (the
+  // run has been told).
   BatchHandle restored(const BatchHandle& batch, const StageRunner& reader);
 
   void source_begins() { ++sources_; }
@@ -71,7 +71,8 @@ class Dispatcher {
   void pump();
   void run_next_on_cpu();
   void call(Assignment assignment, const LaneStream& stream);
-  void call_part(Assignment assignment, const std::shared_ptr<Piece>& piece, BatchHandle input, const CallSize& size, const LaneStream& stream, Done done);
+  void call_part(Assignment assignment, const std::shared_ptr<Piece>& piece, BatchHandle input, const CallSize& size, const LaneStream& stream,
+                 Done done);
   void fail_stranded();
   BatchHandle made_again(const BatchHandle& batch, const sluice_port& needs);
   Lane& lane(std::size_t number);

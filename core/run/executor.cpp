@@ -17,8 +17,9 @@ void pump_source(ExecutionParts& parts, StageRunner& source, const std::function
     ~Reading() { dispatcher.source_ends(); }
   } const reading{parts.dispatcher};
   for (std::uint64_t sequence = 0; !run.stopping() && !source.ended(); ++sequence) {
-    const double work = run.options.batch_work > 0 ? run.options.batch_work
-                                                       : parts.dispatcher.batch_work(parts.budget.batch_work(run.threads), parts.budget.largest_batch_work());
+    const double work = run.options.batch_work > 0
+                            ? run.options.batch_work
+                            : parts.dispatcher.batch_work(parts.budget.batch_work(run.threads), parts.budget.largest_batch_work());
     const auto asked = Clock::now();
     MemoryBudget::PermitHandle permit = parts.budget.acquire(work);
     run.recorder.stage(source.index()).waited(std::chrono::duration<double>(Clock::now() - asked).count());

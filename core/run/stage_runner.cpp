@@ -358,8 +358,8 @@ BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const CallPlac
 
 void StageRunner::account(const BatchData& input, const BatchData& output, const std::string& device, const CallResult& result, double work) {
   if (output.status && output.status != input.status) count_failures(input, *output.status);
-  host_.recorder->call(device, result.seconds, input.rows, output.good_rows(), work, output.bytes() > input.bytes() ? output.bytes() - input.bytes() : 0,
-                       result.bytes_moved);
+  host_.recorder->call(device, result.seconds, input.rows, output.good_rows(), work,
+                       output.bytes() > input.bytes() ? output.bytes() - input.bytes() : 0, result.bytes_moved);
 }
 
 std::vector<BatchHandle> StageRunner::collect(sluice_output& output) {
