@@ -120,6 +120,9 @@ struct Run::Implementation {
       if (!stages.back()->create(resources)) return;
     }
     Scheduler scheduler(context.plan, open_lanes(registry, context), threads);
+    for (const auto& stage : stages)
+      for (const std::uint32_t implementation : stage->planned().implementations)
+        if (stage->declines(implementation)) scheduler.withdraw(stage->index(), implementation);
     ExecutionParts parts{context, stages, scheduler, budget};
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (options.executor == Executor::serial) {

@@ -85,6 +85,10 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
       set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
     else if (stage_.commit == nullptr && kind() == SLUICE_SINK)
       set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
+    else if (!planned_.implementations.empty() &&
+             std::all_of(planned_.implementations.begin(), planned_.implementations.end(), [&](std::uint32_t k) { return declines(k); }))
+      set_error(result.error, result.status = SLUICE_ERROR_UNSUPPORTED,
+                "none of the implementations that may be used here can do what the parameters ask for", "choose another --device for this stage");
   }
   if (result.status == SLUICE_OK) return true;
   stage_.self = nullptr;

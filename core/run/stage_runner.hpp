@@ -39,6 +39,8 @@ class StageRunner {
   bool is_blocking() const { return (descriptor().traits & SLUICE_TRAIT_BLOCKING) != 0; }
   bool is_serial() const { return (descriptor().traits & SLUICE_TRAIT_SERIAL) != 0 || kind() == SLUICE_REGROUP; }
   std::size_t index() const { return index_; }
+  // The instance's parameters ask for something that this implementation (index into the descriptor's) can't do.
+  bool declines(std::uint32_t implementation) const { return (stage_.declined >> implementation & 1) != 0; }
   // How many messages with one sequence number arrive: one per input.
   std::size_t inputs() const { return planned_.stage->inputs.size(); }
 

@@ -19,6 +19,11 @@ Scheduler::Scheduler(const Plan& plan, std::vector<std::unique_ptr<Lane>> lanes,
   }
 }
 
+void Scheduler::withdraw(std::size_t stage, std::uint32_t implementation) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(candidates_[stage], [&](const Candidate& candidate) { return candidate.implementation == implementation; });
+}
+
 double Scheduler::transfer_seconds(const BatchData& batch, const Lane& lane) const {
   double seconds = 0;
   for (const ColumnHandle& column : batch.columns) {

@@ -29,6 +29,9 @@ class Scheduler {
  public:
   Scheduler(const Plan& plan, std::vector<std::unique_ptr<Lane>> lanes, int threads);
 
+  // The stage's instance can't use this implementation. Before the first choose().
+  void withdraw(std::size_t stage, std::uint32_t implementation);
+
   // failed: devices that have failed on this batch. A choice without lane: nothing is left.
   Choice choose(std::size_t stage, const BatchData& batch, const CallSize& size, const std::vector<const DeviceMemory*>& failed = {});
   // Every choose() is followed by exactly one completed(). ok = false: the call's time says nothing about the lane's speed.
