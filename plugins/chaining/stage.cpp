@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <vector>
 
@@ -31,6 +32,7 @@ class Chaining {
         "max_chain_skip has no effect, which is exact.");
     d.needs("read_length", "i32", "bases").needs("anchor_x", "list<u64>", "reverse strand << 63 | target << 32 | position, ascending");
     d.needs("anchor_y", "list<u64>", "span << 32 | position on the read, in the direction of the target");
+    d.uses("index", "minimizer_index", "the index that the anchors come from: its k takes the place of the option", Needed::optional);
     d.gives("chain_score", "list<i32>", "score of each chain").gives("chain_anchor_count", "list<i32>", "anchors of each chain");
     d.gives("chain_anchor_x", "list<u64>", "anchor_x of the chains' anchors, chain by chain");
     d.gives("chain_anchor_y", "list<u64>", "anchor_y of the chains' anchors, chain by chain");
@@ -64,6 +66,7 @@ class Chaining {
 
   Chaining(const Setup& setup, const Parameters& parameters)
       : parameters_(parameters), wants_score_(setup.wanted("anchor_score")), wants_predecessor_(setup.wanted("anchor_predecessor")) {
+    if (setup.has_resource("index")) parameters_.k = static_cast<std::int32_t>(minimizer_index_view(setup.resource("index")).k);
     parameters_.engine = parameters.rmq == "yes" ? Engine::range_minimum : Engine::dynamic_programming;
   }
 
