@@ -7,12 +7,14 @@
 
 #include "chaining/anchor_sort.hpp"
 #include "chaining/chain_walk.hpp"
+#include "chaining/predecessor_search.hpp"
 #include "chaining/recurrences.hpp"
 
 namespace sluice::chaining {
 
 struct ChainingWorkspace::Parts {
   std::vector<std::int32_t> score, predecessor, stamps;
+  PredecessorSearchScratch search;
   TreeScratch trees;
   ChainWalkScratch walk;
   struct Anchor {
@@ -96,6 +98,8 @@ Chains chain_anchors(Anchors anchors, std::int32_t read_length, const ChainingPa
   PredecessorTable table = table_of(parts, anchors.size());
   if (parameters.engine == Engine::range_minimum) {
     join(anchors, parameters, parameters.bw, parts, table);
+  } else if (skips_are_unlimited(parameters, parameters.max_chain_iter)) {
+    search_predecessors(anchors, parameters, parts.search, table);
   } else {
     scan_predecessors(anchors, parameters, parts.stamps, table);
   }
