@@ -7,6 +7,7 @@
 
 #include "chaining/anchor_sort.hpp"
 #include "chaining/chain_walk.hpp"
+#include "chaining/long_join_search.hpp"
 #include "chaining/predecessor_search.hpp"
 #include "chaining/recurrences.hpp"
 
@@ -15,6 +16,7 @@ namespace sluice::chaining {
 struct ChainingWorkspace::Parts {
   std::vector<std::int32_t> score, predecessor, stamps;
   PredecessorSearchScratch search;
+  JoinSearchScratch join_search;
   TreeScratch trees;
   ChainWalkScratch walk;
   struct Anchor {
@@ -62,7 +64,9 @@ void join(Anchors anchors, const ChainingParameters& parameters, std::int32_t ba
   for (std::size_t first = 0; first < anchors.size();) {
     std::size_t last = first + 1;
     while (last < anchors.size() && anchors.x[last] >> 32 == anchors.x[first] >> 32) ++last;
-    scan_joins(anchors, first, last, parameters, limits, parts.trees, table);
+    if (!skips_are_unlimited(parameters, parameters.rmq_size_cap) ||
+        search_joins(anchors, first, last, parameters, limits, parts.join_search, table) == JoinSearch::undecided)
+      scan_joins(anchors, first, last, parameters, limits, parts.trees, table);
     first = last;
   }
 }
