@@ -24,6 +24,7 @@ constexpr std::int32_t cost_lanes = static_cast<std::int32_t>(hn::MaxLanes(Doubl
 
 constexpr int query_lane_shift = 8;
 constexpr double unreachable = std::numeric_limits<double>::infinity();
+constexpr double highest_cost = std::numeric_limits<double>::max();
 
 // The best of the anchors near by. They are met in descending order of (query position, index), and the first of equally good ones is taken.
 struct NearChoice {
@@ -36,7 +37,7 @@ struct NearChoice {
     const std::int32_t score = hn::GetLane(highest);
     if (score > best) chosen = -1;
     best = wanted = score;
-    for (std::uint32_t bits = lanes_of(hn::Eq(scores, highest)); bits != 0; bits &= bits - 1) {
+    for (std::uint32_t bits = lanes_of(tag, hn::Eq(scores, highest)); bits != 0; bits &= bits - 1) {
       const int place = std::countr_zero(bits);
       if (chosen >= 0 && (queries[place] < query || (queries[place] == query && indices[place] < chosen))) continue;
       query = queries[place];
@@ -90,7 +91,8 @@ class JoinSearcher {
   Point point(std::int32_t i) const { return point_of(x_[i], y_[i]); }
   QueryLane& lane(std::int32_t number) { return scratch_.lanes[static_cast<std::size_t>(number)]; }
   double& lane_cost(std::int32_t number) { return scratch_.lane_cost[static_cast<std::size_t>(number)]; }
-  double cost_of(std::int32_t i) const { return scratch_.cost[static_cast<std::size_t>(i)]; }
+  double* costs_of(std::int32_t block) { return &scratch_.costs[static_cast<std::size_t>(block) * block_anchors]; }
+  double& block_cost(std::int32_t block) { return scratch_.block_cost[static_cast<std::size_t>(block)]; }
   std::int32_t& ceiling_of(std::int32_t block) { return scratch_.ceilings[static_cast<std::size_t>(block + block_anchors)]; }
   AnchorBlock& block_at(std::int32_t block) { return scratch_.blocks[static_cast<std::size_t>(block)]; }
   LowestCost& queue_at(std::int32_t place) { return scratch_.queue[static_cast<std::size_t>(place)]; }
@@ -113,8 +115,9 @@ class JoinSearcher {
       scratch_.blocks.resize(blocks);
       scratch_.ceilings.resize(blocks + 2 * block_anchors);
       scratch_.queue.resize(blocks * block_anchors);
+      scratch_.costs.resize(blocks * block_anchors);
+      scratch_.block_cost.resize(blocks);
     }
-    if (scratch_.cost.size() < static_cast<std::size_t>(n_)) scratch_.cost.resize(static_cast<std::size_t>(n_));
   }
 
   HWY_INLINE void append(std::int32_t i) {
@@ -126,6 +129,8 @@ class JoinSearcher {
     if (place == 0) {
       std::fill_n(block.score, block_anchors, out_of_reach);
       ceiling_of(number) = out_of_reach;
+      std::fill_n(costs_of(number), block_anchors, unreachable);
+      block_cost(number) = unreachable;
     }
     block.target[place] = at.target;
     block.query[place] = at.query;
@@ -135,7 +140,8 @@ class JoinSearcher {
     ceiling_of(number) = std::max(ceiling_of(number), score_[i] + at.span);
     ++l.end;
     const double cost = join_cost(score_[i], at, costs_);
-    scratch_.cost[static_cast<std::size_t>(i)] = cost;
+    costs_of(number)[place] = cost;
+    block_cost(number) = std::min(block_cost(number), cost);
     while (l.lowest_end > l.lowest && queue_at(l.lowest_end - 1).cost > cost) --l.lowest_end;
     queue_at(l.lowest_end++) = {cost, i};
     lane_cost(lane_number) = queue_at(l.lowest).cost;
@@ -145,6 +151,7 @@ class JoinSearcher {
   HWY_INLINE void remove(std::int32_t i) {
     const std::int32_t lane_number = query_position(y_[i]) >> query_lane_shift;
     QueryLane& l = lane(lane_number);
+    costs_of(l.begin / block_anchors)[l.begin % block_anchors] = unreachable;
     ++l.begin;
     if (queue_at(l.lowest).anchor != i) return;
     ++l.lowest;
@@ -162,45 +169,68 @@ class JoinSearcher {
     return cost;
   }
 
-  // Calls use(anchor) for the anchors of a lane with query positions in [low, high] and a cost of at most `cost`.
-  template <class Use>
-  HWY_INLINE void for_each_of(std::int32_t lane_number, std::int32_t low, std::int32_t high, const double& cost, Use use) {
-    if (lane_cost(lane_number) > cost) return;
+  // Anchors of a lane with query positions in [low, high], those of the lowest cost.
+  HWY_INLINE void find_lowest_of_lane(std::int32_t lane_number, std::int32_t low, std::int32_t high) {
+    if (lane_cost(lane_number) > tied_cost_ || lane_cost(lane_number) == unreachable) return;
     const QueryLane& l = lane(lane_number);
-    for (std::int32_t place = l.begin; place < l.end; ++place) {
-      const AnchorBlock& block = block_at(place / block_anchors);
-      const std::int32_t query = block.query[place % block_anchors], anchor = block.index[place % block_anchors];
-      if (query >= low && query <= high && cost_of(anchor) <= cost) use(anchor);
+    const auto is_inside = [&](std::int32_t anchor) { return query_position(y_[anchor]) >= low && query_position(y_[anchor]) <= high; };
+    if (is_inside(queue_at(l.lowest).anchor)) {
+      const double lowest = lane_cost(lane_number);
+      for (std::int32_t place = l.lowest; place < l.lowest_end && queue_at(place).cost == lowest; ++place)
+        if (is_inside(queue_at(place).anchor)) take_tied(queue_at(place).anchor, lowest);
+      return;
     }
+    const IntTag tag;
+    const auto below = hn::Set(tag, low - 1), above = hn::Set(tag, high + 1);
+    const std::int32_t first = l.begin / block_anchors;
+    for (std::int32_t b = (l.end - 1) / block_anchors; b >= first; --b) {
+      if (block_cost(b) > tied_cost_) continue;
+      const AnchorBlock& block = block_at(b);
+      const double* const costs = costs_of(b);
+      std::uint32_t bits = 0;
+      for (int part = 0; part < block_anchors; part += lanes) {
+        const auto query = hn::Load(tag, block.query + part);
+        bits |= lanes_of(tag, hn::And(hn::Gt(query, below), hn::Gt(above, query))) << part;
+      }
+      const DoubleTag cost_tag;
+      std::uint32_t low_cost = 0;
+      for (std::int32_t part = 0; part < block_anchors; part += cost_lanes)
+        low_cost |= lanes_of(cost_tag, hn::Le(hn::LoadU(cost_tag, costs + part), hn::Set(cost_tag, std::min(tied_cost_, highest_cost)))) << part;
+      for (bits &= low_cost; bits != 0; bits &= bits - 1) {
+        const int place = std::countr_zero(bits);
+        take_tied(block.index[place], costs[place]);
+      }
+    }
+  }
+
+  // Keeps an anchor if its cost is the lowest so far.
+  HWY_INLINE void take_tied(std::int32_t anchor, double cost) {
+    if (cost > tied_cost_) return;
+    if (cost < tied_cost_) scratch_.tied.clear();
+    tied_cost_ = cost;
+    scratch_.tied.push_back(anchor);
   }
 
   // Anchors of the lowest cost with query positions in [low, high] go to scratch_.tied, and the read's very first anchor if it is at `first_at`.
   HWY_INLINE void find_lowest(std::int32_t low, std::int32_t high, std::int32_t first_at) {
-    std::vector<LowestCost>& tied = scratch_.tied;
-    tied.clear();
-    double cost = unreachable;
-    const auto take = [&](std::int32_t anchor) {
-      const double of_anchor = cost_of(anchor);
-      if (of_anchor < cost) tied.clear();
-      cost = of_anchor;
-      tied.push_back({of_anchor, anchor});
-    };
-    if (first_ == 0 && start_ == 0 && inserted_ > 0 && query_position(y_[0]) == first_at) take(0);
+    scratch_.tied.clear();
+    tied_cost_ = unreachable;
+    if (first_ == 0 && start_ == 0 && inserted_ > 0 && query_position(y_[0]) == first_at) take_tied(0, join_cost(score_[0], point(0), costs_));
     if (high < low) return;
     const std::int32_t last_lane = std::min(high >> query_lane_shift, static_cast<std::int32_t>(scratch_.lanes.size()) - 1);
     const std::int32_t first_lane = low >> query_lane_shift;
     if (first_lane < last_lane) {
       const double whole = lowest_of_lanes(first_lane + 1, last_lane - 1);
-      if (whole <= cost && whole < unreachable) {
+      if (whole <= tied_cost_ && whole < unreachable) {
         for (std::int32_t number = last_lane - 1; number > first_lane; --number) {
           if (lane_cost(number) != whole) continue;
           const QueryLane& l = lane(number);
-          for (std::int32_t place = l.lowest; place < l.lowest_end && queue_at(place).cost == whole; ++place) take(queue_at(place).anchor);
+          for (std::int32_t place = l.lowest; place < l.lowest_end && queue_at(place).cost == whole; ++place) take_tied(queue_at(place).anchor, whole);
         }
       }
-      for_each_of(first_lane, low, high, cost, take);
+      find_lowest_of_lane(first_lane, low, high);
     }
-    for_each_of(last_lane, low, high, cost, take);
+    find_lowest_of_lane(last_lane, low, high);
   }
 
   HWY_INLINE NearChoice look_near(Point to, std::int32_t wanted) {
@@ -234,10 +264,10 @@ class JoinSearcher {
     const Point to = point(i);
     find_lowest(std::max(to.query - limits_.distance + 1, 0), to.query - 1, to.query);
     Outcome outcome{to.span, -1};
-    const std::vector<LowestCost>& tied = scratch_.tied;
+    const std::vector<std::int32_t>& tied = scratch_.tied;
     if (tied.size() == 1) {
-      const Join join = join_to(to, tied[0].anchor);
-      if (join.score > to.span) outcome = {join.score, tied[0].anchor};
+      const Join join = join_to(to, tied[0]);
+      if (join.score > to.span) outcome = {join.score, tied[0]};
       if (!join.adjoins && limits_.inner_distance > 0 && to.query > 0) {
         const NearChoice near = look_near(to, outcome.score + 1);
         if (near.chosen >= 0) outcome = {near.best, near.chosen};
@@ -246,9 +276,9 @@ class JoinSearcher {
       NearChoice near(to.span);
       if (limits_.inner_distance > 0 && to.query > 0) near = look_near(to, to.span + 1);
       for (std::size_t t = 0; t < tied.size(); ++t) {
-        const Join join = join_to(to, tied[t].anchor);
+        const Join join = join_to(to, tied[t]);
         Outcome of_tied{to.span, -1};
-        if (join.score > to.span) of_tied = {join.score, tied[t].anchor};
+        if (join.score > to.span) of_tied = {join.score, tied[t]};
         if (!join.adjoins && near.best > of_tied.score) of_tied = {near.best, near.chosen};
         if (t > 0 && !(of_tied == outcome)) return false;
         outcome = of_tied;
@@ -280,6 +310,7 @@ class JoinSearcher {
   StepCosts costs_;
   JoinSearchScratch& scratch_;
   std::int32_t start_ = 0, near_start_ = 0, inserted_ = 0;
+  double tied_cost_ = unreachable;  // of the anchors in scratch_.tied
 };
 
 JoinSearch SearchJoins(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,

@@ -27,11 +27,12 @@ struct QueryLane {
 struct JoinSearchScratch {
   std::vector<AnchorBlock> blocks;
   std::vector<std::int32_t> ceilings;  // per block: its highest score plus span; `block_anchors` spare ones in front
+  std::vector<double> costs;           // per place of the blocks; infinity: not there yet, or no longer within reach
+  std::vector<double> block_cost;      // per block: at most the lowest of its costs
   std::vector<LowestCost> queue;       // one place per place of the blocks
   std::vector<QueryLane> lanes;
   std::vector<double> lane_cost;       // per lane: its lowest cost, infinity if it is empty
-  std::vector<double> cost;            // per anchor of the run
-  std::vector<LowestCost> tied;
+  std::vector<std::int32_t> tied;
 };
 
 enum class JoinSearch : std::uint8_t {

@@ -142,7 +142,7 @@ class PredecessorSearch {
     const std::int32_t first = l.begin / block_anchors;
     for (std::int32_t last = (l.end - 1) / block_anchors; last >= first; last -= lanes) {
       const auto ceilings = hn::LoadU(tag, &ceiling_of(last - lanes + 1));
-      const auto candidates = [&] { return lanes_of(hn::Gt(ceilings, hn::Set(tag, choice.wanted + penalty - 1))); };
+      const auto candidates = [&] { return lanes_of(tag, hn::Gt(ceilings, hn::Set(tag, choice.wanted + penalty - 1))); };
       const std::uint32_t inside = last - first >= lanes ? ~0U : ~0U << (lanes - 1 - (last - first));
       std::uint32_t bits = candidates() & inside;
       while (bits != 0) {

@@ -31,11 +31,17 @@ constexpr std::int32_t out_of_reach = -(1 << 30);
 
 enum class SkipCost : std::uint8_t { none, some };
 
-template <class Mask>
-HWY_INLINE std::uint32_t lanes_of(Mask mask) {
+// One bit per lane.
+template <class Tag, class Mask>
+HWY_INLINE std::uint32_t lanes_of(Tag tag, Mask mask) {
+#if HWY_TARGET == HWY_AVX3
+  (void)tag;
+  return mask.raw;
+#else
   alignas(8) std::uint8_t bytes[8] = {};
-  hn::StoreMaskBits(IntTag(), mask, bytes);
+  hn::StoreMaskBits(tag, mask, bytes);
   return static_cast<std::uint32_t>(bytes[0]) | static_cast<std::uint32_t>(bytes[1]) << 8;
+#endif
 }
 
 // The best predecessor so far. Of equal scores the nearest anchor wins, that with the highest index; the anchor's own span wins over all.
@@ -46,7 +52,7 @@ struct Choice {
     const IntTag tag;
     if (hn::AllFalse(tag, hn::Gt(scores, hn::Set(tag, wanted - 1)))) return;
     const auto highest = hn::MaxOfLanes(tag, scores);
-    const std::int32_t index = indices[31 - std::countl_zero(lanes_of(hn::Eq(scores, highest)))];
+    const std::int32_t index = indices[31 - std::countl_zero(lanes_of(tag, hn::Eq(scores, highest)))];
     const std::int32_t score = hn::GetLane(highest);
     chosen = score > best ? index : std::max(chosen, index);
     best = wanted = score;
