@@ -7,12 +7,16 @@
 
 #include "chaining/anchor_sort.hpp"
 #include "chaining/chain_walk.hpp"
+#include "chaining/long_join_search.hpp"
+#include "chaining/predecessor_search.hpp"
 #include "chaining/recurrences.hpp"
 
 namespace sluice::chaining {
 
 struct ChainingWorkspace::Parts {
   std::vector<std::int32_t> score, predecessor, stamps;
+  PredecessorSearchScratch search;
+  JoinSearchScratch join_search;
   TreeScratch trees;
   ChainWalkScratch walk;
   struct Anchor {
@@ -60,7 +64,9 @@ void join(Anchors anchors, const ChainingParameters& parameters, std::int32_t ba
   for (std::size_t first = 0; first < anchors.size();) {
     std::size_t last = first + 1;
     while (last < anchors.size() && anchors.x[last] >> 32 == anchors.x[first] >> 32) ++last;
-    scan_joins(anchors, first, last, parameters, limits, parts.trees, table);
+    if (!skips_are_unlimited(parameters, parameters.rmq_size_cap) ||
+        search_joins(anchors, first, last, parameters, limits, parts.join_search, table) == JoinSearch::undecided)
+      scan_joins(anchors, first, last, parameters, limits, parts.trees, table);
     first = last;
   }
 }
@@ -96,6 +102,8 @@ Chains chain_anchors(Anchors anchors, std::int32_t read_length, const ChainingPa
   PredecessorTable table = table_of(parts, anchors.size());
   if (parameters.engine == Engine::range_minimum) {
     join(anchors, parameters, parameters.bw, parts, table);
+  } else if (skips_are_unlimited(parameters, parameters.max_chain_iter)) {
+    search_predecessors(anchors, parameters, parts.search, table);
   } else {
     scan_predecessors(anchors, parameters, parts.stamps, table);
   }

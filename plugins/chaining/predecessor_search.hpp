@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The first engine without a limit of skips: the table that scan_predecessors makes, from a small part of its pairs. README.md has the proof.
+//
+// Two anchors can only be neighbours in a chain when their diagonals (target - query position) differ by at most bw. So anchors are kept by
+// diagonal: a lane of anchors holds those of some consecutive diagonals, in blocks of 16 that know the highest score they could pass on.
+
+#include <cstdint>
+#include <vector>
+
+#include "chaining/recurrences.hpp"
+
+namespace sluice::chaining {
+
+inline constexpr std::int32_t block_anchors = 16;
+
+// Columns of 16 anchors of one lane, in the order of the anchors.
+struct alignas(64) AnchorBlock {
+  std::int32_t target[block_anchors];
+  std::int32_t query[block_anchors];
+  std::int32_t span[block_anchors];
+  std::int32_t score[block_anchors];  // out_of_reach: not there yet, or no longer within reach
+  std::int32_t index[block_anchors];
+};
+
+struct DiagonalLane {
+  std::int32_t begin;    // the first place that is within reach
+  std::int32_t end;      // behind the last place that is filled
+  std::int32_t ceiling;  // at least the score plus span of everything within reach
+};
+
+struct PredecessorSearchScratch {
+  std::vector<AnchorBlock> blocks;
+  std::vector<std::int32_t> ceilings;  // per block: its highest score plus span; `block_anchors` spare ones in front
+  std::vector<DiagonalLane> lanes;
+  std::vector<std::int32_t> least_penalty;  // of a difference of gaps of at least this many bases
+  std::uint64_t pairs = 0;                  // evaluated, for benchmarks
+};
+
+// Requires skips_are_unlimited(parameters, parameters.max_chain_iter) and anchors that pass check_anchors.
+void search_predecessors(Anchors anchors, const ChainingParameters& parameters, PredecessorSearchScratch& scratch, PredecessorTable table);
+
+}  // namespace sluice::chaining
