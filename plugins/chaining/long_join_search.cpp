@@ -22,7 +22,7 @@ namespace sluice::chaining::HWY_NAMESPACE {
 using DoubleTag = hn::CappedTag<double, 8>;
 constexpr std::int32_t cost_lanes = static_cast<std::int32_t>(hn::MaxLanes(DoubleTag()));
 
-constexpr int query_lane_shift = 8;
+constexpr int query_lane_shift = 9;
 constexpr double unreachable = std::numeric_limits<double>::infinity();
 constexpr double highest_cost = std::numeric_limits<double>::max();
 
@@ -107,7 +107,7 @@ class JoinSearcher {
     std::int32_t block = 0;
     for (QueryLane& l : scratch_.lanes) {
       const std::int32_t place = block * block_anchors;
-      block += (l.end + block_anchors - 1) / block_anchors;
+      block += block_of(l.end + block_anchors - 1);
       l = {place, place, place, place};
     }
     const auto blocks = static_cast<std::size_t>(block);
@@ -124,7 +124,7 @@ class JoinSearcher {
     const Point at = point(i);
     const std::int32_t lane_number = at.query >> query_lane_shift;
     QueryLane& l = lane(lane_number);
-    const std::int32_t number = l.end / block_anchors, place = l.end % block_anchors;
+    const std::int32_t number = block_of(l.end), place = place_in_block(l.end);
     AnchorBlock& block = block_at(number);
     if (place == 0) {
       std::fill_n(block.score, block_anchors, out_of_reach);
@@ -151,7 +151,7 @@ class JoinSearcher {
   HWY_INLINE void remove(std::int32_t i) {
     const std::int32_t lane_number = query_position(y_[i]) >> query_lane_shift;
     QueryLane& l = lane(lane_number);
-    costs_of(l.begin / block_anchors)[l.begin % block_anchors] = unreachable;
+    costs_of(block_of(l.begin))[place_in_block(l.begin)] = unreachable;
     ++l.begin;
     if (queue_at(l.lowest).anchor != i) return;
     ++l.lowest;
@@ -169,6 +169,20 @@ class JoinSearcher {
     return cost;
   }
 
+  // Of the lanes first .. last, the anchors of this cost, which is the lowest of those lanes.
+  HWY_INLINE void take_tied_of_lanes(std::int32_t first, std::int32_t last, double cost) {
+    const DoubleTag tag;
+    for (std::int32_t at = first; at <= last; at += cost_lanes) {
+      std::uint32_t bits = lanes_of(tag, hn::Eq(hn::LoadU(tag, &lane_cost(at)), hn::Set(tag, cost)));
+      for (; bits != 0; bits &= bits - 1) {
+        const std::int32_t number = at + std::countr_zero(bits);
+        if (number > last) return;
+        const QueryLane& l = lane(number);
+        for (std::int32_t place = l.lowest; place < l.lowest_end && queue_at(place).cost == cost; ++place) take_tied(queue_at(place).anchor, cost);
+      }
+    }
+  }
+
   // Anchors of a lane with query positions in [low, high], those of the lowest cost.
   HWY_INLINE void find_lowest_of_lane(std::int32_t lane_number, std::int32_t low, std::int32_t high) {
     if (lane_cost(lane_number) > tied_cost_ || lane_cost(lane_number) == unreachable) return;
@@ -182,8 +196,8 @@ class JoinSearcher {
     }
     const IntTag tag;
     const auto below = hn::Set(tag, low - 1), above = hn::Set(tag, high + 1);
-    const std::int32_t first = l.begin / block_anchors;
-    for (std::int32_t b = (l.end - 1) / block_anchors; b >= first; --b) {
+    const std::int32_t first = block_of(l.begin);
+    for (std::int32_t b = block_of(l.end - 1); b >= first; --b) {
       if (block_cost(b) > tied_cost_) continue;
       const AnchorBlock& block = block_at(b);
       const double* const costs = costs_of(b);
@@ -221,13 +235,7 @@ class JoinSearcher {
     const std::int32_t first_lane = low >> query_lane_shift;
     if (first_lane < last_lane) {
       const double whole = lowest_of_lanes(first_lane + 1, last_lane - 1);
-      if (whole <= tied_cost_ && whole < unreachable) {
-        for (std::int32_t number = last_lane - 1; number > first_lane; --number) {
-          if (lane_cost(number) != whole) continue;
-          const QueryLane& l = lane(number);
-          for (std::int32_t place = l.lowest; place < l.lowest_end && queue_at(place).cost == whole; ++place) take_tied(queue_at(place).anchor, whole);
-        }
-      }
+      if (whole <= tied_cost_ && whole < unreachable) take_tied_of_lanes(first_lane + 1, last_lane - 1, whole);
       find_lowest_of_lane(first_lane, low, high);
     }
     find_lowest_of_lane(last_lane, low, high);
@@ -242,8 +250,8 @@ class JoinSearcher {
     for (std::int32_t number = (to.query - 1) >> query_lane_shift; number >= lowest_lane; --number) {
       const QueryLane& l = lane(number);
       if (l.begin == l.end) continue;
-      const std::int32_t first = l.begin / block_anchors;
-      for (std::int32_t b = (l.end - 1) / block_anchors; b >= first; --b) {
+      const std::int32_t first = block_of(l.begin);
+      for (std::int32_t b = block_of(l.end - 1); b >= first; --b) {
         const AnchorBlock& block = block_at(b);
         const std::int32_t filled = std::min(block_anchors, l.end - b * block_anchors);
         if (block.index[filled - 1] < near_start_) break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The second engine without trees: the table that scan_joins makes. Anchors are kept by their position on the read, 256 bases to a lane, in the order
+// The second engine without trees: the table that scan_joins makes. Anchors are kept by their position on the read, 512 bases to a lane, in the order
 // in which they come into reach and leave it; each lane knows its lowest cost by a queue of the minima to come. README.md has the proof.
 
 #include <cstdint>

@@ -88,7 +88,7 @@ class PredecessorSearch {
     std::int32_t block = 0;
     for (DiagonalLane& l : scratch_.lanes) {
       const std::int32_t first = block * block_anchors;
-      block += (l.end + block_anchors - 1) / block_anchors;
+      block += block_of(l.end + block_anchors - 1);
       l.begin = l.end = first;
     }
     const auto blocks = static_cast<std::size_t>(block);
@@ -109,8 +109,8 @@ class PredecessorSearch {
   // Forgets what is no longer within reach.
   HWY_INLINE void trim(DiagonalLane& l) {
     while (l.begin < l.end) {
-      AnchorBlock& block = block_at(l.begin / block_anchors);
-      const std::int32_t place = l.begin % block_anchors;
+      AnchorBlock& block = block_at(block_of(l.begin));
+      const std::int32_t place = place_in_block(l.begin);
       if (block.index[place] >= start_) return;
       block.score[place] = out_of_reach;
       ++l.begin;
@@ -139,8 +139,8 @@ class PredecessorSearch {
     trim(l);
     if (l.begin == l.end) return;
     const IntTag tag;
-    const std::int32_t first = l.begin / block_anchors;
-    for (std::int32_t last = (l.end - 1) / block_anchors; last >= first; last -= lanes) {
+    const std::int32_t first = block_of(l.begin);
+    for (std::int32_t last = block_of(l.end - 1); last >= first; last -= lanes) {
       const auto ceilings = hn::LoadU(tag, &ceiling_of(last - lanes + 1));
       const auto candidates = [&] { return lanes_of(tag, hn::Gt(ceilings, hn::Set(tag, choice.wanted + penalty - 1))); };
       const std::uint32_t inside = last - first >= lanes ? ~0U : ~0U << (lanes - 1 - (last - first));
@@ -182,7 +182,7 @@ class PredecessorSearch {
 
   HWY_INLINE void append(std::int32_t i, Point at, std::int32_t score) {
     DiagonalLane& l = lane(lane_of(at.target - at.query));
-    const std::int32_t number = l.end / block_anchors, place = l.end % block_anchors;
+    const std::int32_t number = block_of(l.end), place = place_in_block(l.end);
     AnchorBlock& block = block_at(number);
     std::int32_t& ceiling = ceiling_of(number);
     if (place == 0) {

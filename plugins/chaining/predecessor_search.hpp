@@ -14,6 +14,9 @@
 namespace sluice::chaining {
 
 inline constexpr std::int32_t block_anchors = 16;
+// Of a place >= 0; shifts, because a division of signed numbers takes three times as long.
+inline std::int32_t block_of(std::int32_t place) { return place >> 4; }
+inline std::int32_t place_in_block(std::int32_t place) { return place & 15; }
 
 // Columns of 16 anchors of one lane, in the order of the anchors.
 struct alignas(64) AnchorBlock {
