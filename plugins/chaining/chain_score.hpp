@@ -26,7 +26,8 @@ struct StepCosts {
 };
 
 inline StepCosts step_costs(const ChainingParameters& p) {
-  return {static_cast<float>(static_cast<double>(p.chain_gap_scale) * 0.01 * p.k), static_cast<float>(static_cast<double>(p.chain_skip_scale) * 0.01 * p.k)};
+  return {static_cast<float>(static_cast<double>(p.chain_gap_scale) * 0.01 * p.k),
+          static_cast<float>(static_cast<double>(p.chain_skip_scale) * 0.01 * p.k)};
 }
 
 // log2(x) as minimap2 approximates it; x >= 1.

@@ -18,7 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace sluice::chaining::HWY_NAMESPACE {
 
-// Half of bw: five lanes are looked at, of which the outer ones are empty or out of question for most anchors. (Widths of bw and of bw / 4 are slower.)
+// Half of bw: five lanes are looked at, of which the outer ones are empty or out of question for most anchors. (Widths of bw and of bw / 4 are
+// slower.)
 int lane_shift(std::int32_t bw) { return std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint32_t>(bw - 1))) - 1); }
 
 // The table of least penalties ends here; larger differences cost at least as much as the last one.

@@ -168,7 +168,8 @@ TEST_CASE("the tree finds the lowest cost of an interval, and walks down from an
     std::vector<std::int32_t> expected, walked;
     for (auto at = inside.rbegin(); at != inside.rend(); ++at)
       if (at->first.first <= high) expected.push_back(at->first.second);
-    for (auto descent = tree.descend({high, INT32_MAX}); descent.anchor() != OrderedAnchorTree::none; descent.next()) walked.push_back(descent.anchor());
+    for (auto descent = tree.descend({high, INT32_MAX}); descent.anchor() != OrderedAnchorTree::none; descent.next())
+      walked.push_back(descent.anchor());
     CHECK(walked == expected);
   }
 }

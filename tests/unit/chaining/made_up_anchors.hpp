@@ -34,7 +34,8 @@ inline MadeUpRead make_up_anchors(const AnchorKind& kind, std::mt19937& random) 
     std::uint64_t lane;
   };
   const auto somewhere = [&]() -> Stretch {
-    return {below(3 * kind.read_length), below(kind.read_length), static_cast<std::uint64_t>(below(2)) << 63 | static_cast<std::uint64_t>(below(kind.targets)) << 32};
+    return {below(3 * kind.read_length), below(kind.read_length),
+            static_cast<std::uint64_t>(below(2)) << 63 | static_cast<std::uint64_t>(below(kind.targets)) << 32};
   };
   std::vector<Stretch> stretches(static_cast<std::size_t>(kind.chains) + 1);
   std::generate(stretches.begin(), stretches.end(), somewhere);
@@ -68,9 +69,9 @@ inline MadeUpRead make_up_anchors(const AnchorKind& kind, std::mt19937& random) 
 
 inline const std::vector<AnchorKind>& anchor_kinds() {
   static const std::vector<AnchorKind> kinds = {
-      {0, 1, 100, 0, 1, 15},        {1, 1, 100, 0, 1, 15},       {70, 3, 500, 2, 1, 15},    {400, 1, 3000, 4, 1, 15},   {2000, 1, 6000, 12, 1, 15},
-      {1500, 40, 4000, 60, 1, 15},  {900, 1, 400, 3, 10, 15},    {1200, 1, 900, 6, 31, 15}, {1500, 2, 3000, 9, 1, 180}, {1200, 1, 60000, 5, 1, 15},
-      {2500, 1, 300, 20, 1, 15},
+      {0, 1, 100, 0, 1, 15},      {1, 1, 100, 0, 1, 15},       {70, 3, 500, 2, 1, 15},    {400, 1, 3000, 4, 1, 15},
+      {2000, 1, 6000, 12, 1, 15}, {1500, 40, 4000, 60, 1, 15}, {900, 1, 400, 3, 10, 15},  {1200, 1, 900, 6, 31, 15},
+      {1500, 2, 3000, 9, 1, 180}, {1200, 1, 60000, 5, 1, 15},  {2500, 1, 300, 20, 1, 15},
   };
   return kinds;
 }
@@ -88,7 +89,8 @@ inline FoundChains find_chains(const MadeUpRead& read, const ChainingParameters&
   FoundChains found;
   found.anchor_score.resize(n);
   found.predecessor.resize(n);
-  const Chains chains = chain_anchors(read.anchors(), read.length, parameters, workspace, {score, count, x, y}, {found.anchor_score, found.predecessor});
+  const Chains chains =
+      chain_anchors(read.anchors(), read.length, parameters, workspace, {score, count, x, y}, {found.anchor_score, found.predecessor});
   found.score.assign(chains.score.begin(), chains.score.end());
   found.anchor_count.assign(chains.anchor_count.begin(), chains.anchor_count.end());
   found.x.assign(chains.anchor_x.begin(), chains.anchor_x.end());
