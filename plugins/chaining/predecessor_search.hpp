@@ -32,8 +32,8 @@ struct DiagonalLane {
   std::int32_t end;    // behind the last place that is filled
 };
 
-// A step reaches the two lanes on either side at most. A row has what a step to each of them costs at least, for some neighbouring diagonals of a lane:
-// lanes -2, -1, 0, 1, 2 and three that do not count.
+// A step reaches the two lanes on either side at most. A row has what a step to each of them costs at least, for some neighbouring diagonals of a
+// lane: lanes -2, -1, 0, 1, 2 and three that do not count.
 inline constexpr std::int32_t lanes_beside = 2;
 inline constexpr std::int32_t row_lanes = 8;
 struct alignas(32) LeastPenalties {
@@ -49,7 +49,7 @@ struct PredecessorSearchScratch {
   std::vector<LeastPenalties> penalties;  // for these limits and costs:
   StepLimits penalty_limits{};
   StepCosts penalty_costs{};
-  std::uint64_t pairs = 0;                  // evaluated, for benchmarks
+  std::uint64_t pairs = 0;  // evaluated, for benchmarks
 };
 
 // Requires skips_are_unlimited(parameters, parameters.max_chain_iter) and anchors that pass check_anchors.
