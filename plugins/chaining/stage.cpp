@@ -20,9 +20,6 @@ class Chaining {
   struct Parameters : ChainingParameters {
     std::string rmq = "no";
   };
-  // In the order of AnchorFault, without none.
-  enum class Reason : std::uint32_t { different_lengths, unsorted, outside_read, too_many };
-
   static void describe(Describe<Chaining>& d) {
     d.id("chaining").summary("finds chains of anchors that a read shares with its targets").map("read").work_unit("anchor");
     d.doc(
@@ -60,6 +57,7 @@ class Chaining {
     d.option("chain_gap_scale", &Parameters::chain_gap_scale, "cost of a difference of gaps").range(0, 10);
     d.option("chain_skip_scale", &Parameters::chain_skip_scale, "cost of a gap").range(0, 10);
     d.option("k", &Parameters::k, "the minimizers' k, by which costs scale").range(1, 28).unit("bases");
+    // In the order of AnchorFault, without none.
     d.reason("different_lengths", "anchor_x and anchor_y differ in length");
     d.reason("unsorted_anchors", "the anchors are not in ascending order");
     d.reason("anchor_outside_read", "an anchor lies outside of the read, or beyond 2 Gbases on its target");
