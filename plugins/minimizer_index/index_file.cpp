@@ -255,7 +255,7 @@ LoadedIndex map_index(const std::string& path, Verify verify, const ForEach& for
     ++number;
   });
   const std::size_t words = view.slots.size();
-  const bool table_ends = words % 2 == 0 && view.home_lines >= 1 && view.home_lines <= 0xFFFFFFFFU && words / 2 > view.home_lines * slots_per_line &&
+  const bool table_ends = words % (2 * slots_per_line) == 0 && view.home_lines >= 1 && view.home_lines <= 0xFFFFFFFFU && words / 2 > view.home_lines * slots_per_line &&
                           view.slots[words - 2] == empty_slot;
   if (!table_ends || !contigs_fit(view) || (check_all && !table_fits(view, for_each))) refuse("is damaged: its parts do not fit together");
 
