@@ -14,7 +14,7 @@ namespace sluice::minimizer_index {
 namespace {
 
 constexpr std::size_t staged_bases = 1 << 16;
-constexpr std::int64_t bases_per_part = 1 << 18;   // their minimizers fit a core's second cache
+constexpr std::int64_t bases_per_part = 1 << 18;    // their minimizers fit a core's second cache
 constexpr double minimizers_per_partition = 32768;  // likewise, with their sorted copy
 constexpr double used_slots_per_line = 2.6;         // of 4: one search in twenty goes to a second line
 
@@ -44,7 +44,8 @@ struct PartMinimizers {
   std::vector<std::uint32_t> partition_begin;
 };
 
-// What a partition gives: its distinct keys with their values, and the positions of those that have several. Values count positions from the partition's first.
+// What a partition gives: its distinct keys with their values, and the positions of those that have several. Values count positions from the
+// partition's first.
 struct Partition {
   FixedArray<Keyed> entries;
   FixedArray<std::uint64_t> positions;

@@ -12,8 +12,8 @@
 
 namespace sluice::minimizer_index {
 
-// A large array on pages of its own: it begins at a page, grows by moving pages instead of copying, is not written to before its owner does (so that the threads
-// that fill it touch its pages first), and asks for huge pages, without which a look-up in the table misses the TLB too.
+// A large array on pages of its own: it begins at a page, grows by moving pages instead of copying, is not written to before its owner does (so that
+// the threads that fill it touch its pages first), and asks for huge pages, without which a look-up in the table misses the TLB too.
 template <class T>
 class PageArray {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -156,8 +156,12 @@ void look_up_minimizers(const MinimizerIndexView& index, ReadSeeds& read) {
     const bool many = (value & many_positions) != 0;
     const std::uint64_t* const positions = many ? index.positions.data() + ((value & ~many_positions) >> 27) : slot + 1;
     const bool tandem = (i > 0 && minimizers[i - 1].x == x) || (i + 1 < count && minimizers[i + 1].x == x);
-    *next = {positions, many ? static_cast<std::uint32_t>(value & max_minimizer_occurrences) : 1U, static_cast<std::uint32_t>(minimizers[i].y),
-             static_cast<std::uint16_t>(x & 0xFF), Seed::State::used, tandem ? Seed::Tandem::yes : Seed::Tandem::no};
+    *next = {positions,
+             many ? static_cast<std::uint32_t>(value & max_minimizer_occurrences) : 1U,
+             static_cast<std::uint32_t>(minimizers[i].y),
+             static_cast<std::uint16_t>(x & 0xFF),
+             Seed::State::used,
+             tandem ? Seed::Tandem::yes : Seed::Tandem::no};
     next += slot[0] == key ? 1 : 0;
   }
   read.seeds.resize(static_cast<std::size_t>(next - read.seeds.data()));

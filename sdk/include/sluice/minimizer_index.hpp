@@ -171,7 +171,8 @@ inline MinimizerIndexView minimizer_index_view(const Batch& index) {
   const std::size_t slot_words = view.slots.size();
   const bool fits = view.contig_name_begin.size() == contigs + 1 && view.contig_base_begin.size() == contigs + 1 &&
                     view.ambiguous_begin.size() == view.ambiguous_end.size() && view.occurrence_count.size() == view.occurrence_minimizers.size() &&
-                    slot_words % (2 * slots_per_line) == 0 && slot_words / 2 > view.home_lines * slots_per_line && view.slots[slot_words - 2] == empty_slot;
+                    slot_words % (2 * slots_per_line) == 0 && slot_words / 2 > view.home_lines * slots_per_line &&
+                    view.slots[slot_words - 2] == empty_slot;
   if (!fits) throw Failure::input("the columns of the minimizer index do not fit together", "use a minimizer_index resource");
   return view;
 }

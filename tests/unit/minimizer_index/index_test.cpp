@@ -58,8 +58,10 @@ std::string fasta(const std::vector<Contig>& contigs, std::size_t width = 60) {
   return text;
 }
 
+// A new file each time: some file systems wait for the disk when a file is cut and written again.
 std::string write(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
   const std::string path = folder.path() + "/" + name;
+  std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }
@@ -181,7 +183,7 @@ TEST_CASE("FASTA and FASTQ, compressed or not, with any line ends, give the same
   CHECK(bytes_of(build(write(folder, "c.fq", fastq), {}, one_thread).view) == expected);
   one_line.pop_back();
   CHECK(bytes_of(build(write(folder, "d.fa", "\n\n" + one_line), {}, one_thread).view) == expected);
-  const std::string compressed = folder.path() + "/" + "e.fa.gz";
+  const std::string compressed = folder.path() + "/e.fa.gz";
   gzFile file = gzopen(compressed.c_str(), "wb");
   gzwrite(file, one_line.data(), static_cast<unsigned>(one_line.size()));
   gzclose(file);
@@ -191,8 +193,9 @@ TEST_CASE("FASTA and FASTQ, compressed or not, with any line ends, give the same
 TEST_CASE("a saved index is mapped as it was, and refused if anything is wrong with it") {
   std::mt19937 random(4);
   const TemporaryFolder folder;
-  const std::string source = write(folder, "r.fa", ">a\n" + random_bases(random, 300) + "NN" + random_bases(random, 80) + "\n>b\n" + random_bases(random, 50) + "\n");
-  const std::string saved = folder.path() + "/" + "saved.index";
+  const std::string source =
+      write(folder, "r.fa", ">a\n" + random_bases(random, 300) + "NN" + random_bases(random, 80) + "\n>b\n" + random_bases(random, 50) + "\n");
+  const std::string saved = folder.path() + "/saved.index";
   Result made = load({{"path", source}, {"k", "9"}, {"w", "4"}, {"save", saved}});
   REQUIRE(made.message == "");
   const std::string bytes = made.files.at(saved);
@@ -206,9 +209,9 @@ TEST_CASE("a saved index is mapped as it was, and refused if anything is wrong w
   CHECK(says(load({{"path", saved}, {"w", "10"}}), "was made with w = 4, not 10"));
   CHECK(says(load({{"path", saved}, {"hpc", "true"}}), "hpc = 0, not 1"));
 
-  const std::string broken = folder.path() + "/" + "broken.index";
+  const std::string broken = folder.path() + "/broken";
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    std::ofstream(broken, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(length));
+    write(folder, "broken", bytes.substr(0, length));
     const Result result = load({{"path", broken}});
     REQUIRE(result.status == SLUICE_ERROR_INPUT);
   }
@@ -216,7 +219,7 @@ TEST_CASE("a saved index is mapped as it was, and refused if anything is wrong w
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string changed = bytes;
     changed[at] = static_cast<char>(changed[at] ^ 1 << random() % 8);
-    std::ofstream(broken, std::ios::binary).write(changed.data(), static_cast<std::streamsize>(changed.size()));
+    write(folder, "broken", changed);
     refused += load({{"path", broken}}).status == SLUICE_ERROR_INPUT ? 1 : 0;
   }
   // Between columns up to 63 bytes belong to none.
@@ -232,7 +235,7 @@ TEST_CASE("what is not a reference is refused with the place") {
   const TemporaryFolder folder;
   const auto message = [&](const std::string& text) { return load({{"path", write(folder, "x.fa", text)}}).message; };
   const auto has = [&](const std::string& text, const std::string& part) { return message(text).find(part) != std::string::npos; };
-  CHECK(load({{"path", folder.path() + "/" + "absent.fa"}}).message.find("cannot open reference") != std::string::npos);
+  CHECK(load({{"path", folder.path() + "/absent.fa"}}).message.find("cannot open reference") != std::string::npos);
   CHECK(has("", "is empty"));
   CHECK(has("\n\n", "is empty"));
   CHECK(has("ACGT\n", "line 1: the file does not start with '>' or '@'"));
@@ -257,7 +260,7 @@ TEST_CASE("an index of minimap2 gives the minimizers that the sequences give") {
   const TemporaryFolder folder;
   const std::string source = write(folder, "r.fa", fasta(contigs));
   const auto make = [&](const std::string& options) {
-    const std::string path = folder.path() + "/" + "r.mmi";
+    const std::string path = folder.path() + "/r.mmi";
     REQUIRE(std::system(("minimap2 " + options + " -d " + path + " " + source + " 2> /dev/null").c_str()) == 0);
     return path;
   };
@@ -273,15 +276,15 @@ TEST_CASE("an index of minimap2 gives the minimizers that the sequences give") {
   const std::string small = write(folder, "s.fa", ">a\n" + random_bases(random, 100) + "\n>b\n" + random_bases(random, 50) + "\n");
   REQUIRE(std::system(("minimap2 -k 5 -w 3 -d " + small + ".mmi " + small + " 2> /dev/null").c_str()) == 0);
   const std::string whole = read(small + ".mmi");
-  const std::string broken = folder.path() + "/" + "broken.mmi";
+  const std::string broken = folder.path() + "/broken";
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    std::ofstream(broken, std::ios::binary).write(whole.data(), static_cast<std::streamsize>(length));
+    write(folder, "broken", whole.substr(0, length));
     REQUIRE(load({{"path", broken}}).status == SLUICE_ERROR_INPUT);
   }
   for (std::size_t at = 0; at < whole.size(); ++at) {  // anything but a crash
     std::string changed = whole;
     changed[at] = static_cast<char>(random());
-    std::ofstream(broken, std::ios::binary).write(changed.data(), static_cast<std::streamsize>(changed.size()));
+    write(folder, "broken", changed);
     const Result result = load({{"path", broken}});
     REQUIRE((result.status == SLUICE_OK || result.status == SLUICE_ERROR_INPUT));
   }

@@ -130,7 +130,8 @@ void sort_by_definition(std::vector<Anchor>& a, std::size_t begin, std::size_t e
   const auto digit = [&](const Anchor& anchor) { return static_cast<std::size_t>(anchor.x >> shift & 0xFF); };
   std::vector<std::size_t> first(257, begin), cursor;
   for (std::size_t b = 0; b < 256; ++b)
-    first[b + 1] = first[b] + static_cast<std::size_t>(std::count_if(a.begin() + static_cast<std::ptrdiff_t>(begin), a.begin() + static_cast<std::ptrdiff_t>(end),
+    first[b + 1] = first[b] + static_cast<std::size_t>(std::count_if(a.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                                     a.begin() + static_cast<std::ptrdiff_t>(end),
                                                                      [&](const Anchor& anchor) { return digit(anchor) == b; }));
   cursor.assign(first.begin(), first.end() - 1);
   for (std::size_t b = 0; b < 256; ++b) {
@@ -176,8 +177,8 @@ void filter_streaks(const SeedingParameters& p, std::size_t length, std::vector<
     i = j;
   }
 }
-Expected seed_by_definition(const std::vector<Contig>& contigs, const Positions& positions, const SketchParameters& sketching, const SeedingParameters& p,
-                            const std::string& name, const std::string& bases) {
+Expected seed_by_definition(const std::vector<Contig>& contigs, const Positions& positions, const SketchParameters& sketching,
+                            const SeedingParameters& p, const std::string& name, const std::string& bases) {
   std::vector<Minimizer> minimizers = minimizers_of(bases, sketching);
   if (minimizers.size() > static_cast<std::size_t>(p.mid_occ)) {
     std::map<std::uint64_t, int> counts;
@@ -189,8 +190,7 @@ Expected seed_by_definition(const std::vector<Contig>& contigs, const Positions&
   for (std::size_t i = 0; i < minimizers.size(); ++i) {
     const auto found = positions.find(minimizers[i].x >> 8);
     if (found == positions.end()) continue;
-    const bool tandem =
-        (i > 0 && minimizers[i - 1].x == minimizers[i].x) || (i + 1 < minimizers.size() && minimizers[i + 1].x == minimizers[i].x);
+    const bool tandem = (i > 0 && minimizers[i - 1].x == minimizers[i].x) || (i + 1 < minimizers.size() && minimizers[i + 1].x == minimizers[i].x);
     seeds.push_back({minimizers[i].x, minimizers[i].y, found->second, false, tandem});
   }
   filter_streaks(p, bases.size(), seeds);
@@ -308,9 +308,9 @@ TEST_CASE("the threshold of f is minimap2's") {
   const std::vector<std::uint64_t> minimizers{9000, 990, 9, 1};
   index.occurrence_count = counts;
   index.occurrence_minimizers = minimizers;
-  CHECK(occurrence_threshold(index, 2e-4F, 0, 0) == 51);      // rank 9998 of 10000
-  CHECK(occurrence_threshold(index, 1e-4F, 0, 0) == 3001);    // rank 9999
-  CHECK(occurrence_threshold(index, 0.5F, 10, 1000) == 10);   // 2, raised
+  CHECK(occurrence_threshold(index, 2e-4F, 0, 0) == 51);     // rank 9998 of 10000
+  CHECK(occurrence_threshold(index, 1e-4F, 0, 0) == 3001);   // rank 9999
+  CHECK(occurrence_threshold(index, 0.5F, 10, 1000) == 10);  // 2, raised
   CHECK(occurrence_threshold(index, 1e-5F, 10, 1000) == 1000);
   CHECK(occurrence_threshold(index, 0, 10, 1000000) == 1000000);
 }
