@@ -217,7 +217,7 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
   const auto clock = Clock::now();
   BatchHandle extended;
   try {
-    const CallScope scope({planned_.stage->name, input->sequence, input->rows}, device.get(), result.bytes_moved);
+    const CallScope scope({planned_.stage->name, input->sequence, input->rows, choice.lane->stream_name()}, device.get(), result.bytes_moved);
     const sluice_call call = make_call(choice.implementation, choice.lane->stream());
     // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
     const BatchView view = device ? BatchView(*input, device, descriptor().input) : BatchView(*input);
@@ -274,6 +274,16 @@ BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const Choice& 
   }
   result.status = SLUICE_OK;
   return join_rows(input, parts);
+}
+
+StageRunner::Trial StageRunner::try_on(const BatchHandle& input, Lane& lane, std::uint32_t implementation) {
+  CallResult result;
+  Trial trial;
+  trial.output = call_on_lane(input, {implementation, &lane, 0}, result);
+  trial.seconds = result.seconds;
+  trial.status = result.status;
+  trial.problem = result.error.message;
+  return trial;
 }
 
 void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done) {
@@ -345,6 +355,7 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   const double start = run_.seconds();
   const auto clock = Clock::now();
   const sluice_call call = make_call(planned_.implementations.front(), nullptr);
+  const CallScope scope({planned_.stage->name, input->sequence, input->rows, ""}, nullptr, result.bytes_moved);
   const BatchView view(*input);
   result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
   result.seconds = seconds_since(clock);
@@ -354,7 +365,7 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   std::vector<BatchHandle> batches = collect(output);
   std::int64_t rows = 0;
   for (const BatchHandle& batch : batches) rows += batch->rows;
-  host_.recorder->call("cpu", result.seconds, input->rows, rows, input->work, 0);
+  host_.recorder->call("cpu", result.seconds, input->rows, rows, input->work, 0, result.bytes_moved);
   trace("cpu", start, result.seconds, input->sequence, input->rows);
   return batches;
 }

@@ -50,6 +50,15 @@ class StageRunner {
   // a device that fails is survived on the CPU. `done` is called exactly once, perhaps on another thread; with nullptr after a failure.
   void process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done);
 
+  // Maps: one call outside of any schedule, for measurements; it is not in the run's account. No output: `problem` says why.
+  struct Trial {
+    BatchHandle output;
+    double seconds = 0;
+    sluice_status status = SLUICE_OK;
+    std::string problem;
+  };
+  Trial try_on(const BatchHandle& input, Lane& lane, std::uint32_t implementation);
+
   // Regroups: feeds one batch, in order; returns what was emitted, numbered from emitted_ on.
   std::vector<BatchHandle> regroup(const BatchHandle& input);
   // Sinks: writes one prepared batch, in order.
