@@ -100,8 +100,8 @@ int bench_stage(const Plan& plan, const Registry& registry, std::size_t stage, c
       seconds.push_back(last.seconds);
     }
     const double middle = median(seconds);
-    std::printf("all: %s %s, %s (fastest %s)", target.name.c_str(), duration_text(middle).c_str(), rate_text(work_of(last) / middle, unit).c_str(),
-                duration_text(*std::min_element(seconds.begin(), seconds.end())).c_str());
+    std::printf("all: %s %.2f ms, %s (fastest %.2f ms)", target.name.c_str(), middle * 1e3, rate_text(work_of(last) / middle, unit).c_str(),
+                *std::min_element(seconds.begin(), seconds.end()) * 1e3);
     std::printf(different == 0 ? "\n" : "; %zu of %zu batches have OTHER BYTES than on %s\n", different, expected.size(),
                 targets.front().name.c_str());
     same = same && different == 0;
