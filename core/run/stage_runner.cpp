@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -224,6 +225,7 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
     result.status = stage_.process == nullptr ? SLUICE_OK : stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
     if (result.status == SLUICE_OK && device) device->synchronize(*choice.lane->stream());
     if (result.status == SLUICE_OK) extended = extend(*input, output, result);
+    if (extended && device) remember_origin(input, *extended);
   } catch (const Failure& failure) {
     set_error(result.error, result.status = failure.status(), failure.what(), failure.remedy());
   } catch (const std::bad_alloc&) {
@@ -233,6 +235,45 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
   if (device && is_device_failure(result.status)) device->activity().failed(result.status);
   trace(choice.lane->device_name(), start, result.seconds, input->sequence, input->rows, choice.lane->stream_name());
   return extended;
+}
+
+class StageRunner::CallOrigin : public ColumnOrigin {
+ public:
+  CallOrigin(StageRunner& runner, BatchHandle input, std::uint32_t implementation)
+      : runner_(runner), input_(std::move(input)), implementation_(implementation) {}
+  ColumnHandle make_again(const std::string& name) override {
+    const std::lock_guard lock(mutex_);
+    if (!made_) {
+      runner_.run_.log(SLUICE_LOG_DEBUG, runner_.planned_.stage->name, "what lay on the lost device is made again on the CPU");
+      const auto cpu = Lane::cpu();
+      const Trial trial = runner_.try_on(input_, *cpu, implementation_);
+      if (!trial.output) throw Failure(trial.status, trial.problem);
+      made_ = trial.output;
+    }
+    const ColumnHandle* column = made_->find(name);
+    if (column == nullptr) throw Failure(SLUICE_ERROR_INTERNAL, "the CPU did not make column '" + name + "' again");
+    return *column;
+  }
+
+ private:
+  StageRunner& runner_;
+  const BatchHandle input_;
+  const std::uint32_t implementation_;
+  std::mutex mutex_;  // guards made_
+  BatchHandle made_;
+};
+
+void StageRunner::remember_origin(const BatchHandle& input, const BatchData& output) {
+  const sluice_stage_descriptor& d = descriptor();
+  std::uint32_t implementation = 0;
+  while (implementation < d.implementation_count && std::string_view(d.implementations[implementation].device) != "cpu") ++implementation;
+  if (implementation == d.implementation_count) return;
+  // Only what the stage looks at is kept alive.
+  std::vector<std::string> needed;
+  for (std::size_t c = 0; c < d.input.column_count; ++c) needed.emplace_back(d.input.columns[c].name);
+  const auto origin = std::make_shared<CallOrigin>(*this, input->with_only(needed), implementation);
+  for (const ColumnHandle& column : output.columns)
+    if (!column->is_on_host() && std::find(input->columns.begin(), input->columns.end(), column) == input->columns.end()) column->remember(origin);
 }
 
 BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const Choice& choice, CallResult& result) {

@@ -77,6 +77,9 @@ class StageRunner {
   };
   sluice_call make_call(std::uint32_t implementation, const sluice_device* device) const;
   BatchHandle call_once(const BatchHandle& input, const Choice& choice, CallResult& result);
+  // What a device call gave can be made again on the CPU from its input.
+  class CallOrigin;
+  void remember_origin(const BatchHandle& input, const BatchData& output);
   // One call; on a device that is full again with the device to itself, then in parts.
   BatchHandle call_on_lane(const BatchHandle& input, const Choice& choice, CallResult& result);
   // Two halves, each in two again while the device is too small for it. Null: even one row does not fit.

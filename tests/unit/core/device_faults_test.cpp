@@ -3,7 +3,13 @@
 // Faults that the host makes on purpose, on the simulated accelerator: the bytes stay the same, and the report counts what happened.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <sluice/column.hpp>
+#include <sluice/failure.hpp>
+
+#include "batch/batch.hpp"
 #include "device/device_fault.hpp"
+#include "device/lane.hpp"
 #include "unit/core/toy_run.hpp"
 
 using namespace sluice;
@@ -22,12 +28,12 @@ use = "toy_sink"
 params = { output = "${folder}/out.txt", column = "worked" }
 )";
 
-// A fast accelerator without faults of its own.
-struct Accelerator {
-  Accelerator() {
+// An accelerator that takes no time and has no faults of its own; other tests find it as it was.
+class Accelerator {
+ public:
+  Accelerator() : seconds_per_work_(accelerator().seconds_per_work), seconds_per_copy_(accelerator().seconds_per_copy) {
     auto& a = accelerator();
     a.devices = 1;
-    a.speed = 5;
     a.seconds_per_work = 0;
     a.seconds_per_copy = 0;
     a.memory_bytes = std::uint64_t{1} << 30;
@@ -35,6 +41,14 @@ struct Accelerator {
     a.lost_after = -1;
     a.calls = 0;
   }
+  ~Accelerator() {
+    accelerator().seconds_per_work = seconds_per_work_;
+    accelerator().seconds_per_copy = seconds_per_copy_;
+  }
+  Accelerator(const Accelerator&) = delete;
+
+ private:
+  const double seconds_per_work_, seconds_per_copy_;
 };
 
 std::string bytes_without_device() {
@@ -102,6 +116,98 @@ TEST_CASE("A device that is lost in the middle leaves the rest to the CPU") {
     CHECK(accelerator().bytes_allocated == 0);
   }
   CHECK(run_with("auto", {"lost@1"}).run.statistics.devices[0].faults.lost >= 1);
+}
+
+TEST_CASE("A chain of device stages gives the same bytes whenever the device is lost") {
+  const Accelerator calm;
+  const char* const chain = R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 30, rows = 4 }
+[stages.work]
+use = "simulated_work"
+[stages.again]
+use = "second_simulated_work"
+[stages.sink]
+use = "toy_sink"
+params = { output = "${folder}/out.txt", column = "worked_again" }
+)";
+  ToyRun on_cpu;
+  const std::string expected = on_cpu(chain).files.at("out.txt");
+  for (std::uint64_t call = 1; call <= 24; ++call) {
+    CAPTURE(call);
+    ToyRun run;
+    run.options.device = "auto";
+    run.options.executor = call % 2 == 0 ? Executor::serial : Executor::flow_graph;
+    run.options.device_faults = {{DeviceFault::lost, call, 0}};
+    const ToyResult result = run(chain);
+    CAPTURE(result.run.message);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == expected);
+    CHECK(accelerator().bytes_allocated == 0);
+  }
+}
+
+TEST_CASE("What one stage left on a device that is lost in the next stage is made again on the CPU") {
+  const Accelerator calm;
+  ToyRun run;
+  run.options.device = "auto";
+  run.options.executor = Executor::serial;
+  // Two batches: the second stage tries the CPU with one and the device with the other, which is its third call.
+  run.options.device_faults = {{DeviceFault::lost, 3, 0}};
+  const ToyResult result = run(R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 2, rows = 4 }
+[stages.work]
+use = "simulated_work"
+device = "simulated"
+[stages.again]
+use = "second_simulated_work"
+[stages.sink]
+use = "toy_sink"
+params = { output = "${folder}/out.txt", column = "worked_again" }
+)");
+  CAPTURE(result.run.message);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(std::count(result.files.at("out.txt").begin(), result.files.at("out.txt").end(), '\n') == 8);
+  bool made_again = false;
+  for (const std::string& line : result.log) made_again = made_again || line.find("is made again on the CPU") != std::string::npos;
+  if (!made_again) MESSAGE("the scheduler did not try the device for the second stage");
+}
+
+TEST_CASE("A column that lay only on a lost device is made again from its origin") {
+  const Accelerator calm;
+  struct Origin : ColumnOrigin {
+    int asked = 0;
+    ColumnHandle made;
+    ColumnHandle make_again(const std::string&) override { return ++asked, made; }
+  };
+  const auto number = [](std::int64_t value) {
+    Buffer buffer = Buffer::allocate({}, sizeof value);
+    buffer.as<std::int64_t>()[0] = value;
+    return detail::make_array(1, std::move(buffer), {}, 2);
+  };
+  const auto device = DeviceMemory::open(*toy_registry().device_providers().front(), 0, 0);
+  const auto on_device = [&] {
+    ArrowArray host = number(7);
+    const ArrowDeviceArray copy = device->upload("i64", host);
+    host.release(&host);
+    return std::make_shared<Column>("x", "i64", detail::make_schema("l"), copy, device);
+  };
+  const auto origin = std::make_shared<Origin>();
+  origin->made = std::make_shared<Column>("x", "i64", detail::make_schema("l"), number(42));
+  const auto fetched = on_device();
+  fetched->remember(origin);
+  CHECK(*static_cast<const std::int64_t*>(fetched->host().buffers[1]) == 7);
+  CHECK(origin->asked == 0);
+  CHECK(origin.use_count() == 1);  // not needed any more
+  const auto lost = on_device(), forgotten = on_device();
+  lost->remember(origin);
+  device->lose();
+  CHECK(*static_cast<const std::int64_t*>(lost->host().buffers[1]) == 42);
+  CHECK(origin->asked == 1);
+  CHECK_THROWS_AS(forgotten->host(), Failure);
 }
 
 TEST_CASE("With --device of the lost device alone the run says what to do") {
