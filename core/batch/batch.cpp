@@ -138,6 +138,11 @@ bool Column::is_on(const DeviceMemory& device) const {
   return std::any_of(copies_.begin(), copies_.end(), [&](const auto& copy) { return copy->device.get() == &device; });
 }
 
+const DeviceMemory* Column::home() const {
+  const std::lock_guard lock(mutex_);
+  return copies_.empty() ? nullptr : copies_.front()->device.get();
+}
+
 const ColumnHandle* BatchData::find(std::string_view name) const {
   for (const ColumnHandle& column : columns)
     if (column->name() == name) return &column;
@@ -153,6 +158,17 @@ std::uint64_t BatchData::bytes() const {
 std::int64_t BatchData::good_rows() const {
   if (!status) return rows;
   return std::count(status->begin(), status->end(), std::uint16_t{0});
+}
+
+std::vector<ColumnHandle> BatchData::named_by(const sluice_port& port) const {
+  std::vector<ColumnHandle> result;
+  for (const ColumnHandle& column : columns)
+    for (std::size_t c = 0; c < port.column_count; ++c)
+      if (const std::string_view name = port.columns[c].name; name == "*" || name == column->name()) {
+        result.push_back(column);
+        break;
+      }
+  return result;
 }
 
 BatchHandle BatchData::with_only(const std::vector<std::string>& names) const {
@@ -182,6 +198,11 @@ BatchHandle merge(const std::vector<BatchHandle>& parts) {
 
 BatchView::BatchView(const BatchData& batch) {
   for (const ColumnHandle& column : batch.columns) add(*column, &column->host(), nullptr);
+  finish(batch);
+}
+
+BatchView::BatchView(const BatchData& batch, const sluice_port& port) {
+  for (const ColumnHandle& column : batch.named_by(port)) add(*column, &column->host(), nullptr);
   finish(batch);
 }
 

@@ -54,6 +54,8 @@ class Column {
   // Kept until there is a host form.
   void remember(std::shared_ptr<ColumnOrigin> origin) const;
   bool is_on(const DeviceMemory& device) const;
+  // A device that has it; null: none.
+  const DeviceMemory* home() const;
 
  private:
   void fetch() const;
@@ -85,10 +87,14 @@ struct BatchData {
   std::vector<ColumnHandle> columns;
   std::map<std::string, std::string> attributes;
   double work = 0;  // in the source's unit
+  // Which rows are how large, in any unit: how a batch is divided when its columns are not on the host. Null: unknown.
+  std::shared_ptr<const std::vector<double>> row_work;
 
   const ColumnHandle* find(std::string_view name) const;
   std::uint64_t bytes() const;
   std::int64_t good_rows() const;
+  // The columns that `port` names; all for "*".
+  std::vector<ColumnHandle> named_by(const sluice_port& port) const;
   // The same rows with only the named columns.
   BatchHandle with_only(const std::vector<std::string>& names) const;
 };
@@ -100,6 +106,8 @@ BatchHandle merge(const std::vector<BatchHandle>& parts);
 class BatchView {
  public:
   explicit BatchView(const BatchData& batch);
+  // Only the columns that `port` names (all for "*"): the others stay where they are.
+  BatchView(const BatchData& batch, const sluice_port& port);
   // For a call on a device: only the columns that `port` names, and those on the device.
   BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device, const sluice_port& port);
   BatchView(const BatchView&) = delete;

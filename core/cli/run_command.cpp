@@ -98,7 +98,7 @@ int run_command(const Arguments& arguments) {
       if (const std::string problem = why_not_writable(file); !problem.empty())
         diagnostics.error({"command line", 0, 0}, "", problem, "give another name");
   print(diagnostics);
-  const auto plan = pipeline.make_plan(Missing::error);
+  const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::possible);
   if (!plan || diagnostics.has_errors()) return exit_usage;
 
   Console console;

@@ -61,12 +61,12 @@ std::optional<StageCost> fit(const std::vector<ReplayCall>& calls) {
   CostModel model;
   for (const ReplayCall& call : calls) model.observe(call.size.work, call.size.largest_row, call.seconds);
   if (!model.known()) return std::nullopt;
+  const Cost fitted = model.fit();
   StageCost cost;
   cost.calls = calls.size();
-  cost.seconds_per_call = model.predict(0, 0);
-  cost.seconds_per_work = model.predict(1, 0) - cost.seconds_per_call;
-  cost.seconds_per_largest_row = model.predict(0, 1) - cost.seconds_per_call;
-  for (double* seconds : {&cost.seconds_per_call, &cost.seconds_per_work, &cost.seconds_per_largest_row}) *seconds = std::max(*seconds, 0.0);
+  cost.seconds_per_call = fitted.constant;
+  cost.seconds_per_work = fitted.per_work;
+  cost.seconds_per_largest_row = fitted.per_largest_row;
   if (cost.predict(1, 1) <= 0) return std::nullopt;
   return cost;
 }

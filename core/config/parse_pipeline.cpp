@@ -174,6 +174,7 @@ class PipelineReader {
     if (const TomlMember* enabled = reader.take("enabled", scalars, "a boolean or a string with ${...}")) stage.enabled = written(*enabled);
     if (is_stage) {
       if (const TomlMember* device = reader.take("device", {TomlKind::string}, "a string")) stage.device = written(*device);
+      if (const TomlMember* limit = reader.take("device_max_row_work", scalars, "a number")) stage.device_max_row_work = written(*limit);
       stage.when_most_fail = reader.take_string("when_most_fail");
     }
     reader.finish();

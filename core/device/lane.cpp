@@ -265,34 +265,26 @@ ArrowArray DeviceMemory::download(const std::string& type, const ArrowDeviceArra
 
 std::unique_ptr<Lane> Lane::cpu() { return std::unique_ptr<Lane>(new Lane); }
 
-std::unique_ptr<Lane> Lane::device(std::shared_ptr<DeviceMemory> memory, int number) {
+std::unique_ptr<Lane> Lane::device(std::shared_ptr<DeviceMemory> memory, int streams) {
   std::unique_ptr<Lane> lane(new Lane);
-  lane->name_ = number == 0 ? memory->name() : memory->name() + " stream " + std::to_string(number);
-  lane->kind_ = memory->kind();
-  lane->stream_ = &memory->open_stream();
+  for (int number = 0; number < streams; ++number) lane->streams_.push_back({&memory->open_stream(), "stream " + std::to_string(number)});
   lane->memory_ = std::move(memory);
-  lane->thread_ = std::thread([raw = lane.get()] { raw->serve(); });
+  for (const LaneStream& stream : lane->streams_) lane->threads_.emplace_back([raw = lane.get(), &stream] { raw->serve(stream); });
   return lane;
 }
 
-std::string Lane::stream_name() const {
-  if (is_cpu()) return "";
-  return name_ == device_name() ? "stream 0" : name_.substr(device_name().size() + 1);
-}
-
 Lane::~Lane() {
-  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
-void Lane::submit(std::function<void()> job) {
+void Lane::submit(Job job) {
   if (is_cpu()) {
-    job();
+    job({});
     return;
   }
   {
@@ -302,9 +294,9 @@ void Lane::submit(std::function<void()> job) {
   wake_.notify_one();
 }
 
-void Lane::serve() {
+void Lane::serve(const LaneStream& stream) {
   for (;;) {
-    std::function<void()> job;
+    Job job;
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [&] { return closing_ || !queue_.empty(); });
@@ -312,7 +304,7 @@ void Lane::serve() {
       job = std::move(queue_.front());
       queue_.pop_front();
     }
-    job();
+    job(stream);
   }
 }
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
+#include <latch>
+#include <mutex>
 #include <sluice/failure.hpp>
-#include <thread>
 
 #include "batch/fingerprint.hpp"
 #include "batch/row_range.hpp"
@@ -32,7 +34,7 @@ bool find_implementation(const PlannedStage& stage, const std::string& kind, std
 }  // namespace
 
 Replay::Replay(const Plan& plan, const Registry& registry, const RunOptions& options, int streams)
-    : options_(options), context_(plan, options_, threads_of(options)), arena_(context_.threads) {
+    : options_(options), streams_(streams), context_(plan, options_, threads_of(options)), arena_(context_.threads) {
   context_.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena_.parallel_for(count, grain, body); };
   lanes_.push_back(Lane::cpu());
   if (options_.device == "cpu") return;
@@ -41,7 +43,7 @@ Replay::Replay(const Plan& plan, const Registry& registry, const RunOptions& opt
       const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
       if (options_.device != "auto" && options_.device != provider->kind && options_.device != name) continue;
       context_.devices.push_back(DeviceMemory::open(*provider, ordinal, options_.device_memory_bytes));
-      for (int number = 0; number < streams; ++number) lanes_.push_back(Lane::device(context_.devices.back(), number));
+      lanes_.push_back(Lane::device(context_.devices.back(), streams));
     }
 }
 
@@ -126,9 +128,10 @@ void Replay::deliver(std::size_t i, BatchHandle batch) {
   std::uint32_t implementation = 0;
   if (!find_implementation(context_.plan.stages[i], "cpu", implementation))
     throw Failure::usage("stage '" + context_.plan.stages[i].stage->name + "' does not run on the CPU", "choose a stage in front of it");
-  const StageRunner::Trial trial = stage.try_on(message.batch, *lanes_.front(), implementation);
-  if (!trial.output) throw Failure(trial.status, "stage '" + context_.plan.stages[i].stage->name + "': " + trial.problem);
-  hand_on(i, trial.output);
+  CallResult result;
+  const BatchHandle output = stage.call_on_lane(message.batch, {implementation, lanes_.front().get(), {}}, result);
+  if (!output) throw Failure(result.status, "stage '" + context_.plan.stages[i].stage->name + "': " + result.error.message, result.error.remedy);
+  hand_on(i, output);
 }
 
 std::vector<ReplayTarget> Replay::targets(std::size_t stage) const {
@@ -139,79 +142,87 @@ std::vector<ReplayTarget> Replay::targets(std::size_t stage) const {
   if (wants_cpu && find_implementation(planned, "cpu", implementation)) result.push_back({"cpu", implementation, "", {lanes_.front().get()}});
   for (const auto& lane : lanes_) {
     if (lane->is_cpu() || !find_implementation(planned, lane->kind(), implementation)) continue;
-    const bool first_of_device = lane->stream_name() == "stream 0";
     const auto all = std::find_if(result.begin(), result.end(), [&](const ReplayTarget& target) { return target.name == lane->kind(); });
     if (all != result.end())
       all->lanes.push_back(lane.get());
-    else if (first_of_device)
+    else
       result.push_back({lane->kind(), implementation, lane->memory()->info().name, {lane.get()}});
   }
   // Several devices of a kind: the first one is measured alone too.
   for (std::size_t i = 0; i < result.size(); ++i) {
-    ReplayTarget one = result[i];
-    if (one.lanes.front()->is_cpu()) continue;
-    const std::string device = one.lanes.front()->device_name();
-    std::erase_if(one.lanes, [&](const Lane* lane) { return lane->device_name() != device; });
-    if (one.lanes.size() == result[i].lanes.size()) {
-      result[i].name = device;
+    if (result[i].lanes.front()->is_cpu()) continue;
+    if (result[i].lanes.size() == 1) {
+      result[i].name = result[i].lanes.front()->name();
       continue;
     }
-    one.name = device;
-    result.insert(result.begin() + static_cast<std::ptrdiff_t>(i++), one);
+    ReplayTarget first = result[i];
+    first.lanes.resize(1);
+    first.name = first.lanes.front()->name();
+    result.insert(result.begin() + static_cast<std::ptrdiff_t>(i++), first);
   }
   return result;
 }
 
-ReplayCall Replay::call(std::size_t stage, const ReplayTarget& target, Lane& lane, const BatchHandle& batch, Outputs outputs,
+ReplayCall Replay::call(std::size_t stage, const ReplayTarget& target, const CallPlace& place, const BatchHandle& batch, Outputs outputs,
                         std::uint64_t& fingerprint_of) {
   StageRunner& runner = *stages_.at(stage);
-  const StageRunner::Trial trial = runner.try_on(batch, lane, target.implementation);
-  if (!trial.output) throw Failure(trial.status, "stage '" + context_.plan.stages[stage].stage->name + "' on " + target.name + ": " + trial.problem);
+  CallResult result;
+  const BatchHandle output = runner.call_on_lane(batch, place, result);
+  if (!output)
+    throw Failure(result.status, "stage '" + context_.plan.stages[stage].stage->name + "' on " + target.name + ": " + result.error.message);
   if (outputs == Outputs::fingerprinted) {
     std::vector<std::string> names;
     const sluice_port& port = runner.descriptor().output;
     for (std::size_t c = 0; c < port.column_count; ++c) names.emplace_back(port.columns[c].name);
-    fingerprint_of = fingerprint(*trial.output, names);
+    fingerprint_of = fingerprint(*output, names);
   }
-  return {lane.name(), runner.size_of(*batch), trial.seconds};
+  const std::string& stream = place.stream.name;
+  return {place.lane->name() + (stream.empty() ? "" : " " + stream), runner.size_of(*batch), result.seconds};
 }
 
 ReplayPass Replay::pass(std::size_t stage, const ReplayTarget& target, const std::vector<BatchHandle>& batches, Pace pace, Outputs outputs) {
   ReplayPass result;
   result.calls.resize(batches.size());
   result.fingerprints.resize(batches.size());
-  const auto run_one = [&](std::size_t i, Lane& lane) { result.calls[i] = call(stage, target, lane, batches[i], outputs, result.fingerprints[i]); };
   const auto start = Clock::now();
-  if (pace == Pace::one_by_one) {
-    for (std::size_t i = 0; i < batches.size(); ++i) run_one(i, *target.lanes.front());
-    result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    return result;
-  }
   // A worker per thread or stream takes the next batch when it is free. The CPU's are the arena's, as in a run.
-  const bool on_cpu = target.lanes.front()->is_cpu();
-  const std::size_t workers = std::min(batches.size(), on_cpu ? static_cast<std::size_t>(context_.threads) : target.lanes.size());
   std::atomic<std::size_t> next{0};
-  std::vector<std::exception_ptr> problems(workers);
-  const auto work = [&](std::size_t w) {
+  std::mutex mutex;  // guards problem
+  std::exception_ptr problem;
+  const auto work = [&](Lane& lane, const LaneStream& stream) {
     try {
-      for (std::size_t i = next++; i < batches.size(); i = next++) run_one(i, on_cpu ? *target.lanes.front() : *target.lanes[w]);
+      for (std::size_t i = next++; i < batches.size(); i = next++)
+        result.calls[i] = call(stage, target, {target.implementation, &lane, stream}, batches[i], outputs, result.fingerprints[i]);
     } catch (...) {
-      problems[w] = std::current_exception();
+      const std::lock_guard lock(mutex);
+      problem = std::current_exception();
       next = batches.size();
     }
   };
-  if (on_cpu) {
-    arena_.parallel_for(workers, 1, [&](std::size_t begin, std::size_t end) -> sluice_status {
-      for (std::size_t w = begin; w < end; ++w) work(w);
-      return SLUICE_OK;
-    });
+  if (target.lanes.front()->is_cpu()) {
+    const auto workers = pace == Pace::one_by_one ? std::size_t{1} : static_cast<std::size_t>(context_.threads);
+    if (workers == 1) {
+      work(*target.lanes.front(), {});
+    } else {
+      arena_.parallel_for(workers, 1, [&](std::size_t begin, std::size_t end) -> sluice_status {
+        for (std::size_t w = begin; w < end; ++w) work(*target.lanes.front(), {});
+        return SLUICE_OK;
+      });
+    }
   } else {
-    std::vector<std::thread> threads;
-    for (std::size_t w = 0; w < workers; ++w) threads.emplace_back(work, w);
-    for (std::thread& thread : threads) thread.join();
+    const int jobs = pace == Pace::one_by_one ? 1 : streams_;
+    std::latch done(static_cast<std::ptrdiff_t>(pace == Pace::one_by_one ? 1 : target.lanes.size() * static_cast<std::size_t>(streams_)));
+    for (Lane* lane : target.lanes) {
+      for (int job = 0; job < jobs; ++job)
+        lane->submit([&, lane](const LaneStream& stream) {
+          work(*lane, stream);
+          done.count_down();
+        });
+      if (pace == Pace::one_by_one) break;
+    }
+    done.wait();
   }
-  for (const std::exception_ptr& problem : problems)
-    if (problem) std::rethrow_exception(problem);
+  if (problem) std::rethrow_exception(problem);
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }

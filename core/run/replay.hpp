@@ -29,7 +29,7 @@ struct ReplayTarget {
   std::string name;  // "cpu", "cuda:0", "cuda" (all devices of the kind)
   std::uint32_t implementation = 0;
   std::string device_model;  // "" for the CPU
-  std::vector<Lane*> lanes;
+  std::vector<Lane*> lanes;  // one per device
 };
 
 struct ReplayCall {
@@ -53,7 +53,7 @@ struct ReplayPass {
 // Every failure is thrown as Failure, with the stage's name in front.
 class Replay {
  public:
-  // streams: lanes per device.
+  // streams: calls at once on each device.
   Replay(const Plan& plan, const Registry& registry, const RunOptions& options, int streams);
   ~Replay();
 
@@ -74,9 +74,11 @@ class Replay {
   void hand_on(std::size_t from, const BatchHandle& batch);
   void deliver(std::size_t stage, BatchHandle batch);
   void throw_if_failed() const;
-  ReplayCall call(std::size_t stage, const ReplayTarget& target, Lane& lane, const BatchHandle& batch, Outputs outputs, std::uint64_t& fingerprint);
+  ReplayCall call(std::size_t stage, const ReplayTarget& target, const CallPlace& place, const BatchHandle& batch, Outputs outputs,
+                  std::uint64_t& fingerprint);
 
   const RunOptions options_;
+  const int streams_;
   RunContext context_;
   Arena arena_;
   std::vector<std::unique_ptr<Lane>> lanes_;  // [0]: the CPU

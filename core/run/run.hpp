@@ -52,8 +52,11 @@ int exit_code(const RunResult& result);
 // Those of the plugins, and CUDA where this sluice was built with it.
 std::vector<const sluice_device_provider*> device_providers(const Registry& registry);
 
-// Kinds of devices that exist on this machine ("cpu" first): what make_plan wants to know. With device = "cpu" no driver is woken.
-std::vector<std::string> device_kinds(const Registry& registry, const std::string& device = "auto");
+// present: those of this machine. possible: with device = "auto" also those that nobody has looked for yet, so that no driver is woken.
+enum class DeviceSearch { present, possible };
+
+// Kinds of devices ("cpu" first): what make_plan wants to know. With device = "cpu" no driver is woken.
+std::vector<std::string> device_kinds(const Registry& registry, const std::string& device = "auto", DeviceSearch search = DeviceSearch::present);
 
 // The number of bytes a run may use when the user says nothing.
 std::uint64_t default_memory_budget(int threads);

@@ -38,7 +38,8 @@ struct PlacementStatistics {
   double work = 0, seconds = 0;  // in the stage's work unit; sum over calls
   // Seconds of a call that has the lane to itself: constant + per_work * work + per_largest_row * work of the largest row.
   double constant = 0, per_work = 0, per_largest_row = 0;
-  double sharing = 0;  // 0: calls side by side do not slow each other, 1: they share the lane's speed
+  double sharing = 0;     // 0: calls side by side do not slow each other, 1: they share the lane's speed
+  int calls_at_once = 1;  // that the lane is given
 };
 
 struct StageDecisions {
