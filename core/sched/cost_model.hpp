@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 
 namespace sluice {
@@ -30,11 +31,9 @@ class CostModel {
     }
     // 0.9: ten calls are remembered well, so a machine that slows down (another user, heat) is noticed within a few batches.
     constexpr double keep = 0.9;
-    const std::array<double, 3> x = {1.0, work, largest_row};
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) xx_[i][j] = keep * xx_[i][j] + x[i] * x[j];
-      xs_[i] = keep * xs_[i] + x[i] * seconds;
-    }
+    if (count_ > 0 && largest_row > 4.0 * recent_.xx[0][2] / recent_.xx[0][0]) outlier_ = Outlier{work, largest_row, seconds};
+    recent_.scale(keep);
+    recent_.add(work, largest_row, seconds, 1.0);
     ++count_;
   }
   // What another run on this machine has learned: holds, scaled by what this run sees, until there are enough calls for a fit.
@@ -48,47 +47,87 @@ class CostModel {
     if (count_ < 4 && prior_)
       return {prior_->constant * prior_scale_, prior_->per_work * prior_scale_, prior_->per_largest_row * prior_scale_};
     if (count_ == 0) return {};
-    const Cost proportional = xx_[0][1] > 0 ? Cost{0, xs_[0] / xx_[0][1], 0} : Cost{xs_[0] / xx_[0][0], 0, 0};
+    const Cost proportional =
+        recent_.xx[0][1] > 0 ? Cost{0, recent_.xs[0] / recent_.xx[0][1], 0} : Cost{recent_.xs[0] / recent_.xx[0][0], 0, 0};
     if (count_ < 4) return proportional;
-    // A negative term has no meaning: the forms with fewer terms are tried in turn.
-    for (const std::array<bool, 3>& terms : {std::array{true, true, true}, std::array{true, true, false}, std::array{false, true, true}})
-      if (const auto cost = solve(terms)) return *cost;
-    return proportional;
+    // The last call with a row far above the usual is never forgotten: once it is known what such rows cost here they go elsewhere, and
+    // nothing would renew the knowledge.
+    Sums sums = recent_;
+    if (outlier_) sums.add(outlier_->work, outlier_->largest_row, outlier_->seconds, 0.3);
+    // A negative term has no meaning: of the forms without one, that which leaves the least unexplained (the first of equal ones).
+    Cost best = proportional;
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::array<bool, 3>& terms : {std::array{true, true, true}, std::array{true, true, false}, std::array{false, true, true}}) {
+      const auto cost = sums.solve(terms);
+      if (!cost) continue;
+      const double left = sums.ss - cost->constant * sums.xs[0] - cost->per_work * sums.xs[1] - cost->per_largest_row * sums.xs[2];
+      if (left < 0.99 * least) {
+        least = left;
+        best = *cost;
+      }
+    }
+    return best;
   }
 
  private:
-  // Normal equations of the chosen terms by elimination, scaled so that units do not matter. Nothing: no unique answer, or a negative one.
-  std::optional<Cost> solve(const std::array<bool, 3>& use) const {
-    double m[3][4] = {};
-    double scale[3];
-    for (int i = 0; i < 3; ++i) scale[i] = xx_[i][i] > 0 ? 1.0 / std::sqrt(xx_[i][i]) : 0.0;
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) m[i][j] = use[i] && use[j] ? xx_[i][j] * scale[i] * scale[j] : (i == j ? 1.0 : 0.0);
-      m[i][3] = use[i] ? xs_[i] * scale[i] : 0.0;
-    }
-    for (int i = 0; i < 3; ++i) {
-      // 1e-3: sizes that differ by less than 3 % say nothing about the constant, but noise would.
-      if (m[i][i] < 1e-3) return std::nullopt;
-      for (int k = i + 1; k < 3; ++k) {
-        const double factor = m[k][i] / m[i][i];
-        for (int j = i; j < 4; ++j) m[k][j] -= factor * m[i][j];
-      }
-    }
-    double fit[3];
-    for (int i = 2; i >= 0; --i) {
-      double value = m[i][3];
-      for (int j = i + 1; j < 3; ++j) value -= m[i][j] * fit[j];
-      fit[i] = value / m[i][i];
-    }
-    for (int i = 0; i < 3; ++i) {
-      fit[i] = use[i] ? fit[i] * scale[i] : 0.0;
-      if (fit[i] < 0) return std::nullopt;
-    }
-    return Cost{fit[0], fit[1], fit[2]};
-  }
+  struct Outlier {
+    double work, largest_row, seconds;
+  };
 
-  double xx_[3][3] = {};
-  double xs_[3] = {};
+  // Sums of products of (1, work, largest row) and the seconds with each other.
+  struct Sums {
+    double xx[3][3] = {};
+    double xs[3] = {};
+    double ss = 0;
+
+    void scale(double keep) {
+      for (auto& row : xx)
+        for (double& value : row) value *= keep;
+      for (double& value : xs) value *= keep;
+      ss *= keep;
+    }
+    void add(double work, double largest_row, double seconds, double weight) {
+      const std::array<double, 3> x = {1.0, work, largest_row};
+      for (int i = 0; i < 3; ++i) {
+        for (int j = 0; j < 3; ++j) xx[i][j] += weight * x[i] * x[j];
+        xs[i] += weight * x[i] * seconds;
+      }
+      ss += weight * seconds * seconds;
+    }
+
+    // Normal equations of the chosen terms by elimination, scaled so that units do not matter. Nothing: no unique answer, or a negative one.
+    std::optional<Cost> solve(const std::array<bool, 3>& use) const {
+      double m[3][4] = {};
+      double unit[3];
+      for (int i = 0; i < 3; ++i) unit[i] = xx[i][i] > 0 ? 1.0 / std::sqrt(xx[i][i]) : 0.0;
+      for (int i = 0; i < 3; ++i) {
+        for (int j = 0; j < 3; ++j) m[i][j] = use[i] && use[j] ? xx[i][j] * unit[i] * unit[j] : (i == j ? 1.0 : 0.0);
+        m[i][3] = use[i] ? xs[i] * unit[i] : 0.0;
+      }
+      for (int i = 0; i < 3; ++i) {
+        // 1e-3: sizes that differ by less than 3 % say nothing about the constant, but noise would.
+        if (m[i][i] < 1e-3) return std::nullopt;
+        for (int k = i + 1; k < 3; ++k) {
+          const double factor = m[k][i] / m[i][i];
+          for (int j = i; j < 4; ++j) m[k][j] -= factor * m[i][j];
+        }
+      }
+      double fit[3];
+      for (int i = 2; i >= 0; --i) {
+        double value = m[i][3];
+        for (int j = i + 1; j < 3; ++j) value -= m[i][j] * fit[j];
+        fit[i] = value / m[i][i];
+      }
+      for (int i = 0; i < 3; ++i) {
+        fit[i] = use[i] ? fit[i] * unit[i] : 0.0;
+        if (fit[i] < 0) return std::nullopt;
+      }
+      return Cost{fit[0], fit[1], fit[2]};
+    }
+  };
+
+  Sums recent_;
+  std::optional<Outlier> outlier_;
   int count_ = 0;
   std::optional<Cost> prior_;
   double prior_scale_ = 1;

@@ -27,12 +27,9 @@ std::optional<Division> balanced_division(const RowOrder& rows, const DivisionSi
 }
 
 std::optional<Division> tail_division(const RowOrder& rows, const DivisionSide& cpu, const DivisionSide& device, std::size_t least) {
-  const double whole = rows.largest_work(rows.rows());
   std::optional<Division> best;
-  if (whole <= 0) return best;
   for (std::size_t k = std::max<std::size_t>(least, 1); k < rows.rows(); ++k) {
     const double work = rows.largest_work(k);
-    if (k > least && work > 0.5 * whole) break;
     const double held_up = device.cost.per_largest_row * (rows.row_behind(0) - rows.row_behind(k)) / speedup(device.sharing, device.calls);
     const double on_cpu = (cpu.cost.constant + cpu.cost.per_work * work + cpu.cost.per_largest_row * rows.row_behind(0)) / speedup(cpu.sharing, cpu.calls);
     const double on_device = device.cost.per_work * work / speedup(device.sharing, device.calls);

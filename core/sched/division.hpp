@@ -30,7 +30,7 @@ struct Division {
 std::optional<Division> balanced_division(const RowOrder& rows, const DivisionSide& cpu, const DivisionSide& device, std::size_t least);
 
 // Both sides are busy: rows that hold the device up for longer than their share of the work. `seconds` is the device time saved beyond
-// that share, less what the CPU needs beyond it. At most half of the work goes to the CPU.
+// that share, less what the CPU needs beyond it.
 std::optional<Division> tail_division(const RowOrder& rows, const DivisionSide& cpu, const DivisionSide& device, std::size_t least);
 
 }  // namespace sluice

@@ -79,10 +79,13 @@ void Scheduler::add(Task task) {
     stage.work_per_source = stage.work_per_source == 0 ? ratio : 0.8 * stage.work_per_source + 0.2 * ratio;
     stage.mean_source_work = stage.mean_source_work == 0 ? task.source_work : 0.8 * stage.mean_source_work + 0.2 * task.source_work;
   }
+  task.all_for_cpu = task.rows && task.rows->rows_above(stage.traits.max_row_work) == task.rows->rows() &&
+                     std::any_of(stage.candidates.begin(), stage.candidates.end(), [](const Candidate& candidate) { return candidate.lane == cpu; });
   waiting_.push_back(std::move(task));
 }
 
 bool Scheduler::feasible(const Task& task, const Candidate& candidate) const {
+  if (candidate.lane != cpu && task.all_for_cpu) return false;
   return units_[candidate.lane].healthy && std::find(task.excluded.begin(), task.excluded.end(), candidate.lane) == task.excluded.end();
 }
 
@@ -103,16 +106,19 @@ double Scheduler::alone(const Task& task, const Candidate& candidate) const {
 
 // Calls' worth of work that the candidate's lane does at once when all its slots are busy with such calls.
 double Scheduler::parallel(const Candidate& candidate) const {
-  return speedup(candidate.cost.sharing(), static_cast<double>(useful_calls(candidate)));
+  return speedup(candidate.cost.sharing(), static_cast<double>(useful_calls(candidate, 0)));
 }
 
-// Calls at once that the lane is given. A device begins with one, so that the first calls show how much they slow each other; where they
-// only share its speed, two are enough to hide copies and more would keep batches waiting.
-std::size_t Scheduler::useful_calls(const Candidate& candidate) const {
+// Calls at once that the lane is given. A device begins with one, so that the first calls show how much they slow each other. Where they
+// only share its speed, two are enough to hide copies, and near the end of the run more would keep batches waiting; while the end is far
+// they do no harm, and would show if the device had become faster side by side.
+std::size_t Scheduler::useful_calls(const Candidate& candidate, double horizon) const {
   const Unit& unit = units_[candidate.lane];
   const auto slots = static_cast<std::size_t>(unit.traits.slots);
   if (candidate.lane == cpu) return slots;
-  const std::size_t most = candidate.cost.sharing() < 1.0 ? slots : std::min<std::size_t>(slots, 2);
+  const double usual_call = candidate.statistics.seconds / std::max(candidate.cost.count(), 1);
+  const bool far = horizon > static_cast<double>(slots) * usual_call;
+  const std::size_t most = far || candidate.cost.sharing() < 1.0 ? slots : std::min<std::size_t>(slots, 2);
   return std::min<std::size_t>(most, 1 + static_cast<std::size_t>(candidate.cost.count()) / 2);
 }
 
@@ -173,7 +179,7 @@ std::optional<Scheduler::Option> Scheduler::consider(std::size_t index, std::siz
   const StageState& stage = stages_[task.stage];
   const Candidate& candidate = stage.candidates[candidate_index];
   const Unit& unit = units_[candidate.lane];
-  if (!feasible(task, candidate) || unit.running.size() >= useful_calls(candidate) || (stage.traits.serial && stage.under_way > 0))
+  if (!feasible(task, candidate) || unit.running.size() >= useful_calls(candidate, horizon) || (stage.traits.serial && stage.under_way > 0))
     return std::nullopt;
   Option option{index, candidate_index, std::numeric_limits<double>::infinity(), false};
   const bool only_one =
@@ -458,7 +464,7 @@ SchedulerStatistics Scheduler::statistics(double now) const {
       placement.per_work = candidate.cost.cost().per_work;
       placement.per_largest_row = candidate.cost.cost().per_largest_row;
       placement.sharing = candidate.cost.sharing();
-      placement.calls_at_once = static_cast<int>(useful_calls(candidate));
+      placement.calls_at_once = static_cast<int>(useful_calls(candidate, 0));
     }
   }
   return result;

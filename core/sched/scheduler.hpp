@@ -64,6 +64,7 @@ struct Task {
   int columns = 0;
   int home = -1;
   std::vector<std::size_t> excluded;  // lanes that have failed on this batch
+  bool all_for_cpu = false;           // set by the scheduler: every row is above the stage's max_row_work
   std::shared_ptr<void> payload;      // the caller's
 };
 
@@ -164,7 +165,7 @@ class Scheduler {
   double transfer(const Task& task, std::size_t lane) const;
   double alone(const Task& task, const Candidate& candidate) const;
   double parallel(const Candidate& candidate) const;
-  std::size_t useful_calls(const Candidate& candidate) const;
+  std::size_t useful_calls(const Candidate& candidate, double horizon) const;
   Load load(double now) const;
   double finish(const Task& task, const Candidate& candidate, const Load& load) const;
   bool should_explore(const StageState& stage, const Task& task, const Candidate& candidate) const;

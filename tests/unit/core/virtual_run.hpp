@@ -44,13 +44,13 @@ struct VirtualInput {
   double usual = 100;            // units of work
   double largest = 400;
   Progress progress = Progress::known;
-  int giants_every = 0;          // every n-th row has 400 units; 0: none
+  int giants_every = 0;          // every n-th row has 40 units; 0: none
 };
 
 struct VirtualResult {
   double makespan = 0, oracle = 0;
   double device_share = 0, oracle_share = 0;  // of the work, behind the first 20 batches
-  int learned_after = 0;                      // batches until the share that follows from the learned costs stays within 0.1 of the oracle's
+  int learned_after = 0;                      // batches until the share that follows from the learned costs is within 0.1 of the oracle's
   SchedulerStatistics statistics;
   std::vector<std::vector<int>> done;  // per batch: how many times each row was done (must be 1)
 };
@@ -110,7 +110,7 @@ class VirtualRun {
 
   double row() {
     ++row_count_;
-    if (input_.giants_every > 0 && row_count_ % input_.giants_every == 0) return 400;
+    if (input_.giants_every > 0 && row_count_ % input_.giants_every == 0) return 40;
     if (input_.rows == Rows::equal) return 1;
     std::lognormal_distribution<double> lengths(-0.72, 1.2);
     return lengths(random_);
@@ -188,7 +188,7 @@ class VirtualRun {
       if (--batches_[assignment.task.sequence].parts_left > 0) continue;
       --in_flight_;
       ++finished_;
-      if (read_ < total_ && std::abs(learned_share() - oracle_share()) > 0.10) learned_after_ = finished_;
+      if (learned_after_ == 0 && std::abs(learned_share() - oracle_share()) <= 0.10) learned_after_ = finished_;
     }
   }
 
@@ -225,7 +225,7 @@ class VirtualRun {
       return on_device / all;
     };
     r.device_share = batches > 20 ? share(20, batches) : 0;
-    r.learned_after = learned_after_;
+    r.learned_after = learned_after_ > 0 ? learned_after_ : batches;
     r.statistics = scheduler_.statistics(now_);
     r.done = done_;
     return r;
