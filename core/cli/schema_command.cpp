@@ -74,6 +74,7 @@ Json stage_schema(const Registry& registry, bool resources) {
   if (!resources) {
     properties["inputs"] = {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}}};
     properties["device"] = {{"type", "string"}};
+    properties["device_max_row_work"] = {{"type", {"number", "string"}}, {"description", "rows with more work than this are done on the CPU"}};
     properties["when_most_fail"] = {{"type", "string"}};
   }
   Json schema = {{"type", "object"}, {"required", {"use"}}, {"additionalProperties", false}, {"properties", properties}};

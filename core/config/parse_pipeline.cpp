@@ -222,6 +222,7 @@ class PipelineReader {
     if (const TomlMember* enabled = reader.take("enabled", scalars, "a boolean or a string with ${...}")) stage.enabled = written(*enabled);
     if (is_stage) {
       if (const TomlMember* device = reader.take("device", {TomlKind::string}, "a string")) stage.device = written(*device);
+      if (const TomlMember* limit = reader.take("device_max_row_work", scalars, "a number")) stage.device_max_row_work = written(*limit);
       stage.when_most_fail = reader.take_string("when_most_fail");
     }
     reader.finish();
@@ -261,9 +262,10 @@ class PipelineReader {
 }  // namespace
 
 const std::vector<std::string>& reserved_parameter_names() {
-  static const std::vector<std::string> names = {"help",      "threads", "device", "memory",     "gpu_memory", "report",     "trace",
-                                                 "quiet",     "account", "set",    "plugin_dir", "executor",   "batch_work", "max_bad_reads",
-                                                 "log_level", "repeat",  "dot",    "resume",     "version"};
+  static const std::vector<std::string> names = {"help",      "threads", "device",  "memory",     "gpu_memory", "report",     "trace",
+                                                 "quiet",     "account", "set",     "plugin_dir", "executor",   "batch_work", "max_bad_reads",
+                                                 "log_level", "repeat",  "dot",     "resume",     "version",    "profile",    "inject_device_fault",
+                                                 "rows",      "work",    "streams", "pipeline",   "calibrate"};
   return names;
 }
 

@@ -237,6 +237,9 @@ typedef struct sluice_estimate {
   double largest_row_work;
   uint64_t output_bytes;  /* columns it will add */
   uint64_t scratch_bytes; /* largest working memory of one thread */
+  /* NULL, or room for row_count numbers: the work of each row, by which a batch is divided between a device and the CPU. A stage that does
+   * not fill it is divided by the lengths of its longest list column. */
+  double* row_work;
 } sluice_estimate;
 
 /* ---- What the host offers --------------------------------------------------------------------------------------------------------- */
