@@ -44,14 +44,24 @@ std::size_t workspace_bytes(std::int64_t rows, std::int64_t sample_count, const 
 // What happened, for tests and benchmarks; lies at the front of the workspace after find_boundaries.
 struct Account {
   std::uint32_t slow_reads = 0;      // walked position by position
+  std::uint32_t exact_chunks = 0;    // chunks that the fast walk left to the exact one
   std::uint32_t wrong_guesses = 0;   // chunks whose guessed state was not the one their predecessor ended in
   std::uint32_t long_stretches = 0;  // where the long window might report a boundary
   std::uint32_t long_boundaries = 0;
 };
 
+// Called after each step's launches, for timing.
+struct StepObserver {
+  void (*finished)(void* context, const char* step, cudaStream_t stream) = nullptr;
+  void* context = nullptr;
+  void operator()(const char* step, cudaStream_t stream) const {
+    if (finished != nullptr) finished(context, step, stream);
+  }
+};
+
 // Finds the boundaries of every read. event_offsets: rows + 1, the list column's offsets. statuses: one per row.
 cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params, void* workspace, std::int64_t* event_offsets,
-                            DetectionStatus* statuses, cudaStream_t stream, const Division& division);
+                            DetectionStatus* statuses, cudaStream_t stream, const Division& division, const StepObserver& observer = {});
 
 // Columns of event_offsets[rows] values, see EventTable; null where not wanted.
 struct EventColumns {
@@ -63,6 +73,6 @@ struct EventColumns {
 
 // After find_boundaries with the same signals, parameters, workspace and division.
 cudaError_t emit_events(const Signals& signals, const DetectorParams& params, void* workspace, const std::int64_t* event_offsets,
-                        const EventColumns& events, cudaStream_t stream, const Division& division);
+                        const EventColumns& events, cudaStream_t stream, const Division& division, const StepObserver& observer = {});
 
 }  // namespace sluice::event_detection::cuda
