@@ -100,6 +100,10 @@ cudaError_t find_boundaries(const Signals& signals, const DetectorParams& params
   observer("prepare", stream);
   if (parameters == Parameters::chunked) {
     if (error = walk_chunks(frame, stream, observer); error != cudaSuccess) return error;
+    if (error = walk_irregular_reads(frame, stream); error != cudaSuccess) return error;
+    observer("irregular reads", stream);
+    if (error = compare_chunks(frame, stream); error != cudaSuccess) return error;
+    observer("compare guesses", stream);
   }
   if (error = walk_slow_reads(frame, stream); error != cudaSuccess) return error;
   observer("slow reads", stream);
@@ -118,6 +122,8 @@ cudaError_t emit_events(const Signals& signals, const DetectorParams& params, vo
   const Frame frame(signals, params, workspace, division);
   if (const cudaError_t error = emit_tiles(frame, events, stream); error != cudaSuccess) return error;
   observer("emit", stream);
+  if (const cudaError_t error = emit_irregular_reads(frame, events, stream); error != cudaSuccess) return error;
+  observer("emit irregular reads", stream);
   const cudaError_t error = emit_slow_reads(frame, event_offsets, events, stream);
   observer("emit slow reads", stream);
   return error;

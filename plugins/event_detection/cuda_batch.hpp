@@ -15,10 +15,11 @@ namespace sluice::event_detection::cuda {
 
 struct ReadRecord : Read {
   std::uint32_t path_lost;      // not 0: some chunk could not do the read
+  std::uint32_t irregular;      // not 0: some chunks are walked by the definition, see cuda_irregular.cu
   std::uint32_t has_boundary;   // found by chunks
   std::uint32_t slow_boundary;  // found by the slow walk
   std::uint32_t out_of_range;
-  float smallest, largest;  // pA, both positive unless path_lost; as bits they are in the same order
+  float smallest, largest;  // pA, both positive; as bits they are in the same order
   double square_bound;      // no less than the sum of all squares, but for rounding
 };
 
@@ -30,13 +31,30 @@ struct PickerState {
   std::int32_t fell;
 };
 
+// Who walked a chunk last.
+enum class ChunkWalker : std::uint8_t { fast, exact, definition };
+
+struct ChunkState {
+  ChunkWalker walker;
+  bool odd;       // a sample, or one of its warm-up, is outside [least_picoamps, most_picoamps]
+  bool rounding;  // an addition to the read's prefix sums rounds within the chunk
+};
+
 // Positions [first, stop) that only the long detector decides.
 struct Stretch {
   std::int64_t row;
-  std::int64_t slot;  // void if this chunk was walked again; exact_slot where that cannot be
+  std::int64_t slot;
   std::int32_t first, stop;
+  ChunkWalker walker;  // void if another one walked the chunk again
 };
-constexpr std::int64_t exact_slot = -1;
+
+// Sums of some samples and of their squares.
+struct alignas(16) Sums {
+  double sum, square_sum;
+};
+
+__host__ __device__ inline Sums operator+(const Sums& a, const Sums& b) { return {a.sum + b.sum, a.square_sum + b.square_sum}; }
+__host__ __device__ inline Sums operator-(const Sums& a, const Sums& b) { return {a.sum - b.sum, a.square_sum - b.square_sum}; }
 
 // Samples per tile, the unit of counting and emission: a word of marks per lane of a warp.
 constexpr int tile_samples = 1024;
@@ -47,7 +65,8 @@ constexpr int most_shift = 7;
 
 struct Layout {
   std::int64_t rows, samples, tiles, slots, sums, stretch_capacity;
-  std::size_t records, marks, walked_exactly, cleared_end, starts, ends, exact_slots, slow_rows, stretches, tile_rank, tile_row, sum_rank, bytes;
+  std::size_t records, marks, chunk_states, cleared_end, starts, ends, exact_slots, special_slots, chunk_sums, irregular_rows, slow_rows, stretches,
+      tile_rank, tile_row, sum_rank, bytes;
 
   Layout(std::int64_t row_count, std::int64_t sample_count, const Division& division)
       : rows(std::max<std::int64_t>(row_count, 0)), samples(std::max<std::int64_t>(sample_count, 0) + most_shift) {
@@ -63,11 +82,14 @@ struct Layout {
     };
     records = take(rows, sizeof(ReadRecord));
     marks = take((tiles + 1) * (tile_samples / 32), sizeof(std::uint32_t));
-    walked_exactly = take((slots + 31) / 32, sizeof(std::uint32_t));
+    chunk_states = take(slots, sizeof(ChunkState));
     cleared_end = next;
     starts = take(slots, sizeof(PickerState));
     ends = take(slots, sizeof(PickerState));
     exact_slots = take(slots, sizeof(std::int64_t));
+    special_slots = take(slots, sizeof(std::int64_t));
+    chunk_sums = take(slots, sizeof(Sums));
+    irregular_rows = take(rows, sizeof(std::int64_t));
     slow_rows = take(rows, sizeof(std::int64_t));
     stretches = take(stretch_capacity, sizeof(Stretch));
     tile_rank = take(tiles + 1, sizeof(std::uint32_t));
@@ -86,12 +108,15 @@ struct Frame {
   std::int64_t tiles, slots, sums, stretch_capacity;
   Account* account;
   ReadRecord* records;
-  std::uint32_t* marks;       // one bit per sample: an event starts there
-  std::uint32_t* walked_exactly;  // one bit per slot
-  std::size_t cleared_bytes;      // from marks on
-  PickerState* starts;        // per slot: the guess at its chunk's first sample
-  PickerState* ends;          // per slot: after its chunk's last sample
-  std::int64_t* exact_slots;  // chunks that the fast walk left to the exact one
+  std::uint32_t* marks;         // one bit per sample: an event starts there
+  ChunkState* chunk_states;     // per slot
+  std::size_t cleared_bytes;    // from marks on
+  PickerState* starts;          // per slot: the guess at its chunk's first sample
+  PickerState* ends;            // per slot: after its chunk's last sample
+  std::int64_t* exact_slots;    // chunks that the fast walk left to the exact one; later those that the definition walks
+  std::int64_t* special_slots;  // chunks with a state that is odd or rounding
+  Sums* chunk_sums;             // per slot of an irregular read: its prefix sums at the chunk's first sample
+  std::int64_t* irregular_rows;
   std::int64_t* slow_rows;
   Stretch* stretches;
   std::uint32_t* tile_rank;  // marks before a tile, within its group of tiles_per_sum
@@ -114,11 +139,14 @@ struct Frame {
     account = reinterpret_cast<Account*>(base);
     records = reinterpret_cast<ReadRecord*>(base + layout.records);
     marks = reinterpret_cast<std::uint32_t*>(base + layout.marks);
-    walked_exactly = reinterpret_cast<std::uint32_t*>(base + layout.walked_exactly);
+    chunk_states = reinterpret_cast<ChunkState*>(base + layout.chunk_states);
     cleared_bytes = layout.cleared_end - layout.marks;
     starts = reinterpret_cast<PickerState*>(base + layout.starts);
     ends = reinterpret_cast<PickerState*>(base + layout.ends);
     exact_slots = reinterpret_cast<std::int64_t*>(base + layout.exact_slots);
+    special_slots = reinterpret_cast<std::int64_t*>(base + layout.special_slots);
+    chunk_sums = reinterpret_cast<Sums*>(base + layout.chunk_sums);
+    irregular_rows = reinterpret_cast<std::int64_t*>(base + layout.irregular_rows);
     slow_rows = reinterpret_cast<std::int64_t*>(base + layout.slow_rows);
     stretches = reinterpret_cast<Stretch*>(base + layout.stretches);
     tile_rank = reinterpret_cast<std::uint32_t*>(base + layout.tile_rank);
@@ -192,21 +220,29 @@ __host__ __device__ inline Chunk chunk_at(const Frame& frame, std::int64_t slot)
   return chunk;
 }
 
+__host__ __device__ inline bool same_state(const PickerState& a, const PickerState& b) {
+  return same_bits<std::uint32_t>(a.value) == same_bits<std::uint32_t>(b.value) && a.peak == b.peak && a.first == b.first && a.fell == b.fell;
+}
+
 // The steps: each launches its kernels.
-cudaError_t walk_chunks(const Frame& frame, cudaStream_t stream, const StepObserver& observer);  // marks, or path_lost
+cudaError_t walk_chunks(const Frame& frame, cudaStream_t stream, const StepObserver& observer);  // marks; irregular or path_lost
+cudaError_t walk_irregular_reads(const Frame& frame, cudaStream_t stream);                       // marks, or path_lost
+cudaError_t compare_chunks(const Frame& frame, cudaStream_t stream);                             // path_lost
 cudaError_t walk_slow_reads(const Frame& frame, cudaStream_t stream);
 cudaError_t walk_stretches(const Frame& frame, cudaStream_t stream);
 cudaError_t count_events(const Frame& frame, std::int64_t* event_offsets, cudaStream_t stream);
 cudaError_t emit_tiles(const Frame& frame, const EventColumns& events, cudaStream_t stream);
+cudaError_t emit_irregular_reads(const Frame& frame, const EventColumns& events, cudaStream_t stream);  // after emit_tiles
 cudaError_t emit_slow_reads(const Frame& frame, const std::int64_t* event_offsets, const EventColumns& events, cudaStream_t stream);
 
-// Sums of some samples and of their squares, exact in any order for a chunked read.
-struct Sums {
-  double sum, square_sum;
-};
-
-__device__ inline Sums operator+(const Sums& a, const Sums& b) { return {a.sum + b.sum, a.square_sum + b.square_sum}; }
-__device__ inline Sums operator-(const Sums& a, const Sums& b) { return {a.sum - b.sum, a.square_sum - b.square_sum}; }
+// Marks before a sample, after count_events: the index of the event that starts there.
+__device__ inline std::int64_t rank_of(const Frame& frame, std::int64_t sample) {
+  if (sample >= frame.signals.sample_count) return frame.sum_rank[frame.sums];
+  const std::int64_t tile = sample / tile_samples;
+  std::int64_t rank = frame.sum_rank[tile / tiles_per_sum] + frame.tile_rank[tile];
+  for (std::int64_t word = tile * (tile_samples / 32); word < sample / 32; ++word) rank += __popc(frame.marks[word]);
+  return rank + __popc(frame.marks[sample / 32] & ((1U << (sample % 32)) - 1));
+}
 
 __device__ inline void emit(const EventColumns& events, std::int64_t index, std::int32_t start, std::int32_t length, const Sums& sums) {
   const auto samples = static_cast<float>(length);

@@ -38,6 +38,20 @@ class ChunkWalk {
     const std::int16_t* const samples = frame_.signals.samples + read.begin;
     std::int32_t least = INT_MAX;
     std::int32_t greatest = INT_MIN;
+    for (std::int32_t i = max(0, k - FastStatistic<W>::samples_before_first); i < end; ++i) {
+      least = min(least, static_cast<std::int32_t>(samples[i]));
+      greatest = max(greatest, static_cast<std::int32_t>(samples[i]));
+    }
+    // Picoamperes ascend or descend with the raw samples.
+    const float a = picoamps_of(static_cast<float>(least), read);
+    const float b = picoamps_of(static_cast<float>(greatest), read);
+    const float smallest = fminf(a, b);
+    const float largest = fmaxf(a, b);
+    // NaN does not occur: the sum and the unit are finite, and the unit is not 0.
+    if (!(smallest >= least_picoamps) || !(largest <= most_picoamps)) {
+      sink_.defer(chunk_.row, slot_);
+      return;
+    }
     // The fast statistic of the first positions depends on more samples than the exact one is fed before them.
     for (std::int32_t i = max(0, k - FastStatistic<W>::samples_before_first); i < k; ++i)
       fast_statistic.push(picoamps_of(static_cast<float>(samples[i]), scaled));
@@ -50,8 +64,6 @@ class ChunkWalk {
       }
       if (k + origin_ >= 32 * (word_ + 1)) move_to_word((k + origin_) / 32);
       const std::int32_t raw = samples[k];
-      least = min(least, raw);
-      greatest = max(greatest, raw);
       auto value = statistic.push(picoamps_of(static_cast<float>(raw), read));
       float fast = fast_statistic.push(picoamps_of(static_cast<float>(raw), scaled)).t;
       const std::int32_t position = k + 1 - W;
@@ -64,19 +76,13 @@ class ChunkWalk {
     if (end == read.length) {
       // No window fits after these positions.
       for (std::int32_t position = max(1, end + 1 - W); position < end; ++position) advance(zero(), 0.0F, position);
-      if (end - state_.first >= settling_ && flagged_ > state_.first && !sink_.append({chunk_.row, exact_slot, state_.first, end}))
+      if (end - state_.first >= settling_ && flagged_ > state_.first && !sink_.append({chunk_.row, slot_, state_.first, end, ChunkWalker::exact}))
         longest_wait_ = too_long_a_wait;
     } else {
       sink_.ended(slot_, exported());
     }
     move_to_word((end - 1 + origin_) / 32 + 2);
-    // Picoamperes ascend or descend with the raw samples.
-    const float a = picoamps_of(static_cast<float>(least), read);
-    const float b = picoamps_of(static_cast<float>(greatest), read);
-    const float smallest = fminf(a, b);
-    const float largest = fmaxf(a, b);
-    // NaN does not occur: the sum and the unit are finite, and the unit is not 0.
-    if (longest_wait_ >= too_long_a_wait || !(smallest >= least_picoamps) || !(largest <= most_picoamps)) {
+    if (longest_wait_ >= too_long_a_wait) {
       sink_.lose(chunk_.row);
       return;
     }
@@ -107,7 +113,7 @@ class ChunkWalk {
     // The short detector suppresses the long one, to which positions [state_.first, position) were left. It needs one of them to start from, one to
     // enter a peak, and window_long / 2 + 1 more. While warming up, nothing is reported.
     if (high & (position - state_.first >= settling_) & (flagged_ > state_.first) & (position > own_ - W)) [[unlikely]] {
-      longest_wait_ = max(longest_wait_, sink_.append({chunk_.row, exact_slot, state_.first, position}) ? 0 : too_long_a_wait);
+      longest_wait_ = max(longest_wait_, sink_.append({chunk_.row, slot_, state_.first, position, ChunkWalker::exact}) ? 0 : too_long_a_wait);
     }
     state_.first = high ? INT_MAX : state_.first;
     const bool may_exceed = ((state_.peak < 0) & (t > frame_.long_possible_above)) | value.variance_small;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The walk that nearly every chunk takes: half the operations of the exact one, because it compares statistics that err by less than 2^-21 and notices
-// every comparison that this error could turn. A chunk with such a comparison is left to the exact walk. Everything also compiles for the host.
+// The walk that nearly every chunk takes: half the operations of the exact one, because it compares statistics that err by less than 2^-21 and
+// notices every comparison that this error could turn. A chunk with such a comparison is left to the exact walk. Everything also compiles for the
+// host.
 //
 // Samples are scaled by 2^7, which changes no rounding: x is a multiple of 2^-11 and its rounded square an integer for samples from 2^12 (32 pA) on.
 // Below 2^15 (256 pA) the squares of a window, their mean and the squares of the means fit 32 bits, and the differences of the definition,
@@ -38,10 +39,10 @@ template <int W>
 class FastStatistic {
  public:
   static constexpr float scale = 0x1p7F;
-  static constexpr float least_sample = 0x1p12F;                         // 32 pA
+  static constexpr float least_sample = 0x1p12F;                             // 32 pA
   static constexpr float past_largest_sample = W == 3 ? 0x1p15F : 24576.0F;  // 256 or 192 pA: W squares fit 32 bits
-  static constexpr float least_variance = W * 0x1p3F;                    // times W; v = 2^-11 pA^2
-  static constexpr int samples_before_first = 2 * W - 1;                 // pushed before a value is right
+  static constexpr float least_variance = W * 0x1p3F;                        // times W; v = 2^-11 pA^2
+  static constexpr int samples_before_first = 2 * W - 1;                     // pushed before a value is right
 
   struct Value {
     float t;             // over W
@@ -263,7 +264,7 @@ __host__ __device__ bool walk_fast(const Frame& frame, const FastLimits& limits,
     if (picker.take_stretch(first, stop)) [[unlikely]] {
       const std::int64_t shift = begin + done - FastPicker<W>::reach;
       if (stop - first >= frame.settling()) {
-        sink.append({chunk.row, slot, static_cast<std::int32_t>(first + shift), static_cast<std::int32_t>(stop + shift)});
+        sink.append({chunk.row, slot, static_cast<std::int32_t>(first + shift), static_cast<std::int32_t>(stop + shift), ChunkWalker::fast});
       }
     }
     leave(picker.end_group(limits));

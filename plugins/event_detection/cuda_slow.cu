@@ -12,23 +12,11 @@
 namespace sluice::event_detection::cuda {
 namespace {
 
-// Value of the last place of a positive f32.
-__device__ double last_place(float x) { return ldexp(1.0, max(static_cast<int>(__float_as_uint(x) >> 23), 1) - 127 - 23); }
-
-// Whether no addition rounds in the prefix sums of a whole read: every one is a multiple of the last place of the smallest term, and less than 2^53
-// times it.
-__device__ bool sums_are_exact(const ReadRecord& read) {
-  constexpr double rounding_of_the_bound = 1.0 + 0x1p-20;
-  const double squares = read.square_bound * rounding_of_the_bound;
-  const double samples = sqrt(squares * read.length) * rounding_of_the_bound;  // Cauchy-Schwarz
-  return squares <= 0x1p53 * last_place(read.smallest * read.smallest) && samples <= 0x1p53 * last_place(read.smallest);
-}
-
 __global__ void list_slow_reads(Frame frame) {
   const std::int64_t row = thread_index();
   if (row >= frame.signals.rows) return;
   ReadRecord& read = frame.records[row];
-  if (read.path == ReadPath::chunked && (read.path_lost != 0 || !sums_are_exact(read))) read.path = ReadPath::slow;
+  if (read.path == ReadPath::chunked && read.path_lost != 0) read.path = ReadPath::slow;
   if (read.path == ReadPath::slow) frame.slow_rows[atomicAdd(&frame.account->slow_reads, 1U)] = row;
 }
 
@@ -45,14 +33,6 @@ struct SlowTile {
   float smallest[slow_threads / 32], largest[slow_threads / 32];
   int out_of_range;
 };
-
-__device__ double granularity(double sum) {
-  if (sum == 0.0) return HUGE_VAL;
-  const auto bits = static_cast<unsigned long long>(__double_as_longlong(sum));
-  const unsigned long long mantissa = (bits & 0xFFFFFFFFFFFFFULL) | 0x10000000000000ULL;
-  const int exponent = static_cast<int>(bits >> 52 & 0x7FF);
-  return ldexp(1.0, exponent - 1023 - 52 + __ffsll(static_cast<long long>(mantissa)) - 1);
-}
 
 // As in events.cpp.
 __device__ bool additions_are_exact(double sum, int count, float largest, float smallest_nonzero) {
