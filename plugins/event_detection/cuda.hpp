@@ -31,7 +31,6 @@ struct Signals {
 struct Division {
   int chunk_samples;    // per thread, a multiple of 32
   int warm_up_samples;  // before a chunk, a multiple of 8: from where a thread guesses the peak picker's state
-  int threads_per_block = 128;
 };
 
 // Of simulated DNA chunks, one in 100 is guessed wrongly after 16 samples, 1 in 15,000 after 32 and none of 100,000 after 48; of RNA ones 1 in 80

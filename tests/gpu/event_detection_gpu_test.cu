@@ -381,10 +381,10 @@ void check(bool small) {
   compare("DNA", ordinary(reads, longest, 8.9, 1), dna, division_for(dna));
   compare("DNA", ordinary(reads, longest, 8.9, 2), dna, {512, 64});
   compare("DNA", ordinary(reads, longest, 8.9, 3), dna, {32, 8});
-  compare("DNA", ordinary(reads, longest, 8.9, 4), dna, {64, 0, 96});
-  compare("DNA", ordinary(reads, longest, 8.9, 5), dna, {2048, 96, 128});
+  compare("DNA", ordinary(reads, longest, 8.9, 4), dna, {64, 0});
+  compare("DNA", ordinary(reads, longest, 8.9, 5), dna, {2048, 96});
   compare("RNA", ordinary(reads, longest, 30.0, 6), rna, division_for(rna));
-  compare("RNA", ordinary(reads, longest, 30.0, 7), rna, {256, 32, 96});
+  compare("RNA", ordinary(reads, longest, 30.0, 7), rna, {256, 32});
   compare("DNA, negative currents", negative(reads, longest, 8.9, 21), dna, division_for(dna));
   compare("DNA, negative currents", negative(reads, longest, 8.9, 22), dna, {64, 32});
   compare("RNA, negative currents", negative(reads, longest, 30.0, 23), rna, division_for(rna));
@@ -478,9 +478,9 @@ void bench(const char* name, const DetectorParams& params, double dwell, std::in
   std::vector<Division> divisions{division_for(params)};
   if (all_divisions) {
     if (params.window_short == 3) {
-      divisions.insert(divisions.end(), {{256, 64, 96}, {512, 64, 128}, {128, 48, 128}});
+      divisions.insert(divisions.end(), {{512, 64}, {128, 48}});
     } else {
-      divisions.insert(divisions.end(), {{1024, 256, 96}, {512, 256, 128}});
+      divisions.push_back({512, 256});
     }
   }
   for (const Division& division : divisions) {
@@ -524,8 +524,8 @@ void bench(const char* name, const DetectorParams& params, double dwell, std::in
     require(cudaMemcpy(&account, workspace.data(), sizeof(account), cudaMemcpyDeviceToHost), "account");
     const double ms = median(whole);
     const double bytes = samples * 2.0 + static_cast<double>(count) * 16.0;
-    std::printf("| %s | %.0f M in %zu reads | %d, %d, %d | whole | %.3f | %.1f | %.0f |\n", name, samples * 1e-6, batch.rows(),
-                division.chunk_samples, division.warm_up_samples, division.threads_per_block, ms, samples / ms * 1e-6, bytes / ms * 1e-6);
+    std::printf("| %s | %.0f M in %zu reads | %d, %d | whole | %.3f | %.1f | %.0f |\n", name, samples * 1e-6, batch.rows(),
+                division.chunk_samples, division.warm_up_samples, ms, samples / ms * 1e-6, bytes / ms * 1e-6);
     for (const auto& [step, times] : steps.times()) {
       std::printf("| | | | %s | %.3f | %.1f | |\n", step.c_str(), median(times), samples / median(times) * 1e-6);
     }
@@ -547,7 +547,7 @@ int main(int argument_count, char** arguments) {
   if (what == "small") check(true);
   if (failures == 0 && (what == "bench" || what == "all" || what == "profile")) {
     std::printf(
-        "| input | samples | chunk, warm-up, threads | step | ms | Gsamples/s | GB/s of samples and events |\n|---|---|---|---|---|---|---|\n");
+        "| input | samples | chunk, warm-up | step | ms | Gsamples/s | GB/s of samples and events |\n|---|---|---|---|---|---|---|\n");
     const bool all_divisions = what != "profile";
     bench("DNA", DetectorParams::dna(), 8.9, millions, 0.0, all_divisions);
     if (what != "profile") bench("DNA, one read in ten with a negative current", DetectorParams::dna(), 8.9, millions, 0.1, false);
