@@ -14,7 +14,7 @@ namespace sluice::minimizer_index {
 namespace {
 
 constexpr std::size_t staged_bases = 1 << 16;
-constexpr std::int64_t bases_per_part = 1 << 18;   // their minimizers fit a core's second cache
+constexpr std::int64_t bases_per_part = 1 << 18;    // their minimizers fit a core's second cache
 constexpr double minimizers_per_partition = 32768;  // likewise, with their sorted copy
 constexpr double used_slots_per_line = 2.6;         // of 4: one search in twenty goes to a second line
 
@@ -22,16 +22,33 @@ struct Keyed {
   std::uint64_t key, position;
 };
 
+// Memory that is filled at once, and not zeroed before.
+template <class T>
+class FixedArray {
+ public:
+  FixedArray() = default;
+  explicit FixedArray(std::size_t size) : values_(std::make_unique_for_overwrite<T[]>(size)), size_(size) {}
+  T* data() const { return values_.get(); }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) const { return values_[i]; }
+  std::span<const T> span() const { return {values_.get(), size_}; }
+
+ private:
+  std::unique_ptr<T[]> values_;
+  std::size_t size_ = 0;
+};
+
 // The minimizers of a part, by partition.
 struct PartMinimizers {
-  GrowingArray<Keyed> keyed;
+  FixedArray<Keyed> keyed;
   std::vector<std::uint32_t> partition_begin;
 };
 
-// What a partition gives: its distinct keys with their values, and the positions of those that have several. Values count positions from the partition's first.
+// What a partition gives: its distinct keys with their values, and the positions of those that have several. Values count positions from the
+// partition's first.
 struct Partition {
-  GrowingArray<Keyed> entries;
-  GrowingArray<std::uint64_t> positions;
+  FixedArray<Keyed> entries;
+  FixedArray<std::uint64_t> positions;
   std::map<std::uint32_t, std::uint64_t> occurrences;
   std::uint64_t slots_begin = 0, positions_begin = 0;
 };
@@ -77,8 +94,8 @@ void make_entries(const std::vector<Keyed>& sorted, Partition& out) {
     else
       repeated += end - begin;
   }
-  out.entries.resize(distinct);
-  out.positions.resize(repeated);
+  out.entries = FixedArray<Keyed>(distinct);
+  out.positions = FixedArray<std::uint64_t>(repeated);
   if (singles > 0) out.occurrences[1] = singles;
   std::size_t entry = 0, position = 0;
   for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
@@ -127,7 +144,7 @@ class TableBuilder {
     for (std::size_t group = 0; group < groups_; ++group) add_group(partitions_ * group / groups_, partitions_ * (group + 1) / groups_);
     // A search that begins at the last line ends at an empty slot, too.
     const std::uint64_t filled = next_slot_;
-    const std::uint64_t end = std::max(filled, table_.home_lines * slots_per_line) + 1;
+    const std::uint64_t end = std::max(filled, table_.home_lines * slots_per_line) / slots_per_line * slots_per_line + slots_per_line;
     table_.slots.resize(2 * end);
     std::fill(table_.slots.data() + 2 * filled, table_.slots.data() + 2 * end, empty_slot);
     for (const auto& [count, minimizers] : occurrences_) {
@@ -190,7 +207,7 @@ class TableBuilder {
       if (p >= begin && p < end) ++made.partition_begin[p - begin + 1];
     }
     std::partial_sum(made.partition_begin.begin(), made.partition_begin.end(), made.partition_begin.begin());
-    made.keyed.resize(made.partition_begin.back());
+    made.keyed = FixedArray<Keyed>(made.partition_begin.back());
     std::vector<std::uint32_t> next(made.partition_begin.begin(), made.partition_begin.end() - 1);
     for (const PlacedMinimizer& minimizer : minimizers) {
       const std::size_t p = partition_of(minimizer.hash);

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "minimizer_index/growing_array.hpp"
+#include "minimizer_index/page_array.hpp"
 
 namespace sluice::minimizer_index {
 
@@ -41,7 +41,7 @@ class ReferenceBases {
   std::vector<std::int64_t> name_begin{0};
   std::vector<std::uint8_t> name;
   std::vector<std::int64_t> base_begin{0};
-  GrowingArray<std::uint64_t> words;
+  PageArray<std::uint64_t> words;
   std::vector<std::int64_t> ambiguous_begin, ambiguous_end;  // in the coordinates of base_begin
 
  private:
@@ -66,7 +66,7 @@ struct MinimizerParts {
 
 struct MinimizerTable {
   std::uint64_t home_lines = 1;
-  GrowingArray<std::uint64_t> slots, positions;
+  PageArray<std::uint64_t> slots, positions;
   std::vector<std::uint32_t> occurrence_count;
   std::vector<std::uint64_t> occurrence_minimizers;
 };

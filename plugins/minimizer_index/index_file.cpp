@@ -100,7 +100,8 @@ class MappedFile {
     if (bytes_ > 0) memory_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file, 0);
     const int error = errno;
     close(file);
-    if (memory_ == MAP_FAILED) throw Failure::input("cannot map index '" + path + "' into memory: " + std::strerror(error), "check that it is a file");
+    if (memory_ == MAP_FAILED)
+      throw Failure::input("cannot map index '" + path + "' into memory: " + std::strerror(error), "check that it is a file");
   }
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -127,7 +128,8 @@ bool ascends(std::span<const std::int64_t> values) { return std::is_sorted(value
 bool contigs_fit(const MinimizerIndexView& v) {
   const std::size_t contigs = v.contig_length.size();
   if (contigs == 0 || v.contig_name_begin.size() != contigs + 1 || v.contig_base_begin.size() != contigs + 1) return false;
-  if (v.contig_name_begin.front() != 0 || !ascends(v.contig_name_begin) || v.contig_name_begin.back() != static_cast<std::int64_t>(v.contig_name_bytes.size()))
+  if (v.contig_name_begin.front() != 0 || !ascends(v.contig_name_begin) ||
+      v.contig_name_begin.back() != static_cast<std::int64_t>(v.contig_name_bytes.size()))
     return false;
   if (v.contig_base_begin.front() != 0 || !ascends(v.contig_base_begin)) return false;
   if (v.ambiguous_begin.size() != v.ambiguous_end.size() || v.occurrence_count.size() != v.occurrence_minimizers.size()) return false;
@@ -240,7 +242,8 @@ LoadedIndex map_index(const std::string& path, Verify verify, const ForEach& for
   view.w = header.w;
   view.homopolymer_compressed = header.homopolymer_compressed == 1;
   view.home_lines = header.home_lines;
-  if (view.k < 1 || view.k > 28 || view.w < 1 || view.w > 255 || header.homopolymer_compressed > 1) refuse("is damaged: its parameters are impossible");
+  if (view.k < 1 || view.k > 28 || view.w < 1 || view.w > 255 || header.homopolymer_compressed > 1)
+    refuse("is damaged: its parameters are impossible");
   const bool check_all = verify == Verify::full || header.file_bytes <= largest_checked_bytes;
   std::size_t number = 0;
   for_each_column(view, [&](auto& column) {
@@ -255,8 +258,8 @@ LoadedIndex map_index(const std::string& path, Verify verify, const ForEach& for
     ++number;
   });
   const std::size_t words = view.slots.size();
-  const bool table_ends = words % 2 == 0 && view.home_lines >= 1 && view.home_lines <= 0xFFFFFFFFU && words / 2 > view.home_lines * slots_per_line &&
-                          view.slots[words - 2] == empty_slot;
+  const bool table_ends = words % (2 * slots_per_line) == 0 && view.home_lines >= 1 && view.home_lines <= 0xFFFFFFFFU &&
+                          words / 2 > view.home_lines * slots_per_line && view.slots[words - 2] == empty_slot;
   if (!table_ends || !contigs_fit(view) || (check_all && !table_fits(view, for_each))) refuse("is damaged: its parts do not fit together");
 
   loaded.source = {std::string(file->data() + sizeof header, header.source_path_bytes), header.source_bytes, header.source_modified_ns};

@@ -34,7 +34,8 @@ class Reader {
     while (true) {
       const std::size_t got = std::fread(magic.data(), 1, magic.size(), file_.get());
       if (got == 0 && !first) break;
-      if (got != magic.size() || std::string_view(magic.data(), 3) != "MMI") refuse("is not an index of minimap2, or holds something else behind a part");
+      if (got != magic.size() || std::string_view(magic.data(), 3) != "MMI")
+        refuse("is not an index of minimap2, or holds something else behind a part");
       if (magic[3] != minimap2_magic[3]) refuse("is of version " + std::to_string(magic[3]) + ", and this program reads version 2");
       read_part(first);
       first = false;
@@ -158,7 +159,9 @@ MinimizerParts Minimap2Index::parts() const {
   MinimizerParts parts;
   parts.count = minimizers.size();
   for (const auto& part : minimizers) parts.expected += static_cast<double>(part.size());
-  parts.make = [this](std::size_t part, std::vector<PlacedMinimizer>& out) { out.insert(out.end(), minimizers[part].begin(), minimizers[part].end()); };
+  parts.make = [this](std::size_t part, std::vector<PlacedMinimizer>& out) {
+    out.insert(out.end(), minimizers[part].begin(), minimizers[part].end());
+  };
   return parts;
 }
 

@@ -45,8 +45,9 @@ class TextFile {
   bool fill() {
     const ssize_t got = bgzf_read(file_.get(), block_.data(), block_.size());
     if (got < 0)
-      throw Failure::input("reference '" + path_ + "' is truncated or damaged: its compressed data ends or breaks after " + std::to_string(total_) + " bytes of text",
-                           "copy the file again and compare checksums");
+      throw Failure::input(
+          "reference '" + path_ + "' is truncated or damaged: its compressed data ends or breaks after " + std::to_string(total_) + " bytes of text",
+          "copy the file again and compare checksums");
     at_ = 0;
     end_ = static_cast<std::size_t>(got);
     total_ += end_;
@@ -81,7 +82,8 @@ class SequenceReader {
     }
     end_line();
     end_sequence();
-    if (reference_.contigs() == 0) throw Failure::input("reference '" + path_ + "' is empty: there is no sequence in it", "give a FASTA or FASTQ file");
+    if (reference_.contigs() == 0)
+      throw Failure::input("reference '" + path_ + "' is empty: there is no sequence in it", "give a FASTA or FASTQ file");
     reference_.finish();
     return std::move(reference_);
   }
@@ -151,7 +153,8 @@ class SequenceReader {
     reference_.add_bases(piece, kernels_);
   }
   [[noreturn]] void fail(const std::string& what) const {
-    throw Failure::input("reference '" + path_ + "', line " + std::to_string(line_) + ": " + what, "give the FASTA or FASTQ file of the sequences to map to");
+    throw Failure::input("reference '" + path_ + "', line " + std::to_string(line_) + ": " + what,
+                         "give the FASTA or FASTQ file of the sequences to map to");
   }
 
   std::string path_;

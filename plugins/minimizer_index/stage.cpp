@@ -37,9 +37,13 @@ class MinimizerIndexResource {
   };
 
   static void describe(Describe<MinimizerIndexResource>& d) {
-    d.id("minimizer_index").summary("the minimizers of reference sequences, from FASTA or an index file").resource("minimizer_index").work_unit("base");
+    d.id("minimizer_index")
+        .summary("the minimizers of reference sequences, from FASTA or an index file")
+        .resource("minimizer_index")
+        .work_unit("base");
     d.doc(
-        "Made from FASTA or FASTQ (plain, gzip, bgzip), mapped from an index file of this program, or read from one of minimap2 (.mmi); which, the file's first bytes say. "
+        "Made from FASTA or FASTQ (plain, gzip, bgzip), mapped from an index file of this program, or read from one of minimap2 (.mmi); which, the "
+        "file's first bytes say. "
         "The minimizers are those of minimap2 2.24. References of any size make one index, as with a large enough -I of minimap2.");
     d.option("path", &Parameters::path, "sequences or an index").required();
     d.option("k", &Parameters::k, "bases of a k-mer; without it 15, or what the index file was made with").range(1, 28);
@@ -107,8 +111,9 @@ class MinimizerIndexResource {
   void check_parameters(const MinimizerIndexView& index) const {
     const auto check = [&](const char* name, std::uint32_t asked, std::uint32_t is) {
       if (asked != is)
-        throw Failure::usage("index '" + std::string(parameters_.path) + "' was made with " + name + " = " + std::to_string(is) + ", not " + std::to_string(asked),
-                             std::string("give ") + name + " = " + std::to_string(is) + ", or the sequences themselves");
+        throw Failure::usage(
+            "index '" + std::string(parameters_.path) + "' was made with " + name + " = " + std::to_string(is) + ", not " + std::to_string(asked),
+            std::string("give ") + name + " = " + std::to_string(is) + ", or the sequences themselves");
     };
     if (parameters_.k) check("k", static_cast<std::uint32_t>(*parameters_.k), index.k);
     if (parameters_.w) check("w", static_cast<std::uint32_t>(*parameters_.w), index.w);

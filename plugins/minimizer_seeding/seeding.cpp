@@ -138,22 +138,33 @@ void drop_repeated_minimizers(std::int32_t mid_occ, float q_occ_frac, ReadSeeds&
 void look_up_minimizers(const MinimizerIndexView& index, ReadSeeds& read) {
   const std::vector<Minimizer>& minimizers = read.minimizers;
   const std::size_t count = minimizers.size();
-  const auto prefetch = [&](std::size_t i) {
-    __builtin_prefetch(index.slots.data() + 2 * home_slot(minimizer_key(minimizers[i].x >> 8), index.home_lines));
-  };
-  read.seeds.clear();
-  read.seeds.reserve(count);
-  for (std::size_t i = 0; i < std::min(look_ahead, count); ++i) prefetch(i);
+  const std::uint64_t* const slots = index.slots.data();
+  const auto line_of = [&](std::size_t i) { return slots + 2 * home_slot(minimizer_key(minimizers[i].x >> 8), index.home_lines); };
+  read.seeds.resize(count);
+  Seed* next = read.seeds.data();
+  for (std::size_t i = 0; i < std::min(look_ahead, count); ++i) __builtin_prefetch(line_of(i));
   for (std::size_t i = 0; i < count; ++i) {
-    if (i + look_ahead < count) prefetch(i + look_ahead);
+    if (i + look_ahead < count) __builtin_prefetch(line_of(i + look_ahead));
     const std::uint64_t x = minimizers[i].x;
-    const MinimizerOccurrences found = index.find(x >> 8);
-    if (found.count == 0) continue;
+    const std::uint64_t key = minimizer_key(x >> 8);
+    // Whether a minimizer is in the index is as good as random, and so is its slot: no branch depends on either.
+    const std::uint64_t* slot = line_of(i);
+    while (slot[2 * (slots_per_line - 1)] < key) slot += 2 * slots_per_line;
+    static_assert(slots_per_line == 4);
+    slot += 2 * ((slot[0] < key ? 1 : 0) + (slot[2] < key ? 1 : 0) + (slot[4] < key ? 1 : 0));
+    const std::uint64_t value = slot[1];
+    const bool many = (value & many_positions) != 0;
+    const std::uint64_t* const positions = many ? index.positions.data() + ((value & ~many_positions) >> 27) : slot + 1;
     const bool tandem = (i > 0 && minimizers[i - 1].x == x) || (i + 1 < count && minimizers[i + 1].x == x);
-    if (found.count > 1) __builtin_prefetch(found.positions);
-    read.seeds.push_back({found.positions, found.count, static_cast<std::uint32_t>(minimizers[i].y), static_cast<std::uint16_t>(x & 0xFF),
-                          Seed::State::used, tandem ? Seed::Tandem::yes : Seed::Tandem::no});
+    *next = {positions,
+             many ? static_cast<std::uint32_t>(value & max_minimizer_occurrences) : 1U,
+             static_cast<std::uint32_t>(minimizers[i].y),
+             static_cast<std::uint16_t>(x & 0xFF),
+             Seed::State::used,
+             tandem ? Seed::Tandem::yes : Seed::Tandem::no};
+    next += slot[0] == key ? 1 : 0;
   }
+  read.seeds.resize(static_cast<std::size_t>(next - read.seeds.data()));
 }
 
 void choose_seeds(const SeedingParameters& p, std::int32_t length, ReadSeeds& read) {

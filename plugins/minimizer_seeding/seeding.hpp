@@ -30,8 +30,8 @@ enum class Pairs : std::uint8_t { both, once };     // once: a read maps only to
 struct SeedingParameters {
   std::int32_t mid_occ = 10;        // a minimizer with more positions is not a seed, but see occ_dist
   std::int32_t max_max_occ = 4095;  // nor one with more than this, ever
-  std::int32_t occ_dist = 500;      // between seeds this far apart, about every occ_dist bases one of the least frequent of the others is taken; 0: none
-  float q_occ_frac = 0.01F;         // a minimizer is not used that makes more than this share of a read's, and more than mid_occ
+  std::int32_t occ_dist = 500;  // between seeds this far apart, about every occ_dist bases one of the least frequent of the others is taken; 0: none
+  float q_occ_frac = 0.01F;     // a minimizer is not used that makes more than this share of a read's, and more than mid_occ
   Strands strands = Strands::both;
   Diagonal diagonal = Diagonal::keep;
   Pairs pairs = Pairs::both;

@@ -9,6 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "minimizer_seeding/sketch.cpp"
 #include <hwy/foreach_target.h>
+
 #include <sluice/minimizer_sketch-inl.hpp>
 
 #if HWY_ONCE

@@ -37,7 +37,8 @@ class MinimizerSeeding {
   static void describe(Describe<MinimizerSeeding>& d) {
     d.id("minimizer_seeding").summary("finds the k-mers that reads share with reference sequences").map("read").work_unit("base");
     d.doc(
-        "The read's minimizers are looked up in the index; those that are frequent on the reference or in the read are left out but for the least frequent "
+        "The read's minimizers are looked up in the index; those that are frequent on the reference or in the read are left out but for the least "
+        "frequent "
         "of long stretches of them; each position of a seed becomes an anchor. As minimap2 2.24, down to the order of equal anchors.");
     d.uses("index", "minimizer_index", "the reference sequences' minimizers");
     d.needs("read_id", "utf8", "name").needs("bases", "utf8", "the whole read");
@@ -48,16 +49,20 @@ class MinimizerSeeding {
     d.option("f", &Parameters::f,
              "a minimizer with more positions than all but this share of minimizers is no seed; 1 or more: with more than this many positions")
         .range(0, 2e9);
-    d.option("min_occ", &Parameters::min_occ, "the least number of positions that f may come to (minimap2's -U, first)").range(0, max_minimizer_occurrences - 1);
-    d.option("max_occ", &Parameters::max_occ, "the greatest number of positions that f may come to (-U, second)").range(0, max_minimizer_occurrences - 1);
+    d.option("min_occ", &Parameters::min_occ, "the least number of positions that f may come to (minimap2's -U, first)")
+        .range(0, max_minimizer_occurrences - 1);
+    d.option("max_occ", &Parameters::max_occ, "the greatest number of positions that f may come to (-U, second)")
+        .range(0, max_minimizer_occurrences - 1);
     d.option("max_max_occ", &Parameters::max_max_occ, "a minimizer with more positions is never a seed").range(0, max_minimizer_occurrences - 1);
     d.option("occ_dist", &Parameters::occ_dist, "in a stretch of too frequent minimizers one is a seed about every so many bases; 0: none")
         .range(0, std::numeric_limits<std::int32_t>::max())
         .unit("bases");
-    d.option("q_occ_frac", &Parameters::q_occ_frac, "a minimizer is no seed that is a larger share of the read's own and as frequent there as f forbids; 0: any")
+    d.option("q_occ_frac", &Parameters::q_occ_frac,
+             "a minimizer is no seed that is a larger share of the read's own and as frequent there as f forbids; 0: any")
         .range(0, 1);
     d.option("no_diagonal", &Parameters::no_diagonal, "leave out where a sequence meets itself (minimap2's -D)");
-    d.option("dual", &Parameters::dual, "no: map a read only to contigs whose name does not come before its own, so that reads against reads meet once");
+    d.option("dual", &Parameters::dual,
+             "no: map a read only to contigs whose name does not come before its own, so that reads against reads meet once");
     d.option("for_only", &Parameters::for_only, "the contigs' forward strand only");
     d.option("rev_only", &Parameters::rev_only, "the contigs' reverse strand only");
     d.reason("too_long", "the read has 2^31 bases or more").reason("too_many_anchors", "the read has 2^31 anchors or more: lower f or max_max_occ");
@@ -68,7 +73,8 @@ class MinimizerSeeding {
     if (p.f >= 1.0F)
       parameters_.mid_occ = static_cast<std::int32_t>(std::min(p.f + .499, double{max_minimizer_occurrences - 1}));
     else
-      parameters_.mid_occ = std::min(occurrence_threshold(index_, p.f, p.min_occ, p.max_occ), static_cast<std::int32_t>(max_minimizer_occurrences - 1));
+      parameters_.mid_occ =
+          std::min(occurrence_threshold(index_, p.f, p.min_occ, p.max_occ), static_cast<std::int32_t>(max_minimizer_occurrences - 1));
     parameters_.max_max_occ = p.max_max_occ;
     parameters_.occ_dist = p.occ_dist;
     parameters_.q_occ_frac = p.q_occ_frac;

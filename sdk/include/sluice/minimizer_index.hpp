@@ -75,8 +75,8 @@ struct MinimizerOccurrences {
   std::uint32_t count = 0;  // 0: the reference does not have this minimizer
 };
 
-// Looks a minimizer's hash (its x >> 8) up. Keys ascend along the table, each at its home line or as near behind it as there was room; the table ends
-// with an empty slot, whose key is greater than any other.
+// Looks a minimizer's hash (its x >> 8) up. Keys ascend along the table, each at its home line or as near behind it as there was room; the table
+// has whole lines and ends with an empty slot, whose key is greater than any other.
 SLUICE_HOST_DEVICE constexpr MinimizerOccurrences find_minimizer(const std::uint64_t* slots, const std::uint64_t* positions, std::uint64_t home_lines,
                                                                  std::uint64_t hash) {
   const std::uint64_t key = minimizer_key(hash);
@@ -171,7 +171,8 @@ inline MinimizerIndexView minimizer_index_view(const Batch& index) {
   const std::size_t slot_words = view.slots.size();
   const bool fits = view.contig_name_begin.size() == contigs + 1 && view.contig_base_begin.size() == contigs + 1 &&
                     view.ambiguous_begin.size() == view.ambiguous_end.size() && view.occurrence_count.size() == view.occurrence_minimizers.size() &&
-                    slot_words % 2 == 0 && slot_words / 2 > view.home_lines * slots_per_line && view.slots[slot_words - 2] == empty_slot;
+                    slot_words % (2 * slots_per_line) == 0 && slot_words / 2 > view.home_lines * slots_per_line &&
+                    view.slots[slot_words - 2] == empty_slot;
   if (!fits) throw Failure::input("the columns of the minimizer index do not fit together", "use a minimizer_index resource");
   return view;
 }

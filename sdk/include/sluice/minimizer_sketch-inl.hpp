@@ -9,8 +9,8 @@
 //
 // A k-mer is cut out of the packed bases: its forward form (first base highest) out of bytes whose bases are reversed, its reverse complement out of
 // the complement of the bytes as they are. One load, one broadcast and one shift per lane make a vector of k-mers. The smallest hash of every w
-// neighbours takes log2(w) passes of y[i] = min(y[i], y[i + p]); an element is reported if the largest of the minima of the windows that it is in is its own
-// hash, which takes as many passes. With w = 10 and 16 lanes that is less than one instruction a base, and no branch depends on the data.
+// neighbours takes log2(w) passes of y[i] = min(y[i], y[i + p]); an element is reported if the largest of the minima of the windows that it is in is
+// its own hash, which takes as many passes. With w = 10 and 16 lanes that is less than one instruction a base, and no branch depends on the data.
 
 #if defined(SLUICE_MINIMIZER_SKETCH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef SLUICE_MINIMIZER_SKETCH_INL
@@ -57,16 +57,16 @@ inline bool pack(const char* bases, std::size_t length, std::uint64_t* words) {
   auto clean = hn::Set(d8, 0xFF);
   const auto four_to_a_byte = [&](const std::uint8_t* text, std::uint8_t* out) {
     const auto letters = hn::And(hn::LoadU(d8, text), upper);
-    const auto is_base = hn::Or(hn::Or(hn::Eq(letters, hn::Set(d8, 'A')), hn::Eq(letters, hn::Set(d8, 'C'))),
-                                hn::Or(hn::Eq(letters, hn::Set(d8, 'G')),
-                                       hn::Or(hn::Eq(letters, hn::Set(d8, 'T')), hn::Eq(letters, hn::Set(d8, 'U')))));
+    const auto is_base =
+        hn::Or(hn::Or(hn::Eq(letters, hn::Set(d8, 'A')), hn::Eq(letters, hn::Set(d8, 'C'))),
+               hn::Or(hn::Eq(letters, hn::Set(d8, 'G')), hn::Or(hn::Eq(letters, hn::Set(d8, 'T')), hn::Eq(letters, hn::Set(d8, 'U')))));
     const auto valid = hn::VecFromMask(d8, is_base);
     clean = hn::And(clean, valid);
     // A 0x41, C 0x43, G 0x47, T 0x54, U 0x55: c >> 1 ^ c >> 2 has the code in its lowest bits.
     const auto wide = hn::BitCast(d32, hn::And(letters, valid));
     const auto codes = hn::And(hn::Xor(hn::ShiftRight<1>(wide), hn::ShiftRight<2>(wide)), hn::Set(d32, 0x03030303U));
-    const auto byte = hn::And(hn::Or(hn::Or(codes, hn::ShiftRight<6>(codes)), hn::Or(hn::ShiftRight<12>(codes), hn::ShiftRight<18>(codes))),
-                              hn::Set(d32, 0xFFU));
+    const auto byte =
+        hn::And(hn::Or(hn::Or(codes, hn::ShiftRight<6>(codes)), hn::Or(hn::ShiftRight<12>(codes), hn::ShiftRight<18>(codes))), hn::Set(d32, 0xFFU));
     hn::StoreU(hn::TruncateTo(d_packed, byte), d_packed, out);
   };
   std::size_t i = 0;
@@ -86,7 +86,7 @@ inline bool pack(const char* bases, std::size_t length, std::uint64_t* words) {
 // minimizer_hash() of a vector. k <= 16 fits 32-bit lanes: sums are cut to 2 k bits anyway.
 template <class D, class V>
 HWY_INLINE V HashOf(D, V v, V mask) {
-  v = hn::And(hn::Add(hn::Xor(v, hn::Set(D(), static_cast<hn::TFromD<D>>(~hn::TFromD<D>{0}))), hn::ShiftLeft<21>(v)), mask);
+  v = hn::And(hn::Add(hn::Xor(v, hn::Set(D(), static_cast<hn::TFromD<D> >(~hn::TFromD<D>{0}))), hn::ShiftLeft<21>(v)), mask);
   v = hn::Xor(v, hn::ShiftRight<24>(v));
   v = hn::And(hn::Add(v, hn::Add(hn::ShiftLeft<3>(v), hn::ShiftLeft<8>(v))), mask);
   v = hn::Xor(v, hn::ShiftRight<14>(v));
@@ -309,7 +309,8 @@ class RunSketcher {
     }
   }
 
-  // The first window of a run: of its first w - 1 elements, all equal to their minimum are reported but the rightmost, which is if the w-th is greater.
+  // The first window of a run: of its first w - 1 elements, all equal to their minimum are reported but the rightmost, which is if the w-th is
+  // greater.
   void open_run() {
     const std::size_t w = run_.w;
     if (w == 1) return;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Minimizers of a sequence, exactly those of minimap2 2.24 (Li 2016, Bioinformatics 32:2103, with minimap2's rules for ties, palindromes, ambiguous bases
-// and the ends of sequences). A plugin that sketches compiles minimizer_sketch-inl.hpp, once per instruction set, and passes its kernels to sketch().
+// Minimizers of a sequence, exactly those of minimap2 2.24 (Li 2016, Bioinformatics 32:2103, with minimap2's rules for ties, palindromes, ambiguous
+// bases and the ends of sequences). A plugin that sketches compiles minimizer_sketch-inl.hpp, once per instruction set, and passes its kernels to
+// sketch().
 //
-// The sequential definition, from which sketch_one_by_one() is written: every base makes a step that puts an element into a window of the last w: its k-mer's
-// hash, or nothing while fewer than k bases follow each other. A base whose k-mer is its own reverse complement makes no step. The tracked minimum is the
-// rightmost smallest element of the window; it is reported when a new one replaces it or when it leaves the window, and on leaving, elements equal to
-// its successor are reported too. Nothing is reported before w + k - 1 bases follow each other; at the end of the sequence the tracked minimum is.
+// The sequential definition, from which sketch_one_by_one() is written: every base makes a step that puts an element into a window of the last w: its
+// k-mer's hash, or nothing while fewer than k bases follow each other. A base whose k-mer is its own reverse complement makes no step. The tracked
+// minimum is the rightmost smallest element of the window; it is reported when a new one replaces it or when it leaves the window, and on leaving,
+// elements equal to its successor are reported too. Nothing is reported before w + k - 1 bases follow each other; at the end of the sequence the
+// tracked minimum is.
 //
-// From that, the parallel form: an element is reported exactly if it is the smallest of some window of w elements between two ambiguous bases, with three
-// exceptions that are put right one by one (open_run, close_run, last_minimum). So every element is decided by its 2 w - 2 neighbours, in any order.
+// From that, the parallel form: an element is reported exactly if it is the smallest of some window of w elements between two ambiguous bases, with
+// three exceptions that are put right one by one (open_run, close_run, last_minimum). So every element is decided by its 2 w - 2 neighbours, in any
+// order.
 
 #include <algorithm>
 #include <array>
@@ -137,8 +140,8 @@ struct BaseRun {
   std::int64_t empty_steps;  // steps of its bases before that
 };
 
-// Run number r of the sequence (r = 0 .. ambiguous.size()). The first k - 1 steps have no element yet. Of an even k some bases there may make no step: the k-mer
-// that is asked for being a palindrome then still has bases from before the ambiguous ones.
+// Run number r of the sequence (r = 0 .. ambiguous.size()). The first k - 1 steps have no element yet. Of an even k some bases there may make no
+// step: the k-mer that is asked for being a palindrome then still has bases from before the ambiguous ones.
 inline BaseRun base_run(const PackedSequence& s, std::size_t r, std::uint32_t k) {
   BaseRun run{r == 0 ? 0 : s.ambiguous[r - 1].end, r == s.ambiguous.size() ? s.length : s.ambiguous[r].begin, 0, 0};
   const std::int64_t before = k - 1;
@@ -188,11 +191,11 @@ inline void sketch_run(const PackedSequence& s, const BaseRun& run, const Sketch
   end = std::min(end, run.end);
   if (begin >= end) return;
   SketchRun part{s.words, p.k, p.w, begin, end, SketchRun::Begin::inside, SketchRun::End::inside};
-  for (std::uint32_t steps_before = 1; steps_before < p.w && part.first > run.first; steps_before += steps(s, part.first, p.k) ? 1U : 0U) --part.first;
+  for (std::uint32_t steps_before = 1; steps_before < p.w && part.first > run.first; steps_before += steps(s, part.first, p.k) ? 1U : 0U)
+    --part.first;
   while (part.first > run.first && !steps(s, part.first - 1, p.k)) --part.first;
   if (part.first == run.first) part.at_begin = SketchRun::Begin::at_run_begin;
-  for (std::uint32_t steps_behind = 1; steps_behind < p.w && part.end < run.end; ++part.end)
-    steps_behind += steps(s, part.end, p.k) ? 1U : 0U;
+  for (std::uint32_t steps_behind = 1; steps_behind < p.w && part.end < run.end; ++part.end) steps_behind += steps(s, part.end, p.k) ? 1U : 0U;
   while (part.end < run.end && !steps(s, part.end, p.k)) ++part.end;
   if (part.end == run.end) part.at_end = SketchRun::End::at_run_end;
   const std::size_t from = out.size();
@@ -278,8 +281,8 @@ inline bool sketches_in_parts(const SketchParameters& p, const SketchKernels& ke
   return p.homopolymers == HomopolymerCompression::off && p.k <= largest_vector_k && kernels.run != nullptr;
 }
 
-// Appends the minimizers of the sequence whose last base lies in [begin, end), in the order of their places. Parts of a sequence: only if sketches_in_parts().
-// Otherwise begin = 0 and end = length.
+// Appends the minimizers of the sequence whose last base lies in [begin, end), in the order of their places. Parts of a sequence: only if
+// sketches_in_parts(). Otherwise begin = 0 and end = length.
 inline void sketch(const PackedSequence& s, const SketchParameters& p, std::int64_t begin, std::int64_t end, const SketchKernels& kernels,
                    SketchScratch& scratch, std::vector<Minimizer>& out) {
   if (!sketches_in_parts(p, kernels)) return sketch_one_by_one(s, p, out);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include "minimizer_seeding/sketch.hpp"
+
 #include <doctest/doctest.h>
 #include <hwy/targets.h>
 
 #include <random>
 #include <string>
 #include <vector>
-
-#include "minimizer_seeding/sketch.hpp"
 
 using namespace sluice;
 
@@ -30,7 +30,8 @@ std::vector<Minimizer> sketch_by_definition(const std::string& bases, const Sket
   std::size_t valid = 0;
   const auto equals = [&](std::size_t first, std::size_t end) {
     for (std::size_t j = first; j < end; ++j)
-      if (ring[j].exists && ring[j].minimizer.x == minimum.minimizer.x && ring[j].minimizer.y != minimum.minimizer.y) out.push_back(ring[j].minimizer);
+      if (ring[j].exists && ring[j].minimizer.x == minimum.minimizer.x && ring[j].minimizer.y != minimum.minimizer.y)
+        out.push_back(ring[j].minimizer);
   };
   for (std::size_t i = 0; i < bases.size(); ++i) {
     const std::uint64_t code = nucleotide_code(bases[i]);
