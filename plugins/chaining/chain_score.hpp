@@ -23,10 +23,12 @@ inline Point point_of(std::uint64_t x, std::uint64_t y) { return {target_positio
 // Costs of a step: per base of difference between the two gaps, and per base of the shorter gap.
 struct StepCosts {
   float gap, skip;
+  bool operator==(const StepCosts&) const = default;
 };
 
 inline StepCosts step_costs(const ChainingParameters& p) {
-  return {static_cast<float>(static_cast<double>(p.chain_gap_scale) * 0.01 * p.k), static_cast<float>(static_cast<double>(p.chain_skip_scale) * 0.01 * p.k)};
+  return {static_cast<float>(static_cast<double>(p.chain_gap_scale) * 0.01 * p.k),
+          static_cast<float>(static_cast<double>(p.chain_skip_scale) * 0.01 * p.k)};
 }
 
 // log2(x) as minimap2 approximates it; x >= 1.
@@ -47,6 +49,7 @@ inline std::int32_t step_penalty(std::int32_t difference, std::int32_t gap, Step
 // Limits of the first engine.
 struct StepLimits {
   std::int32_t target_gap, query_gap, band;
+  bool operator==(const StepLimits&) const = default;
 };
 
 // minimap2 widens the gaps to the band.

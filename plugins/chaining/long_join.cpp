@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The second engine as it is written (minimap2 2.24): two balanced trees. long_join_search.cpp gives the same table faster, where no limit of skips and
-// no tie of costs makes the order in which anchors are met part of the answer.
+// The second engine as it is written (minimap2 2.24): two balanced trees. long_join_search.cpp gives the same table faster, where no limit of skips
+// and no tie of costs makes the order in which anchors are met part of the answer.
 
 #include <algorithm>
 
@@ -54,8 +54,7 @@ void scan_joins(Anchors anchors, std::size_t first, std::size_t last, const Chai
   for (std::int32_t i = 0; i < n; ++i) {
     if (x[inserted] != x[i]) {
       for (; inserted < i; ++inserted) {
-        parts.cost[static_cast<std::size_t>(inserted)] =
-            join_cost(score[inserted], point_of(x[inserted], y[inserted]), costs);
+        parts.cost[static_cast<std::size_t>(inserted)] = join_cost(score[inserted], point_of(x[inserted], y[inserted]), costs);
         parts.reachable.insert(inserted);
         if (limits.inner_distance > 0) parts.near.insert(inserted);
       }

@@ -54,8 +54,8 @@ struct NearChoice {
 template <SkipCost skip_cost>
 class JoinSearcher {
  public:
-  JoinSearcher(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits, JoinSearchScratch& scratch,
-               PredecessorTable table)
+  JoinSearcher(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,
+               JoinSearchScratch& scratch, PredecessorTable table)
       : n_(static_cast<std::int32_t>(last - first)),
         first_(static_cast<std::int32_t>(first)),
         x_(anchors.x.data() + first),
@@ -74,7 +74,8 @@ class JoinSearcher {
       if (x_[inserted] != x_[i])
         for (; inserted < i; ++inserted) append(inserted);
       for (; start_ < inserted && (x_[i] > x_[start_] + distance(limits_.distance) || inserted - start_ > size_cap_); ++start_) remove(start_);
-      while (near_start_ < inserted && (x_[i] > x_[near_start_] + distance(limits_.inner_distance) || inserted - near_start_ > size_cap_)) ++near_start_;
+      while (near_start_ < inserted && (x_[i] > x_[near_start_] + distance(limits_.inner_distance) || inserted - near_start_ > size_cap_))
+        ++near_start_;
       inserted_ = inserted;
       if (!choose(i)) return JoinSearch::undecided;
     }

@@ -20,8 +20,8 @@ struct LowestCost {
 };
 
 struct QueryLane {
-  std::int32_t begin, end;            // places of the anchors within reach
-  std::int32_t lowest, lowest_end;    // their queue of LowestCost, in order of cost and of anchors
+  std::int32_t begin, end;          // places of the anchors within reach
+  std::int32_t lowest, lowest_end;  // their queue of LowestCost, in order of cost and of anchors
 };
 
 struct JoinSearchScratch {
@@ -31,7 +31,7 @@ struct JoinSearchScratch {
   std::vector<double> block_cost;      // per block: at most the lowest of its costs
   std::vector<LowestCost> queue;       // one place per place of the blocks
   std::vector<QueryLane> lanes;
-  std::vector<double> lane_cost;       // per lane: its lowest cost, infinity if it is empty
+  std::vector<double> lane_cost;  // per lane: its lowest cost, infinity if it is empty
   std::vector<std::int32_t> tied;
 };
 

@@ -194,8 +194,8 @@ std::int32_t OrderedAnchorTree::lowest_cost(Key low, Key high) const {
   };
   const std::size_t low_length = walk(low, to_low), high_length = walk(high, to_high);
   std::size_t common = 0;
-  while (common < low_length && common < high_length && !(to_low[common].anchor == to_high[common].anchor && to_low[common].comparison <= 0 &&
-                                                          to_high[common].comparison >= 0))
+  while (common < low_length && common < high_length &&
+         !(to_low[common].anchor == to_high[common].anchor && to_low[common].comparison <= 0 && to_high[common].comparison >= 0))
     ++common;
   if (common == low_length || common == high_length) return none;
   std::int32_t lowest = to_low[common].anchor;

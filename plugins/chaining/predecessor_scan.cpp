@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The first engine as it is written (minimap2 2.24). What it does with a limit of skips depends on the order in which predecessors are met, so this is
-// what runs when there is one; without a limit predecessor_search.cpp gives the same table.
+// The first engine as it is written (minimap2 2.24). What it does with a limit of skips depends on the order in which predecessors are met, so this
+// is what runs when there is one; without a limit predecessor_search.cpp gives the same table.
 
 #include "chaining/recurrences.hpp"
 

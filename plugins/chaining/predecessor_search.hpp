@@ -28,17 +28,28 @@ struct alignas(64) AnchorBlock {
 };
 
 struct DiagonalLane {
-  std::int32_t begin;    // the first place that is within reach
-  std::int32_t end;      // behind the last place that is filled
-  std::int32_t ceiling;  // at least the score plus span of everything within reach
+  std::int32_t begin;  // the first place that is within reach
+  std::int32_t end;    // behind the last place that is filled
+};
+
+// A step reaches the two lanes on either side at most. A row has what a step to each of them costs at least, for some neighbouring diagonals of a
+// lane: lanes -2, -1, 0, 1, 2 and three that do not count.
+inline constexpr std::int32_t lanes_beside = 2;
+inline constexpr std::int32_t row_lanes = 8;
+struct alignas(32) LeastPenalties {
+  std::int32_t of_lane[row_lanes];
 };
 
 struct PredecessorSearchScratch {
   std::vector<AnchorBlock> blocks;
   std::vector<std::int32_t> ceilings;  // per block: its highest score plus span; `block_anchors` spare ones in front
   std::vector<DiagonalLane> lanes;
-  std::vector<std::int32_t> least_penalty;  // of a difference of gaps of at least this many bases
-  std::uint64_t pairs = 0;                  // evaluated, for benchmarks
+  // Per lane: at least the score plus span of everything within reach; with `row_lanes` lanes of the other end repeated at either end.
+  std::vector<std::int32_t> lane_ceilings;
+  std::vector<LeastPenalties> penalties;  // for these limits and costs:
+  StepLimits penalty_limits{};
+  StepCosts penalty_costs{};
+  std::uint64_t pairs = 0;  // evaluated, for benchmarks
 };
 
 // Requires skips_are_unlimited(parameters, parameters.max_chain_iter) and anchors that pass check_anchors.

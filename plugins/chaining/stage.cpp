@@ -21,13 +21,11 @@ class Chaining {
   struct Parameters : ChainingParameters {
     std::string rmq = "no";
   };
-  // In the order of AnchorFault, without none.
-  enum class Reason : std::uint32_t { different_lengths, unsorted, outside_read, too_many };
-
   static void describe(Describe<Chaining>& d) {
     d.id("chaining").summary("finds chains of anchors that a read shares with its targets").map("read").work_unit("anchor");
     d.doc(
-        "The chaining of minimap2 2.24 (Li 2018, 2021): predecessors within max_gap and bw under a gap cost, chains from the best end back, and one more "
+        "The chaining of minimap2 2.24 (Li 2018, 2021): predecessors within max_gap and bw under a gap cost, chains from the best end back, and one "
+        "more "
         "pass over the chained anchors that joins chains across long gaps. Options carry minimap2's names; the defaults are map-ont's, but that "
         "max_chain_skip has no effect, which is exact.");
     d.needs("read_length", "i32", "bases").needs("anchor_x", "list<u64>", "reverse strand << 63 | target << 32 | position, ascending");
@@ -42,8 +40,9 @@ class Chaining {
     d.option("max_gap_ref", &Parameters::max_gap_ref, "largest gap on the target; -1: max_gap").range(-1, 1e7).unit("bases");
     d.option("bw", &Parameters::bw, "largest difference of the gaps on read and target").range(1, 1e7).unit("bases");
     d.option("bw_long", &Parameters::bw_long, "the same when chains are joined; no more than bw: chains are not joined").range(0, 1e7).unit("bases");
-    d.option("max_chain_skip", &Parameters::max_chain_skip,
-             "the search for a predecessor ends after this many that the chain has already; less than max_chain_iter: a heuristic, several times slower")
+    d.option(
+         "max_chain_skip", &Parameters::max_chain_skip,
+         "the search for a predecessor ends after this many that the chain has already; less than max_chain_iter: a heuristic, several times slower")
         .range(0, 1e9);
     d.option("max_chain_iter", &Parameters::max_chain_iter, "anchors among which a predecessor is looked for").range(1, 1e9);
     d.option("min_cnt", &Parameters::min_cnt, "fewest anchors of a chain").range(1, 1e6);
@@ -53,11 +52,14 @@ class Chaining {
         .range(0, 1e7)
         .unit("bases");
     d.option("rmq_size_cap", &Parameters::rmq_size_cap, "with linear gap costs: most anchors to choose from").range(1, 1e9);
-    d.option("rmq_rescue_size", &Parameters::rmq_rescue_size, "chains are joined when the first leaves more of the read than this").range(0, 1e9).unit("bases");
+    d.option("rmq_rescue_size", &Parameters::rmq_rescue_size, "chains are joined when the first leaves more of the read than this")
+        .range(0, 1e9)
+        .unit("bases");
     d.option("rmq_rescue_ratio", &Parameters::rmq_rescue_ratio, "chains are joined when the first covers more of the read than this").range(0, 1);
     d.option("chain_gap_scale", &Parameters::chain_gap_scale, "cost of a difference of gaps").range(0, 10);
     d.option("chain_skip_scale", &Parameters::chain_skip_scale, "cost of a gap").range(0, 10);
     d.option("k", &Parameters::k, "the minimizers' k, by which costs scale").range(1, 28).unit("bases");
+    // In the order of AnchorFault, without none.
     d.reason("different_lengths", "anchor_x and anchor_y differ in length");
     d.reason("unsorted_anchors", "the anchors are not in ascending order");
     d.reason("anchor_outside_read", "an anchor lies outside of the read, or beyond 2 Gbases on its target");

@@ -97,8 +97,8 @@ class StepVectors {
     const auto bits = hn::BitCast(tag, hn::ConvertTo(float_tag, hn::Add(difference, one)));
     const auto exponent = hn::ConvertTo(float_tag, hn::Sub(hn::ShiftRight<23>(bits), hn::Set(tag, 128)));
     const auto mantissa = hn::BitCast(float_tag, hn::Or(hn::And(bits, hn::Set(tag, 0x007fffff)), hn::Set(tag, 0x3f800000)));
-    const auto polynomial = hn::Sub(
-        hn::Mul(hn::Add(hn::Mul(hn::Set(float_tag, -0.34484843F), mantissa), hn::Set(float_tag, 2.02466578F)), mantissa), hn::Set(float_tag, 0.67487759F));
+    const auto polynomial = hn::Sub(hn::Mul(hn::Add(hn::Mul(hn::Set(float_tag, -0.34484843F), mantissa), hn::Set(float_tag, 2.02466578F)), mantissa),
+                                    hn::Set(float_tag, 0.67487759F));
     auto logarithm = hn::Add(exponent, polynomial);
     if constexpr (skip_cost == SkipCost::some) {
       linear = hn::Add(linear, hn::Mul(skip_cost_, hn::ConvertTo(float_tag, gap)));
