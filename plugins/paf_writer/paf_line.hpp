@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Lines of the pairwise mapping format PAF as minimap2 2.24 writes them without base alignment: tab-separated text, byte for byte.
+// Lines of the pairwise mapping format PAF: tab-separated text. Without base alignment they are minimap2 2.24's, byte for byte.
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,13 @@ struct PafRead {
   std::string_view id;
   std::int32_t length = 0;         // bases
   std::int32_t repeat_length = 0;  // tag rl
+};
+
+// What a base-level alignment adds to a hit: the tags NM, AS, de, cg and cs.
+struct PafAlignment {
+  std::int32_t edit_distance = 0, score = 0;
+  std::span<const std::uint32_t> cigar;  // as in BAM, in the orientation of the target, without clips
+  std::optional<std::string_view> difference;
 };
 
 // Intervals are 0-based and end-exclusive, on the forward strands.
@@ -29,6 +38,7 @@ struct PafHit {
   std::int32_t score = 0;          // tag s1
   std::int32_t second_score = -1;  // tag s2; below 0: none
   float divergence = -1;           // tag dv; outside [0, 1]: none
+  std::optional<PafAlignment> alignment;
 };
 
 // Appends the line of one hit, with its newline.

@@ -10,6 +10,50 @@
 namespace sluice::paf_writer {
 namespace {
 
+constexpr const char* alignment_columns[] = {"aligned_query_start", "aligned_query_end", "aligned_target_start", "aligned_target_end",
+                                             "aligned_matches",     "aligned_columns",   "edit_distance",        "alignment_score"};
+
+// The base-level alignments of one read's hits, one after the other.
+class AlignmentsOfRead {
+ public:
+  // in: null if there are none.
+  AlignmentsOfRead(const Batch* in, std::int64_t row, bool with_differences)
+      : in_(in), row_(row), with_differences_(with_differences), differences_(with_differences ? in->text("difference_text")[row] : std::string_view()) {}
+  void add_next(PafHit& hit) {
+    if (in_ == nullptr) return;
+    const auto value = [&](const char* column) {
+      const auto values = in_->list<std::int32_t>(column)[row_];
+      if (next_ >= values.size()) throw Failure::input("the lists of a read's alignments are too short", "this is a bug in the stage that gives them");
+      return values[next_];
+    };
+    const auto operations = static_cast<std::size_t>(value("cigar_count"));
+    std::optional<std::string_view> difference;
+    if (with_differences_) {
+      const std::size_t end = std::min(differences_.find('\n'), differences_.size());
+      difference = differences_.substr(0, end);
+      differences_.remove_prefix(std::min(end + 1, differences_.size()));
+    }
+    if (operations > 0) {
+      hit.query_start = value("aligned_query_start");
+      hit.query_end = value("aligned_query_end");
+      hit.target_start = value("aligned_target_start");
+      hit.target_end = value("aligned_target_end");
+      hit.matches = value("aligned_matches");
+      hit.block = value("aligned_columns");
+      hit.alignment = {value("edit_distance"), value("alignment_score"), in_->list<std::uint32_t>("hit_cigar")[row_].subspan(at_, operations), difference};
+    }
+    at_ += operations;
+    ++next_;
+  }
+
+ private:
+  const Batch* in_;
+  std::int64_t row_;
+  std::size_t next_ = 0, at_ = 0;
+  bool with_differences_;
+  std::string_view differences_;
+};
+
 // Sink: lines are made in parallel, written in the order of the reads.
 class PafWriter {
  public:
@@ -17,6 +61,7 @@ class PafWriter {
     Path output;
     bool secondary = true;
     bool paf_no_hit = false;
+    bool cs = false;
   };
   static void describe(Describe<PafWriter>& d) {
     d.id("paf_writer").summary("writes hits as PAF, the lines of minimap2");
@@ -24,7 +69,8 @@ class PafWriter {
         "One line per hit, reads in input order, hits in the order of their scores. Twelve columns: read, its length, start, end, strand, contig, "
         "its length, "
         "start, end, matches, block length, mapping quality; then the tags tp (P primary, S secondary), cm (anchors), s1 (score), s2 (score of the "
-        "best secondary hit, primary hits only), dv (estimated divergence), rl (bases of the read in repeats). Reads that failed have no line.");
+        "best secondary hit, primary hits only), dv (estimated divergence), rl (bases of the read in repeats). Reads that failed have no line. Hits with "
+        "a base-level alignment have its places, matches and columns, NM, AS and de instead of dv, and cg (and cs, if there is one) at the end.");
     d.sink("read").work_unit("row");
     d.needs("read_id", "utf8", "name of the read").needs("read_length", "i32", "bases of the read");
     d.needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up");
@@ -36,14 +82,23 @@ class PafWriter {
     d.needs("hit_matches", "list<i32>", "per hit: matching bases").needs("hit_block", "list<i32>", "per hit: bases of the block");
     d.needs("hit_is_reverse", "list<u8>", "per hit: 1 on the reverse strand").needs("hit_is_primary", "list<u8>", "per hit: 1 if primary");
     d.needs("hit_mapq", "list<u8>", "per hit: mapping quality").needs("hit_divergence", "list<f32>", "per hit: divergence; -1: no tag");
+    d.needs("cigar_count", "list<i32>", "per hit: operations of its alignment; 0: none", Needed::optional);
+    d.needs("hit_cigar", "list<u32>", "operations of all hits", Needed::optional);
+    for (const char* column : alignment_columns) d.needs(column, "list<i32>", "per hit: see base_alignment", Needed::optional);
+    d.needs("difference_text", "utf8", "cs tags of the hits, for cs", Needed::optional);
     d.uses("index", "minimizer_index", "the sequences that the reads were mapped to");
     d.option("output", &Parameters::output, "where to write the hits; - is standard output").required();
     d.option("secondary", &Parameters::secondary, "write secondary hits, too (minimap2 --secondary)");
     d.option("paf_no_hit", &Parameters::paf_no_hit, "write a line with * for each read without hits (minimap2 --paf-no-hit)");
+    d.option("cs", &Parameters::cs, "write cs tags of hits with a base-level alignment (minimap2 --cs)");
   }
 
   PafWriter(const Setup& setup, const Parameters& p)
-      : index_(minimizer_index_view(setup.resource("index"))), secondary_(p.secondary), paf_no_hit_(p.paf_no_hit), file_(setup, p.output) {}
+      : index_(minimizer_index_view(setup.resource("index"))), secondary_(p.secondary), paf_no_hit_(p.paf_no_hit), file_(setup, p.output) {
+    has_alignments_ = setup.available("cigar_count") && setup.available("hit_cigar");
+    for (const char* column : alignment_columns) has_alignments_ = has_alignments_ && setup.available(column);
+    has_differences_ = has_alignments_ && p.cs && setup.available("difference_text");
+  }
 
   void process(const Call&, const Batch& in, Output& out) {
     auto text = texts_.take();
@@ -59,8 +114,10 @@ class PafWriter {
       const PafRead read{.id = read_ids[row], .length = read_length[r], .repeat_length = repeat_length[r]};
       const std::size_t count = hits.count(row, read.id);
       if (count == 0 && paf_no_hit_) append_no_hit(*text, read);
+      AlignmentsOfRead alignments(has_alignments_ ? &in : nullptr, row, has_differences_);
       for (std::size_t i = 0; i < count; ++i) {
-        const PafHit hit = hits.hit(row, i, index_, read.id);
+        PafHit hit = hits.hit(row, i, index_, read.id);
+        alignments.add_next(hit);
         if (hit.primary || secondary_) append_hit(*text, read, hit);
       }
       return text->size() - before;
@@ -146,7 +203,7 @@ class PafWriter {
   };
 
   MinimizerIndexView index_;
-  bool secondary_, paf_no_hit_;
+  bool secondary_, paf_no_hit_, has_alignments_ = false, has_differences_ = false;
   OutputFile file_;
   Workspaces<std::string> texts_;
 };
