@@ -76,7 +76,8 @@ std::string problem_of(const ReadChains& read, std::span<const std::int32_t> tar
   if (read.read_length < 1 || read.repeat_length < 0) return "its length or repeat_length is no number of bases";
   if (read.chain_score.size() != read.chain_anchor_count.size() || read.anchors.x.size() != read.anchors.y.size())
     return "the lists of its chains differ in length";
-  if (read.anchors.x.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) return "it has more than 2^31 - 1 anchors in chains";
+  if (read.anchors.x.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    return "it has more than 2^31 - 1 anchors in chains";
   std::size_t total = 0;
   for (std::size_t chain = 0; chain < read.chain_score.size(); ++chain) {
     const std::int32_t count = read.chain_anchor_count[chain];

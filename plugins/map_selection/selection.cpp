@@ -60,8 +60,7 @@ void set_parents(const Settings& settings, SelectionScratch& scratch, std::vecto
         scratch.covered.emplace_back(std::max(primary.query_start, hit.query_start), std::min(primary.query_end, hit.query_end));
     }
     if (!scratch.covered.empty()) {
-      const std::int32_t uncovered =
-          settings.masking == Masking::hard ? 0 : uncovered_bases(hit.query_start, hit.query_end, scratch.covered);
+      const std::int32_t uncovered = settings.masking == Masking::hard ? 0 : uncovered_bases(hit.query_start, hit.query_end, scratch.covered);
       for (const std::int32_t p : primaries) {
         Hit& primary = hits[static_cast<std::size_t>(p)];
         if (!overlap(primary, hit)) continue;
@@ -150,7 +149,8 @@ void drop_divergent_strands(std::vector<Hit>& hits) {
   for (std::size_t i = 0; i < hits.size(); ++i) {
     const Hit& hit = hits[i];
     // The parent is looked up where minimap2 looks: see drop_secondary_hits.
-    if (hit.strand_retained && !(hit.divergence < hits[static_cast<std::size_t>(hit.parent)].divergence * 5.0F) && !(hit.divergence < 0.01F)) continue;
+    if (hit.strand_retained && !(hit.divergence < hits[static_cast<std::size_t>(hit.parent)].divergence * 5.0F) && !(hit.divergence < 0.01F))
+      continue;
     if (kept != i) hits[kept] = hit;
     ++kept;
   }

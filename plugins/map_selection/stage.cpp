@@ -30,8 +30,10 @@ class MapSelection {
   static void describe(Describe<MapSelection>& d) {
     d.id("map_selection").summary("chooses each read's primary and secondary hits among its chains, and says how sure they are");
     d.doc(
-        "minimap2 2.24 without base alignment: chains become hits by descending score; a hit that overlaps a better one by more than `mask_level` of the "
-        "shorter is secondary; the best secondary ones are kept; the divergence is estimated from the minimizers that have no anchor, and the mapping "
+        "minimap2 2.24 without base alignment: chains become hits by descending score; a hit that overlaps a better one by more than `mask_level` of "
+        "the "
+        "shorter is secondary; the best secondary ones are kept; the divergence is estimated from the minimizers that have no anchor, and the "
+        "mapping "
         "quality from the scores of the best hit and the next, the number of anchors and the bases in repeats.\n\n"
         "With `all_chains` every chain is kept and none is primary, as overlaps of reads need it.");
     d.map("read").work_unit("anchor");
@@ -42,7 +44,8 @@ class MapSelection {
     d.needs("chain_score", "list<i32>", "score of each chain");
     d.needs("chain_anchor_count", "list<i32>", "anchors of each chain");
     d.needs("chain_anchor_x", "list<u64>", "anchors of all chains: strand << 63 | contig << 32 | last base on the contig");
-    d.needs("chain_anchor_y", "list<u64>", "anchors of all chains: span << 32 | last base on the read, on the reverse complement for the reverse strand");
+    d.needs("chain_anchor_y", "list<u64>",
+            "anchors of all chains: span << 32 | last base on the read, on the reverse complement for the reverse strand");
     d.uses("index", "minimizer_index", "the sequences that the reads are mapped to");
     d.gives("hit_target", "list<i32>", "per hit: number of the contig in the index");
     d.gives("hit_query_start", "list<i32>", "per hit: first base on the read's forward strand");
@@ -64,7 +67,8 @@ class MapSelection {
              "least score of a secondary hit, as a share of its primary's; 0: all are kept (minimap2 -p)")
         .range(0, 1);
     d.option("best_count", &Parameters::best_count, "most secondary hits of a read (minimap2 -N)").range(0, unlimited);
-    d.option("mask_level", &Parameters::mask_level, "overlap with a better hit, as a share of the shorter one, above which a hit is secondary (minimap2 -M)")
+    d.option("mask_level", &Parameters::mask_level,
+             "overlap with a better hit, as a share of the shorter one, above which a hit is secondary (minimap2 -M)")
         .range(0, 1);
     d.option("hard_mask_level", &Parameters::hard_mask_level,
              "only mask_level decides, even for a hit that covers other parts of the read (minimap2 --hard-mask-level)");
@@ -75,7 +79,8 @@ class MapSelection {
              "chaining's max_gap: a secondary hit on the other strand is kept if its score is above four fifths of it (minimap2 -g)")
         .range(1, unlimited)
         .unit("bases");
-    d.option("min_chain_score", &Parameters::min_chain_score, "chaining's min_chain_score: the least score that a second hit is assumed to have (minimap2 -m)")
+    d.option("min_chain_score", &Parameters::min_chain_score,
+             "chaining's min_chain_score: the least score that a second hit is assumed to have (minimap2 -m)")
         .range(0, unlimited);
     d.option("seed", &Parameters::seed, "of the hash that orders hits of equal score (minimap2 --seed)").range(0, unlimited);
     d.option("no_hash_name", &Parameters::no_hash_name,

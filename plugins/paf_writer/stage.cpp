@@ -66,7 +66,8 @@ class PafWriter {
   static void describe(Describe<PafWriter>& d) {
     d.id("paf_writer").summary("writes hits as PAF, the lines of minimap2");
     d.doc(
-        "One line per hit, reads in input order, hits in the order of their scores. Twelve columns: read, its length, start, end, strand, contig, its length, "
+        "One line per hit, reads in input order, hits in the order of their scores. Twelve columns: read, its length, start, end, strand, contig, "
+        "its length, "
         "start, end, matches, block length, mapping quality; then the tags tp (P primary, S secondary), cm (anchors), s1 (score), s2 (score of the "
         "best secondary hit, primary hits only), dv (estimated divergence), rl (bases of the read in repeats). Reads that failed have no line. Hits with "
         "a base-level alignment have its places, matches and columns, NM, AS and de instead of dv, and cg (and cs, if there is one) at the end.");

@@ -108,7 +108,7 @@ presets() { # NAME TARGETS READS
 presets "made for the test" ref.fa reads.fq
 for seed in 2 3; do
   make reference $seed >ref$seed.fa
-  make reads $seed 300 0.0$((seed * 3)) >reads$seed.fq
+  make reads $seed 60 0.0$((seed * 3)) >reads$seed.fq
   compare "seed $seed" in_order map "-x map-ont $exact" "--preset map-ont" ref$seed.fa reads$seed.fq
 done
 while IFS='|' read -r theirs ours; do
@@ -135,7 +135,7 @@ done <<'END'
 --mask-len 50|--mask-len 50
 --rmq=yes|--rmq yes
 --max-chain-iter 10|--max-chain-iter 10
---chain-gap-scale 2|--chain-gap-scale 1.6
+--chain-gap-scale 2|--chain-gap-scale 2
 --for-only|--for-only
 --rev-only|--rev-only
 --secondary=no|--no-secondary
@@ -143,7 +143,7 @@ done <<'END'
 --seed 1|--seed 1
 --no-hash-name|--no-hash-name
 END
-head -n 200 reads2.fq >few.fq
+head -n 100 reads2.fq >few.fq
 compare "two sets of reads" any_order overlap "-x ava-ont $exact --dual=yes" "--preset ava-ont --dual" reads2.fq few.fq
 
 if [ ! -d "$shared/data" ]; then

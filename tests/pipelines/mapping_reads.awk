@@ -56,7 +56,7 @@ BEGIN {
     else if (kind == 7) text = piece(contig[1], 2500) piece(contig[2], 2500)
     else if (kind == 8) text = bases(700) piece(source, 1500)
     else if (kind == 9) text = bases(1500)
-    else if (kind == 10) text = piece(contig[3], 9000)
+    else if (kind == 10) text = piece(contig[3], 5000)
     else text = piece(source, 40 + random(120))
     text = mutated(text, kind == 11 ? 0.01 : error)
     if (i % 17 == 3) text = substr(text, 1, 200) "NNNNN" substr(text, 201)

@@ -46,7 +46,8 @@ BatchBuilder reads_with_hits(const std::vector<std::vector<std::int32_t>>& targe
 }
 TestBatch reads() { return reads_with_hits({{0, 1}, {}, {0}}).build(); }
 
-constexpr const char* primary = "first\t1000\t10\t990\t+\tone\t5000\t3010\t4000\t640\t995\t5\ttp:A:P\tcm:i:70\ts1:i:600\ts2:i:550\tdv:f:0.0123\trl:i:0\n";
+constexpr const char* primary =
+    "first\t1000\t10\t990\t+\tone\t5000\t3010\t4000\t640\t995\t5\ttp:A:P\tcm:i:70\ts1:i:600\ts2:i:550\tdv:f:0.0123\trl:i:0\n";
 constexpr const char* secondary = "first\t1000\t20\t500\t-\ttwo\t700\t5\t490\t570\t490\t0\ttp:A:S\tcm:i:60\ts1:i:550\trl:i:0\n";
 constexpr const char* nothing = "second\t200\t0\t0\t*\t*\t0\t0\t0\t0\t0\t0\trl:i:0\n";
 constexpr const char* reverse = "third\t300\t0\t300\t-\tone\t5000\t100\t401\t90\t305\t60\ttp:A:P\tcm:i:9\ts1:i:80\ts2:i:0\tdv:f:0\trl:i:17\n";
@@ -96,6 +97,7 @@ TEST_CASE("hits on contigs that the index lacks, and lists of other lengths, are
 
 TEST_CASE("paf_writer keeps the contract of all stages") {
   CHECK(sluice::testing::contract_problems(
-            sluice_plugin, {{"paf_writer", {.parameters = {{"output", "hits.paf"}}, .resources = {{"index", contigs()}}, .batches = {reads(), reads()}}}}) ==
+            sluice_plugin,
+            {{"paf_writer", {.parameters = {{"output", "hits.paf"}}, .resources = {{"index", contigs()}}, .batches = {reads(), reads()}}}}) ==
         std::vector<std::string>{});
 }
