@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sluice/column.hpp>
+#include <sluice/failure.hpp>
 
 #include "device/lane.hpp"
 
@@ -36,6 +37,17 @@ std::uint64_t host_bytes(std::string_view type, const ArrowArray& array) {
   const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
   const auto values = static_cast<std::uint64_t>(offsets[array.length] - offsets[0]);
   return (rows + 1) * 8 + values * (is_text(type) ? 1 : item_bytes(item_type(type)));
+}
+
+// The column's host form, which lives as long as somebody has not released this.
+ArrowArray shared_array(ColumnHandle column) {
+  ArrowArray array = column->host();
+  array.private_data = new ColumnHandle(std::move(column));
+  array.release = [](ArrowArray* released) {
+    delete static_cast<ColumnHandle*>(released->private_data);
+    released->release = nullptr;
+  };
+  return array;
 }
 
 }  // namespace
@@ -76,9 +88,33 @@ Column::~Column() {
     if (copy->array.array.release != nullptr) copy->array.array.release(&copy->array.array);
 }
 
+void Column::remember(std::shared_ptr<ColumnOrigin> origin) const {
+  const std::lock_guard lock(mutex_);
+  if (host_.release == nullptr) origin_ = std::move(origin);
+}
+
+std::vector<ColumnHandle> Column::kept_for_origin() const {
+  std::shared_ptr<ColumnOrigin> origin;
+  {
+    const std::lock_guard lock(mutex_);
+    origin = origin_;
+  }
+  return origin ? origin->keeps() : std::vector<ColumnHandle>();
+}
+
+void Column::fetch() const {
+  try {
+    host_ = copies_.front()->device->download(type_, copies_.front()->array);
+  } catch (const Failure& failure) {
+    if (failure.status() != SLUICE_ERROR_DEVICE_LOST || !origin_) throw;
+    host_ = shared_array(origin_->make_again(name_));
+  }
+  origin_.reset();
+}
+
 const ArrowArray& Column::host() const {
   const std::lock_guard lock(mutex_);
-  if (host_.release == nullptr) host_ = copies_.front()->device->download(type_, copies_.front()->array);
+  if (host_.release == nullptr) fetch();
   return host_;
 }
 
@@ -86,7 +122,7 @@ const ArrowDeviceArray& Column::on(const std::shared_ptr<DeviceMemory>& device) 
   const std::lock_guard lock(mutex_);
   for (const auto& copy : copies_)
     if (copy->device == device) return copy->array;
-  if (host_.release == nullptr) host_ = copies_.front()->device->download(type_, copies_.front()->array);
+  if (host_.release == nullptr) fetch();
   copies_.push_back(std::make_unique<DeviceCopy>(DeviceCopy{device, device->upload(type_, host_)}));
   return copies_.back()->array;
 }

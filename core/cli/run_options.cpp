@@ -29,9 +29,13 @@ void RunArguments::add_to(CLI::App& app) {
   app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
   app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL")->default_str("info");
   app.add_option("--batch-work", batch_work, "cut batches at this much of the source's work, instead of choosing")->type_name("N");
-  app.add_option("--profile", profile_file, "the machine profile of `sluice bench --calibrate` (default: the user's), or none")->type_name("FILE");
+  add_profile_to(app);
   app.add_option("--inject-device-fault", device_faults, "memory, kernel or lost@N[,every=M]")->allow_extra_args(false)->group("");
   app.add_option("--executor", executor, "flow_graph or serial")->group("");
+}
+
+void RunArguments::add_profile_to(CLI::App& app) {
+  app.add_option("--profile", profile_file, "machine profile of `sluice bench --calibrate` (default: the user's), or none")->type_name("FILE");
 }
 
 RunOptions RunArguments::run_options(Diagnostics& diagnostics) {

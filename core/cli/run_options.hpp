@@ -15,6 +15,7 @@ namespace sluice::cli {
 
 struct RunArguments {
   void add_to(CLI::App& app);
+  void add_profile_to(CLI::App& app);
   // What --profile names, or the user's own; null: none. A profile that can't be used is ignored, with one line in `problem`.
   std::shared_ptr<const MachineProfile> profile(std::string& problem) const;
   // Checks the texts; problems go to `diagnostics`.

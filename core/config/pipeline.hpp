@@ -36,6 +36,13 @@ struct WrittenValue {
   Location key_where;  // of the key in front of it; an item of an array has none
 };
 
+// One entry of [presets]: defaults of parameters that are chosen together by --preset NAME.
+struct WrittenPreset {
+  std::string name, help;
+  Location where;
+  std::map<std::string, WrittenValue> defaults;  // by parameter name
+};
+
 struct WrittenStage {
   std::string name;
   std::string use;  // stage id
@@ -52,7 +59,8 @@ struct WrittenStage {
 struct WrittenPipeline {
   std::filesystem::path file;
   std::string name, summary, doc;
-  std::vector<PipelineParameter> parameters;
+  std::vector<PipelineParameter> parameters;  // where there are presets, the first one is `preset`
+  std::vector<WrittenPreset> presets;
   std::vector<WrittenStage> resources, stages;  // in file order
 };
 

@@ -18,6 +18,7 @@ struct CallScopeName {
   const std::string& stage;
   std::uint64_t sequence = 0;  // the batch's number
   std::int64_t rows = 0;
+  std::string stream;  // "stream 2"; "" on the CPU
 };
 
 class CallScope {

@@ -25,7 +25,8 @@ std::string titled(const StageStatistics& stage) { return "stage '" + stage.name
 constexpr double hardly_ever_idle = 0.8;
 
 struct Share {
-  double work = 0, seconds = 0;
+  double work = 0, seconds = 0;  // of calls that are counted by implementation
+  double busy = 0;               // all calls
 };
 
 bool is_device(const std::string& name, const RunStatistics& statistics) {
@@ -35,8 +36,15 @@ bool is_device(const std::string& name, const RunStatistics& statistics) {
 // What the run's own threads did of the stage.
 Share on_threads(const StageStatistics& stage, const RunStatistics& statistics) {
   Share share;
-  for (const ImplementationStatistics& implementation : stage.implementations)
-    if (!is_device(implementation.device, statistics)) share.work += implementation.work, share.seconds += implementation.seconds;
+  share.busy = stage.busy_seconds;
+  for (const ImplementationStatistics& implementation : stage.implementations) {
+    if (is_device(implementation.device, statistics)) {
+      share.busy -= implementation.seconds;
+    } else {
+      share.work += implementation.work;
+      share.seconds += implementation.seconds;
+    }
+  }
   return share;
 }
 
@@ -77,25 +85,26 @@ std::string bottleneck(const Plan& plan, const RunStatistics& statistics) {
   if (std::string device = busy_device(plan, statistics); !device.empty()) return device;
   const StageStatistics* busiest = nullptr;
   const StageStatistics* held_up_by = nullptr;
-  Share most, all;
+  Share most;
+  double all_busy = 0;
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const StageStatistics* stage = statistics_of(statistics, plan, i);
     if (stage == nullptr) continue;
     const Share share = on_threads(*stage, statistics);
-    all.seconds += share.seconds;
-    if (busiest == nullptr || share.seconds > most.seconds) busiest = stage, most = share;
+    all_busy += share.busy;
+    if (busiest == nullptr || share.busy > most.busy) busiest = stage, most = share;
     // A stage that can't run twice at once holds the others up when it is hardly ever idle, however many threads there are.
     const bool hardly_idle = stage->busy_seconds > hardly_ever_idle * statistics.elapsed_seconds;
     if (statistics.threads > 1 && hardly_idle && runs_one_at_a_time(*plan.stages[i].stage->entry.descriptor) &&
         (held_up_by == nullptr || stage->busy_seconds > held_up_by->busy_seconds))
       held_up_by = stage;
   }
-  if (busiest == nullptr || all.seconds <= 0) return "nothing was measured";
+  if (busiest == nullptr || all_busy <= 0) return "nothing was measured";
   if (held_up_by != nullptr)
     return titled(*held_up_by) + " runs one batch at a time and was busy " +
            percent_text(std::min(1.0, held_up_by->busy_seconds / statistics.elapsed_seconds)) + " of the run: the others waited for it";
-  std::string text = titled(*busiest) + " took " + percent_text(most.seconds / all.seconds) + " of the processors' time";
-  if (most.work > 0) text += ", at " + rate_text(most.work / most.seconds, busiest->work_unit) + " per thread";
+  std::string text = titled(*busiest) + " took " + percent_text(most.busy / all_busy) + " of the processing time";
+  if (most.work > 0 && most.seconds > 0) text += ", at " + rate_text(most.work / most.seconds, busiest->work_unit) + " per thread";
   for (const DeviceStatistics& device : statistics.devices) text += "; " + device.name + " was busy " + percent_text(utilisation(device, statistics));
   return text;
 }

@@ -19,23 +19,23 @@ struct Dispatcher::Division {
 
 namespace {
 
-bool all_on_host(const BatchData& batch) {
-  return std::all_of(batch.columns.begin(), batch.columns.end(), [](const ColumnHandle& column) { return column->is_on_host(); });
-}
-
-// The output of a call, with what would be needed to make it again.
-BatchHandle with_origin(const BatchHandle& output, const BatchHandle& input, std::size_t stage, const Lane& lane) {
-  const bool here = all_on_host(*output);
-  if (here ? output->origin == nullptr : lane.is_cpu()) return output;
-  auto batch = std::make_shared<BatchData>(*output);
-  batch->origin = here ? nullptr : std::make_shared<const BatchOrigin>(BatchOrigin{input, stage});
-  return batch;
+// What is made of a piece's rows on the way to a call or back. Null: the run has failed and been told.
+template <class Make>
+BatchHandle made_or_failed(RunContext& run, const StageRunner& stage, const Make& make) {
+  try {
+    return make();
+  } catch (const Failure& failure) {
+    run.fail(stage.planned().stage->name, failure.status(), failure.what(), failure.remedy());
+  } catch (const std::exception& exception) {
+    run.fail(stage.planned().stage->name, SLUICE_ERROR_MEMORY, exception.what(), "lower --memory or --threads");
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-Dispatcher::Dispatcher(RunContext& run, const std::vector<std::unique_ptr<StageRunner>>& stages, Devices devices, Spawn spawn)
-    : run_(run), stages_(stages), devices_(devices), spawn_(std::move(spawn)), scheduler_(stage_traits(run.plan), run.threads) {
+Dispatcher::Dispatcher(RunContext& run, Devices devices, Spawn spawn)
+    : run_(run), devices_(devices), spawn_(std::move(spawn)), scheduler_(stage_traits(run.plan, run.implementations), run.threads) {
   lanes_.push_back(Lane::cpu());
 }
 
@@ -70,7 +70,7 @@ void Dispatcher::add_device(const std::shared_ptr<DeviceMemory>& device, int str
   if (run_.options.profile)
     for (std::size_t stage = 0; stage < run_.plan.stages.size(); ++stage) {
       const sluice_stage_descriptor& d = *run_.plan.stages[stage].stage->entry.descriptor;
-      for (const std::uint32_t k : run_.plan.stages[stage].implementations)
+      for (const std::uint32_t k : run_.implementations[stage])
         for (const std::size_t of : {std::size_t{0}, number})
           if (const StageCost* cost = run_.options.profile->find(d.id, d.implementations[k].device, of == 0 ? "" : info.name))
             scheduler_.prime(stage, k, of == 0 ? "cpu" : traits.name,
@@ -106,8 +106,9 @@ void Dispatcher::submit(StageRunner& stage, const BatchHandle& input, Done done)
   if (run_.cancelled()) return done(nullptr);
   if (input->rows == 0) return done(input);
   // A stage that waits has a thread of its own, and what only one thread may do has no choice either.
-  if (devices_ == Devices::never || stage.planned().implementations.empty() || stage.is_blocking()) {
-    const std::uint32_t implementation = stage.planned().implementations.empty() ? 0 : stage.planned().implementations.front();
+  const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
+  if (devices_ == Devices::never || offered.empty() || stage.is_blocking()) {
+    const std::uint32_t implementation = offered.empty() ? 0 : offered.front();
     CallResult result;
     BatchHandle output = stage.call_on_lane(input, {implementation, &lane(0), {}}, result);
     ++run_.progress;
@@ -147,7 +148,7 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   task.excluded = piece->excluded;
   task.size = stage.size_of(*piece->input);
   const sluice_stage_descriptor& d = stage.descriptor();
-  const std::vector<std::uint32_t>& offered = stage.planned().implementations;
+  const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
   const bool on_cpu =
       std::any_of(offered.begin(), offered.end(), [&](std::uint32_t k) { return std::string_view(d.implementations[k].device) == "cpu"; });
   if (divisible && on_cpu && offered.size() > 1 && stage.kind() == SLUICE_MAP && piece->input->rows > 1)
@@ -211,21 +212,13 @@ void Dispatcher::call(Assignment assignment, const LaneStream& stream) {
           division->rows[part] = rows;
           if (--division->left > 0) return;
         }
-        try {
-          if (division->outputs[0] && division->outputs[1]) joined = piece->stage->joined(piece->input, division->outputs, division->rows);
-        } catch (const std::exception& exception) {
-          run_.fail(piece->stage->planned().stage->name, SLUICE_ERROR_MEMORY, exception.what(), "lower --memory or --threads");
-        }
+        if (division->outputs[0] && division->outputs[1])
+          joined = made_or_failed(run_, *piece->stage, [&] { return piece->stage->joined(piece->input, division->outputs, division->rows); });
         piece->done(std::move(joined));
       };
       const CallSize size = assignment.size;
-      BatchHandle input;
-      try {
-        const BatchHandle here = run_.cancelled() ? piece->input : made_again(piece->input, piece->stage->descriptor().input);
-        if (here) input = piece->stage->part_of(here, rows);
-      } catch (const std::exception& exception) {
-        run_.fail(piece->stage->planned().stage->name, SLUICE_ERROR_MEMORY, exception.what(), "lower --memory or --threads");
-      }
+      BatchHandle input =
+          run_.cancelled() ? piece->input : made_or_failed(run_, *piece->stage, [&] { return piece->stage->part_of(piece->input, rows); });
       call_part(std::move(assignment), piece, std::move(input), size, stream, done);
     }
   }
@@ -234,33 +227,23 @@ void Dispatcher::call(Assignment assignment, const LaneStream& stream) {
   if (--jobs_ == 0) idle_.notify_all();
 }
 
-// One call, what follows for the scheduler, and another try elsewhere if a device failed. input null: the part could not be made.
+// One call, what follows for the scheduler, and another try elsewhere if a device failed. input null: the run has failed.
 void Dispatcher::call_part(Assignment assignment, const std::shared_ptr<Piece>& whole, BatchHandle input, const CallSize& size,
                            const LaneStream& stream, Done done) {
   StageRunner& stage = *whole->stage;
   Lane& on = lane(assignment.lane);
   CallResult result;
   BatchHandle output;
-  if (!input)
-    StageRunner::set_error(result, SLUICE_ERROR_DEVICE_LOST, "the batch could not be fetched from its device");
-  else if (!run_.cancelled())
-    output = stage.call_on_lane(input, {assignment.implementation, &on, stream}, result);
-  const bool is_part = assignment.parts > 1 || whole->is_part;
-  if (output && is_part) output = stage.fetched(output, result);
-  const bool lost = result.status == SLUICE_ERROR_DEVICE_LOST;
-  if (!output && lost && !on.is_cpu()) scheduler_.retire(assignment.lane, result.error.message);
+  if (!run_.cancelled()) output = stage.call_on_lane(input, {assignment.implementation, &on, stream}, result);
+  if (!output && result.status == SLUICE_ERROR_DEVICE_LOST && !on.is_cpu()) scheduler_.retire(assignment.lane, result.error.message);
   scheduler_.completed(assignment, run_.seconds(), output ? CallOutcome::finished : CallOutcome::failed);
   ++run_.progress;
   if (output) {
     stage.account(*input, *output, on.name(), result, size.work);
-    output = with_origin(output, input, stage.index(), on);
     pump();
     return done(std::move(output));
   }
-  // What lay on a device that is gone is made again; then any lane can go on.
-  const BatchHandle here = lost && input && !run_.cancelled() ? made_again(input, stage.descriptor().input) : input;
-  const bool again_on_cpu = on.is_cpu() && lost && here && here != input;
-  if (run_.cancelled() || !here || (on.is_cpu() && !again_on_cpu) || !is_device_failure(result.status)) {
+  if (run_.cancelled() || on.is_cpu() || !is_device_failure(result.status)) {
     if (!run_.cancelled()) stage.fail(result);
     pump();
     return done(nullptr);
@@ -269,55 +252,13 @@ void Dispatcher::call_part(Assignment assignment, const std::shared_ptr<Piece>& 
   run_.log(SLUICE_LOG_DEBUG, stage.planned().stage->name, on.name() + ": " + result.error.message + "; the batch is done elsewhere");
   auto again = std::make_shared<Piece>();
   again->stage = &stage;
-  again->input = here;
-  again->is_part = is_part;
+  again->input = std::move(input);
   again->done = std::move(done);
   again->excluded = whole->excluded;
-  if (!again_on_cpu) again->excluded.push_back(assignment.lane);
+  again->excluded.push_back(assignment.lane);
   add(std::move(again), false);
   pump();
   fail_stranded();
-}
-
-// Fetches what can be fetched; runs the stage that made the rest once more, on the CPU, from its own input. Null: that has no CPU form, or
-// failed.
-BatchHandle Dispatcher::made_again(const BatchHandle& batch, const sluice_port& needs) {
-  const auto fetch = [](const ColumnHandle& column) {
-    try {
-      column->host();
-      return true;
-    } catch (const Failure&) {
-      return false;
-    }
-  };
-  std::vector<std::size_t> lost;
-  const std::vector<ColumnHandle> needed = batch->named_by(needs);
-  for (std::size_t c = 0; c < batch->columns.size(); ++c)
-    if (std::find(needed.begin(), needed.end(), batch->columns[c]) != needed.end() && !fetch(batch->columns[c])) lost.push_back(c);
-  if (lost.empty()) return batch;
-  if (!batch->origin) return nullptr;
-  StageRunner& maker = *stages_[batch->origin->stage];
-  const BatchHandle before = made_again(batch->origin->input, maker.descriptor().input);
-  const auto cpu = maker.implementation_for("cpu");
-  if (!before || !cpu) return nullptr;
-  CallResult result;
-  const BatchHandle made = maker.call_on_lane(before, {*cpu, &lane(0), {}}, result);
-  if (!made) return nullptr;
-  auto whole = std::make_shared<BatchData>(*batch);
-  for (const std::size_t c : lost) {
-    const ColumnHandle* column = made->find(batch->columns[c]->name());
-    if (column != nullptr && !fetch(*column)) column = nullptr;
-    if (column == nullptr) return nullptr;
-    whole->columns[c] = *column;
-  }
-  return whole;
-}
-
-BatchHandle Dispatcher::restored(const BatchHandle& batch, const StageRunner& reader) {
-  BatchHandle here = made_again(batch, reader.descriptor().input);
-  if (!here && !run_.cancelled())
-    run_.fail(reader.planned().stage->name, SLUICE_ERROR_DEVICE_LOST, "the batch lay on a device that is gone", "allow the CPU: --device auto");
-  return here;
 }
 
 void Dispatcher::fail_stranded() {

@@ -30,8 +30,7 @@ class Dispatcher {
   // Runs a job on a thread of the run, now or later.
   using Spawn = std::function<void(std::function<void()>)>;
 
-  // stages: as in the plan; they outlive this object.
-  Dispatcher(RunContext& run, const std::vector<std::unique_ptr<StageRunner>>& stages, Devices devices, Spawn spawn);
+  Dispatcher(RunContext& run, Devices devices, Spawn spawn);
   // Waits for every job.
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
@@ -41,10 +40,6 @@ class Dispatcher {
 
   // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
   void add_device(const std::shared_ptr<DeviceMemory>& device, int streams);
-
-  // The batch with every column that the reader needs on the host. What was on a device that is lost is made again on the CPU. Null: it can't be (the
-  // run has been told).
-  BatchHandle restored(const BatchHandle& batch, const StageRunner& reader);
 
   void source_begins() { ++sources_; }
   void source_ends() { --sources_; }
@@ -62,7 +57,6 @@ class Dispatcher {
     BatchHandle input;
     Done done;
     std::vector<std::size_t> excluded;  // lanes that have failed on it
-    bool is_part = false;               // of a divided batch: its output is put together with others, on the host
     std::mutex mutex;                   // guards division
     std::shared_ptr<Division> division;
   };
@@ -74,14 +68,12 @@ class Dispatcher {
   void call_part(Assignment assignment, const std::shared_ptr<Piece>& piece, BatchHandle input, const CallSize& size, const LaneStream& stream,
                  Done done);
   void fail_stranded();
-  BatchHandle made_again(const BatchHandle& batch, const sluice_port& needs);
   Lane& lane(std::size_t number);
   int lane_of(const DeviceMemory* device);
   void place(const BatchData& batch, const sluice_port& needs, Task& task);
   SourceProgress progress() const;
 
   RunContext& run_;
-  const std::vector<std::unique_ptr<StageRunner>>& stages_;
   const Devices devices_;
   const Spawn spawn_;
   Scheduler scheduler_;

@@ -35,13 +35,16 @@ void pump_source(ExecutionParts& parts, StageRunner& source, const std::function
 
 void note_footprint(const Message& input, const BatchHandle& output) {
   if (!input.permit || !output) return;
-  std::uint64_t bytes = input.batch->bytes();
-  for (const ColumnHandle& column : output->columns)
-    if (std::find(input.batch->columns.begin(), input.batch->columns.end(), column) == input.batch->columns.end()) bytes += column->bytes();
-  // Kept in case a device is lost.
-  if (output->origin)
-    for (const ColumnHandle& column : output->origin->input->columns)
-      if (std::find(input.batch->columns.begin(), input.batch->columns.end(), column) == input.batch->columns.end()) bytes += column->bytes();
+  std::vector<ColumnHandle> held = input.batch->columns;
+  const auto add = [&](const std::vector<ColumnHandle>& columns) {
+    for (const ColumnHandle& column : columns)
+      if (std::find(held.begin(), held.end(), column) == held.end()) held.push_back(column);
+  };
+  add(output->columns);
+  // What is kept in case a device is lost takes room too.
+  for (std::size_t i = 0; i < held.size(); ++i) add(held[i]->kept_for_origin());
+  std::uint64_t bytes = 0;
+  for (const ColumnHandle& column : held) bytes += column->bytes();
   input.permit->used(bytes);
 }
 
@@ -91,9 +94,7 @@ class SerialExecution {
     StageRunner& stage = *parts_.stages[i];
     if (parts_.run.cancelled() || !joins_[i]->arrive(message)) return;
     if (stage.kind() == SLUICE_REGROUP) {
-      const BatchHandle here = parts_.dispatcher.restored(message.batch, stage);
-      if (!here) return;
-      for (BatchHandle& batch : stage.regroup(here)) hand_on(i, {std::move(batch), message.permit});
+      for (BatchHandle& batch : stage.regroup(message.batch)) hand_on(i, {std::move(batch), message.permit});
       return;
     }
     std::promise<BatchHandle> promise;

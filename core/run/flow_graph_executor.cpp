@@ -51,8 +51,7 @@ class GraphStage {
       // The node is serial, so the buffer needs no lock.
       put_in_order(std::move(message));
       while (std::optional<Message> next = in_order_.take())
-        if (const BatchHandle here = parts_.dispatcher.restored(next->batch, stage_))
-          for (BatchHandle& batch : stage_.regroup(here)) gateway.try_put({std::move(batch), next->permit});
+        for (BatchHandle& batch : stage_.regroup(next->batch)) gateway.try_put({std::move(batch), next->permit});
       return;
     }
     // The graph is kept alive until the batch has left: it may leave on another thread.

@@ -41,10 +41,13 @@ constexpr int streams_per_device = 8;
 void trace_copies(DeviceMemory& device, RunContext& run) {
   if (run.options.trace_file.empty()) return;
   device.activity().observe_copies([&run, name = device.name()](const CopyEvent& copy) {
+    // Events of one track must not overlap: a copy lies within its call's, or within those of the thread that fetches.
+    static std::atomic<std::uint32_t> threads{0};
+    thread_local const std::uint32_t thread = threads++;
     TraceEvent event;
     event.name = copy.direction == CopyDirection::to_device ? "to device" : "to host";
     event.lane = name;
-    event.track = event.name;
+    event.track = "copies of thread " + std::to_string(thread);
     event.start_us = (run.seconds() - copy.seconds) * 1e6;
     event.duration_us = copy.seconds * 1e6;
     event.bytes = copy.bytes;
@@ -52,6 +55,7 @@ void trace_copies(DeviceMemory& device, RunContext& run) {
       event.name += " for " + call->name().stage;
       event.sequence = call->name().sequence;
       event.rows = call->name().rows;
+      if (!call->name().stream.empty()) event.track = call->name().stream;
     }
     run.recorder.trace(std::move(event));
   });
@@ -163,7 +167,7 @@ struct Run::Implementation {
       stages.push_back(std::make_unique<StageRunner>(context, i));
       if (!stages.back()->create(resources)) return;
     }
-    Dispatcher dispatcher(context, stages, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
+    Dispatcher dispatcher(context, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     ExecutionParts parts{context, stages, dispatcher, budget};
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (opening) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -110,6 +111,10 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
       set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
     else if (stage_.commit == nullptr && kind() == SLUICE_SINK)
       set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
+    std::vector<std::uint32_t>& offered = run_.implementations[index_];
+    if (std::erase_if(offered, [&](std::uint32_t k) { return (stage_.declined >> k & 1) != 0; }) != 0 && offered.empty())
+      set_error(result, SLUICE_ERROR_UNSUPPORTED, "none of the implementations that may be used here can do what the parameters ask for",
+                "choose another --device for this stage");
   }
   if (result.status == SLUICE_OK) return true;
   stage_.self = nullptr;
@@ -263,16 +268,6 @@ bool StageRunner::keeps(const Column& column) const {
          std::any_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column.name(); });
 }
 
-BatchHandle StageRunner::fetched(const BatchHandle& output, CallResult& result) const {
-  try {
-    for (const ColumnHandle& column : output->columns) column->host();
-    return output;
-  } catch (const Failure& failure) {
-    set_error(result, failure.status(), failure.what(), failure.remedy());
-    return nullptr;
-  }
-}
-
 BatchHandle StageRunner::part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const {
   auto needed = std::make_shared<BatchData>(*input);
   needed->columns = input->named_by(descriptor().input);
@@ -299,13 +294,14 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const CallPlace& pl
   const auto clock = Clock::now();
   BatchHandle extended;
   try {
-    const CallScope scope({planned_.stage->name, input->sequence, input->rows}, device.get(), result.bytes_moved);
+    const CallScope scope({planned_.stage->name, input->sequence, input->rows, place.stream.name}, device.get(), result.bytes_moved);
     const sluice_call call = make_call(place.implementation, place.stream.device);
     // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
     const BatchView view = device ? BatchView(*input, device, descriptor().input) : BatchView(*input, descriptor().input);
     result.status = stage_.process == nullptr ? SLUICE_OK : stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
     if (result.status == SLUICE_OK && device) device->synchronize(*place.stream.device);
     if (result.status == SLUICE_OK) extended = extend(*input, output, result);
+    if (extended && device) remember_origin(input, *extended);
   } catch (const Failure& failure) {
     set_error(result, failure.status(), failure.what(), failure.remedy());
   } catch (const std::bad_alloc&) {
@@ -315,6 +311,57 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const CallPlace& pl
   if (device && is_device_failure(result.status)) device->activity().failed(result.status);
   trace(place.lane->name(), start, result.seconds, input->sequence, input->rows, place.stream.name);
   return extended;
+}
+
+std::optional<std::uint32_t> StageRunner::cpu_implementation() const {
+  const sluice_stage_descriptor& d = descriptor();
+  for (std::uint32_t k = 0; k < d.implementation_count; ++k)
+    if (std::string_view(d.implementations[k].device) == "cpu" && (stage_.declined >> k & 1) == 0) return k;
+  return std::nullopt;
+}
+
+class StageRunner::CallOrigin : public ColumnOrigin {
+ public:
+  CallOrigin(StageRunner& runner, BatchHandle input, std::uint32_t implementation)
+      : runner_(runner), implementation_(implementation), input_(std::move(input)) {}
+  ColumnHandle make_again(const std::string& name) override {
+    const std::lock_guard lock(mutex_);
+    if (input_) {
+      runner_.run_.log(SLUICE_LOG_DEBUG, runner_.planned_.stage->name, "what lay on the lost device is made again on the CPU");
+      const auto cpu = Lane::cpu();
+      CallResult result;
+      const BatchHandle output = runner_.call_on_lane(input_, {implementation_, cpu.get(), {}}, result);
+      if (!output) throw Failure(result.status, result.error.message, result.error.remedy);
+      for (const ColumnHandle& column : output->columns)
+        if (std::find(input_->columns.begin(), input_->columns.end(), column) == input_->columns.end()) made_.push_back(column);
+      input_.reset();
+    }
+    for (const ColumnHandle& column : made_)
+      if (column->name() == name) return column;
+    throw Failure(SLUICE_ERROR_INTERNAL, "the CPU did not make column '" + name + "' again");
+  }
+  std::vector<ColumnHandle> keeps() const override {
+    const std::lock_guard lock(mutex_);
+    return input_ ? input_->columns : made_;
+  }
+
+ private:
+  StageRunner& runner_;
+  const std::uint32_t implementation_;
+  mutable std::mutex mutex_;  // guards everything below
+  BatchHandle input_;         // null: used
+  std::vector<ColumnHandle> made_;
+};
+
+void StageRunner::remember_origin(const BatchHandle& input, const BatchData& output) {
+  const auto cpu = cpu_implementation();
+  if (!cpu) return;
+  // Only what the stage looks at is kept alive.
+  auto needed = std::make_shared<BatchData>(*input);
+  needed->columns = input->named_by(descriptor().input);
+  const auto origin = std::make_shared<CallOrigin>(*this, std::move(needed), *cpu);
+  for (const ColumnHandle& column : output.columns)
+    if (!column->is_on_host() && std::find(input->columns.begin(), input->columns.end(), column) == input->columns.end()) column->remember(origin);
 }
 
 BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const CallPlace& place, CallResult& result) {
@@ -331,8 +378,18 @@ BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const CallPlace&
   return result.status == SLUICE_ERROR_DEVICE_MEMORY ? call_in_halves(input, place, result) : nullptr;
 }
 
+bool StageRunner::fetch(const BatchData& batch, CallResult& result) {
+  try {
+    for (const ColumnHandle& column : batch.columns) column->host();
+    return true;
+  } catch (const Failure& failure) {
+    set_error(result, failure.status(), failure.what(), failure.remedy());
+    return false;
+  }
+}
+
 BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const CallPlace& place, CallResult& result) {
-  if (input->rows < 2 || !fetched(input, result)) return nullptr;
+  if (input->rows < 2 || !fetch(*input, result)) return nullptr;
   for (const ColumnHandle& column : input->columns) column->leave(*place.lane->memory());
   std::vector<BatchHandle> parts;
   const std::int64_t middle = input->rows / 2;
@@ -349,7 +406,7 @@ BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const CallPlac
       return nullptr;
     }
     // Fetched at once: what a part gave must not take the room that the next one needs.
-    if (!fetched(output, result)) return nullptr;
+    if (!fetch(*output, result)) return nullptr;
     parts.push_back(joined(part, {output}, {}));
   }
   result.status = SLUICE_OK;
@@ -387,8 +444,13 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   const double start = run_.seconds();
   const auto clock = Clock::now();
   const sluice_call call = make_call(planned_.implementations.front(), nullptr);
-  const BatchView view(*input);
-  result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
+  const CallScope scope({planned_.stage->name, input->sequence, input->rows, ""}, nullptr, result.bytes_moved);
+  try {
+    const BatchView view(*input);
+    result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
+  } catch (const Failure& failure) {
+    set_error(result, failure.status(), failure.what(), failure.remedy());
+  }
   result.seconds = seconds_since(clock);
   ++run_.progress;
   if (result.status == SLUICE_OK && !output.problem.empty()) result.status = plugin_bug(result.error, output.problem);
@@ -396,7 +458,7 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   std::vector<BatchHandle> batches = collect(output);
   std::int64_t rows = 0;
   for (const BatchHandle& batch : batches) rows += batch->rows;
-  host_.recorder->call("cpu", result.seconds, input->rows, rows, input->work, 0);
+  host_.recorder->call("cpu", result.seconds, input->rows, rows, input->work, 0, result.bytes_moved);
   trace("cpu", start, result.seconds, input->sequence, input->rows);
   return batches;
 }
@@ -407,8 +469,12 @@ void StageRunner::commit(const BatchHandle& input) {
   const double start = run_.seconds();
   const auto clock = Clock::now();
   const sluice_call call = make_call(0, nullptr);
-  const BatchView view(*input);
-  result.status = stage_.commit(stage_.self, &call, &view.get(), &result.error);
+  try {
+    const BatchView view(*input);
+    result.status = stage_.commit(stage_.self, &call, &view.get(), &result.error);
+  } catch (const Failure& failure) {
+    set_error(result, failure.status(), failure.what(), failure.remedy());
+  }
   result.seconds = seconds_since(clock);
   ++run_.progress;
   if (result.status != SLUICE_OK) return fail(result);

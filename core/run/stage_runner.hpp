@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "batch/batch.hpp"
@@ -57,12 +56,6 @@ class StageRunner {
   bool is_blocking() const { return (descriptor().traits & SLUICE_TRAIT_BLOCKING) != 0; }
   bool is_serial() const { return (descriptor().traits & SLUICE_TRAIT_SERIAL) != 0 || kind() == SLUICE_REGROUP; }
   std::size_t index() const { return index_; }
-  // Index into the descriptor's implementations, also of one that this run would not choose. Nothing: the stage has none.
-  std::optional<std::uint32_t> implementation_for(std::string_view kind) const {
-    for (std::uint32_t k = 0; k < descriptor().implementation_count; ++k)
-      if (kind == descriptor().implementations[k].device) return k;
-    return std::nullopt;
-  }
   // How many messages with one sequence number arrive: one per input.
   std::size_t inputs() const { return planned_.stage->inputs.size(); }
 
@@ -73,8 +66,6 @@ class StageRunner {
   // Maps: the input with new columns. Sinks: the same with private columns. Null: failed, see `result`. On a device that is full once more
   // with the device to itself, then in halves. Thread-safe.
   BatchHandle call_on_lane(const BatchHandle& input, const CallPlace& place, CallResult& result);
-  // An output of this stage with every column on the host. Null: a device can't be read, see `result`.
-  BatchHandle fetched(const BatchHandle& output, CallResult& result) const;
   // Some rows with the columns that a call needs, and what such parts became put together. Throw Failure when a device can't be read.
   BatchHandle part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const;
   BatchHandle joined(const BatchHandle& whole, const std::vector<BatchHandle>& parts, const std::vector<std::vector<std::uint32_t>>& rows) const;
@@ -100,8 +91,15 @@ class StageRunner {
  private:
   sluice_call make_call(std::uint32_t implementation, const sluice_device* device) const;
   BatchHandle call_once(const BatchHandle& input, const CallPlace& place, CallResult& result);
+  // What a device call gave can be made again on the CPU from its input.
+  class CallOrigin;
+  // Index into the descriptor's implementations, also where this run would not choose it. Nothing: there is none that the instance offers.
+  std::optional<std::uint32_t> cpu_implementation() const;
+  void remember_origin(const BatchHandle& input, const BatchData& output);
   // Two halves, each in two again while the device is too small for it. Null: even one row does not fit.
   BatchHandle call_in_halves(const BatchHandle& input, const CallPlace& place, CallResult& result);
+  // Fetches every column. False: a device can't be read, see `result`.
+  static bool fetch(const BatchData& batch, CallResult& result);
   BatchHandle extend(const BatchData& input, sluice_output& output, CallResult& result);
   std::vector<BatchHandle> collect(sluice_output& output);
   void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);

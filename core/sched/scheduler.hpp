@@ -50,7 +50,7 @@ struct StageTraits {
   bool serial = false;                                            // one call at a time
   int depth = 0;                                                  // place in the run: later stages go first, so that memory gets free
 };
-std::vector<StageTraits> stage_traits(const Plan& plan);
+std::vector<StageTraits> stage_traits(const Plan& plan, const std::vector<std::vector<std::uint32_t>>& implementations);
 
 // One batch at one stage.
 struct Task {

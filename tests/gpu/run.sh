@@ -57,14 +57,14 @@ if [ -z "$only" ]; then
   echo
   echo "| section | what | result |"
   echo "|---|---|---|"
-  sed -e 's/^/| /' -e 's/|/ | /g' -e 's/^ | /| /' -e 's/$/ |/' "$work/table"
+  sed -e 's/|/ | /g' -e 's/^/| /' -e 's/$/ |/' "$work/table"
   ! grep -q FAILED "$work/table"
   exit
 fi
 
 row() { # WHAT RESULT
   echo "$1: $2"
-  echo "$only|$1|$2" >>"$work/table"
+  echo "$only|${1//|/ }|${2//|/ }" >>"$work/table"
 }
 
 # ---- runs
@@ -73,13 +73,13 @@ sets() { for folder in "$data"/*/; do [ -e "$folder/reads.blow5" ] && basename "
 
 # The command that calls methylation in a set; indexes are made beside copies, since DATA may be read-only.
 call=()
-use_set() { # NAME
+use_set() { # NAME [BAM]
   local folder=$work/sets/$1
   if [ ! -d "$folder" ]; then
     mkdir -p "$folder"
     cp "$data/$1"/* "$folder/"
   fi
-  call=("$sluice" run "$runtime/pipelines/methylation.toml" --plugin-dir "$runtime/lib" --signal "$folder/reads.blow5" --alignments "$folder/reads.bam" --profile none)
+  call=("$sluice" run "$runtime/pipelines/methylation.toml" --plugin-dir "$runtime/lib" --signal "$folder/reads.blow5" --alignments "$folder/${2:-reads.bam}" --profile none)
   [ ! -e "$folder/reads.fastq.gz" ] || call+=(--reads "$folder/reads.fastq.gz")
   if [ -e "$folder/options" ]; then
     local words
@@ -102,6 +102,7 @@ use_simulated() { # NAME READS simulate-options...
 }
 
 # Runs `call` with more options and compares with $work/cpu.tsv.
+extra='' fault_counts=''
 compare() { # TITLE options...
   local title=$1
   shift
@@ -109,7 +110,9 @@ compare() { # TITLE options...
   if ! "${call[@]}" --output "$work/device.tsv" --report "$work/report.json" --quiet "$@" >"$work/log" 2>&1; then
     row "$title" "FAILED: $(tail -1 "$work/log")"
   elif cmp -s "$work/cpu.tsv" "$work/device.tsv"; then
-    row "$title" "same bytes${extra:+, $extra}"
+    local counted=''
+    [ -z "$fault_counts" ] || counted="; counted: memory $(reported_sum memory), kernel $(reported_sum kernel), lost $(reported_sum lost)"
+    row "$title" "same bytes${extra:+, $extra}$counted"
   else
     row "$title" "FAILED: other bytes ($(wc -l <"$work/device.tsv") lines instead of $(wc -l <"$work/cpu.tsv"))"
   fi
@@ -117,8 +120,8 @@ compare() { # TITLE options...
 
 on_cpu() { "${call[@]}" --output "$work/cpu.tsv" --device cpu --quiet "$@" 2>"$work/log" || row "the CPU run" "FAILED: $(tail -1 "$work/log")"; }
 
-# A number of the report: the first value of the key.
-reported() { awk -v key="\"$1\":" '$1 == key { gsub(/,/, "", $2); print $2; exit }' "$work/report.json"; }
+# A number of the report: the first value of the key, or 0.
+reported() { awk -v key="\"$1\":" '$1 == key { gsub(/,/, "", $2); value = $2; exit } END { print value + 0 }' "$work/report.json"; }
 # All numbers of a key, added.
 reported_sum() { awk -v key="\"$1\":" '$1 == key { gsub(/,/, "", $2); sum += $2 } END { print sum + 0 }' "$work/report.json"; }
 # What each device did, one line per stage that ran on one.
@@ -187,6 +190,9 @@ section_doctor() {
   row "machine" "$("$sluice" doctor --plugin-dir "$runtime/lib" | awk '$2 ~ /^cuda:|^processor$/ { $1 = ""; print }' | paste -sd ';')"
 }
 
+# How a program is told to check only what is small.
+small_arguments() { if [ "$1" = abea ]; then echo check small; else echo small; fi; }
+
 programs() { for program in "$runtime"/bin/*_gpu_test; do [ -x "$program" ] && echo "$program"; done; }
 
 section_kernels() {
@@ -196,7 +202,7 @@ section_kernels() {
     if "$program" check >"$work/log" 2>&1; then row "$name, every bit" "same"; else row "$name, every bit" "FAILED: $(grep -iE -m1 'different|differ|failed' "$work/log")"; fi
     "$program" bench >"$work/log" 2>&1 || row "$name, timings" "FAILED: $(tail -1 "$work/log")"
     cat "$work/log"
-    while IFS= read -r line; do row "$name" "${line#TIME }"; done < <(grep '^TIME' "$work/log")
+    while IFS= read -r line; do row "$name" "${line#TIME }"; done < <(grep -E '^ *TIME|[GM](cells|samples|bases|anchors)/s' "$work/log")
   done
 }
 
@@ -208,7 +214,7 @@ section_sanitizer() {
     name=$(basename "$program" _gpu_test)
     for tool in memcheck racecheck initcheck synccheck; do
       # shellcheck disable=SC2046
-      timeout 120 compute-sanitizer --tool $tool --error-exitcode 9 "$program" small >"$work/log" 2>&1
+      timeout 120 compute-sanitizer --tool $tool --error-exitcode 9 "$program" $(small_arguments "$name") >"$work/log" 2>&1
       verdict "$name, $tool" $?
     done
   done
@@ -225,7 +231,7 @@ verdict() { # TITLE EXIT_CODE
 }
 
 section_same() {
-  local set device options extra=''
+  local set device options
   for set in $(sets); do
     use_set "$set"
     on_cpu
@@ -244,15 +250,30 @@ section_same() {
   done
 }
 
+# memory: repeated, then in halves, on the device. kernel and lost: elsewhere, so that a run on the device alone ends, with a remedy.
 section_faults() {
-  local set device fault
+  local set device fault count
   set=$(sets | head -1)
   if [ -n "$set" ]; then use_set "$set"; else use_simulated faults 300 --mean-length 3000; fi
   on_cpu
   for device in ${devices//,/ }; do
-    for fault in memory@1 memory@3,every=5 kernel@1 kernel@2,every=3 lost@4; do
-      compare "--device $device --inject-device-fault $fault" --device "$device" --batch-work 50000 --inject-device-fault "$fault"
-      [ ! -e "$work/report.json" ] || echo "  memory $(reported_sum memory), kernel $(reported_sum kernel), lost $(reported_sum lost)"
+    for fault in memory@1 memory@3,every=5 kernel@1 kernel@2,every=3 lost@4 lost@9; do
+      if [ "$device" != auto ] && [ "$device" != cpu ] && [ "${fault#memory}" = "$fault" ]; then
+        rm -f "$work/device.tsv"
+        if "${call[@]}" --output "$work/device.tsv" --device "$device" --batch-work 50000 --inject-device-fault "$fault" --quiet >"$work/log" 2>&1; then
+          row "--device $device, $fault" "FAILED: the run went on without any device"
+        elif [ -e "$work/device.tsv" ] && ! cmp -s "$work/cpu.tsv" "$work/device.tsv"; then
+          row "--device $device, $fault" "FAILED: left an incomplete output"
+        else
+          row "--device $device, $fault" "$(grep -o 'allow the CPU: --device auto' "$work/log" || echo "FAILED: $(tail -1 "$work/log")")"
+        fi
+        continue
+      fi
+      fault_counts=yes
+      compare "--device $device, $fault" --device "$device" --batch-work 50000 --inject-device-fault "$fault"
+      fault_counts=''
+      count=$(($(reported_sum memory) + $(reported_sum kernel) + $(reported_sum lost)))
+      if [ "$device" != auto ] && [ "$device" != cpu ] && [ $count = 0 ]; then row "--device $device, $fault" "FAILED: no fault was counted"; fi
     done
   done
 }
@@ -268,7 +289,7 @@ section_timing() {
     [ -e "$folder/reads.fastq.gz" ] || continue
     repeat_bam "$folder/reads.bam" "$folder/many.bam" "$copies" || continue
     bases=$(($(bases_of "$folder/reads.fastq.gz") * copies))
-    call+=(--alignments "$folder/many.bam")
+    use_set "$set" many.bam
     time_runs "$set $copies times" "$bases" "--device cpu" "${timed[@]}"
   done
 }
@@ -288,7 +309,7 @@ section_scheduler() {
 
 # Reads of random lengths, a few of them very long.
 section_property() {
-  local device extra
+  local device
   use_simulated property "$reads" --mean-length 1200 --length-distribution lognormal --length-variation 1 --minimum-length 50 --seed 11
   on_cpu
   extra="$(wc -l <"$work/cpu.tsv") calls of $reads reads"
@@ -326,12 +347,12 @@ section_devices() {
   compare "--device cuda on $count GPUs" --device cuda
   shares
   compare "--device auto on $count GPUs" --device auto
-  for stage in align hmm; do
-    for device in cuda:0 cuda; do
-      "$sluice" bench "$stage" --pipeline "$runtime/pipelines/methylation.toml" "${call[@]:3}" --output "$work/unused.tsv" --device "$device" --repeat 5 >"$work/log" 2>&1 || row "$stage on $device" "FAILED: $(tail -1 "$work/log")"
-      cat "$work/log"
-      row "$stage on $device" "$(awk -v d="$device" '$1 == "all:" && $2 == d { $1 = ""; print; exit }' "$work/log")"
-    done
+  for stage in abea hmm; do
+    "$sluice" bench "$stage" --pipeline "$runtime/pipelines/methylation.toml" "${call[@]:3}" --output "$work/unused.tsv" --device cuda --repeat 5 >"$work/log" 2>&1 ||
+      row "$stage alone" "FAILED: $(tail -1 "$work/log")"
+    cat "$work/log"
+    one=$(awk '$1 == "all:" && $2 == "cuda:0" { print $3 }' "$work/log") all=$(awk '$1 == "all:" && $2 == "cuda" { print $3 }' "$work/log")
+    row "$stage alone, batches in memory" "$(awk -v one="$one" -v all="$all" -v n="$count" 'BEGIN { if (all > 0) printf "%s ms on one GPU, %s ms on %d: %.2f times as fast", one, all, n, one / all; else print "FAILED: no time" }')"
   done
 }
 

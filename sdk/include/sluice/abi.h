@@ -337,6 +337,8 @@ typedef struct sluice_stage {
   sluice_status (*finish)(void* self, const sluice_call*, sluice_output*, sluice_error*);
   void (*destroy)(void* self);
   const void* (*get_extension)(void* self, const char* id); /* NULL or returns NULL: not offered */
+  /* Bit i: implementation i can't do what this instance's parameters ask for; the host uses the others. At least one must remain. */
+  uint64_t declined;
 } sluice_stage;
 
 /* ---- Device providers (extension "sluice.device/1" of a plugin) ------------------------------------------------------------------------ */

@@ -336,6 +336,12 @@ struct Adapter {
       if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.commit(c, b); }) stage->commit = commit;
       if constexpr (requires(Stage & s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
       if constexpr (!requires { &Stage::process; }) stage->process = nullptr;
+      // bool offers(device) const: whether that implementation can do what this instance's parameters ask for.
+      if constexpr (requires(const Stage& s, std::string_view device) { s.offers(device); }) {
+        const sluice_stage_descriptor& d = description().descriptor();
+        for (std::size_t i = 0; i < d.implementation_count; ++i)
+          if (!static_cast<const Stage*>(stage->self)->offers(d.implementations[i].device)) stage->declined |= std::uint64_t{1} << i;
+      }
       return SLUICE_OK;
     });
   }

@@ -69,6 +69,22 @@ TEST_CASE("The same bytes on the CPU, on the accelerator, on both, and with two 
     }
 }
 
+TEST_CASE("An implementation that declines the instance's parameters is never used, and a run that may use no other says so") {
+  const Fresh fresh;
+  std::string cpu_only = pipeline;
+  const std::string use = "use = \"simulated_work\"";
+  cpu_only.replace(cpu_only.find(use), use.size(), use + "\nparams.cpu_only = true");
+  ToyRun both, accelerator_only;
+  both.options.device = "auto";
+  const ToyResult result = both(cpu_only);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(batches_on(result, "cpu") == 60);
+  accelerator_only.options.device = "simulated";
+  const ToyResult refused = accelerator_only(cpu_only);
+  CHECK(refused.run.state == RunState::failed);
+  CHECK(refused.run.message.find("can do what the parameters ask for") != std::string::npos);
+}
+
 TEST_CASE("A fast accelerator does most of the work, a slow one little") {
   const Fresh fresh;
   accelerator().seconds_per_work = 2e-5;
