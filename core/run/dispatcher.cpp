@@ -144,6 +144,7 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   Task task;
   task.stage = stage.index();
   task.sequence = piece->input->sequence;
+  task.row_count = static_cast<std::uint64_t>(piece->input->rows);
   task.source_work = piece->input->work;
   task.excluded = piece->excluded;
   task.size = stage.size_of(*piece->input);

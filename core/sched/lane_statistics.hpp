@@ -30,11 +30,11 @@ struct PlacementStatistics {
   std::uint32_t implementation = 0;
   std::string lane;
   std::uint64_t whole_batches = 0;  // batches that were done here in one piece
-  std::uint64_t parts = 0;          // parts of divided batches
-  std::uint64_t tail_rows = 0;      // CPU: rows taken out of a device's batch because they would have held it up
+  std::uint64_t parts = 0;          // parts of batches, also of those cut to try a device with a small part
+  std::uint64_t tail_rows = 0;      // CPU: rows taken out of a device's batch because they would have held it up, or may not be done there
   std::uint64_t explored = 0;       // calls made to learn the speed
   std::uint64_t failed = 0;
-  std::uint64_t rows = 0;
+  std::uint64_t rows = 0;        // in calls that finished
   double work = 0, seconds = 0;  // in the stage's work unit; sum over calls
   // Seconds of a call that has the lane to itself: constant + per_work * work + per_largest_row * work of the largest row.
   double constant = 0, per_work = 0, per_largest_row = 0;
@@ -43,7 +43,8 @@ struct PlacementStatistics {
 };
 
 struct StageDecisions {
-  std::uint64_t batches = 0, divided = 0;  // of those that had a choice
+  std::uint64_t batches = 0;  // that had a choice
+  std::uint64_t divided = 0;  // of those: between two lanes, because that was expected to pay or max_row_work asked for it
 };
 
 struct SchedulerStatistics {

@@ -141,7 +141,8 @@ Scheduler::Load Scheduler::load(double now) const {
     }
     for (const Assignment& assignment : unit.ready)
       for (const Candidate& candidate : stages_[assignment.task.stage].candidates)
-        if (candidate.lane == assignment.lane) backlog += candidate.cost.cost().seconds(assignment.size.work, assignment.size.largest_row);
+        if (candidate.lane == assignment.lane && candidate.implementation == assignment.implementation)
+          backlog += candidate.cost.cost().seconds(assignment.size.work, assignment.size.largest_row);
     result.backlog.push_back(backlog);
   }
   return result;
@@ -286,17 +287,21 @@ Assignment Scheduler::assign(const Option& option, const Load& load, double now)
   if (task.rows && on_cpu != nullptr && on_device != nullptr && task.rows->rows() > 1 && !stage.traits.serial) {
     if (option.explores) {
       // The smallest rows, together at most an eighth of the work.
-      std::size_t largest = task.rows->rows() - 1;
-      while (largest > 1 && task.rows->other_work(largest - 1) <= explored_share * task.size.work) --largest;
+      const std::size_t least = task.rows->rows_above(stage.traits.max_row_work);
+      Cut cut{task.rows->rows() - 1, least};
+      while (cut.largest > std::max<std::size_t>(least, 1) && task.rows->other_work(cut.largest - 1) <= explored_share * task.size.work)
+        --cut.largest;
       ++chosen.statistics.explored;
-      return divided(std::move(task), largest, *on_cpu, *on_device, chosen.lane, now);
+      return divided(std::move(task), cut, *on_cpu, *on_device, chosen.lane, now);
     }
     const bool last = std::none_of(waiting_.begin(), waiting_.end(), [&](const Task& other) {
       return std::any_of(stages_[other.stage].candidates.begin(), stages_[other.stage].candidates.end(),
                          [&](const Candidate& c) { return c.lane != chosen.lane && feasible(other, c); });
     });
-    if (const auto largest = division(task, *on_cpu, *on_device, load, last, chosen.lane))
-      return divided(std::move(task), *largest, *on_cpu, *on_device, chosen.lane, now);
+    if (const auto cut = division(task, *on_cpu, *on_device, load, last, chosen.lane)) {
+      ++stage.decisions.divided;
+      return divided(std::move(task), *cut, *on_cpu, *on_device, chosen.lane, now);
+    }
   }
   if (option.explores) ++chosen.statistics.explored;
   ++chosen.statistics.whole_batches;
@@ -305,17 +310,18 @@ Assignment Scheduler::assign(const Option& option, const Load& load, double now)
   assignment.lane = chosen.lane;
   assignment.implementation = chosen.implementation;
   assignment.size = task.size;
+  assignment.row_count = task.row_count;
   assignment.task = std::move(task);
   return start(std::move(assignment), now);
 }
 
-// How many of the largest rows go to the CPU; nothing: the batch stays whole.
-std::optional<std::size_t> Scheduler::division(const Task& task, const Candidate& on_cpu, const Candidate& on_device, const Load& load,
-                                               bool nothing_else_waits, std::size_t chosen) {
+// Nothing: the batch stays whole.
+std::optional<Scheduler::Cut> Scheduler::division(const Task& task, const Candidate& on_cpu, const Candidate& on_device, const Load& load,
+                                                  bool nothing_else_waits, std::size_t chosen) {
   StageState& stage = stages_[task.stage];
   const std::size_t least = task.rows->rows_above(stage.traits.max_row_work);
   if (least == task.rows->rows()) return std::nullopt;
-  const std::optional<std::size_t> forced = least > 0 ? std::optional(least) : std::nullopt;
+  const std::optional<Cut> forced = least > 0 ? std::optional(Cut{least, least}) : std::nullopt;
   if (!on_cpu.known() || !on_device.known()) return forced;
   const auto side = [&](const Candidate& candidate, double calls) {
     return DivisionSide{candidate.cost.cost(), candidate.cost.sharing(), load.backlog[candidate.lane],
@@ -336,12 +342,12 @@ std::optional<std::size_t> Scheduler::division(const Task& task, const Candidate
     pays = found && found->seconds > waste + (1.0 - gain) * whole;
   }
   stage.divides = pays;
-  return pays ? std::optional(found->largest) : forced;
+  if (!pays) return forced;
+  return Cut{found->largest, nothing_else_waits ? least : found->largest};
 }
 
-Assignment Scheduler::divided(Task task, std::size_t largest, Candidate& on_cpu, Candidate& on_device, std::size_t now_on, double now) {
+Assignment Scheduler::divided(Task task, const Cut& cut, Candidate& on_cpu, Candidate& on_device, std::size_t now_on, double now) {
   StageState& stage = stages_[task.stage];
-  ++stage.decisions.divided;
   ++stage.under_way;  // two calls instead of one
   const auto part = [&](Candidate& candidate, int number, std::vector<std::uint32_t> rows, double work, double largest_row) {
     ++candidate.statistics.parts;
@@ -350,15 +356,17 @@ Assignment Scheduler::divided(Task task, std::size_t largest, Candidate& on_cpu,
     assignment.lane = candidate.lane;
     assignment.implementation = candidate.implementation;
     assignment.size = {work, largest_row};
+    assignment.row_count = rows.size();
     assignment.rows = std::move(rows);
     assignment.part = number;
     assignment.parts = 2;
     assignment.task = task;
     return assignment;
   };
-  on_cpu.statistics.tail_rows += largest;
-  Assignment cpu_part = part(on_cpu, 0, task.rows->largest(largest), task.rows->largest_work(largest), task.rows->row_behind(0));
-  Assignment device_part = part(on_device, 1, task.rows->others(largest), task.rows->other_work(largest), task.rows->row_behind(largest));
+  on_cpu.statistics.tail_rows += cut.tail;
+  const std::size_t k = cut.largest;
+  Assignment cpu_part = part(on_cpu, 0, task.rows->largest(k), task.rows->largest_work(k), task.rows->row_behind(0));
+  Assignment device_part = part(on_device, 1, task.rows->others(k), task.rows->other_work(k), task.rows->row_behind(k));
   Assignment& first = now_on == cpu ? cpu_part : device_part;
   Assignment& second = now_on == cpu ? device_part : cpu_part;
   units_[second.lane].ready.push_back(std::move(second));
@@ -387,6 +395,7 @@ void Scheduler::completed(const Assignment& assignment, double now, CallOutcome 
       ++unit.statistics.failed_calls;
       continue;
     }
+    candidate.statistics.rows += assignment.row_count;
     candidate.statistics.work += assignment.size.work;
     candidate.statistics.seconds += seconds;
     if (!candidate.warm) {

@@ -56,6 +56,7 @@ std::vector<StageTraits> stage_traits(const Plan& plan, const std::vector<std::v
 struct Task {
   std::size_t stage = 0;
   std::uint64_t sequence = 0;
+  std::uint64_t row_count = 0;
   CallSize size;
   double source_work = 0;                // the same batch in the source's unit
   std::shared_ptr<const RowOrder> rows;  // null: not to be divided
@@ -74,6 +75,7 @@ struct Assignment {
   std::size_t lane = 0;
   Task task;      // size and rows are those of the whole batch
   CallSize size;  // of this call
+  std::uint64_t row_count = 0;
   std::uint32_t implementation = 0;
   std::vector<std::uint32_t> rows;  // ascending; empty: all
   int part = 0, parts = 1;
@@ -153,6 +155,11 @@ class Scheduler {
   struct Load {
     std::vector<double> backlog;  // per lane: seconds of calls under way or ready, each as if alone
   };
+  // Where a batch is cut.
+  struct Cut {
+    std::size_t largest = 0;  // rows for the CPU
+    std::size_t tail = 0;     // of those: taken out because they would hold the device up, or may not be done there
+  };
   struct Option {
     std::size_t task = 0, candidate = 0;
     double advantage = 0;
@@ -173,10 +180,10 @@ class Scheduler {
   bool better(const Option& a, const Option& b) const;
   // Turns the choice into one call, or two; the second waits in its unit's `ready`.
   Assignment assign(const Option& option, const Load& load, double now);
-  std::optional<std::size_t> division(const Task& task, const Candidate& on_cpu, const Candidate& on_device, const Load& load,
-                                      bool nothing_else_waits, std::size_t chosen);
+  std::optional<Cut> division(const Task& task, const Candidate& on_cpu, const Candidate& on_device, const Load& load, bool nothing_else_waits,
+                              std::size_t chosen);
   Assignment start(Assignment assignment, double now);
-  Assignment divided(Task task, std::size_t largest, Candidate& on_cpu, Candidate& on_device, std::size_t now_on, double now);
+  Assignment divided(Task task, const Cut& cut, Candidate& on_cpu, Candidate& on_device, std::size_t now_on, double now);
   void advance(Unit& unit, double now) const;
   double horizon(double now, const SourceProgress& progress) const;
 

@@ -151,6 +151,44 @@ params = { output = "${folder}/out.txt", column = "worked_again" }
   }
 }
 
+TEST_CASE("Branches that meet again give the same bytes whenever the device is lost, also in parts of batches") {
+  const Accelerator calm;
+  // Slow enough that batches are divided.
+  accelerator().seconds_per_work = 1e-5;
+  const char* const branches = R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 20, rows = 40 }
+[stages.work]
+use = "simulated_work"
+[stages.again]
+use = "second_simulated_work"
+inputs = ["work"]
+[stages.other]
+use = "toy_other"
+inputs = ["work"]
+[stages.sink]
+use = "toy_sink"
+inputs = ["again", "other"]
+params = { output = "${folder}/out.txt", column = "worked_again" }
+)";
+  ToyRun on_cpu;
+  const std::string expected = on_cpu(branches).files.at("out.txt");
+  for (std::uint64_t call = 1; call <= 16; ++call) {
+    CAPTURE(call);
+    ToyRun run;
+    run.options.device = "auto";
+    run.options.threads = 1 + static_cast<int>(call % 3);
+    run.options.executor = call % 2 == 0 ? Executor::serial : Executor::flow_graph;
+    run.options.device_faults = {{DeviceFault::lost, call, 0}};
+    const ToyResult result = run(branches);
+    CAPTURE(result.run.message);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == expected);
+    CHECK(accelerator().bytes_allocated == 0);
+  }
+}
+
 TEST_CASE("What one stage left on a device that is lost in the next stage is made again on the CPU") {
   const Accelerator calm;
   ToyRun run;

@@ -45,6 +45,9 @@ struct VirtualInput {
   double largest = 400;
   Progress progress = Progress::known;
   int giants_every = 0;  // every n-th row has 40 units; 0: none
+  int in_flight = 0;     // batches at once; 0: enough for every lane
+  bool divisible = true;
+  std::uint64_t seed = 7;  // of the rows' sizes and the noise
 };
 
 struct VirtualResult {
@@ -58,7 +61,7 @@ struct VirtualResult {
 class VirtualRun {
  public:
   VirtualRun(const VirtualMachine& machine, const VirtualInput& input)
-      : machine_(machine), input_(input), scheduler_(stages(machine), machine.threads) {}
+      : machine_(machine), input_(input), scheduler_(stages(machine), machine.threads), random_(input.seed) {}
 
   VirtualResult operator()() {
     // 1,000 units a second and thread: a batch of the usual size takes a thread 0.1 s.
@@ -119,7 +122,7 @@ class VirtualRun {
   }
 
   void read() {
-    const int limit = 2 * machine_.threads + 2 + 2 * machine_.streams * static_cast<int>(lanes_.size() - 1);
+    const int limit = input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + 2 * machine_.streams * static_cast<int>(lanes_.size() - 1);
     while (read_ < total_ && in_flight_ < limit) {
       const double target = std::min(scheduler_.batch_work(input_.usual, input_.largest, progress()), total_ - read_);
       Batch& batch = batches_.emplace_back();
@@ -129,9 +132,10 @@ class VirtualRun {
       ++in_flight_;
       Task task;
       task.sequence = batches_.size() - 1;
+      task.row_count = batch.rows.size();
       task.size = {batch.work, *std::max_element(batch.rows.begin(), batch.rows.end())};
       task.source_work = batch.work;
-      task.rows = std::make_shared<const RowOrder>(batch.rows);
+      if (input_.divisible) task.rows = std::make_shared<const RowOrder>(batch.rows);
       task.bytes = batch.work * machine_.bytes_per_work;
       task.columns = 1;
       scheduler_.add(std::move(task));
@@ -238,7 +242,7 @@ class VirtualRun {
   const VirtualMachine machine_;
   const VirtualInput input_;
   Scheduler scheduler_;
-  std::mt19937_64 random_{7};
+  std::mt19937_64 random_;
   double now_ = 0, thread_rate_ = 0, cpu_rate_ = 0, total_ = 0, read_ = 0;
   int in_flight_ = 0, finished_ = 0, learned_after_ = 0;
   std::uint64_t row_count_ = 0;
