@@ -41,6 +41,7 @@ class IndexBuilder {
     index_[Column::ambiguous_end] = copy_of<std::int64_t>(text.ambiguous_end, memory_);
     index_[Column::packed_text] = copy_of<std::uint64_t>(text.packed, memory_);
     packed_ = index_[Column::packed_text].as<std::uint64_t>().data();
+    text = {};  // else it would live as long as the caller's expression: a quarter of a byte a base
   }
 
   FmIndex build() {
