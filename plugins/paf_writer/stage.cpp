@@ -18,12 +18,16 @@ class AlignmentsOfRead {
  public:
   // in: null if there are none.
   AlignmentsOfRead(const Batch* in, std::int64_t row, bool with_differences)
-      : in_(in), row_(row), with_differences_(with_differences), differences_(with_differences ? in->text("difference_text")[row] : std::string_view()) {}
+      : in_(in),
+        row_(row),
+        with_differences_(with_differences),
+        differences_(with_differences ? in->text("difference_text")[row] : std::string_view()) {}
   void add_next(PafHit& hit) {
     if (in_ == nullptr) return;
     const auto value = [&](const char* column) {
       const auto values = in_->list<std::int32_t>(column)[row_];
-      if (next_ >= values.size()) throw Failure::input("the lists of a read's alignments are too short", "this is a bug in the stage that gives them");
+      if (next_ >= values.size())
+        throw Failure::input("the lists of a read's alignments are too short", "this is a bug in the stage that gives them");
       return values[next_];
     };
     const auto operations = static_cast<std::size_t>(value("cigar_count"));
@@ -40,7 +44,8 @@ class AlignmentsOfRead {
       hit.target_end = value("aligned_target_end");
       hit.matches = value("aligned_matches");
       hit.block = value("aligned_columns");
-      hit.alignment = {value("edit_distance"), value("alignment_score"), in_->list<std::uint32_t>("hit_cigar")[row_].subspan(at_, operations), difference};
+      hit.alignment = {value("edit_distance"), value("alignment_score"), in_->list<std::uint32_t>("hit_cigar")[row_].subspan(at_, operations),
+                       difference};
     }
     at_ += operations;
     ++next_;
@@ -69,7 +74,8 @@ class PafWriter {
         "One line per hit, reads in input order, hits in the order of their scores. Twelve columns: read, its length, start, end, strand, contig, "
         "its length, "
         "start, end, matches, block length, mapping quality; then the tags tp (P primary, S secondary), cm (anchors), s1 (score), s2 (score of the "
-        "best secondary hit, primary hits only), dv (estimated divergence), rl (bases of the read in repeats). Reads that failed have no line. Hits with "
+        "best secondary hit, primary hits only), dv (estimated divergence), rl (bases of the read in repeats). Reads that failed have no line. Hits "
+        "with "
         "a base-level alignment have its places, matches and columns, NM, AS and de instead of dv, and cg (and cs, if there is one) at the end.");
     d.sink("read").work_unit("row");
     d.needs("read_id", "utf8", "name of the read").needs("read_length", "i32", "bases of the read");

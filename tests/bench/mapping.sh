@@ -38,7 +38,8 @@ with tempfile.TemporaryDirectory() as work:
         reference = os.path.join(data, ("ecoli" if name.startswith("ecoli") else name.split("_")[0]) + ".fa")
         reads = os.path.join(data, name + ".fq")
         programs = {
-            "sluice": [sluice, "run", "map", "--quiet", "--device", "cpu", "--threads", str(threads), "--reference", reference, "--reads", reads],
+            "sluice": [sluice, "run", "map", "--quiet", "--device", "cpu", "--threads", str(threads), "--reference", reference,
+                       "--reads", reads, "--output", "-"],
             "minimap2": ["minimap2", "-x", "map-ont", "-t", str(threads), reference, reads],
         }
         figures = {program: [] for program in programs}

@@ -39,7 +39,7 @@ gzip -k ref.fa reads.fq
 awk 'NR % 4 == 1 { print ">" substr($1, 2) } NR % 4 == 2' reads.fq >reads.fa
 map --reference ref.fa.gz --reads reads.fq.gz --output now.paf --paf-no-hit && cmp now.paf hits.paf || fail "gzip input gives other bytes"
 map --reference ref.fa --reads reads.fa --output now.paf --paf-no-hit && cmp now.paf hits.paf || fail "FASTA input gives other bytes"
-map --reference ref.fa --paf-no-hit <reads.fq >now.paf && cmp now.paf hits.paf || fail "standard input and output give other bytes"
+map --reference ref.fa --output - --paf-no-hit <reads.fq >now.paf && cmp now.paf hits.paf || fail "standard input and output give other bytes"
 if command -v samtools >/dev/null; then
   tr u t <reads.fq | awk 'NR % 4 == 2 { gsub("U", "T") } { print }' | samtools import -0 - -o reads.bam 2>/dev/null
   samtools view -h reads.bam -o reads.sam

@@ -21,7 +21,7 @@ inline sluice::testing::TestBatch of(const std::vector<std::pair<std::string, st
     name_begin.push_back(static_cast<std::int64_t>(names.size()));
     base_begin.push_back(base_begin.back() + (bases + 31) / 32 * 32);
   }
-  const std::vector<std::uint64_t> slots((sluice::slots_per_line + 1) * 2, sluice::empty_slot);
+  const std::vector<std::uint64_t> slots(2 * sluice::slots_per_line * 2, sluice::empty_slot);
   return sluice::testing::BatchBuilder("minimizer_index", 1)
       .list<std::int32_t>("contig_length", {length})
       .list<std::int64_t>("contig_name_begin", {name_begin})
