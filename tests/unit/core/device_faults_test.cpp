@@ -174,6 +174,7 @@ params = { output = "${folder}/out.txt", column = "worked_again" }
 )";
   ToyRun on_cpu;
   const std::string expected = on_cpu(branches).files.at("out.txt");
+  int made_again = 0;
   for (std::uint64_t call = 1; call <= 16; ++call) {
     CAPTURE(call);
     ToyRun run;
@@ -186,7 +187,10 @@ params = { output = "${folder}/out.txt", column = "worked_again" }
     REQUIRE(result.run.state == RunState::finished);
     CHECK(result.files.at("out.txt") == expected);
     CHECK(accelerator().bytes_allocated == 0);
+    made_again +=
+        std::any_of(result.log.begin(), result.log.end(), [](const std::string& line) { return line.find("is made again") != std::string::npos; });
   }
+  if (made_again == 0) MESSAGE("the device opened too late every time");
 }
 
 TEST_CASE("What one stage left on a device that is lost in the next stage is made again on the CPU") {
