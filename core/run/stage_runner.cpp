@@ -106,7 +106,9 @@ StageRunner::~StageRunner() {
 bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   CallResult result;
   result.status = create_instance(*planned_.stage, host_, resources, planned_.wanted.data(), planned_.available.data(), stage_, result.error);
-  if (result.status == SLUICE_OK) {
+  if (result.status != SLUICE_OK) {
+    stage_.self = nullptr;
+  } else {
     if (stage_.process == nullptr && kind() != SLUICE_SINK)
       set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
     else if (stage_.commit == nullptr && kind() == SLUICE_SINK)
@@ -117,7 +119,6 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
                 "choose another --device for this stage");
   }
   if (result.status == SLUICE_OK) return true;
-  stage_.self = nullptr;
   fail(result);
   return false;
 }
