@@ -83,8 +83,10 @@ struct DeviceAlignments {
 
 // Which arithmetic the bands are filled with; the bits are the same. For benchmarks and tests: `mixed` is the fastest.
 enum class FillForm : std::uint8_t { mixed, checked, wide };
-// How the loop over bands is unrolled, for benchmarks.
-enum class FillLoop : std::uint8_t { single_band, two_narrow_bands, two_bands };
+// How the loops over narrow and over other bands are unrolled, for benchmarks.
+enum class FillLoop : std::uint8_t { twos_ones, fours_ones, twos_twos, fours_twos };
+// For benchmarks: without walking back there is no result.
+enum class AlignmentSteps : std::uint8_t { fill_and_walk_back, fill };
 
 struct DeviceWork {
   const ReadPlan* reads;  // those of a part, in device memory
@@ -98,7 +100,8 @@ struct DeviceWork {
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                            cudaStream_t stream);
 cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                        FillForm form = FillForm::mixed, FillLoop loop = FillLoop::single_band, int warps_per_multiprocessor = 20);
+                        FillForm form = FillForm::mixed, FillLoop loop = FillLoop::twos_twos, int warps_per_multiprocessor = 20,
+                        AlignmentSteps steps = AlignmentSteps::fill_and_walk_back);
 
 // Both.
 cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,

@@ -71,6 +71,22 @@ struct Batch {
   std::int64_t band_count() const { return event_offsets.back() + kmer_offsets.back() + 2 * static_cast<std::int64_t>(rows()); }
 };
 
+struct Variant {
+  const char* name;
+  cuda::FillForm form;
+  cuda::FillLoop loop;
+  int warps;  // on a multiprocessor
+};
+constexpr Variant variants[] = {
+    {"mixed, 2 + 1", cuda::FillForm::mixed, cuda::FillLoop::twos_ones, 20},  {"mixed, 2 + 1", cuda::FillForm::mixed, cuda::FillLoop::twos_ones, 24},
+    {"mixed, 2 + 1", cuda::FillForm::mixed, cuda::FillLoop::twos_ones, 28},  {"mixed, 2 + 2", cuda::FillForm::mixed, cuda::FillLoop::twos_twos, 20},
+    {"mixed, 2 + 2", cuda::FillForm::mixed, cuda::FillLoop::twos_twos, 24},  {"mixed, 4 + 1", cuda::FillForm::mixed, cuda::FillLoop::fours_ones, 20},
+    {"mixed, 4 + 1", cuda::FillForm::mixed, cuda::FillLoop::fours_ones, 24}, {"mixed, 4 + 2", cuda::FillForm::mixed, cuda::FillLoop::fours_twos, 20},
+    {"checked, 1", cuda::FillForm::checked, cuda::FillLoop::twos_ones, 20},  {"checked, 1", cuda::FillForm::checked, cuda::FillLoop::twos_ones, 24},
+    {"checked, 2", cuda::FillForm::checked, cuda::FillLoop::twos_twos, 20},  {"wide (f64)", cuda::FillForm::wide, cuda::FillLoop::twos_ones, 20},
+    {"wide (f64)", cuda::FillForm::wide, cuda::FillLoop::twos_ones, 24},
+};
+
 // A batch on the device with room for its results.
 class DeviceRun {
  public:
@@ -105,10 +121,10 @@ class DeviceRun {
     status.fill_bytes(0);
     reports.fill_bytes(0x5A);
   }
-  void align(cuda::FillForm form, cuda::FillLoop loop, int warps) {
+  void align(const Variant& variant) {
     for (const cuda::DeviceWork& work : works) {
       require(cuda::prepare_levels(work, columns, levels, alignments, nullptr), "prepare_levels");
-      require(cuda::align_reads(work, columns, alignments, nullptr, form, loop, warps), "align_reads");
+      require(cuda::align_reads(work, columns, alignments, nullptr, variant.form, variant.loop, variant.warps), "align_reads");
     }
     require(cudaDeviceSynchronize(), "alignment");
   }
@@ -166,19 +182,6 @@ bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0 || (st
 
 int failures = 0;
 
-struct Variant {
-  const char* name;
-  cuda::FillForm form;
-  cuda::FillLoop loop;
-};
-constexpr Variant variants[] = {
-    {"mixed, single band", cuda::FillForm::mixed, cuda::FillLoop::single_band},
-    {"mixed, two narrow", cuda::FillForm::mixed, cuda::FillLoop::two_narrow_bands},
-    {"mixed, two bands", cuda::FillForm::mixed, cuda::FillLoop::two_bands},
-    {"checked", cuda::FillForm::checked, cuda::FillLoop::single_band},
-    {"wide (f64)", cuda::FillForm::wide, cuda::FillLoop::single_band},
-};
-
 void check(const char* title, const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits,
            std::size_t workspace_limit = std::numeric_limits<std::size_t>::max()) {
   const Expected expected = align_on_host(batch, model, limits);
@@ -187,7 +190,7 @@ void check(const char* title, const Batch& batch, const simulation::Model& model
   for (const AlignmentResult& result : expected.results) ok += result.status == AlignmentStatus::ok ? 1 : 0;
   for (const Variant& variant : variants) {
     run.poison();
-    run.align(variant.form, variant.loop, variant.loop == cuda::FillLoop::two_bands ? 24 : 20);
+    run.align(variant);
     const auto first_event = run.first_event.download(), last_event = run.last_event.download();
     const auto status = run.status.download();
     const auto events_per_base = run.events_per_base.download();
@@ -218,8 +221,8 @@ void check(const char* title, const Batch& batch, const simulation::Model& model
       }
     }
     if (different > 0) ++failures;
-    std::printf("%-34s %-22s %s (%zu of %zu reads differ; %zu ok; bands narrow %lld, checked %lld, repeated %lld, wide %lld)\n", title, variant.name,
-                different == 0 ? "same" : "DIFFERENT", different, batch.rows(), ok, narrow, checked, repeated, wide);
+    std::printf("%-34s %-14s %d %s (%zu of %zu reads differ; %zu ok; bands narrow %lld, checked %lld, repeated %lld, wide %lld)\n", title,
+                variant.name, variant.warps, different == 0 ? "same" : "DIFFERENT", different, batch.rows(), ok, narrow, checked, repeated, wide);
   }
 }
 
@@ -345,49 +348,62 @@ double median(std::vector<float>& milliseconds) {
   return milliseconds[milliseconds.size() / 2] * 1e-3;
 }
 
+// Milliseconds between two marks of each repeat, the first repeat left out.
+struct Timing {
+  std::vector<float> prepare, align, total;
+};
+
+Timing time_variant(const DeviceRun& run, const Variant& variant, cuda::AlignmentSteps steps, int repeats) {
+  cudaEvent_t marks[3];
+  for (cudaEvent_t& mark : marks) require(cudaEventCreate(&mark), "cudaEventCreate");
+  Timing timing;
+  for (int i = 0; i < repeats + 1; ++i) {
+    require(cudaEventRecord(marks[0]), "record");
+    require(cuda::prepare_levels(run.works.front(), run.columns, run.levels, run.alignments, nullptr), "prepare_levels");
+    require(cudaEventRecord(marks[1]), "record");
+    require(cuda::align_reads(run.works.front(), run.columns, run.alignments, nullptr, variant.form, variant.loop, variant.warps, steps),
+            "align_reads");
+    require(cudaEventRecord(marks[2]), "record");
+    require(cudaEventSynchronize(marks[2]), "alignment");
+    if (i == 0) continue;
+    const auto between = [&](int first, int last) {
+      float milliseconds = 0.0F;
+      require(cudaEventElapsedTime(&milliseconds, marks[first], marks[last]), "cudaEventElapsedTime");
+      return milliseconds;
+    };
+    timing.prepare.push_back(between(0, 1));
+    timing.align.push_back(between(1, 2));
+    timing.total.push_back(between(0, 2));
+  }
+  for (cudaEvent_t mark : marks) require(cudaEventDestroy(mark), "cudaEventDestroy");
+  return timing;
+}
+
 void bench(const char* title, const Batch& batch, const simulation::Model& model, int repeats) {
   DeviceRun run(batch, model, {});
   const double cells = static_cast<double>(batch.band_count()) * band_width;
   const double bases = static_cast<double>(batch.kmer_ranks.size());
-  std::printf("%s: %zu reads, %.1f Mbases, %.2f bands per base, workspace %.2f GB\n", title, batch.rows(), bases * 1e-6,
+  std::printf("\n%s: %zu reads, %.1f Mbases, %.2f bands per base, workspace %.2f GB\n\n", title, batch.rows(), bases * 1e-6,
               static_cast<double>(batch.band_count()) / bases, static_cast<double>(run.plan.workspace_bytes) * 1e-9);
-  cudaEvent_t marks[3];
-  for (cudaEvent_t& mark : marks) require(cudaEventCreate(&mark), "cudaEventCreate");
+  std::printf(
+      "| variant | warps | prepare ms | fill ms | fill and walk back ms | all ms | Gcells/s | Mbases/s | narrow %% | checked %% | repeated %% | wide "
+      "%% | ok |\n");
+  std::printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Variant& variant : variants) {
-    for (const int warps : {20, 24}) {
-      std::vector<float> prepare, align, total;
-      for (int i = 0; i < repeats + 1; ++i) {
-        require(cudaEventRecord(marks[0]), "record");
-        require(cuda::prepare_levels(run.works.front(), run.columns, run.levels, run.alignments, nullptr), "prepare_levels");
-        require(cudaEventRecord(marks[1]), "record");
-        require(cuda::align_reads(run.works.front(), run.columns, run.alignments, nullptr, variant.form, variant.loop, warps), "align_reads");
-        require(cudaEventRecord(marks[2]), "record");
-        require(cudaEventSynchronize(marks[2]), "alignment");
-        if (i == 0) continue;
-        float t = 0.0F;
-        cudaEventElapsedTime(&t, marks[0], marks[1]);
-        prepare.push_back(t);
-        cudaEventElapsedTime(&t, marks[1], marks[2]);
-        align.push_back(t);
-        cudaEventElapsedTime(&t, marks[0], marks[2]);
-        total.push_back(t);
-      }
-      long long narrow = 0, checked = 0, repeated = 0, wide = 0;
-      std::size_t ok = 0;
-      for (const cuda::AlignmentReport& report : run.reports.download())
-        narrow += report.narrow, checked += report.checked, repeated += report.repeated, wide += report.wide;
-      for (const AlignmentStatus status : run.status.download()) ok += status == AlignmentStatus::ok ? 1 : 0;
-      const double seconds = median(total);
-      const double percent = 100.0 / static_cast<double>(batch.band_count());
-      std::printf(
-          "  %-21s %d warps: prepare %6.3f ms, align %8.3f ms, all %8.3f ms: %6.1f Gcells/s, %6.0f Mbases/s; narrow %.1f %%, checked %.1f %% "
-          "(repeated %.2f %%), wide %.1f %%; %zu ok\n",
-          variant.name, warps, median(prepare) * 1e3, median(align) * 1e3, seconds * 1e3, cells / seconds * 1e-9, bases / seconds * 1e-6,
-          static_cast<double>(narrow) * percent, static_cast<double>(checked) * percent, static_cast<double>(repeated) * percent,
-          static_cast<double>(wide) * percent, ok);
-    }
+    Timing fill = time_variant(run, variant, cuda::AlignmentSteps::fill, repeats);
+    Timing all = time_variant(run, variant, cuda::AlignmentSteps::fill_and_walk_back, repeats);
+    long long narrow = 0, checked = 0, repeated = 0, wide = 0;
+    std::size_t ok = 0;
+    for (const cuda::AlignmentReport& report : run.reports.download())
+      narrow += report.narrow, checked += report.checked, repeated += report.repeated, wide += report.wide;
+    for (const AlignmentStatus status : run.status.download()) ok += status == AlignmentStatus::ok ? 1 : 0;
+    const double seconds = median(all.total);
+    const double percent = 100.0 / static_cast<double>(batch.band_count());
+    std::printf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.1f | %.0f | %.1f | %.1f | %.2f | %.1f | %zu |\n", variant.name, variant.warps,
+                median(all.prepare) * 1e3, median(fill.align) * 1e3, median(all.align) * 1e3, seconds * 1e3, cells / seconds * 1e-9,
+                bases / seconds * 1e-6, static_cast<double>(narrow) * percent, static_cast<double>(checked) * percent,
+                static_cast<double>(repeated) * percent, static_cast<double>(wide) * percent, ok);
   }
-  for (cudaEvent_t mark : marks) cudaEventDestroy(mark);
 }
 
 void bench_all(std::size_t read_count) {
