@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The two kernels of an alignment, and how a batch is laid out for them. When the bands of a read are filled (cuda_fill.cuh), the same warp walks
-// back along its path (cuda_walk_back.cuh), while other warps fill theirs.
+// The three kernels of an alignment, and how a batch is laid out for them. Bands are filled (cuda_fill.cuh) and paths walked back along
+// (cuda_walk_back.cuh) by kernels of their own: together they do not fit into the instruction caches, which cost more than one kernel's wait for the
+// other's last reads.
 
 #include <algorithm>
 #include <cmath>
@@ -24,8 +25,9 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 
 
 // Levels lie before traces: the traces have the size that is left.
 struct WorkspaceLayout {
-  std::size_t facts, levels;
-  explicit constexpr WorkspaceLayout(std::size_t read_count) : facts(256), levels(facts + aligned(read_count * sizeof(ReadFacts))) {}
+  std::size_t facts, waypoints, levels;
+  explicit constexpr WorkspaceLayout(std::size_t read_count)
+      : facts(256), waypoints(facts + aligned(read_count * sizeof(ReadFacts))), levels(waypoints + read_count * warp_lanes * sizeof(Waypoint)) {}
 };
 
 // Traces are addressed from the end of the levels, which trace_begin already counts.
@@ -33,7 +35,8 @@ Workspace workspace_of(const DeviceWork& work) {
   auto* const base = static_cast<std::byte*>(work.workspace);
   const WorkspaceLayout layout(static_cast<std::size_t>(work.read_count));
   return {reinterpret_cast<unsigned long long*>(base), reinterpret_cast<ReadFacts*>(base + layout.facts),
-          reinterpret_cast<Level*>(base + layout.levels), reinterpret_cast<std::uint16_t*>(base + layout.levels)};
+          reinterpret_cast<Waypoint*>(base + layout.waypoints), reinterpret_cast<Level*>(base + layout.levels),
+          reinterpret_cast<std::uint16_t*>(base + layout.levels)};
 }
 
 CommonTransitions common_transitions() {
@@ -129,10 +132,10 @@ __global__ void __launch_bounds__(prepare_threads)
   alignments.reports[read.row] = AlignmentReport{0.0, 0, -1, 0, 0, 0, 0, 0};
 }
 
-template <FillForm form, FillLoop loop, int blocks>
+template <FillForm form, NarrowLoop loop, int blocks>
 __global__ void __launch_bounds__(warps_per_block* warp_lanes, blocks)
-    align_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, AlignmentLimits limits, Workspace workspace, CommonTransitions common,
-                 const float* __restrict__ event_means, DeviceAlignments alignments, AlignmentSteps steps) {
+    fill_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, Workspace workspace, CommonTransitions common,
+                const float* __restrict__ event_means, DeviceAlignments alignments) {
   __shared__ alignas(16) WarpStage stages[warps_per_block];
   WarpStage& stage = stages[threadIdx.x / warp_lanes];
   while (true) {
@@ -151,33 +154,46 @@ __global__ void __launch_bounds__(warps_per_block* warp_lanes, blocks)
                          workspace.traces + plan.trace_begin * row_lanes,
                          facts.levels_are_moderate};
     AlignmentReport report{};
-    fill_read<form, loop>(plan, facts, common, read, stage, report);
-    __syncwarp();
-    if (steps == AlignmentSteps::fill) continue;
-    trace_back(plan, limits, read.moderate, read.levels, read.events, read.traces, stage, alignments, report);
+    fill_read<form, loop>(plan, facts, common, read, stage, workspace.waypoints + index * warp_lanes, report);
+    if (threadIdx.x % warp_lanes == 0) alignments.reports[plan.row] = report;
     __syncwarp();
   }
 }
 
-template <FillForm form, FillLoop loop, int blocks>
-cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, AlignmentSteps steps) {
+// Walkers wait for memory: as many as there is room for.
+constexpr int walking_blocks = 9;
+
+__global__ void __launch_bounds__(warps_per_block* warp_lanes, walking_blocks)
+    path_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, AlignmentLimits limits, Workspace workspace,
+                const float* __restrict__ event_means, DeviceAlignments alignments) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_lanes;
+  if (index >= read_count) return;
+  const ReadPlan& plan = reads[index];
+  if (alignments.status[plan.row] != AlignmentStatus::ok) return;
+  AlignmentReport report = alignments.reports[plan.row];
+  trace_back(plan, limits, workspace.facts[index].levels_are_moderate, workspace.levels + plan.level_begin, event_means + plan.event_begin,
+             workspace.traces + plan.trace_begin * row_lanes, workspace.waypoints + index * warp_lanes, alignments, report);
+}
+
+template <FillForm form, NarrowLoop loop, int blocks>
+cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream) {
   int device = 0;
   int multiprocessors = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
   if (const cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
   const std::int64_t useful = (work.read_count + warps_per_block - 1) / warps_per_block;
   const auto grid = static_cast<unsigned int>(std::min<std::int64_t>(std::int64_t{multiprocessors} * blocks, useful));
-  align_kernel<form, loop, blocks><<<grid, warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.read_count, work.limits, workspace_of(work),
-                                                                                      common_transitions(), batch.event_means, alignments, steps);
+  fill_kernel<form, loop, blocks><<<grid, warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.read_count, workspace_of(work),
+                                                                                     common_transitions(), batch.event_means, alignments);
   return cudaGetLastError();
 }
 
-template <FillForm form, FillLoop loop>
+template <FillForm form, NarrowLoop loop>
 cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                   int warps_per_multiprocessor, AlignmentSteps steps) {
-  if (warps_per_multiprocessor >= 28) return launch<form, loop, 7>(work, batch, alignments, stream, steps);
-  if (warps_per_multiprocessor >= 24) return launch<form, loop, 6>(work, batch, alignments, stream, steps);
-  return launch<form, loop, 5>(work, batch, alignments, stream, steps);
+                   int warps_per_multiprocessor) {
+  if (warps_per_multiprocessor >= 24) return launch<form, loop, 6>(work, batch, alignments, stream);
+  if (warps_per_multiprocessor >= 20) return launch<form, loop, 5>(work, batch, alignments, stream);
+  return launch<form, loop, 4>(work, batch, alignments, stream);
 }
 
 }  // namespace
@@ -269,33 +285,35 @@ cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, con
   return cudaGetLastError();
 }
 
-cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form,
-                        FillLoop loop, int warps_per_multiprocessor, AlignmentSteps steps) {
+cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form,
+                       NarrowLoop loop, int warps) {
   if (work.read_count <= 0) return cudaSuccess;
   if (const cudaError_t error = cudaMemsetAsync(work.workspace, 0, sizeof(unsigned long long), stream); error != cudaSuccess) return error;
   switch (form) {
     case FillForm::mixed:
-      if (loop == FillLoop::twos_ones)
-        return launch<FillForm::mixed, FillLoop::twos_ones>(work, batch, alignments, stream, warps_per_multiprocessor, steps);
-      if (loop == FillLoop::fours_ones)
-        return launch<FillForm::mixed, FillLoop::fours_ones>(work, batch, alignments, stream, warps_per_multiprocessor, steps);
-      if (loop == FillLoop::twos_twos)
-        return launch<FillForm::mixed, FillLoop::twos_twos>(work, batch, alignments, stream, warps_per_multiprocessor, steps);
-      return launch<FillForm::mixed, FillLoop::fours_twos>(work, batch, alignments, stream, warps_per_multiprocessor, steps);
+      if (loop == NarrowLoop::by_twos) return launch<FillForm::mixed, NarrowLoop::by_twos>(work, batch, alignments, stream, warps);
+      return launch<FillForm::mixed, NarrowLoop::by_ones>(work, batch, alignments, stream, warps);
     case FillForm::checked:
-      if (loop == FillLoop::twos_ones)
-        return launch<FillForm::checked, FillLoop::twos_ones>(work, batch, alignments, stream, warps_per_multiprocessor, steps);
-      return launch<FillForm::checked, FillLoop::twos_twos>(work, batch, alignments, stream, warps_per_multiprocessor, steps);
+      return launch<FillForm::checked, NarrowLoop::by_ones>(work, batch, alignments, stream, warps);
     case FillForm::wide:
-      return launch<FillForm::wide, FillLoop::twos_ones>(work, batch, alignments, stream, warps_per_multiprocessor, steps);
+      return launch<FillForm::wide, NarrowLoop::by_ones>(work, batch, alignments, stream, warps);
   }
   return cudaErrorInvalidValue;
+}
+
+cudaError_t find_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream) {
+  if (work.read_count <= 0) return cudaSuccess;
+  const auto grid = static_cast<unsigned int>((work.read_count + warps_per_block - 1) / warps_per_block);
+  path_kernel<<<grid, warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.read_count, work.limits, workspace_of(work), batch.event_means,
+                                                                 alignments);
+  return cudaGetLastError();
 }
 
 cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                         cudaStream_t stream) {
   if (const cudaError_t error = prepare_levels(work, batch, model, alignments, stream); error != cudaSuccess) return error;
-  return align_reads(work, batch, alignments, stream);
+  if (const cudaError_t error = fill_bands(work, batch, alignments, stream); error != cudaSuccess) return error;
+  return find_paths(work, batch, alignments, stream);
 }
 
 }  // namespace sluice::abea::cuda

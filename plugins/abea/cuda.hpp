@@ -41,7 +41,7 @@ struct BatchPart {
 struct BatchPlan {
   std::vector<ReadPlan> reads;
   std::vector<BatchPart> parts;     // of reads; one when the workspace may be large enough
-  std::size_t workspace_bytes = 0;  // of the largest part: 32 per band (events + k-mers), 16 per k-mer, about 2,600 per read
+  std::size_t workspace_bytes = 0;  // of the largest part: 32 per band (events + k-mers), 16 per k-mer, about 2,900 per read
 };
 
 // Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers.
@@ -83,10 +83,8 @@ struct DeviceAlignments {
 
 // Which arithmetic the bands are filled with; the bits are the same. For benchmarks and tests: `mixed` is the fastest.
 enum class FillForm : std::uint8_t { mixed, checked, wide };
-// How the loops over narrow and over other bands are unrolled, for benchmarks.
-enum class FillLoop : std::uint8_t { twos_ones, fours_ones, twos_twos, fours_twos };
-// For benchmarks: without walking back there is no result.
-enum class AlignmentSteps : std::uint8_t { fill_and_walk_back, fill };
+// How the loop over narrow bands is unrolled, for benchmarks.
+enum class NarrowLoop : std::uint8_t { by_ones, by_twos };
 
 struct DeviceWork {
   const ReadPlan* reads;  // those of a part, in device memory
@@ -95,15 +93,15 @@ struct DeviceWork {
   void* workspace;  // plan.workspace_bytes, aligned to 256
 };
 
-// The two kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in
+// The three kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in
 // CUDA.
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                            cudaStream_t stream);
-cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                        FillForm form = FillForm::mixed, FillLoop loop = FillLoop::twos_twos, int warps_per_multiprocessor = 20,
-                        AlignmentSteps steps = AlignmentSteps::fill_and_walk_back);
+cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
+                       FillForm form = FillForm::mixed, NarrowLoop loop = NarrowLoop::by_twos, int warps_per_multiprocessor = 20);
+cudaError_t find_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream);
 
-// Both.
+// All of them.
 cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                         cudaStream_t stream);
 

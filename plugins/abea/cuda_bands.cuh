@@ -5,10 +5,12 @@
 //
 // A cell's neighbours are the slot itself and the slot before it, one shuffle per band serves all of them, and the events of a lane slide by one per
 // band. Of 128 slots 100 belong to the band; the others hold minus infinity: below the band because no emission is finite there, above it because no
-// skip is, and the slot just above it is cut down after each band.
+// skip is. The slot just above it may get a score all the same, from the band's last cell: its level is ready for the next band. Such scores never
+// leave their lane, and a slot forgets its score when it enters the band.
 //
-// Which of a lane's four slots is the first of the band (the phase: first k-mer modulo 4) is known at compile time: there is one copy of the loop per
-// phase, and moving right jumps to the next copy.
+// The loops are short, and there is one copy of each: the warps of a multiprocessor are at different places of different loops, and what does not fit
+// into its instruction caches costs more than the instructions themselves. (One copy per position of the band within a lane saves the selection of
+// the scores at the band's ends, five instructions of 84 per band; two of its copies, 12 KB, ran at 0.58 instructions a cycle, four, 29 KB, at 0.32.)
 
 #include "abea/cuda_reads.cuh"
 
@@ -22,7 +24,7 @@ struct ReadTransitions {
 // The four slots of a lane.
 struct Lane {
   Level level[slots_per_lane];     // peak is minus infinity below the band: no score can come out of such a slot
-  float skip[slots_per_lane];      // narrow_skip, minus infinity above the band: nor can one get into such a slot
+  float skip[slots_per_lane];      // narrow_skip, minus infinity above the band: nor can one get into such a slot from the one before
   float emission[slots_per_lane];  // of the next band
   float diagonal[slots_per_lane];  // of the next band: its scores when reached from the k-mer and the event before. In narrow bands only
   float score[2][slots_per_lane];  // of the last band but one (not kept in narrow bands) and of the last band
@@ -112,11 +114,10 @@ __device__ __forceinline__ FreshCells fill_cells_wide(const Lane& lane, const Re
 
 // A narrow sum is exact when it is at least four times as large as what is added to the score (narrow_arithmetic.hpp, 1.), or does not matter when
 // the way from the left is better by more than it can be wrong. 4 |emission + transition| < 4 |emission| + 8.
-constexpr float exactness_margin = 12.0F;
-constexpr float margin_over_skip = 36.0F;  // skip is -23.03, and minus infinity above the band
+constexpr float margin_over_skip = 36.0F;  // 12.0 and more over a skip of -23.03
 
-// `doubtful` becomes true when the cell may be rounded wrongly. In the slot above the band nothing matters.
-template <int slot, int phase>
+// `doubtful` becomes true when the cell may be rounded wrongly. Above the band, where the margin is minus infinity, nothing matters.
+template <int slot>
 __device__ __forceinline__ float fill_cell_checked(const Lane& lane, const ReadTransitions& transition, std::uint32_t& trace, bool& doubtful) {
   const Neighbours<slot> from(lane);
   const float emission = lane.emission[slot];
@@ -129,43 +130,52 @@ __device__ __forceinline__ float fill_cell_checked(const Lane& lane, const ReadT
   trace = push_sign(trace, advantage_of_left);
   // NaN where there is no score: not in doubt.
   const float margin = fmaxf(__fmaf_rn(4.0F, emission, -with_emission), advantage_of_left);
-  if constexpr (slot == phase) {
-    doubtful = doubtful || margin < __fadd_rn(lane.skip[slot], margin_over_skip);
-  } else {
-    doubtful = doubtful || margin < exactness_margin;
-  }
+  doubtful = doubtful || margin < __fadd_rn(lane.skip[slot], margin_over_skip);
   return fmaxf(with_emission, left);
 }
 
-template <int phase>
 __device__ __forceinline__ FreshCells fill_cells_checked(const Lane& lane, const ReadTransitions& transition, std::uint32_t& trace, bool& doubtful) {
   FreshCells fresh;
-  fresh.fourth = fill_cell_checked<3, phase>(lane, transition, trace, doubtful);
-  fresh.third = fill_cell_checked<2, phase>(lane, transition, trace, doubtful);
-  fresh.second = fill_cell_checked<1, phase>(lane, transition, trace, doubtful);
-  fresh.first = fill_cell_checked<0, phase>(lane, transition, trace, doubtful);
+  fresh.fourth = fill_cell_checked<3>(lane, transition, trace, doubtful);
+  fresh.third = fill_cell_checked<2>(lane, transition, trace, doubtful);
+  fresh.second = fill_cell_checked<1>(lane, transition, trace, doubtful);
+  fresh.first = fill_cell_checked<0>(lane, transition, trace, doubtful);
   return fresh;
-}
-
-// The slot above the band may get a score from the band's last cell: its own level is ready for the band. Narrow scores all lie below narrow_skip.
-template <Arithmetic arithmetic, int phase>
-__device__ __forceinline__ void cut_above(FreshCells& fresh, const Lane& lane) {
-  float& score = phase == 0 ? fresh.first : phase == 1 ? fresh.second : phase == 2 ? fresh.third : fresh.fourth;
-  if constexpr (arithmetic == Arithmetic::wide) {
-    score = lane.skip[phase] == -infinity ? -infinity : score;
-  } else {
-    score = fminf(score, lane.skip[phase]);
-  }
 }
 
 // Where the band lies. Shuffles take lane numbers modulo 32, so that blocks of four k-mers serve as lane numbers.
 struct BandPlace {
+  std::int32_t first_kmer;
   std::int32_t first_block;   // first k-mer / 4
   std::int32_t last_block;    // last k-mer / 4
-  std::int32_t block;         // this lane's slots hold the k-mers from 4 * block on
+  std::int32_t offset;        // from the k-mer of this lane's slot 0 to the first one: above -128
+  std::uint32_t odd, high;    // bits of the slot that this lane shows to the others, as masks
   std::int32_t lane_before;   // the lane with the slots before this one's
   const float* staged_event;  // the event of slot 0 in the band after the next one
 };
+
+// The lane of the band's first cell shows that one, the lane of its last cell that one; they are never the same. phase: first k-mer modulo 4, and the
+// offset too.
+__device__ __forceinline__ void show_ends(BandPlace& place, std::int32_t phase) {
+  const std::uint32_t after_first = static_cast<std::uint32_t>(place.offset >> 31);
+  const auto slot = static_cast<std::uint32_t>(phase) - (after_first & 1U);
+  place.odd = 0U - (slot & 1U);
+  place.high = 0U - (slot >> 1 & 1U);
+}
+
+// As text, because the compiler keeps conditions that live long in registers, not in predicates.
+__device__ __forceinline__ float selected(float clear, float set, std::uint32_t mask) {
+  float result;
+  asm("{\n\t.reg .b32 bc, bs, br;\n\tmov.b32 bc, %1;\n\tmov.b32 bs, %2;\n\t"
+      "lop3.b32 br, bs, bc, %3, 0xE4;\n\tmov.b32 %0, br;\n\t}"
+      : "=f"(result)
+      : "f"(clear), "f"(set), "r"(mask));
+  return result;
+}
+
+__device__ __forceinline__ float shown(const FreshCells& fresh, const BandPlace& place) {
+  return selected(selected(fresh.first, fresh.second, place.odd), selected(fresh.third, fresh.fourth, place.odd), place.high);
+}
 
 __device__ __forceinline__ void load_levels(Lane& lane, const Level* own) {
   lane.level[0] = own[0];
@@ -174,13 +184,11 @@ __device__ __forceinline__ void load_levels(Lane& lane, const Level* own) {
   lane.level[3] = own[3];
 }
 
-// From the event of slot 0 down; the events of a lane are a ring when the loop over bands has four copies.
-template <int newest>
 __device__ __forceinline__ void find_emissions(Lane& lane) {
-  lane.emission[0] = emission_of_level(lane.event[newest], lane.level[0]);
-  lane.emission[1] = emission_of_level(lane.event[(newest + 3) % slots_per_lane], lane.level[1]);
-  lane.emission[2] = emission_of_level(lane.event[(newest + 2) % slots_per_lane], lane.level[2]);
-  lane.emission[3] = emission_of_level(lane.event[(newest + 1) % slots_per_lane], lane.level[3]);
+  lane.emission[0] = emission_of_level(lane.event[3], lane.level[0]);
+  lane.emission[1] = emission_of_level(lane.event[2], lane.level[1]);
+  lane.emission[2] = emission_of_level(lane.event[1], lane.level[2]);
+  lane.emission[3] = emission_of_level(lane.event[0], lane.level[3]);
 }
 
 // From the scores of the last band but one, for the band of which the emissions are known.
@@ -191,77 +199,54 @@ __device__ __forceinline__ void find_diagonals(Lane& lane, float before, const f
   lane.diagonal[3] = sum_with_emission(score[2], lane.emission[3], transition.away_step);
 }
 
-// From this phase to the next one: a slot leaves the band below, another one enters it above.
+// From this phase on: the slot with the band's first cell leaves it below, the one above it enters.
 template <int phase>
-__device__ __forceinline__ void move_right(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels) {
-  if (place.block == place.first_block) lane.level[phase].peak = lane.emission[phase] = lane.diagonal[phase] = -infinity;
-  if (place.block == place.first_block + band_blocks) lane.skip[phase] = transition.narrow_skip;
+__device__ __forceinline__ void move_slots(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels) {
+  if (place.offset == phase) lane.level[phase].peak = lane.emission[phase] = lane.diagonal[phase] = -infinity;
+  if (place.offset == phase - band_width) {
+    lane.skip[phase] = transition.narrow_skip;
+    lane.score[1][phase] = -infinity;
+  }
   if constexpr (phase == 0) {
     // The four slots before the first block's, all below the band for two bands, become the highest ones, 24 k-mers above the band.
-    if (place.block == place.first_block - 1) {
-      place.block += warp_lanes;
+    if (place.offset == slots_per_lane) {
+      place.offset -= slots;
       place.staged_event -= slots;
-      load_levels(lane, levels + std::int64_t{slots_per_lane} * place.block);
+      load_levels(lane, levels + (place.first_kmer - place.offset));
       lane.skip[0] = lane.skip[1] = lane.skip[2] = lane.skip[3] = -infinity;
     }
     ++place.last_block;
   }
-  if constexpr (phase == 3) ++place.first_block;
+  if constexpr (phase == slots_per_lane - 1) ++place.first_block;
+  ++place.first_kmer;
+  ++place.offset;
+  show_ends(place, (phase + 1) % slots_per_lane);
 }
 
-// The next event of each lane and the emissions of the band after this one. `step`: which copy of the loop's body this is.
-template <int step, int steps>
-__device__ __forceinline__ void meet_next_events(Lane& lane, BandPlace& place) {
-  if constexpr (steps == slots_per_lane) {
-    lane.event[step] = place.staged_event[step];
-    find_emissions<step>(lane);
-  } else {
-    lane.event[0] = lane.event[1];
-    lane.event[1] = lane.event[2];
-    lane.event[2] = lane.event[3];
-    lane.event[3] = place.staged_event[step];
-    find_emissions<3>(lane);
+__device__ __forceinline__ void move_right(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels) {
+  switch (place.first_kmer & (slots_per_lane - 1)) {
+    case 0:
+      move_slots<0>(lane, place, transition, levels);
+      return;
+    case 1:
+      move_slots<1>(lane, place, transition, levels);
+      return;
+    case 2:
+      move_slots<2>(lane, place, transition, levels);
+      return;
+    default:
+      move_slots<3>(lane, place, transition, levels);
   }
-  if constexpr (step == steps - 1) place.staged_event += steps;
 }
 
-// Fills a band and finds its successor's emissions, which do not depend on where that lies: they hide the latency of the shuffles. True when the
-// successor lies to the right (the Suzuki-Kasahara rule).
-template <Arithmetic arithmetic, int phase, int step, int steps>
-__device__ __forceinline__ bool fill_band(Lane& lane, BandPlace& place, const ReadTransitions& transition, std::int32_t& repeated,
-                                          bool successor_is_odd) {
-  FreshCells fresh;
-  if constexpr (arithmetic == Arithmetic::wide) {
-    fresh = fill_cells_wide(lane, transition, lane.trace);
-    cut_above<Arithmetic::wide, phase>(fresh, lane);
-  } else {
-    std::uint32_t trace = lane.trace;
-    bool doubtful = false;
-    fresh = fill_cells_checked<phase>(lane, transition, trace, doubtful);
-    if (__any_sync(whole_warp, doubtful)) {
-      trace = lane.trace;
-      fresh = fill_cells_wide(lane, transition, trace);
-      ++repeated;
-    }
-    cut_above<Arithmetic::checked, phase>(fresh, lane);
-    lane.trace = trace;
-  }
-  lane.score[0][0] = lane.score[1][0];
-  lane.score[0][1] = lane.score[1][1];
-  lane.score[0][2] = lane.score[1][2];
-  lane.score[0][3] = lane.score[1][3];
-  lane.before[0] = lane.before[1];
-  lane.score[1][0] = fresh.first;
-  lane.score[1][1] = fresh.second;
-  lane.score[1][2] = fresh.third;
-  lane.score[1][3] = fresh.fourth;
-  lane.before[1] = __shfl_sync(whole_warp, fresh.fourth, place.lane_before);
-  const float lower_left = __shfl_sync(whole_warp, lane.score[1][phase], place.first_block);
-  const float upper_right = __shfl_sync(whole_warp, lane.score[1][(phase + 3) & 3], place.last_block);
-  meet_next_events<step, steps>(lane, place);
-  bool right = lower_left < upper_right;
-  if constexpr (arithmetic == Arithmetic::wide) right = right || (lower_left == -infinity && upper_right == -infinity && successor_is_odd);
-  return right;
+// The next event of each lane and the emissions of the band after this one, which do not depend on where that lies: they hide the latency of the
+// shuffles.
+__device__ __forceinline__ void meet_next_events(Lane& lane, const BandPlace& place, int step) {
+  lane.event[0] = lane.event[1];
+  lane.event[1] = lane.event[2];
+  lane.event[2] = lane.event[3];
+  lane.event[3] = place.staged_event[step];
+  find_emissions(lane);
 }
 
 template <int slot>
@@ -284,26 +269,15 @@ __device__ __forceinline__ FreshCells fill_cells_narrow(const Lane& lane, const 
   return fresh;
 }
 
-// The same for narrow bands. The diagonals of the next band are found here, while the scores that they start from are still known: each slot then
-// holds one score, which the next band overwrites, and none is ever moved.
-template <int phase, int step, int steps>
-__device__ __forceinline__ bool fill_narrow_band(Lane& lane, BandPlace& place, const ReadTransitions& transition) {
-  FreshCells fresh = fill_cells_narrow(lane, transition, lane.trace);
-  cut_above<Arithmetic::narrow, phase>(fresh, lane);
-  const float before = __shfl_sync(whole_warp, fresh.fourth, place.lane_before);
-  const float lower_left = __shfl_sync(whole_warp,
-                                       phase == 0   ? fresh.first
-                                       : phase == 1 ? fresh.second
-                                       : phase == 2 ? fresh.third
-                                                    : fresh.fourth,
-                                       place.first_block);
-  const float upper_right = __shfl_sync(whole_warp,
-                                        phase == 0   ? fresh.fourth
-                                        : phase == 1 ? fresh.first
-                                        : phase == 2 ? fresh.second
-                                                     : fresh.third,
-                                        place.last_block);
-  meet_next_events<step, steps>(lane, place);
+// Fills a band; true when its successor lies to the right (the Suzuki-Kasahara rule). The diagonals of the next band are found here, while the scores
+// that they start from are still known: each slot then holds one score, which the next band overwrites. Narrow scores all lie below narrow_skip.
+__device__ __forceinline__ bool fill_narrow_band(Lane& lane, const BandPlace& place, const ReadTransitions& transition, int step) {
+  const FreshCells fresh = fill_cells_narrow(lane, transition, lane.trace);
+  const float own_end = shown(fresh, place);
+  const float lower_left = __shfl_sync(whole_warp, own_end, place.first_block);
+  const float upper_right = __shfl_sync(whole_warp, own_end, place.last_block);
+  const float before = __shfl_sync(whole_warp, fminf(fresh.fourth, lane.skip[3]), place.lane_before);
+  meet_next_events(lane, place, step);
   find_diagonals(lane, lane.before[1], lane.score[1], transition);
   lane.score[1][0] = fresh.first;
   lane.score[1][1] = fresh.second;
@@ -315,11 +289,11 @@ __device__ __forceinline__ bool fill_narrow_band(Lane& lane, BandPlace& place, c
 
 // The last band of a narrow stretch: both of the last two bands' scores are kept, and what follows is not looked at.
 __device__ __forceinline__ void fill_last_narrow_band(Lane& lane, const BandPlace& place, const ReadTransitions& transition) {
-  FreshCells fresh = fill_cells_narrow(lane, transition, lane.trace);
-  lane.score[0][0] = lane.score[1][0];
-  lane.score[0][1] = lane.score[1][1];
-  lane.score[0][2] = lane.score[1][2];
-  lane.score[0][3] = lane.score[1][3];
+  const FreshCells fresh = fill_cells_narrow(lane, transition, lane.trace);
+  lane.score[0][0] = fminf(lane.score[1][0], lane.skip[0]);
+  lane.score[0][1] = fminf(lane.score[1][1], lane.skip[1]);
+  lane.score[0][2] = fminf(lane.score[1][2], lane.skip[2]);
+  lane.score[0][3] = fminf(lane.score[1][3], lane.skip[3]);
   lane.before[0] = lane.before[1];
   lane.score[1][0] = fminf(fresh.first, lane.skip[0]);
   lane.score[1][1] = fminf(fresh.second, lane.skip[1]);
@@ -328,123 +302,91 @@ __device__ __forceinline__ void fill_last_narrow_band(Lane& lane, const BandPlac
   lane.before[1] = __shfl_sync(whole_warp, lane.score[1][3], place.lane_before);
 }
 
-// A stretch of inner bands, a multiple of four of them, from an even band on, for which lane and place are prepared. Returns the first k-mer of its
-// last band. There is one copy of the loop per phase, and moving right jumps to the next copy.
-#define SLUICE_BEGIN_AT_PHASE(first_kmer) \
-  switch ((first_kmer)&3) {               \
-    case 0:                               \
-      goto band_0_0;                      \
-    case 1:                               \
-      goto band_1_0;                      \
-    case 2:                               \
-      goto band_2_0;                      \
-    default:                              \
-      goto band_3_0;                      \
+// A stretch of inner bands, an even number of them, from an even band on, for which lane and place are prepared. trace_row: this lane's in the row of
+// the first two bands.
+template <NarrowLoop loop>
+__device__ __forceinline__ void fill_narrow_bands(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
+                                                  std::uint16_t* trace_row, std::int32_t band_count) {
+  find_diagonals(lane, lane.before[0], lane.score[0], transition);
+  if constexpr (loop == NarrowLoop::by_twos) {
+    for (std::int32_t rounds = band_count / bands_per_row;;) {
+      if (fill_narrow_band(lane, place, transition, 0)) move_right(lane, place, transition, levels);
+      if (--rounds == 0) break;
+      const bool right = fill_narrow_band(lane, place, transition, 1);
+      place.staged_event += bands_per_row;
+      *trace_row = static_cast<std::uint16_t>(lane.trace);
+      trace_row += row_lanes;
+      if (right) move_right(lane, place, transition, levels);
+    }
+  } else {
+#pragma unroll 1
+    for (std::int32_t bands_left = band_count - 1; bands_left > 0; --bands_left) {
+      const bool right = fill_narrow_band(lane, place, transition, 0);
+      ++place.staged_event;
+      if (bands_left % 2 == 0) {
+        *trace_row = static_cast<std::uint16_t>(lane.trace);
+        trace_row += row_lanes;
+      }
+      if (right) move_right(lane, place, transition, levels);
+    }
   }
-
-// Every second band completes a trace row.
-#define SLUICE_BAND(phase, next_phase, step, next_step, steps)                                           \
-  band_##phase##_##step : if constexpr (step == steps - 1) {                                             \
-    if (--rounds == 0) return slots_per_lane * place.first_block + phase;                                \
-  }                                                                                                      \
-  right = fill_narrow_band<phase, step, steps>(lane, place, transition);                                 \
-  if constexpr (step % 2 == 1) trace_row[step / 2 * row_lanes] = static_cast<std::uint16_t>(lane.trace); \
-  if constexpr (step == steps - 1) trace_row += steps / 2 * row_lanes;                                   \
-  if (!right) goto band_##phase##_##next_step;                                                           \
-  move_right<phase>(lane, place, transition, levels);                                                    \
-  goto band_##next_phase##_##next_step;
-
-#define SLUICE_BANDS(phase, next_phase)   \
-  SLUICE_BAND(phase, next_phase, 0, 1, 2) \
-  SLUICE_BAND(phase, next_phase, 1, 0, 2)
-
-__device__ __forceinline__ std::int32_t fill_narrow_bands_by_twos(Lane& lane, BandPlace& place, const ReadTransitions& transition,
-                                                                  const Level* levels, std::int32_t first_kmer, std::uint16_t* trace_row,
-                                                                  std::int32_t band_count) {
-  std::int32_t rounds = band_count / 2;
-  bool right;
-  SLUICE_BEGIN_AT_PHASE(first_kmer)
-  SLUICE_BANDS(0, 1)
-  SLUICE_BANDS(1, 2)
-  SLUICE_BANDS(2, 3)
-  SLUICE_BANDS(3, 0)
+  fill_last_narrow_band(lane, place, transition);
+  *trace_row = static_cast<std::uint16_t>(lane.trace);
 }
-#undef SLUICE_BANDS
 
-#define SLUICE_BANDS(phase, next_phase)   \
-  SLUICE_BAND(phase, next_phase, 0, 1, 4) \
-  SLUICE_BAND(phase, next_phase, 1, 2, 4) \
-  SLUICE_BAND(phase, next_phase, 2, 3, 4) \
-  SLUICE_BAND(phase, next_phase, 3, 0, 4)
-
-__device__ __forceinline__ std::int32_t fill_narrow_bands_by_fours(Lane& lane, BandPlace& place, const ReadTransitions& transition,
-                                                                   const Level* levels, std::int32_t first_kmer, std::uint16_t* trace_row,
-                                                                   std::int32_t band_count) {
-  std::int32_t rounds = band_count / 4;
-  bool right;
-  SLUICE_BEGIN_AT_PHASE(first_kmer)
-  SLUICE_BANDS(0, 1)
-  SLUICE_BANDS(1, 2)
-  SLUICE_BANDS(2, 3)
-  SLUICE_BANDS(3, 0)
+// The same for bands with a check of each cell, and those with a cell in doubt, or all of them (Arithmetic::wide), in double precision.
+template <FillForm form>
+__device__ __forceinline__ void fill_careful_bands(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
+                                                   std::uint16_t* trace_row, std::int32_t band_count, Arithmetic arithmetic, std::int32_t& repeated) {
+#pragma unroll 1
+  for (std::int32_t band = 0; band < band_count; ++band) {
+    std::uint32_t trace = lane.trace;
+    FreshCells fresh;
+    bool in_double = true;
+    if constexpr (form != FillForm::wide) {
+      if (arithmetic == Arithmetic::checked) {
+        bool doubtful = false;
+        fresh = fill_cells_checked(lane, transition, trace, doubtful);
+        in_double = __any_sync(whole_warp, doubtful);
+        if (in_double) ++repeated;
+      }
+    }
+    if (in_double) {
+      trace = lane.trace;
+      fresh = fill_cells_wide(lane, transition, trace);
+    }
+    lane.trace = trace;
+    const float own_end = shown(fresh, place);
+    const float lower_left = __shfl_sync(whole_warp, own_end, place.first_block);
+    const float upper_right = __shfl_sync(whole_warp, own_end, place.last_block);
+    const float last = lane.skip[3] == -infinity ? -infinity : fresh.fourth;
+    lane.score[0][0] = lane.score[1][0];
+    lane.score[0][1] = lane.score[1][1];
+    lane.score[0][2] = lane.score[1][2];
+    lane.score[0][3] = lane.score[1][3];
+    lane.before[0] = lane.before[1];
+    lane.score[1][0] = fresh.first;
+    lane.score[1][1] = fresh.second;
+    lane.score[1][2] = fresh.third;
+    lane.score[1][3] = fresh.fourth;
+    lane.before[1] = __shfl_sync(whole_warp, last, place.lane_before);
+    meet_next_events(lane, place, 0);
+    ++place.staged_event;
+    if (band % bands_per_row == 1) {
+      *trace_row = static_cast<std::uint16_t>(lane.trace);
+      trace_row += row_lanes;
+      if (band == band_count - 1) break;
+    }
+    const bool successor_is_odd = band % 2 == 0;
+    if (lower_left < upper_right || (lower_left == -infinity && upper_right == -infinity && successor_is_odd))
+      move_right(lane, place, transition, levels);
+  }
+#pragma unroll
+  for (int slot = 0; slot < slots_per_lane; ++slot) {
+    const bool above = lane.skip[slot] == -infinity;
+    lane.score[0][slot] = above ? -infinity : lane.score[0][slot];
+    lane.score[1][slot] = above ? -infinity : lane.score[1][slot];
+  }
 }
-#undef SLUICE_BANDS
-#undef SLUICE_BAND
-
-#define SLUICE_BAND(phase, next_phase, step, next_step)                                                                \
-  band_##phase##_##step : right = fill_band<arithmetic, phase, step, 2>(lane, place, transition, repeated, step == 0); \
-  if constexpr (step == 1) {                                                                                           \
-    *trace_row = static_cast<std::uint16_t>(lane.trace);                                                               \
-    trace_row += row_lanes;                                                                                            \
-    if (--rounds == 0) return slots_per_lane * place.first_block + phase;                                              \
-  }                                                                                                                    \
-  if (!right) goto band_##phase##_##next_step;                                                                         \
-  move_right<phase>(lane, place, transition, levels);                                                                  \
-  goto band_##next_phase##_##next_step;
-
-#define SLUICE_BANDS(phase, next_phase) \
-  SLUICE_BAND(phase, next_phase, 0, 1)  \
-  SLUICE_BAND(phase, next_phase, 1, 0)
-
-template <Arithmetic arithmetic>
-__device__ __forceinline__ std::int32_t fill_bands_by_twos(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
-                                                           std::int32_t first_kmer, std::uint16_t* trace_row, std::int32_t band_count,
-                                                           std::int32_t& repeated) {
-  std::int32_t rounds = band_count / 2;
-  bool right;
-  SLUICE_BEGIN_AT_PHASE(first_kmer)
-  SLUICE_BANDS(0, 1)
-  SLUICE_BANDS(1, 2)
-  SLUICE_BANDS(2, 3)
-  SLUICE_BANDS(3, 0)
-}
-#undef SLUICE_BANDS
-#undef SLUICE_BAND
-
-#define SLUICE_BANDS(phase, next_phase)                                                                              \
-  band_##phase##_0 : right = fill_band<arithmetic, phase, 0, 1>(lane, place, transition, repeated, (band & 1) == 0); \
-  if ((++band & 1) == 0) {                                                                                           \
-    *trace_row = static_cast<std::uint16_t>(lane.trace);                                                             \
-    trace_row += row_lanes;                                                                                          \
-    if (band == band_count) return slots_per_lane * place.first_block + phase;                                       \
-  }                                                                                                                  \
-  if (!right) goto band_##phase##_0;                                                                                 \
-  move_right<phase>(lane, place, transition, levels);                                                                \
-  goto band_##next_phase##_0;
-
-template <Arithmetic arithmetic>
-__device__ __forceinline__ std::int32_t fill_bands_by_ones(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
-                                                           std::int32_t first_kmer, std::uint16_t* trace_row, std::int32_t band_count,
-                                                           std::int32_t& repeated) {
-  std::int32_t band = 0;
-  bool right;
-  SLUICE_BEGIN_AT_PHASE(first_kmer)
-  SLUICE_BANDS(0, 1)
-  SLUICE_BANDS(1, 2)
-  SLUICE_BANDS(2, 3)
-  SLUICE_BANDS(3, 0)
-}
-#undef SLUICE_BANDS
-#undef SLUICE_BEGIN_AT_PHASE
 
 }  // namespace sluice::abea::cuda

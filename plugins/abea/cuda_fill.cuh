@@ -151,32 +151,20 @@ __device__ __forceinline__ void fill_edge_band(Lane& lane, const ReadInput& read
   }
 }
 
-// Narrow bands: first_kmer is that of the first band; returns that of the last one.
-template <FillLoop loop>
-__device__ __forceinline__ std::int32_t fill_narrow_stretch(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
-                                                            std::int32_t first_kmer, std::uint16_t* trace_row, std::int32_t band_count) {
-  find_diagonals(lane, lane.before[0], lane.score[0], transition);
-  if constexpr (loop == FillLoop::fours_ones || loop == FillLoop::fours_twos) {
-    first_kmer = fill_narrow_bands_by_fours(lane, place, transition, levels, first_kmer, trace_row, band_count);
-  } else {
-    first_kmer = fill_narrow_bands_by_twos(lane, place, transition, levels, first_kmer, trace_row, band_count);
-  }
-  fill_last_narrow_band(lane, place, transition);
-  trace_row[(band_count / bands_per_row - 1) * row_lanes] = static_cast<std::uint16_t>(lane.trace);
-  return first_kmer;
-}
-
 // Fills the bands of a read; report gets the end of the path and the counts of bands. Traces are only read after a __syncwarp.
-template <FillForm form, FillLoop loop>
+template <FillForm form, NarrowLoop loop>
 __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts& facts, const CommonTransitions& common, const ReadInput& read,
-                                          WarpStage& stage, AlignmentReport& report) {
+                                          WarpStage& stage, Waypoint* waypoints, AlignmentReport& report) {
   const auto this_lane = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
-  const ReadTransitions transition{
-      plan.stay, plan.step, common.skip, plan.narrow_stay - transition_quantum, plan.narrow_step - transition_quantum, common.narrow_skip};
+  // Through a shuffle, which hides where it comes from: the compiler would fetch it from constant memory whenever a slot enters the band, and the
+  // next band would wait for it.
+  const float narrow_skip = __shfl_sync(whole_warp, common.narrow_skip, 0);
+  const ReadTransitions transition{plan.stay,  plan.step, common.skip, plan.narrow_stay - transition_quantum, plan.narrow_step - transition_quantum,
+                                   narrow_skip};
   const NarrowTransitions narrow{plan.narrow_possible, plan.narrow_stay, plan.narrow_step, common.narrow_skip, plan.lowest_exact_score};
   const std::int32_t waypoint_distance = distance_of_waypoints(read.band_count);
   std::int32_t waypoint_count = 0;
-  stage.waypoints[this_lane] = {-1, -1};
+  waypoints[this_lane] = {-1, -1};
   __syncwarp();
 
   Lane lane{};
@@ -224,13 +212,15 @@ __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts&
     }
     if (waypoint_count < warp_lanes - 1 && band >= (waypoint_count + 1) * waypoint_distance) {
       // The slots of the band before are those of this band, but for the lane that the band has just left.
-      keep_waypoint(lane, this_lane, band - 1, (at.first_kmer - (right ? 1 : 0)) >> 2, stage.waypoints[waypoint_count]);
+      keep_waypoint(lane, this_lane, band - 1, (at.first_kmer - (right ? 1 : 0)) >> 2, waypoints[waypoint_count]);
       ++waypoint_count;
     }
 
+    place.first_kmer = at.first_kmer;
+    place.offset = at.first_kmer - own_first;
     place.first_block = at.first_kmer >> 2;
     place.last_block = (at.first_kmer + band_width - 1) >> 2;
-    place.block = block;
+    show_ends(place, at.first_kmer & (slots_per_lane - 1));
     load_levels(lane, read.levels + own_first);
 #pragma unroll
     for (int slot = 0; slot < slots_per_lane; ++slot) {
@@ -247,25 +237,17 @@ __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts&
 #pragma unroll
     for (int slot = 0; slot < slots_per_lane; ++slot) lane.event[3 - slot] = place.staged_event[-slot];
     ++place.staged_event;
-    find_emissions<3>(lane);
+    find_emissions(lane);
 
     std::uint16_t* const trace_row = read.traces + std::int64_t{band / bands_per_row} * row_lanes + this_lane;
     if (form == FillForm::mixed && arithmetic == Arithmetic::narrow) {
-      at.first_kmer = fill_narrow_stretch<loop>(lane, place, transition, read.levels, at.first_kmer, trace_row, inner);
+      fill_narrow_bands<loop>(lane, place, transition, read.levels, trace_row, inner);
       narrow_bands += inner;
-    } else if (form != FillForm::wide && arithmetic == Arithmetic::checked) {
-      if constexpr (loop == FillLoop::twos_ones || loop == FillLoop::fours_ones) {
-        at.first_kmer =
-            fill_bands_by_ones<Arithmetic::checked>(lane, place, transition, read.levels, at.first_kmer, trace_row, inner, repeated_bands);
-      } else {
-        at.first_kmer =
-            fill_bands_by_twos<Arithmetic::checked>(lane, place, transition, read.levels, at.first_kmer, trace_row, inner, repeated_bands);
-      }
-      checked_bands += inner;
     } else {
-      at.first_kmer = fill_bands_by_ones<Arithmetic::wide>(lane, place, transition, read.levels, at.first_kmer, trace_row, inner, repeated_bands);
-      wide_bands += inner;
+      fill_careful_bands<form>(lane, place, transition, read.levels, trace_row, inner, arithmetic, repeated_bands);
+      (arithmetic == Arithmetic::checked ? checked_bands : wide_bands) += inner;
     }
+    at.first_kmer = place.first_kmer;
     band += inner;
     at.last_event = band - 1 - 2 - at.first_kmer;
     __syncwarp();

@@ -53,9 +53,15 @@ struct ReadFacts {
   bool levels_are_moderate;  // levels_fit, and every event is moderate: the inner loop may run
 };
 
+// A cell that a walk back begins at: on its way it joins the best path soon, wherever it begins.
+struct Waypoint {
+  std::int32_t event, kmer;
+};
+
 struct Workspace {
-  unsigned long long* next_read;  // the queue of align_reads
+  unsigned long long* next_read;  // the queue of fill_bands
   ReadFacts* facts;
+  Waypoint* waypoints;  // warp_lanes per read
   Level* levels;
   std::uint16_t* traces;
 };
@@ -66,15 +72,9 @@ struct CommonTransitions {
   float narrow_skip;
 };
 
-// A cell that a walk back begins at: on its way it joins the best path soon, wherever it begins.
-struct Waypoint {
-  std::int32_t event, kmer;
-};
-
 // What a warp keeps in shared memory.
 struct WarpStage {
   float events[staged_events];
-  Waypoint waypoints[warp_lanes];  // [walker]
 };
 
 __device__ __forceinline__ std::int32_t band_of(std::int32_t event, std::int32_t kmer) { return event + kmer + 2; }

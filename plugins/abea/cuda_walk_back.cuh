@@ -3,7 +3,7 @@
 #pragma once
 // Private to the CUDA implementation: walks back along the path of one read, by the warp that filled its bands.
 
-#include "abea/cuda_fill.cuh"
+#include "abea/cuda_reads.cuh"
 
 namespace sluice::abea::cuda {
 
@@ -47,11 +47,11 @@ __device__ __forceinline__ void walk_back(Walk& walk, std::int32_t boundary, con
 }
 
 // The path's first cell in the read. codes: one per k-mer, those on the path are written.
-__device__ __forceinline__ Waypoint walk_read(const ReadPlan& read, std::int32_t end_event, const std::uint16_t* traces, const WarpStage& stage,
+__device__ __forceinline__ Waypoint walk_read(const ReadPlan& read, std::int32_t end_event, const std::uint16_t* traces, const Waypoint* waypoints,
                                               std::uint32_t* codes) {
   const auto walker = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
   const Waypoint end{end_event, read.kmer_count - 1};
-  const Waypoint own = walker == warp_lanes - 1 ? end : stage.waypoints[walker];
+  const Waypoint own = walker == warp_lanes - 1 ? end : waypoints[walker];
   // Exclusive: the walker's path begins at the first cell in a band at or below it.
   const std::int32_t own_boundary = walker == warp_lanes - 1 ? band_of(end.event, end.kmer) : band_of(own.event, own.kmer) - joining_bands;
   const bool walks = walker == warp_lanes - 1 || (own.event >= 0 && own.event < read.event_count && own.kmer >= 0 && own.kmer < read.kmer_count &&
@@ -103,7 +103,7 @@ __device__ __forceinline__ T sum_over_warp(T value) {
 
 // The map, the report and the status of a read with filled bands, by one warp.
 __device__ __forceinline__ void trace_back(const ReadPlan& read, const AlignmentLimits& limits, bool moderate, const Level* __restrict__ levels,
-                                           const float* __restrict__ events, const std::uint16_t* traces, const WarpStage& stage,
+                                           const float* __restrict__ events, const std::uint16_t* traces, const Waypoint* waypoints,
                                            const DeviceAlignments& alignments, AlignmentReport& report) {
   const auto lane = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
   std::int32_t* const first_event = alignments.first_event + read.kmer_begin;
@@ -112,7 +112,7 @@ __device__ __forceinline__ void trace_back(const ReadPlan& read, const Alignment
   double events_per_base = 0.0;
   if (report.end_event >= 0) {
     auto* const codes = reinterpret_cast<std::uint32_t*>(first_event);
-    const Waypoint begin = walk_read(read, report.end_event, traces, stage, codes);
+    const Waypoint begin = walk_read(read, report.end_event, traces, waypoints, codes);
     __syncwarp();
     // Chunks of 32 k-mers, from the end. Sums of floats of similar size are exact in double precision, whatever their order.
     double sum = 0.0;

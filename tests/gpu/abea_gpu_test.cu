@@ -74,17 +74,19 @@ struct Batch {
 struct Variant {
   const char* name;
   cuda::FillForm form;
-  cuda::FillLoop loop;
+  cuda::NarrowLoop loop;
   int warps;  // on a multiprocessor
 };
 constexpr Variant variants[] = {
-    {"mixed, 2 + 1", cuda::FillForm::mixed, cuda::FillLoop::twos_ones, 20},  {"mixed, 2 + 1", cuda::FillForm::mixed, cuda::FillLoop::twos_ones, 24},
-    {"mixed, 2 + 1", cuda::FillForm::mixed, cuda::FillLoop::twos_ones, 28},  {"mixed, 2 + 2", cuda::FillForm::mixed, cuda::FillLoop::twos_twos, 20},
-    {"mixed, 2 + 2", cuda::FillForm::mixed, cuda::FillLoop::twos_twos, 24},  {"mixed, 4 + 1", cuda::FillForm::mixed, cuda::FillLoop::fours_ones, 20},
-    {"mixed, 4 + 1", cuda::FillForm::mixed, cuda::FillLoop::fours_ones, 24}, {"mixed, 4 + 2", cuda::FillForm::mixed, cuda::FillLoop::fours_twos, 20},
-    {"checked, 1", cuda::FillForm::checked, cuda::FillLoop::twos_ones, 20},  {"checked, 1", cuda::FillForm::checked, cuda::FillLoop::twos_ones, 24},
-    {"checked, 2", cuda::FillForm::checked, cuda::FillLoop::twos_twos, 20},  {"wide (f64)", cuda::FillForm::wide, cuda::FillLoop::twos_ones, 20},
-    {"wide (f64)", cuda::FillForm::wide, cuda::FillLoop::twos_ones, 24},
+    {"mixed, by ones", cuda::FillForm::mixed, cuda::NarrowLoop::by_ones, 16},
+    {"mixed, by ones", cuda::FillForm::mixed, cuda::NarrowLoop::by_ones, 20},
+    {"mixed, by ones", cuda::FillForm::mixed, cuda::NarrowLoop::by_ones, 24},
+    {"mixed, by twos", cuda::FillForm::mixed, cuda::NarrowLoop::by_twos, 16},
+    {"mixed, by twos", cuda::FillForm::mixed, cuda::NarrowLoop::by_twos, 20},
+    {"mixed, by twos", cuda::FillForm::mixed, cuda::NarrowLoop::by_twos, 24},
+    {"checked", cuda::FillForm::checked, cuda::NarrowLoop::by_ones, 20},
+    {"wide (f64)", cuda::FillForm::wide, cuda::NarrowLoop::by_ones, 20},
+    {"wide (f64)", cuda::FillForm::wide, cuda::NarrowLoop::by_ones, 24},
 };
 
 // A batch on the device with room for its results.
@@ -124,7 +126,8 @@ class DeviceRun {
   void align(const Variant& variant) {
     for (const cuda::DeviceWork& work : works) {
       require(cuda::prepare_levels(work, columns, levels, alignments, nullptr), "prepare_levels");
-      require(cuda::align_reads(work, columns, alignments, nullptr, variant.form, variant.loop, variant.warps), "align_reads");
+      require(cuda::fill_bands(work, columns, alignments, nullptr, variant.form, variant.loop, variant.warps), "fill_bands");
+      require(cuda::find_paths(work, columns, alignments, nullptr), "find_paths");
     }
     require(cudaDeviceSynchronize(), "alignment");
   }
@@ -350,21 +353,22 @@ double median(std::vector<float>& milliseconds) {
 
 // Milliseconds between two marks of each repeat, the first repeat left out.
 struct Timing {
-  std::vector<float> prepare, align, total;
+  std::vector<float> prepare, fill, find_paths, total;
 };
 
-Timing time_variant(const DeviceRun& run, const Variant& variant, cuda::AlignmentSteps steps, int repeats) {
-  cudaEvent_t marks[3];
+Timing time_variant(const DeviceRun& run, const Variant& variant, int repeats) {
+  cudaEvent_t marks[4];
   for (cudaEvent_t& mark : marks) require(cudaEventCreate(&mark), "cudaEventCreate");
   Timing timing;
   for (int i = 0; i < repeats + 1; ++i) {
     require(cudaEventRecord(marks[0]), "record");
     require(cuda::prepare_levels(run.works.front(), run.columns, run.levels, run.alignments, nullptr), "prepare_levels");
     require(cudaEventRecord(marks[1]), "record");
-    require(cuda::align_reads(run.works.front(), run.columns, run.alignments, nullptr, variant.form, variant.loop, variant.warps, steps),
-            "align_reads");
+    require(cuda::fill_bands(run.works.front(), run.columns, run.alignments, nullptr, variant.form, variant.loop, variant.warps), "fill_bands");
     require(cudaEventRecord(marks[2]), "record");
-    require(cudaEventSynchronize(marks[2]), "alignment");
+    require(cuda::find_paths(run.works.front(), run.columns, run.alignments, nullptr), "find_paths");
+    require(cudaEventRecord(marks[3]), "record");
+    require(cudaEventSynchronize(marks[3]), "alignment");
     if (i == 0) continue;
     const auto between = [&](int first, int last) {
       float milliseconds = 0.0F;
@@ -372,8 +376,9 @@ Timing time_variant(const DeviceRun& run, const Variant& variant, cuda::Alignmen
       return milliseconds;
     };
     timing.prepare.push_back(between(0, 1));
-    timing.align.push_back(between(1, 2));
-    timing.total.push_back(between(0, 2));
+    timing.fill.push_back(between(1, 2));
+    timing.find_paths.push_back(between(2, 3));
+    timing.total.push_back(between(0, 3));
   }
   for (cudaEvent_t mark : marks) require(cudaEventDestroy(mark), "cudaEventDestroy");
   return timing;
@@ -386,21 +391,20 @@ void bench(const char* title, const Batch& batch, const simulation::Model& model
   std::printf("\n%s: %zu reads, %.1f Mbases, %.2f bands per base, workspace %.2f GB\n\n", title, batch.rows(), bases * 1e-6,
               static_cast<double>(batch.band_count()) / bases, static_cast<double>(run.plan.workspace_bytes) * 1e-9);
   std::printf(
-      "| variant | warps | prepare ms | fill ms | fill and walk back ms | all ms | Gcells/s | Mbases/s | narrow %% | checked %% | repeated %% | wide "
+      "| variant | warps | prepare ms | fill ms | walk back ms | all ms | Gcells/s | Mbases/s | narrow %% | checked %% | repeated %% | wide "
       "%% | ok |\n");
   std::printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Variant& variant : variants) {
-    Timing fill = time_variant(run, variant, cuda::AlignmentSteps::fill, repeats);
-    Timing all = time_variant(run, variant, cuda::AlignmentSteps::fill_and_walk_back, repeats);
+    Timing timing = time_variant(run, variant, repeats);
     long long narrow = 0, checked = 0, repeated = 0, wide = 0;
     std::size_t ok = 0;
     for (const cuda::AlignmentReport& report : run.reports.download())
       narrow += report.narrow, checked += report.checked, repeated += report.repeated, wide += report.wide;
     for (const AlignmentStatus status : run.status.download()) ok += status == AlignmentStatus::ok ? 1 : 0;
-    const double seconds = median(all.total);
+    const double seconds = median(timing.total);
     const double percent = 100.0 / static_cast<double>(batch.band_count());
     std::printf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.1f | %.0f | %.1f | %.1f | %.2f | %.1f | %zu |\n", variant.name, variant.warps,
-                median(all.prepare) * 1e3, median(fill.align) * 1e3, median(all.align) * 1e3, seconds * 1e3, cells / seconds * 1e-9,
+                median(timing.prepare) * 1e3, median(timing.fill) * 1e3, median(timing.find_paths) * 1e3, seconds * 1e3, cells / seconds * 1e-9,
                 bases / seconds * 1e-6, static_cast<double>(narrow) * percent, static_cast<double>(checked) * percent,
                 static_cast<double>(repeated) * percent, static_cast<double>(wide) * percent, ok);
   }
@@ -428,7 +432,7 @@ void bench_all(std::size_t read_count) {
     for (std::size_t i = 0; i < reads; ++i) batch.add(distinct[i % distinct_count]);
     return batch;
   };
-  bench("8 kb reads", make_batch(read_count, 500, [](std::size_t) { return std::size_t{8000}; }), model, 5);
+  bench("8 kb reads", make_batch(read_count, 500, [](std::size_t) { return std::size_t{8000}; }), model, 4);
   bench("1 kb reads", make_batch(read_count * 4, 2000, [](std::size_t) { return std::size_t{1000}; }), model, 3);
   bench("mixed reads, mean 8 kb, lognormal",
         make_batch(read_count / 2, 3000,
