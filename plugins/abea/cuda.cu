@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The three kernels of an alignment, and how a batch is laid out for them. Bands are filled (cuda_fill.cuh) and paths walked back along
-// (cuda_walk_back.cuh) by kernels of their own: together they do not fit into the instruction caches, which cost more than one kernel's wait for the
-// other's last reads.
+// The kernels of an alignment, and how a batch is laid out for them. Filling the bands (cuda_fill.cuh) fills the instruction caches: what else is to
+// be done is short (cuda_walk_back.cuh) or done by kernels of its own (cuda_paths.cuh).
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 
 #include "abea/cuda.hpp"
 #include "abea/cuda_fill.cuh"
+#include "abea/cuda_paths.cuh"
 #include "abea/cuda_walk_back.cuh"
 #include "abea/narrow_arithmetic.hpp"
 #include "abea/transitions.hpp"
@@ -19,29 +19,42 @@ namespace sluice::abea::cuda {
 namespace {
 
 constexpr int warps_per_block = 4;
+constexpr int filling_warps = 20;  // on a multiprocessor
 constexpr std::int64_t largest_band_count = std::int64_t{std::numeric_limits<std::int32_t>::max()} - 1024;
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-// Levels lie before traces: the traces have the size that is left.
+// Traces have the room that is left.
 struct WorkspaceLayout {
-  std::size_t facts, waypoints, levels;
-  explicit constexpr WorkspaceLayout(std::size_t read_count)
-      : facts(256), waypoints(facts + aligned(read_count * sizeof(ReadFacts))), levels(waypoints + read_count * warp_lanes * sizeof(Waypoint)) {}
+  std::size_t facts, waypoints, sums, segment_reads, codes, levels, traces;
+  explicit constexpr WorkspaceLayout(const BatchPart& part)
+      : facts(256),
+        waypoints(facts + aligned(static_cast<std::size_t>(part.read_count) * sizeof(ReadFacts))),
+        sums(waypoints + static_cast<std::size_t>(part.read_count) * warp_lanes * sizeof(Waypoint)),
+        segment_reads(sums + aligned(static_cast<std::size_t>(part.read_count) * sizeof(PathSums))),
+        codes(segment_reads + aligned(static_cast<std::size_t>(part.segment_count) * sizeof(std::int32_t))),
+        levels(codes + aligned(static_cast<std::size_t>(part.level_count) * sizeof(std::uint32_t))),
+        traces(levels + aligned(static_cast<std::size_t>(part.level_count) * sizeof(Level))) {}
 };
 
-// Traces are addressed from the end of the levels, which trace_begin already counts.
 Workspace workspace_of(const DeviceWork& work) {
   auto* const base = static_cast<std::byte*>(work.workspace);
-  const WorkspaceLayout layout(static_cast<std::size_t>(work.read_count));
-  return {reinterpret_cast<unsigned long long*>(base), reinterpret_cast<ReadFacts*>(base + layout.facts),
-          reinterpret_cast<Waypoint*>(base + layout.waypoints), reinterpret_cast<Level*>(base + layout.levels),
-          reinterpret_cast<std::uint16_t*>(base + layout.levels)};
+  const WorkspaceLayout layout(work.part);
+  return {reinterpret_cast<unsigned long long*>(base),
+          reinterpret_cast<ReadFacts*>(base + layout.facts),
+          reinterpret_cast<Waypoint*>(base + layout.waypoints),
+          reinterpret_cast<PathSums*>(base + layout.sums),
+          reinterpret_cast<std::int32_t*>(base + layout.segment_reads),
+          reinterpret_cast<std::uint32_t*>(base + layout.codes),
+          reinterpret_cast<Level*>(base + layout.levels),
+          reinterpret_cast<std::uint32_t*>(base + layout.traces)};
 }
+
+__host__ __device__ constexpr std::int32_t segments_of(std::int32_t kmer_count) { return (kmer_count - 1) / segment_kmers + 1; }
 
 CommonTransitions common_transitions() {
   const Transitions any = transitions(2, 1);
-  return {any.skip, any.trim, round_to_odd(any.skip)};
+  return {any.skip, any.trim};
 }
 
 struct Extremes {
@@ -115,6 +128,10 @@ __global__ void __launch_bounds__(prepare_threads)
     __syncthreads();
     if (faults[0] != 0) status = AlignmentStatus::kmer_outside_model;
   }
+  if (read.status == AlignmentStatus::ok) {
+    for (std::int32_t segment = thread; segment < segments_of(read.kmer_count); segment += prepare_threads)
+      workspace.segment_reads[read.segment_begin + segment] = static_cast<std::int32_t>(index);
+  }
   if (status != AlignmentStatus::ok) {
     for (std::int32_t kmer = thread; kmer < read.kmer_count; kmer += prepare_threads) {
       alignments.first_event[read.kmer_begin + kmer] = -1;
@@ -127,79 +144,193 @@ __global__ void __launch_bounds__(prepare_threads)
                   value_of_order(stdvs.highest), value_of_order(peaks.lowest),  value_of_order(peaks.highest)};
   facts.levels_are_moderate = faults[1] == 0 && faults[2] == 0 && levels_fit(facts.ranges);
   workspace.facts[index] = facts;
+  workspace.sums[index] = no_sums;
   alignments.status[read.row] = status;
   alignments.events_per_base[read.row] = 0.0;
   alignments.reports[read.row] = AlignmentReport{0.0, 0, -1, 0, 0, 0, 0, 0};
 }
 
-template <FillForm form, NarrowLoop loop, int blocks>
-__global__ void __launch_bounds__(warps_per_block* warp_lanes, blocks)
-    fill_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, Workspace workspace, CommonTransitions common,
-                const float* __restrict__ event_means, DeviceAlignments alignments) {
+// Walks back along the path of a read with filled bands, by one warp.
+__device__ __forceinline__ void find_path(const ReadPlan& plan, std::int64_t index, const Workspace& workspace, std::int32_t end_event) {
+  Waypoint* const waypoints = workspace.waypoints + index * warp_lanes;
+  const Waypoint begin = walk_read(plan, end_event, workspace.traces + plan.trace_begin * row_lanes, waypoints, workspace.codes + plan.level_begin);
+  if (threadIdx.x % warp_lanes == 0) waypoints[warp_lanes - 1] = begin;
+}
+
+template <FillForm form, WalkBack walk>
+__device__ __forceinline__ void fill_plan(const ReadPlan* __restrict__ reads, std::int64_t index, const Workspace& workspace,
+                                          const CommonTransitions& common, const float* __restrict__ event_means, const DeviceAlignments& alignments,
+                                          WarpStage& stage) {
+  const ReadPlan& plan = reads[index];
+  if (alignments.status[plan.row] != AlignmentStatus::ok) return;
+  const ReadFacts& facts = workspace.facts[index];
+  const ReadInput read{plan.event_count,
+                       plan.kmer_count,
+                       plan.event_count + plan.kmer_count + 2,
+                       workspace.levels + plan.level_begin,
+                       event_means + plan.event_begin,
+                       workspace.traces + plan.trace_begin * row_lanes,
+                       facts.levels_are_moderate};
+  AlignmentReport report{};
+  fill_read<form>(plan, facts, common, read, stage, workspace.waypoints + index * warp_lanes, report);
+  if (threadIdx.x % warp_lanes == 0) alignments.reports[plan.row] = report;
+  __syncwarp();
+  if constexpr (walk == WalkBack::after_filling) {
+    if (report.end_event >= 0) find_path(plan, index, workspace, report.end_event);
+  }
+}
+
+template <FillForm form, WalkBack walk>
+__global__ void __launch_bounds__(warp_lanes, filling_warps)
+    fill_one_read_kernel(const ReadPlan* __restrict__ reads, Workspace workspace, CommonTransitions common, const float* __restrict__ event_means,
+                         DeviceAlignments alignments) {
+  __shared__ alignas(16) WarpStage stage;
+  fill_plan<form, walk>(reads, blockIdx.x, workspace, common, event_means, alignments, stage);
+}
+
+template <FillForm form, WalkBack walk>
+__global__ void __launch_bounds__(warps_per_block* warp_lanes, filling_warps / warps_per_block)
+    fill_queue_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, Workspace workspace, CommonTransitions common,
+                      const float* __restrict__ event_means, DeviceAlignments alignments) {
   __shared__ alignas(16) WarpStage stages[warps_per_block];
-  WarpStage& stage = stages[threadIdx.x / warp_lanes];
   while (true) {
     unsigned long long next = 0;
     if (threadIdx.x % warp_lanes == 0) next = atomicAdd(workspace.next_read, 1ULL);
     const auto index = static_cast<std::int64_t>(__shfl_sync(whole_warp, next, 0));
     if (index >= read_count) return;
-    const ReadPlan& plan = reads[index];
-    if (alignments.status[plan.row] != AlignmentStatus::ok) continue;
-    const ReadFacts& facts = workspace.facts[index];
-    const ReadInput read{plan.event_count,
-                         plan.kmer_count,
-                         plan.event_count + plan.kmer_count + 2,
-                         workspace.levels + plan.level_begin,
-                         event_means + plan.event_begin,
-                         workspace.traces + plan.trace_begin * row_lanes,
-                         facts.levels_are_moderate};
-    AlignmentReport report{};
-    fill_read<form, loop>(plan, facts, common, read, stage, workspace.waypoints + index * warp_lanes, report);
-    if (threadIdx.x % warp_lanes == 0) alignments.reports[plan.row] = report;
+    fill_plan<form, walk>(reads, index, workspace, common, event_means, alignments, stages[threadIdx.x / warp_lanes]);
     __syncwarp();
   }
 }
 
-// Walkers wait for memory: as many as there is room for.
-constexpr int walking_blocks = 9;
+__global__ void __launch_bounds__(warps_per_block* warp_lanes)
+    walk_back_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, Workspace workspace, DeviceAlignments alignments) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_lanes;
+  for (std::int64_t index = first; index < read_count; index += std::int64_t{gridDim.x} * warps_per_block) {
+    const ReadPlan& plan = reads[index];
+    if (alignments.status[plan.row] != AlignmentStatus::ok) continue;
+    const std::int32_t end_event = alignments.reports[plan.row].end_event;
+    if (end_event >= 0) find_path(plan, index, workspace, end_event);
+  }
+}
 
-__global__ void __launch_bounds__(warps_per_block* warp_lanes, walking_blocks)
-    path_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, AlignmentLimits limits, Workspace workspace,
-                const float* __restrict__ event_means, DeviceAlignments alignments) {
+__device__ __forceinline__ PathInput path_of(const ReadPlan& plan, std::int64_t index, const Workspace& workspace,
+                                             const float* __restrict__ event_means, std::int32_t end_event) {
+  return {end_event,
+          plan.kmer_count,
+          workspace.waypoints[index * warp_lanes + warp_lanes - 1],
+          workspace.codes + plan.level_begin,
+          workspace.levels + plan.level_begin,
+          event_means + plan.event_begin,
+          workspace.facts[index].levels_are_moderate};
+}
+
+__global__ void __launch_bounds__(warps_per_block* warp_lanes)
+    sum_kernel(const ReadPlan* __restrict__ reads, std::int64_t segment_count, Workspace workspace, const float* __restrict__ event_means,
+               DeviceAlignments alignments) {
+  const std::int64_t segment = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_lanes;
+  if (segment >= segment_count) return;
+  const std::int32_t index = workspace.segment_reads[segment];
+  const ReadPlan& plan = reads[index];
+  if (alignments.status[plan.row] != AlignmentStatus::ok) return;
+  const std::int32_t end_event = alignments.reports[plan.row].end_event;
+  if (end_event < 0) return;
+  sum_segment(path_of(plan, index, workspace, event_means, end_event), static_cast<std::int32_t>(segment - plan.segment_begin),
+              alignments.first_event + plan.kmer_begin, alignments.last_event + plan.kmer_begin, workspace.sums[index]);
+}
+
+__global__ void __launch_bounds__(warps_per_block* warp_lanes)
+    conclude_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, AlignmentLimits limits, Workspace workspace,
+                    const float* __restrict__ event_means, DeviceAlignments alignments) {
   const std::int64_t index = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_lanes;
   if (index >= read_count) return;
   const ReadPlan& plan = reads[index];
   if (alignments.status[plan.row] != AlignmentStatus::ok) return;
   AlignmentReport report = alignments.reports[plan.row];
-  trace_back(plan, limits, workspace.facts[index].levels_are_moderate, workspace.levels + plan.level_begin, event_means + plan.event_begin,
-             workspace.traces + plan.trace_begin * row_lanes, workspace.waypoints + index * warp_lanes, alignments, report);
+  __syncwarp();
+  conclude_read(plan, path_of(plan, index, workspace, event_means, report.end_event), workspace.sums[index], limits, alignments, report);
 }
 
-template <FillForm form, NarrowLoop loop, int blocks>
-cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream) {
+cudaError_t multiprocessor_count(int& count) {
   int device = 0;
-  int multiprocessors = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  if (const cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) return error;
-  const std::int64_t useful = (work.read_count + warps_per_block - 1) / warps_per_block;
-  const auto grid = static_cast<unsigned int>(std::min<std::int64_t>(std::int64_t{multiprocessors} * blocks, useful));
-  fill_kernel<form, loop, blocks><<<grid, warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.read_count, workspace_of(work),
-                                                                                     common_transitions(), batch.event_means, alignments);
+  return cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+}
+
+constexpr unsigned int blocks_of(std::int64_t warps) { return static_cast<unsigned int>((warps + warps_per_block - 1) / warps_per_block); }
+
+template <FillForm form, WalkBack walk>
+cudaError_t launch_fill(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
+                        FillBlocks blocks) {
+  const Workspace workspace = workspace_of(work);
+  if (blocks == FillBlocks::one_read) {
+    fill_one_read_kernel<form, walk><<<static_cast<unsigned int>(work.part.read_count), warp_lanes, 0, stream>>>(
+        work.reads, workspace, common_transitions(), batch.event_means, alignments);
+    return cudaGetLastError();
+  }
+  int multiprocessors = 0;
+  if (const cudaError_t error = multiprocessor_count(multiprocessors); error != cudaSuccess) return error;
+  if (const cudaError_t error = cudaMemsetAsync(workspace.next_read, 0, sizeof *workspace.next_read, stream); error != cudaSuccess) return error;
+  const auto resident = static_cast<unsigned int>(multiprocessors * (filling_warps / warps_per_block));
+  fill_queue_kernel<form, walk><<<std::min(resident, blocks_of(work.part.read_count)), warps_per_block * warp_lanes, 0, stream>>>(
+      work.reads, work.part.read_count, workspace, common_transitions(), batch.event_means, alignments);
   return cudaGetLastError();
 }
 
-template <FillForm form, NarrowLoop loop>
-cudaError_t launch(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                   int warps_per_multiprocessor) {
-  if (warps_per_multiprocessor >= 24) return launch<form, loop, 6>(work, batch, alignments, stream);
-  if (warps_per_multiprocessor >= 20) return launch<form, loop, 5>(work, batch, alignments, stream);
-  return launch<form, loop, 4>(work, batch, alignments, stream);
+// Streams beside the caller's, one for each slot after the first. CUDA keeps a destroyed stream until its work is done.
+class SideStreams {
+ public:
+  SideStreams() = default;
+  SideStreams(const SideStreams&) = delete;
+  SideStreams& operator=(const SideStreams&) = delete;
+  ~SideStreams() {
+    for (const cudaStream_t stream : streams_) cudaStreamDestroy(stream);
+    if (event_ != nullptr) cudaEventDestroy(event_);
+  }
+  // Behind everything on `main` so far.
+  cudaError_t fork(cudaStream_t main, std::size_t slot_count) {
+    main_ = main;
+    if (slot_count < 2) return cudaSuccess;
+    if (const cudaError_t error = cudaEventCreateWithFlags(&event_, cudaEventDisableTiming); error != cudaSuccess) return error;
+    if (const cudaError_t error = cudaEventRecord(event_, main); error != cudaSuccess) return error;
+    while (streams_.size() + 1 < slot_count) {
+      cudaStream_t stream = nullptr;
+      if (const cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking); error != cudaSuccess) return error;
+      streams_.push_back(stream);
+      if (const cudaError_t error = cudaStreamWaitEvent(stream, event_); error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+  }
+  cudaStream_t of_slot(std::size_t slot) const { return slot == 0 ? main_ : streams_[slot - 1]; }
+  // What comes next on the main stream waits for all of them.
+  cudaError_t join() {
+    for (const cudaStream_t stream : streams_) {
+      if (const cudaError_t error = cudaEventRecord(event_, stream); error != cudaSuccess) return error;
+      if (const cudaError_t error = cudaStreamWaitEvent(main_, event_); error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+  }
+
+ private:
+  cudaStream_t main_ = nullptr;
+  std::vector<cudaStream_t> streams_;
+  cudaEvent_t event_ = nullptr;
+};
+
+cudaError_t align_part(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
+                       cudaStream_t stream, const AlignmentForm& form) {
+  if (const cudaError_t error = prepare_levels(work, batch, model, alignments, stream); error != cudaSuccess) return error;
+  if (const cudaError_t error = fill_bands(work, batch, alignments, stream, form); error != cudaSuccess) return error;
+  if (form.walk_back == WalkBack::in_own_kernel) {
+    if (const cudaError_t error = walk_back(work, alignments, stream); error != cudaSuccess) return error;
+  }
+  return sum_paths(work, batch, alignments, stream);
 }
 
 }  // namespace
 
 BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model,
-                     const AlignmentLimits& limits, std::span<const std::uint16_t> row_status, std::size_t workspace_limit) {
+                     const AlignmentLimits& limits, std::span<const std::uint16_t> row_status, std::size_t workspace_limit, std::size_t overlap) {
   BatchPlan plan;
   const std::size_t rows = event_offsets.empty() || event_offsets.size() != kmer_offsets.size() ? 0 : event_offsets.size() - 1;
   const bool model_is_valid =
@@ -238,8 +369,9 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
     read.stay = input.log_probability.stay;
     read.step = input.log_probability.step;
     read.narrow_possible = narrow.possible;
-    read.narrow_stay = narrow.stay;
-    read.narrow_step = narrow.step;
+    read.away_stay = narrow.stay - transition_quantum;
+    read.away_step = narrow.step - transition_quantum;
+    read.narrow_skip = round_to_odd(input.log_probability.skip);
     read.lowest_exact_score = narrow.lowest_exact_score;
   }
   const auto bands = [](const ReadPlan& read) { return std::int64_t{read.event_count} + read.kmer_count; };
@@ -252,68 +384,97 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
   const auto trace_rows = [&](const ReadPlan& read) {
     return read.status == AlignmentStatus::ok ? (bands(read) + 2 + bands_per_row - 1) / bands_per_row : 0;
   };
-  const auto level_bytes = static_cast<std::int64_t>(sizeof(Level));
+  // Levels and traces decide: the rest is small, and the same for each read but for the last bit.
+  const auto bytes_of = [&](const BatchPart& part, std::int64_t rows_of_traces) {
+    return aligned(WorkspaceLayout(part).traces + static_cast<std::size_t>(rows_of_traces * row_bytes));
+  };
+  std::int64_t all_rows = 0;
+  for (const ReadPlan& read : plan.reads) all_rows += trace_rows(read);
+  overlap = std::max<std::size_t>(1, overlap);
+  const std::int64_t rows_of_share = all_rows / static_cast<std::int64_t>(overlap) + 1;
   for (std::size_t first = 0; first < rows;) {
-    std::size_t end = first;
-    std::size_t bytes = 0;
-    std::int64_t levels = 0, traces = 0;
-    for (; end < rows; ++end) {
-      const std::int64_t more_levels = levels + level_count(plan.reads[end]), more_traces = traces + trace_rows(plan.reads[end]);
-      const std::size_t more_bytes =
-          WorkspaceLayout(end + 1 - first).levels + static_cast<std::size_t>(more_levels * level_bytes + more_traces * row_bytes);
-      if (end > first && more_bytes > workspace_limit) break;
-      plan.reads[end].level_begin = levels;
-      plan.reads[end].trace_begin = traces;
-      levels = more_levels;
-      traces = more_traces;
-      bytes = more_bytes;
+    BatchPart part{static_cast<std::int64_t>(first), 0, 0, 0};
+    std::int64_t part_rows = 0;
+    for (std::size_t i = first; i < rows && (part.read_count == 0 || part_rows < rows_of_share); ++i) {
+      ReadPlan& read = plan.reads[i];
+      const std::int64_t segments = read.status == AlignmentStatus::ok ? segments_of(read.kmer_count) : 0;
+      const BatchPart longer{part.first_read, part.read_count + 1, part.segment_count + segments, part.level_count + level_count(read)};
+      const std::int64_t more_rows = part_rows + trace_rows(read);
+      if (part.read_count > 0 && (bytes_of(longer, more_rows) > workspace_limit / overlap || longer.segment_count > largest_band_count)) break;
+      read.segment_begin = static_cast<std::int32_t>(part.segment_count);
+      read.level_begin = part.level_count;
+      read.trace_begin = part_rows;
+      part = longer;
+      part_rows = more_rows;
     }
-    for (std::size_t i = first; i < end; ++i) plan.reads[i].trace_begin += levels * level_bytes / row_bytes;
-    plan.parts.push_back({first, end - first});
-    plan.workspace_bytes = std::max(plan.workspace_bytes, bytes);
-    first = end;
+    plan.parts.push_back(part);
+    plan.slot_bytes = std::max(plan.slot_bytes, bytes_of(part, part_rows));
+    first += static_cast<std::size_t>(part.read_count);
   }
+  plan.slot_count = std::min(overlap, plan.parts.size());
   return plan;
+}
+
+std::size_t useful_overlap(std::size_t read_count) {
+  constexpr std::size_t reads_of_part = 2048;
+  return std::clamp<std::size_t>(read_count / reads_of_part, 1, 4);
 }
 
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                            cudaStream_t stream) {
-  if (work.read_count <= 0) return cudaSuccess;
-  if (work.read_count > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  prepare_kernel<<<static_cast<unsigned int>(work.read_count), prepare_threads, 0, stream>>>(work.reads, workspace_of(work), batch, model,
-                                                                                             alignments);
+  if (work.part.read_count <= 0) return cudaSuccess;
+  if (work.part.read_count > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
+  prepare_kernel<<<static_cast<unsigned int>(work.part.read_count), prepare_threads, 0, stream>>>(work.reads, workspace_of(work), batch, model,
+                                                                                                  alignments);
   return cudaGetLastError();
 }
 
-cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form,
-                       NarrowLoop loop, int warps) {
-  if (work.read_count <= 0) return cudaSuccess;
-  if (const cudaError_t error = cudaMemsetAsync(work.workspace, 0, sizeof(unsigned long long), stream); error != cudaSuccess) return error;
-  switch (form) {
-    case FillForm::mixed:
-      if (loop == NarrowLoop::by_twos) return launch<FillForm::mixed, NarrowLoop::by_twos>(work, batch, alignments, stream, warps);
-      return launch<FillForm::mixed, NarrowLoop::by_ones>(work, batch, alignments, stream, warps);
-    case FillForm::checked:
-      return launch<FillForm::checked, NarrowLoop::by_ones>(work, batch, alignments, stream, warps);
-    case FillForm::wide:
-      return launch<FillForm::wide, NarrowLoop::by_ones>(work, batch, alignments, stream, warps);
+cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
+                       const AlignmentForm& form) {
+  if (work.part.read_count <= 0) return cudaSuccess;
+  if (work.part.read_count > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
+  if (form.fill == FillForm::wide) return launch_fill<FillForm::wide, WalkBack::after_filling>(work, batch, alignments, stream, form.blocks);
+  if (form.walk_back == WalkBack::after_filling)
+    return launch_fill<FillForm::mixed, WalkBack::after_filling>(work, batch, alignments, stream, form.blocks);
+  return launch_fill<FillForm::mixed, WalkBack::in_own_kernel>(work, batch, alignments, stream, form.blocks);
+}
+
+cudaError_t walk_back(const DeviceWork& work, const DeviceAlignments& alignments, cudaStream_t stream) {
+  if (work.part.read_count <= 0) return cudaSuccess;
+  int multiprocessors = 0;
+  if (const cudaError_t error = multiprocessor_count(multiprocessors); error != cudaSuccess) return error;
+  // Walkers far from each other: with more warps, what they ask for ahead of time would drive each other's traces out of the second cache.
+  constexpr int walking_warps = 16;
+  const auto resident = static_cast<unsigned int>(multiprocessors * (walking_warps / warps_per_block));
+  walk_back_kernel<<<std::min(resident, blocks_of(work.part.read_count)), warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.part.read_count,
+                                                                                                                     workspace_of(work), alignments);
+  return cudaGetLastError();
+}
+
+cudaError_t sum_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream) {
+  if (work.part.segment_count > 0) {
+    sum_kernel<<<blocks_of(work.part.segment_count), warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.part.segment_count,
+                                                                                                workspace_of(work), batch.event_means, alignments);
+    if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
   }
-  return cudaErrorInvalidValue;
-}
-
-cudaError_t find_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream) {
-  if (work.read_count <= 0) return cudaSuccess;
-  const auto grid = static_cast<unsigned int>((work.read_count + warps_per_block - 1) / warps_per_block);
-  path_kernel<<<grid, warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.read_count, work.limits, workspace_of(work), batch.event_means,
-                                                                 alignments);
+  if (work.part.read_count <= 0) return cudaSuccess;
+  conclude_kernel<<<blocks_of(work.part.read_count), warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.part.read_count, work.limits,
+                                                                                                workspace_of(work), batch.event_means, alignments);
   return cudaGetLastError();
 }
 
-cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
-                        cudaStream_t stream) {
-  if (const cudaError_t error = prepare_levels(work, batch, model, alignments, stream); error != cudaSuccess) return error;
-  if (const cudaError_t error = fill_bands(work, batch, alignments, stream); error != cudaSuccess) return error;
-  return find_paths(work, batch, alignments, stream);
+cudaError_t align_batch(const BatchPlan& plan, const ReadPlan* reads, void* workspace, const AlignmentLimits& limits, const DeviceBatch& batch,
+                        const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream, const AlignmentForm& form) {
+  SideStreams streams;
+  cudaError_t error = streams.fork(stream, plan.slot_count);
+  for (std::size_t i = 0; i < plan.parts.size() && error == cudaSuccess; ++i) {
+    const std::size_t slot = i % plan.slot_count;
+    const DeviceWork work{reads + plan.parts[i].first_read, plan.parts[i], limits, static_cast<std::byte*>(workspace) + slot * plan.slot_bytes};
+    error = align_part(work, batch, model, alignments, streams.of_slot(slot), form);
+  }
+  // Also after an error: the caller may free what the streams still use.
+  const cudaError_t joined = streams.join();
+  return error != cudaSuccess ? error : joined;
 }
 
 }  // namespace sluice::abea::cuda

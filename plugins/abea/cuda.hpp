@@ -3,8 +3,8 @@
 #pragma once
 // Adaptive banded event alignment on a CUDA device: a batch of reads, the same bits as align_events in abea.hpp.
 //
-// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch part by part. Nothing here allocates on the
-// device or waits for it.
+// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch. Nothing here allocates on the device or waits
+// for it.
 
 #include <cuda_runtime_api.h>
 
@@ -20,36 +20,44 @@ namespace sluice::abea::cuda {
 
 // What the host knows about one read before it is aligned. Plain bytes, copied to the device as they are.
 struct ReadPlan {
-  std::int64_t row;                                    // of the batch
-  std::int64_t event_begin;                            // first element of the read in the event columns
-  std::int64_t kmer_begin;                             // likewise in the k-mer columns
-  std::int64_t trace_begin;                            // first 64-byte trace row in the workspace
-  std::int64_t level_begin;                            // first 16-byte level in the workspace
-  double stay, step;                                   // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
-  float narrow_stay, narrow_step, lowest_exact_score;  // narrow_arithmetic.hpp
+  std::int64_t row;                       // of the batch
+  std::int64_t event_begin;               // first element of the read in the event columns
+  std::int64_t kmer_begin;                // likewise in the k-mer columns
+  std::int64_t trace_begin;               // first 128-byte trace row in the workspace of its part
+  std::int64_t level_begin;               // first 16-byte level in the workspace of its part
+  double stay, step;                      // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
+  float away_stay, away_step;             // in single precision, rounded away from zero (sum_with_emission)
+  float narrow_skip, lowest_exact_score;  // narrow_arithmetic.hpp
   std::int32_t event_count, kmer_count;
-  bool narrow_possible;  // as far as the transitions decide it
+  std::int32_t segment_begin;  // first of the segments that its path is summed up by
+  bool narrow_possible;        // as far as the transitions decide it
   AlignmentStatus status;
 };
 
-// Reads that share the workspace at a time.
+// Reads that are aligned together.
 struct BatchPart {
-  std::size_t first_read, read_count;
+  std::int64_t first_read, read_count;
+  std::int64_t segment_count, level_count;
 };
 
 // The reads of a batch in the order in which the device takes them: longest first, so that no long read begins when the others are done.
 struct BatchPlan {
   std::vector<ReadPlan> reads;
-  std::vector<BatchPart> parts;     // of reads; one when the workspace may be large enough
-  std::size_t workspace_bytes = 0;  // of the largest part: 32 per band (events + k-mers), 16 per k-mer, about 2,900 per read
+  std::vector<BatchPart> parts;  // of reads; each uses the slot of its number modulo slot_count
+  std::size_t slot_count = 0;    // parts under way at a time
+  std::size_t slot_bytes = 0;    // of the largest part: 32 per band (events + k-mers), 20 per k-mer, about 450 per read
+  std::size_t workspace_bytes() const { return slot_count * slot_bytes; }
 };
+
+// As many parts as are worth their launches: while one part's last reads are filled and its paths summed up, the next part fills its bands.
+std::size_t useful_overlap(std::size_t read_count);
 
 // Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers.
 // Rows with a row_status other than 0 are not aligned and end as output_size_mismatch; none given: all are. A part that is a single read may need
-// more than workspace_limit.
+// more than workspace_limit. overlap: parts under way at a time, 1 or more.
 BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model,
                      const AlignmentLimits& limits, std::span<const std::uint16_t> row_status = {},
-                     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max());
+                     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max(), std::size_t overlap = 1);
 
 // All pointers are to device memory; lists are the values behind the offsets given to plan_batch.
 struct DeviceBatch {
@@ -81,28 +89,35 @@ struct DeviceAlignments {
   AlignmentReport* reports;  // one per row
 };
 
-// Which arithmetic the bands are filled with; the bits are the same. For benchmarks and tests: `mixed` is the fastest.
-enum class FillForm : std::uint8_t { mixed, checked, wide };
-// How the loop over narrow bands is unrolled, for benchmarks.
-enum class NarrowLoop : std::uint8_t { by_ones, by_twos };
-
-struct DeviceWork {
-  const ReadPlan* reads;  // those of a part, in device memory
-  std::int64_t read_count;
-  AlignmentLimits limits;
-  void* workspace;  // plan.workspace_bytes, aligned to 256
+// For benchmarks and tests; the bits are the same, and the first of each is the fastest.
+enum class FillForm : std::uint8_t { mixed, wide };        // the arithmetic
+enum class FillBlocks : std::uint8_t { one_read, queue };  // a block of one warp for each read, or blocks of four that take reads from a queue
+enum class WalkBack : std::uint8_t { after_filling, in_own_kernel };  // by the warp that filled the bands, or later
+struct AlignmentForm {
+  FillForm fill = FillForm::mixed;
+  FillBlocks blocks = FillBlocks::one_read;
+  WalkBack walk_back = WalkBack::after_filling;
 };
 
-// The three kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in
-// CUDA.
+struct DeviceWork {
+  const ReadPlan* reads;  // of the part, in device memory
+  BatchPart part;
+  AlignmentLimits limits;
+  void* workspace;  // plan.slot_bytes, aligned to 256
+};
+
+// The steps of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in CUDA.
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                            cudaStream_t stream);
 cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                       FillForm form = FillForm::mixed, NarrowLoop loop = NarrowLoop::by_twos, int warps_per_multiprocessor = 20);
-cudaError_t find_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream);
+                       const AlignmentForm& form = {});
+// Nothing to do when the bands were filled with WalkBack::after_filling.
+cudaError_t walk_back(const DeviceWork& work, const DeviceAlignments& alignments, cudaStream_t stream);
+cudaError_t sum_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream);
 
-// All of them.
-cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
-                        cudaStream_t stream);
+// All of them, for all parts. reads: those of the plan, and workspace: plan.workspace_bytes() aligned to 256, both in device memory. Parts that
+// overlap run on streams of their own, between what the stream did before and what it does next.
+cudaError_t align_batch(const BatchPlan& plan, const ReadPlan* reads, void* workspace, const AlignmentLimits& limits, const DeviceBatch& batch,
+                        const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream, const AlignmentForm& form = {});
 
 }  // namespace sluice::abea::cuda

@@ -302,42 +302,29 @@ __device__ __forceinline__ void fill_last_narrow_band(Lane& lane, const BandPlac
   lane.before[1] = __shfl_sync(whole_warp, lane.score[1][3], place.lane_before);
 }
 
-// A stretch of inner bands, an even number of them, from an even band on, for which lane and place are prepared. trace_row: this lane's in the row of
-// the first two bands.
-template <NarrowLoop loop>
+// A stretch of inner bands that fills whole trace rows, for which lane and place are prepared. trace_row: this lane's in the first row.
 __device__ __forceinline__ void fill_narrow_bands(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
-                                                  std::uint16_t* trace_row, std::int32_t band_count) {
+                                                  std::uint32_t* trace_row, std::int32_t band_count) {
   find_diagonals(lane, lane.before[0], lane.score[0], transition);
-  if constexpr (loop == NarrowLoop::by_twos) {
-    for (std::int32_t rounds = band_count / bands_per_row;;) {
-      if (fill_narrow_band(lane, place, transition, 0)) move_right(lane, place, transition, levels);
-      if (--rounds == 0) break;
-      const bool right = fill_narrow_band(lane, place, transition, 1);
-      place.staged_event += bands_per_row;
-      *trace_row = static_cast<std::uint16_t>(lane.trace);
+  for (std::int32_t rounds = band_count / 2;;) {
+    if (fill_narrow_band(lane, place, transition, 0)) move_right(lane, place, transition, levels);
+    if (--rounds == 0) break;
+    const bool right = fill_narrow_band(lane, place, transition, 1);
+    place.staged_event += 2;
+    if (rounds % 2 == 0) {
+      *trace_row = lane.trace;
       trace_row += row_lanes;
-      if (right) move_right(lane, place, transition, levels);
     }
-  } else {
-#pragma unroll 1
-    for (std::int32_t bands_left = band_count - 1; bands_left > 0; --bands_left) {
-      const bool right = fill_narrow_band(lane, place, transition, 0);
-      ++place.staged_event;
-      if (bands_left % 2 == 0) {
-        *trace_row = static_cast<std::uint16_t>(lane.trace);
-        trace_row += row_lanes;
-      }
-      if (right) move_right(lane, place, transition, levels);
-    }
+    if (right) move_right(lane, place, transition, levels);
   }
   fill_last_narrow_band(lane, place, transition);
-  *trace_row = static_cast<std::uint16_t>(lane.trace);
+  *trace_row = lane.trace;
 }
 
 // The same for bands with a check of each cell, and those with a cell in doubt, or all of them (Arithmetic::wide), in double precision.
 template <FillForm form>
 __device__ __forceinline__ void fill_careful_bands(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
-                                                   std::uint16_t* trace_row, std::int32_t band_count, Arithmetic arithmetic, std::int32_t& repeated) {
+                                                   std::uint32_t* trace_row, std::int32_t band_count, Arithmetic arithmetic, std::int32_t& repeated) {
 #pragma unroll 1
   for (std::int32_t band = 0; band < band_count; ++band) {
     std::uint32_t trace = lane.trace;
@@ -372,8 +359,8 @@ __device__ __forceinline__ void fill_careful_bands(Lane& lane, BandPlace& place,
     lane.before[1] = __shfl_sync(whole_warp, last, place.lane_before);
     meet_next_events(lane, place, 0);
     ++place.staged_event;
-    if (band % bands_per_row == 1) {
-      *trace_row = static_cast<std::uint16_t>(lane.trace);
+    if (band % bands_per_row == bands_per_row - 1) {
+      *trace_row = lane.trace;
       trace_row += row_lanes;
       if (band == band_count - 1) break;
     }

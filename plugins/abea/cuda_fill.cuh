@@ -12,7 +12,7 @@ struct ReadInput {
   std::int32_t event_count, kmer_count, band_count;
   const Level* __restrict__ levels;
   const float* __restrict__ events;
-  std::uint16_t* traces;
+  std::uint32_t* traces;
   bool moderate;  // ReadFacts::levels_are_moderate
 };
 
@@ -65,7 +65,7 @@ __device__ __forceinline__ void fill_first_bands(Lane& lane, std::int32_t this_l
 __device__ __forceinline__ std::int32_t inner_bands(const ReadInput& read, std::int32_t band, const BandPosition& at) {
   if (band % bands_per_row != 0 || at.first_kmer < slots_per_lane || at.last_event < band_width || !read.moderate) return 0;
   const std::int32_t room = min(stretch_bands, min(read.kmer_count - 1 - band_width - at.first_kmer, read.event_count - 1 - at.last_event));
-  return room < 16 ? 0 : room & -4;
+  return room < 16 ? 0 : room & -bands_per_row;
 }
 
 // The arithmetic of the next bands, from the two bands before them and from the lowest and highest event that they will meet.
@@ -144,24 +144,21 @@ __device__ __forceinline__ void fill_edge_band(Lane& lane, const ReadInput& read
   }
   lane.before[0] = lane.before[1];
   lane.before[1] = __shfl_sync(whole_warp, fresh[3], lane_before);
-  lane.trace = lane.trace << 8 | trace;
-  if (band % 2 == 1 || band == read.band_count - 1) {
-    const std::uint32_t both = band % 2 == 1 ? lane.trace : lane.trace << 8;
-    read.traces[std::int64_t{band / bands_per_row} * row_lanes + this_lane] = static_cast<std::uint16_t>(both);
-  }
+  lane.trace = lane.trace << bits_per_band | trace;
+  const std::int32_t bands_missing = bands_per_row - 1 - band % bands_per_row;
+  if (bands_missing == 0 || band == read.band_count - 1)
+    read.traces[std::int64_t{band / bands_per_row} * row_lanes + this_lane] = lane.trace << bits_per_band * bands_missing;
 }
 
 // Fills the bands of a read; report gets the end of the path and the counts of bands. Traces are only read after a __syncwarp.
-template <FillForm form, NarrowLoop loop>
+template <FillForm form>
 __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts& facts, const CommonTransitions& common, const ReadInput& read,
                                           WarpStage& stage, Waypoint* waypoints, AlignmentReport& report) {
   const auto this_lane = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
-  // Through a shuffle, which hides where it comes from: the compiler would fetch it from constant memory whenever a slot enters the band, and the
-  // next band would wait for it.
-  const float narrow_skip = __shfl_sync(whole_warp, common.narrow_skip, 0);
-  const ReadTransitions transition{plan.stay,  plan.step, common.skip, plan.narrow_stay - transition_quantum, plan.narrow_step - transition_quantum,
-                                   narrow_skip};
-  const NarrowTransitions narrow{plan.narrow_possible, plan.narrow_stay, plan.narrow_step, common.narrow_skip, plan.lowest_exact_score};
+  const ReadTransitions transition{plan.stay, plan.step, common.skip, plan.away_stay, plan.away_step, plan.narrow_skip};
+  NarrowTransitions narrow;
+  narrow.possible = plan.narrow_possible;
+  narrow.lowest_exact_score = plan.lowest_exact_score;
   const std::int32_t waypoint_distance = distance_of_waypoints(read.band_count);
   std::int32_t waypoint_count = 0;
   waypoints[this_lane] = {-1, -1};
@@ -206,10 +203,7 @@ __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts&
     lowest_event = value_of_order(__reduce_min_sync(whole_warp, order_of(lowest_event)));
     highest_event = value_of_order(__reduce_max_sync(whole_warp, order_of(highest_event)));
     Arithmetic arithmetic = Arithmetic::wide;
-    if constexpr (form != FillForm::wide) {
-      arithmetic = arithmetic_of_stretch(lane, narrow, lowest_event, highest_event, facts.ranges, inner);
-      if (form == FillForm::checked && arithmetic == Arithmetic::narrow) arithmetic = Arithmetic::checked;
-    }
+    if constexpr (form != FillForm::wide) arithmetic = arithmetic_of_stretch(lane, narrow, lowest_event, highest_event, facts.ranges, inner);
     if (waypoint_count < warp_lanes - 1 && band >= (waypoint_count + 1) * waypoint_distance) {
       // The slots of the band before are those of this band, but for the lane that the band has just left.
       keep_waypoint(lane, this_lane, band - 1, (at.first_kmer - (right ? 1 : 0)) >> 2, waypoints[waypoint_count]);
@@ -239,9 +233,9 @@ __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts&
     ++place.staged_event;
     find_emissions(lane);
 
-    std::uint16_t* const trace_row = read.traces + std::int64_t{band / bands_per_row} * row_lanes + this_lane;
+    std::uint32_t* const trace_row = read.traces + std::int64_t{band / bands_per_row} * row_lanes + this_lane;
     if (form == FillForm::mixed && arithmetic == Arithmetic::narrow) {
-      fill_narrow_bands<loop>(lane, place, transition, read.levels, trace_row, inner);
+      fill_narrow_bands(lane, place, transition, read.levels, trace_row, inner);
       narrow_bands += inner;
     } else {
       fill_careful_bands<form>(lane, place, transition, read.levels, trace_row, inner, arithmetic, repeated_bands);

@@ -29,11 +29,12 @@ constexpr std::int32_t stretch_bands = 128;
 constexpr std::int32_t spare_events = 16;
 constexpr std::int32_t staged_events = stretch_bands + slots + spare_events;
 
-// A trace row holds two bands: 16 bits per lane, the even band in the high byte, in each byte from the high bit down "not from above" and "not from
-// the left" of slots 3, 2, 1, 0.
-constexpr std::int32_t bands_per_row = 2;
+// A trace row holds four bands: 32 bits per lane, the first band in the highest byte, in each byte from the high bit down "not from above" and "not
+// from the left" of slots 3, 2, 1, 0. A path stays in one memory sector, eight lanes of a row, for four bands or more.
+constexpr std::int32_t bands_per_row = 4;
+constexpr std::int32_t bits_per_band = 2 * slots_per_lane;
 constexpr std::int64_t row_lanes = 32;
-constexpr std::int64_t row_bytes = row_lanes * static_cast<std::int64_t>(sizeof(std::uint16_t));
+constexpr std::int64_t row_bytes = row_lanes * static_cast<std::int64_t>(sizeof(std::uint32_t));
 
 // Levels behind the last k-mer that lanes read but never use.
 constexpr std::int64_t spare_levels = 64;
@@ -58,18 +59,33 @@ struct Waypoint {
   std::int32_t event, kmer;
 };
 
+// What is summed up over the cells of a path, by warps in any order.
+struct PathSums {
+  double emission;
+  double magnitude;        // of the sum of absolute values, or a little more
+  std::uint32_t smallest;  // bits of the smallest absolute value that is not 0
+  std::uint32_t pairs;
+  std::int32_t longest_skip;
+};
+constexpr PathSums no_sums{0.0, 0.0, 0x7F800000U, 0U, 0};
+
+// The part of a path that one warp sums up.
+constexpr std::int32_t segment_kmers = 1024;
+
 struct Workspace {
   unsigned long long* next_read;  // the queue of fill_bands
   ReadFacts* facts;
-  Waypoint* waypoints;  // warp_lanes per read
+  Waypoint* waypoints;          // warp_lanes per read; walking back leaves the first cell of the path in the last one
+  PathSums* sums;               // one per read
+  std::int32_t* segment_reads;  // the read of each segment
+  std::uint32_t* codes;         // one per level (cuda_walk_back.cuh)
   Level* levels;
-  std::uint16_t* traces;
+  std::uint32_t* traces;
 };
 
 // Constants of every read.
 struct CommonTransitions {
   double skip, trim;
-  float narrow_skip;
 };
 
 // What a warp keeps in shared memory.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Private to the CUDA implementation: walks back along the path of one read, by the warp that filled its bands.
+// Private to the CUDA implementation: walks back along the path of one read, by one warp.
 
 #include "abea/cuda_reads.cuh"
 
@@ -17,26 +17,38 @@ namespace sluice::abea::cuda {
 
 // Bands from a waypoint to its boundary.
 constexpr std::int32_t joining_bands = 96;
-// A walker asks for the traces of the rows ahead, so that it need not wait for them one by one: it stays with its lane for twelve bands.
-constexpr std::int32_t rows_ahead = 6;
+// Traces are asked for before they are needed, into the second cache: the nearest one has no room for a line of each walker and row. A path moves by
+// about one k-mer in three bands.
+constexpr std::int32_t rows_ahead = 8;
+constexpr std::int32_t kmers_ahead = rows_ahead * bands_per_row / 3;
 
 struct Walk {
   Waypoint next;  // not yet visited; negative where the path ends
   Waypoint last;  // visited last; -1 when none was
 };
 
+__device__ __forceinline__ const std::uint32_t* traces_of(const std::uint32_t* traces, std::int32_t row, std::int32_t kmer) {
+  return traces + (std::int64_t{row} * row_lanes + ((kmer >> 2) & (warp_lanes - 1)));
+}
+
 // Until the path ends or reaches a band at or below `boundary`.
-__device__ __forceinline__ void walk_back(Walk& walk, std::int32_t boundary, const std::uint16_t* traces, std::uint32_t* codes) {
+__device__ __forceinline__ void walk_back(Walk& walk, std::int32_t boundary, const std::uint32_t* traces, std::uint32_t* codes) {
+  const std::uint32_t* held = nullptr;
+  std::uint32_t word = 0;
   while (walk.next.event >= 0 && walk.next.kmer >= 0) {
     const std::int32_t event = walk.next.event;
     const std::int32_t kmer = walk.next.kmer;
     const std::int32_t band = band_of(event, kmer);
-    if (band <= boundary) return;
+    if (band <= boundary) break;
     walk.last = walk.next;
-    const std::uint16_t* const own = traces + std::int64_t{band / bands_per_row} * row_lanes + ((kmer >> 2) & (warp_lanes - 1));
-    if (band >= bands_per_row * rows_ahead) asm volatile("prefetch.global.L1 [%0];" ::"l"(own - rows_ahead * row_lanes));
-    const std::uint32_t row = *own;
-    const std::uint32_t bits = row >> (8 * (1 - band % 2) + 2 * (kmer & 3));
+    const std::int32_t row = band / bands_per_row;
+    const std::uint32_t* const own = traces_of(traces, row, kmer);
+    if (own != held) {
+      word = *own;
+      held = own;
+      if (row >= rows_ahead) asm volatile("prefetch.global.L2 [%0];" ::"l"(traces_of(traces, row - rows_ahead, kmer - kmers_ahead)));
+    }
+    const std::uint32_t bits = word >> (bits_per_band * (bands_per_row - 1 - band % bands_per_row) + 2 * (kmer & 3));
     const bool left = (bits & 1U) == 0;
     const bool up = (bits & 3U) == 1;
     if (!up && codes != nullptr) codes[kmer] = 2U * static_cast<std::uint32_t>(event) + (left ? 1U : 0U);
@@ -47,7 +59,7 @@ __device__ __forceinline__ void walk_back(Walk& walk, std::int32_t boundary, con
 }
 
 // The path's first cell in the read. codes: one per k-mer, those on the path are written.
-__device__ __forceinline__ Waypoint walk_read(const ReadPlan& read, std::int32_t end_event, const std::uint16_t* traces, const Waypoint* waypoints,
+__device__ __forceinline__ Waypoint walk_read(const ReadPlan& read, std::int32_t end_event, const std::uint32_t* traces, const Waypoint* waypoints,
                                               std::uint32_t* codes) {
   const auto walker = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
   const Waypoint end{end_event, read.kmer_count - 1};
@@ -64,14 +76,17 @@ __device__ __forceinline__ Waypoint walk_read(const ReadPlan& read, std::int32_t
   const std::int32_t behind_boundary = __shfl_sync(whole_warp, own_boundary, walker_behind);
   const std::int32_t boundary = earlier == 0 ? 0 : behind_boundary;
 
+  // One loop for both walks of a walker, to its boundary and on from there: the second begins anew while guesses were wrong.
   Walk walk{own, {-1, -1}};
-  if (walks) walk_back(walk, own_boundary, traces, nullptr);
-  __syncwarp();
-  Waypoint begin = walk.next;
-  while (true) {
+  Waypoint begin = own;
+  for (bool joins = true;; joins = false) {
     walk = {begin, {-1, -1}};
-    if (walks) walk_back(walk, boundary, traces, codes);
+    if (walks) walk_back(walk, joins ? own_boundary : boundary, traces, joins ? nullptr : codes);
     __syncwarp();
+    if (joins) {
+      begin = walk.next;
+      continue;
+    }
     const std::int32_t true_event = __shfl_sync(whole_warp, walk.next.event, walker_before);
     const std::int32_t true_kmer = __shfl_sync(whole_warp, walk.next.kmer, walker_before);
     const bool wrong = walks && walker != warp_lanes - 1 && (true_event != begin.event || true_kmer != begin.kmer);
@@ -81,115 +96,6 @@ __device__ __forceinline__ Waypoint walk_read(const ReadPlan& read, std::int32_t
   // The last walker that still had something to do; the one from the end always has.
   const std::int32_t last = __ffs(static_cast<int>(__ballot_sync(whole_warp, walks && walk.last.kmer >= 0))) - 1;
   return {__shfl_sync(whole_warp, walk.last.event, last), __shfl_sync(whole_warp, walk.last.kmer, last)};
-}
-
-// As the method is written, pair by pair from the end: for emissions of which the sum depends on the order.
-__device__ double sum_in_order(std::int32_t event, std::int32_t kmer, const Level* levels, const float* events, const std::uint16_t* traces) {
-  double sum = 0.0;
-  Walk walk{{event, kmer}, {-1, -1}};
-  while (walk.next.event >= 0 && walk.next.kmer >= 0) {
-    sum = __dadd_rn(sum, static_cast<double>(emission_of_any_level(events[walk.next.event], levels[walk.next.kmer])));
-    walk_back(walk, band_of(walk.next.event, walk.next.kmer) - 1, traces, nullptr);
-  }
-  return sum;
-}
-
-template <class T>
-__device__ __forceinline__ T sum_over_warp(T value) {
-#pragma unroll
-  for (int distance = warp_lanes / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(whole_warp, value, distance);
-  return value;
-}
-
-// The map, the report and the status of a read with filled bands, by one warp.
-__device__ __forceinline__ void trace_back(const ReadPlan& read, const AlignmentLimits& limits, bool moderate, const Level* __restrict__ levels,
-                                           const float* __restrict__ events, const std::uint16_t* traces, const Waypoint* waypoints,
-                                           const DeviceAlignments& alignments, AlignmentReport& report) {
-  const auto lane = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
-  std::int32_t* const first_event = alignments.first_event + read.kmer_begin;
-  std::int32_t* const last_event = alignments.last_event + read.kmer_begin;
-  AlignmentStatus status = AlignmentStatus::no_end_cell_in_band;
-  double events_per_base = 0.0;
-  if (report.end_event >= 0) {
-    auto* const codes = reinterpret_cast<std::uint32_t*>(first_event);
-    const Waypoint begin = walk_read(read, report.end_event, traces, waypoints, codes);
-    __syncwarp();
-    // Chunks of 32 k-mers, from the end. Sums of floats of similar size are exact in double precision, whatever their order.
-    double sum = 0.0;
-    float magnitude_of_lane = 0.0F;  // or a little more
-    float smallest = infinity;
-    std::int32_t pairs = 0;
-    std::int32_t longest_skip = 0;
-    std::int32_t skip_behind = 0;
-    std::uint32_t code_behind =
-        2U * static_cast<std::uint32_t>(report.end_event) + 1U;  // as if the last k-mer had been entered from the left of another one
-    for (std::int32_t highest = read.kmer_count - 1; highest >= begin.kmer; highest -= warp_lanes) {
-      const std::int32_t kmer = highest - lane;
-      const bool on_path = kmer >= begin.kmer;
-      const std::uint32_t code = on_path ? codes[kmer] : 0U;
-      std::uint32_t next_code = __shfl_up_sync(whole_warp, code, 1);
-      next_code = lane == 0 ? code_behind : next_code;
-      code_behind = __shfl_sync(whole_warp, code, warp_lanes - 1);
-      const auto lowest = static_cast<std::int32_t>(code >> 1);
-      const std::int32_t uppermost = on_path ? static_cast<std::int32_t>(next_code >> 1) - ((next_code & 1U) != 0 ? 0 : 1) : lowest - 1;
-      const bool left = on_path && (code & 1U) != 0;
-      const bool skipped = left && lowest == uppermost;
-      const Level level = on_path ? levels[kmer] : no_level;
-      for (std::int32_t event = lowest; event <= uppermost; ++event) {
-        const float emission = moderate ? emission_of_level(events[event], level) : emission_of_any_level(events[event], level);
-        sum = __dadd_rn(sum, static_cast<double>(emission));
-        magnitude_of_lane = __fadd_ru(magnitude_of_lane, fabsf(emission));
-        smallest = emission == 0.0F ? smallest : fminf(smallest, fabsf(emission));
-      }
-      pairs += uppermost - lowest + 1;
-      // K-mers in a row: those skipped without an event before, and one entered from the left after events of its own.
-      const std::uint32_t lefts = __ballot_sync(whole_warp, left);
-      if (lefts != 0) {
-        const std::uint32_t skips = __ballot_sync(whole_warp, skipped);
-        const std::int32_t run = __clz(static_cast<int>(~(skips << (warp_lanes - 1 - lane))));
-        const std::int32_t reached = min(run, lane + 1);
-        const std::int32_t before = reached == lane + 1 ? skip_behind : static_cast<std::int32_t>(lefts >> (lane - reached) & 1U);
-        const std::int32_t skip = reached + before;
-        longest_skip = max(longest_skip, skip);
-        skip_behind = __shfl_sync(whole_warp, skip, warp_lanes - 1);
-      } else {
-        skip_behind = 0;
-      }
-      if (on_path) {
-        // The first k-mer begins at the first pair, entered from the left or not.
-        const bool own_lowest = !left || kmer == 0;
-        first_event[kmer] = own_lowest ? lowest : skipped ? -1 : lowest + 1;
-        last_event[kmer] = skipped && kmer != 0 ? -1 : uppermost;
-      }
-    }
-    report.pair_count = __reduce_add_sync(whole_warp, static_cast<std::uint32_t>(pairs));
-    report.longest_skip = __reduce_max_sync(whole_warp, longest_skip);
-    smallest = __uint_as_float(__reduce_min_sync(whole_warp, __float_as_uint(smallest)));
-    const double magnitude = sum_over_warp(static_cast<double>(magnitude_of_lane));
-    sum = sum_over_warp(sum);
-    // All terms are multiples of the last bit of the smallest one (2^-24 of it or more), and 53 bits then hold every partial sum. Never true with
-    // NaN.
-    const bool exact = magnitude <= 0x1p28 * static_cast<double>(smallest);
-    if (!exact) sum = sum_in_order(report.end_event, read.kmer_count - 1, levels, events, traces);
-    report.average_emission = sum / static_cast<double>(report.pair_count);
-    status = AlignmentStatus::ok;
-    if (report.average_emission < limits.min_average_emission) {
-      status = AlignmentStatus::low_average_emission;
-    } else if (begin.kmer != 0) {
-      status = AlignmentStatus::not_spanning;
-    } else if (report.longest_skip > limits.max_skipped_kmers) {
-      status = AlignmentStatus::too_many_skipped_kmers;
-    }
-    events_per_base = static_cast<double>(report.end_event - begin.event) / static_cast<double>(read.kmer_count);
-  }
-  if (status != AlignmentStatus::ok) {
-    __syncwarp();
-    for (std::int32_t kmer = lane; kmer < read.kmer_count; kmer += warp_lanes) first_event[kmer] = last_event[kmer] = -1;
-  }
-  if (lane != 0) return;
-  alignments.status[read.row] = status;
-  alignments.events_per_base[read.row] = status == AlignmentStatus::ok ? events_per_base : 0.0;
-  alignments.reports[read.row] = report;
 }
 
 }  // namespace sluice::abea::cuda

@@ -127,8 +127,8 @@ class Abea {
     const std::vector<std::int64_t> event_offsets = device.download(events.offsets, rows + 1),
                                     kmer_offsets = device.download(kmers.offsets, rows + 1);
     const std::uint16_t* const row_status = in.raw().row_status;
-    const cuda::BatchPlan plan =
-        cuda::plan_batch(event_offsets, kmer_offsets, model_, limits_, {row_status, row_status == nullptr ? 0 : rows}, free_bytes / workspace_share);
+    const cuda::BatchPlan plan = cuda::plan_batch(event_offsets, kmer_offsets, model_, limits_, {row_status, row_status == nullptr ? 0 : rows},
+                                                  free_bytes / workspace_share, cuda::useful_overlap(rows));
 
     sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(rows + 1);
     sluice::cuda::check(cudaMemcpyAsync(offsets.get(), kmers.offsets, offsets.bytes(), cudaMemcpyDeviceToDevice, device.stream()), "offsets");
@@ -138,11 +138,10 @@ class Abea {
     const cuda::DeviceAlignments alignments{first.as<std::int32_t>(), last.as<std::int32_t>(), events_per_base.as<double>(),
                                             status.as<AlignmentStatus>(), reports.as<cuda::AlignmentReport>()};
     const sluice::cuda::Memory reads = device.upload(plan.reads);
-    const sluice::cuda::Memory workspace = device.allocate(plan.workspace_bytes);
-    for (const cuda::BatchPart& part : plan.parts) {
-      const cuda::DeviceWork work{reads.as<cuda::ReadPlan>() + part.first_read, static_cast<std::int64_t>(part.read_count), limits_, workspace.get()};
-      sluice::cuda::check(cuda::align_batch(work, columns, model.view, alignments, device.stream()), "align_batch");
-    }
+    const sluice::cuda::Memory workspace = device.allocate(plan.workspace_bytes());
+    sluice::cuda::check(
+        cuda::align_batch(plan, reads.as<cuda::ReadPlan>(), workspace.get(), limits_, columns, model.view, alignments, device.stream()),
+        "align_batch");
     const std::vector<AlignmentStatus> statuses = device.download(status.as<AlignmentStatus>(), rows);
     for (std::size_t i = 0; i < rows; ++i) {
       const auto row = static_cast<std::int64_t>(i);

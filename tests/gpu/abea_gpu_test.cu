@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// ABEA on the device against the CPU kernel, byte by byte, then timings. Run: abea_gpu_test [check | bench | all = all] [reads of the benchmark =
-// 12000] Prints one table; the exit status is 1 when any result differs. `check small` is short enough for compute-sanitizer.
+// ABEA on the device against the CPU kernel, byte by byte, then timings. Run: abea_gpu_test [small | check | bench | all = all] [reads of the
+// benchmark = 12000]. `small` is short enough for compute-sanitizer. Prints one table; the exit status is 1 when any result differs.
 
 #include <cuda_runtime.h>
 
@@ -73,30 +73,33 @@ struct Batch {
 
 struct Variant {
   const char* name;
-  cuda::FillForm form;
-  cuda::NarrowLoop loop;
-  int warps;  // on a multiprocessor
+  cuda::AlignmentForm form;
+  std::size_t overlap;  // parts under way at a time
 };
+constexpr cuda::AlignmentForm fused{};
+constexpr cuda::AlignmentForm fused_queue{cuda::FillForm::mixed, cuda::FillBlocks::queue, cuda::WalkBack::after_filling};
+constexpr cuda::AlignmentForm apart{cuda::FillForm::mixed, cuda::FillBlocks::one_read, cuda::WalkBack::in_own_kernel};
+constexpr cuda::AlignmentForm apart_queue{cuda::FillForm::mixed, cuda::FillBlocks::queue, cuda::WalkBack::in_own_kernel};
+constexpr cuda::AlignmentForm wide{cuda::FillForm::wide};
 constexpr Variant variants[] = {
-    {"mixed, by ones", cuda::FillForm::mixed, cuda::NarrowLoop::by_ones, 16},
-    {"mixed, by ones", cuda::FillForm::mixed, cuda::NarrowLoop::by_ones, 20},
-    {"mixed, by ones", cuda::FillForm::mixed, cuda::NarrowLoop::by_ones, 24},
-    {"mixed, by twos", cuda::FillForm::mixed, cuda::NarrowLoop::by_twos, 16},
-    {"mixed, by twos", cuda::FillForm::mixed, cuda::NarrowLoop::by_twos, 20},
-    {"mixed, by twos", cuda::FillForm::mixed, cuda::NarrowLoop::by_twos, 24},
-    {"checked", cuda::FillForm::checked, cuda::NarrowLoop::by_ones, 20},
-    {"wide (f64)", cuda::FillForm::wide, cuda::NarrowLoop::by_ones, 20},
-    {"wide (f64)", cuda::FillForm::wide, cuda::NarrowLoop::by_ones, 24},
+    {"apart, queue", apart_queue, 1}, {"apart", apart, 1},     {"apart", apart, 2}, {"apart", apart, 4},
+    {"fused, queue", fused_queue, 1}, {"fused", fused, 1},     {"fused", fused, 2}, {"fused", fused, 4},
+    {"wide (f64)", wide, 1},          {"wide (f64)", wide, 4},
 };
+// Every kernel, and every number of parts under way.
+constexpr Variant checked_variants[] = {
+    {"apart, queue", apart_queue, 1}, {"apart", apart, 4}, {"fused, queue", fused_queue, 2}, {"fused", fused, 1}, {"fused", fused, 4},
+    {"wide (f64)", wide, 3}};
 
 // A batch on the device with room for its results.
 class DeviceRun {
  public:
-  DeviceRun(const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits,
+  DeviceRun(const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits, std::size_t overlap,
             std::size_t workspace_limit = std::numeric_limits<std::size_t>::max())
-      : plan(cuda::plan_batch(batch.event_offsets, batch.kmer_offsets, model.view(), limits, {}, workspace_limit)),
+      : limits(limits),
+        plan(cuda::plan_batch(batch.event_offsets, batch.kmer_offsets, model.view(), limits, {}, workspace_limit, overlap)),
         reads(plan.reads),
-        workspace(plan.workspace_bytes),
+        workspace(plan.workspace_bytes()),
         event_means(batch.event_means),
         kmer_ranks(batch.kmer_ranks),
         scale(batch.scale),
@@ -109,8 +112,6 @@ class DeviceRun {
         events_per_base(batch.rows()),
         status(batch.rows()),
         reports(batch.rows()) {
-    for (const cuda::BatchPart& part : plan.parts)
-      works.push_back({reads.data() + part.first_read, static_cast<std::int64_t>(part.read_count), limits, workspace.data()});
     columns = {event_means.data(), kmer_ranks.data(), scale.data(), shift.data()};
     levels = {level_mean.data(), level_stdv.data(), log_level_stdv.data(), static_cast<std::uint32_t>(model.level_mean.size())};
     alignments = {first_event.data(), last_event.data(), events_per_base.data(), status.data(), reports.data()};
@@ -123,15 +124,15 @@ class DeviceRun {
     status.fill_bytes(0);
     reports.fill_bytes(0x5A);
   }
-  void align(const Variant& variant) {
-    for (const cuda::DeviceWork& work : works) {
-      require(cuda::prepare_levels(work, columns, levels, alignments, nullptr), "prepare_levels");
-      require(cuda::fill_bands(work, columns, alignments, nullptr, variant.form, variant.loop, variant.warps), "fill_bands");
-      require(cuda::find_paths(work, columns, alignments, nullptr), "find_paths");
-    }
+  void launch(const cuda::AlignmentForm& form) const {
+    require(cuda::align_batch(plan, reads.data(), workspace.data(), limits, columns, levels, alignments, nullptr, form), "align_batch");
+  }
+  void align(const cuda::AlignmentForm& form) const {
+    launch(form);
     require(cudaDeviceSynchronize(), "alignment");
   }
 
+  AlignmentLimits limits;
   cuda::BatchPlan plan;
   DeviceArray<cuda::ReadPlan> reads;
   DeviceArray<std::byte> workspace;
@@ -142,7 +143,6 @@ class DeviceRun {
   DeviceArray<double> events_per_base;
   DeviceArray<AlignmentStatus> status;
   DeviceArray<cuda::AlignmentReport> reports;
-  std::vector<cuda::DeviceWork> works;
   cuda::DeviceBatch columns{};
   cuda::DeviceModel levels{};
   cuda::DeviceAlignments alignments{};
@@ -188,12 +188,12 @@ int failures = 0;
 void check(const char* title, const Batch& batch, const simulation::Model& model, const AlignmentLimits& limits,
            std::size_t workspace_limit = std::numeric_limits<std::size_t>::max()) {
   const Expected expected = align_on_host(batch, model, limits);
-  DeviceRun run(batch, model, limits, workspace_limit);
   std::size_t ok = 0;
   for (const AlignmentResult& result : expected.results) ok += result.status == AlignmentStatus::ok ? 1 : 0;
-  for (const Variant& variant : variants) {
+  for (const Variant& variant : checked_variants) {
+    DeviceRun run(batch, model, limits, variant.overlap, workspace_limit);
     run.poison();
-    run.align(variant);
+    run.align(variant.form);
     const auto first_event = run.first_event.download(), last_event = run.last_event.download();
     const auto status = run.status.download();
     const auto events_per_base = run.events_per_base.download();
@@ -225,7 +225,8 @@ void check(const char* title, const Batch& batch, const simulation::Model& model
     }
     if (different > 0) ++failures;
     std::printf("%-34s %-14s %d %s (%zu of %zu reads differ; %zu ok; bands narrow %lld, checked %lld, repeated %lld, wide %lld)\n", title,
-                variant.name, variant.warps, different == 0 ? "same" : "DIFFERENT", different, batch.rows(), ok, narrow, checked, repeated, wide);
+                variant.name, static_cast<int>(variant.overlap), different == 0 ? "same" : "DIFFERENT", different, batch.rows(), ok, narrow, checked,
+                repeated, wide);
   }
 }
 
@@ -347,54 +348,67 @@ void check_all(bool small) {
 }
 
 double median(std::vector<float>& milliseconds) {
+  if (milliseconds.empty()) return std::numeric_limits<double>::quiet_NaN();
   std::sort(milliseconds.begin(), milliseconds.end());
   return milliseconds[milliseconds.size() / 2] * 1e-3;
 }
 
-// Milliseconds between two marks of each repeat, the first repeat left out.
+// Milliseconds of each repeat, the first one left out: the steps one by one when there is one part, and all of it as the stage calls it.
 struct Timing {
-  std::vector<float> prepare, fill, find_paths, total;
+  std::vector<float> prepare, fill, walk_back, sum_paths, total;
 };
 
 Timing time_variant(const DeviceRun& run, const Variant& variant, int repeats) {
-  cudaEvent_t marks[4];
+  cudaEvent_t marks[5];
   for (cudaEvent_t& mark : marks) require(cudaEventCreate(&mark), "cudaEventCreate");
+  const auto between = [&](int first, int last) {
+    float milliseconds = 0.0F;
+    require(cudaEventElapsedTime(&milliseconds, marks[first], marks[last]), "cudaEventElapsedTime");
+    return milliseconds;
+  };
   Timing timing;
+  if (run.plan.parts.size() == 1) {
+    const cuda::DeviceWork work{run.reads.data(), run.plan.parts.front(), run.limits, run.workspace.data()};
+    for (int i = 0; i < repeats; ++i) {
+      require(cudaEventRecord(marks[0]), "record");
+      require(cuda::prepare_levels(work, run.columns, run.levels, run.alignments, nullptr), "prepare_levels");
+      require(cudaEventRecord(marks[1]), "record");
+      require(cuda::fill_bands(work, run.columns, run.alignments, nullptr, variant.form), "fill_bands");
+      require(cudaEventRecord(marks[2]), "record");
+      if (variant.form.walk_back == cuda::WalkBack::in_own_kernel) require(cuda::walk_back(work, run.alignments, nullptr), "walk_back");
+      require(cudaEventRecord(marks[3]), "record");
+      require(cuda::sum_paths(work, run.columns, run.alignments, nullptr), "sum_paths");
+      require(cudaEventRecord(marks[4]), "record");
+      require(cudaEventSynchronize(marks[4]), "alignment");
+      timing.prepare.push_back(between(0, 1));
+      timing.fill.push_back(between(1, 2));
+      timing.walk_back.push_back(between(2, 3));
+      timing.sum_paths.push_back(between(3, 4));
+    }
+  }
   for (int i = 0; i < repeats + 1; ++i) {
     require(cudaEventRecord(marks[0]), "record");
-    require(cuda::prepare_levels(run.works.front(), run.columns, run.levels, run.alignments, nullptr), "prepare_levels");
+    run.launch(variant.form);
     require(cudaEventRecord(marks[1]), "record");
-    require(cuda::fill_bands(run.works.front(), run.columns, run.alignments, nullptr, variant.form, variant.loop, variant.warps), "fill_bands");
-    require(cudaEventRecord(marks[2]), "record");
-    require(cuda::find_paths(run.works.front(), run.columns, run.alignments, nullptr), "find_paths");
-    require(cudaEventRecord(marks[3]), "record");
-    require(cudaEventSynchronize(marks[3]), "alignment");
-    if (i == 0) continue;
-    const auto between = [&](int first, int last) {
-      float milliseconds = 0.0F;
-      require(cudaEventElapsedTime(&milliseconds, marks[first], marks[last]), "cudaEventElapsedTime");
-      return milliseconds;
-    };
-    timing.prepare.push_back(between(0, 1));
-    timing.fill.push_back(between(1, 2));
-    timing.find_paths.push_back(between(2, 3));
-    timing.total.push_back(between(0, 3));
+    require(cudaEventSynchronize(marks[1]), "alignment");
+    if (i > 0) timing.total.push_back(between(0, 1));
   }
   for (cudaEvent_t mark : marks) require(cudaEventDestroy(mark), "cudaEventDestroy");
   return timing;
 }
 
 void bench(const char* title, const Batch& batch, const simulation::Model& model, int repeats) {
-  DeviceRun run(batch, model, {});
   const double cells = static_cast<double>(batch.band_count()) * band_width;
   const double bases = static_cast<double>(batch.kmer_ranks.size());
-  std::printf("\n%s: %zu reads, %.1f Mbases, %.2f bands per base, workspace %.2f GB\n\n", title, batch.rows(), bases * 1e-6,
-              static_cast<double>(batch.band_count()) / bases, static_cast<double>(run.plan.workspace_bytes) * 1e-9);
+  std::printf("\n%s: %zu reads, %.1f Mbases, %.2f bands per base\n\n", title, batch.rows(), bases * 1e-6,
+              static_cast<double>(batch.band_count()) / bases);
   std::printf(
-      "| variant | warps | prepare ms | fill ms | walk back ms | all ms | Gcells/s | Mbases/s | narrow %% | checked %% | repeated %% | wide "
-      "%% | ok |\n");
-  std::printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "| variant | overlap | parts | workspace GB | prepare ms | fill ms | walk back ms | sum paths ms | all ms | Gcells/s | Mbases/s | narrow %% | "
+      "checked %% | repeated %% | wide %% | ok |\n");
+  std::printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Variant& variant : variants) {
+    if (variant.overlap > batch.rows()) continue;
+    DeviceRun run(batch, model, {}, variant.overlap);
     Timing timing = time_variant(run, variant, repeats);
     long long narrow = 0, checked = 0, repeated = 0, wide = 0;
     std::size_t ok = 0;
@@ -403,8 +417,9 @@ void bench(const char* title, const Batch& batch, const simulation::Model& model
     for (const AlignmentStatus status : run.status.download()) ok += status == AlignmentStatus::ok ? 1 : 0;
     const double seconds = median(timing.total);
     const double percent = 100.0 / static_cast<double>(batch.band_count());
-    std::printf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.1f | %.0f | %.1f | %.1f | %.2f | %.1f | %zu |\n", variant.name, variant.warps,
-                median(timing.prepare) * 1e3, median(timing.fill) * 1e3, median(timing.find_paths) * 1e3, seconds * 1e3, cells / seconds * 1e-9,
+    std::printf("| %s | %zu | %zu | %.2f | %.3f | %.3f | %.3f | %.3f | %.3f | %.1f | %.0f | %.1f | %.1f | %.2f | %.1f | %zu |\n", variant.name,
+                variant.overlap, run.plan.parts.size(), static_cast<double>(run.plan.workspace_bytes()) * 1e-9, median(timing.prepare) * 1e3,
+                median(timing.fill) * 1e3, median(timing.walk_back) * 1e3, median(timing.sum_paths) * 1e3, seconds * 1e3, cells / seconds * 1e-9,
                 bases / seconds * 1e-6, static_cast<double>(narrow) * percent, static_cast<double>(checked) * percent,
                 static_cast<double>(repeated) * percent, static_cast<double>(wide) * percent, ok);
   }
@@ -432,7 +447,7 @@ void bench_all(std::size_t read_count) {
     for (std::size_t i = 0; i < reads; ++i) batch.add(distinct[i % distinct_count]);
     return batch;
   };
-  bench("8 kb reads", make_batch(read_count, 500, [](std::size_t) { return std::size_t{8000}; }), model, 4);
+  bench("8 kb reads", make_batch(read_count, 500, [](std::size_t) { return std::size_t{8000}; }), model, 3);
   bench("1 kb reads", make_batch(read_count * 4, 2000, [](std::size_t) { return std::size_t{1000}; }), model, 3);
   bench("mixed reads, mean 8 kb, lognormal",
         make_batch(read_count / 2, 3000,
@@ -441,8 +456,8 @@ void bench_all(std::size_t read_count) {
                      std::lognormal_distribution<double> length(8.5, 0.95);
                      return std::clamp<std::size_t>(static_cast<std::size_t>(length(random)), 200, 300000);
                    }),
-        model, 3);
-  bench("one read of 400 kb", make_batch(1, 1, [](std::size_t) { return std::size_t{400000}; }), model, 3);
+        model, 2);
+  bench("one read of 400 kb", make_batch(1, 1, [](std::size_t) { return std::size_t{400000}; }), model, 2);
 }
 
 }  // namespace
@@ -452,7 +467,7 @@ int main(int argc, char** argv) {
   cudaDeviceProp device{};
   require(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
   std::printf("%s, %d multiprocessors\n", device.name, device.multiProcessorCount);
-  if (what == "check" || what == "all") check_all(argc > 2 && std::string(argv[2]) == "small");
+  if (what == "small" || what == "check" || what == "all") check_all(what == "small");
   if (what == "bench" || what == "all") bench_all(argc > 2 ? static_cast<std::size_t>(std::atoll(argv[2])) : 12000);
   std::printf("%s\n", failures == 0 ? "all the same" : "DIFFERENCES");
   return failures == 0 ? 0 : 1;
