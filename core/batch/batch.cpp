@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sluice/column.hpp>
+#include <sluice/failure.hpp>
 
 #include "device/lane.hpp"
 
@@ -36,6 +37,17 @@ std::uint64_t host_bytes(std::string_view type, const ArrowArray& array) {
   const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
   const auto values = static_cast<std::uint64_t>(offsets[array.length] - offsets[0]);
   return (rows + 1) * 8 + values * (is_text(type) ? 1 : item_bytes(item_type(type)));
+}
+
+// The column's host form, which lives as long as somebody has not released this.
+ArrowArray shared_array(ColumnHandle column) {
+  ArrowArray array = column->host();
+  array.private_data = new ColumnHandle(std::move(column));
+  array.release = [](ArrowArray* released) {
+    delete static_cast<ColumnHandle*>(released->private_data);
+    released->release = nullptr;
+  };
+  return array;
 }
 
 }  // namespace
@@ -76,9 +88,24 @@ Column::~Column() {
     if (copy->array.array.release != nullptr) copy->array.array.release(&copy->array.array);
 }
 
+void Column::remember(std::shared_ptr<ColumnOrigin> origin) const {
+  const std::lock_guard lock(mutex_);
+  if (host_.release == nullptr) origin_ = std::move(origin);
+}
+
+void Column::fetch() const {
+  try {
+    host_ = copies_.front()->device->download(type_, copies_.front()->array);
+  } catch (const Failure& failure) {
+    if (failure.status() != SLUICE_ERROR_DEVICE_LOST || !origin_) throw;
+    host_ = shared_array(origin_->make_again(name_));
+  }
+  origin_.reset();
+}
+
 const ArrowArray& Column::host() const {
   const std::lock_guard lock(mutex_);
-  if (host_.release == nullptr) host_ = copies_.front()->device->download(type_, copies_.front()->array);
+  if (host_.release == nullptr) fetch();
   return host_;
 }
 
@@ -86,7 +113,7 @@ const ArrowDeviceArray& Column::on(const std::shared_ptr<DeviceMemory>& device) 
   const std::lock_guard lock(mutex_);
   for (const auto& copy : copies_)
     if (copy->device == device) return copy->array;
-  if (host_.release == nullptr) host_ = copies_.front()->device->download(type_, copies_.front()->array);
+  if (host_.release == nullptr) fetch();
   copies_.push_back(std::make_unique<DeviceCopy>(DeviceCopy{device, device->upload(type_, host_)}));
   return copies_.back()->array;
 }
@@ -111,6 +138,11 @@ bool Column::is_on(const DeviceMemory& device) const {
   return std::any_of(copies_.begin(), copies_.end(), [&](const auto& copy) { return copy->device.get() == &device; });
 }
 
+const DeviceMemory* Column::home() const {
+  const std::lock_guard lock(mutex_);
+  return copies_.empty() ? nullptr : copies_.front()->device.get();
+}
+
 const ColumnHandle* BatchData::find(std::string_view name) const {
   for (const ColumnHandle& column : columns)
     if (column->name() == name) return &column;
@@ -126,6 +158,17 @@ std::uint64_t BatchData::bytes() const {
 std::int64_t BatchData::good_rows() const {
   if (!status) return rows;
   return std::count(status->begin(), status->end(), std::uint16_t{0});
+}
+
+std::vector<ColumnHandle> BatchData::named_by(const sluice_port& port) const {
+  std::vector<ColumnHandle> result;
+  for (const ColumnHandle& column : columns)
+    for (std::size_t c = 0; c < port.column_count; ++c)
+      if (const std::string_view name = port.columns[c].name; name == "*" || name == column->name()) {
+        result.push_back(column);
+        break;
+      }
+  return result;
 }
 
 BatchHandle BatchData::with_only(const std::vector<std::string>& names) const {
@@ -155,6 +198,11 @@ BatchHandle merge(const std::vector<BatchHandle>& parts) {
 
 BatchView::BatchView(const BatchData& batch) {
   for (const ColumnHandle& column : batch.columns) add(*column, &column->host(), nullptr);
+  finish(batch);
+}
+
+BatchView::BatchView(const BatchData& batch, const sluice_port& port) {
+  for (const ColumnHandle& column : batch.named_by(port)) add(*column, &column->host(), nullptr);
   finish(batch);
 }
 

@@ -17,6 +17,17 @@ namespace sluice {
 
 class DeviceMemory;  // device/lane.hpp
 
+class Column;
+using ColumnHandle = std::shared_ptr<const Column>;
+
+// How the columns of one device call are made again, should the device be lost before anybody has fetched them.
+class ColumnOrigin {
+ public:
+  virtual ~ColumnOrigin() = default;
+  // The column of that name, on the host. Throws Failure.
+  virtual ColumnHandle make_again(const std::string& name) = 0;
+};
+
 // One column. Immutable once made; a copy on another device is added behind its back, under its mutex.
 class Column {
  public:
@@ -32,16 +43,22 @@ class Column {
   std::int64_t rows() const { return rows_; }
   const ArrowSchema& schema() const { return schema_; }
 
-  // The host form, copied from a device the first time somebody asks. Throws Failure when the copy fails.
+  // The host form, copied from a device the first time somebody asks; made again when that device is lost and the column has an origin.
+  // Throws Failure when neither works.
   const ArrowArray& host() const;
   // The form on `device`, copied there the first time. Throws Failure (SLUICE_ERROR_DEVICE_MEMORY among others).
   const ArrowDeviceArray& on(const std::shared_ptr<DeviceMemory>& device) const;
   // Gives up the copy on `device` if there is one on the host. Nobody may be using it.
   void leave(const DeviceMemory& device) const;
   bool is_on_host() const;
+  // Kept until there is a host form.
+  void remember(std::shared_ptr<ColumnOrigin> origin) const;
   bool is_on(const DeviceMemory& device) const;
+  // A device that has it; null: none.
+  const DeviceMemory* home() const;
 
  private:
+  void fetch() const;
   struct DeviceCopy {
     std::shared_ptr<DeviceMemory> device;
     ArrowDeviceArray array;
@@ -50,11 +67,11 @@ class Column {
   std::int64_t rows_;
   std::uint64_t bytes_ = 0;
   ArrowSchema schema_;
-  mutable std::mutex mutex_;  // guards host_ and copies_
+  mutable std::mutex mutex_;  // guards everything below
   mutable ArrowArray host_{};
   mutable std::vector<std::unique_ptr<DeviceCopy>> copies_;
+  mutable std::shared_ptr<ColumnOrigin> origin_;
 };
-using ColumnHandle = std::shared_ptr<const Column>;
 
 // "" if `array` is a well-formed column of `rows` rows of the type that `schema` says and `type` names; else what is wrong with it.
 std::string check_column(const std::string& type, std::int64_t rows, const ArrowSchema& schema, const ArrowArray& array);
@@ -70,10 +87,14 @@ struct BatchData {
   std::vector<ColumnHandle> columns;
   std::map<std::string, std::string> attributes;
   double work = 0;  // in the source's unit
+  // Which rows are how large, in any unit: how a batch is divided when its columns are not on the host. Null: unknown.
+  std::shared_ptr<const std::vector<double>> row_work;
 
   const ColumnHandle* find(std::string_view name) const;
   std::uint64_t bytes() const;
   std::int64_t good_rows() const;
+  // The columns that `port` names; all for "*".
+  std::vector<ColumnHandle> named_by(const sluice_port& port) const;
   // The same rows with only the named columns.
   BatchHandle with_only(const std::vector<std::string>& names) const;
 };
@@ -85,6 +106,8 @@ BatchHandle merge(const std::vector<BatchHandle>& parts);
 class BatchView {
  public:
   explicit BatchView(const BatchData& batch);
+  // Only the columns that `port` names (all for "*"): the others stay where they are.
+  BatchView(const BatchData& batch, const sluice_port& port);
   // For a call on a device: only the columns that `port` names, and those on the device.
   BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device, const sluice_port& port);
   BatchView(const BatchView&) = delete;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "batch/row_range.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <sluice/column.hpp>
 #include <string_view>
@@ -54,39 +55,58 @@ std::pair<const char*, std::size_t> values_of(std::string_view type, const Arrow
   return {values + static_cast<std::size_t>(offsets[0]) * width, static_cast<std::size_t>(offsets[array.length] - offsets[0]) * width};
 }
 
-ColumnHandle join_columns(const std::vector<ColumnHandle>& parts) {
+// One row of one of several columns.
+struct RowPlace {
+  std::uint32_t part, row;
+};
+
+// The rows at `places`, in that order, as a column of its own.
+ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places) {
   const std::string& type = parts.front()->type();
-  std::int64_t rows = 0;
-  std::size_t bytes = 0;
-  for (const ColumnHandle& part : parts) {
-    rows += part->rows();
-    bytes += values_of(type, part->host()).second;
-  }
-  Buffer values = Buffer::allocate({}, std::max<std::size_t>(bytes, 1));
-  Buffer offsets = Buffer::allocate({}, (static_cast<std::size_t>(rows) + 1) * sizeof(std::int64_t));
-  const auto ends = offsets.as<std::int64_t>();
-  std::size_t at = 0, row = 0;
+  struct Source {
+    const char* values;
+    const std::int64_t* ends;  // null: fixed width
+  };
+  std::vector<Source> sources;
   const bool has_offsets = is_list(type) || is_text(type);
-  ends[0] = 0;
+  const std::size_t width = is_text(type) ? 1 : element_named(item_type(type)).bytes;
   for (const ColumnHandle& part : parts) {
     const ArrowArray& array = part->host();
-    const auto [source, size] = values_of(type, array);
-    if (size != 0) std::memcpy(static_cast<char*>(values.data()) + at, source, size);
-    at += size;
-    if (!has_offsets) continue;
-    const auto* from = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
-    for (std::int64_t i = 0; i < array.length; ++i, ++row) ends[row + 1] = ends[row] + (from[i + 1] - from[i]);
+    sources.push_back({values_of(type, array).first, has_offsets ? static_cast<const std::int64_t*>(array.buffers[1]) + array.offset : nullptr});
+  }
+  const std::size_t rows = places.size();
+  Buffer offsets = Buffer::allocate({}, (rows + 1) * sizeof(std::int64_t));
+  const auto ends = offsets.as<std::int64_t>();
+  ends[0] = 0;
+  for (std::size_t i = 0; i < rows && has_offsets; ++i) {
+    const std::int64_t* from = sources[places[i].part].ends + places[i].row;
+    ends[i + 1] = ends[i] + (from[1] - from[0]);
+  }
+  const std::size_t bytes = width * (has_offsets ? static_cast<std::size_t>(ends[rows]) : rows);
+  Buffer values = Buffer::allocate({}, std::max<std::size_t>(bytes, 1));
+  char* to = static_cast<char*>(values.data());
+  // Rows that lie behind each other are copied in one piece.
+  for (std::size_t i = 0; i < rows;) {
+    std::size_t last = i;
+    while (last + 1 < rows && places[last + 1].part == places[i].part && places[last + 1].row == places[last].row + 1) ++last;
+    const Source& source = sources[places[i].part];
+    const std::size_t begin = has_offsets ? static_cast<std::size_t>(source.ends[places[i].row] - source.ends[0]) : places[i].row;
+    const std::size_t end = has_offsets ? static_cast<std::size_t>(source.ends[places[last].row + 1] - source.ends[0]) : places[last].row + std::size_t{1};
+    if (end > begin) std::memcpy(to, source.values + begin * width, (end - begin) * width);
+    to += (end - begin) * width;
+    i = last + 1;
   }
   ArrowArray array;
+  const auto count = static_cast<std::int64_t>(rows);
   if (!has_offsets) {
-    array = detail::make_array(rows, std::move(values), {}, 2);
+    array = detail::make_array(count, std::move(values), {}, 2);
   } else if (is_text(type)) {
-    array = detail::make_array(rows, std::move(offsets), std::move(values), 3);
+    array = detail::make_array(count, std::move(offsets), std::move(values), 3);
   } else {
-    const std::int64_t count = ends[static_cast<std::size_t>(rows)];
-    array = detail::make_array(rows, std::move(offsets), {}, 2);
+    const std::int64_t items = ends[rows];
+    array = detail::make_array(count, std::move(offsets), {}, 2);
     auto* owner = static_cast<detail::ArrayOwner*>(array.private_data);
-    owner->child = detail::make_array(count, std::move(values), {}, 2);
+    owner->child = detail::make_array(items, std::move(values), {}, 2);
     owner->children[0] = &owner->child;
     array.n_children = 1;
     array.children = owner->children;
@@ -101,33 +121,54 @@ BatchHandle slice_rows(const BatchHandle& batch, std::int64_t begin, std::int64_
   part->rows = end - begin;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
   if (batch->status) part->status = std::make_shared<std::vector<std::uint16_t>>(batch->status->begin() + begin, batch->status->begin() + end);
+  if (batch->row_work)
+    part->row_work = std::make_shared<std::vector<double>>(batch->row_work->begin() + begin, batch->row_work->begin() + end);
   part->columns.clear();
   for (const ColumnHandle& column : batch->columns)
     part->columns.push_back(std::make_shared<Column>(column->name(), column->type(), schema_of(column->type()), window(column, begin, part->rows)));
   return part;
 }
 
-BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& parts) {
+BatchHandle take_rows(const BatchHandle& batch, const std::vector<std::uint32_t>& rows) {
+  if (rows.empty()) return slice_rows(batch, 0, 0);
+  if (rows.back() - rows.front() + 1 == rows.size()) return slice_rows(batch, rows.front(), std::int64_t{rows.back()} + 1);
+  auto part = std::make_shared<BatchData>(*batch);
+  part->rows = static_cast<std::int64_t>(rows.size());
+  part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
+  std::vector<RowPlace> places;
+  for (const std::uint32_t row : rows) places.push_back({0, row});
+  if (batch->status) {
+    auto status = std::make_shared<std::vector<std::uint16_t>>();
+    for (const std::uint32_t row : rows) status->push_back((*batch->status)[row]);
+    part->status = std::move(status);
+  }
+  if (batch->row_work) {
+    auto work = std::make_shared<std::vector<double>>();
+    for (const std::uint32_t row : rows) work->push_back((*batch->row_work)[row]);
+    part->row_work = std::move(work);
+  }
+  part->columns.clear();
+  for (const ColumnHandle& column : batch->columns) part->columns.push_back(gather({column}, places));
+  return part;
+}
+
+BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& parts, const std::vector<std::vector<std::uint32_t>>& rows) {
+  std::vector<RowPlace> places(static_cast<std::size_t>(whole->rows));
+  std::uint32_t next = 0;
+  for (std::uint32_t part = 0; part < parts.size(); ++part)
+    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(parts[part]->rows); ++row) places[rows.empty() ? next++ : rows[part][row]] = {part, row};
   auto joined = std::make_shared<BatchData>(*whole);
-  joined->columns.clear();
-  for (std::size_t c = 0; c < parts.front()->columns.size(); ++c) {
-    const std::string& name = parts.front()->columns[c]->name();
-    if (const ColumnHandle* column = whole->find(name)) {
-      joined->columns.push_back(*column);
-      continue;
-    }
+  for (const ColumnHandle& first : parts.front()->columns) {
+    if (whole->find(first->name()) != nullptr) continue;
     std::vector<ColumnHandle> pieces;
-    for (const BatchHandle& part : parts) pieces.push_back(*part->find(name));
-    joined->columns.push_back(join_columns(pieces));
+    for (const BatchHandle& part : parts) pieces.push_back(*part->find(first->name()));
+    joined->columns.push_back(gather(pieces, places));
   }
-  auto status = std::make_shared<std::vector<std::uint16_t>>();
-  for (const BatchHandle& part : parts) {
-    if (part->status)
-      status->insert(status->end(), part->status->begin(), part->status->end());
-    else
-      status->insert(status->end(), static_cast<std::size_t>(part->rows), 0);
+  if (std::any_of(parts.begin(), parts.end(), [](const BatchHandle& part) { return part->status != nullptr; })) {
+    auto status = std::make_shared<std::vector<std::uint16_t>>();
+    for (const RowPlace& place : places) status->push_back(parts[place.part]->status ? (*parts[place.part]->status)[place.row] : std::uint16_t{0});
+    if (!whole->status || *status != *whole->status) joined->status = std::move(status);
   }
-  joined->status = std::move(status);
   return joined;
 }
 

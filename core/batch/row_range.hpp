@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Parts of a batch by rows, and the way back: for a batch that does not fit a device in one piece.
+// Parts of a batch by rows, and the way back: for a batch that is divided between lanes, or does not fit a device in one piece.
 
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,11 @@ namespace sluice {
 // Rows [begin, end): the columns share the batch's memory (columns that lie only on a device are fetched first).
 BatchHandle slice_rows(const BatchHandle& batch, std::int64_t begin, std::int64_t end);
 
-// The rows of all parts one after the other. Columns that `whole` has are taken from it; the others are copied together.
-BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& parts);
+// The given rows, ascending: a range shares the batch's memory, others are copied together.
+BatchHandle take_rows(const BatchHandle& batch, const std::vector<std::uint32_t>& rows);
+
+// `whole` with the columns that its parts have gained. The parts hold its rows one after the other, or, where `rows` is not empty, part p
+// holds the rows rows[p]; every row is in exactly one part.
+BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& parts, const std::vector<std::vector<std::uint32_t>>& rows = {});
 
 }  // namespace sluice

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
+#include <sluice/failure.hpp>
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_options.hpp"
+#include "cli/stage_bench.hpp"
 #include "observe/quantity.hpp"
+#include "sched/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -35,33 +39,47 @@ void add_rates(const RunStatistics& statistics, std::map<std::pair<std::size_t, 
     }
 }
 
-}  // namespace
+// The form `bench STAGE --pipeline PIPELINE`: the stage's name, taken out of the arguments, in which the pipeline then comes first.
+std::string take_stage(Arguments& arguments) {
+  const std::string option = "--pipeline";
+  const auto found =
+      std::find_if(arguments.begin(), arguments.end(), [&](const std::string& a) { return a == option || a.starts_with(option + "="); });
+  if (found == arguments.end() || arguments.front().starts_with("-")) return "";
+  const std::string stage = arguments.front();
+  std::string pipeline;
+  if (*found != option) {
+    pipeline = found->substr(option.size() + 1);
+    arguments.erase(found);
+  } else {
+    if (found + 1 == arguments.end()) return "";  // the parser says that it has no value
+    pipeline = *(found + 1);
+    arguments.erase(found, found + 2);
+  }
+  arguments.front() = pipeline;
+  return stage;
+}
 
-int bench_command(const Arguments& arguments) {
-  CLI::App app("runs a pipeline several times and shows the median rates of its stages", "sluice bench");
-  RunArguments options;
-  int repeat = 5;
-  PipelineArguments pipeline(app, arguments, [&](CLI::App& target) {
-    target.add_option("--repeat", repeat, "how often")->type_name("N")->check(CLI::Range(1, 1000))->default_str("5");
-    options.add_to(target);
-  });
-  if (const auto ended = pipeline.parse()) return *ended;
-  Diagnostics diagnostics;
-  RunOptions run_options = options.run_options(diagnostics);
-  print(diagnostics);
-  const auto plan = pipeline.make_plan(Missing::error);
-  if (!plan || diagnostics.has_errors()) return exit_usage;
-  run_options.device = pipeline.device();
-  run_options.log = [](int level, const std::string& line) {
-    if (level >= SLUICE_LOG_WARNING) std::fprintf(stderr, "%s\n", line.c_str());
-  };
+// The index of a map stage, or the reason why the name is none.
+std::optional<std::size_t> find_stage(const Plan& plan, const std::string& name, std::string& problem) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    if (plan.stages[i].stage->entry.descriptor->kind != SLUICE_MAP) continue;
+    names.push_back(plan.stages[i].stage->name);
+    if (names.back() == name || plan.stages[i].stage->entry.descriptor->id == name) return i;
+  }
+  std::string list;
+  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+  problem = "'" + name + "' is no map stage of this pipeline (choose one of: " + list + ")";
+  return std::nullopt;
+}
 
+int bench_pipeline(const Plan& plan, const Registry& registry, const RunOptions& run_options, int repeat) {
   std::map<std::pair<std::size_t, std::string>, Rates> rates;
   std::vector<double> elapsed, cpu;
   RunStatistics last;
   double cpu_before = 0;  // the kernel counts CPU time over the life of the process
   for (int i = 0; i < repeat; ++i) {
-    const RunResult result = Run(*plan, pipeline.registry(), run_options).execute();
+    const RunResult result = Run(plan, registry, run_options).execute();
     if (result.state != RunState::finished) {
       std::fprintf(stderr, "%s\n", Diagnostic{Severity::error, {"sluice bench", 0, 0}, result.stage, result.message, result.remedy}.text().c_str());
       return exit_code(result);
@@ -72,8 +90,8 @@ int bench_command(const Arguments& arguments) {
     cpu_before = last.cpu_seconds;
     add_rates(last, rates);
   }
-  std::printf("%s: median of %d runs with %d threads: %s wall, %s CPU (fastest %s, slowest %s), peak memory %s\n", plan->pipeline.name.c_str(),
-              repeat, last.threads, duration_text(median(elapsed)).c_str(), duration_text(median(cpu)).c_str(),
+  std::printf("%s: median of %d runs with %d threads: %s wall, %s CPU (fastest %s, slowest %s), peak memory %s\n", plan.pipeline.name.c_str(), repeat,
+              last.threads, duration_text(median(elapsed)).c_str(), duration_text(median(cpu)).c_str(),
               duration_text(*std::min_element(elapsed.begin(), elapsed.end())).c_str(),
               duration_text(*std::max_element(elapsed.begin(), elapsed.end())).c_str(), bytes_text(static_cast<double>(last.resident_peak)).c_str());
   std::printf("  %-24s %-24s %-8s %12s  %s\n", "stage", "type", "device", "seconds", "per thread");
@@ -84,6 +102,62 @@ int bench_command(const Arguments& arguments) {
                 entry.work_per_second.empty() ? "" : rate_text(median(entry.work_per_second), entry.work_unit).c_str());
   }
   return exit_ok;
+}
+
+}  // namespace
+
+int bench_command(const Arguments& given) {
+  CLI::App app("runs a pipeline several times and shows the median rates of its stages; or one stage of it alone: STAGE --pipeline PIPELINE",
+               "sluice bench");
+  Arguments arguments = given;
+  const std::string stage_name = take_stage(arguments);
+  RunArguments options;
+  StageBenchOptions measurement;
+  bool calibrating = false;
+  std::string pipeline_option;
+  PipelineArguments pipeline(app, arguments, [&](CLI::App& target) {
+    target.add_option("--pipeline", pipeline_option, "replay the stage that is named first, on batches kept in memory")->type_name("PIPELINE");
+    target.add_flag("--calibrate", calibrating, "measure each implementation alone and write the machine profile");
+    target.add_option("--repeat", measurement.repeat, "how often")->type_name("N")->check(CLI::Range(1, 1000))->default_str("5");
+    target.add_option("--rows", measurement.limits.rows, "stage and calibration: stop reading after so many rows")->type_name("N");
+    target.add_option("--work", measurement.limits.work, "stage and calibration: stop reading after so much of the source's work")->type_name("N");
+    target.add_option("--streams", measurement.streams, "stage: streams per device")->type_name("N")->check(CLI::Range(1, 64))->default_str("8");
+    options.add_to(target);
+  });
+  if (const auto ended = pipeline.parse()) return *ended;
+  if (!pipeline_option.empty()) {
+    print_error(app, "no stage is named", "write: sluice bench STAGE --pipeline " + pipeline_option);
+    return exit_usage;
+  }
+  Diagnostics diagnostics;
+  RunOptions run_options = options.run_options(diagnostics);
+  print(diagnostics);
+  const auto plan = pipeline.make_plan(Missing::error);
+  if (!plan || diagnostics.has_errors()) return exit_usage;
+  run_options.device = pipeline.device();
+  run_options.log = [](int level, const std::string& line) {
+    if (level >= SLUICE_LOG_WARNING) std::fprintf(stderr, "%s\n", line.c_str());
+  };
+  if (stage_name.empty() && !calibrating) {
+    std::string problem;
+    run_options.profile = options.profile(problem);
+    return bench_pipeline(*plan, pipeline.registry(), run_options, measurement.repeat);
+  }
+  measurement.run = run_options;
+  try {
+    if (calibrating) {
+      const std::filesystem::path file = options.profile_file.empty() ? default_profile_file() : std::filesystem::path(options.profile_file);
+      if (file.empty() || file == "none") throw Failure::usage("there is no place for the machine profile", "name a file: --profile FILE");
+      return calibrate(*plan, pipeline.registry(), measurement, file);
+    }
+    std::string problem;
+    const auto stage = find_stage(*plan, stage_name, problem);
+    if (!stage) throw Failure::usage(problem, "sluice plan shows the stages");
+    return bench_stage(*plan, pipeline.registry(), *stage, measurement);
+  } catch (const Failure& failure) {
+    print_error(app, failure.what(), failure.remedy());
+    return failure.status() == SLUICE_ERROR_USAGE ? exit_usage : exit_failed;
+  }
 }
 
 }  // namespace sluice::cli

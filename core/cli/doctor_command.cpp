@@ -9,6 +9,7 @@
 #include "observe/machine.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
+#include "sched/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -71,6 +72,17 @@ void look_at_devices(const Registry& registry, Findings& findings) {
   }
 }
 
+void look_at_profile(Findings& findings) {
+  const auto file = default_profile_file();
+  const LoadedProfile loaded = load_profile(file);
+  if (!loaded.problem.empty())
+    findings.fine("profile", loaded.problem);
+  else if (loaded.profile.costs().empty())
+    findings.fine("profile", "none: runs learn what stages cost (`sluice bench PIPELINE --calibrate` writes one)");
+  else
+    findings.fine("profile", file.string() + ", " + count_text(loaded.profile.costs().size(), "cost") + " of " + loaded.profile.date);
+}
+
 void look_at_plugins(const Registry& registry, const std::vector<std::string>& plugin_dirs, Findings& findings) {
   if (registry.plugins().empty()) {
     std::string searched;
@@ -115,6 +127,7 @@ int doctor_command(const Arguments& arguments) {
   Findings findings;
   look_at_processors(findings);
   look_at_devices(registry, findings);
+  look_at_profile(findings);
   look_at_plugins(registry, plugin_dirs, findings);
   look_at_temporary_folder(findings);
   return findings.code();

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -10,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "config/pipeline.hpp"
+#include "device/device_opening.hpp"
 
 namespace sluice::cli {
 
@@ -61,6 +63,18 @@ int dispatch(const Arguments& all) {
 }  // namespace
 }  // namespace sluice::cli
 
+namespace {
+
+// A run that has ended does not wait for a driver that is still starting: then the process ends under that thread's feet, without
+// destructors, all outputs being complete.
+int end_process(int code) {
+  if (!sluice::devices_are_opening()) return code;
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   // `sluice plugins | head` must end quietly: writes to a closed pipe fail with EPIPE and are handled where they are made.
   std::signal(SIGPIPE, SIG_IGN);
@@ -68,12 +82,12 @@ int main(int argc, char** argv) {
     const int code = sluice::cli::dispatch({argv + 1, argv + argc});
     // A reader that went away is none of our business; a full disk is.
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    if (written || errno == EPIPE || code != sluice::cli::exit_ok) return code;
+    if (written || errno == EPIPE || code != sluice::cli::exit_ok) return end_process(code);
     std::fprintf(stderr, "sluice: standard output cannot be written: %s\n", std::strerror(errno));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "sluice: out of memory (lower --memory or --threads)\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "sluice: %s\n", error.what());
   }
-  return sluice::cli::exit_failed;
+  return end_process(sluice::cli::exit_failed);
 }

@@ -178,7 +178,7 @@ std::optional<int> PipelineArguments::parse() {
   return std::nullopt;
 }
 
-std::optional<Plan> PipelineArguments::make_plan(Missing missing) {
+std::optional<Plan> PipelineArguments::make_plan(Missing missing, DeviceSearch search) {
   registry_ = load_plugins(plugin_dirs_);
   check_device(device_, registry_, diagnostics_);
   Overrides overrides;
@@ -189,7 +189,7 @@ std::optional<Plan> PipelineArguments::make_plan(Missing missing) {
   ResolvedPipeline resolved = resolve_pipeline(written_, overrides, registry_, diagnostics_);
   const bool every_stage_is_known = resolved.connected;
   std::optional<Plan> plan;
-  if (every_stage_is_known) plan = sluice::make_plan(std::move(resolved), device_, device_kinds(registry_, device_), diagnostics_);
+  if (every_stage_is_known) plan = sluice::make_plan(std::move(resolved), device_, device_kinds(registry_, device_, search), diagnostics_);
   print(diagnostics_);
   if (!every_stage_is_known)
     for (const PluginProblem& problem : registry_.problems())

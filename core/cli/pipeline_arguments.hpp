@@ -14,6 +14,7 @@
 #include "config/pipeline.hpp"
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
+#include "run/run.hpp"
 
 namespace sluice::cli {
 
@@ -31,7 +32,7 @@ class PipelineArguments {
   std::optional<int> parse();
 
   // Loads the plugins, resolves and plans. Every diagnostic is printed; nullopt if there is an error.
-  std::optional<Plan> make_plan(Missing missing);
+  std::optional<Plan> make_plan(Missing missing, DeviceSearch search = DeviceSearch::present);
 
   const Registry& registry() const { return registry_; }
   const std::string& device() const { return device_; }

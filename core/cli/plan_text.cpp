@@ -12,6 +12,7 @@
 #include "observe/quantity.hpp"
 #include "plugin/registry.hpp"
 #include "run/run.hpp"
+#include "sched/memory_budget.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -74,6 +75,52 @@ std::string implementation_text(const PlannedStage& stage, const std::string& ru
   return names + " (" + wish + "; each batch goes where it is estimated to finish first)";
 }
 
+// What one unit of the source's work means for a stage is known only while it runs, unless both count the same.
+std::string source_unit(const Plan& plan) { return plan.order.empty() ? "unit" : descriptor(plan.stages[plan.order.front()]).work_unit; }
+
+double first_batch_work(const Plan& plan) {
+  const int threads = host_limits().usable_cpus();
+  return MemoryBudget(default_memory_budget(threads), plan.bytes_per_work, 2 * threads + 2).batch_work(threads);
+}
+
+// "10.2 ms a call + 3.1 us per 1,000 bases"
+std::string cost_text(const StageCost& cost, const std::string& unit) {
+  std::string text;
+  if (cost.seconds_per_call > 0) text = fmt::format("{:.3g} ms a call", cost.seconds_per_call * 1e3);
+  if (cost.seconds_per_work > 0) text += fmt::format("{}{:.3g} us per 1,000 {}s", text.empty() ? "" : " + ", cost.seconds_per_work * 1e9, unit);
+  if (cost.seconds_per_largest_row > 0)
+    text += fmt::format("{}{:.3g} us per 1,000 {}s of the largest row", text.empty() ? "" : " + ", cost.seconds_per_largest_row * 1e9, unit);
+  return text;
+}
+
+// Where the first batches of a stage that has a choice go, and why.
+std::string first_try_text(const Plan& plan, const PlannedStage& stage, const PlanSituation& situation) {
+  const sluice_stage_descriptor& d = descriptor(stage);
+  const std::string unit = d.work_unit == nullptr ? "row" : d.work_unit;
+  const double work = first_batch_work(plan);
+  std::string known, unknown, best;
+  double best_seconds = 0;
+  for (const std::uint32_t k : stage.implementations) {
+    const std::string kind = d.implementations[k].device;
+    const auto device = std::find_if(situation.devices.begin(), situation.devices.end(), [&](const PlanDevice& one) { return one.kind == kind; });
+    const std::string model = device == situation.devices.end() ? "" : device->model;
+    const StageCost* cost = situation.profile == nullptr ? nullptr : situation.profile->find(d.id, kind, model);
+    if (cost == nullptr) {
+      unknown += (unknown.empty() ? "" : ", ") + kind;
+      continue;
+    }
+    known += (known.empty() ? "" : "; ") + (model.empty() ? kind : model) + ": " + cost_text(*cost, unit);
+    // The largest row of a batch is not known yet: a tenth of it stands for it.
+    const double seconds = cost->predict(work, work / 10);
+    if (best.empty() || seconds < best_seconds) best = kind, best_seconds = seconds;
+  }
+  if (situation.profile == nullptr) return "no machine profile: each of them gets a small batch first (`sluice bench --calibrate` makes one)";
+  if (known.empty()) return "the machine profile does not know this stage: each of them gets a small batch first";
+  if (!unknown.empty()) return unknown + ": not in the machine profile, so a small batch finds out; " + known;
+  return best + " (machine profile of " + situation.profile->date + ": " + known +
+         (unit == source_unit(plan) ? fmt::format("; that is {:.3g} ms for a batch)", best_seconds * 1e3) : ")");
+}
+
 std::string input_names(const Plan& plan, const PlannedStage& stage) {
   std::string names;
   for (const std::size_t input : stage.stage->inputs) names += (names.empty() ? "" : ", ") + plan.stages[input].stage->name;
@@ -91,7 +138,7 @@ std::string parameter_text(const ResolvedStage& stage) {
   return text;
 }
 
-void describe_stage(const Plan& plan, std::size_t index, const std::string& device, std::string& text) {
+void describe_stage(const Plan& plan, std::size_t index, const PlanSituation& situation, std::string& text) {
   const PlannedStage& stage = plan.stages[index];
   const sluice_stage_descriptor& d = descriptor(stage);
   auto out = std::back_inserter(text);
@@ -103,7 +150,8 @@ void describe_stage(const Plan& plan, std::size_t index, const std::string& devi
       fmt::format_to(out, "  resource      {} = {}\n", d.resources[slot].name,
                      plan.pipeline.resources[static_cast<std::size_t>(stage.stage->resources[slot])].name);
   if (const std::string values = parameter_text(*stage.stage); !values.empty()) fmt::format_to(out, "  parameters    {}\n", values);
-  fmt::format_to(out, "  runs on       {}\n", implementation_text(stage, device));
+  fmt::format_to(out, "  runs on       {}\n", implementation_text(stage, situation.device));
+  if (stage.implementations.size() > 1) fmt::format_to(out, "  tries first   {}\n", first_try_text(plan, stage, situation));
   for (std::size_t c = 0; c < d.output.column_count; ++c) {
     const sluice_column_spec& column = d.output.columns[c];
     if (c < stage.wanted.size() && stage.wanted[c] == 0) {
@@ -122,17 +170,19 @@ void describe_stage(const Plan& plan, std::size_t index, const std::string& devi
 
 }  // namespace
 
-std::string plan_text(const Plan& plan, const std::string& device) {
+std::string plan_text(const Plan& plan, const PlanSituation& situation) {
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "pipeline {} ({})\n", plan.pipeline.name, plan.pipeline.file);
   for (const auto& [name, value] : plan.pipeline.parameters) fmt::format_to(out, "  {} = {}\n", name, value.empty() ? "(not given)" : value);
   const int threads = host_limits().usable_cpus();
-  const std::string work_unit = plan.order.empty() ? "unit" : descriptor(plan.stages[plan.order.front()]).work_unit;
+  const std::string work_unit = source_unit(plan);
   fmt::format_to(
       out,
       "memory: a budget of {} for {} threads; first guess {:.0f} bytes of columns per {} in flight, corrected by what batches turn out to need\n",
       bytes_text(static_cast<double>(default_memory_budget(threads))), threads, plan.bytes_per_work, work_unit);
+  fmt::format_to(out, "batches: about {:.0f} {}s each at first\n", first_batch_work(plan), work_unit);
+  for (const PlanDevice& one : situation.devices) fmt::format_to(out, "device: {} {}\n", one.name, one.model);
   for (const ResolvedStage& resource : plan.pipeline.resources) {
     fmt::format_to(out, "\n{}: {} (resource of '{}' rows)\n", resource.name, resource.entry.descriptor->id,
                    resource.entry.descriptor->output.row_type);
@@ -142,7 +192,7 @@ std::string plan_text(const Plan& plan, const std::string& device) {
                        plan.pipeline.resources[static_cast<std::size_t>(resource.resources[slot])].name);
     if (const std::string values = parameter_text(resource); !values.empty()) fmt::format_to(out, "  parameters    {}\n", values);
   }
-  for (const std::size_t i : plan.order) describe_stage(plan, i, device, text);
+  for (const std::size_t i : plan.order) describe_stage(plan, i, situation, text);
   return text;
 }
 

@@ -4,13 +4,28 @@
 // A plan for people: as text, and as a graph for Graphviz.
 
 #include <string>
+#include <vector>
 
 #include "plan/plan.hpp"
+#include "sched/machine_profile.hpp"
 
 namespace sluice::cli {
 
-// Stages in running order: columns that travel on, their types, where they live, who uses each one last; implementations and why.
-std::string plan_text(const Plan& plan, const std::string& device);
+// A device that a run might use.
+struct PlanDevice {
+  std::string name, kind, model;  // "cuda:0", "cuda", "NVIDIA H200"
+};
+
+// What a run would start from.
+struct PlanSituation {
+  std::string device = "auto";  // --device
+  std::vector<PlanDevice> devices;
+  const MachineProfile* profile = nullptr;  // null: none
+};
+
+// Stages in running order: columns that travel on, their types, where they live, who uses each one last; implementations, which one is
+// tried first, and why.
+std::string plan_text(const Plan& plan, const PlanSituation& situation);
 // `dot -Tsvg` draws it.
 std::string plan_dot(const Plan& plan);
 

@@ -98,7 +98,7 @@ int run_command(const Arguments& arguments) {
       if (const std::string problem = why_not_writable(file); !problem.empty())
         diagnostics.error({"command line", 0, 0}, "", problem, "give another name");
   print(diagnostics);
-  const auto plan = pipeline.make_plan(Missing::error);
+  const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::possible);
   if (!plan || diagnostics.has_errors()) return exit_usage;
 
   Console console;
@@ -106,6 +106,11 @@ int run_command(const Arguments& arguments) {
   run_options.log = [&](int level, const std::string& line) {
     if (!options.quiet || level >= SLUICE_LOG_WARNING) console.line(level_prefix(level) + line);
   };
+  if (run_options.device != "cpu") {  // else there is nothing to choose
+    std::string problem;
+    run_options.profile = options.profile(problem);
+    if (!problem.empty()) run_options.log(SLUICE_LOG_INFO, problem);
+  }
   RunResult result;
   {
     Run run(*plan, pipeline.registry(), run_options);

@@ -29,7 +29,13 @@ void RunArguments::add_to(CLI::App& app) {
   app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
   app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL")->default_str("info");
   app.add_option("--batch-work", batch_work, "cut batches at this much of the source's work, instead of choosing")->type_name("N");
+  add_profile_to(app);
+  app.add_option("--inject-device-fault", device_faults, "memory, kernel or lost@N[,every=M]")->allow_extra_args(false)->group("");
   app.add_option("--executor", executor, "flow_graph or serial")->group("");
+}
+
+void RunArguments::add_profile_to(CLI::App& app) {
+  app.add_option("--profile", profile_file, "machine profile of `sluice bench --calibrate` (default: the user's), or none")->type_name("FILE");
 }
 
 RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
@@ -52,7 +58,24 @@ RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
   options.executor = executor == "serial" ? Executor::serial : Executor::flow_graph;
   options.trace_file = trace_file;
   options.account_file = account_file;
+  for (const std::string& text : device_faults) {
+    if (const auto rule = parse_device_fault(text))
+      options.device_faults.push_back(*rule);
+    else
+      diagnostics.error({"command line", 0, 0}, "", "--inject-device-fault: '" + text + "' is no fault",
+                        "give memory@N, kernel@N or lost@N, perhaps with ,every=M");
+  }
   return options;
+}
+
+std::shared_ptr<const MachineProfile> RunArguments::profile(std::string& problem) const {
+  if (profile_file == "none") return nullptr;
+  LoadedProfile loaded = load_profile(profile_file.empty() ? default_profile_file() : std::filesystem::path(profile_file));
+  problem = loaded.problem;
+  if (problem.empty() && !profile_file.empty() && !std::filesystem::exists(profile_file))
+    problem = "there is no machine profile " + profile_file + ": the run learns the speeds itself";
+  if (loaded.profile.costs().empty()) return nullptr;
+  return std::make_shared<const MachineProfile>(std::move(loaded.profile));
 }
 
 }  // namespace sluice::cli

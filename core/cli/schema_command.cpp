@@ -74,6 +74,7 @@ Json stage_schema(const Registry& registry, bool resources) {
   if (!resources) {
     properties["inputs"] = {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}}};
     properties["device"] = {{"type", "string"}};
+    properties["device_max_row_work"] = {{"type", {"number", "string"}}, {"description", "rows with more work than this are done on the CPU"}};
     properties["when_most_fail"] = {{"type", "string"}};
   }
   Json schema = {{"type", "object"}, {"required", {"use"}}, {"additionalProperties", false}, {"properties", properties}};
@@ -109,20 +110,23 @@ int schema_command(const Arguments& arguments) {
   if (const auto ended = parse_options(app, arguments)) return *ended;
   const Registry registry = load_plugins(plugin_dirs);
   const Json text = {{"type", "string"}};
-  const Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                       {"title", "sluice pipeline"},
-                       {"type", "object"},
-                       {"required", {"pipeline", "stages"}},
-                       {"additionalProperties", false},
-                       {"properties",
-                        {{"pipeline",
-                          {{"type", "object"},
-                           {"required", {"name"}},
-                           {"additionalProperties", false},
-                           {"properties", {{"name", text}, {"summary", text}, {"doc", text}}}}},
-                         {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},
-                         {"resources", {{"type", "object"}, {"additionalProperties", stage_schema(registry, true)}}},
-                         {"stages", {{"type", "object"}, {"additionalProperties", stage_schema(registry, false)}}}}}};
+  const Json schema = {
+      {"$schema", "http://json-schema.org/draft-07/schema#"},
+      {"title", "sluice pipeline"},
+      {"type", "object"},
+      {"required", {"pipeline", "stages"}},
+      {"additionalProperties", false},
+      {"properties",
+       {{"pipeline",
+         {{"type", "object"},
+          {"required", {"name"}},
+          {"additionalProperties", false},
+          {"properties", {{"name", text}, {"summary", text}, {"doc", text}}}}},
+        {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},
+        {"presets",
+         {{"type", "object"}, {"additionalProperties", {{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}}}}},
+        {"resources", {{"type", "object"}, {"additionalProperties", stage_schema(registry, true)}}},
+        {"stages", {{"type", "object"}, {"additionalProperties", stage_schema(registry, false)}}}}}};
   std::printf("%s\n", schema.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   return exit_ok;
 }

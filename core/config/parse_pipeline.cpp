@@ -15,6 +15,7 @@ namespace {
 // Far more than anybody writes by hand; keeps the quadratic parts (nearest names, cycles) fast for hostile files.
 constexpr std::size_t most_entries = 1000;
 constexpr std::size_t longest_name = 64;
+constexpr const char* preset_parameter = "preset";
 
 bool is_name(std::string_view text, std::string_view first, std::string_view others) {
   return !text.empty() && text.size() <= longest_name && first.find(text.front()) != std::string_view::npos &&
@@ -42,6 +43,8 @@ class PipelineReader {
     else if (!diagnostics_.has_errors())
       root.error(whole_file, "there is no [pipeline] table", "begin with [pipeline] and name = \"...\"");
     for_each_entry(root, "parameters", "parameter", [&](const TomlMember& entry) { read_parameter(entry); });
+    for_each_entry(root, "presets", "preset", [&](const TomlMember& entry) { read_preset(entry); });
+    if (!pipeline_.presets.empty()) add_preset_parameter();
     for_each_entry(root, "resources", "resource", [&](const TomlMember& entry) { read_stage(entry, Part::resource); });
     for_each_entry(root, "stages", "stage", [&](const TomlMember& entry) { read_stage(entry, Part::stage); });
     root.finish();
@@ -152,6 +155,51 @@ class PipelineReader {
     return std::nullopt;
   }
 
+  void read_preset(const TomlMember& entry) {
+    WrittenPreset preset;
+    preset.name = entry.key;
+    preset.where = entry.where;
+    const std::string subject = "preset '" + entry.key + "': ";
+    const auto error = [&](const Location& where, const std::string& message, const std::string& remedy) {
+      diagnostics_.error(where, "", subject + message, remedy);
+    };
+    if (!is_stage_name(entry.key)) error(entry.where, "a name may hold letters, digits, '_' and '-', at most 64 of them", "");
+    std::vector<std::string> names;
+    for (const PipelineParameter& parameter : pipeline_.parameters) names.push_back(parameter.name);
+    for (const TomlMember& member : entry.value.members) {
+      if (std::find(scalars.begin(), scalars.end(), member.value.kind) == scalars.end()) {
+        error(member.value.where, "'" + member.key + "' must be a string, a number or a boolean, not " + kind_name(member.value.kind), "");
+      } else if (member.key == "help") {  // no parameter has this name
+        preset.help = member.value.text;
+      } else if (std::find(names.begin(), names.end(), member.key) != names.end()) {
+        preset.defaults[member.key] = written(member);
+      } else {
+        const std::string near = nearest_name(member.key, names);
+        error(member.where, "there is no parameter '" + member.key + "'",
+              near.empty() ? "add a [parameters." + member.key + "] table" : "did you mean '" + near + "'?");
+      }
+    }
+    pipeline_.presets.push_back(std::move(preset));
+  }
+
+  // --preset NAME; the first preset of the file is the one that holds when none is named.
+  void add_preset_parameter() {
+    PipelineParameter parameter;
+    parameter.name = preset_parameter;
+    parameter.where = pipeline_.presets.front().where;
+    parameter.type = SLUICE_CHOICE;
+    parameter.default_text = pipeline_.presets.front().name;
+    parameter.help = "defaults of the other parameters that belong together";
+    for (const WrittenPreset& preset : pipeline_.presets) {
+      parameter.choices.push_back(preset.name);
+      if (!preset.help.empty()) parameter.help += "; " + preset.name + ": " + preset.help;
+    }
+    for (const PipelineParameter& other : pipeline_.parameters)
+      if (other.name == preset_parameter)
+        diagnostics_.error(other.where, "", "parameter 'preset': the name is taken, because the file has [presets]", "remove one of the two");
+    pipeline_.parameters.insert(pipeline_.parameters.begin(), std::move(parameter));
+  }
+
   void read_stage(const TomlMember& entry, Part part) {
     WrittenStage stage;
     stage.name = entry.key;
@@ -174,6 +222,7 @@ class PipelineReader {
     if (const TomlMember* enabled = reader.take("enabled", scalars, "a boolean or a string with ${...}")) stage.enabled = written(*enabled);
     if (is_stage) {
       if (const TomlMember* device = reader.take("device", {TomlKind::string}, "a string")) stage.device = written(*device);
+      if (const TomlMember* limit = reader.take("device_max_row_work", scalars, "a number")) stage.device_max_row_work = written(*limit);
       stage.when_most_fail = reader.take_string("when_most_fail");
     }
     reader.finish();
@@ -213,9 +262,10 @@ class PipelineReader {
 }  // namespace
 
 const std::vector<std::string>& reserved_parameter_names() {
-  static const std::vector<std::string> names = {"help",      "threads", "device", "memory",     "gpu_memory", "report",     "trace",
-                                                 "quiet",     "account", "set",    "plugin_dir", "executor",   "batch_work", "max_bad_reads",
-                                                 "log_level", "repeat",  "dot",    "resume",     "version"};
+  static const std::vector<std::string> names = {"help",      "threads", "device",  "memory",     "gpu_memory", "report",     "trace",
+                                                 "quiet",     "account", "set",     "plugin_dir", "executor",   "batch_work", "max_bad_reads",
+                                                 "log_level", "repeat",  "dot",     "resume",     "version",    "profile",    "inject_device_fault",
+                                                 "rows",      "work",    "streams", "pipeline",   "calibrate"};
   return names;
 }
 

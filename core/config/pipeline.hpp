@@ -36,6 +36,13 @@ struct WrittenValue {
   Location key_where;  // of the key in front of it; an item of an array has none
 };
 
+// One entry of [presets]: defaults of parameters that are chosen together by --preset NAME.
+struct WrittenPreset {
+  std::string name, help;
+  Location where;
+  std::map<std::string, WrittenValue> defaults;  // by parameter name
+};
+
 struct WrittenStage {
   std::string name;
   std::string use;  // stage id
@@ -45,13 +52,15 @@ struct WrittenStage {
   std::map<std::string, WrittenValue> resources;  // slot -> resource name
   std::optional<WrittenValue> enabled;            // the stage exists iff this is neither empty nor "false" after ${...}
   std::optional<WrittenValue> device;
+  std::optional<WrittenValue> device_max_row_work;
   std::string when_most_fail;  // advice to print when more than nine rows in ten failed here
 };
 
 struct WrittenPipeline {
   std::filesystem::path file;
   std::string name, summary, doc;
-  std::vector<PipelineParameter> parameters;
+  std::vector<PipelineParameter> parameters;  // where there are presets, the first one is `preset`
+  std::vector<WrittenPreset> presets;
   std::vector<WrittenStage> resources, stages;  // in file order
 };
 
@@ -82,6 +91,7 @@ struct ResolvedStage {
   std::vector<std::size_t> inputs;  // indices into ResolvedPipeline::stages
   std::vector<int> resources;       // per descriptor slot: index into ResolvedPipeline::resources, or -1
   std::string device;               // "auto", "cpu", "cuda", "cuda:N", or another kind; "" = the run's --device
+  double device_max_row_work = 0;   // rows with more work, in the stage's unit, are done on the CPU; 0: no limit
   std::string when_most_fail;       // advice for the user when more than nine rows in ten failed here; "" if none
 };
 

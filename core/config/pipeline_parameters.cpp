@@ -29,8 +29,24 @@ std::string assumed_value(const PipelineParameter& parameter) {
   }
 }
 
-std::string final_value(const PipelineParameter& parameter, const Overrides& overrides, const std::map<std::string, std::string>& values,
-                        Diagnostics& diagnostics) {
+// Every preset's values are checked, the chosen one's or not: a mistake in the file is found whatever the command line says.
+void check_presets(const WrittenPipeline& pipeline, const std::map<std::string, std::string>& values, Diagnostics& diagnostics) {
+  sluice_value unused;
+  for (const WrittenPreset& preset : pipeline.presets)
+    for (const PipelineParameter& parameter : pipeline.parameters) {
+      const auto value = preset.defaults.find(parameter.name);
+      if (value == preset.defaults.end()) continue;
+      const Expansion expanded = expand(value->second.text, values);
+      ValueProblem problem{expanded.message, expanded.remedy};
+      if (problem.message.empty() && !expanded.text.empty()) problem = convert_value(expanded.text, rule_of(parameter), unused);
+      if (!problem.message.empty())
+        diagnostics.error(value->second.where, "", "preset '" + preset.name + "': parameter '" + parameter.name + "': " + problem.message,
+                          problem.remedy);
+    }
+}
+
+std::string final_value(const PipelineParameter& parameter, const WrittenPreset* preset, const Overrides& overrides,
+                        const std::map<std::string, std::string>& values, Diagnostics& diagnostics) {
   const ValueRule rule = rule_of(parameter);
   sluice_value unused;
   if (const auto given = overrides.parameters.find(parameter.name); given != overrides.parameters.end()) {
@@ -41,6 +57,9 @@ std::string final_value(const PipelineParameter& parameter, const Overrides& ove
       diagnostics.error(command_line, "", "--" + kebab_case(parameter.name) + ": " + problem.message, problem.remedy);
       return "";  // left out, so that the stages do not complain about it again
     }
+  } else if (preset != nullptr && preset->defaults.contains(parameter.name)) {
+    const Expansion expanded = expand(preset->defaults.at(parameter.name).text, values);
+    return expanded.text.empty() ? "" : canonical_text(expanded.text, rule);  // check_presets reports what is wrong with it
   } else if (parameter.default_text) {
     const Expansion expanded = expand(*parameter.default_text, values);
     const std::string subject = "parameter '" + parameter.name + "': default: ";
@@ -68,10 +87,16 @@ std::string final_value(const PipelineParameter& parameter, const Overrides& ove
 std::map<std::string, std::string> final_parameters(const WrittenPipeline& pipeline, const Overrides& overrides, Diagnostics& diagnostics) {
   std::map<std::string, std::string> values;
   std::vector<std::string> names;
+  const WrittenPreset* preset = nullptr;  // known once the first parameter, `preset`, is
   for (const PipelineParameter& parameter : pipeline.parameters) {
     names.push_back(parameter.name);
-    values[parameter.name] = final_value(parameter, overrides, values, diagnostics);
+    const std::string value = final_value(parameter, preset, overrides, values, diagnostics);
+    values[parameter.name] = value;
+    if (names.size() == 1)
+      for (const WrittenPreset& known : pipeline.presets)
+        if (known.name == value) preset = &known;
   }
+  check_presets(pipeline, values, diagnostics);
   for (const auto& [name, value] : overrides.parameters) {
     if (values.contains(name)) continue;
     const std::string near = nearest_name(name, names);

@@ -245,6 +245,13 @@ class Resolver {
       if (!is_device_text(stage.device))
         error(from, from.written->device->where, "'" + stage.device + "' is not a device", "write auto, cpu, cuda or cuda:N");
     }
+    if (from.written->device_max_row_work) {
+      const std::string text = expanded(from, "device_max_row_work: ", *from.written->device_max_row_work);
+      sluice_value value{};
+      const ValueProblem problem = convert_value(text, {SLUICE_FLOAT, 0, {}, {}, ""}, value);
+      if (!problem.message.empty()) error(from, from.written->device_max_row_work->where, "device_max_row_work: " + problem.message, problem.remedy);
+      stage.device_max_row_work = value.real;
+    }
     if (from.entry.descriptor != nullptr) fill_values(from, stage);
     return stage;
   }

@@ -50,10 +50,12 @@ void apply_set(const std::string& set, WrittenPipeline& pipeline, Diagnostics& d
     entry->resources[parts[3]] = value;
   else if (parts.size() == 3 && is_stage && parts[2] == "device")
     entry->device = value;
+  else if (parts.size() == 3 && is_stage && parts[2] == "device_max_row_work")
+    entry->device_max_row_work = value;
   else if (parts.size() == 3 && parts[2] == "enabled")
     entry->enabled = value;
   else {
-    const std::string near = nearest_name(parts[2], {"params", "resources", "device", "enabled"});
+    const std::string near = nearest_name(parts[2], {"params", "resources", "device", "device_max_row_work", "enabled"});
     error("'" + parts[2] + "' can't be set" + (parts.size() == 4 ? "" : " so"),
           near.empty() ? "params.NAME, resources.NAME, device and enabled can" : "did you mean '" + near + "'?");
   }

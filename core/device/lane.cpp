@@ -7,6 +7,8 @@
 #include <sluice/failure.hpp>
 #include <string_view>
 
+#include "device/call_scope.hpp"
+
 namespace sluice {
 namespace {
 
@@ -84,9 +86,23 @@ DeviceMemory::~DeviceMemory() {
   if (device_ != nullptr) provider_.close(device_);
 }
 
+DeviceStatistics DeviceMemory::statistics() const {
+  DeviceStatistics result = activity_.statistics();
+  result.name = name();
+  result.model = info_.name;
+  result.memory_limit = limit_;
+  result.streams = streams_.size();
+  return result;
+}
+
+void DeviceMemory::throw_if_lost() const {
+  if (lost_) throw Failure(SLUICE_ERROR_DEVICE_LOST, name() + " is gone (injected)");
+}
+
 std::string DeviceMemory::name() const { return std::string(provider_.kind) + ":" + std::to_string(ordinal_); }
 
 sluice_status DeviceMemory::allocate(void* device, std::size_t bytes, void** memory) {
+  if (lost_) return SLUICE_ERROR_DEVICE_LOST;
   const std::uint64_t before = used_.fetch_add(bytes);
   if (before + bytes > limit_) {
     used_.fetch_sub(bytes);
@@ -97,6 +113,7 @@ sluice_status DeviceMemory::allocate(void* device, std::size_t bytes, void** mem
     used_.fetch_sub(bytes);
     return status;
   }
+  activity_.uses(before + bytes);
   const std::lock_guard lock(sizes_mutex_);
   sizes_[*memory] = bytes;
   return SLUICE_OK;
@@ -115,24 +132,52 @@ void DeviceMemory::free(void* device, void* memory) {
   provider_.free(device, memory);
 }
 
+// Says what a copy was when it has been made.
+class DeviceMemory::CopyWatch {
+ public:
+  CopyWatch(DeviceMemory& memory, CopyDirection direction, std::uint64_t bytes)
+      : memory_(memory),
+        direction_(direction),
+        bytes_(bytes),
+        range_(direction == CopyDirection::to_device ? "copy to the device" : "copy to the host") {
+    memory.throw_if_lost();
+  }
+  void done() {
+    if (CallScope* call = CallScope::current()) call->copied(bytes_);
+    memory_.activity_.copied({direction_, bytes_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count()});
+  }
+
+ private:
+  DeviceMemory& memory_;
+  const CopyDirection direction_;
+  const std::uint64_t bytes_;
+  const ProfilerRange range_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 void DeviceMemory::copy_in(void* destination, const void* source, std::size_t bytes) {
+  CopyWatch watch(*this, CopyDirection::to_device, bytes);
   sluice_error error{};
   if (const sluice_status status = provider_.copy_to_device(device_, destination, source, bytes, &error); status != SLUICE_OK)
     throw Failure(status, "copy to " + name() + ": " + error.message, error.remedy);
-  bytes_moved_ += bytes;
+  watch.done();
 }
 
 void DeviceMemory::copy_out(void* destination, const void* source, std::size_t bytes) {
+  CopyWatch watch(*this, CopyDirection::to_host, bytes);
   sluice_error error{};
   if (const sluice_status status = provider_.copy_to_host(device_, destination, source, bytes, &error); status != SLUICE_OK)
     throw Failure(status, "copy from " + name() + ": " + error.message, error.remedy);
-  bytes_moved_ += bytes;
+  watch.done();
 }
 
 void DeviceMemory::synchronize(const sluice_device& stream) {
   sluice_error error{};
   if (const sluice_status status = provider_.synchronize(static_cast<Stream*>(stream.context)->device, &error); status != SLUICE_OK)
     throw Failure(status, name() + ": " + error.message, error.remedy);
+  throw_if_lost();
+  CallScope* const call = CallScope::current();
+  if (call != nullptr && call->take_kernel_fault()) throw Failure(SLUICE_ERROR_DEVICE_KERNEL, name() + ": a kernel failed (injected)");
 }
 
 ArrowDeviceArray DeviceMemory::upload(const std::string& type, const ArrowArray& host) {
@@ -220,29 +265,26 @@ ArrowArray DeviceMemory::download(const std::string& type, const ArrowDeviceArra
 
 std::unique_ptr<Lane> Lane::cpu() { return std::unique_ptr<Lane>(new Lane); }
 
-std::unique_ptr<Lane> Lane::device(std::shared_ptr<DeviceMemory> memory, int number) {
+std::unique_ptr<Lane> Lane::device(std::shared_ptr<DeviceMemory> memory, int streams) {
   std::unique_ptr<Lane> lane(new Lane);
-  lane->name_ = number == 0 ? memory->name() : memory->name() + " stream " + std::to_string(number);
-  lane->kind_ = memory->kind();
-  lane->stream_ = &memory->open_stream();
+  for (int number = 0; number < streams; ++number) lane->streams_.push_back({&memory->open_stream(), "stream " + std::to_string(number)});
   lane->memory_ = std::move(memory);
-  lane->thread_ = std::thread([raw = lane.get()] { raw->serve(); });
+  for (const LaneStream& stream : lane->streams_) lane->threads_.emplace_back([raw = lane.get(), &stream] { raw->serve(stream); });
   return lane;
 }
 
 Lane::~Lane() {
-  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
-void Lane::submit(std::function<void()> job) {
+void Lane::submit(Job job) {
   if (is_cpu()) {
-    job();
+    job({});
     return;
   }
   {
@@ -252,9 +294,9 @@ void Lane::submit(std::function<void()> job) {
   wake_.notify_one();
 }
 
-void Lane::serve() {
+void Lane::serve(const LaneStream& stream) {
   for (;;) {
-    std::function<void()> job;
+    Job job;
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [&] { return closing_ || !queue_.empty(); });
@@ -262,7 +304,7 @@ void Lane::serve() {
       job = std::move(queue_.front());
       queue_.pop_front();
     }
-    job();
+    job(stream);
   }
 }
 

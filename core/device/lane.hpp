@@ -12,11 +12,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
+
+#include "device/device_activity.hpp"
+#include "device/device_fault.hpp"
 
 namespace sluice {
 
@@ -40,10 +44,19 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   std::shared_mutex& calls() { return calls_; }
   const sluice_device_info& info() const { return info_; }
   std::string name() const;  // "cuda:0"
-  std::uint64_t bytes_moved() const { return bytes_moved_; }
+  DeviceActivity& activity() { return activity_; }
+  DeviceStatistics statistics() const;
+
+  // Faults for calls on this device; set before the first call.
+  void inject(std::shared_ptr<DeviceFaultInjector> faults) { faults_ = std::move(faults); }
+  std::optional<DeviceFault> next_fault() { return faults_ ? faults_->next_call() : std::nullopt; }
+  // From now on the device answers nothing but SLUICE_ERROR_DEVICE_LOST.
+  void lose() { lost_ = true; }
+  void throw_if_lost() const;
   std::uint64_t bytes_used() const { return used_; }
 
  private:
+  class CopyWatch;
   // A stream: the provider's device object and the handle that calls see.
   struct Stream {
     DeviceMemory* owner;
@@ -66,52 +79,51 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   void* device_ = nullptr;  // the provider's object for copies
   sluice_device_info info_{};
   std::deque<std::unique_ptr<Stream>> streams_;  // grows only while lanes are made
-  std::atomic<std::uint64_t> used_{0}, bytes_moved_{0};
+  std::atomic<std::uint64_t> used_{0};
+  std::atomic<bool> lost_{false};
+  DeviceActivity activity_;
+  std::shared_ptr<DeviceFaultInjector> faults_;
   std::shared_mutex calls_;
   std::mutex sizes_mutex_;  // guards sizes_
   std::unordered_map<void*, std::size_t> sizes_;
 };
 
-// A lane runs jobs. The CPU lane runs them where it is called (a thread of the run's arena); a device lane has a thread and a queue.
-// No exception leaves a job: jobs handle their own failures.
+// One of a lane's ways to work side by side: a stream of a device; on the CPU a thread, of which nothing is known here.
+struct LaneStream {
+  const sluice_device* device = nullptr;  // what calls get; null: the CPU
+  std::string name;                       // "stream 0"; "" on the CPU
+};
+
+// A lane runs jobs. The CPU lane runs them where it is called (a thread of the run's arena); a device lane has a queue and a thread for each
+// stream. No exception leaves a job: jobs handle their own failures.
 class Lane {
  public:
+  using Job = std::function<void(const LaneStream&)>;
+
   static std::unique_ptr<Lane> cpu();
-  // number: several lanes may share one device, each with a stream of its own, so that one copies while the other computes.
-  static std::unique_ptr<Lane> device(std::shared_ptr<DeviceMemory> memory, int number = 0);
+  // A thread that waits for its stream is blocked in the driver and costs no core. Throws Failure when a stream can't be opened.
+  static std::unique_ptr<Lane> device(std::shared_ptr<DeviceMemory> memory, int streams);
+  // Waits for the jobs that were submitted.
   ~Lane();
 
   bool is_cpu() const { return memory_ == nullptr; }
-  const sluice_device* stream() const { return stream_; }  // null: the CPU
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
-  const std::string& name() const { return name_; }
-  std::string device_name() const { return is_cpu() ? "cpu" : memory_->name(); }  // the same for all lanes of a device
-  const std::string& kind() const { return kind_; }                               // "cpu", "cuda", ...
+  std::string name() const { return is_cpu() ? "cpu" : memory_->name(); }
+  std::string kind() const { return is_cpu() ? "cpu" : memory_->kind(); }
 
-  void submit(std::function<void()> job);
-
-  // Seconds of work that has been given to this lane and is not done, as estimated by the scheduler.
-  double backlog_seconds() const { return backlog_.load(); }
-  void add_backlog(double seconds) { backlog_.fetch_add(seconds); }
-
-  bool healthy() const { return healthy_.load(); }
-  // Nothing is sent here any more; what is queued still runs (and fails over).
-  void retire() { healthy_.store(false); }
+  void submit(Job job);
 
  private:
   Lane() = default;
-  void serve();
+  void serve(const LaneStream& stream);
 
-  std::string name_ = "cpu", kind_ = "cpu";
   std::shared_ptr<DeviceMemory> memory_;
-  const sluice_device* stream_ = nullptr;
-  std::atomic<double> backlog_{0};
-  std::atomic<bool> healthy_{true};
+  std::deque<LaneStream> streams_;
   std::mutex mutex_;  // guards queue_ and closing_
   std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;
+  std::deque<Job> queue_;
   bool closing_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace sluice

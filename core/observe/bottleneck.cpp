@@ -21,6 +21,54 @@ bool runs_one_at_a_time(const sluice_stage_descriptor& d) {
 
 std::string titled(const StageStatistics& stage) { return "stage '" + stage.name + "' (" + stage.id + ")"; }
 
+// Above this part of the run, what is busy is what the rest waits for.
+constexpr double hardly_ever_idle = 0.8;
+
+struct Share {
+  double work = 0, seconds = 0;  // of calls that are counted by implementation
+  double busy = 0;               // all calls
+};
+
+bool is_device(const std::string& name, const RunStatistics& statistics) {
+  return std::any_of(statistics.devices.begin(), statistics.devices.end(), [&](const DeviceStatistics& device) { return device.name == name; });
+}
+
+// What the run's own threads did of the stage.
+Share on_threads(const StageStatistics& stage, const RunStatistics& statistics) {
+  Share share;
+  share.busy = stage.busy_seconds;
+  for (const ImplementationStatistics& implementation : stage.implementations) {
+    if (is_device(implementation.device, statistics)) {
+      share.busy -= implementation.seconds;
+    } else {
+      share.work += implementation.work;
+      share.seconds += implementation.seconds;
+    }
+  }
+  return share;
+}
+
+// "" when no device was hardly ever idle.
+std::string busy_device(const Plan& plan, const RunStatistics& statistics) {
+  const auto busiest = std::max_element(statistics.devices.begin(), statistics.devices.end(),
+                                        [](const DeviceStatistics& a, const DeviceStatistics& b) { return a.busy_seconds < b.busy_seconds; });
+  if (busiest == statistics.devices.end() || busiest->busy_seconds <= hardly_ever_idle * statistics.elapsed_seconds) return "";
+  const StageStatistics* most = nullptr;
+  double seconds = 0, all = 0;
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const StageStatistics* stage = statistics_of(statistics, plan, i);
+    if (stage == nullptr) continue;
+    for (const ImplementationStatistics& implementation : stage->implementations) {
+      if (implementation.device != busiest->name) continue;
+      all += implementation.seconds;
+      if (implementation.seconds > seconds) most = stage, seconds = implementation.seconds;
+    }
+  }
+  std::string text = busiest->name + " was busy " + percent_text(utilisation(*busiest, statistics)) + " of the run";
+  if (most != nullptr) text += ", " + percent_text(seconds / all) + " of that with " + titled(*most);
+  return text;
+}
+
 std::string meaning(const sluice_stage_descriptor& d, const std::string& reason) {
   for (std::size_t i = 0; i < d.reason_count; ++i)
     if (reason == d.reasons[i].code && d.reasons[i].doc != nullptr) return d.reasons[i].doc;
@@ -29,17 +77,24 @@ std::string meaning(const sluice_stage_descriptor& d, const std::string& reason)
 
 }  // namespace
 
+double utilisation(const DeviceStatistics& device, const RunStatistics& statistics) {
+  return statistics.elapsed_seconds > 0 ? std::min(1.0, device.busy_seconds / statistics.elapsed_seconds) : 0.0;
+}
+
 std::string bottleneck(const Plan& plan, const RunStatistics& statistics) {
+  if (std::string device = busy_device(plan, statistics); !device.empty()) return device;
   const StageStatistics* busiest = nullptr;
   const StageStatistics* held_up_by = nullptr;
+  Share most;
   double all_busy = 0;
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const StageStatistics* stage = statistics_of(statistics, plan, i);
     if (stage == nullptr) continue;
-    all_busy += stage->busy_seconds;
-    if (busiest == nullptr || stage->busy_seconds > busiest->busy_seconds) busiest = stage;
+    const Share share = on_threads(*stage, statistics);
+    all_busy += share.busy;
+    if (busiest == nullptr || share.busy > most.busy) busiest = stage, most = share;
     // A stage that can't run twice at once holds the others up when it is hardly ever idle, however many threads there are.
-    const bool hardly_idle = stage->busy_seconds > 0.8 * statistics.elapsed_seconds;
+    const bool hardly_idle = stage->busy_seconds > hardly_ever_idle * statistics.elapsed_seconds;
     if (statistics.threads > 1 && hardly_idle && runs_one_at_a_time(*plan.stages[i].stage->entry.descriptor) &&
         (held_up_by == nullptr || stage->busy_seconds > held_up_by->busy_seconds))
       held_up_by = stage;
@@ -48,13 +103,9 @@ std::string bottleneck(const Plan& plan, const RunStatistics& statistics) {
   if (held_up_by != nullptr)
     return titled(*held_up_by) + " runs one batch at a time and was busy " +
            percent_text(std::min(1.0, held_up_by->busy_seconds / statistics.elapsed_seconds)) + " of the run: the others waited for it";
-  double work = 0, seconds = 0;
-  for (const ImplementationStatistics& implementation : busiest->implementations) {
-    work += implementation.work;
-    seconds += implementation.seconds;
-  }
-  std::string text = titled(*busiest) + " took " + percent_text(busiest->busy_seconds / all_busy) + " of the processing time";
-  if (seconds > 0 && work > 0) text += ", at " + rate_text(work / seconds, busiest->work_unit) + " per thread";
+  std::string text = titled(*busiest) + " took " + percent_text(most.busy / all_busy) + " of the processing time";
+  if (most.work > 0 && most.seconds > 0) text += ", at " + rate_text(most.work / most.seconds, busiest->work_unit) + " per thread";
+  for (const DeviceStatistics& device : statistics.devices) text += "; " + device.name + " was busy " + percent_text(utilisation(device, statistics));
   return text;
 }
 

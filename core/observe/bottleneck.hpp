@@ -11,7 +11,10 @@
 
 namespace sluice {
 
-// One sentence: the stage that the others waited for, or the one that took most of the processors.
+// The part of the run in which the device had at least one call under way, 0 to 1.
+double utilisation(const DeviceStatistics& device, const RunStatistics& statistics);
+
+// One sentence: the device or the stage that the others waited for, or the stage that took most of the processors.
 std::string bottleneck(const Plan& plan, const RunStatistics& statistics);
 
 // Sentences for the user: stages in which more than nine rows in ten failed, with the pipeline's advice (when_most_fail) or the meaning

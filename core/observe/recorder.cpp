@@ -28,7 +28,7 @@ StageRecorder::StageRecorder(const ResolvedStage& stage) {
 }
 
 void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
-                         std::uint64_t output_bytes) {
+                         std::uint64_t output_bytes, std::uint64_t bytes_moved) {
   const std::lock_guard lock(mutex_);
   auto found = std::find_if(totals_.implementations.begin(), totals_.implementations.end(), [&](const auto& i) { return i.device == device; });
   if (found == totals_.implementations.end()) {
@@ -45,6 +45,7 @@ void StageRecorder::call(const std::string& device, double seconds, std::int64_t
   found->rows += static_cast<std::uint64_t>(std::max(rows_in, rows_out));
   found->work += work;
   found->seconds += seconds;
+  found->bytes_moved += bytes_moved;
   durations_[static_cast<std::size_t>(found - totals_.implementations.begin())].push_back(static_cast<float>(seconds));
 }
 

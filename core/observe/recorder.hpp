@@ -18,7 +18,8 @@ class StageRecorder {
  public:
   explicit StageRecorder(const ResolvedStage& stage);
 
-  void call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes);
+  void call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes,
+            std::uint64_t bytes_moved = 0);
   void retry(const std::string& device);
   void failed_row(const std::string& reason, const std::string& name);
   void accounted(const std::string& reason, std::uint64_t count, const char* name);

@@ -90,6 +90,57 @@ Json stage_entry(const StageStatistics& stage) {
           {"implementations", implementations(stage)}};
 }
 
+Json device(const DeviceStatistics& d, const RunStatistics& s) {
+  Json entry = {{"name", d.name},
+                {"model", d.model},
+                {"streams", d.streams},
+                {"calls", d.calls},
+                {"busy_seconds", rounded(d.busy_seconds)},
+                {"utilisation", rounded(utilisation(d, s))},
+                {"memory_limit_bytes", d.memory_limit},
+                {"device_peak_bytes", d.memory_peak},
+                {"copies", d.copies},
+                {"bytes_to_device", d.bytes_to_device},
+                {"bytes_to_host", d.bytes_to_host},
+                {"copy_seconds", rounded(d.copy_seconds)},
+                {"faults", {{"memory", d.faults.memory}, {"kernel", d.faults.kernel}, {"lost", d.faults.lost}}}};
+  for (const LaneStatistics& lane : s.scheduler.lanes)
+    if (lane.name == d.name) {
+      entry["opened_after_seconds"] = rounded(lane.opened_after_seconds);
+      if (lane.retired) entry["retired_because"] = lane.retired_because;
+    }
+  return entry;
+}
+
+// How the batches of the stages that had a choice were dealt out.
+Json placements(const Plan& plan, const SchedulerStatistics& scheduler) {
+  Json stages = Json::array();
+  for (std::size_t i = 0; i < scheduler.stages.size() && i < plan.stages.size(); ++i) {
+    Json lanes = Json::array();
+    for (const PlacementStatistics& p : scheduler.placements)
+      if (p.stage == i)
+        lanes.push_back({{"device", p.lane},
+                         {"whole_batches", p.whole_batches},
+                         {"parts", p.parts},
+                         {"tail_rows", p.tail_rows},
+                         {"explored", p.explored},
+                         {"failed", p.failed},
+                         {"rows", p.rows},
+                         {"work", p.work},
+                         {"call_seconds", p.seconds},
+                         {"seconds_per_call", p.constant},
+                         {"seconds_per_work", p.per_work},
+                         {"seconds_per_largest_row", p.per_largest_row},
+                         {"sharing", p.sharing}});
+    if (lanes.empty()) continue;
+    stages.push_back({{"stage", plan.stages[i].stage->name},
+                      {"batches", scheduler.stages[i].batches},
+                      {"divided", scheduler.stages[i].divided},
+                      {"devices", lanes}});
+  }
+  return stages;
+}
+
 }  // namespace
 
 const char* state_name(RunState state) {
@@ -129,6 +180,9 @@ std::string report_json(const RunResult& result, const Plan& plan, const Registr
   report["hints"] = hints(plan, s);
   report["stages"] = Json::array();
   for (const StageStatistics& stage : s.stages) report["stages"].push_back(stage_entry(stage));
+  report["devices"] = Json::array();
+  for (const DeviceStatistics& d : s.devices) report["devices"].push_back(device(d, s));
+  report["placements"] = placements(plan, s.scheduler);
   report["outputs"] = s.outputs;
   report["decisions"] = s.decisions;
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

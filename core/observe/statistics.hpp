@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "sched/lane_statistics.hpp"
+
 namespace sluice {
 
 struct ImplementationStatistics {
@@ -19,6 +21,21 @@ struct ImplementationStatistics {
   std::uint64_t bytes_moved = 0;            // to and from the device for these calls
   double p50_seconds = 0, p95_seconds = 0;  // per call
   double rate = 0;                          // work per second of call time, as the scheduler sees it now
+};
+
+struct DeviceFaults {
+  std::uint64_t memory = 0, kernel = 0, lost = 0;  // calls that ended so
+};
+
+struct DeviceStatistics {
+  std::string name, model;  // "cuda:0", "NVIDIA H200"
+  std::size_t streams = 0;
+  std::uint64_t memory_limit = 0, memory_peak = 0;  // bytes that the run may use there, and did use at one moment
+  std::uint64_t calls = 0;
+  double busy_seconds = 0;  // at least one call was under way, its copies included
+  std::uint64_t copies = 0, bytes_to_device = 0, bytes_to_host = 0;
+  double copy_seconds = 0;  // sum over copies
+  DeviceFaults faults;
 };
 
 struct FailedRow {
@@ -54,6 +71,8 @@ struct TraceEvent {
   double start_us = 0, duration_us = 0;
   std::uint64_t sequence = 0;
   std::int64_t rows = 0;
+  std::string track;        // of a device: "stream 2", "to host"; "": the thread's own
+  std::uint64_t bytes = 0;  // of a copy
 };
 
 struct RunStatistics {
@@ -66,6 +85,8 @@ struct RunStatistics {
   std::uint64_t batches_in_flight = 0;
   double source_progress = -1;          // 0..1, < 0: unknown
   std::vector<StageStatistics> stages;  // resources first, then stages in plan order
+  std::vector<DeviceStatistics> devices;
+  SchedulerStatistics scheduler;
   std::vector<TraceEvent> trace;
   std::map<std::string, std::string> parameters;
   std::vector<std::string> outputs;    // final names

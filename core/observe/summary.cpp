@@ -34,6 +34,31 @@ std::string account_line(const PathAccount& account) {
   return line;
 }
 
+// "cuda:0 NVIDIA H200: busy 43 % of the run; events 61 %, align 97 % of the work; 1.2 GiB there, 210 MiB back, peak 3.1 GiB"
+std::string device_line(const DeviceStatistics& device, const RunStatistics& s) {
+  std::string line = "  " + device.name + " " + device.model + ": ";
+  if (device.calls == 0) return line + "not used";
+  line += "busy " + percent_text(utilisation(device, s)) + " of the run";
+  const char* separator = "; ";
+  for (const StageStatistics& stage : s.stages) {
+    double here = 0, all = 0;
+    for (const ImplementationStatistics& i : stage.implementations) {
+      all += i.work;
+      if (i.device == device.name) here += i.work;
+    }
+    if (here <= 0) continue;
+    line += separator + stage.name + " " + percent_text(here / all);
+    separator = ", ";
+  }
+  if (separator[0] == ',') line += " of the work";
+  line += "; " + bytes_text(static_cast<double>(device.bytes_to_device)) + " there, " + bytes_text(static_cast<double>(device.bytes_to_host)) +
+          " back, peak " + bytes_text(static_cast<double>(device.memory_peak));
+  if (device.faults.memory > 0) line += "; " + count_text(device.faults.memory, "call") + " out of memory";
+  if (device.faults.kernel > 0) line += "; " + count_text(device.faults.kernel, "kernel error");
+  if (device.faults.lost > 0) line += "; lost in the middle";
+  return line;
+}
+
 }  // namespace
 
 std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan) {
@@ -50,6 +75,7 @@ std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan
   lines.push_back(std::move(head));
   if (result.state != RunState::failed)
     for (const PathAccount& account : account_of(plan, s, ending_of(result))) lines.push_back(account_line(account));
+  for (const DeviceStatistics& device : s.devices) lines.push_back(device_line(device, s));
   for (const std::string& output : s.outputs)
     if (output != "-") lines.push_back("  " + output);
   for (const std::string& hint : hints(plan, s)) lines.push_back("warning: " + hint);

@@ -10,7 +10,8 @@
 
 namespace sluice {
 
-// One process per lane, one track per thread, one complete event ("X") per call with the batch's number and rows.
+// One process per device (and one each for readers, the CPU and writers); tracks are threads, or a device's streams with their copies and the threads
+// that fetch from it; one complete event ("X") per call or copy with the batch's number and rows, and a copy's bytes.
 std::string chrome_trace(const std::string& pipeline, const std::vector<TraceEvent>& events);
 
 }  // namespace sluice

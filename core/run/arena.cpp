@@ -26,6 +26,8 @@ Arena::~Arena() = default;
 
 void Arena::execute(const std::function<void()>& body) { implementation_->arena.execute(body); }
 
+void Arena::enqueue(std::function<void()> job) { implementation_->arena.enqueue(std::move(job)); }
+
 sluice_status Arena::parallel_for(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body) {
   if (count == 0) return SLUICE_OK;
   if (count <= grain) return body(0, count);

@@ -16,6 +16,8 @@ class Arena {
   explicit Arena(int threads);
   ~Arena();
   void execute(const std::function<void()>& body);
+  // Runs a job on a thread of the arena, after what was enqueued before it. Returns at once.
+  void enqueue(std::function<void()> job);
   // The first status that is not SLUICE_OK. May be called from any thread, of the arena or not.
   sluice_status parallel_for(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body);
 

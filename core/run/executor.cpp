@@ -11,8 +11,15 @@ namespace sluice {
 void pump_source(ExecutionParts& parts, StageRunner& source, const std::function<void(Message)>& put) {
   using Clock = std::chrono::steady_clock;
   RunContext& run = parts.run;
+  // However the source ends, the dispatcher learns that nothing follows.
+  struct Reading {
+    Dispatcher& dispatcher;
+    ~Reading() { dispatcher.source_ends(); }
+  } const reading{parts.dispatcher};
   for (std::uint64_t sequence = 0; !run.stopping() && !source.ended(); ++sequence) {
-    const double work = run.options.batch_work > 0 ? run.options.batch_work : parts.budget.batch_work(run.threads);
+    const double work = run.options.batch_work > 0
+                            ? run.options.batch_work
+                            : parts.dispatcher.batch_work(parts.budget.batch_work(run.threads), parts.budget.largest_batch_work());
     const auto asked = Clock::now();
     MemoryBudget::PermitHandle permit = parts.budget.acquire(work);
     run.recorder.stage(source.index()).waited(std::chrono::duration<double>(Clock::now() - asked).count());
@@ -61,6 +68,8 @@ class SerialExecution {
   }
 
   void run() {
+    for (const auto& stage : parts_.stages)
+      if (stage->kind() == SLUICE_SOURCE) parts_.dispatcher.source_begins();
     for (const std::size_t i : parts_.run.plan.order)
       if (parts_.stages[i]->kind() == SLUICE_SOURCE) pump_source(parts_, *parts_.stages[i], [&](Message message) { hand_on(i, message); });
     for (const std::size_t i : parts_.run.plan.order) {
@@ -83,7 +92,7 @@ class SerialExecution {
     }
     std::promise<BatchHandle> promise;
     std::future<BatchHandle> result = promise.get_future();
-    stage.process(message.batch, parts_.scheduler, [&](BatchHandle output) { promise.set_value(std::move(output)); });
+    parts_.dispatcher.submit(stage, message.batch, [&](BatchHandle output) { promise.set_value(std::move(output)); });
     BatchHandle output = result.get();
     if (!output) return;
     note_footprint(message, output);

@@ -10,16 +10,16 @@
 #include <mutex>
 #include <vector>
 
+#include "run/dispatcher.hpp"
 #include "run/stage_runner.hpp"
 #include "sched/memory_budget.hpp"
-#include "sched/scheduler.hpp"
 
 namespace sluice {
 
 struct ExecutionParts {
   RunContext& run;
   std::vector<std::unique_ptr<StageRunner>>& stages;  // indices as in the plan
-  Scheduler& scheduler;
+  Dispatcher& dispatcher;
   MemoryBudget& budget;
 };
 

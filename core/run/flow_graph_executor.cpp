@@ -63,7 +63,7 @@ class GraphStage {
   }
 
   void process(const Message& message, Gateway& gateway) {
-    stage_.process(message.batch, parts_.scheduler, [this, message, &gateway](BatchHandle output) {
+    parts_.dispatcher.submit(stage_, message.batch, [this, message, &gateway](BatchHandle output) {
       if (output) {
         note_footprint(message, output);
         if (stage_.kind() == SLUICE_SINK) return commit_later({std::move(output), message.permit}, gateway);
@@ -108,6 +108,7 @@ void execute_flow_graph(ExecutionParts& parts) {
   for (const auto& stage : stages)
     if (stage->stage().kind() == SLUICE_SOURCE) {
       graph.reserve_wait();
+      parts.dispatcher.source_begins();
       sources.emplace_back([&, source = stage.get()] {
         pump_source(parts, source->stage(), [&](Message message) { source->send(std::move(message)); });
         graph.release_wait();

@@ -5,10 +5,15 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
+#include "device/call_scope.hpp"
 #include "device/cuda_provider.hpp"
+#include "device/device_opening.hpp"
 #include "device/host_limits.hpp"
 #include "run/arena.hpp"
+#include "run/dispatcher.hpp"
 #include "run/executor.hpp"
 #include "run/run_context.hpp"
 #include "run/watchdog.hpp"
@@ -29,27 +34,54 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Two streams a device: while one lane's thread copies or plans, the other's kernels run.
-constexpr int lanes_per_device = 2;
+// Calls on one device at once. A thread that waits for its stream costs nothing; whether calls side by side are faster is measured.
+constexpr int streams_per_device = 8;
 
-// The CPU, and the devices that the run may use. A device that can't be opened is left out, with a warning.
-std::vector<std::unique_ptr<Lane>> open_lanes(const Registry& registry, RunContext& run) {
-  std::vector<std::unique_ptr<Lane>> lanes;
-  lanes.push_back(Lane::cpu());
-  const std::string& wish = run.options.device;
-  if (wish == "cpu") return lanes;
-  for (const sluice_device_provider* provider : device_providers(registry))
-    for (int ordinal = 0; ordinal < provider->count(); ++ordinal) {
-      const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
-      if (wish != "auto" && wish != provider->kind && wish != name) continue;
-      try {
-        run.devices.push_back(DeviceMemory::open(*provider, ordinal, run.options.device_memory_bytes));
-        for (int number = 0; number < lanes_per_device; ++number) lanes.push_back(Lane::device(run.devices.back(), number));
-      } catch (const Failure& failure) {
-        run.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it)");
-      }
+// Copies become events of the trace.
+void trace_copies(DeviceMemory& device, RunContext& run) {
+  if (run.options.trace_file.empty()) return;
+  device.activity().observe_copies([&run, name = device.name()](const CopyEvent& copy) {
+    // Events of one track must not overlap: a copy lies within its call's, or within those of the thread that fetches.
+    static std::atomic<std::uint32_t> threads{0};
+    thread_local const std::uint32_t thread = threads++;
+    TraceEvent event;
+    event.name = copy.direction == CopyDirection::to_device ? "to device" : "to host";
+    event.lane = name;
+    event.track = "copies of thread " + std::to_string(thread);
+    event.start_us = (run.seconds() - copy.seconds) * 1e6;
+    event.duration_us = copy.seconds * 1e6;
+    event.bytes = copy.bytes;
+    if (const CallScope* call = CallScope::current()) {
+      event.name += " for " + call->name().stage;
+      event.sequence = call->name().sequence;
+      event.rows = call->name().rows;
+      if (!call->name().stream.empty()) event.track = call->name().stream;
     }
-  return lanes;
+    run.recorder.trace(std::move(event));
+  });
+}
+
+enum class Wait { for_devices, never };
+
+// May any stage run on a device, and must the run wait until devices are there? With --device auto the CPU begins at once.
+struct DeviceNeeds {
+  Devices devices = Devices::never;
+  Wait wait = Wait::never;
+};
+DeviceNeeds device_needs(const Plan& plan, const std::string& wish) {
+  DeviceNeeds needs;
+  if (wish == "cpu") return needs;
+  for (const PlannedStage& stage : plan.stages) {
+    bool cpu = stage.implementations.empty();
+    for (const std::uint32_t k : stage.implementations) {
+      if (std::string_view(stage.stage->entry.descriptor->implementations[k].device) == "cpu")
+        cpu = true;
+      else
+        needs.devices = Devices::possible;
+    }
+    if (!cpu) needs.wait = Wait::for_devices;
+  }
+  return needs;
 }
 
 }  // namespace
@@ -60,11 +92,11 @@ std::vector<const sluice_device_provider*> device_providers(const Registry& regi
   return result;
 }
 
-std::vector<std::string> device_kinds(const Registry& registry, const std::string& device) {
+std::vector<std::string> device_kinds(const Registry& registry, const std::string& device, DeviceSearch search) {
   std::vector<std::string> kinds = {"cpu"};
   if (device == "cpu") return kinds;
   for (const sluice_device_provider* provider : device_providers(registry))
-    if (provider->count() > 0) kinds.emplace_back(provider->kind);
+    if ((search == DeviceSearch::possible && device == "auto") || provider->count() > 0) kinds.emplace_back(provider->kind);
   return kinds;
 }
 
@@ -88,7 +120,9 @@ struct Run::Implementation {
         memory(options_.memory_bytes > 0 ? options_.memory_bytes : default_memory_budget(threads)),
         context(plan_, options, threads),
         // Two batches a thread keep every thread busy; more only make an interrupt slow and memory large.
-        budget(memory, plan_.bytes_per_work, 2 * threads + 2) {}
+        budget(memory, plan_.bytes_per_work, 2 * threads + 2),
+        needs(device_needs(plan_, options.device)),
+        faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {}
 
   RunStatistics statistics() const {
     RunStatistics result;
@@ -110,8 +144,22 @@ struct Run::Implementation {
     return result;
   }
 
+  void use(const std::shared_ptr<DeviceMemory>& device, Dispatcher& dispatcher) {
+    device->inject(faults);
+    trace_copies(*device, context);
+    context.devices.push_back(device);
+    try {
+      dispatcher.add_device(device, streams_per_device);
+      budget.allow_more_batches(2 * streams_per_device);
+    } catch (const Failure& failure) {
+      context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it)");
+    }
+  }
+
   // Resources, stages and batches live inside this call; the context, which owns their memory, outlives them.
   void run_stages() {
+    std::optional<DeviceOpening> opening;
+    if (needs.devices == Devices::possible) opening.emplace(device_providers(registry), options.device, options.device_memory_bytes);
     std::vector<BatchHandle> resources = make_resources(context);
     if (context.failed() || context.interrupted()) return;
     std::vector<std::unique_ptr<StageRunner>> stages;
@@ -119,15 +167,22 @@ struct Run::Implementation {
       stages.push_back(std::make_unique<StageRunner>(context, i));
       if (!stages.back()->create(resources)) return;
     }
-    Scheduler scheduler(context.plan, open_lanes(registry, context), threads);
-    ExecutionParts parts{context, stages, scheduler, budget};
+    Dispatcher dispatcher(context, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
+    ExecutionParts parts{context, stages, dispatcher, budget};
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
+    if (opening) {
+      opening->deliver([&](const std::shared_ptr<DeviceMemory>& device) { use(device, dispatcher); },
+                       [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it)"); });
+      if (needs.wait == Wait::for_devices) opening->wait();
+    }
     if (options.executor == Executor::serial) {
       execute_serial(parts);
     } else {
       arena->execute([&] { execute_flow_graph(parts); });
     }
-    decisions = scheduler.decisions();
+    if (opening) opening->stop();
+    scheduler_statistics = dispatcher.statistics();
+    decisions = dispatcher.decisions();
   }
 
   void write_account() {
@@ -150,7 +205,8 @@ struct Run::Implementation {
       if (options.executor == Executor::serial) {
         context.parallel_for = [](std::size_t count, std::size_t, const auto& body) { return count == 0 ? SLUICE_OK : body(0, count); };
       } else {
-        arena = std::make_unique<Arena>(threads);
+        // One thread more than compute, so that a batch finds its way to a device while all of them are busy.
+        arena = std::make_unique<Arena>(needs.devices == Devices::possible ? threads + 1 : threads);
         context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
       }
       run_stages();
@@ -173,9 +229,11 @@ struct Run::Implementation {
       result.state = RunState::interrupted;
     }
     result.statistics = statistics();
+    for (const auto& device : context.devices) result.statistics.devices.push_back(device->statistics());
     result.statistics.trace = context.recorder.take_trace();
     result.statistics.outputs = std::move(outputs);
     result.statistics.decisions = decisions;
+    result.statistics.scheduler = scheduler_statistics;
     return result;
   }
 
@@ -185,7 +243,10 @@ struct Run::Implementation {
   const std::uint64_t memory;
   RunContext context;
   MemoryBudget budget;
+  const DeviceNeeds needs;
+  const std::shared_ptr<DeviceFaultInjector> faults;
   std::unique_ptr<Arena> arena;
+  SchedulerStatistics scheduler_statistics;
   std::vector<std::string> decisions;
 };
 

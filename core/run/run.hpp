@@ -6,12 +6,15 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "device/device_fault.hpp"
 #include "observe/statistics.hpp"
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
+#include "sched/machine_profile.hpp"
 
 namespace sluice {
 
@@ -24,6 +27,8 @@ struct RunOptions {
   std::uint64_t device_memory_bytes = 0;  // of each device; 0: all that is free
   Executor executor = Executor::flow_graph;
   double batch_work = 0;                                        // > 0: cut batches at this much work instead of choosing
+  std::shared_ptr<const MachineProfile> profile;                // what calls are expected to cost before any was made; null: unknown
+  std::vector<DeviceFaultRule> device_faults;                   // made on purpose, for tests
   double watchdog_seconds = 120;                                // no progress for this long: dump the state to the log
   std::string trace_file;                                       // "" none; events are kept only when set
   std::string account_file;                                     // "" none; else a TSV of every read that is not in the output: read, stage, reason
@@ -47,8 +52,11 @@ int exit_code(const RunResult& result);
 // Those of the plugins, and CUDA where this sluice was built with it.
 std::vector<const sluice_device_provider*> device_providers(const Registry& registry);
 
-// Kinds of devices that exist on this machine ("cpu" first): what make_plan wants to know. With device = "cpu" no driver is woken.
-std::vector<std::string> device_kinds(const Registry& registry, const std::string& device = "auto");
+// present: those of this machine. possible: with device = "auto" also those that nobody has looked for yet, so that no driver is woken.
+enum class DeviceSearch { present, possible };
+
+// Kinds of devices ("cpu" first): what make_plan wants to know. With device = "cpu" no driver is woken.
+std::vector<std::string> device_kinds(const Registry& registry, const std::string& device = "auto", DeviceSearch search = DeviceSearch::present);
 
 // The number of bytes a run may use when the user says nothing.
 std::uint64_t default_memory_budget(int threads);

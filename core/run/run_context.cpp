@@ -150,6 +150,7 @@ const sluice_host_api& RunContext::api() {
 
 RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int threads_)
     : plan(plan_), options(options_), threads(threads_), recorder(plan_) {
+  for (const PlannedStage& stage : plan.stages) implementations.push_back(stage.implementations);
   std::uint16_t next_reason = 1;
   const auto add = [&](const ResolvedStage& stage, StageRecorder& stage_recorder) {
     auto host = std::make_unique<sluice_host>();

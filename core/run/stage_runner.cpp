@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <numeric>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "batch/row_range.hpp"
+#include "device/call_scope.hpp"
 
 namespace sluice {
 namespace {
@@ -26,10 +30,6 @@ void set_error(sluice_error& error, sluice_status code, const std::string& messa
 sluice_status plugin_bug(sluice_error& error, const std::string& message) {
   set_error(error, SLUICE_ERROR_INTERNAL, message, "this is a bug in the plugin: please report it");
   return SLUICE_ERROR_INTERNAL;
-}
-
-bool is_device_failure(sluice_status status) {
-  return status == SLUICE_ERROR_DEVICE_MEMORY || status == SLUICE_ERROR_DEVICE_KERNEL || status == SLUICE_ERROR_DEVICE_LOST;
 }
 
 // The name of a row for the account: its read id where the batch has one on the host.
@@ -71,7 +71,33 @@ sluice_status create_instance(const ResolvedStage& stage, const sluice_host& hos
   return stage.entry.plugin->create(stage.entry.index, &args, &instance, &error);
 }
 
+// The lengths of the list or text column that holds most: what a kernel's work on a row mostly follows.
+std::vector<double> lengths_of_rows(const BatchData& batch, const sluice_port& needs) {
+  std::vector<double> lengths;
+  double most = 0;
+  for (const ColumnHandle& column : batch.named_by(needs)) {
+    if (!column->type().starts_with("list<") && column->type() != "utf8" && column->type() != "binary") continue;
+    const ArrowArray& array = column->host();
+    const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
+    const auto values = static_cast<double>(offsets[array.length] - offsets[0]);
+    if (values <= most) continue;
+    most = values;
+    lengths.resize(static_cast<std::size_t>(array.length));
+    for (std::size_t row = 0; row < lengths.size(); ++row) lengths[row] = static_cast<double>(offsets[row + 1] - offsets[row]);
+  }
+  if (lengths.empty()) lengths.assign(static_cast<std::size_t>(batch.rows), 1.0);
+  return lengths;
+}
+
 }  // namespace
+
+bool is_device_failure(sluice_status status) {
+  return status == SLUICE_ERROR_DEVICE_MEMORY || status == SLUICE_ERROR_DEVICE_KERNEL || status == SLUICE_ERROR_DEVICE_LOST;
+}
+
+void StageRunner::set_error(CallResult& result, sluice_status status, const std::string& message, const std::string& remedy) {
+  sluice::set_error(result.error, result.status = status, message, remedy);
+}
 
 StageRunner::~StageRunner() {
   if (stage_.self != nullptr && stage_.destroy != nullptr) stage_.destroy(stage_.self);
@@ -82,9 +108,13 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   result.status = create_instance(*planned_.stage, host_, resources, planned_.wanted.data(), planned_.available.data(), stage_, result.error);
   if (result.status == SLUICE_OK) {
     if (stage_.process == nullptr && kind() != SLUICE_SINK)
-      set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
+      set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
     else if (stage_.commit == nullptr && kind() == SLUICE_SINK)
-      set_error(result.error, result.status = SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
+      set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
+    std::vector<std::uint32_t>& offered = run_.implementations[index_];
+    if (std::erase_if(offered, [&](std::uint32_t k) { return (stage_.declined >> k & 1) != 0; }) != 0 && offered.empty())
+      set_error(result, SLUICE_ERROR_UNSUPPORTED, "none of the implementations that may be used here can do what the parameters ask for",
+                "choose another --device for this stage");
   }
   if (result.status == SLUICE_OK) return true;
   stage_.self = nullptr;
@@ -108,11 +138,11 @@ void StageRunner::fail(const CallResult& result) {
   run_.fail(planned_.stage->name, result.status, message, result.error.remedy);
 }
 
-void StageRunner::trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows) {
+void StageRunner::trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track) {
   if (run_.options.trace_file.empty()) return;
   static std::atomic<std::uint32_t> threads{0};
   thread_local const std::uint32_t thread = threads++;
-  run_.recorder.trace({planned_.stage->name, lane, thread, start * 1e6, seconds * 1e6, sequence, rows});
+  run_.recorder.trace({planned_.stage->name, lane, thread, start * 1e6, seconds * 1e6, sequence, rows, track, 0});
 }
 
 bool StageRunner::complete(const BatchData& batch, const std::vector<std::uint8_t>& wanted, std::string& missing) const {
@@ -125,20 +155,48 @@ bool StageRunner::complete(const BatchData& batch, const std::vector<std::uint8_
   return true;
 }
 
+bool StageRunner::on_host(const BatchData& batch) const {
+  const std::vector<ColumnHandle> needed = batch.named_by(descriptor().input);
+  return std::all_of(needed.begin(), needed.end(), [](const ColumnHandle& column) { return column->is_on_host(); });
+}
+
 CallSize StageRunner::size_of(const BatchData& batch) {
   const double work = batch.work > 0 ? batch.work : static_cast<double>(batch.rows);
   if (stage_.estimate == nullptr) return {work, work};
   // Looking at a batch that lies on a device would fetch it: there the size follows from the source's work and what earlier batches had of it.
-  const bool on_host = std::all_of(batch.columns.begin(), batch.columns.end(), [](const ColumnHandle& column) { return column->is_on_host(); });
+  const bool here = on_host(batch);
   const std::lock_guard lock(size_mutex_);
-  if (!on_host && size_per_work_.work > 0) return {work * size_per_work_.work, work * size_per_work_.largest_row};
+  if (!here && size_per_work_.work > 0) return {work * size_per_work_.work, work * size_per_work_.largest_row};
   sluice_estimate estimate{};
   estimate.struct_size = sizeof estimate;
-  const BatchView view(batch);
-  if (stage_.estimate(stage_.self, &view.get(), &estimate) != SLUICE_OK || estimate.work <= 0) return {work, work};
+  const BatchView view(batch, descriptor().input);
+  if (stage_.estimate(stage_.self, &view.get(), &estimate) != SLUICE_OK || !(estimate.work > 0)) return {work, work};
   const CallSize size{estimate.work, estimate.largest_row_work > 0 ? estimate.largest_row_work : estimate.work};
   size_per_work_ = {size.work / work, size.largest_row / work};
   return size;
+}
+
+std::shared_ptr<const std::vector<double>> StageRunner::row_work_of(BatchHandle& batch, double work) const {
+  std::shared_ptr<const std::vector<double>> relative = batch->row_work;
+  if (on_host(*batch)) {
+    std::vector<double> rows(static_cast<std::size_t>(batch->rows), -1.0);
+    sluice_estimate estimate{};
+    estimate.struct_size = sizeof estimate;
+    estimate.row_work = rows.data();
+    const BatchView view(*batch, descriptor().input);
+    const bool said = stage_.estimate != nullptr && stage_.estimate(stage_.self, &view.get(), &estimate) == SLUICE_OK &&
+                      std::all_of(rows.begin(), rows.end(), [](double row) { return row >= 0; });
+    relative = std::make_shared<const std::vector<double>>(said ? std::move(rows) : lengths_of_rows(*batch, descriptor().input));
+    auto keeping = std::make_shared<BatchData>(*batch);
+    keeping->row_work = relative;
+    batch = std::move(keeping);
+  }
+  if (!relative || relative->size() != static_cast<std::size_t>(batch->rows)) return nullptr;
+  const double sum = std::accumulate(relative->begin(), relative->end(), 0.0);
+  if (!(sum > 0) || !std::isfinite(sum)) return nullptr;
+  auto rows = std::make_shared<std::vector<double>>(*relative);
+  for (double& row : *rows) row *= work / sum;
+  return rows;
 }
 
 BatchHandle StageRunner::read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence) {
@@ -195,19 +253,35 @@ BatchHandle StageRunner::extend(const BatchData& input, sluice_output& output, C
         if ((*input.status)[row] != 0) (*status)[row] = (*input.status)[row];
     batch->status = std::move(status);
   }
-  if (kind() == SLUICE_MAP)
-    std::erase_if(batch->columns, [&](const ColumnHandle& column) {
-      return std::none_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column->name(); });
-    });
+  std::erase_if(batch->columns, [&](const ColumnHandle& column) { return !keeps(*column); });
   for (const ColumnHandle& column : output.batch->columns)
-    if (kind() == SLUICE_SINK ||
-        std::any_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column->name(); }))
-      batch->columns.push_back(column);
+    if (keeps(*column)) batch->columns.push_back(column);
   return batch;
 }
 
-BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choice, CallResult& result) {
-  const std::shared_ptr<DeviceMemory>& device = choice.lane->memory();
+bool StageRunner::keeps(const Column& column) const {
+  return kind() == SLUICE_SINK ||
+         std::any_of(planned_.columns.begin(), planned_.columns.end(), [&](const PlannedColumn& kept) { return kept.name == column.name(); });
+}
+
+BatchHandle StageRunner::part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const {
+  auto needed = std::make_shared<BatchData>(*input);
+  needed->columns = input->named_by(descriptor().input);
+  // The account names rows that fail.
+  if (const ColumnHandle* name = input->find("read_id"); name != nullptr && needed->find("read_id") == nullptr && (*name)->is_on_host())
+    needed->columns.push_back(*name);
+  return take_rows(needed, rows);
+}
+
+BatchHandle StageRunner::joined(const BatchHandle& whole, const std::vector<BatchHandle>& parts,
+                                const std::vector<std::vector<std::uint32_t>>& rows) const {
+  auto batch = std::make_shared<BatchData>(*join_rows(whole, parts, rows));
+  std::erase_if(batch->columns, [&](const ColumnHandle& column) { return !keeps(*column); });
+  return batch;
+}
+
+BatchHandle StageRunner::call_once(const BatchHandle& input, const CallPlace& place, CallResult& result) {
+  const std::shared_ptr<DeviceMemory>& device = place.lane->memory();
   std::unique_lock one_at_a_time(serial_mutex_, std::defer_lock);
   if (is_serial()) one_at_a_time.lock();
   sluice_output output(host_, input->rows);
@@ -216,104 +290,109 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const Choice& choic
   const auto clock = Clock::now();
   BatchHandle extended;
   try {
-    const sluice_call call = make_call(choice.implementation, choice.lane->stream());
+    const CallScope scope({planned_.stage->name, input->sequence, input->rows, place.stream.name}, device.get(), result.bytes_moved);
+    const sluice_call call = make_call(place.implementation, place.stream.device);
     // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
-    const BatchView view = device ? BatchView(*input, device, descriptor().input) : BatchView(*input);
+    const BatchView view = device ? BatchView(*input, device, descriptor().input) : BatchView(*input, descriptor().input);
     result.status = stage_.process == nullptr ? SLUICE_OK : stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
-    if (result.status == SLUICE_OK && device) device->synchronize(*choice.lane->stream());
+    if (result.status == SLUICE_OK && device) device->synchronize(*place.stream.device);
     if (result.status == SLUICE_OK) extended = extend(*input, output, result);
+    if (extended && device) remember_origin(input, *extended);
   } catch (const Failure& failure) {
-    set_error(result.error, result.status = failure.status(), failure.what(), failure.remedy());
+    set_error(result, failure.status(), failure.what(), failure.remedy());
   } catch (const std::bad_alloc&) {
-    set_error(result.error, result.status = SLUICE_ERROR_MEMORY, "out of memory", "lower --memory or --threads");
+    set_error(result, SLUICE_ERROR_MEMORY, "out of memory", "lower --memory or --threads");
   }
   result.seconds = seconds_since(clock);
-  trace(choice.lane->name(), start, result.seconds, input->sequence, input->rows);
+  if (device && is_device_failure(result.status)) device->activity().failed(result.status);
+  trace(place.lane->name(), start, result.seconds, input->sequence, input->rows, place.stream.name);
   return extended;
 }
 
-BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const Choice& choice, CallResult& result) {
-  if (choice.lane->is_cpu()) return call_once(input, choice, result);
-  {
-    const std::shared_lock beside_others(choice.lane->memory()->calls());
-    if (BatchHandle output = call_once(input, choice, result)) return output;
+class StageRunner::CallOrigin : public ColumnOrigin {
+ public:
+  CallOrigin(StageRunner& runner, BatchHandle input, std::uint32_t implementation)
+      : runner_(runner), input_(std::move(input)), implementation_(implementation) {}
+  ColumnHandle make_again(const std::string& name) override {
+    const std::lock_guard lock(mutex_);
+    if (!made_) {
+      runner_.run_.log(SLUICE_LOG_DEBUG, runner_.planned_.stage->name, "what lay on the lost device is made again on the CPU");
+      const auto cpu = Lane::cpu();
+      CallResult result;
+      made_ = runner_.call_on_lane(input_, {implementation_, cpu.get(), {}}, result);
+      if (!made_) throw Failure(result.status, result.error.message, result.error.remedy);
+    }
+    const ColumnHandle* column = made_->find(name);
+    if (column == nullptr) throw Failure(SLUICE_ERROR_INTERNAL, "the CPU did not make column '" + name + "' again");
+    return *column;
   }
-  if (result.status != SLUICE_ERROR_DEVICE_MEMORY || kind() != SLUICE_MAP) return nullptr;
-  host_.recorder->retry(choice.lane->device_name());
-  const std::unique_lock alone(choice.lane->memory()->calls());
-  result = CallResult();
-  if (BatchHandle output = call_once(input, choice, result)) return output;
-  return result.status == SLUICE_ERROR_DEVICE_MEMORY ? call_in_halves(input, choice, result) : nullptr;
+
+ private:
+  StageRunner& runner_;
+  const BatchHandle input_;
+  const std::uint32_t implementation_;
+  std::mutex mutex_;  // guards made_
+  BatchHandle made_;
+};
+
+void StageRunner::remember_origin(const BatchHandle& input, const BatchData& output) {
+  const sluice_stage_descriptor& d = descriptor();
+  std::uint32_t implementation = 0;
+  while (implementation < d.implementation_count && std::string_view(d.implementations[implementation].device) != "cpu") ++implementation;
+  if (implementation == d.implementation_count) return;
+  // Only what the stage looks at is kept alive.
+  auto needed = std::make_shared<BatchData>(*input);
+  needed->columns = input->named_by(d.input);
+  const auto origin = std::make_shared<CallOrigin>(*this, std::move(needed), implementation);
+  for (const ColumnHandle& column : output.columns)
+    if (!column->is_on_host() && std::find(input->columns.begin(), input->columns.end(), column) == input->columns.end()) column->remember(origin);
 }
 
-BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const Choice& choice, CallResult& result) {
+BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const CallPlace& place, CallResult& result) {
+  if (place.lane->is_cpu()) return call_once(input, place, result);
+  {
+    const std::shared_lock beside_others(place.lane->memory()->calls());
+    if (BatchHandle output = call_once(input, place, result)) return output;
+  }
+  if (result.status != SLUICE_ERROR_DEVICE_MEMORY || kind() != SLUICE_MAP) return nullptr;
+  host_.recorder->retry(place.lane->name());
+  const std::unique_lock alone(place.lane->memory()->calls());
+  result = CallResult();
+  if (BatchHandle output = call_once(input, place, result)) return output;
+  return result.status == SLUICE_ERROR_DEVICE_MEMORY ? call_in_halves(input, place, result) : nullptr;
+}
+
+BatchHandle StageRunner::call_in_halves(const BatchHandle& input, const CallPlace& place, CallResult& result) {
   if (input->rows < 2) return nullptr;
   for (const ColumnHandle& column : input->columns) {
     column->host();
-    column->leave(*choice.lane->memory());
+    column->leave(*place.lane->memory());
   }
   std::vector<BatchHandle> parts;
   const std::int64_t middle = input->rows / 2;
   for (const auto& [begin, end] : {std::pair{std::int64_t{0}, middle}, std::pair{middle, input->rows}}) {
     const BatchHandle part = slice_rows(input, begin, end);
     CallResult half;
-    BatchHandle output = call_once(part, choice, half);
-    if (!output && half.status == SLUICE_ERROR_DEVICE_MEMORY) output = call_in_halves(part, choice, half);
+    BatchHandle output = call_once(part, place, half);
+    if (!output && half.status == SLUICE_ERROR_DEVICE_MEMORY) output = call_in_halves(part, place, half);
     result.seconds += half.seconds;
+    result.bytes_moved += half.bytes_moved;
     if (!output) {
       result.status = half.status;
       result.error = half.error;
       return nullptr;
     }
     // Fetched at once: what a part gave must not take the room that the next one needs.
-    parts.push_back(join_rows(part, {output}));
+    parts.push_back(joined(part, {output}, {}));
   }
   result.status = SLUICE_OK;
-  return join_rows(input, parts);
+  return joined(input, parts, {});
 }
 
-void StageRunner::process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done) {
-  if (run_.cancelled()) return done(nullptr);
-  if (input->rows == 0) return done(input);
-  const CallSize size = size_of(*input);
-  const Choice choice = planned_.implementations.empty() ? Choice{0, &scheduler.cpu(), 0} : scheduler.choose(index_, *input, size);
-  if (choice.lane == nullptr) {
-    CallResult result;
-    set_error(result.error, result.status = SLUICE_ERROR_DEVICE_LOST, "no device is left that this stage can run on", "allow the CPU: --device auto");
-    fail(result);
-    return done(nullptr);
-  }
-  choice.lane->submit([this, input, choice, size, &scheduler, done] {
-    Choice used = choice;
-    std::vector<const DeviceMemory*> failed;
-    for (;;) {
-      CallResult result;
-      BatchHandle output = run_.cancelled() ? nullptr : call_on_lane(input, used, result);
-      scheduler.completed(index_, used, size, result.seconds, result.status == SLUICE_OK);
-      ++run_.progress;
-      if (output) {
-        if (output->status && output->status != input->status) count_failures(*input, *output->status);
-        host_.recorder->call(used.lane->device_name(), result.seconds, input->rows, output->good_rows(), size.work,
-                             output->bytes() > input->bytes() ? output->bytes() - input->bytes() : 0);
-        return done(std::move(output));
-      }
-      if (run_.cancelled()) return done(nullptr);
-      if (!is_device_failure(result.status) || used.lane->is_cpu()) {
-        fail(result);
-        return done(nullptr);
-      }
-      host_.recorder->retry(used.lane->device_name());
-      failed.push_back(used.lane->memory().get());
-      if (result.status == SLUICE_ERROR_DEVICE_LOST) scheduler.retire(*used.lane, result.error.message);
-      run_.log(SLUICE_LOG_DEBUG, planned_.stage->name, used.lane->device_name() + ": " + result.error.message + "; the batch is done elsewhere");
-      used = scheduler.choose(index_, *input, size, failed);
-      if (used.lane == nullptr) {
-        set_error(result.error, result.status, std::string(result.error.message) + ", and no other device can do it", "allow the CPU: --device auto");
-        fail(result);
-        return done(nullptr);
-      }
-    }
-  });
+void StageRunner::account(const BatchData& input, const BatchData& output, const std::string& device, const CallResult& result, double work) {
+  if (output.status && output.status != input.status) count_failures(input, *output.status);
+  host_.recorder->call(device, result.seconds, input.rows, output.good_rows(), work,
+                       output.bytes() > input.bytes() ? output.bytes() - input.bytes() : 0, result.bytes_moved);
 }
 
 std::vector<BatchHandle> StageRunner::collect(sluice_output& output) {
@@ -341,6 +420,7 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   const double start = run_.seconds();
   const auto clock = Clock::now();
   const sluice_call call = make_call(planned_.implementations.front(), nullptr);
+  const CallScope scope({planned_.stage->name, input->sequence, input->rows, ""}, nullptr, result.bytes_moved);
   const BatchView view(*input);
   result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
   result.seconds = seconds_since(clock);
@@ -350,7 +430,7 @@ std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
   std::vector<BatchHandle> batches = collect(output);
   std::int64_t rows = 0;
   for (const BatchHandle& batch : batches) rows += batch->rows;
-  host_.recorder->call("cpu", result.seconds, input->rows, rows, input->work, 0);
+  host_.recorder->call("cpu", result.seconds, input->rows, rows, input->work, 0, result.bytes_moved);
   trace("cpu", start, result.seconds, input->sequence, input->rows);
   return batches;
 }

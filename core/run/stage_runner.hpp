@@ -24,6 +24,22 @@ struct Message {
   MemoryBudget::PermitHandle permit;
 };
 
+// How one call went.
+struct CallResult {
+  sluice_status status = SLUICE_OK;
+  sluice_error error{};
+  double seconds = 0;
+  std::uint64_t bytes_moved = 0;  // to and from devices
+};
+bool is_device_failure(sluice_status status);
+
+// Where one call runs.
+struct CallPlace {
+  std::uint32_t implementation = 0;  // index into the descriptor's implementations
+  Lane* lane = nullptr;
+  LaneStream stream;
+};
+
 class StageRunner {
  public:
   StageRunner(RunContext& run, std::size_t index) : run_(run), index_(index), planned_(run.plan.stages[index]), host_(run.host_of_stage(index)) {}
@@ -46,9 +62,19 @@ class StageRunner {
   BatchHandle read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence);
   bool ended() const { return ended_; }
 
-  // Maps: the input with new columns. Sinks: the same with private columns. The lane and implementation are the scheduler's choice;
-  // a device that fails is survived on the CPU. `done` is called exactly once, perhaps on another thread; with nullptr after a failure.
-  void process(const BatchHandle& input, Scheduler& scheduler, const std::function<void(BatchHandle)>& done);
+  // Maps: the input with new columns. Sinks: the same with private columns. Null: failed, see `result`. On a device that is full once more
+  // with the device to itself, then in halves. Thread-safe.
+  BatchHandle call_on_lane(const BatchHandle& input, const CallPlace& place, CallResult& result);
+  // Some rows with the columns that a call needs, and what such parts became put together. Throw Failure when a device can't be read.
+  BatchHandle part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const;
+  BatchHandle joined(const BatchHandle& whole, const std::vector<BatchHandle>& parts, const std::vector<std::vector<std::uint32_t>>& rows) const;
+
+  // Counts a call that succeeded, and the rows that failed in it; and one that is repeated elsewhere.
+  void account(const BatchData& input, const BatchData& output, const std::string& device, const CallResult& result, double work);
+  void retry(const std::string& device) { host_.recorder->retry(device); }
+  // Ends the run.
+  void fail(const CallResult& result);
+  static void set_error(CallResult& result, sluice_status status, const std::string& message, const std::string& remedy = {});
 
   // Regroups: feeds one batch, in order; returns what was emitted, numbered from emitted_ on.
   std::vector<BatchHandle> regroup(const BatchHandle& input);
@@ -58,24 +84,23 @@ class StageRunner {
   std::vector<BatchHandle> finish();
 
   CallSize size_of(const BatchData& batch);
+  // The work of each row, together `work`; nothing when nobody knows. Kept with the batch for when its columns have left the host.
+  std::shared_ptr<const std::vector<double>> row_work_of(BatchHandle& batch, double work) const;
 
  private:
-  struct CallResult {
-    sluice_status status = SLUICE_OK;
-    sluice_error error{};
-    double seconds = 0;
-  };
   sluice_call make_call(std::uint32_t implementation, const sluice_device* device) const;
-  BatchHandle call_once(const BatchHandle& input, const Choice& choice, CallResult& result);
-  // One call; on a device that is full again with the device to itself, then in parts.
-  BatchHandle call_on_lane(const BatchHandle& input, const Choice& choice, CallResult& result);
+  BatchHandle call_once(const BatchHandle& input, const CallPlace& place, CallResult& result);
+  // What a device call gave can be made again on the CPU from its input.
+  class CallOrigin;
+  void remember_origin(const BatchHandle& input, const BatchData& output);
   // Two halves, each in two again while the device is too small for it. Null: even one row does not fit.
-  BatchHandle call_in_halves(const BatchHandle& input, const Choice& choice, CallResult& result);
+  BatchHandle call_in_halves(const BatchHandle& input, const CallPlace& place, CallResult& result);
   BatchHandle extend(const BatchData& input, sluice_output& output, CallResult& result);
   std::vector<BatchHandle> collect(sluice_output& output);
   void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);
-  void fail(const CallResult& result);
-  void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows);
+  void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track = {});
+  bool keeps(const Column& column) const;
+  bool on_host(const BatchData& batch) const;
   bool complete(const BatchData& batch, const std::vector<std::uint8_t>& wanted, std::string& missing) const;
 
   RunContext& run_;

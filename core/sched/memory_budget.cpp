@@ -49,6 +49,19 @@ double MemoryBudget::batch_work(int threads) const {
   return std::clamp(fitting, 4096.0, 262144.0);
 }
 
+double MemoryBudget::largest_batch_work() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<double>(limit_) / (bytes_per_work_ * most_batches_);
+}
+
+void MemoryBudget::allow_more_batches(int batches) {
+  {
+    const std::lock_guard lock(mutex_);
+    most_batches_ += batches;
+  }
+  changed_.notify_all();
+}
+
 int MemoryBudget::in_flight() const {
   const std::lock_guard lock(mutex_);
   return batches_;

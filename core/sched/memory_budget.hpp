@@ -48,6 +48,10 @@ class MemoryBudget {
 
   // Work per batch so that several batches per thread fit into the budget.
   double batch_work(int threads) const;
+  // The largest batch of which all that may be in flight still fit.
+  double largest_batch_work() const;
+  // Lets more batches in: a device works on several at once.
+  void allow_more_batches(int batches);
   int in_flight() const;
   std::uint64_t limit() const { return limit_; }
   double bytes_per_work() const;
@@ -64,7 +68,7 @@ class MemoryBudget {
   std::uint64_t used_ = 0;
   int batches_ = 0;
   int growing_ = 0;  // batches whose source waits in grow()
-  const int most_batches_;
+  int most_batches_;
 };
 
 }  // namespace sluice

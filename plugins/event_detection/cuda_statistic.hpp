@@ -109,6 +109,25 @@ __host__ __device__ __forceinline__ float divide_by(float x) {
   return fmaf(fmaf(-static_cast<float>(W), quotient, x), reciprocal, quotient);
 }
 
+// 1 / x, to 2^-23, for positive normal x.
+__host__ __device__ __forceinline__ float approximate_reciprocal(float x) {
+#ifdef __CUDA_ARCH__
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return 1.0F / x;
+#endif
+}
+
+// x / n, correctly rounded, for an integer n below 2^16 and x that is 0 or far from the ends of f32's range, by an approximate reciprocal of n: the
+// quotient errs by 3 of its last places at most, so the remainder is exact, and 2^-21 of a last place are left before the rounding; a point where
+// rounding changes is 2^-17 away.
+__host__ __device__ __forceinline__ float divide_by_integer(float x, float n, float reciprocal) {
+  const float quotient = x * reciprocal;
+  return fmaf(fmaf(-n, quotient, x), reciprocal, quotient);
+}
+
 // distance / sqrt(variance), both operations correctly rounded, for a variance and distance far from the ends of f32's range (or distance 0). The
 // approximate inverse root serves both: one Newton step makes it the root (as IEEE square roots are made from it), another the reciprocal of the
 // root, with which the quotient is corrected twice (as IEEE division does). tests/gpu compares all mantissas of the root, and many quotients.
@@ -123,6 +142,18 @@ __host__ __device__ __forceinline__ float divide_by_root(float distance, float v
 }
 
 __host__ __device__ __forceinline__ float picoamps_of(float raw, const Read& read) { return (raw + read.offset) * read.unit; }
+
+// Value of the last place of a positive f32: a number that it is a multiple of.
+__device__ inline double last_place(float x) { return ldexp(1.0, max(static_cast<int>(__float_as_uint(x) >> 23), 1) - 127 - 23); }
+
+// The largest power of two that a sum, which is 0 or far from the ends of f64's range, is a multiple of.
+__device__ inline double granularity(double sum) {
+  if (sum == 0.0) return HUGE_VAL;
+  const auto bits = static_cast<unsigned long long>(__double_as_longlong(sum));
+  const unsigned long long mantissa = (bits & 0xFFFFFFFFFFFFFULL) | 0x10000000000000ULL;
+  const int exponent = static_cast<int>(bits >> 52 & 0x7FF);
+  return ldexp(1.0, exponent - 1023 - 52 + __ffsll(static_cast<long long>(mantissa)) - 1);
+}
 
 // The definition of the t-statistic, from the sums of the windows before and after a position.
 __host__ __device__ inline float statistic(double sum_before, double square_before, double sum_after, double square_after, std::uint32_t window) {

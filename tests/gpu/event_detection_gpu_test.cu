@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Event detection on the device against the CPU kernel, byte by byte, then timings.
-// Run: event_detection_gpu_test [check | small | bench | all = all] [millions of samples of the benchmark = 400]
+// Run: event_detection_gpu_test [check | small | bench | profile | all = all] [millions of samples of the benchmark = 400]
 // Prints one table; the exit status is 1 when any result differs. `small` is short enough for compute-sanitizer.
 
 #include <cuda_runtime.h>
@@ -215,15 +215,27 @@ void compare(const char* name, const Batch& batch, const DetectorParams& params,
   const bool total_agrees = result.offsets.back() == count;
   if (different != 0 || !total_agrees) ++failures;
   std::printf(
-      "%-44s chunk %4d warm-up %3d: %zu of %zu reads differ (%zu ok), %lld events; slow reads %u, wrong guesses %u, long stretches %u, long "
+      "%-44s chunk %4d warm-up %3d: %zu of %zu reads differ (%zu ok), %lld events; exact chunks %u, irregular reads %u (%u chunks), slow reads %u, "
+      "wrong guesses %u, long stretches %u, long "
       "boundaries %u %s\n",
-      name, division.chunk_samples, division.warm_up_samples, different, batch.rows(), ok, static_cast<long long>(count), result.account.slow_reads,
-      result.account.wrong_guesses, result.account.long_stretches, result.account.long_boundaries,
-      different == 0 && total_agrees ? "same" : "DIFFERENT");
+      name, division.chunk_samples, division.warm_up_samples, different, batch.rows(), ok, static_cast<long long>(count), result.account.exact_chunks,
+      result.account.irregular_reads, result.account.definition_chunks, result.account.slow_reads, result.account.wrong_guesses,
+      result.account.long_stretches, result.account.long_boundaries, different == 0 && total_agrees ? "same" : "DIFFERENT");
   std::fflush(stdout);
 }
 
 // Every mantissa of a variance: is the root correctly rounded, is the reciprocal of the root, and does the quotient agree with IEEE operations?
+__global__ void check_integer_quotients(unsigned long long* wrong) {
+  const auto n = static_cast<float>(blockIdx.x + 1);
+  const float reciprocal = cuda::approximate_reciprocal(n);
+  std::uint32_t state = (blockIdx.x * blockDim.x + threadIdx.x) * 2654435761U + 12345U;
+  for (int k = 0; k < 32; ++k) {
+    state = state * 1664525U + 1013904223U;
+    const float x = __uint_as_float(0x3F800000U + (state >> 8));
+    if (cuda::divide_by_integer(x, n, reciprocal) != x / n) atomicAdd(wrong, 1ULL);
+  }
+}
+
 __global__ void check_roots(unsigned long long* wrong) {
   const std::uint32_t mantissa = blockIdx.x * blockDim.x + threadIdx.x;
   const float variance = __uint_as_float(0x3F000000U + mantissa);  // both parities of the exponent
@@ -245,20 +257,36 @@ __global__ void check_roots(unsigned long long* wrong) {
 }
 
 void check_arithmetic() {
-  DeviceArray<unsigned long long> wrong(4);
+  DeviceArray<unsigned long long> wrong(5);
   wrong.fill_bytes(0);
   check_roots<<<(1U << 24) / 256, 256>>>(wrong.data());
+  check_integer_quotients<<<65'535, 256>>>(wrong.data() + 4);
   require(cudaDeviceSynchronize(), "check_roots");
   const auto counts = wrong.download();
-  if (counts[0] != 0 || counts[2] != 0) ++failures;
-  std::printf("2^24 roots: %llu wrong; reciprocals of them: %llu not correctly rounded; 2^32 quotients: %llu wrong (corrected once only: %llu) %s\n",
-              counts[0], counts[1], counts[2], counts[3], counts[0] == 0 && counts[2] == 0 ? "same" : "DIFFERENT");
+  const bool right = counts[0] == 0 && counts[2] == 0 && counts[4] == 0;
+  if (!right) ++failures;
+  std::printf(
+      "2^24 roots: %llu wrong; reciprocals of them: %llu not correctly rounded; 2^32 quotients: %llu wrong (corrected once only: %llu); 2^29 "
+      "quotients by integers: %llu wrong %s\n",
+      counts[0], counts[1], counts[2], counts[3], counts[4], right ? "same" : "DIFFERENT");
 }
 
 Batch ordinary(std::size_t reads, std::size_t longest, double dwell, std::uint32_t seed) {
   Random random(seed);
   Batch batch;
   for (std::size_t i = 0; i < reads; ++i) batch.add(squiggle(1 + random() % longest, random, dwell));
+  return batch;
+}
+
+// With a few samples near zero or below it, as real reads have them.
+Batch negative(std::size_t reads, std::size_t longest, double dwell, std::uint32_t seed) {
+  Random random(seed);
+  Batch batch;
+  for (std::size_t i = 0; i < reads; ++i) {
+    auto raw = squiggle(1 + random() % longest, random, dwell);
+    for (std::size_t n = 0; n < i % 5; ++n) raw[random() % raw.size()] = static_cast<std::int16_t>(static_cast<int>(random() % 8) - 15);
+    batch.add(raw);
+  }
   return batch;
 }
 
@@ -351,12 +379,15 @@ void check(bool small) {
     compare("empty reads", batch, dna, division_for(dna));
   }
   compare("DNA", ordinary(reads, longest, 8.9, 1), dna, division_for(dna));
-  compare("DNA", ordinary(reads, longest, 8.9, 2), dna, {256, 64});
+  compare("DNA", ordinary(reads, longest, 8.9, 2), dna, {512, 64});
   compare("DNA", ordinary(reads, longest, 8.9, 3), dna, {32, 8});
-  compare("DNA", ordinary(reads, longest, 8.9, 4), dna, {64, 0, 64});
-  compare("DNA", ordinary(reads, longest, 8.9, 5), dna, {2048, 96, 256});
+  compare("DNA", ordinary(reads, longest, 8.9, 4), dna, {64, 0});
+  compare("DNA", ordinary(reads, longest, 8.9, 5), dna, {2048, 96});
   compare("RNA", ordinary(reads, longest, 30.0, 6), rna, division_for(rna));
-  compare("RNA", ordinary(reads, longest, 30.0, 7), rna, {256, 32, 64});
+  compare("RNA", ordinary(reads, longest, 30.0, 7), rna, {256, 32});
+  compare("DNA, negative currents", negative(reads, longest, 8.9, 21), dna, division_for(dna));
+  compare("DNA, negative currents", negative(reads, longest, 8.9, 22), dna, {64, 32});
+  compare("RNA, negative currents", negative(reads, longest, 30.0, 23), rna, division_for(rna));
   compare("DNA, short reads", short_reads(small ? 300 : 100'000, 8), dna, division_for(dna));
   compare("RNA, short reads", short_reads(small ? 300 : 100'000, 9), rna, division_for(rna));
   compare("DNA, odd signals", odd(small ? 32 : 1600, longest / 2, 10), dna, division_for(dna));
@@ -375,13 +406,56 @@ void check(bool small) {
   compare("bad parameters", ordinary(5, 1000, 8.9, 16), {1, 6, 1.4F, 9.0F, 0.2F}, division_for(dna));
 }
 
-double milliseconds(const std::vector<float>& values) {
-  std::vector<float> sorted = values;
-  std::sort(sorted.begin(), sorted.end());
-  return sorted[sorted.size() / 2];
+// Device time from one step to the next, by name in the order of their first appearance.
+class StepTimes {
+ public:
+  StepTimes() {
+    for (auto& event : events_) require(cudaEventCreate(&event), "cudaEventCreate");
+  }
+  StepTimes(const StepTimes&) = delete;
+  StepTimes& operator=(const StepTimes&) = delete;
+  ~StepTimes() {
+    for (auto& event : events_) cudaEventDestroy(event);
+  }
+
+  cuda::StepObserver observer() {
+    return {[](void* self, const char* step, cudaStream_t stream) { static_cast<StepTimes*>(self)->note(step, stream); }, this};
+  }
+  void begin() {
+    used_ = 0;
+    names_.clear();
+    require(cudaEventRecord(events_[0]), "cudaEventRecord");
+  }
+  void end() {
+    require(cudaDeviceSynchronize(), "steps");
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      float ms = 0.0F;
+      require(cudaEventElapsedTime(&ms, events_[i], events_[i + 1]), "cudaEventElapsedTime");
+      auto step = std::find_if(times_.begin(), times_.end(), [&](const auto& entry) { return entry.first == names_[i]; });
+      if (step == times_.end()) step = times_.insert(times_.end(), {names_[i], {}});
+      step->second.push_back(ms);
+    }
+  }
+  const std::vector<std::pair<std::string, std::vector<float>>>& times() const { return times_; }
+
+ private:
+  void note(const char* step, cudaStream_t stream) {
+    names_.emplace_back(step);
+    require(cudaEventRecord(events_[++used_], stream), "cudaEventRecord");
+  }
+
+  cudaEvent_t events_[16];
+  std::size_t used_ = 0;
+  std::vector<std::string> names_;
+  std::vector<std::pair<std::string, std::vector<float>>> times_;
+};
+
+double median(std::vector<float> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
-void bench(const char* name, const DetectorParams& params, double dwell, std::int64_t millions, double odd_share) {
+void bench(const char* name, const DetectorParams& params, double dwell, std::int64_t millions, double odd_share, bool all_divisions) {
   // Distinct reads for 32 Mi samples, then copies of them.
   Random random(99);
   Batch batch;
@@ -401,65 +475,65 @@ void bench(const char* name, const DetectorParams& params, double dwell, std::in
   }
   const DeviceBatch device(batch, false);
   const double samples = static_cast<double>(batch.samples.size());
-  std::printf("%s: %zu reads, %.1f Msamples\n", name, batch.rows(), samples * 1e-6);
-  std::vector<Division> divisions;
-  if (params.window_short == 3) {
-    divisions = {{256, 64, 128}, {512, 64, 64}, {512, 64, 128}, {512, 64, 256}, {1024, 64, 64}, {1024, 64, 128}, {1024, 64, 256}};
-  } else {
-    divisions = {{512, 256, 128}, {1024, 256, 64}, {1024, 256, 128}, {1024, 256, 256}, {2048, 256, 128}};
+  std::vector<Division> divisions{division_for(params)};
+  if (all_divisions) {
+    if (params.window_short == 3) {
+      divisions.insert(divisions.end(), {{512, 64}, {128, 48}});
+    } else {
+      divisions.push_back({512, 256});
+    }
   }
   for (const Division& division : divisions) {
     DeviceArray<char> workspace(cuda::workspace_bytes(device.signals.rows, device.signals.sample_count, division));
     DeviceArray<std::int64_t> event_offsets(batch.rows() + 1);
     DeviceArray<DetectionStatus> statuses(batch.rows());
-    const auto find = [&] {
-      require(cuda::find_boundaries(device.signals, params, workspace.data(), event_offsets.data(), statuses.data(), nullptr, division),
+    const auto find = [&](const cuda::StepObserver& observer) {
+      require(cuda::find_boundaries(device.signals, params, workspace.data(), event_offsets.data(), statuses.data(), nullptr, division, observer),
               "find_boundaries");
     };
-    find();
+    find({});
     require(cudaDeviceSynchronize(), "find_boundaries");
     const auto count = static_cast<std::size_t>(event_offsets.download().back());
     DeviceArray<float> mean(count), stdv(count);
     DeviceArray<std::int32_t> start(count), length_samples(count);
-    const auto emit = [&](bool all) {
-      const cuda::EventColumns columns{mean.data(), all ? start.data() : nullptr, all ? length_samples.data() : nullptr, all ? stdv.data() : nullptr};
-      require(cuda::emit_events(device.signals, params, workspace.data(), event_offsets.data(), columns, nullptr, division), "emit_events");
+    const auto emit = [&](const cuda::StepObserver& observer) {
+      const cuda::EventColumns columns{mean.data(), start.data(), length_samples.data(), stdv.data()};
+      require(cuda::emit_events(device.signals, params, workspace.data(), event_offsets.data(), columns, nullptr, division, observer), "emit_events");
     };
-    emit(true);
-    emit(false);
-    cudaEvent_t events[4];
-    for (auto& event : events) require(cudaEventCreate(&event), "cudaEventCreate");
-    std::vector<float> find_ms, emit_ms, mean_ms;
+    emit({});
+    cudaEvent_t ends[2];
+    for (auto& event : ends) require(cudaEventCreate(&event), "cudaEventCreate");
+    std::vector<float> whole;
+    StepTimes steps;
     for (int run = 0; run < 9; ++run) {
-      cudaEventRecord(events[0]);
-      find();
-      cudaEventRecord(events[1]);
-      emit(true);
-      cudaEventRecord(events[2]);
-      emit(false);
-      cudaEventRecord(events[3]);
+      cudaEventRecord(ends[0]);
+      find({});
+      emit({});
+      cudaEventRecord(ends[1]);
       require(cudaDeviceSynchronize(), "bench");
       float ms = 0.0F;
-      cudaEventElapsedTime(&ms, events[0], events[1]);
-      find_ms.push_back(ms);
-      cudaEventElapsedTime(&ms, events[1], events[2]);
-      emit_ms.push_back(ms);
-      cudaEventElapsedTime(&ms, events[2], events[3]);
-      mean_ms.push_back(ms);
+      cudaEventElapsedTime(&ms, ends[0], ends[1]);
+      whole.push_back(ms);
+      steps.begin();
+      find(steps.observer());
+      emit(steps.observer());
+      steps.end();
     }
-    for (auto& event : events) cudaEventDestroy(event);
+    for (auto& event : ends) cudaEventDestroy(event);
     cuda::Account account;
     require(cudaMemcpy(&account, workspace.data(), sizeof(account), cudaMemcpyDeviceToHost), "account");
-    const double f = milliseconds(find_ms);
-    const double e = milliseconds(emit_ms);
-    const double m = milliseconds(mean_ms);
+    const double ms = median(whole);
     const double bytes = samples * 2.0 + static_cast<double>(count) * 16.0;
+    std::printf("| %s | %.0f M in %zu reads | %d, %d | whole | %.3f | %.1f | %.0f |\n", name, samples * 1e-6, batch.rows(),
+                division.chunk_samples, division.warm_up_samples, ms, samples / ms * 1e-6, bytes / ms * 1e-6);
+    for (const auto& [step, times] : steps.times()) {
+      std::printf("| | | | %s | %.3f | %.1f | |\n", step.c_str(), median(times), samples / median(times) * 1e-6);
+    }
     std::printf(
-        "  chunk %4d warm-up %3d threads %3d: find %7.3f ms, emit %7.3f ms (mean only %7.3f): %6.1f Gsamples/s, %7.1f GB/s of samples and events; "
-        "%.2f samples an event, slow reads %u, wrong "
-        "guesses %u, long stretches %u, long boundaries %u\n",
-        division.chunk_samples, division.warm_up_samples, division.threads_per_block, f, e, m, samples / (f + e) * 1e-6, bytes / (f + e) * 1e-6,
-        samples / static_cast<double>(count), account.slow_reads, account.wrong_guesses, account.long_stretches, account.long_boundaries);
+        "| | | | %.2f samples an event, %u exact chunks, %u irregular reads, %u + %u chunks of them, %u slow reads, %u wrong guesses, %u long "
+        "stretches, %u long boundaries | | | |\n",
+        samples / static_cast<double>(count), account.exact_chunks, account.irregular_reads, account.definition_chunks, account.special_chunks,
+        account.slow_reads, account.wrong_guesses, account.long_stretches, account.long_boundaries);
     std::fflush(stdout);
   }
 }
@@ -471,10 +545,13 @@ int main(int argument_count, char** arguments) {
   const std::int64_t millions = argument_count > 2 ? std::atoll(arguments[2]) : 400;
   if (what == "check" || what == "all") check(false);
   if (what == "small") check(true);
-  if (failures == 0 && (what == "bench" || what == "all")) {
-    bench("DNA", DetectorParams::dna(), 8.9, millions, 0.0);
-    bench("DNA, one read in ten with a negative current", DetectorParams::dna(), 8.9, millions, 0.1);
-    bench("RNA", DetectorParams::rna(), 30.0, millions, 0.0);
+  if (failures == 0 && (what == "bench" || what == "all" || what == "profile")) {
+    std::printf(
+        "| input | samples | chunk, warm-up | step | ms | Gsamples/s | GB/s of samples and events |\n|---|---|---|---|---|---|---|\n");
+    const bool all_divisions = what != "profile";
+    bench("DNA", DetectorParams::dna(), 8.9, millions, 0.0, all_divisions);
+    if (what != "profile") bench("DNA, one read in ten with a negative current", DetectorParams::dna(), 8.9, millions, 0.1, false);
+    bench("RNA", DetectorParams::rna(), 30.0, millions, 0.0, all_divisions);
   }
   std::printf(failures == 0 ? "all the same\n" : "%d FAILED\n", failures);
   return failures == 0 ? 0 : 1;

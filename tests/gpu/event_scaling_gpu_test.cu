@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The CUDA event scaling against the CPU kernels, bit by bit, and its speed: event_scaling_gpu_test [Mbases [runs]]
-//
-// Mbases: simulated reads for the timings (default 40; 0: checks only, small enough for compute-sanitizer). The exit status is 1 when any bit
-// differs.
-
-#include <cuda_runtime.h>
+// The CUDA event scaling against the CPU kernels, bit by bit, and its speed. The command line is that of kernel_check.hpp; AMOUNT: Mbases of
+// simulated reads for the timings (default 40).
 
 #include <algorithm>
 #include <cmath>
@@ -19,58 +15,15 @@
 
 #include "event_scaling/cuda.hpp"
 #include "event_scaling/scaling.hpp"
+#include "kernel_check.hpp"
 
 namespace {
 
 using namespace sluice;
+using namespace sluice::gpu_test;
 using namespace sluice::event_scaling;
 
 int failures = 0;
-
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("FAILED %s: %s\n", what, cudaGetErrorString(error));
-  std::exit(2);
-}
-
-template <class T>
-struct DeviceArray {
-  T* data = nullptr;
-  std::size_t size = 0;
-
-  explicit DeviceArray(std::size_t count) : size(count) {
-    require(cudaMalloc(&data, std::max<std::size_t>(count, 1) * sizeof(T)), "cudaMalloc");
-    // Bytes that no result has, so that an entry nobody wrote shows.
-    require(cudaMemset(data, 0xAB, std::max<std::size_t>(count, 1) * sizeof(T)), "cudaMemset");
-  }
-  explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {
-    require(cudaMemcpy(data, values.data(), size * sizeof(T), cudaMemcpyHostToDevice), "copy to the device");
-  }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  ~DeviceArray() { cudaFree(data); }
-  std::vector<T> host() const {
-    std::vector<T> values(size);
-    require(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost), "copy from the device");
-    return values;
-  }
-};
-
-struct SimulatedModel {
-  std::vector<float> mean, stdv, log_stdv;
-  KmerModelView view;
-
-  SimulatedModel(Alphabet alphabet, std::uint32_t k, std::mt19937_64& random) {
-    std::normal_distribution<float> level(90.0F, 12.0F);
-    std::uniform_real_distribution<float> spread(1.0F, 3.0F);
-    for (std::size_t i = 0; i < kmer_count(alphabet, k); ++i) {
-      mean.push_back(level(random));
-      stdv.push_back(spread(random));
-      log_stdv.push_back(std::log(stdv.back()));
-    }
-    view = {.k = k, .alphabet = alphabet, .level_mean = mean, .level_stdv = stdv, .log_level_stdv = log_stdv};
-  }
-};
 
 // Columns of a batch on the host.
 struct Rows {
@@ -98,26 +51,6 @@ void report(const std::string& name, std::size_t rows, std::size_t ok, std::size
   std::printf("%-34s %7zu rows (%zu ok), %zu differ %s\n", name.c_str(), rows, ok, different, different == 0 ? "ok" : "FAILED");
 }
 
-double median_milliseconds(int runs, const auto& body) {
-  cudaEvent_t start, stop;
-  require(cudaEventCreate(&start), "event");
-  require(cudaEventCreate(&stop), "event");
-  std::vector<float> times;
-  for (int run = 0; run < runs + 1; ++run) {
-    require(cudaEventRecord(start), "event");
-    body();
-    require(cudaEventRecord(stop), "event");
-    require(cudaEventSynchronize(stop), "timing");
-    float time = 0;
-    require(cudaEventElapsedTime(&time, start, stop), "event");
-    if (run > 0) times.push_back(time);
-  }
-  std::ranges::sort(times);
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
-  return times[times.size() / 2];
-}
-
 // Ranks, moments and recalibration of all rows on the device against the CPU; with runs > 0 prints what each takes.
 void compare(const std::string& name, const Rows& rows, const SimulatedModel& model, const RecalibrationParams& params, int runs) {
   const std::uint32_t k = model.view.k;
@@ -130,33 +63,34 @@ void compare(const std::string& name, const Rows& rows, const SimulatedModel& mo
   const DeviceArray<std::int32_t> first(rows.first), last(rows.last);
   const DeviceArray<std::byte> model_memory(cuda::model_bytes(model.view));
   cuda::Model device_model;
-  require(cuda::upload_model(model.view, model_memory.data, nullptr, device_model), "upload_model");
-  const cuda::Rows device_rows{count, row_status.data};
-  const cuda::Events events{event_offsets.data, event_means.data};
+  require(cuda::upload_model(model.view, model_memory.data(), nullptr, device_model), "upload_model");
+  const cuda::Rows device_rows{count, row_status.data()};
+  const cuda::Events events{event_offsets.data(), event_means.data()};
 
   const DeviceArray<std::int64_t> rank_offsets(count + std::size_t{1});
-  const auto find_offsets = [&] { require(cuda::kmer_offsets(device_rows, bases_offsets.data, k, rank_offsets.data, nullptr), "kmer_offsets"); };
+  const auto find_offsets = [&] { require(cuda::kmer_offsets(device_rows, bases_offsets.data(), k, rank_offsets.data(), nullptr), "kmer_offsets"); };
   find_offsets();
-  const std::vector<std::int64_t> offsets = rank_offsets.host();
+  const std::vector<std::int64_t> offsets = rank_offsets.download();
   const DeviceArray<std::uint32_t> ranks(static_cast<std::size_t>(offsets.back()));
   const auto find_ranks = [&] {
-    require(
-        cuda::kmer_ranks(device_rows, bases_offsets.data, bases.data, model.view.alphabet, k, rank_offsets.data, offsets.back(), ranks.data, nullptr),
-        "kmer_ranks");
+    require(cuda::kmer_ranks(device_rows, bases_offsets.data(), bases.data(), model.view.alphabet, k, rank_offsets.data(), offsets.back(),
+                             ranks.data(), nullptr),
+            "kmer_ranks");
   };
   find_ranks();
   const DeviceArray<float> shift(count), scale(count);
   const DeviceArray<ScalingStatus> status(count);
   const auto find_moments = [&] {
-    require(cuda::moments(device_rows, events, {rank_offsets.data, ranks.data}, device_model, {shift.data, scale.data, status.data}, nullptr),
-            "moments");
+    require(
+        cuda::moments(device_rows, events, {rank_offsets.data(), ranks.data()}, device_model, {shift.data(), scale.data(), status.data()}, nullptr),
+        "moments");
   };
   find_moments();
   require(cudaDeviceSynchronize(), "moments");
 
-  const std::vector<std::uint32_t> device_ranks = ranks.host();
-  const auto device_shift = shift.host(), device_scale = scale.host();
-  const auto device_status = status.host();
+  const std::vector<std::uint32_t> device_ranks = ranks.download();
+  const auto device_shift = shift.download(), device_scale = scale.download();
+  const auto device_status = status.download();
   std::size_t different = 0, different_ranks = 0, ok = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::string_view read(rows.bases.data() + rows.bases_offsets[row],
@@ -188,15 +122,16 @@ void compare(const std::string& name, const Rows& rows, const SimulatedModel& mo
   const DeviceArray<float> fit_shift(count), fit_scale(count), fit_var(count), fit_log_var(count);
   const DeviceArray<ScalingStatus> fit_status(count);
   const auto find_fit = [&] {
-    require(cuda::recalibrate(device_rows, events, {device_fit_offsets.data, device_fit_ranks.data},
-                              {first_offsets.data, first.data, last_offsets.data, last.data}, device_model, params,
-                              {fit_shift.data, fit_scale.data, fit_var.data, fit_log_var.data, fit_status.data}, nullptr),
+    require(cuda::recalibrate(device_rows, events, {device_fit_offsets.data(), device_fit_ranks.data()},
+                              {first_offsets.data(), first.data(), last_offsets.data(), last.data()}, device_model, params,
+                              {fit_shift.data(), fit_scale.data(), fit_var.data(), fit_log_var.data(), fit_status.data()}, nullptr),
             "recalibrate");
   };
   find_fit();
   require(cudaDeviceSynchronize(), "recalibrate");
-  const auto found_shift = fit_shift.host(), found_scale = fit_scale.host(), found_var = fit_var.host(), found_log_var = fit_log_var.host();
-  const auto found_status = fit_status.host();
+  const auto found_shift = fit_shift.download(), found_scale = fit_scale.download(), found_var = fit_var.download(),
+             found_log_var = fit_log_var.download();
+  const auto found_status = fit_status.download();
   different = ok = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     Recalibration expected{0.0F, 0.0F, 0.0F, 0.0F, 0};
@@ -311,22 +246,23 @@ void check_odd(Alphabet alphabet, std::uint32_t k, std::size_t count, std::uint6
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const double megabases = argument_count > 1 ? std::atof(arguments[1]) : 40.0;
-  const int runs = argument_count > 2 ? std::max(1, std::atoi(arguments[2])) : 7;
-  const std::size_t rows = megabases > 0 ? 3000 : 120;
-  check_odd(Alphabet::nucleotide, 6, rows, 1);
-  check_odd(Alphabet::methylation, 5, rows, 2);
-  check_odd(Alphabet::nucleotide, 1, rows / 4, 3);
-  check_odd(Alphabet::nucleotide, 9, rows / 4, 4);
-  if (megabases > 0) {
+  const CommandLine command = parse_command_line(argument_count, arguments, 40.0);
+  if (command.checks != Extent::none) {
+    const std::size_t rows = command.checks == Extent::small ? 120 : 3000;
+    check_odd(Alphabet::nucleotide, 6, rows, 1);
+    check_odd(Alphabet::methylation, 5, rows, 2);
+    check_odd(Alphabet::nucleotide, 1, rows / 4, 3);
+    check_odd(Alphabet::nucleotide, 9, rows / 4, 4);
+  }
+  if (command.amount > 0) {
     std::mt19937_64 random(5);
     const SimulatedModel model(Alphabet::nucleotide, 6, random);
     for (const std::size_t length : {8000, 400000}) {
-      const auto count = std::max<std::size_t>(1, static_cast<std::size_t>(megabases * 1e6) / length);
+      const auto count = std::max<std::size_t>(1, static_cast<std::size_t>(command.amount * 1e6) / length);
       const Rows simulated = simulate(count, length, Oddness::none, model, random);
       std::printf("%zu reads of %zu bases, %.1f events a base\n", count, length,
                   static_cast<double>(simulated.events.size()) / static_cast<double>(simulated.bases.size()));
-      compare("simulated", simulated, model, {}, runs);
+      compare("simulated", simulated, model, {}, command.runs);
     }
   }
   std::printf("%s\n", failures == 0 ? "ALL OK" : "SOME FAILED");

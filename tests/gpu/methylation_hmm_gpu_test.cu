@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The CUDA methylation HMM against the CPU kernels, bit by bit, and its speed: methylation_hmm_gpu_test [Mbases [runs]]
-//
-// Mbases: simulated reads for the timings (default 40; 0: checks only, small enough for compute-sanitizer). The exit status is 1 when any bit
-// differs.
-
-#include <cuda_runtime.h>
+// The CUDA methylation HMM against the CPU kernels, bit by bit, and its speed. The command line is that of kernel_check.hpp; AMOUNT: Mbases of
+// simulated reads for the timings (default 40).
 
 #include <algorithm>
 #include <atomic>
@@ -19,60 +15,17 @@
 #include <thread>
 #include <vector>
 
+#include "kernel_check.hpp"
 #include "methylation_hmm/cuda.hpp"
 #include "methylation_hmm/methylation.hpp"
 
 namespace {
 
 using namespace sluice;
+using namespace sluice::gpu_test;
 using namespace sluice::methylation_hmm;
 
 int failures = 0;
-
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("FAILED %s: %s\n", what, cudaGetErrorString(error));
-  std::exit(2);
-}
-
-template <class T>
-struct DeviceArray {
-  T* data = nullptr;
-  std::size_t size = 0;
-
-  explicit DeviceArray(std::size_t count) : size(count) { require(cudaMalloc(&data, std::max<std::size_t>(count, 1) * sizeof(T)), "cudaMalloc"); }
-  explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {
-    require(cudaMemcpy(data, values.data(), size * sizeof(T), cudaMemcpyHostToDevice), "copy to the device");
-  }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  ~DeviceArray() { cudaFree(data); }
-  std::vector<T> host() const {
-    std::vector<T> values(size);
-    require(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost), "copy from the device");
-    return values;
-  }
-  // Bytes that no result has, so that an entry nobody wrote shows.
-  void poison() { require(cudaMemset(data, 0xAB, size * sizeof(T)), "cudaMemset"); }
-};
-
-struct SimulatedModel {
-  std::vector<float> mean;
-  std::vector<float> stdv;
-  std::vector<float> log_stdv;
-  KmerModelView view;
-
-  SimulatedModel(std::uint32_t k, std::mt19937_64& random) {
-    std::normal_distribution<float> level(90.0F, 12.0F);
-    std::uniform_real_distribution<float> spread(1.0F, 3.0F);
-    for (std::size_t i = 0; i < kmer_count(Alphabet::methylation, k); ++i) {
-      mean.push_back(level(random));
-      stdv.push_back(spread(random));
-      log_stdv.push_back(std::log(stdv.back()));
-    }
-    view = {.k = k, .alphabet = Alphabet::methylation, .level_mean = mean, .level_stdv = stdv, .log_level_stdv = log_stdv};
-  }
-};
 
 // A read that equals the reference under it, in forward reference order but for its events and their map.
 struct SimulatedRead {
@@ -99,19 +52,6 @@ struct SimulatedRead {
     }
   }
 };
-
-template <class Body>
-void in_parallel(std::size_t count, const Body& body) {
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::thread> threads;
-  const unsigned thread_count = std::max(1U, std::thread::hardware_concurrency());
-  for (unsigned i = 0; i < thread_count; ++i) {
-    threads.emplace_back([&] {
-      for (std::size_t at = next++; at < count; at = next++) body(at);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
 
 // Problems on the host, and the same as device columns.
 struct Work {
@@ -199,21 +139,21 @@ struct DeviceProblem {
         methylated(work.problems.size()),
         unmethylated(work.problems.size()),
         status(work.problems.size()) {
-    require(cuda::upload_tables(model, work.longest_read_events, table_memory.data, nullptr, tables), "upload_tables");
+    require(cuda::upload_tables(model, work.longest_read_events, table_memory.data(), nullptr, tables), "upload_tables");
     reads = {static_cast<std::uint32_t>(work.reads.size()),
-             offsets.data,
-             means.data,
-             scale.data,
-             shift.data,
-             var.data,
-             log_var.data,
-             per_base.data,
-             reverse.data};
-    problems = {static_cast<std::uint32_t>(work.problems.size()), read.data, first.data, last.data, begin.data, length.data, bases.data};
-    scores = {methylated.data, unmethylated.data, status.data};
+             offsets.data(),
+             means.data(),
+             scale.data(),
+             shift.data(),
+             var.data(),
+             log_var.data(),
+             per_base.data(),
+             reverse.data()};
+    problems = {static_cast<std::uint32_t>(work.problems.size()), read.data(), first.data(), last.data(), begin.data(), length.data(), bases.data()};
+    scores = {methylated.data(), unmethylated.data(), status.data()};
   }
 
-  void score(EventsPerBase floor) { require(cuda::score_groups(reads, problems, tables, floor, scores, workspace.data, nullptr), "score_groups"); }
+  void score(EventsPerBase floor) { require(cuda::score_groups(reads, problems, tables, floor, scores, workspace.data(), nullptr), "score_groups"); }
 };
 
 void compare(const char* name, const std::vector<GroupScore>& expected, DeviceProblem& device, EventsPerBase floor) {
@@ -223,9 +163,9 @@ void compare(const char* name, const std::vector<GroupScore>& expected, DevicePr
   device.workspace.poison();
   device.score(floor);
   require(cudaDeviceSynchronize(), name);
-  const auto methylated = device.methylated.host();
-  const auto unmethylated = device.unmethylated.host();
-  const auto status = device.status.host();
+  const auto methylated = device.methylated.download();
+  const auto unmethylated = device.unmethylated.download();
+  const auto status = device.status.download();
   std::size_t different = 0;
   std::size_t ok = 0;
   // A NaN is a NaN: its bits mean nothing.
@@ -287,7 +227,7 @@ std::vector<SimulatedRead> simulate(const SimulatedModel& model, std::size_t cou
 void check_odd(std::uint32_t k, std::size_t problem_count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto chance = [&](int one_in) { return random() % static_cast<unsigned>(one_in) == 0; };
-  SimulatedModel model(k, random);
+  SimulatedModel model(Alphabet::methylation, k, random);
   for (int i = 0; i < 20; ++i) {
     const std::size_t at = random() % model.mean.size();
     constexpr float kOdd[] = {
@@ -473,39 +413,19 @@ CalledLists expected_lists(const Rows& rows, const KmerModelView& model, const O
   return lists;
 }
 
-double median_milliseconds(int runs, const auto& body) {
-  cudaEvent_t start, stop;
-  require(cudaEventCreate(&start), "event");
-  require(cudaEventCreate(&stop), "event");
-  std::vector<float> times;
-  for (int run = 0; run < runs + 1; ++run) {
-    require(cudaEventRecord(start), "event");
-    body();
-    require(cudaEventRecord(stop), "event");
-    require(cudaEventSynchronize(stop), "timing");
-    float time = 0;
-    require(cudaEventElapsedTime(&time, start, stop), "event");
-    if (run > 0) times.push_back(time);
-  }
-  std::ranges::sort(times);
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
-  return times[times.size() / 2];
-}
-
 // The same on the device; with runs > 0 prints what each step takes.
 CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Options& options, int runs) {
   const auto contigs = host.contig_views();
   DeviceArray<std::byte> reference_memory(cuda::reference_bytes(contigs));
   cuda::Reference reference;
-  require(cuda::upload_reference(contigs, reference_memory.data, nullptr, reference), "upload_reference");
+  require(cuda::upload_reference(contigs, reference_memory.data(), nullptr, reference), "upload_reference");
   DeviceArray<std::byte> reference_workspace(cuda::reference_group_workspace_bytes(reference));
   const std::int64_t* total = nullptr;
-  require(cuda::count_reference_groups(reference, reference_workspace.data, total, nullptr), "count_reference_groups");
+  require(cuda::count_reference_groups(reference, reference_workspace.data(), total, nullptr), "count_reference_groups");
   require(cudaMemcpy(&reference.groups, total, sizeof reference.groups, cudaMemcpyDeviceToHost), "reference groups");
   DeviceArray<std::int64_t> reference_groups(static_cast<std::size_t>(reference.groups));
-  require(cuda::list_reference_groups(reference, reference_workspace.data, reference_groups.data, nullptr), "list_reference_groups");
-  reference.group_begin = reference_groups.data;
+  require(cuda::list_reference_groups(reference, reference_workspace.data(), reference_groups.data(), nullptr), "list_reference_groups");
+  reference.group_begin = reference_groups.data();
 
   const auto count = static_cast<std::uint32_t>(host.size());
   const DeviceArray<std::uint16_t> row_status(host.status);
@@ -517,8 +437,8 @@ CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Op
   const DeviceArray<float> events(host.events), scale(host.scale), shift(host.shift), var(host.var), log_var(host.log_var);
   const DeviceArray<double> per_base(host.per_base);
   const cuda::Alignments alignments{
-      count,      row_status.data,    contig.data,        ref_start.data,   ref_end.data, reverse.data, cigar_offsets.data,
-      cigar.data, bases_offsets.data, event_offsets.data, map_offsets.data, map.data};
+      count,        row_status.data(),    contig.data(),        ref_start.data(),   ref_end.data(), reverse.data(), cigar_offsets.data(),
+      cigar.data(), bases_offsets.data(), event_offsets.data(), map_offsets.data(), map.data()};
   const auto operations = static_cast<std::int64_t>(host.cigar.size());
 
   DeviceArray<cuda::RowStatus> results(count);
@@ -530,19 +450,19 @@ CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Op
   row_workspace.poison();
   group_offsets.poison();
   offsets.poison();
-  const cuda::AlignedRows aligned{results.data, group_offsets.data, row_totals.data, row_workspace.data};
+  const cuda::AlignedRows aligned{results.data(), group_offsets.data(), row_totals.data(), row_workspace.data()};
   const auto align = [&] {
     require(cuda::align_rows(alignments, operations, reference, model.view.k, options.hard_clips, aligned, nullptr), "align_rows");
   };
   align();
-  const cuda::RowTotals totals = row_totals.host().front();
+  const cuda::RowTotals totals = row_totals.download().front();
   const auto group_count = static_cast<std::uint32_t>(totals.groups);
 
   DeviceArray<std::uint32_t> read(group_count);
   DeviceArray<std::int32_t> first(group_count), last(group_count), length(group_count), span(group_count), sites(group_count);
   DeviceArray<std::int64_t> begin(group_count);
   for (DeviceArray<std::int32_t>* values : {&first, &last, &length, &span, &sites}) values->poison();
-  const cuda::Groups groups{read.data, first.data, last.data, begin.data, length.data, span.data, sites.data};
+  const cuda::Groups groups{read.data(), first.data(), last.data(), begin.data(), length.data(), span.data(), sites.data()};
   const auto locate = [&] {
     require(cuda::locate_groups(alignments, operations, reference, model.view.k, options.region, aligned, group_count, groups, nullptr),
             "locate_groups");
@@ -551,28 +471,29 @@ CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Op
 
   DeviceArray<std::byte> table_memory(cuda::tables_bytes(model.view, totals.longest_read_events));
   cuda::Tables tables;
-  require(cuda::upload_tables(model.view, totals.longest_read_events, table_memory.data, nullptr, tables), "upload_tables");
+  require(cuda::upload_tables(model.view, totals.longest_read_events, table_memory.data(), nullptr, tables), "upload_tables");
   DeviceArray<float> methylated(group_count), unmethylated(group_count);
   DeviceArray<ScoreStatus> status(group_count);
-  const cuda::Scores scores{methylated.data, unmethylated.data, status.data};
+  const cuda::Scores scores{methylated.data(), unmethylated.data(), status.data()};
   DeviceArray<std::byte> workspace(cuda::score_workspace_bytes(count, group_count));
   workspace.poison();
-  const cuda::Reads reads{count, event_offsets.data, events.data, scale.data, shift.data, var.data, log_var.data, per_base.data, reverse.data};
-  const cuda::Problems problems{group_count, read.data, first.data, last.data, begin.data, length.data, reference.bases};
-  const auto score = [&] { require(cuda::score_groups(reads, problems, tables, options.floor, scores, workspace.data, nullptr), "score_groups"); };
+  const cuda::Reads reads{count,      event_offsets.data(), events.data(),   scale.data(),  shift.data(),
+                          var.data(), log_var.data(),       per_base.data(), reverse.data()};
+  const cuda::Problems problems{group_count, read.data(), first.data(), last.data(), begin.data(), length.data(), reference.bases};
+  const auto score = [&] { require(cuda::score_groups(reads, problems, tables, options.floor, scores, workspace.data(), nullptr), "score_groups"); };
   score();
   const auto count_called = [&] {
-    require(cuda::count_called(alignments, aligned, groups, scores, options.unscored, offsets.data, called_totals.data, nullptr), "count_called");
+    require(cuda::count_called(alignments, aligned, groups, scores, options.unscored, offsets.data(), called_totals.data(), nullptr), "count_called");
   };
   count_called();
-  const cuda::CalledTotals called = called_totals.host().front();
+  const cuda::CalledTotals called = called_totals.download().front();
   const auto calls = static_cast<std::size_t>(called.called);
   DeviceArray<std::int64_t> site_start(calls), site_end(calls);
   DeviceArray<std::int32_t> motifs(calls);
   DeviceArray<float> called_methylated(calls), called_unmethylated(calls);
-  const cuda::CalledGroups lists{site_start.data, site_end.data, motifs.data, called_methylated.data, called_unmethylated.data};
+  const cuda::CalledGroups lists{site_start.data(), site_end.data(), motifs.data(), called_methylated.data(), called_unmethylated.data()};
   const auto gather = [&] {
-    require(cuda::gather_called(alignments, reference, aligned, groups, scores, options.unscored, offsets.data, lists, nullptr), "gather_called");
+    require(cuda::gather_called(alignments, reference, aligned, groups, scores, options.unscored, offsets.data(), lists, nullptr), "gather_called");
   };
   gather();
   require(cudaDeviceSynchronize(), "the steps of a row");
@@ -583,8 +504,8 @@ CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Op
       std::printf("TIME %-14s %8.3f ms, %9.1f Mbases/s\n", name, milliseconds, megabases / milliseconds * 1e3);
     };
     time("reference", [&] {
-      require(cuda::count_reference_groups(reference, reference_workspace.data, total, nullptr), "count_reference_groups");
-      require(cuda::list_reference_groups(reference, reference_workspace.data, reference_groups.data, nullptr), "list_reference_groups");
+      require(cuda::count_reference_groups(reference, reference_workspace.data(), total, nullptr), "count_reference_groups");
+      require(cuda::list_reference_groups(reference, reference_workspace.data(), reference_groups.data(), nullptr), "list_reference_groups");
     });
     time("align_rows", align);
     time("locate_groups", locate);
@@ -593,8 +514,8 @@ CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Op
     time("gather_called", gather);
     time("all of a row", [&] { align(), locate(), score(), count_called(), gather(); });
   }
-  return {results.host(), offsets.host(),           site_start.host(),          site_end.host(),
-          motifs.host(),  called_methylated.host(), called_unmethylated.host(), called.not_scored};
+  return {results.download(), offsets.download(),           site_start.download(),          site_end.download(),
+          motifs.download(),  called_methylated.download(), called_unmethylated.download(), called.not_scored};
 }
 
 void compare_lists(const std::string& name, const CalledLists& expected, const CalledLists& device) {
@@ -731,7 +652,7 @@ Rows odd_rows(std::size_t count, std::uint32_t k, std::mt19937_64& random) {
 
 void check_rows(std::uint32_t k, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  const SimulatedModel model(k, random);
+  const SimulatedModel model(Alphabet::methylation, k, random);
   const Rows rows = odd_rows(count, k, random);
   const Options variants[] = {{},
                               {HardClips::compat, EventsPerBase::compat, cuda::Unscored::kept, {}},
@@ -777,7 +698,7 @@ Rows simulated_rows(const std::vector<SimulatedRead>& reads) {
 
 void bench(double megabases, int runs) {
   std::mt19937_64 random(7);
-  const SimulatedModel model(6, random);
+  const SimulatedModel model(Alphabet::methylation, 6, random);
   constexpr std::size_t kReadLength = 8000;
   auto simulated = simulate(model, std::max<std::size_t>(1, static_cast<std::size_t>(megabases * 1e6 / kReadLength)), kReadLength, 100);
   {
@@ -799,14 +720,16 @@ void bench(double megabases, int runs) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const double megabases = argument_count > 1 ? std::atof(arguments[1]) : 40.0;
-  const int runs = argument_count > 2 ? std::max(1, std::atoi(arguments[2])) : 7;
-  check_odd(6, megabases > 0 ? 20000 : 300, 1);
-  check_odd(9, megabases > 0 ? 5000 : 100, 2);
-  check_odd(1, megabases > 0 ? 2000 : 100, 3);
-  check_rows(6, megabases > 0 ? 4000 : 150, 4);
-  check_rows(9, megabases > 0 ? 1000 : 60, 5);
-  if (megabases > 0) bench(megabases, runs);
+  const CommandLine command = parse_command_line(argument_count, arguments, 40.0);
+  const bool small = command.checks == Extent::small;
+  if (command.checks != Extent::none) {
+    check_odd(6, small ? 300 : 20000, 1);
+    check_odd(9, small ? 100 : 5000, 2);
+    check_odd(1, small ? 100 : 2000, 3);
+    check_rows(6, small ? 150 : 4000, 4);
+    check_rows(9, small ? 60 : 1000, 5);
+  }
+  if (command.amount > 0) bench(command.amount, command.runs);
   std::printf("%s\n", failures == 0 ? "ALL OK" : "SOME FAILED");
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

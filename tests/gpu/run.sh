@@ -1,69 +1,361 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-# All GPU checks and timings in one call, on a machine with a GPU and nothing installed: whole runs of `sluice run methylation` on packed binaries
-# (same bytes on every device, then throughput), and the kernels' own programs where they lie beside it. Prints one table.
-#   run.sh RUNTIME_DIR DATA_DIR [COPIES]
-# RUNTIME_DIR: bin/sluice, lib/ (plugins and libraries), pipelines/. DATA_DIR: reads.blow5, reads.bam, reads.fastq.gz, a reference, two model files.
+# All GPU checks and timings in one call, on a machine with a GPU and nothing installed but bash, awk and cmp; prints one table in Markdown.
+#   run.sh [options] RUNTIME DATA
+# RUNTIME: bin/ (sluice and the *_gpu_test programs), lib/ (plugins and shared libraries), pipelines/.
+# DATA: one folder per set with reads.blow5, reads.bam and perhaps reads.fastq.gz; `options`, a line of further options of `sluice run methylation`
+#   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set.
+#   --sections LIST   of: doctor kernels same faults timing scheduler property leak devices sanitizer (default: all, in this order)
+#   --limit SECONDS   of each section (default 280)
+#   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
+#   --copies N        how often the timings repeat a set's reads (default 14: 40 Mbases of 2.9)
+#   --rounds N        timings are medians of N interleaved runs (default 3)
+#   --reads N         reads of the property test (default 10000)
+#   --batches N       batches of the leak test (default 1000)
 set -uo pipefail
-runtime=$(realpath "$1") data=$(realpath "$2") copies=${3:-14}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+
+sections=doctor,kernels,same,faults,timing,scheduler,property,leak,devices,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
+only='' work=''
+script=$0 arguments=("$@")
+while [ $# -gt 0 ]; do
+  case $1 in
+    --sections) sections=$2 ;;
+    --limit) limit=$2 ;;
+    --devices) devices=$2 ;;
+    --copies) copies=$2 ;;
+    --rounds) rounds=$2 ;;
+    --reads) reads=$2 ;;
+    --batches) batches=$2 ;;
+    --only) only=$2 ;; # internal: one section, in the folder WORK
+    --work) work=$2 ;;
+    --*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
+    *) break ;;
+  esac
+  shift 2
+done
+[ $# = 2 ] || { sed -n '4,17p' "$script" >&2; exit 2; }
+runtime=$(realpath "$1") data=$(realpath "$2")
 export LD_LIBRARY_PATH=$runtime/lib
-sluice=("$runtime/bin/sluice" run "$runtime/pipelines/methylation.toml" --plugin-dir "$runtime/lib" --signal "$work/reads.blow5" --reads "$work/reads.fastq.gz"
-  --reference "$data/ecoli536.fa.gz" --model "$data/r9.4_450bps.nucleotide.6mer.template.model"
-  --methylation-model "$data/r9.4_450bps.cpg.6mer.template.model")
-cp "$data/reads.blow5" "$data/reads.fastq.gz" "$data/reads.bam" "$work/"
-"$runtime/bin/sluice" doctor --plugin-dir "$runtime/lib" || true
+sluice=$runtime/bin/sluice
 
-python3 - "$work/reads.bam" "$work/many.bam" "$copies" <<'PY'
-# The records of a BAM file several times over, as BGZF.
-import gzip, struct, sys, zlib
-source, target, copies = sys.argv[1], sys.argv[2], int(sys.argv[3])
-raw = gzip.open(source).read()
-at = 8 + struct.unpack_from("<i", raw, 4)[0]
-contigs = struct.unpack_from("<i", raw, at)[0]
-at += 4
-for _ in range(contigs):
-    at += 8 + struct.unpack_from("<i", raw, at)[0]
-data = raw[:at] + raw[at:] * copies
-with open(target, "wb") as out:
-    for begin in list(range(0, len(data), 60000)) + [None]:
-        block = b"" if begin is None else data[begin:begin + 60000]
-        packer = zlib.compressobj(1, zlib.DEFLATED, -15)
-        packed = packer.compress(block) + packer.flush()
-        out.write(b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0" + struct.pack("<H", len(packed) + 25) + packed + struct.pack("<II", zlib.crc32(block), len(block)))
-PY
+# ---- the whole: every section in a process of its own, so that a limit stops it and nothing else
+if [ -z "$only" ]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  : >"$work/table"
+  for section in ${sections//,/ }; do
+    echo "== $section"
+    timeout --kill-after=10 "$limit" bash "$script" --only "$section" --work "$work" "${arguments[@]}"
+    code=$?
+    case $code in
+      0) ;;
+      124 | 137) echo "FAILED: $section took longer than $limit s"; echo "$section|limit|FAILED: longer than $limit s" >>"$work/table" ;;
+      *) echo "$section|ended|FAILED: exit code $code" >>"$work/table" ;;
+    esac
+  done
+  echo
+  echo "| section | what | result |"
+  echo "|---|---|---|"
+  sed -e 's/|/ | /g' -e 's/^/| /' -e 's/$/ |/' "$work/table"
+  ! grep -q FAILED "$work/table"
+  exit
+fi
 
-sum_of() { cksum <"$1" | cut -d' ' -f1; }
-echo "== same bytes"
-"${sluice[@]}" --alignments "$work/reads.bam" --output "$work/cpu.tsv" --device cpu --quiet || echo "FAILED: cpu"
-for options in "--device cuda" "--device auto" "--device cuda --batch-work 20000" "--device cuda --batch-work 1e9" "--device auto --threads 3" "--device cuda --gpu-memory 1GiB" \
-  "--device cuda --executor serial" "--device cuda --compat f5c"; do
-  # shellcheck disable=SC2086
-  "${sluice[@]}" --alignments "$work/reads.bam" --output "$work/device.tsv" --report "$work/report.json" --quiet $options || echo "FAILED: $options" >&2
-  if cmp -s "$work/cpu.tsv" "$work/device.tsv"; then echo "same bytes: $options"; else echo "FAILED: other bytes: $options ($(wc -l <"$work/device.tsv") lines)"; fi
-  rm -f "$work/device.tsv"
-done
-python3 - "$work/report.json" <<'PY'
-import json, sys
-report = json.load(open(sys.argv[1]))
-for stage in report["stages"]:
-    print("  " + stage["name"] + ": " + ", ".join(f"{i['device']} {i['batches']} calls {i['seconds']:.3f} s" + (f" {i['retries']} retries" if i.get("retries") else "") for i in stage["implementations"]))
-PY
+row() { # WHAT RESULT
+  echo "$1: $2"
+  echo "$only|${1//|/ }|${2//|/ }" >>"$work/table"
+}
 
-echo "== whole process, $copies times the reads"
-bases=$(zcat "$work/reads.fastq.gz" | awk 'NR % 4 == 2 { n += length($0) } END { print n }')
-for options in "--device cpu" "--device cuda" "--device auto" "--device auto --memory 8GB" "--device cuda --memory 8GB --batch-work 4000000"; do
-  for run in 1 2 3; do
-    start=$(date +%s.%N)
-    # shellcheck disable=SC2086
-    "${sluice[@]}" --alignments "$work/many.bam" --output "$work/many.tsv" --report "$work/report.json" --quiet $options || echo "FAILED: $options" >&2
-    echo "$(date +%s.%N) $start"
-  done | python3 -c "import sys, statistics; t = statistics.median(float(a) - float(b) for a, b in (line.split() for line in sys.stdin)); print(f\"TIME {sys.argv[1]:50} {t:7.2f} s {int(sys.argv[2]) * int(sys.argv[3]) / t / 1e6:8.2f} Mbases/s\")" "$options" "$bases" "$copies"
-  python3 - "$work/report.json" <<'PY'
-import json, sys
-report = json.load(open(sys.argv[1]))
-print("   " + "; ".join(stage["name"] + " " + " ".join(f"{i['device']} {i['batches']}x {i['seconds']:.2f}s" for i in stage["implementations"]) for stage in report["stages"]))
-PY
-done
+# ---- runs
+# The sets of DATA, by name.
+sets() { for folder in "$data"/*/; do [ -e "$folder/reads.blow5" ] && basename "$folder"; done; }
+
+# The command that calls methylation in a set; indexes are made beside copies, since DATA may be read-only.
+call=()
+use_set() { # NAME [BAM]
+  local folder=$work/sets/$1
+  if [ ! -d "$folder" ]; then
+    mkdir -p "$folder"
+    cp "$data/$1"/* "$folder/"
+  fi
+  call=("$sluice" run "$runtime/pipelines/methylation.toml" --plugin-dir "$runtime/lib" --signal "$folder/reads.blow5" --alignments "$folder/${2:-reads.bam}" --profile none)
+  [ ! -e "$folder/reads.fastq.gz" ] || call+=(--reads "$folder/reads.fastq.gz")
+  if [ -e "$folder/options" ]; then
+    local words
+    read -r -a words <"$folder/options"
+    call+=("${words[@]//@/$data}")
+  fi
+}
+
+# A set of N simulated reads, as use_set makes one.
+use_simulated() { # NAME READS simulate-options...
+  local name=$1 count=$2 folder=$work/sets/$1
+  shift 2
+  if [ ! -d "$folder" ]; then
+    mkdir -p "$folder"
+    "$sluice" run "$runtime/pipelines/synthetic_reference.toml" --plugin-dir "$runtime/lib" --length 2000000 --seed 3 --output "$folder/reference.fa" --quiet
+    "$sluice" run "$runtime/pipelines/simulate.toml" --plugin-dir "$runtime/lib" --reference "$folder/reference.fa" --reads "$count" --output-prefix "$folder/reads" --quiet "$@"
+  fi
+  call=("$sluice" run "$runtime/pipelines/methylation.toml" --plugin-dir "$runtime/lib" --signal "$folder/reads.blow5" --alignments "$folder/reads.bam"
+    --reads "$folder/reads.fastq.gz" --reference "$folder/reference.fa" --profile none)
+}
+
+# Runs `call` with more options and compares with $work/cpu.tsv.
+extra='' fault_counts=''
+compare() { # TITLE options...
+  local title=$1
+  shift
+  rm -f "$work/device.tsv" "$work/report.json"
+  if ! "${call[@]}" --output "$work/device.tsv" --report "$work/report.json" --quiet "$@" >"$work/log" 2>&1; then
+    row "$title" "FAILED: $(tail -1 "$work/log")"
+  elif cmp -s "$work/cpu.tsv" "$work/device.tsv"; then
+    local counted=''
+    [ -z "$fault_counts" ] || counted="; counted: memory $(reported_sum memory), kernel $(reported_sum kernel), lost $(reported_sum lost)"
+    row "$title" "same bytes${extra:+, $extra}$counted"
+  else
+    row "$title" "FAILED: other bytes ($(wc -l <"$work/device.tsv") lines instead of $(wc -l <"$work/cpu.tsv"))"
+  fi
+}
+
+on_cpu() { "${call[@]}" --output "$work/cpu.tsv" --device cpu --quiet "$@" 2>"$work/log" || row "the CPU run" "FAILED: $(tail -1 "$work/log")"; }
+
+# A number of the report: the first value of the key, or 0.
+reported() { awk -v key="\"$1\":" '$1 == key { gsub(/,/, "", $2); value = $2; exit } END { print value + 0 }' "$work/report.json"; }
+# All numbers of a key, added.
+reported_sum() { awk -v key="\"$1\":" '$1 == key { gsub(/,/, "", $2); sum += $2 } END { print sum + 0 }' "$work/report.json"; }
+# What each device did, one line per stage that ran on one.
+shares() {
+  awk '/"devices": \[/ { exit } { gsub(/[",]/, "") } $1 == "name:" { name = $2 } $1 == "device:" { device = $2 } $1 == "share_of_work:" { share = $2 }
+    $1 == "seconds:" { seconds = $2; if (device != "cpu" && device != "writer") printf "  %s: %s %.0f %% of the work in %.3f s\n", name, device, share * 100, seconds }' "$work/report.json"
+}
+
+median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+# The records of a BAM file N times over, by its compressed blocks: the header ends with a block, and the last 28 bytes say that the file ends.
+repeat_bam() { # SOURCE TARGET COPIES
+  local header end at=0 size text
+  header=$(gzip -dc "$1" 2>/dev/null | head -c 12 | od -An -tu4 | awk '{ print $2 + 12 }')
+  # Behind the text come the contigs: a name's length, the name, the contig's length.
+  local contigs=0
+  gzip -dc "$1" 2>/dev/null | head -c 4000000 >"$2.head"
+  contigs=$(od -An -tu4 -j $((header - 4)) -N 4 "$2.head" | tr -d ' ')
+  while [ "$contigs" -gt 0 ]; do
+    size=$(od -An -tu4 -j "$header" -N 4 "$2.head" | tr -d ' ')
+    header=$((header + 8 + size)) contigs=$((contigs - 1))
+  done
+  rm -f "$2.head"
+  text=0
+  while [ "$text" -lt "$header" ]; do
+    size=$(($(od -An -tu2 -j $((at + 16)) -N 2 "$1" | tr -d ' ') + 1))
+    text=$((text + $(od -An -tu4 -j $((at + size - 4)) -N 4 "$1" | tr -d ' ')))
+    at=$((at + size))
+  done
+  [ "$text" = "$header" ] || { echo "FAILED: $1: the header does not end with a block" >&2; return 1; }
+  end=$(stat -c %s "$1")
+  head -c "$at" "$1" >"$2"
+  local copy
+  for ((copy = 0; copy < $3; ++copy)); do tail -c +$((at + 1)) "$1" | head -c $((end - at - 28)) >>"$2"; done
+  tail -c 28 "$1" >>"$2"
+}
+
+bases_of() { awk 'NR % 4 == 2 { n += length($0) } END { print n + 0 }' <(gzip -dc "$1"); }
+
+# Medians of interleaved runs; sets medians[OPTIONS].
+declare -A medians
+time_runs() { # SET BASES options...
+  local set=$1 bases=$2 round options start
+  shift 2
+  rm -f "$work"/seconds.*
+  for ((round = 0; round < rounds; ++round)); do
+    for options in "$@"; do
+      start=$(date +%s.%N)
+      # shellcheck disable=SC2086
+      "${call[@]}" --output "$work/timed.tsv" --report "$work/report.json" --quiet $options >"$work/log" 2>&1 || row "$set $options" "FAILED: $(tail -1 "$work/log")"
+      echo "$(date +%s.%N) $start" | awk '{ print $1 - $2 }' >>"$work/seconds.${options// /_}"
+      [ $round -gt 0 ] || shares
+    done
+  done
+  for options in "$@"; do
+    medians[$options]=$(median <"$work/seconds.${options// /_}")
+    row "$set $options" "$(awk -v t="${medians[$options]}" -v n="$bases" 'BEGIN { printf "%.2f s, %.1f Mbases/s", t, n / t / 1e6 }')"
+  done
+}
+
+gpus() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -c '^GPU'; }
+
+# ---- sections
+section_doctor() {
+  "$sluice" doctor --plugin-dir "$runtime/lib"
+  row "machine" "$("$sluice" doctor --plugin-dir "$runtime/lib" | awk '$2 ~ /^cuda:|^processor$/ { $1 = ""; print }' | paste -sd ';')"
+}
+
+# How a program is told to check only what is small.
+small_arguments() { if [ "$1" = abea ]; then echo check small; else echo small; fi; }
+
+programs() { for program in "$runtime"/bin/*_gpu_test; do [ -x "$program" ] && echo "$program"; done; }
+
+section_kernels() {
+  local program name
+  for program in $(programs); do
+    name=$(basename "$program" _gpu_test)
+    if "$program" check >"$work/log" 2>&1; then row "$name, every bit" "same"; else row "$name, every bit" "FAILED: $(grep -iE -m1 'different|differ|failed' "$work/log")"; fi
+    "$program" bench >"$work/log" 2>&1 || row "$name, timings" "FAILED: $(tail -1 "$work/log")"
+    cat "$work/log"
+    while IFS= read -r line; do row "$name" "${line#TIME }"; done < <(grep -E '^ *TIME|[GM](cells|samples|bases|anchors)/s' "$work/log")
+  done
+}
+
+# Small inputs under the four tools, and the whole program under memcheck.
+section_sanitizer() {
+  command -v compute-sanitizer >/dev/null || { row "compute-sanitizer" "SKIPPED: it is not on this machine"; return; }
+  local program tool name
+  for program in $(programs); do
+    name=$(basename "$program" _gpu_test)
+    for tool in memcheck racecheck initcheck synccheck; do
+      # shellcheck disable=SC2046
+      timeout 120 compute-sanitizer --tool $tool --error-exitcode 9 "$program" $(small_arguments "$name") >"$work/log" 2>&1
+      verdict "$name, $tool" $?
+    done
+  done
+  use_simulated few 20 --mean-length 1500
+  timeout 200 compute-sanitizer --tool memcheck --error-exitcode 9 --target-processes all "${call[@]}" --output "$work/few.tsv" --device cuda --quiet >"$work/log" 2>&1
+  verdict "sluice run methylation, memcheck" $?
+}
+verdict() { # TITLE EXIT_CODE
+  case $2 in
+    0) row "$1" "$(grep -oE '(ERROR|RACECHECK) SUMMARY: .*' "$work/log" | tail -1)" ;;
+    124) row "$1" "SKIPPED: took too long" ;;
+    *) if grep -qi 'device not supported' "$work/log"; then row "$1" "SKIPPED: the tool does not work on this machine"; else row "$1" "FAILED: $(grep -E 'SUMMARY|FAILED|=====.*Invalid|Error' "$work/log" | tail -1)"; fi ;;
+  esac
+}
+
+section_same() {
+  local set device options
+  for set in $(sets); do
+    use_set "$set"
+    on_cpu
+    for device in ${devices//,/ }; do
+      for options in "" "--batch-work 20000" "--batch-work 1e9" "--threads 3" "--threads 1" "--gpu-memory 1GiB" "--executor serial"; do
+        # shellcheck disable=SC2086
+        compare "$set --device $device $options" --device "$device" $options
+      done
+      shares
+    done
+    on_cpu --compat f5c
+    if [ -e "$data/$set/expected.tsv" ] && ! cmp -s "$data/$set/expected.tsv" "$work/cpu.tsv"; then row "$set --device cpu --compat f5c" "FAILED: differs from expected.tsv"; fi
+    [ ! -e "$data/$set/expected.tsv" ] || extra="equal to f5c's file"
+    for device in ${devices//,/ }; do compare "$set --device $device --compat f5c" --device "$device" --compat f5c; done
+    extra=''
+  done
+}
+
+# memory: repeated, then in halves, on the device. kernel and lost: elsewhere, so that a run on the device alone ends, with a remedy.
+section_faults() {
+  local set device fault count
+  set=$(sets | head -1)
+  if [ -n "$set" ]; then use_set "$set"; else use_simulated faults 300 --mean-length 3000; fi
+  on_cpu
+  for device in ${devices//,/ }; do
+    for fault in memory@1 memory@3,every=5 kernel@1 kernel@2,every=3 lost@4 lost@9; do
+      if [ "$device" != auto ] && [ "$device" != cpu ] && [ "${fault#memory}" = "$fault" ]; then
+        rm -f "$work/device.tsv"
+        if "${call[@]}" --output "$work/device.tsv" --device "$device" --batch-work 50000 --inject-device-fault "$fault" --quiet >"$work/log" 2>&1; then
+          row "--device $device, $fault" "FAILED: the run went on without any device"
+        elif [ -e "$work/device.tsv" ] && ! cmp -s "$work/cpu.tsv" "$work/device.tsv"; then
+          row "--device $device, $fault" "FAILED: left an incomplete output"
+        else
+          row "--device $device, $fault" "$(grep -o 'allow the CPU: --device auto' "$work/log" || echo "FAILED: $(tail -1 "$work/log")")"
+        fi
+        continue
+      fi
+      fault_counts=yes
+      compare "--device $device, $fault" --device "$device" --batch-work 50000 --inject-device-fault "$fault"
+      fault_counts=''
+      count=$(($(reported_sum memory) + $(reported_sum kernel) + $(reported_sum lost)))
+      if [ "$device" != auto ] && [ "$device" != cpu ] && [ $count = 0 ]; then row "--device $device, $fault" "FAILED: no fault was counted"; fi
+    done
+  done
+}
+
+timed=()
+for device in ${devices//,/ }; do timed+=("--device $device"); done
+
+section_timing() {
+  local set bases folder
+  for set in $(sets); do
+    use_set "$set"
+    folder=$work/sets/$set
+    [ -e "$folder/reads.fastq.gz" ] || continue
+    repeat_bam "$folder/reads.bam" "$folder/many.bam" "$copies" || continue
+    bases=$(($(bases_of "$folder/reads.fastq.gz") * copies))
+    use_set "$set" many.bam
+    time_runs "$set $copies times" "$bases" "--device cpu" "${timed[@]}"
+  done
+}
+
+# --device auto against the better of the others, on each set as it is.
+section_scheduler() {
+  local set bases
+  for set in $(sets); do
+    use_set "$set"
+    [ -e "$work/sets/$set/reads.fastq.gz" ] || continue
+    bases=$(bases_of "$work/sets/$set/reads.fastq.gz")
+    time_runs "$set" "$bases" "--device cpu" "${timed[@]}"
+    [ -n "${medians[--device cuda]:-}" ] && [ -n "${medians[--device auto]:-}" ] || continue
+    row "$set: auto over the better one" "$(awk -v a="${medians[--device auto]}" -v b="${medians[--device cpu]}" -v c="${medians[--device cuda]}" 'BEGIN { printf "%.2f", a / (b < c ? b : c) }')"
+  done
+}
+
+# Reads of random lengths, a few of them very long.
+section_property() {
+  local device
+  use_simulated property "$reads" --mean-length 1200 --length-distribution lognormal --length-variation 1 --minimum-length 50 --seed 11
+  on_cpu
+  extra="$(wc -l <"$work/cpu.tsv") calls of $reads reads"
+  for device in ${devices//,/ }; do
+    compare "--device $device" --device "$device"
+    compare "--device $device --batch-work 30000" --device "$device" --batch-work 30000
+  done
+  extra=''
+}
+
+# Ten times the batches must not take more memory.
+section_leak() {
+  local device folder few many work_of_batch bases
+  use_simulated leak "$batches" --mean-length 1000 --length-distribution fixed --seed 13
+  folder=$work/sets/leak
+  bases=$(bases_of "$folder/reads.fastq.gz")
+  work_of_batch=$((bases / batches > 0 ? bases / batches : 1))
+  for device in ${devices//,/ }; do
+    "${call[@]}" --output "$work/leak.tsv" --device "$device" --batch-work $((work_of_batch * 10)) --report "$work/report.json" --quiet 2>"$work/log" || row "--device $device" "FAILED: $(tail -1 "$work/log")"
+    few="$(reported resident_peak_bytes) $(reported device_peak_bytes)"
+    "${call[@]}" --output "$work/leak.tsv" --device "$device" --batch-work "$work_of_batch" --report "$work/report.json" --quiet 2>"$work/log" || row "--device $device" "FAILED: $(tail -1 "$work/log")"
+    many="$(reported resident_peak_bytes) $(reported device_peak_bytes)"
+    row "--device $device, $((batches / 10)) and $batches batches" "$(echo "$few $many" | awk '{ grown = $3 > $1 * 1.15 + 3e7 || $4 > $2 * 1.15 + 1e7
+      printf "%sresident %.0f and %.0f MB, on the device %.0f and %.0f MB", grown ? "FAILED: " : "", $1 / 1e6, $3 / 1e6, $2 / 1e6, $4 / 1e6 }')"
+  done
+}
+
+# One and all GPUs on input that is in memory already.
+section_devices() {
+  local count stage one all
+  count=$(gpus)
+  [ "${count:-0}" -ge 2 ] || { row "several GPUs" "SKIPPED: this machine has ${count:-0}"; return; }
+  use_simulated devices 4000 --mean-length 8000 --seed 17
+  on_cpu
+  compare "--device cuda on $count GPUs" --device cuda
+  shares
+  compare "--device auto on $count GPUs" --device auto
+  for stage in abea hmm; do
+    "$sluice" bench "$stage" --pipeline "$runtime/pipelines/methylation.toml" "${call[@]:3}" --output "$work/unused.tsv" --device cuda --repeat 5 >"$work/log" 2>&1 ||
+      row "$stage alone" "FAILED: $(tail -1 "$work/log")"
+    cat "$work/log"
+    one=$(awk '$1 == "all:" && $2 == "cuda:0" { print $3 }' "$work/log") all=$(awk '$1 == "all:" && $2 == "cuda" { print $3 }' "$work/log")
+    row "$stage alone, batches in memory" "$(awk -v one="$one" -v all="$all" -v n="$count" 'BEGIN { if (all > 0) printf "%s ms on one GPU, %s ms on %d: %.2f times as fast", one, all, n, one / all; else print "FAILED: no time" }')"
+  done
+}
+
+if ! declare -F "section_$only" >/dev/null; then echo "run.sh: there is no section '$only'" >&2; exit 2; fi
+"section_$only"
+exit 0

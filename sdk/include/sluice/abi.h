@@ -237,6 +237,9 @@ typedef struct sluice_estimate {
   double largest_row_work;
   uint64_t output_bytes;  /* columns it will add */
   uint64_t scratch_bytes; /* largest working memory of one thread */
+  /* NULL, or room for row_count numbers: the work of each row, by which a batch is divided between a device and the CPU. A stage that does
+   * not fill it is divided by the lengths of its longest list column. */
+  double* row_work;
 } sluice_estimate;
 
 /* ---- What the host offers --------------------------------------------------------------------------------------------------------- */
@@ -334,6 +337,8 @@ typedef struct sluice_stage {
   sluice_status (*finish)(void* self, const sluice_call*, sluice_output*, sluice_error*);
   void (*destroy)(void* self);
   const void* (*get_extension)(void* self, const char* id); /* NULL or returns NULL: not offered */
+  /* Bit i: implementation i can't do what this instance's parameters ask for; the host uses the others. At least one must remain. */
+  uint64_t declined;
 } sluice_stage;
 
 /* ---- Device providers (extension "sluice.device/1" of a plugin) ------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 
 #include <sluice/abi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -50,6 +51,8 @@ struct Estimate {
   double largest_row_work = 0;
   std::uint64_t output_bytes = 0;
   std::uint64_t scratch_bytes = 0;
+  // Optional, one per row: by what a batch is divided between a device and the CPU, where the lengths of the longest list column do not say it.
+  std::vector<double> row_work;
 };
 
 // What a stage instance gets when it is made. Resources live as long as the instance.
@@ -333,6 +336,12 @@ struct Adapter {
       if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.commit(c, b); }) stage->commit = commit;
       if constexpr (requires(Stage & s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
       if constexpr (!requires { &Stage::process; }) stage->process = nullptr;
+      // bool offers(device) const: whether that implementation can do what this instance's parameters ask for.
+      if constexpr (requires(const Stage& s, std::string_view device) { s.offers(device); }) {
+        const sluice_stage_descriptor& d = description().descriptor();
+        for (std::size_t i = 0; i < d.implementation_count; ++i)
+          if (!static_cast<const Stage*>(stage->self)->offers(d.implementations[i].device)) stage->declined |= std::uint64_t{1} << i;
+      }
       return SLUICE_OK;
     });
   }
@@ -352,6 +361,9 @@ struct Adapter {
       result->largest_row_work = e.largest_row_work;
       result->output_bytes = e.output_bytes;
       result->scratch_bytes = e.scratch_bytes;
+      // An older host does not know the field.
+      if (result->struct_size >= sizeof(sluice_estimate) && result->row_work != nullptr && e.row_work.size() == static_cast<std::size_t>(input->row_count))
+        std::copy(e.row_work.begin(), e.row_work.end(), result->row_work);
       return SLUICE_OK;
     });
   }

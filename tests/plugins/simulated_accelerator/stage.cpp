@@ -80,7 +80,11 @@ const sluice_device_provider provider = {
 
 class SimulatedWork {
  public:
-  using Parameters = NoParameters;
+  struct Parameters {
+    bool cpu_only = false;
+  };
+  SimulatedWork(const Setup&, const Parameters& parameters) : cpu_only_(parameters.cpu_only) {}
+  bool offers(std::string_view device) const { return device == "cpu" || !cpu_only_; }
   static void describe(Describe<SimulatedWork>& d) {
     d.id("simulated_work")
         .summary("hashes, for as long as it is told")
@@ -88,6 +92,7 @@ class SimulatedWork {
         .work_unit("row")
         .needs("value", "i64", "")
         .gives("worked", "i64", "a hash of the value");
+    d.option("cpu_only", &Parameters::cpu_only, "the accelerator can't do it");
     d.implementation<&SimulatedWork::process_on_device>("simulated", "the same on the simulated accelerator");
   }
   void process(const Call&, const Batch& in, Output& out) {
@@ -116,6 +121,7 @@ class SimulatedWork {
   }
 
  private:
+  bool cpu_only_;
   struct Owner {
     const sluice_device* device;
     const void* buffers[2];

@@ -201,7 +201,7 @@ class ToySink {
   };
   static void describe(sluice::Describe<ToySink>& d) {
     d.id("toy_sink").summary("writes numbers").sink("*");
-    for (const char* column : {"sum", "other", "blocked", "total", "worked"}) d.needs(column, "i64", "", sluice::Needed::optional);
+    for (const char* column : {"sum", "other", "blocked", "total", "worked", "worked_again"}) d.needs(column, "i64", "", sluice::Needed::optional);
     d.option("column", &Parameters::column, "what to write");
     d.option("output", &Parameters::output, "file").required();
     d.option("milliseconds", &Parameters::milliseconds, "time for each batch");

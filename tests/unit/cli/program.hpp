@@ -76,6 +76,7 @@ inline Outcome run(const std::vector<std::string>& arguments, const std::vector<
     ::unsetenv("SLUICE_PIPELINE_PATH");
     ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
     ::setenv("XDG_DATA_HOME", "/nonexistent", 1);
+    ::setenv("XDG_CACHE_HOME", "/nonexistent", 1);
     std::vector<char*> words = {const_cast<char*>("sluice")};
     for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);

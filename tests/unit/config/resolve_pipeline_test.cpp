@@ -261,3 +261,54 @@ TEST_CASE("a disabled resource leaves an optional slot empty and a required one 
   CHECK(resolve(replaced(methylation, "use = \"model\"", "use = \"model\"\nenabled = false"), with({{"reads", "r"}}))
             .says("resource slot 'model': 'levels' is disabled"));
 }
+
+namespace {
+const std::string with_presets = R"([pipeline]
+name = "m"
+[parameters.reads]
+type = "path"
+required = true
+[parameters.window]
+type = "int"
+default = 3
+maximum = 100
+[presets.wide]
+help = "long windows"
+[presets.narrow]
+window = 2
+[resources.levels]
+use = "model"
+resources.contigs = "reference"
+[resources.reference]
+use = "genome"
+[stages.read]
+use = "reader"
+params.path = "${reads}"
+[stages.events]
+use = "detect"
+resources.model = "levels"
+params.window = "${window}"
+[stages.table]
+use = "write_reads"
+params.output = "${reads}.tsv"
+)";
+}  // namespace
+
+TEST_CASE("a preset changes defaults, and the command line goes before it") {
+  const auto window = [](std::map<std::string, std::string> parameters) {
+    parameters["reads"] = "r.fq";
+    return resolve(with_presets, with(std::move(parameters))).pipeline.parameters.at("window");
+  };
+  CHECK(window({}) == "3");
+  CHECK(window({{"preset", "wide"}}) == "3");
+  CHECK(window({{"preset", "narrow"}}) == "2");
+  CHECK(window({{"preset", "narrow"}, {"window", "7"}}) == "7");
+}
+
+TEST_CASE("what is wrong in a preset is found whether it is chosen or not") {
+  CHECK(resolve(with_presets, with({{"reads", "r"}, {"preset", "narow"}})).says("--preset: 'narow'"));
+  CHECK(resolve(replaced(with_presets, "window = 2", "window = 200"), with({{"reads", "r"}})).says("preset 'narrow': parameter 'window'"));
+  CHECK(resolve(replaced(with_presets, "window = 2", "windw = 2"), with({{"reads", "r"}})).says("there is no parameter 'windw'"));
+  CHECK(resolve(replaced(with_presets, "[parameters.window]", "[parameters.preset]"), with({{"reads", "r"}}))
+            .says("the name is taken, because the file has [presets]"));
+}

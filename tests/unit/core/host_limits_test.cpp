@@ -10,7 +10,6 @@
 #include <string>
 #include <thread>
 
-#include "sched/cost_model.hpp"
 #include "sched/memory_budget.hpp"
 #include "sched/reorder_buffer.hpp"
 
@@ -82,22 +81,6 @@ TEST_CASE("The budget learns what a batch really takes") {
   MemoryBudget budget(1 << 20, 10.0, 4);
   budget.acquire(100)->used(100 * 64);
   CHECK(budget.bytes_per_work() == doctest::Approx(64));
-}
-
-TEST_CASE("The cost model finds start-up time, rate and the weight of the largest row, and follows a change") {
-  CostModel model;
-  const auto seconds = [](double work, double largest, double rate) { return 0.5 + work * rate + largest * 0.01; };
-  for (int i = 1; i <= 40; ++i) model.observe(i * 100.0, (i * 37 % 11) * 10.0, seconds(i * 100.0, (i * 37 % 11) * 10.0, 0.001));
-  CHECK(model.predict(1000, 50) == doctest::Approx(2.0).epsilon(0.01));
-  for (int i = 1; i <= 80; ++i) model.observe((1 + i % 7) * 100.0, (i % 5) * 10.0, seconds((1 + i % 7) * 100.0, (i % 5) * 10.0, 0.004));
-  CHECK(model.predict(1000, 50) == doctest::Approx(5.0).epsilon(0.05));
-}
-
-TEST_CASE("With calls of one size the cost model is proportional to work") {
-  CostModel model;
-  for (int i = 0; i < 20; ++i) model.observe(100, 100, 2.0);
-  CHECK(model.predict(50, 50) == doctest::Approx(1.0));
-  CHECK(model.rate() == doctest::Approx(50));
 }
 
 TEST_CASE("The reorder buffer gives items in order only") {

@@ -69,18 +69,100 @@ TEST_CASE("The same bytes on the CPU, on the accelerator, on both, and with two 
     }
 }
 
-TEST_CASE("A fast accelerator gets most batches, a slow one few") {
+TEST_CASE("An implementation that declines the instance's parameters is never used, and a run that may use no other says so") {
+  const Fresh fresh;
+  std::string cpu_only = pipeline;
+  const std::string use = "use = \"simulated_work\"";
+  cpu_only.replace(cpu_only.find(use), use.size(), use + "\nparams.cpu_only = true");
+  ToyRun both, accelerator_only;
+  both.options.device = "auto";
+  const ToyResult result = both(cpu_only);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(batches_on(result, "cpu") == 60);
+  accelerator_only.options.device = "simulated";
+  const ToyResult refused = accelerator_only(cpu_only);
+  CHECK(refused.run.state == RunState::failed);
+  CHECK(refused.run.message.find("can do what the parameters ask for") != std::string::npos);
+}
+
+TEST_CASE("A fast accelerator does most of the work, a slow one little") {
   const Fresh fresh;
   accelerator().seconds_per_work = 2e-5;
   accelerator().speed = 20;
   ToyRun fast_run, slow_run;
   fast_run.options.device = slow_run.options.device = "auto";
+  const auto share = [](const ToyResult& result) {
+    double cpu = 0, device = 0;
+    for (const ImplementationStatistics& i : result.stage("work").implementations) (i.device == "cpu" ? cpu : device) += i.work;
+    return device / (cpu + device);
+  };
   const ToyResult fast = fast_run(pipeline);
-  CHECK(batches_on(fast, "simulated:0") > 30);
-  accelerator().speed = 0.2;
+  CHECK(share(fast) > 0.5);
+  accelerator().speed = 0.02;
   const ToyResult slow = slow_run(pipeline);
-  CHECK(batches_on(slow, "simulated:0") < 20);
+  CHECK(share(slow) < 0.5);
   CHECK(fast.files.at("out.txt") == slow.files.at("out.txt"));
+}
+
+TEST_CASE("Divided batches: the same bytes, with every kind of fault in their parts, and no row lost or done twice") {
+  const Fresh fresh;
+  const std::string expected = reference_output();
+  accelerator().seconds_per_work = 1e-4;
+  accelerator().speed = 1;
+  for (const int fault : {0, 1, 2, 3}) {
+    CAPTURE(fault);
+    accelerator().calls = 0;
+    accelerator().fail_kernel_every = fault == 1 ? 3 : 0;
+    accelerator().fail_memory_every = fault == 2 ? 3 : 0;
+    accelerator().lost_after = fault == 3 ? 6 : -1;
+    ToyRun run;
+    run.options.device = "auto";
+    run.options.threads = 1;
+    // One batch at a time is under way, so that dividing is the only way to use both.
+    run.options.executor = Executor::serial;
+    const ToyResult result = run(pipeline);
+    CAPTURE(result.run.message);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == expected);
+    CHECK(result.stage("work").rows_in == 6000);
+    CHECK(accelerator().bytes_allocated == 0);
+    std::uint64_t divided = 0;
+    for (const StageDecisions& stage : result.run.statistics.scheduler.stages) divided += stage.divided;
+    CHECK(divided >= 1);
+    if (fault == 3) CHECK(result.run.statistics.scheduler.lanes.back().retired);
+  }
+}
+
+TEST_CASE("Rows above device_max_row_work are done on the CPU") {
+  const Fresh fresh;
+  ToyRun run;
+  run.options.device = "auto";
+  std::string text = pipeline;
+  text.insert(text.find("[stages.sink]"), "device_max_row_work = 0.5\n");
+  const ToyResult result = run(text);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(batches_on(result, "cpu") == 60);
+  CHECK(batches_on(result, "simulated:0") == 0);
+  CHECK(result.files.at("out.txt") == reference_output());
+}
+
+TEST_CASE("Four devices take part, and a thousand batches leave nothing on them") {
+  const Fresh fresh;
+  accelerator().devices = 4;
+  ToyRun run;
+  run.options.device = "simulated";
+  std::string text = pipeline;
+  text.replace(text.find("batches = 60"), 12, "batches = 1000");
+  const ToyResult result = run(text);
+  REQUIRE(result.run.state == RunState::finished);
+  std::uint64_t calls = 0;
+  for (const LaneStatistics& lane : result.run.statistics.scheduler.lanes)
+    if (lane.kind == "simulated") {
+      CHECK(lane.calls > 0);
+      calls += lane.calls;
+    }
+  CHECK(calls == 1000);
+  CHECK(accelerator().bytes_allocated == 0);
 }
 
 TEST_CASE("Kernel faults and a full device: those batches are done on the CPU, with the same bytes, and counted") {

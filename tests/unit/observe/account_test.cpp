@@ -100,6 +100,63 @@ TEST_CASE("the bottleneck is named in words") {
   CHECK(bottleneck(example_plan(), {}) == "nothing was measured");
 }
 
+TEST_CASE("a device that is hardly ever idle is the bottleneck; one that is idle is mentioned") {
+  RunStatistics s = example_statistics();
+  s.stages[1].implementations = {{"cpu", 1, 30, 1e6, 1.5}, {"cuda:0", 2, 60, 3e6, 1.5}};
+  DeviceStatistics device;
+  device.name = "cuda:0";
+  device.model = "NVIDIA H200";
+  device.calls = 2;
+  device.busy_seconds = 1.8;
+  device.bytes_to_device = 3 << 20;
+  device.faults.kernel = 2;
+  s.devices = {device};
+  CHECK(bottleneck(example_plan(), s) == "cuda:0 was busy 90.0 % of the run, 100.0 % of that with stage 'events' (lookup)");
+  RunResult result;
+  result.statistics = s;
+  const auto lines = summary_lines(result, example_plan());
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[2] == "  cuda:0 NVIDIA H200: busy 90.0 % of the run; events 75.0 % of the work; 3.00 MiB there, 0 B back, peak 0 B; 2 kernel errors");
+  s.devices[0].busy_seconds = 0.2;
+  CHECK(bottleneck(example_plan(), s) ==
+        "stage 'events' (lookup) took 83.3 % of the processing time, at 667 kbases/s per thread; cuda:0 was busy 10.0 %");
+  s.devices[0].calls = 0;
+  result.statistics = s;
+  CHECK(summary_lines(result, example_plan())[2] == "  cuda:0 NVIDIA H200: not used");
+}
+
+TEST_CASE("the report has an entry per device, and says how batches were dealt out") {
+  RunResult result;
+  result.statistics = example_statistics();
+  DeviceStatistics device;
+  device.name = "cuda:0";
+  device.busy_seconds = 1;
+  device.memory_peak = 77;
+  result.statistics.devices = {device};
+  LaneStatistics lane;
+  lane.name = "cuda:0";
+  lane.retired = true;
+  lane.retired_because = "it burns";
+  result.statistics.scheduler.lanes = {lane};
+  result.statistics.scheduler.stages.resize(3);
+  result.statistics.scheduler.stages[1] = {9, 4};
+  PlacementStatistics placement;
+  placement.stage = 1;
+  placement.lane = "cuda:0";
+  placement.parts = 4;
+  placement.tail_rows = 2;
+  result.statistics.scheduler.placements = {placement};
+  const auto report = nlohmann::json::parse(report_json(result, example_plan(), example::registry(), {"1.0", {"sluice"}, 0}));
+  REQUIRE(report["devices"].size() == 1);
+  CHECK(report["devices"][0]["utilisation"] == 0.5);
+  CHECK(report["devices"][0]["device_peak_bytes"] == 77);
+  CHECK(report["devices"][0]["retired_because"] == "it burns");
+  REQUIRE(report["placements"].size() == 1);
+  CHECK(report["placements"][0]["stage"] == "events");
+  CHECK(report["placements"][0]["divided"] == 4);
+  CHECK(report["placements"][0]["devices"][0]["tail_rows"] == 2);
+}
+
 TEST_CASE("a stage in which nearly all rows fail gives a hint with the pipeline's advice") {
   RunStatistics s = example_statistics();
   CHECK(hints(example_plan(), s).empty());

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "device/device_opening.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <sluice/failure.hpp>
+#include <thread>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::atomic<int> threads_opening{0};
+
+}  // namespace
+
+bool devices_are_opening() { return threads_opening > 0; }
+
+struct DeviceOpening::State {
+  std::mutex mutex;  // guards everything below; held while something is delivered
+  std::condition_variable changed;
+  std::vector<std::shared_ptr<DeviceMemory>> devices;  // not delivered yet
+  std::vector<std::string> problems;
+  Opened opened;
+  Problem problem;
+  bool delivering = false, stopped = false, finished = false;
+
+  void flush() {
+    if (!delivering || stopped) return;
+    for (const auto& device : std::exchange(devices, {})) opened(device);
+    for (const std::string& text : std::exchange(problems, {})) problem(text);
+  }
+};
+
+DeviceOpening::DeviceOpening(std::vector<const sluice_device_provider*> providers, std::string wish, std::uint64_t limit_bytes)
+    : state_(std::make_shared<State>()) {
+  ++threads_opening;
+  std::thread([state = state_, providers = std::move(providers), wish = std::move(wish), limit_bytes] {
+    for (const sluice_device_provider* provider : providers) {
+      const int count = provider->count();
+      for (int ordinal = 0; ordinal < count; ++ordinal) {
+        const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
+        if (wish != "auto" && wish != provider->kind && wish != name) continue;
+        std::shared_ptr<DeviceMemory> device;
+        std::string problem;
+        try {
+          device = DeviceMemory::open(*provider, ordinal, limit_bytes);
+        } catch (const Failure& failure) {
+          problem = failure.what();
+        }
+        const std::lock_guard lock(state->mutex);
+        if (state->stopped) break;
+        if (device) state->devices.push_back(std::move(device));
+        if (!problem.empty()) state->problems.push_back(std::move(problem));
+        state->flush();
+      }
+    }
+    {
+      const std::lock_guard lock(state->mutex);
+      state->finished = true;
+      state->changed.notify_all();
+    }
+    --threads_opening;
+  }).detach();
+}
+
+void DeviceOpening::deliver(Opened opened, Problem problem) {
+  const std::lock_guard lock(state_->mutex);
+  state_->opened = std::move(opened);
+  state_->problem = std::move(problem);
+  state_->delivering = true;
+  state_->flush();
+}
+
+void DeviceOpening::wait() {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->finished; });
+}
+
+void DeviceOpening::stop() {
+  const std::lock_guard lock(state_->mutex);
+  state_->stopped = true;
+  state_->devices.clear();
+  state_->opened = nullptr;
+  state_->problem = nullptr;
+}
+
+}  // namespace sluice

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Carries out what the scheduler decides: batches wait, are divided, called on a lane, done again elsewhere when a device fails, and put
+// together again.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "batch/batch.hpp"
+#include "device/lane.hpp"
+#include "run/run_context.hpp"
+#include "sched/scheduler.hpp"
+
+namespace sluice {
+
+class StageRunner;
+
+// May devices take part in the run? With `never` every batch is called at once on the thread that brings it.
+enum class Devices { never, possible };
+
+class Dispatcher {
+ public:
+  using Done = std::function<void(BatchHandle)>;
+  // Runs a job on a thread of the run, now or later.
+  using Spawn = std::function<void(std::function<void()>)>;
+
+  Dispatcher(RunContext& run, Devices devices, Spawn spawn);
+  // Waits for every job.
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+
+  // Calls the stage with the batch; `done` is called exactly once, perhaps on another thread, with nullptr after a failure.
+  void submit(StageRunner& stage, const BatchHandle& input, Done done);
+
+  // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
+  void add_device(const std::shared_ptr<DeviceMemory>& device, int streams);
+
+  void source_begins() { ++sources_; }
+  void source_ends() { --sources_; }
+  // How much the source should read next, in its unit of work; usual: without devices.
+  double batch_work(double usual, double largest);
+
+  SchedulerStatistics statistics() const;
+  std::vector<std::string> decisions() const { return scheduler_.decisions(); }
+
+ private:
+  struct Division;
+  // What the scheduler carries for a task.
+  struct Piece {
+    StageRunner* stage;
+    BatchHandle input;
+    Done done;
+    std::vector<std::size_t> excluded;  // lanes that have failed on it
+    std::mutex mutex;                   // guards division
+    std::shared_ptr<Division> division;
+  };
+
+  void add(std::shared_ptr<Piece> piece, bool divisible);
+  void pump();
+  void run_next_on_cpu();
+  void call(Assignment assignment, const LaneStream& stream);
+  void call_part(Assignment assignment, const std::shared_ptr<Piece>& piece, BatchHandle input, const CallSize& size, const LaneStream& stream,
+                 Done done);
+  void fail_stranded();
+  Lane& lane(std::size_t number);
+  int lane_of(const DeviceMemory* device);
+  void place(const BatchData& batch, const sluice_port& needs, Task& task);
+  SourceProgress progress() const;
+
+  RunContext& run_;
+  const Devices devices_;
+  const Spawn spawn_;
+  Scheduler scheduler_;
+  std::atomic<int> sources_{0};
+  mutable std::mutex mutex_;  // guards everything below
+  std::deque<std::unique_ptr<Lane>> lanes_;
+  std::deque<Assignment> on_cpu_;  // for the jobs that were spawned
+  std::condition_variable idle_;
+  int jobs_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <sluice/fm_index.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "mem_seeding/anchors.hpp"
+#include "mem_seeding/match_search.hpp"
+
+namespace sluice::mem_seeding {
+namespace {
+
+// Reads that are searched together; 16 searches take turns, so the last ones of a part are the only ones that wait.
+constexpr std::size_t reads_at_once = 64;
+// Memory that a workspace may keep for the next batch.
+constexpr std::size_t kept_places = std::size_t{1} << 24;
+
+// The searches of a part of a batch, and what they found: two for each row (the read, and its reverse complement) or one.
+struct Part {
+  std::size_t first_row = 0;
+  std::vector<PackedRead> reads;
+  std::vector<Matches> found;
+  std::vector<SearchTask> tasks;
+  std::vector<Anchors> anchors;
+};
+
+class MemSeeding {
+ public:
+  struct Parameters {
+    std::string definition = "auto";
+    std::string format = "table";
+    std::string occurrences = "all";
+    std::int32_t min_length = 20;
+    std::optional<std::int64_t> max_occurrences;
+  };
+  enum class Reason : std::uint32_t { too_long, too_many_matches };
+
+  static void describe(Describe<MemSeeding>& d) {
+    d.id("mem_seeding").summary("finds the maximal exact matches of reads in an FM-index").map("read").work_unit("base");
+    d.doc(
+        "In an index of the forward strand the read and its reverse complement are searched; in one of both strands the read. Ambiguous bases of a "
+        "read match "
+        "nothing. Definition 1: matches that can be extended to neither side where they occur, within contigs (mummer -maxmatch). Definition 2: for "
+        "each base "
+        "of the read the longest match that ends there, without those that a longer match with the same start and as many occurrences stands for "
+        "(GPUseed). "
+        "smem: of these the longest for each start (bwa fastmap).");
+    d.uses("index", "fm_index", "the reference");
+    d.needs("bases", "utf8", "the read");
+    d.gives("read_length", "i32", "bases");
+    d.gives("match_reverse", "list<u8>", "per match: 1: of the read's reverse complement", Needed::optional);
+    d.gives("match_start", "list<i32>", "per match: its first base in what was searched", Needed::optional);
+    d.gives("match_end", "list<i32>", "per match: its end, exclusive", Needed::optional);
+    d.gives("match_count", "list<u32>", "per match: occurrences in the text", Needed::optional);
+    d.gives("match_places", "list<u32>", "per match: places of it in match_place; 0 if there are more than max_occurrences", Needed::optional);
+    d.gives("match_place", "list<u32>", "places in the text of all matches, one after the other", Needed::optional);
+    d.gives("anchor_x", "list<u64>", "reverse strand << 63 | contig << 32 | position of the last base, ascending", Needed::optional);
+    d.gives("anchor_y", "list<u64>", "span << 32 | position of the last base on the read, in the direction of the contig", Needed::optional);
+    d.gives("repeat_length", "i32", "bases of the read in matches that have too many occurrences to be listed", Needed::optional);
+    d.gives("seed_position", "list<u64>", "span << 32 | last base, of the matches with anchors, ascending by base", Needed::optional);
+    d.option("definition", &Parameters::definition, "1, 2 or smem; auto: what the format is made of: 2 for table, smem for fastmap, 1 for mummer")
+        .choices({"auto", "1", "2", "smem"});
+    d.option("format", &Parameters::format, "the output that the matches are for").choices({"table", "fastmap", "mummer"});
+    d.option("occurrences", &Parameters::occurrences,
+             "definition 2: all: every place of a match; longest: a place only with the longest match of the same start that occurs there")
+        .choices({"all", "longest"});
+    d.option("min_length", &Parameters::min_length, "shortest match").range(1, 1e6).unit("bases");
+    d.option("max_occurrences", &Parameters::max_occurrences,
+             "matches that occur more often are listed without places; 0: no limit; without it 20 for fastmap, as there, else no limit")
+        .range(0, 4294967295.0);
+    d.reason("too_long", "the read has 2^31 bases or more");
+    d.reason("too_many_matches", "the read's matches have more than 2^27 places; set max_occurrences");
+  }
+
+  MemSeeding(const Setup& setup, const Parameters& p) : index_(fm_index_view(setup.resource("index"))) {
+    options_.definition = p.definition == "1"      ? Definition::maximal
+                          : p.definition == "2"    ? Definition::longest_left
+                          : p.definition == "smem" ? Definition::supermaximal
+                          : p.format == "fastmap"  ? Definition::supermaximal
+                          : p.format == "mummer"   ? Definition::maximal
+                                                   : Definition::longest_left;
+    options_.occurrences = p.occurrences == "longest" ? Occurrences::longest : Occurrences::all;
+    options_.min_length = p.min_length;
+    options_.max_occurrences = static_cast<std::uint64_t>(p.max_occurrences.value_or(p.format == "fastmap" ? 20 : 0));
+    if (options_.definition == Definition::maximal) text_parts_ = text_parts(index_);
+    wants_anchors_ = setup.wanted("anchor_x") || setup.wanted("anchor_y") || setup.wanted("repeat_length") || setup.wanted("seed_position");
+    for (std::size_t i = 0; i < columns; ++i) wants_[i] = setup.wanted(column_names[i]);
+  }
+
+  Estimate estimate(const Batch& in) const {
+    const TextView bases = in.text("bases");
+    Estimate e;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      const double length = in.ok(row) ? static_cast<double>(bases[row].size()) : 0;
+      e.work += length;
+      e.largest_row_work = std::max(e.largest_row_work, length);
+    }
+    // Random bases have a match of 12 bases every third base; longer ones are rare.
+    e.output_bytes = static_cast<std::uint64_t>(e.work * (options_.min_length < 14 ? 12 : 2));
+    e.scratch_bytes = e.output_bytes * 2 + static_cast<std::uint64_t>(e.largest_row_work);
+    return e;
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const TextView bases = in.text("bases");
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const std::size_t strands = index_.both_strands() ? 1 : 2;
+    std::vector<Workspaces<Part>::Lease> parts;
+    for (std::size_t row = 0; row < rows; row += reads_at_once) {
+      parts.push_back(workspaces_.take());
+      parts.back()->first_row = row;
+    }
+    call.parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (; begin < end && !call.cancelled(); ++begin) search(in, bases, std::min(rows, (begin + 1) * reads_at_once), strands, out, *parts[begin]);
+    });
+    if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the search was cancelled");
+    const auto part_of = [&](std::int64_t row) -> Part& { return *parts[static_cast<std::size_t>(row) / reads_at_once]; };
+    const std::span<std::int32_t> read_length = out.column<std::int32_t>("read_length");
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto r = static_cast<std::int64_t>(row);
+      if (in.ok(r) && bases[r].size() <= max_read) read_length[row] = static_cast<std::int32_t>(bases[r].size());
+    }
+    give_matches(rows, strands, part_of, out);
+    if (wants_anchors_) give_anchors(rows, part_of, out);
+    for (auto& part : parts) {
+      std::size_t places = 0;
+      for (const Matches& found : part->found) places += found.places.capacity();
+      if (places > kept_places) part.discard();
+    }
+  }
+
+ private:
+  static constexpr std::size_t max_read = std::numeric_limits<std::int32_t>::max() - 64;
+  static constexpr std::size_t columns = 6;
+  static constexpr const char* column_names[columns] = {"match_reverse", "match_start", "match_end", "match_count", "match_places", "match_place"};
+
+  void search(const Batch& in, const TextView& bases, std::size_t end_row, std::size_t strands, Output& out, Part& part) const {
+    const std::size_t count = end_row - part.first_row;
+    part.reads.resize(std::max(part.reads.size(), count * strands));
+    part.found.resize(std::max(part.found.size(), count * strands));
+    part.tasks.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto row = static_cast<std::int64_t>(part.first_row + i);
+      for (std::size_t strand = 0; strand < strands; ++strand) part.found[i * strands + strand].clear();
+      if (!in.ok(row)) continue;
+      if (bases[row].size() > max_read) {
+        out.fail(row, Reason::too_long);
+        continue;
+      }
+      PackedRead* read = &part.reads[i * strands];
+      pack_read(bases[row], read[0]);
+      if (strands == 2) reverse_complement(read[0], read[1]);
+      for (std::size_t strand = 0; strand < strands; ++strand) part.tasks.push_back({&read[strand], &part.found[i * strands + strand]});
+    }
+    if (options_.definition == Definition::maximal)
+      find_maximal(index_.tables, text_parts_, options_, part.tasks);
+    else
+      find_longest_left(index_.tables, options_, part.tasks);
+    if (wants_anchors_) part.anchors.resize(std::max(part.anchors.size(), count));
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto row = static_cast<std::int64_t>(part.first_row + i);
+      if (wants_anchors_) part.anchors[i].clear();
+      Matches* found = &part.found[i * strands];
+      if (found[0].too_many || found[strands - 1].too_many) {
+        out.fail(row, Reason::too_many_matches);
+        for (std::size_t strand = 0; strand < strands; ++strand) found[strand].clear();
+      }
+      if (!wants_anchors_ || !in.ok(row)) continue;
+      for (std::size_t strand = 0; strand < strands; ++strand)
+        add_anchors(index_, found[strand], strand == 0 ? Strand::forward : Strand::reverse, static_cast<std::int32_t>(bases[row].size()),
+                    part.anchors[i]);
+      finish_anchors(part.anchors[i]);
+    }
+  }
+
+  template <Element T, class PartOf, class Value>
+  static void give_list(const char* name, const Buffer& offsets, std::size_t rows, std::size_t strands, const PartOf& part_of, Output& out,
+                        Value&& value) {
+    T* to = out.list<T>(name, offsets).data();
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t strand = 0; strand < strands; ++strand)
+        for (const Match& match : part_of(static_cast<std::int64_t>(row)).found[row % reads_at_once * strands + strand].matches)
+          *to++ = value(match, strand);
+  }
+
+  template <class PartOf>
+  void give_matches(std::size_t rows, std::size_t strands, const PartOf& part_of, Output& out) const {
+    const auto size = [&](std::int64_t row, auto&& of) {
+      std::size_t sum = 0;
+      for (std::size_t strand = 0; strand < strands; ++strand)
+        sum += of(part_of(row).found[static_cast<std::size_t>(row) % reads_at_once * strands + strand]);
+      return sum;
+    };
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return size(row, [](const Matches& found) { return found.matches.size(); }); });
+    if (wants_[0])
+      give_list<std::uint8_t>(column_names[0], offsets, rows, strands, part_of, out,
+                              [](const Match&, std::size_t strand) { return static_cast<std::uint8_t>(strand); });
+    if (wants_[1])
+      give_list<std::int32_t>(column_names[1], offsets, rows, strands, part_of, out, [](const Match& match, std::size_t) { return match.start; });
+    if (wants_[2])
+      give_list<std::int32_t>(column_names[2], offsets, rows, strands, part_of, out, [](const Match& match, std::size_t) { return match.end; });
+    if (wants_[3])
+      give_list<std::uint32_t>(column_names[3], offsets, rows, strands, part_of, out, [](const Match& match, std::size_t) { return match.count; });
+    if (wants_[4])
+      give_list<std::uint32_t>(column_names[4], offsets, rows, strands, part_of, out, [](const Match& match, std::size_t) { return match.listed; });
+    if (!wants_[5]) return;
+    const Buffer place_offsets = out.offsets([&](std::int64_t row) { return size(row, [](const Matches& found) { return found.places.size(); }); });
+    std::uint32_t* to = out.list<std::uint32_t>(column_names[5], place_offsets).data();
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t strand = 0; strand < strands; ++strand) {
+        const Matches& found = part_of(static_cast<std::int64_t>(row)).found[row % reads_at_once * strands + strand];
+        to = std::copy(found.places.begin(), found.places.end(), to);
+      }
+  }
+
+  template <class PartOf>
+  void give_anchors(std::size_t rows, const PartOf& part_of, Output& out) const {
+    const auto of = [&](std::int64_t row) -> const Anchors& { return part_of(row).anchors[static_cast<std::size_t>(row) % reads_at_once]; };
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return of(row).anchors.size(); });
+    const Buffer seed_offsets = out.offsets([&](std::int64_t row) { return of(row).seeds.size(); });
+    std::uint64_t* x = out.list<std::uint64_t>("anchor_x", offsets).data();
+    std::uint64_t* y = out.list<std::uint64_t>("anchor_y", offsets).data();
+    std::uint64_t* seeds = out.list<std::uint64_t>("seed_position", seed_offsets).data();
+    const std::span<std::int32_t> repeat_length = out.column<std::int32_t>("repeat_length");
+    for (std::size_t row = 0; row < rows; ++row) {
+      const Anchors& anchors = of(static_cast<std::int64_t>(row));
+      for (const Anchors::Anchor& anchor : anchors.anchors) *x++ = anchor.x, *y++ = anchor.y;
+      seeds = std::copy(anchors.seeds.begin(), anchors.seeds.end(), seeds);
+      repeat_length[row] = anchors.repeat_length;
+    }
+  }
+
+  FmIndexView index_;
+  SearchOptions options_;
+  std::vector<TextPart> text_parts_;
+  bool wants_anchors_ = false;
+  bool wants_[columns] = {};
+  Workspaces<Part> workspaces_;
+};
+
+}  // namespace
+}  // namespace sluice::mem_seeding
+
+SLUICE_PLUGIN("mem_seeding", "0.1.0", "MIT", sluice::mem_seeding::MemSeeding);

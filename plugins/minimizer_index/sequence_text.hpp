@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+#include <functional>
+#include <string>
+
+#include "minimizer_index/index_builder.hpp"
+
+namespace sluice::minimizer_index {
+
+// Reads the sequences of a FASTA or FASTQ file, plain, gzip or BGZF, as minimap2 does: a name ends at the first blank, lines of a sequence are
+// joined, and any letter but A, C, G, T and U of either case is an ambiguous base. Throws Failure: no such file, damaged, neither FASTA nor FASTQ, no
+// sequences, a sequence without a name or with a name that came before or with 2^31 bases or more, or qualities that end too early. `cancelled` is
+// asked now and then.
+ReferenceBases read_sequences(const std::string& path, const SketchKernels& kernels, const std::function<bool()>& cancelled);
+
+}  // namespace sluice::minimizer_index

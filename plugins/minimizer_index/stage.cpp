@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <sluice/minimizer_index.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+
+#include "minimizer_index/index_builder.hpp"
+#include "minimizer_index/index_file.hpp"
+#include "minimizer_index/minimap2_index.hpp"
+#include "minimizer_index/sequence_text.hpp"
+#include "minimizer_index/sketch.hpp"
+
+namespace sluice::minimizer_index {
+namespace {
+
+// The first bytes of a file, fewer if it has fewer; what cannot be opened is left to those who then read it.
+std::string first_bytes(const std::string& path, std::size_t count) {
+  std::string bytes(count, '\0');
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return {};
+  bytes.resize(std::fread(bytes.data(), 1, count, file));
+  std::fclose(file);
+  return bytes;
+}
+
+class MinimizerIndexResource {
+ public:
+  struct Parameters {
+    Path path;
+    std::optional<std::int32_t> k, w;
+    std::optional<bool> hpc;
+    Path save;
+    std::string verify = "large";
+  };
+
+  static void describe(Describe<MinimizerIndexResource>& d) {
+    d.id("minimizer_index")
+        .summary("the minimizers of reference sequences, from FASTA or an index file")
+        .resource("minimizer_index")
+        .work_unit("base");
+    d.doc(
+        "Made from FASTA or FASTQ (plain, gzip, bgzip), mapped from an index file of this program, or read from one of minimap2 (.mmi); which, the "
+        "file's first bytes say. "
+        "The minimizers are those of minimap2 2.24. References of any size make one index, as with a large enough -I of minimap2.");
+    d.option("path", &Parameters::path, "sequences or an index").required();
+    d.option("k", &Parameters::k, "bases of a k-mer; without it 15, or what the index file was made with").range(1, 28);
+    d.option("w", &Parameters::w, "a minimizer is the smallest of so many k-mers; without it 10, or what the index file was made with").range(1, 255);
+    d.option("hpc", &Parameters::hpc, "homopolymers count as one base (minimap2's -H); without it no, or what the index file was made with");
+    d.option("save", &Parameters::save, "write the index to this file, too");
+    d.option("verify", &Parameters::verify, "large: of an index file of more than 4 GiB check the checksums of small parts only; full: all of them")
+        .choices({"large", "full"});
+    d.gives("contig_length", "list<i32>", "bases of each contig")
+        .gives("contig_name_begin", "list<i64>", "places of the names in contig_name, and its end")
+        .gives("contig_name", "list<u8>", "names, one after the other")
+        .gives("contig_base_begin", "list<i64>", "places of the contigs' first bases among the packed bases, and their end")
+        .gives("packed_bases", "list<u64>", "32 bases a word, the first in the lowest bits; none if an .mmi has none")
+        .gives("ambiguous_begin", "list<i64>", "first place of each run of ambiguous bases")
+        .gives("ambiguous_end", "list<i64>", "place behind its last")
+        .gives("slot", "list<u64>", "the table: pairs of key and value")
+        .gives("position", "list<u64>", "positions of minimizers that occur more than once")
+        .gives("occurrence_count", "list<u32>", "numbers of occurrences, ascending")
+        .gives("occurrence_minimizers", "list<u64>", "how many minimizers have each");
+  }
+
+  MinimizerIndexResource(const Setup&, const Parameters& p) : parameters_(p) {}
+
+  void process(const Call& call, Output& out) {
+    const ForEach for_each = [&call](std::size_t count, const std::function<void(std::size_t)>& body) {
+      call.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+        if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "making the index was cancelled");
+        for (std::size_t i = begin; i < end; ++i) body(i);
+      });
+    };
+    const std::string& path = parameters_.path;
+    const std::string begin = first_bytes(path, index_magic.size());
+    IndexSource source = source_of(path);
+    MinimizerIndex index;
+    if (begin == index_magic) {
+      LoadedIndex loaded = map_index(path, parameters_.verify == "full" ? Verify::full : Verify::large, for_each);
+      check_parameters(loaded.index.view);
+      index = std::move(loaded.index);
+      source = loaded.source;
+    } else if (begin.starts_with("MMI")) {
+      Minimap2Index read = read_minimap2_index(path, sketch_kernels());
+      MinimizerTable table = build_table(read.parts(), for_each);
+      read.minimizers = {};
+      index = make_index(read.parameters, std::move(read.reference), std::move(table));
+      check_parameters(index.view);
+    } else {
+      SketchParameters parameters;
+      parameters.k = static_cast<std::uint32_t>(parameters_.k.value_or(15));
+      parameters.w = static_cast<std::uint32_t>(parameters_.w.value_or(10));
+      parameters.homopolymers = parameters_.hpc.value_or(false) ? HomopolymerCompression::on : HomopolymerCompression::off;
+      ReferenceBases reference = read_sequences(path, sketch_kernels(), [&call] { return call.cancelled(); });
+      MinimizerTable table = build_table(sketch_parts(reference, parameters, sketch_kernels()), for_each);
+      index = make_index(parameters, std::move(reference), std::move(table));
+    }
+    if (!std::string(parameters_.save).empty()) {
+      OutputFile file(call, parameters_.save);
+      write_index(index.view, source, for_each, [&](std::string_view bytes) { file.write(bytes); });
+      file.close();
+    }
+    give(index, out);
+    out.set_attribute("path", path);
+  }
+
+ private:
+  void check_parameters(const MinimizerIndexView& index) const {
+    const auto check = [&](const char* name, std::uint32_t asked, std::uint32_t is) {
+      if (asked != is)
+        throw Failure::usage(
+            "index '" + std::string(parameters_.path) + "' was made with " + name + " = " + std::to_string(is) + ", not " + std::to_string(asked),
+            std::string("give ") + name + " = " + std::to_string(is) + ", or the sequences themselves");
+    };
+    if (parameters_.k) check("k", static_cast<std::uint32_t>(*parameters_.k), index.k);
+    if (parameters_.w) check("w", static_cast<std::uint32_t>(*parameters_.w), index.w);
+    if (parameters_.hpc) check("hpc", *parameters_.hpc ? 1 : 0, index.homopolymer_compressed ? 1 : 0);
+  }
+
+  template <Element T>
+  static void give_column(const char* name, std::span<const T> values, const MinimizerIndex& index, Output& out) {
+    const Buffer offsets = out.offsets([&](std::int64_t) { return values.size(); });
+    // An empty column still has an address.
+    static const T none{};
+    out.add(name, list_column<T>(1, offsets, Buffer::adopt(index.owner, values.empty() ? &none : values.data(), values.size_bytes())));
+  }
+  static void give(const MinimizerIndex& index, Output& out) {
+    const MinimizerIndexView& v = index.view;
+    out.set_rows(1);
+    give_column("contig_length", v.contig_length, index, out);
+    give_column("contig_name_begin", v.contig_name_begin, index, out);
+    give_column("contig_name", v.contig_name_bytes, index, out);
+    give_column("contig_base_begin", v.contig_base_begin, index, out);
+    give_column("packed_bases", v.packed_bases, index, out);
+    give_column("ambiguous_begin", v.ambiguous_begin, index, out);
+    give_column("ambiguous_end", v.ambiguous_end, index, out);
+    give_column("slot", v.slots, index, out);
+    give_column("position", v.positions, index, out);
+    give_column("occurrence_count", v.occurrence_count, index, out);
+    give_column("occurrence_minimizers", v.occurrence_minimizers, index, out);
+    out.set_attribute("k", std::to_string(v.k));
+    out.set_attribute("w", std::to_string(v.w));
+    out.set_attribute("homopolymer_compressed", v.homopolymer_compressed ? "1" : "0");
+    out.set_attribute("home_lines", std::to_string(v.home_lines));
+  }
+
+  Parameters parameters_;
+};
+
+}  // namespace
+}  // namespace sluice::minimizer_index
+
+SLUICE_PLUGIN("minimizer_index", "0.1.0", "MIT", sluice::minimizer_index::MinimizerIndexResource);

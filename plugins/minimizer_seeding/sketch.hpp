@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+#include <sluice/minimizer_sketch.hpp>
+
+namespace sluice::minimizer_seeding {
+
+// The sketch's kernels for the processor at hand.
+SketchKernels sketch_kernels();
+
+}  // namespace sluice::minimizer_seeding

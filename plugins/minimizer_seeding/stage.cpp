@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <sluice/minimizer_index.hpp>
+#include <sluice/stage.hpp>
+#include <vector>
+
+#include "minimizer_seeding/seeding.hpp"
+#include "minimizer_seeding/sketch.hpp"
+
+namespace sluice::minimizer_seeding {
+namespace {
+
+// Working memory beyond this is given back after a read that needed it: an ordinary long read needs a few MiB.
+constexpr std::size_t largest_kept_bytes = std::size_t{64} << 20;
+// Anchors of a base, at most, of ordinary reads: about 0.2 minimizers, most of them unique.
+constexpr std::uint64_t bytes_per_base = 8;
+
+class MinimizerSeeding {
+ public:
+  struct Parameters {
+    float f = 2e-4F;
+    std::int32_t min_occ = 10;
+    std::int32_t max_occ = 1000000;
+    std::int32_t max_max_occ = 4095;
+    std::int32_t occ_dist = 500;
+    float q_occ_frac = 0.01F;
+    bool no_diagonal = false;
+    bool dual = true;
+    bool for_only = false;
+    bool rev_only = false;
+  };
+  enum class Reason : std::uint32_t { too_long, too_many_anchors };
+
+  static void describe(Describe<MinimizerSeeding>& d) {
+    d.id("minimizer_seeding").summary("finds the k-mers that reads share with reference sequences").map("read").work_unit("base");
+    d.doc(
+        "The read's minimizers are looked up in the index; those that are frequent on the reference or in the read are left out but for the least "
+        "frequent "
+        "of long stretches of them; each position of a seed becomes an anchor. As minimap2 2.24, down to the order of equal anchors.");
+    d.uses("index", "minimizer_index", "the reference sequences' minimizers");
+    d.needs("read_id", "utf8", "name").needs("bases", "utf8", "the whole read");
+    d.gives("read_length", "i32", "bases").gives("repeat_length", "i32", "bases under minimizers that are too frequent to be seeds");
+    d.gives("seed_position", "list<u64>", "of each seed, ascending: span << 32 | place of the k-mer's last base on the read");
+    d.gives("anchor_x", "list<u64>", "strand << 63 | contig << 32 | place of the k-mer's last base on the contig, ascending");
+    d.gives("anchor_y", "list<u64>", "flags | span << 32 | place of the k-mer's last base on the read's strand; bit 42: tandem, bit 43: self");
+    d.option("f", &Parameters::f,
+             "a minimizer with more positions than all but this share of minimizers is no seed; 1 or more: with more than this many positions")
+        .range(0, 2e9);
+    d.option("min_occ", &Parameters::min_occ, "the least number of positions that f may come to (minimap2's -U, first)")
+        .range(0, max_minimizer_occurrences - 1);
+    d.option("max_occ", &Parameters::max_occ, "the greatest number of positions that f may come to (-U, second)")
+        .range(0, max_minimizer_occurrences - 1);
+    d.option("max_max_occ", &Parameters::max_max_occ, "a minimizer with more positions is never a seed").range(0, max_minimizer_occurrences - 1);
+    d.option("occ_dist", &Parameters::occ_dist, "in a stretch of too frequent minimizers one is a seed about every so many bases; 0: none")
+        .range(0, std::numeric_limits<std::int32_t>::max())
+        .unit("bases");
+    d.option("q_occ_frac", &Parameters::q_occ_frac,
+             "a minimizer is no seed that is a larger share of the read's own and as frequent there as f forbids; 0: any")
+        .range(0, 1);
+    d.option("no_diagonal", &Parameters::no_diagonal, "leave out where a sequence meets itself (minimap2's -D)");
+    d.option("dual", &Parameters::dual,
+             "no: map a read only to contigs whose name does not come before its own, so that reads against reads meet once");
+    d.option("for_only", &Parameters::for_only, "the contigs' forward strand only");
+    d.option("rev_only", &Parameters::rev_only, "the contigs' reverse strand only");
+    d.reason("too_long", "the read has 2^31 bases or more").reason("too_many_anchors", "the read has 2^31 anchors or more: lower f or max_max_occ");
+  }
+
+  MinimizerSeeding(const Setup& setup, const Parameters& p) : index_(minimizer_index_view(setup.resource("index"))), kernels_(sketch_kernels()) {
+    if (p.for_only && p.rev_only) throw Failure::usage("for_only and rev_only together leave nothing", "give one of them");
+    if (p.f >= 1.0F)
+      parameters_.mid_occ = static_cast<std::int32_t>(std::min(p.f + .499, double{max_minimizer_occurrences - 1}));
+    else
+      parameters_.mid_occ =
+          std::min(occurrence_threshold(index_, p.f, p.min_occ, p.max_occ), static_cast<std::int32_t>(max_minimizer_occurrences - 1));
+    parameters_.max_max_occ = p.max_max_occ;
+    parameters_.occ_dist = p.occ_dist;
+    parameters_.q_occ_frac = p.q_occ_frac;
+    if (p.for_only) parameters_.strands = Strands::forward_only;
+    if (p.rev_only) parameters_.strands = Strands::reverse_only;
+    if (p.no_diagonal) parameters_.diagonal = Diagonal::skip;
+    if (!p.dual) parameters_.pairs = Pairs::once;
+    if (p.no_diagonal || !p.dual) order_ = NameOrder(index_);
+  }
+
+  Estimate estimate(const Batch& in) const {
+    const auto bases = in.text("bases");
+    Estimate e;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      const auto length = static_cast<double>(bases[row].size());
+      e.work += length;
+      e.largest_row_work = std::max(e.largest_row_work, length);
+    }
+    e.output_bytes = static_cast<std::uint64_t>(e.work) * bytes_per_base;
+    e.scratch_bytes = 4 * static_cast<std::uint64_t>(e.largest_row_work) * bytes_per_base;
+    return e;
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const auto names = in.text("read_id"), bases = in.text("bases");
+    const auto read_length = out.column<std::int32_t>("read_length"), repeat_length = out.column<std::int32_t>("repeat_length");
+    std::vector<std::size_t> anchor_count(rows), seed_count(rows);
+    std::vector<FinishedPart> parts;
+    std::mutex mutex;  // guards parts
+    call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
+      auto read = reads_.take();
+      FinishedPart part{begin, end, results_.take()};
+      part.results->clear();
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto row = static_cast<std::int64_t>(i);
+        if (!in.ok(row)) continue;
+        if (bases[row].size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+          out.fail(row, Reason::too_long);
+          continue;
+        }
+        find_anchors(index_, parameters_, order_, names[row], bases[row], kernels_, *read);
+        if (read->too_many_anchors) {
+          out.fail(row, Reason::too_many_anchors);
+          continue;
+        }
+        read_length[i] = static_cast<std::int32_t>(bases[row].size());
+        repeat_length[i] = read->repeat_length;
+        anchor_count[i] = read->anchors.size();
+        seed_count[i] = read->seed_positions.size();
+        part.results->anchors.insert(part.results->anchors.end(), read->anchors.begin(), read->anchors.end());
+        part.results->seeds.insert(part.results->seeds.end(), read->seed_positions.begin(), read->seed_positions.end());
+      }
+      if (read->anchors.capacity() * sizeof(Anchor) + bases_bytes(*read) > largest_kept_bytes) read.discard();
+      const std::lock_guard lock(mutex);
+      parts.push_back(std::move(part));
+    });
+
+    const Buffer anchor_offsets = out.offsets([&](std::int64_t row) { return anchor_count[static_cast<std::size_t>(row)]; });
+    const Buffer seed_offsets = out.offsets([&](std::int64_t row) { return seed_count[static_cast<std::size_t>(row)]; });
+    const auto seeds = out.list<std::uint64_t>("seed_position", seed_offsets);
+    const auto x = out.list<std::uint64_t>("anchor_x", anchor_offsets), y = out.list<std::uint64_t>("anchor_y", anchor_offsets);
+    call.parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        FinishedPart& part = parts[i];
+        auto at = static_cast<std::size_t>(anchor_offsets.as<std::int64_t>()[part.begin]);
+        for (const Anchor& anchor : part.results->anchors) {
+          x[at] = anchor.x;
+          y[at++] = anchor.y;
+        }
+        std::copy(part.results->seeds.begin(), part.results->seeds.end(), seeds.begin() + seed_offsets.as<std::int64_t>()[part.begin]);
+        if (part.results->anchors.capacity() * sizeof(Anchor) > largest_kept_bytes) part.results.discard();
+      }
+    });
+  }
+
+ private:
+  // Anchors and seeds of consecutive rows, until the sizes of the columns are known.
+  struct Results {
+    std::vector<Anchor> anchors;
+    std::vector<std::uint64_t> seeds;
+    void clear() {
+      anchors.clear();
+      seeds.clear();
+    }
+  };
+  struct FinishedPart {
+    std::size_t begin, end;
+    Workspaces<Results>::Lease results;
+  };
+  static std::size_t bases_bytes(const ReadSeeds& read) {
+    return read.sketch.words.capacity() * 8 + read.minimizers.capacity() * sizeof(Minimizer) + read.seeds.capacity() * sizeof(Seed);
+  }
+
+  MinimizerIndexView index_;
+  SketchKernels kernels_;
+  SeedingParameters parameters_;
+  NameOrder order_;
+  Workspaces<ReadSeeds> reads_;
+  Workspaces<Results> results_;
+};
+
+}  // namespace
+}  // namespace sluice::minimizer_seeding
+
+SLUICE_PLUGIN("minimizer_seeding", "0.1.0", "MIT", sluice::minimizer_seeding::MinimizerSeeding);

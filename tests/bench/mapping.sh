@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# Times `sluice run map` and minimap2 with its default heuristics as whole processes, in turn, and prints medians and ratios.
+#   mapping.sh SLUICE DATA_DIR [THREADS [RUNS [SETS...]]]
+# DATA_DIR: the sets of shared/tools/make-data. SETS: ecoli20x ecoli_long repeats50_8k repeats50_long.
+set -euo pipefail
+sluice=$1 data=$2 threads=${3:-2} runs=${4:-3}
+shift $(($# < 4 ? $# : 4))
+sets=("$@")
+[ ${#sets[@]} -gt 0 ] || sets=(ecoli20x ecoli_long repeats50_8k repeats50_long)
+command -v minimap2 >/dev/null || { echo "skipped: no minimap2"; exit 77; }
+python3 - "$sluice" "$data" "$threads" "$runs" "${sets[@]}" <<'END'
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sluice, data, threads, runs = sys.argv[1:3] + [int(number) for number in sys.argv[3:5]]
+
+
+def measure(command, output):
+    """Wall seconds, CPU seconds, peak resident MB of one run."""
+    start = time.monotonic()
+    with open(output, "wb") as out, open(os.devnull, "wb") as null:
+        process = subprocess.Popen(command, stdout=out, stderr=null)
+        _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit(f"failed: {' '.join(command)}")
+    return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+print(f"{'set':15} {'program':9} {'wall s':>8} {'CPU s':>8} {'MB':>7}   (medians of {runs} runs, {threads} threads)")
+with tempfile.TemporaryDirectory() as work:
+    for name in sys.argv[5:]:
+        reference = os.path.join(data, ("ecoli" if name.startswith("ecoli") else name.split("_")[0]) + ".fa")
+        reads = os.path.join(data, name + ".fq")
+        programs = {
+            "sluice": [sluice, "run", "map", "--quiet", "--device", "cpu", "--threads", str(threads), "--reference", reference,
+                       "--reads", reads, "--output", "-"],
+            "minimap2": ["minimap2", "-x", "map-ont", "-t", str(threads), reference, reads],
+        }
+        figures = {program: [] for program in programs}
+        for _ in range(runs):
+            for program, command in programs.items():
+                figures[program].append(measure(command, os.path.join(work, program)))
+        medians = {program: [statistics.median(column) for column in zip(*rows)] for program, rows in figures.items()}
+        for program, (wall, cpu, megabytes) in medians.items():
+            print(f"{name:15} {program:9} {wall:8.2f} {cpu:8.2f} {megabytes:7.0f}", flush=True)
+        ours, theirs = medians["sluice"], medians["minimap2"]
+        print(f"{name:15} ratio     {theirs[0] / ours[0]:8.2f} {theirs[1] / ours[1]:8.2f} {theirs[2] / ours[2]:7.2f}", flush=True)
+END

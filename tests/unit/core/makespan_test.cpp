@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+#include "unit/core/virtual_run.hpp"
+
+using namespace sluice;
+using namespace sluice::testing_core;
+
+namespace {
+
+constexpr double speeds[] = {0.2, 1.0, 5.0, 20.0};
+
+// A run in which every thread makes at least ten calls of the usual size, or twenty where nobody helps it.
+VirtualInput input_for(const VirtualMachine& machine, Rows rows) {
+  VirtualInput input;
+  input.rows = rows;
+  const int calls = machine.how == Threads::spread ? 10 : 20;
+  input.batches = std::max(240, static_cast<int>(calls * machine.threads * (1.0 + machine.speed * machine.devices)));
+  return input;
+}
+
+// Constants and copies relative to what a batch of the usual size takes on the device, so that they mean the same at every speed.
+VirtualMachine machine_of(double speed, int threads) {
+  VirtualMachine machine;
+  machine.speed = speed;
+  machine.threads = threads;
+  return machine;
+}
+double usual_call(const VirtualMachine& machine) { return 0.1 / (machine.speed * machine.threads); }
+
+void every_row_once(const VirtualResult& result) {
+  for (const auto& batch : result.done)
+    for (const int times : batch) REQUIRE(times == 1);
+}
+
+struct Line {
+  double speed, makespan, oracle;
+  int learned_after;
+};
+
+}  // namespace
+
+TEST_CASE("Whatever the device's speed: the run ends within 10 % of an oracle's, and after 20 batches the speeds are known") {
+  std::printf("  threads  rows    call constant  copies   speed  makespan    oracle  ratio  learned after  device share (oracle's)\n");
+  for (const int threads : {1, 4})
+    for (const Rows rows : {Rows::equal, Rows::varied})
+      for (const double constant : {0.0, 0.2})
+        for (const double copies : {0.0, 0.25})
+          for (const double speed : speeds) {
+            VirtualMachine machine = machine_of(speed, threads);
+            machine.constant = constant * usual_call(machine);
+            if (copies > 0) machine.bytes_per_second = 100 * machine.bytes_per_work / (copies * usual_call(machine));
+            const VirtualResult result = VirtualRun(machine, input_for(machine, rows))();
+            every_row_once(result);
+            const double ratio = result.makespan / result.oracle;
+            std::printf("  %7d  %-6s  %11.0f %%  %4.0f %%  %5.1fx  %7.3f s %7.3f s  %5.3f  %5d batches  %5.3f (%5.3f)\n", threads,
+                        rows == Rows::equal ? "equal" : "varied", 100 * constant, 100 * copies, speed, result.makespan, result.oracle, ratio,
+                        result.learned_after, result.device_share, result.oracle_share);
+            CAPTURE(threads);
+            CAPTURE(speed);
+            CAPTURE(constant);
+            CAPTURE(copies);
+            CHECK(ratio <= 1.10);
+            CHECK(result.learned_after <= 20);
+            CHECK(std::abs(result.device_share - result.oracle_share) <= 0.10);
+          }
+}
+
+TEST_CASE("The same with sixteen threads, with streams that hide each other, and without knowing how much there is to read") {
+  for (const int threads : {1, 4, 16})
+    for (const double side_by_side : {1.0, 4.0})
+      for (const Progress progress : {Progress::known, Progress::unknown})
+        for (const double speed : speeds) {
+          VirtualMachine machine = machine_of(speed, threads);
+          machine.side_by_side = side_by_side;
+          VirtualInput input = input_for(machine, Rows::varied);
+          input.progress = progress;
+          const VirtualResult result = VirtualRun(machine, input)();
+          every_row_once(result);
+          CAPTURE(threads);
+          CAPTURE(side_by_side);
+          CAPTURE(speed);
+          // Who does not know that the end is near gives a slow lane one batch too many: 0.1 s of about 1 s.
+          CHECK(result.makespan / result.oracle <= (progress == Progress::known ? 1.10 : 1.15));
+        }
+}
+
+TEST_CASE("Threads that can't help each other") {
+  for (const Rows rows : {Rows::equal, Rows::varied})
+    for (const double speed : speeds) {
+      VirtualMachine machine = machine_of(speed, 4);
+      machine.how = Threads::one_per_call;
+      const VirtualResult result = VirtualRun(machine, input_for(machine, rows))();
+      every_row_once(result);
+      CAPTURE(speed);
+      CHECK(result.makespan / result.oracle <= 1.10);
+    }
+}
+
+TEST_CASE("Two and four devices share a stage's batches evenly") {
+  double alone = 0;
+  for (const int devices : {1, 2, 4}) {
+    VirtualMachine machine = machine_of(5.0, 4);
+    machine.devices = devices;
+    machine.cpu_allowed = false;
+    VirtualInput input;
+    input.batches = 800;
+    const VirtualResult result = VirtualRun(machine, input)();
+    every_row_once(result);
+    if (devices == 1) alone = result.makespan;
+    CHECK(result.makespan <= 1.10 * alone / devices);
+    double least = 1e300, most = 0;
+    for (const PlacementStatistics& placement : result.statistics.placements) {
+      least = std::min(least, placement.work);
+      most = std::max(most, placement.work);
+    }
+    CHECK(most <= 1.1 * least);
+  }
+}
+
+TEST_CASE("Rows that would hold the device up go to the CPU at once") {
+  VirtualMachine machine = machine_of(5.0, 4);
+  // A row of 40 units takes a thread 0.04 s and the device 0.14 s whatever is beside it; a batch of usual rows takes the device 0.02 s.
+  machine.per_largest_row = 3.5e-3;
+  machine.side_by_side = 4;
+  VirtualInput input = input_for(machine, Rows::equal);
+  input.giants_every = 997;
+  input.batches = 1000;
+  const VirtualResult result = VirtualRun(machine, input)();
+  every_row_once(result);
+  std::uint64_t tail = 0;
+  for (const PlacementStatistics& placement : result.statistics.placements) tail += placement.tail_rows;
+  CHECK(tail > 0);
+  // 95 such rows on the device would take it 3.3 s more. Those that it gets before the first one has ended are paid for.
+  CHECK(result.makespan <= 1.20 * result.oracle);
+}
+
+TEST_CASE("A device that opens late, and whose first call takes long, is used from then on, and hurts nobody before") {
+  for (const double speed : speeds) {
+    VirtualMachine machine = machine_of(speed, 4);
+    machine.opened_at = 0.5;
+    machine.first_call = 0.3;
+    VirtualInput input = input_for(machine, Rows::equal);
+    input.batches *= 2;
+    const VirtualResult result = VirtualRun(machine, input)();
+    every_row_once(result);
+    CAPTURE(speed);
+    CHECK(result.makespan <= 1.10 * result.oracle + 0.3);
+    CHECK(result.statistics.lanes[1].calls > 0);
+  }
+}
+
+TEST_CASE("A single batch that is all there is gets divided") {
+  VirtualMachine machine = machine_of(1.0, 4);
+  VirtualInput input;
+  input.batches = 60;
+  input.usual = 400;
+  input.largest = 400;
+  const VirtualResult result = VirtualRun(machine, input)();
+  every_row_once(result);
+  CHECK(result.statistics.stages.front().divided >= 2);
+  CHECK(result.makespan / result.oracle <= 1.10);
+}
+
+TEST_CASE("Batches grow for a device whose calls cost something however small they are, and only then") {
+  for (const double constant : {0.0, 1.0}) {
+    VirtualMachine machine = machine_of(20.0, 4);
+    machine.constant = constant * usual_call(machine);
+    VirtualInput input = input_for(machine, Rows::equal);
+    const VirtualResult result = VirtualRun(machine, input)();
+    const double mean = input.batches * input.usual / static_cast<double>(result.done.size());
+    if (constant == 0)
+      CHECK(mean < 1.3 * input.usual);
+    else
+      CHECK(mean > 2.0 * input.usual);
+    CHECK(result.makespan / result.oracle <= 1.10);
+  }
+}
+
+TEST_CASE("A scheduler has nothing left when everything has been done, and says when nobody can do a task") {
+  StageTraits stage;
+  stage.name = "work";
+  stage.implementations = {{1, "device"}};
+  Scheduler scheduler({stage}, 2);
+  Task task;
+  task.size = {1, 1};
+  scheduler.add(task);
+  CHECK(scheduler.stranded().size() == 1);
+  const std::size_t lane = scheduler.add_lane({"device:0", "device", 8, 1e9, 1e-5}, 0);
+  scheduler.add(task);
+  CHECK(scheduler.stranded().empty());
+  const auto assignment = scheduler.take(0, {});
+  REQUIRE(assignment);
+  CHECK(assignment->lane == lane);
+  scheduler.completed(*assignment, 1.0, CallOutcome::failed);
+  scheduler.retire(lane, "it burned");
+  scheduler.add(task);
+  CHECK_FALSE(scheduler.take(1, {}));
+  CHECK(scheduler.stranded().size() == 1);
+  CHECK(scheduler.decisions().front() == "device:0 was retired: it burned");
+  const SchedulerStatistics statistics = scheduler.statistics(2);
+  CHECK(statistics.lanes[lane].retired);
+  CHECK(statistics.lanes[lane].busy_seconds == doctest::Approx(1.0));
+}

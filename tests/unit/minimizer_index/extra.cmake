@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# The tests write gzip files.
+find_package(ZLIB REQUIRED)
+target_link_libraries(unit_minimizer_index PRIVATE ZLIB::ZLIB)
