@@ -18,8 +18,8 @@
 namespace sluice::abea::cuda {
 namespace {
 
-constexpr int warps_per_block = 4;
-constexpr int filling_warps = 20;  // on a multiprocessor
+constexpr int warps_per_block = 4;  // of the kernels behind filling
+constexpr int filling_warps = 20;   // on a multiprocessor
 constexpr std::int64_t largest_band_count = std::int64_t{std::numeric_limits<std::int32_t>::max()} - 1024;
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -28,7 +28,7 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 
 struct WorkspaceLayout {
   std::size_t facts, waypoints, sums, segment_reads, codes, levels, traces;
   explicit constexpr WorkspaceLayout(const BatchPart& part)
-      : facts(256),
+      : facts(0),
         waypoints(facts + aligned(static_cast<std::size_t>(part.read_count) * sizeof(ReadFacts))),
         sums(waypoints + static_cast<std::size_t>(part.read_count) * warp_lanes * sizeof(Waypoint)),
         segment_reads(sums + aligned(static_cast<std::size_t>(part.read_count) * sizeof(PathSums))),
@@ -40,13 +40,9 @@ struct WorkspaceLayout {
 Workspace workspace_of(const DeviceWork& work) {
   auto* const base = static_cast<std::byte*>(work.workspace);
   const WorkspaceLayout layout(work.part);
-  return {reinterpret_cast<unsigned long long*>(base),
-          reinterpret_cast<ReadFacts*>(base + layout.facts),
-          reinterpret_cast<Waypoint*>(base + layout.waypoints),
-          reinterpret_cast<PathSums*>(base + layout.sums),
-          reinterpret_cast<std::int32_t*>(base + layout.segment_reads),
-          reinterpret_cast<std::uint32_t*>(base + layout.codes),
-          reinterpret_cast<Level*>(base + layout.levels),
+  return {reinterpret_cast<ReadFacts*>(base + layout.facts),     reinterpret_cast<Waypoint*>(base + layout.waypoints),
+          reinterpret_cast<PathSums*>(base + layout.sums),       reinterpret_cast<std::int32_t*>(base + layout.segment_reads),
+          reinterpret_cast<std::uint32_t*>(base + layout.codes), reinterpret_cast<Level*>(base + layout.levels),
           reinterpret_cast<std::uint32_t*>(base + layout.traces)};
 }
 
@@ -157,10 +153,13 @@ __device__ __forceinline__ void find_path(const ReadPlan& plan, std::int64_t ind
   if (threadIdx.x % warp_lanes == 0) waypoints[warp_lanes - 1] = begin;
 }
 
-template <FillForm form, WalkBack walk>
-__device__ __forceinline__ void fill_plan(const ReadPlan* __restrict__ reads, std::int64_t index, const Workspace& workspace,
-                                          const CommonTransitions& common, const float* __restrict__ event_means, const DeviceAlignments& alignments,
-                                          WarpStage& stage) {
+// A block is a warp and a read: the next read begins wherever a place on a multiprocessor becomes free.
+template <FillForm form>
+__global__ void __launch_bounds__(warp_lanes, filling_warps)
+    fill_kernel(const ReadPlan* __restrict__ reads, Workspace workspace, CommonTransitions common, const float* __restrict__ event_means,
+                DeviceAlignments alignments) {
+  __shared__ alignas(16) WarpStage stage;
+  const std::int64_t index = blockIdx.x;
   const ReadPlan& plan = reads[index];
   if (alignments.status[plan.row] != AlignmentStatus::ok) return;
   const ReadFacts& facts = workspace.facts[index];
@@ -173,45 +172,9 @@ __device__ __forceinline__ void fill_plan(const ReadPlan* __restrict__ reads, st
                        facts.levels_are_moderate};
   AlignmentReport report{};
   fill_read<form>(plan, facts, common, read, stage, workspace.waypoints + index * warp_lanes, report);
-  if (threadIdx.x % warp_lanes == 0) alignments.reports[plan.row] = report;
+  if (threadIdx.x == 0) alignments.reports[plan.row] = report;
   __syncwarp();
-  if constexpr (walk == WalkBack::after_filling) {
-    if (report.end_event >= 0) find_path(plan, index, workspace, report.end_event);
-  }
-}
-
-template <FillForm form, WalkBack walk>
-__global__ void __launch_bounds__(warp_lanes, filling_warps)
-    fill_one_read_kernel(const ReadPlan* __restrict__ reads, Workspace workspace, CommonTransitions common, const float* __restrict__ event_means,
-                         DeviceAlignments alignments) {
-  __shared__ alignas(16) WarpStage stage;
-  fill_plan<form, walk>(reads, blockIdx.x, workspace, common, event_means, alignments, stage);
-}
-
-template <FillForm form, WalkBack walk>
-__global__ void __launch_bounds__(warps_per_block* warp_lanes, filling_warps / warps_per_block)
-    fill_queue_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, Workspace workspace, CommonTransitions common,
-                      const float* __restrict__ event_means, DeviceAlignments alignments) {
-  __shared__ alignas(16) WarpStage stages[warps_per_block];
-  while (true) {
-    unsigned long long next = 0;
-    if (threadIdx.x % warp_lanes == 0) next = atomicAdd(workspace.next_read, 1ULL);
-    const auto index = static_cast<std::int64_t>(__shfl_sync(whole_warp, next, 0));
-    if (index >= read_count) return;
-    fill_plan<form, walk>(reads, index, workspace, common, event_means, alignments, stages[threadIdx.x / warp_lanes]);
-    __syncwarp();
-  }
-}
-
-__global__ void __launch_bounds__(warps_per_block* warp_lanes)
-    walk_back_kernel(const ReadPlan* __restrict__ reads, std::int64_t read_count, Workspace workspace, DeviceAlignments alignments) {
-  const std::int64_t first = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.x / warp_lanes;
-  for (std::int64_t index = first; index < read_count; index += std::int64_t{gridDim.x} * warps_per_block) {
-    const ReadPlan& plan = reads[index];
-    if (alignments.status[plan.row] != AlignmentStatus::ok) continue;
-    const std::int32_t end_event = alignments.reports[plan.row].end_event;
-    if (end_event >= 0) find_path(plan, index, workspace, end_event);
-  }
+  if (report.end_event >= 0) find_path(plan, index, workspace, report.end_event);
 }
 
 __device__ __forceinline__ PathInput path_of(const ReadPlan& plan, std::int64_t index, const Workspace& workspace,
@@ -251,86 +214,12 @@ __global__ void __launch_bounds__(warps_per_block* warp_lanes)
   conclude_read(plan, path_of(plan, index, workspace, event_means, report.end_event), workspace.sums[index], limits, alignments, report);
 }
 
-cudaError_t multiprocessor_count(int& count) {
-  int device = 0;
-  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  return cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
-}
-
 constexpr unsigned int blocks_of(std::int64_t warps) { return static_cast<unsigned int>((warps + warps_per_block - 1) / warps_per_block); }
-
-template <FillForm form, WalkBack walk>
-cudaError_t launch_fill(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                        FillBlocks blocks) {
-  const Workspace workspace = workspace_of(work);
-  if (blocks == FillBlocks::one_read) {
-    fill_one_read_kernel<form, walk><<<static_cast<unsigned int>(work.part.read_count), warp_lanes, 0, stream>>>(
-        work.reads, workspace, common_transitions(), batch.event_means, alignments);
-    return cudaGetLastError();
-  }
-  int multiprocessors = 0;
-  if (const cudaError_t error = multiprocessor_count(multiprocessors); error != cudaSuccess) return error;
-  if (const cudaError_t error = cudaMemsetAsync(workspace.next_read, 0, sizeof *workspace.next_read, stream); error != cudaSuccess) return error;
-  const auto resident = static_cast<unsigned int>(multiprocessors * (filling_warps / warps_per_block));
-  fill_queue_kernel<form, walk><<<std::min(resident, blocks_of(work.part.read_count)), warps_per_block * warp_lanes, 0, stream>>>(
-      work.reads, work.part.read_count, workspace, common_transitions(), batch.event_means, alignments);
-  return cudaGetLastError();
-}
-
-// Streams beside the caller's, one for each slot after the first. CUDA keeps a destroyed stream until its work is done.
-class SideStreams {
- public:
-  SideStreams() = default;
-  SideStreams(const SideStreams&) = delete;
-  SideStreams& operator=(const SideStreams&) = delete;
-  ~SideStreams() {
-    for (const cudaStream_t stream : streams_) cudaStreamDestroy(stream);
-    if (event_ != nullptr) cudaEventDestroy(event_);
-  }
-  // Behind everything on `main` so far.
-  cudaError_t fork(cudaStream_t main, std::size_t slot_count) {
-    main_ = main;
-    if (slot_count < 2) return cudaSuccess;
-    if (const cudaError_t error = cudaEventCreateWithFlags(&event_, cudaEventDisableTiming); error != cudaSuccess) return error;
-    if (const cudaError_t error = cudaEventRecord(event_, main); error != cudaSuccess) return error;
-    while (streams_.size() + 1 < slot_count) {
-      cudaStream_t stream = nullptr;
-      if (const cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking); error != cudaSuccess) return error;
-      streams_.push_back(stream);
-      if (const cudaError_t error = cudaStreamWaitEvent(stream, event_); error != cudaSuccess) return error;
-    }
-    return cudaSuccess;
-  }
-  cudaStream_t of_slot(std::size_t slot) const { return slot == 0 ? main_ : streams_[slot - 1]; }
-  // What comes next on the main stream waits for all of them.
-  cudaError_t join() {
-    for (const cudaStream_t stream : streams_) {
-      if (const cudaError_t error = cudaEventRecord(event_, stream); error != cudaSuccess) return error;
-      if (const cudaError_t error = cudaStreamWaitEvent(main_, event_); error != cudaSuccess) return error;
-    }
-    return cudaSuccess;
-  }
-
- private:
-  cudaStream_t main_ = nullptr;
-  std::vector<cudaStream_t> streams_;
-  cudaEvent_t event_ = nullptr;
-};
-
-cudaError_t align_part(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
-                       cudaStream_t stream, const AlignmentForm& form) {
-  if (const cudaError_t error = prepare_levels(work, batch, model, alignments, stream); error != cudaSuccess) return error;
-  if (const cudaError_t error = fill_bands(work, batch, alignments, stream, form); error != cudaSuccess) return error;
-  if (form.walk_back == WalkBack::in_own_kernel) {
-    if (const cudaError_t error = walk_back(work, alignments, stream); error != cudaSuccess) return error;
-  }
-  return sum_paths(work, batch, alignments, stream);
-}
 
 }  // namespace
 
 BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model,
-                     const AlignmentLimits& limits, std::span<const std::uint16_t> row_status, std::size_t workspace_limit, std::size_t overlap) {
+                     const AlignmentLimits& limits, std::span<const std::uint16_t> row_status, std::size_t workspace_limit) {
   BatchPlan plan;
   const std::size_t rows = event_offsets.empty() || event_offsets.size() != kmer_offsets.size() ? 0 : event_offsets.size() - 1;
   const bool model_is_valid =
@@ -388,19 +277,15 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
   const auto bytes_of = [&](const BatchPart& part, std::int64_t rows_of_traces) {
     return aligned(WorkspaceLayout(part).traces + static_cast<std::size_t>(rows_of_traces * row_bytes));
   };
-  std::int64_t all_rows = 0;
-  for (const ReadPlan& read : plan.reads) all_rows += trace_rows(read);
-  overlap = std::max<std::size_t>(1, overlap);
-  const std::int64_t rows_of_share = all_rows / static_cast<std::int64_t>(overlap) + 1;
   for (std::size_t first = 0; first < rows;) {
     BatchPart part{static_cast<std::int64_t>(first), 0, 0, 0};
     std::int64_t part_rows = 0;
-    for (std::size_t i = first; i < rows && (part.read_count == 0 || part_rows < rows_of_share); ++i) {
+    for (std::size_t i = first; i < rows; ++i) {
       ReadPlan& read = plan.reads[i];
       const std::int64_t segments = read.status == AlignmentStatus::ok ? segments_of(read.kmer_count) : 0;
       const BatchPart longer{part.first_read, part.read_count + 1, part.segment_count + segments, part.level_count + level_count(read)};
       const std::int64_t more_rows = part_rows + trace_rows(read);
-      if (part.read_count > 0 && (bytes_of(longer, more_rows) > workspace_limit / overlap || longer.segment_count > largest_band_count)) break;
+      if (part.read_count > 0 && (bytes_of(longer, more_rows) > workspace_limit || longer.segment_count > largest_band_count)) break;
       read.segment_begin = static_cast<std::int32_t>(part.segment_count);
       read.level_begin = part.level_count;
       read.trace_begin = part_rows;
@@ -408,16 +293,10 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
       part_rows = more_rows;
     }
     plan.parts.push_back(part);
-    plan.slot_bytes = std::max(plan.slot_bytes, bytes_of(part, part_rows));
+    plan.workspace_bytes = std::max(plan.workspace_bytes, bytes_of(part, part_rows));
     first += static_cast<std::size_t>(part.read_count);
   }
-  plan.slot_count = std::min(overlap, plan.parts.size());
   return plan;
-}
-
-std::size_t useful_overlap(std::size_t read_count) {
-  constexpr std::size_t reads_of_part = 2048;
-  return std::clamp<std::size_t>(read_count / reads_of_part, 1, 4);
 }
 
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
@@ -429,25 +308,12 @@ cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, con
   return cudaGetLastError();
 }
 
-cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                       const AlignmentForm& form) {
+cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form) {
   if (work.part.read_count <= 0) return cudaSuccess;
   if (work.part.read_count > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  if (form.fill == FillForm::wide) return launch_fill<FillForm::wide, WalkBack::after_filling>(work, batch, alignments, stream, form.blocks);
-  if (form.walk_back == WalkBack::after_filling)
-    return launch_fill<FillForm::mixed, WalkBack::after_filling>(work, batch, alignments, stream, form.blocks);
-  return launch_fill<FillForm::mixed, WalkBack::in_own_kernel>(work, batch, alignments, stream, form.blocks);
-}
-
-cudaError_t walk_back(const DeviceWork& work, const DeviceAlignments& alignments, cudaStream_t stream) {
-  if (work.part.read_count <= 0) return cudaSuccess;
-  int multiprocessors = 0;
-  if (const cudaError_t error = multiprocessor_count(multiprocessors); error != cudaSuccess) return error;
-  // Walkers far from each other: with more warps, what they ask for ahead of time would drive each other's traces out of the second cache.
-  constexpr int walking_warps = 16;
-  const auto resident = static_cast<unsigned int>(multiprocessors * (walking_warps / warps_per_block));
-  walk_back_kernel<<<std::min(resident, blocks_of(work.part.read_count)), warps_per_block * warp_lanes, 0, stream>>>(work.reads, work.part.read_count,
-                                                                                                                     workspace_of(work), alignments);
+  const auto kernel = form == FillForm::wide ? fill_kernel<FillForm::wide> : fill_kernel<FillForm::mixed>;
+  kernel<<<static_cast<unsigned int>(work.part.read_count), warp_lanes, 0, stream>>>(work.reads, workspace_of(work), common_transitions(),
+                                                                                     batch.event_means, alignments);
   return cudaGetLastError();
 }
 
@@ -464,17 +330,14 @@ cudaError_t sum_paths(const DeviceWork& work, const DeviceBatch& batch, const De
 }
 
 cudaError_t align_batch(const BatchPlan& plan, const ReadPlan* reads, void* workspace, const AlignmentLimits& limits, const DeviceBatch& batch,
-                        const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream, const AlignmentForm& form) {
-  SideStreams streams;
-  cudaError_t error = streams.fork(stream, plan.slot_count);
-  for (std::size_t i = 0; i < plan.parts.size() && error == cudaSuccess; ++i) {
-    const std::size_t slot = i % plan.slot_count;
-    const DeviceWork work{reads + plan.parts[i].first_read, plan.parts[i], limits, static_cast<std::byte*>(workspace) + slot * plan.slot_bytes};
-    error = align_part(work, batch, model, alignments, streams.of_slot(slot), form);
+                        const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form) {
+  for (const BatchPart& part : plan.parts) {
+    const DeviceWork work{reads + part.first_read, part, limits, workspace};
+    if (const cudaError_t error = prepare_levels(work, batch, model, alignments, stream); error != cudaSuccess) return error;
+    if (const cudaError_t error = fill_bands(work, batch, alignments, stream, form); error != cudaSuccess) return error;
+    if (const cudaError_t error = sum_paths(work, batch, alignments, stream); error != cudaSuccess) return error;
   }
-  // Also after an error: the caller may free what the streams still use.
-  const cudaError_t joined = streams.join();
-  return error != cudaSuccess ? error : joined;
+  return cudaSuccess;
 }
 
 }  // namespace sluice::abea::cuda

@@ -43,21 +43,16 @@ struct BatchPart {
 // The reads of a batch in the order in which the device takes them: longest first, so that no long read begins when the others are done.
 struct BatchPlan {
   std::vector<ReadPlan> reads;
-  std::vector<BatchPart> parts;  // of reads; each uses the slot of its number modulo slot_count
-  std::size_t slot_count = 0;    // parts under way at a time
-  std::size_t slot_bytes = 0;    // of the largest part: 32 per band (events + k-mers), 20 per k-mer, about 450 per read
-  std::size_t workspace_bytes() const { return slot_count * slot_bytes; }
+  std::vector<BatchPart> parts;     // of reads, one after the other in the same workspace
+  std::size_t workspace_bytes = 0;  // of the largest part: 32 per band (events + k-mers), 20 per k-mer, about 1,700 per read
 };
 
-// As many parts as are worth their launches: while one part's last reads are filled and its paths summed up, the next part fills its bands.
-std::size_t useful_overlap(std::size_t read_count);
-
-// Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers.
-// Rows with a row_status other than 0 are not aligned and end as output_size_mismatch; none given: all are. A part that is a single read may need
-// more than workspace_limit. overlap: parts under way at a time, 1 or more.
+// One part unless that would need more than workspace_limit; a part that is a single read may need more all the same. Offsets as in list columns:
+// rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers. Rows with a row_status other
+// than 0 are not aligned and end as output_size_mismatch; none given: all are.
 BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model,
                      const AlignmentLimits& limits, std::span<const std::uint16_t> row_status = {},
-                     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max(), std::size_t overlap = 1);
+                     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max());
 
 // All pointers are to device memory; lists are the values behind the offsets given to plan_batch.
 struct DeviceBatch {
@@ -89,35 +84,27 @@ struct DeviceAlignments {
   AlignmentReport* reports;  // one per row
 };
 
-// For benchmarks and tests; the bits are the same, and the first of each is the fastest.
-enum class FillForm : std::uint8_t { mixed, wide };        // the arithmetic
-enum class FillBlocks : std::uint8_t { one_read, queue };  // a block of one warp for each read, or blocks of four that take reads from a queue
-enum class WalkBack : std::uint8_t { after_filling, in_own_kernel };  // by the warp that filled the bands, or later
-struct AlignmentForm {
-  FillForm fill = FillForm::mixed;
-  FillBlocks blocks = FillBlocks::one_read;
-  WalkBack walk_back = WalkBack::after_filling;
-};
+// The arithmetic of the bands, for benchmarks and tests: double precision only where single precision might round differently, or everywhere. The
+// bits are the same; mixed is nearly twice as fast.
+enum class FillForm : std::uint8_t { mixed, wide };
 
 struct DeviceWork {
   const ReadPlan* reads;  // of the part, in device memory
   BatchPart part;
   AlignmentLimits limits;
-  void* workspace;  // plan.slot_bytes, aligned to 256
+  void* workspace;  // plan.workspace_bytes, aligned to 256
 };
 
 // The steps of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in CUDA.
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                            cudaStream_t stream);
+// And walks back along the paths.
 cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                       const AlignmentForm& form = {});
-// Nothing to do when the bands were filled with WalkBack::after_filling.
-cudaError_t walk_back(const DeviceWork& work, const DeviceAlignments& alignments, cudaStream_t stream);
+                       FillForm form = FillForm::mixed);
 cudaError_t sum_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream);
 
-// All of them, for all parts. reads: those of the plan, and workspace: plan.workspace_bytes() aligned to 256, both in device memory. Parts that
-// overlap run on streams of their own, between what the stream did before and what it does next.
+// All of them, for all parts. reads: those of the plan, and workspace: plan.workspace_bytes aligned to 256, both in device memory.
 cudaError_t align_batch(const BatchPlan& plan, const ReadPlan* reads, void* workspace, const AlignmentLimits& limits, const DeviceBatch& batch,
-                        const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream, const AlignmentForm& form = {});
+                        const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form = FillForm::mixed);
 
 }  // namespace sluice::abea::cuda

@@ -73,7 +73,6 @@ constexpr PathSums no_sums{0.0, 0.0, 0x7F800000U, 0U, 0};
 constexpr std::int32_t segment_kmers = 1024;
 
 struct Workspace {
-  unsigned long long* next_read;  // the queue of fill_bands
   ReadFacts* facts;
   Waypoint* waypoints;          // warp_lanes per read; walking back leaves the first cell of the path in the last one
   PathSums* sums;               // one per read

@@ -127,8 +127,8 @@ class Abea {
     const std::vector<std::int64_t> event_offsets = device.download(events.offsets, rows + 1),
                                     kmer_offsets = device.download(kmers.offsets, rows + 1);
     const std::uint16_t* const row_status = in.raw().row_status;
-    const cuda::BatchPlan plan = cuda::plan_batch(event_offsets, kmer_offsets, model_, limits_, {row_status, row_status == nullptr ? 0 : rows},
-                                                  free_bytes / workspace_share, cuda::useful_overlap(rows));
+    const cuda::BatchPlan plan =
+        cuda::plan_batch(event_offsets, kmer_offsets, model_, limits_, {row_status, row_status == nullptr ? 0 : rows}, free_bytes / workspace_share);
 
     sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(rows + 1);
     sluice::cuda::check(cudaMemcpyAsync(offsets.get(), kmers.offsets, offsets.bytes(), cudaMemcpyDeviceToDevice, device.stream()), "offsets");
@@ -138,7 +138,7 @@ class Abea {
     const cuda::DeviceAlignments alignments{first.as<std::int32_t>(), last.as<std::int32_t>(), events_per_base.as<double>(),
                                             status.as<AlignmentStatus>(), reports.as<cuda::AlignmentReport>()};
     const sluice::cuda::Memory reads = device.upload(plan.reads);
-    const sluice::cuda::Memory workspace = device.allocate(plan.workspace_bytes());
+    const sluice::cuda::Memory workspace = device.allocate(plan.workspace_bytes);
     sluice::cuda::check(
         cuda::align_batch(plan, reads.as<cuda::ReadPlan>(), workspace.get(), limits_, columns, model.view, alignments, device.stream()),
         "align_batch");
