@@ -8,4 +8,4 @@ set -euo pipefail
 cd "$1"
 command -v clang-format-14 >/dev/null || { echo "SKIPPED: there is no clang-format-14"; exit 77; }
 if [ "${2:-}" = change ]; then options=(-i); else options=(--dry-run -Werror); fi
-find core examples plugins sdk tests -regex '.*\.\(c\|cpp\|cu\|h\|hpp\)' -print0 | xargs -0 clang-format-14 "${options[@]}"
+find core examples plugins sdk tests -regex '.*\.\(c\|cpp\|cu\|cuh\|h\|hpp\)' -print0 | xargs -0 clang-format-14 "${options[@]}"

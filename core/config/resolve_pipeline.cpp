@@ -92,14 +92,26 @@ class Resolver {
     return std::move(expansion.text);
   }
 
+  // "A == B" and "A != B" compare, anything else counts by itself. What stands around the sign is split before ${...} is replaced, so that no
+  // value can be taken for a sign.
+  bool is_enabled(const Draft& about, const WrittenValue& value) {
+    for (const std::string sign : {" == ", " != "}) {
+      const std::size_t at = value.text.find(sign);
+      if (at == std::string::npos) continue;
+      WrittenValue left = value, right = value;
+      left.text.resize(at);
+      right.text.erase(0, at + sign.size());
+      return (expanded(about, "enabled: ", left) == expanded(about, "enabled: ", right)) == (sign == " == ");
+    }
+    const std::string text = expanded(about, "enabled: ", value);
+    return !text.empty() && text != "false";
+  }
+
   Draft draft(const WrittenStage& written, Part part) {
     Draft result;
     result.written = &written;
     result.part = part;
-    if (written.enabled) {
-      const std::string text = expanded(result, "enabled: ", *written.enabled);
-      result.enabled = !text.empty() && text != "false";
-    }
+    if (written.enabled) result.enabled = is_enabled(result, *written.enabled);
     if (written.use.empty()) return result;  // reported by parse_pipeline
     const StageEntry* entry = registry_.find(written.use);
     if (entry == nullptr) {

@@ -3,8 +3,8 @@
 #pragma once
 // Adaptive banded event alignment on a CUDA device: a batch of reads, the same bits as align_events in abea.hpp.
 //
-// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch part by part. Nothing here allocates on the
-// device or waits for it.
+// Usage: plan_batch on the host, upload its reads, reserve its workspace on the device, align_batch. Nothing here allocates on the device or waits
+// for it.
 
 #include <cuda_runtime_api.h>
 
@@ -20,33 +20,36 @@ namespace sluice::abea::cuda {
 
 // What the host knows about one read before it is aligned. Plain bytes, copied to the device as they are.
 struct ReadPlan {
-  std::int64_t row;                                    // of the batch
-  std::int64_t event_begin;                            // first element of the read in the event columns
-  std::int64_t kmer_begin;                             // likewise in the k-mer columns
-  std::int64_t trace_begin;                            // first 64-byte trace row in the workspace
-  std::int64_t level_begin;                            // first 16-byte level in the workspace
-  double stay, step;                                   // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
-  float narrow_stay, narrow_step, lowest_exact_score;  // narrow_arithmetic.hpp
+  std::int64_t row;                       // of the batch
+  std::int64_t event_begin;               // first element of the read in the event columns
+  std::int64_t kmer_begin;                // likewise in the k-mer columns
+  std::int64_t trace_begin;               // first 128-byte trace row in the workspace of its part
+  std::int64_t level_begin;               // first 16-byte level in the workspace of its part
+  double stay, step;                      // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
+  float away_stay, away_step;             // in single precision, rounded away from zero (sum_with_emission)
+  float narrow_skip, lowest_exact_score;  // narrow_arithmetic.hpp
   std::int32_t event_count, kmer_count;
-  bool narrow_possible;  // as far as the transitions decide it
+  std::int32_t segment_begin;  // first of the segments that its path is summed up by
+  bool narrow_possible;        // as far as the transitions decide it
   AlignmentStatus status;
 };
 
-// Reads that share the workspace at a time.
+// Reads that are aligned together.
 struct BatchPart {
-  std::size_t first_read, read_count;
+  std::int64_t first_read, read_count;
+  std::int64_t segment_count, level_count;
 };
 
 // The reads of a batch in the order in which the device takes them: longest first, so that no long read begins when the others are done.
 struct BatchPlan {
   std::vector<ReadPlan> reads;
-  std::vector<BatchPart> parts;     // of reads; one when the workspace may be large enough
-  std::size_t workspace_bytes = 0;  // of the largest part: 32 per band (events + k-mers), 16 per k-mer, about 2,600 per read
+  std::vector<BatchPart> parts;     // of reads, one after the other in the same workspace
+  std::size_t workspace_bytes = 0;  // of the largest part: 32 per band (events + k-mers), 20 per k-mer, about 1,700 per read
 };
 
-// Offsets as in list columns: rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers.
-// Rows with a row_status other than 0 are not aligned and end as output_size_mismatch; none given: all are. A part that is a single read may need
-// more than workspace_limit.
+// One part unless that would need more than workspace_limit; a part that is a single read may need more all the same. Offsets as in list columns:
+// rows + 1 elements, ascending. Offsets that descend, or lists of different length, make reads without events or k-mers. Rows with a row_status other
+// than 0 are not aligned and end as output_size_mismatch; none given: all are.
 BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<const std::int64_t> kmer_offsets, const KmerModelView& model,
                      const AlignmentLimits& limits, std::span<const std::uint16_t> row_status = {},
                      std::size_t workspace_limit = std::numeric_limits<std::size_t>::max());
@@ -81,27 +84,27 @@ struct DeviceAlignments {
   AlignmentReport* reports;  // one per row
 };
 
-// Which arithmetic the bands are filled with; the bits are the same. For benchmarks and tests: `mixed` is the fastest.
-enum class FillForm : std::uint8_t { mixed, checked, wide };
-// How the loop over bands is unrolled, for benchmarks.
-enum class FillLoop : std::uint8_t { single_band, two_narrow_bands, two_bands };
+// The arithmetic of the bands, for benchmarks and tests: double precision only where single precision might round differently, or everywhere. The
+// bits are the same; mixed is nearly twice as fast.
+enum class FillForm : std::uint8_t { mixed, wide };
 
 struct DeviceWork {
-  const ReadPlan* reads;  // those of a part, in device memory
-  std::int64_t read_count;
+  const ReadPlan* reads;  // of the part, in device memory
+  BatchPart part;
   AlignmentLimits limits;
   void* workspace;  // plan.workspace_bytes, aligned to 256
 };
 
-// The two kernels of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in
-// CUDA.
+// The steps of an alignment, each asynchronous on the stream. The result of a launch; errors of execution come from later calls, as always in CUDA.
 cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
                            cudaStream_t stream);
-cudaError_t align_reads(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
-                        FillForm form = FillForm::mixed, FillLoop loop = FillLoop::single_band, int warps_per_multiprocessor = 20);
+// And walks back along the paths.
+cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream,
+                       FillForm form = FillForm::mixed);
+cudaError_t sum_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream);
 
-// Both.
-cudaError_t align_batch(const DeviceWork& work, const DeviceBatch& batch, const DeviceModel& model, const DeviceAlignments& alignments,
-                        cudaStream_t stream);
+// All of them, for all parts. reads: those of the plan, and workspace: plan.workspace_bytes aligned to 256, both in device memory.
+cudaError_t align_batch(const BatchPlan& plan, const ReadPlan* reads, void* workspace, const AlignmentLimits& limits, const DeviceBatch& batch,
+                        const DeviceModel& model, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form = FillForm::mixed);
 
 }  // namespace sluice::abea::cuda

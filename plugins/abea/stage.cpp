@@ -139,10 +139,9 @@ class Abea {
                                             status.as<AlignmentStatus>(), reports.as<cuda::AlignmentReport>()};
     const sluice::cuda::Memory reads = device.upload(plan.reads);
     const sluice::cuda::Memory workspace = device.allocate(plan.workspace_bytes);
-    for (const cuda::BatchPart& part : plan.parts) {
-      const cuda::DeviceWork work{reads.as<cuda::ReadPlan>() + part.first_read, static_cast<std::int64_t>(part.read_count), limits_, workspace.get()};
-      sluice::cuda::check(cuda::align_batch(work, columns, model.view, alignments, device.stream()), "align_batch");
-    }
+    sluice::cuda::check(
+        cuda::align_batch(plan, reads.as<cuda::ReadPlan>(), workspace.get(), limits_, columns, model.view, alignments, device.stream()),
+        "align_batch");
     const std::vector<AlignmentStatus> statuses = device.download(status.as<AlignmentStatus>(), rows);
     for (std::size_t i = 0; i < rows; ++i) {
       const auto row = static_cast<std::int64_t>(i);

@@ -190,9 +190,6 @@ section_doctor() {
   row "machine" "$("$sluice" doctor --plugin-dir "$runtime/lib" | awk '$2 ~ /^cuda:|^processor$/ { $1 = ""; print }' | paste -sd ';')"
 }
 
-# How a program is told to check only what is small.
-small_arguments() { if [ "$1" = abea ]; then echo check small; else echo small; fi; }
-
 programs() { for program in "$runtime"/bin/*_gpu_test; do [ -x "$program" ] && echo "$program"; done; }
 
 section_kernels() {
@@ -213,8 +210,7 @@ section_sanitizer() {
   for program in $(programs); do
     name=$(basename "$program" _gpu_test)
     for tool in memcheck racecheck initcheck synccheck; do
-      # shellcheck disable=SC2046
-      timeout 120 compute-sanitizer --tool $tool --error-exitcode 9 "$program" $(small_arguments "$name") >"$work/log" 2>&1
+      timeout 120 compute-sanitizer --tool $tool --error-exitcode 9 "$program" small >"$work/log" 2>&1
       verdict "$name, $tool" $?
     done
   done

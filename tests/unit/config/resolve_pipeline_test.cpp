@@ -90,6 +90,14 @@ TEST_CASE("a branch whose sink is disabled vanishes with the stages that only fe
   CHECK(outcome.stage_names() == Names{"read", "events", "table"});
 }
 
+TEST_CASE("a stage may depend on a parameter's value") {
+  for (const char* sign : {"==", "!="}) {
+    const std::string text = replaced(methylation, "use = \"detect\"\n", std::string("use = \"detect\"\nenabled = \"${window} ") + sign + " 5\"\n");
+    CHECK(resolve(text, with({{"reads", "r.bam"}, {"window", "5"}})).stage_names().size() == (*sign == '=' ? 3U : 2U));
+    CHECK(resolve(text, with({{"reads", "r.bam"}, {"window", "4"}})).stage_names().size() == (*sign == '=' ? 2U : 3U));
+  }
+}
+
 TEST_CASE("consumers of a disabled map read from its inputs") {
   const auto outcome = resolve(methylation, with({{"reads", "r.bam"}}, {"stages.events.enabled=false"}));
   CHECK(outcome.problems.empty());
