@@ -94,12 +94,24 @@ Anchors sort_chained_anchors(const Chains& chains, ChainingWorkspace::Parts& par
   return {parts.chained_x, parts.chained_y};
 }
 
+Chains walk_and_join(Anchors anchors, std::int32_t read_length, const ChainingParameters& parameters, ChainingWorkspace::Parts& parts, ChainRoom room,
+                     PredecessorTable table) {
+  Chains chains = walk_chains(anchors, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw}, parts.walk, room);
+  if (wants_long_join(chains, read_length, parameters)) {
+    const Anchors chained = sort_chained_anchors(chains, parts);
+    table = table_of(parts, chained.size());
+    join(chained, parameters, parameters.bw_long, parts, table);
+    chains = walk_chains(chained, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw_long}, parts.walk, room);
+  }
+  return chains;
+}
+
 }  // namespace
 
 Chains chain_anchors(Anchors anchors, std::int32_t read_length, const ChainingParameters& parameters, ChainingWorkspace& workspace, ChainRoom room,
                      AnchorScores scores) {
   ChainingWorkspace::Parts& parts = workspace.parts();
-  PredecessorTable table = table_of(parts, anchors.size());
+  const PredecessorTable table = table_of(parts, anchors.size());
   if (parameters.engine == Engine::range_minimum) {
     join(anchors, parameters, parameters.bw, parts, table);
   } else if (skips_are_unlimited(parameters, parameters.max_chain_iter)) {
@@ -109,14 +121,12 @@ Chains chain_anchors(Anchors anchors, std::int32_t read_length, const ChainingPa
   }
   if (!scores.score.empty()) std::copy(table.score.begin(), table.score.end(), scores.score.begin());
   if (!scores.predecessor.empty()) std::copy(table.predecessor.begin(), table.predecessor.end(), scores.predecessor.begin());
-  Chains chains = walk_chains(anchors, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw}, parts.walk, room);
-  if (wants_long_join(chains, read_length, parameters)) {
-    const Anchors chained = sort_chained_anchors(chains, parts);
-    table = table_of(parts, chained.size());
-    join(chained, parameters, parameters.bw_long, parts, table);
-    chains = walk_chains(chained, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw_long}, parts.walk, room);
-  }
-  return chains;
+  return walk_and_join(anchors, read_length, parameters, parts, room, table);
+}
+
+Chains chains_from_scores(Anchors anchors, std::int32_t read_length, const ChainingParameters& parameters, ChainingWorkspace& workspace,
+                          ChainRoom room, AnchorScores scores) {
+  return walk_and_join(anchors, read_length, parameters, workspace.parts(), room, {scores.score, scores.predecessor});
 }
 
 std::size_t chaining_workspace_bytes(std::size_t anchors) { return anchors * 160; }

@@ -95,6 +95,10 @@ class ChainingWorkspace {
 Chains chain_anchors(Anchors anchors, std::int32_t read_length, const ChainingParameters& parameters, ChainingWorkspace& workspace, ChainRoom room,
                      AnchorScores scores = {});
 
+// The chains of chain_anchors from scores and predecessors of its first pass that are there already, one each per anchor.
+Chains chains_from_scores(Anchors anchors, std::int32_t read_length, const ChainingParameters& parameters, ChainingWorkspace& workspace,
+                          ChainRoom room, AnchorScores scores);
+
 // Bytes of a workspace that has chained this many anchors.
 std::size_t chaining_workspace_bytes(std::size_t anchors);
 

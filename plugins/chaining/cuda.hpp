@@ -3,6 +3,7 @@
 #pragma once
 // Scores and predecessors of the first engine on a CUDA device, for all rows of a batch at once: those of scan_predecessors without a limit of skips.
 //
+//   check_rows        which rows can't be chained; copy_accepted replaces their anchors
 //   find_runs         cuts the anchors into runs, between which no step leads, and finds every anchor's window
 //   (the caller copies RunTotals to the host and waits)
 //   score_windows     the runs whose windows are small, one warp a run, all predecessors of a window
@@ -11,7 +12,7 @@
 //   settle_peaks      whether the rule of the best anchor beyond max_chain_iter changes any; if so, score_diagonals and settle_peaks again
 //
 // Plain functions over device pointers and a stream. Nothing here allocates, waits or keeps state; what a function returns are the errors of its own
-// launches. score_windows and the functions for wide runs touch different anchors, and may run on two streams at once.
+// launches. score_windows and the functions for wide runs touch different anchors, and may run on two streams at once; cuda_scores.hpp does.
 
 #include <cuda_runtime_api.h>
 
@@ -44,6 +45,23 @@ struct StepRules {
 };
 StepRules step_rules(const ChainingParameters& parameters);
 
+// What a row is excluded for. The first values are those of AnchorFault.
+inline constexpr std::uint8_t row_failed_before = 255;
+
+// Anchors and read lengths of a batch, as they come.
+struct DeviceRows {
+  DeviceAnchors anchors;
+  const std::int64_t* y_offsets = nullptr;    // rows + 1
+  const std::int32_t* read_length = nullptr;  // per row
+  const std::uint16_t* row_status = nullptr;  // null: all fine
+};
+
+// Per row what check_anchors says (of a row that failed before: row_failed_before). Sets *any to 1 if a row with anchors is excluded; it must be 0.
+cudaError_t check_rows(const DeviceRows& rows, std::uint8_t* fault, std::uint32_t* any, cudaStream_t stream);
+
+// Copies the anchors, x and y at the places of x. Excluded rows get anchors that no step leads to or from.
+cudaError_t copy_accepted(const DeviceRows& rows, const std::uint8_t* fault, std::uint64_t* x, std::uint64_t* y, cudaStream_t stream);
+
 struct DeviceScores {
   std::int32_t* score = nullptr;        // one per anchor
   std::int32_t* predecessor = nullptr;  // place in the row; -1: none
@@ -73,13 +91,14 @@ struct WideRun {
 
 struct Runs {
   RunTotals* totals = nullptr;
-  std::uint32_t* ordinal = nullptr;       // per anchor: runs that begin at or before it
-  std::uint32_t* begin = nullptr;         // per run, and one more: its first anchor
-  std::uint32_t* row_begin = nullptr;     // per run: the first anchor of its row
-  std::uint32_t* window_begin = nullptr;  // per anchor: the first of its possible predecessors
-  std::uint8_t* window_cut = nullptr;     // per run: max_chain_iter cut a window
-  std::uint64_t* long_run_pairs = nullptr;
-  std::uint32_t* medium = nullptr;  // runs
+  std::uint32_t* ordinal = nullptr;         // per anchor: runs that begin at or before it
+  std::uint32_t* begin = nullptr;           // per run, and one more: its first anchor
+  std::uint32_t* row_begin = nullptr;       // per run: the first anchor of its row
+  std::uint32_t* window_begin = nullptr;    // per anchor: the first of its possible predecessors
+  std::uint8_t* window_cut = nullptr;       // per run: max_chain_iter cut a window
+  std::uint64_t* long_run_pairs = nullptr;  // of runs with many anchors, at the place of their first anchor over that many
+  std::uint32_t* long_run_query = nullptr;  // likewise: the highest place on the read
+  std::uint32_t* medium = nullptr;          // runs
   WideRun* wide = nullptr;
   void* scan_space = nullptr;
   std::size_t scan_bytes = 0;

@@ -271,32 +271,50 @@ __global__ void __launch_bounds__(scoring_threads)
 // -----------------------------------------------------------------------------------------------------------------------------------------------
 // The best anchor so far
 
-struct Peak {
-  std::uint32_t anchor = no_anchor;
-  std::int32_t score = 0;
-  std::uint64_t x = 0;
-};
+constexpr std::uint32_t peak_threads = 1024;
+constexpr std::uint32_t peak_warps = peak_threads / warp_lanes;
+static_assert(peak_warps == warp_lanes, "a warp reduces over the warps");
 
-// One warp walks along a run in order, 32 anchors at a time, with the anchor that the method keeps as the best so far, and compares what it would do
+constexpr std::uint64_t no_peak = 0;
+
+// Of equal scores the earlier anchor is greater: a later one takes its place only when it is higher.
+__device__ __forceinline__ std::uint64_t peak_of(std::int32_t score, std::uint32_t anchor) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(score)) << 32 | ~anchor;
+}
+__device__ __forceinline__ std::uint32_t anchor_of(std::uint64_t peak) { return ~static_cast<std::uint32_t>(peak); }
+__device__ __forceinline__ std::int32_t score_of(std::uint64_t peak) { return static_cast<std::int32_t>(peak >> 32); }
+
+__device__ __forceinline__ std::uint64_t highest_of_warp(std::uint64_t value) {
+  for (int distance = 16; distance > 0; distance /= 2) value = max(value, __shfl_xor_sync(whole_warp, value, distance));
+  return value;
+}
+
+// One block walks along a run in order, an anchor a thread, with the anchor that the method keeps as the best so far, and compares what it would do
 // with what score_diagonals did. It differs only at anchors whose window was cut by max_chain_iter and whose step from that anchor wins. Such an
 // anchor is offered the step, and it and all behind it are scored again. The anchors before the first difference are right, so this ends, and since
 // the method determines every score from those before it, a run without differences has the method's scores.
+//
+// The best so far is a running maximum, hence a scan, until it is out of reach at some anchor. There it is chosen anew from the window, and the scan
+// goes on behind that anchor.
 template <Penalty penalty>
-__global__ void __launch_bounds__(warp_lanes)
+__global__ void __launch_bounds__(peak_threads)
     peaks_kernel(DeviceAnchors anchors, StepRules rules, Runs runs, Diagonals diagonals, DeviceScores scores) {
   __shared__ std::uint16_t table[most_tabled_band + 1];
-  if constexpr (penalty == Penalty::tabled) fill_penalties(table, rules);
-  __syncwarp();
-  const std::uint32_t lane = threadIdx.x;
+  __shared__ std::uint64_t highest_in_warp[peak_warps];
+  __shared__ std::uint32_t expired_in_warp[peak_warps];
+  __shared__ std::uint32_t first_changed;
   WideRun& shared_run = runs.wide[blockIdx.x];
   const WideRun run = shared_run;
-  if (run.anchors <= static_cast<std::uint32_t>(rules.max_chain_iter)) return;  // no window is cut
+  if (runs.window_cut[runs.ordinal[run.begin] - 1] == 0) return;
+  if constexpr (penalty == Penalty::tabled) fill_penalties(table, rules);
+  if (threadIdx.x == 0) first_changed = no_anchor;
+  __syncthreads();
+  const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
   const auto reach = static_cast<std::uint64_t>(rules.limits.target_gap);
   const std::uint32_t end = run.begin + run.anchors;
-  std::uint32_t first_changed = no_anchor;
-  Peak peak;
-  for (std::uint32_t tile = run.begin; tile < end; tile += warp_lanes) {
-    const std::uint32_t i = tile + lane;
+  std::uint64_t peak = no_peak;  // before the anchors in hand
+  for (std::uint32_t tile = run.begin; tile < end; tile += peak_threads) {
+    const std::uint32_t i = tile + threadIdx.x;
     const bool active = i < end;
     const std::uint64_t x = active ? anchors.x[i] : 0;
     const std::int32_t score = active ? scores.score[i] : 0;
@@ -304,71 +322,76 @@ __global__ void __launch_bounds__(warp_lanes)
     const std::int32_t predecessor = active ? scores.predecessor[i] : -1;
     const bool took_offer = predecessor >= 0 && static_cast<std::uint32_t>(predecessor) + run.row_begin < window;
     const std::int32_t offered = active ? diagonals.offered[run.first_sorted + (i - run.begin)] : -1;
-    std::uint32_t from = 0;  // lanes before are done
-    while (from < warp_lanes && tile + from < end) {
-      const bool open = active && lane >= from;
-      const std::uint32_t expired = __ballot_sync(whole_warp, open && (peak.anchor == no_anchor || x - peak.x > reach));
-      const std::uint32_t higher = __ballot_sync(whole_warp, open && peak.anchor != no_anchor && peak.score < score);
-      const std::uint32_t first_expired = expired != 0 ? static_cast<std::uint32_t>(__ffs(static_cast<int>(expired))) - 1 : warp_lanes;
-      const std::uint32_t first_higher = higher != 0 ? static_cast<std::uint32_t>(__ffs(static_cast<int>(higher))) - 1 : warp_lanes;
-      // This peak stands for the lanes before the first expired one, and up to the first that is higher, inclusive.
-      const bool reset = first_expired < warp_lanes && first_expired <= first_higher;
-      const std::uint32_t until = reset ? first_expired : min(first_higher + 1, warp_lanes);
-      std::int32_t wanted = offered;
-      if (open && (lane < until || (reset && lane == first_expired))) {
-        const bool beyond_window = lane < until && window > 0 && peak.anchor < window - 1;
+    for (std::uint32_t from = 0;;) {  // threads before are done
+      const bool open = active && threadIdx.x >= from;
+      std::uint64_t scanned = open ? peak_of(score, i) : no_peak;
+      for (std::uint32_t distance = 1; distance < warp_lanes; distance *= 2) {
+        const std::uint64_t other = __shfl_up_sync(whole_warp, scanned, distance);
+        if (lane >= distance) scanned = max(scanned, other);
+      }
+      std::uint64_t before = __shfl_up_sync(whole_warp, scanned, 1);
+      if (lane == 0) before = no_peak;
+      if (lane == warp_lanes - 1) highest_in_warp[warp] = scanned;
+      __syncthreads();
+      const std::uint64_t of_warp = highest_in_warp[lane];
+      before = max(before, max(peak, highest_of_warp(lane < warp ? of_warp : no_peak)));
+      const bool expired = open && (before == no_peak || x - anchors.x[anchor_of(before)] > reach);
+      const std::uint32_t expired_lanes = __ballot_sync(whole_warp, expired);
+      if (lane == 0)
+        expired_in_warp[warp] =
+            expired_lanes == 0 ? peak_threads : warp * warp_lanes + static_cast<std::uint32_t>(__ffs(static_cast<int>(expired_lanes))) - 1;
+      __syncthreads();
+      const std::uint32_t first_expired = __reduce_min_sync(whole_warp, expired_in_warp[lane]);
+
+      // What is scanned stands for the threads before the first expired one; that one finds its peak in its window.
+      if (open && threadIdx.x <= first_expired) {
+        const std::uint32_t peak_anchor = anchor_of(before);
+        const bool beyond_window = threadIdx.x < first_expired && window > 0 && peak_anchor < window - 1;
+        const auto peak_number = static_cast<std::int32_t>(run.first_sorted + (peak_anchor - run.begin));
+        std::int32_t wanted = offered;
         if (!beyond_window) {
           if (took_offer) wanted = -1;
-        } else {
-          const auto peak_number = static_cast<std::int32_t>(run.first_sorted + (peak.anchor - run.begin));
-          if (offered != peak_number) {
-            if (took_offer) {
-              wanted = peak_number;
-            } else {
-              const std::uint64_t y = anchors.y[i], peak_y = anchors.y[peak.anchor];
-              const Step s =
-                  step<penalty>(device_target(x), device_query(y), device_target(peak.x), device_query(peak_y), device_span(peak_y), rules, table);
-              if (s.valid && peak.score + s.score > score) wanted = peak_number;
-            }
+        } else if (offered != peak_number) {
+          if (took_offer) {
+            wanted = peak_number;
+          } else {
+            const std::uint64_t y = anchors.y[i], peak_x = anchors.x[peak_anchor], peak_y = anchors.y[peak_anchor];
+            const Step s =
+                step<penalty>(device_target(x), device_query(y), device_target(peak_x), device_query(peak_y), device_span(peak_y), rules, table);
+            if (s.valid && score_of(before) + s.score > score) wanted = peak_number;
           }
         }
-      }
-      const bool changed = wanted != offered;
-      if (changed) diagonals.offered[run.first_sorted + (i - run.begin)] = wanted;
-      const std::uint32_t changed_lanes = __ballot_sync(whole_warp, changed);
-      if (changed_lanes != 0 && first_changed == no_anchor)
-        first_changed = tile + static_cast<std::uint32_t>(__ffs(static_cast<int>(changed_lanes))) - 1;
-
-      if (reset) {
-        // The best of the window, the latest of equal ones; then the anchor itself if it is higher.
-        const std::uint32_t at = tile + first_expired;
-        const std::uint32_t at_window = __shfl_sync(whole_warp, window, static_cast<int>(first_expired));
-        std::uint64_t best = 0;
-        for (std::uint32_t j = at_window + lane; j < at; j += warp_lanes) best = max(best, key_of(scores.score[j], j));
-        for (int distance = 16; distance > 0; distance /= 2) best = max(best, __shfl_xor_sync(whole_warp, best, distance));
-        const std::int32_t at_score = __shfl_sync(whole_warp, score, static_cast<int>(first_expired));
-        peak.anchor = at_window < at ? static_cast<std::uint32_t>(best) : at;
-        peak.score = at_window < at ? static_cast<std::int32_t>(best >> 32) : at_score;
-        if (peak.score < at_score) {
-          peak.anchor = at;
-          peak.score = at_score;
+        if (wanted != offered) {
+          diagonals.offered[run.first_sorted + (i - run.begin)] = wanted;
+          atomicMin(&first_changed, i);
         }
-        peak.x = anchors.x[peak.anchor];
-        from = first_expired + 1;
-      } else if (first_higher < warp_lanes) {
-        peak.anchor = tile + first_higher;
-        peak.score = __shfl_sync(whole_warp, score, static_cast<int>(first_higher));
-        peak.x = anchors.x[peak.anchor];
-        from = first_higher + 1;
-      } else {
-        from = warp_lanes;
       }
+      if (first_expired == peak_threads) {
+        peak = max(peak, highest_of_warp(of_warp));
+        break;
+      }
+
+      // The best of the window, the latest of equal ones; then the anchor itself if it is higher.
+      const std::uint32_t at = tile + first_expired, at_window = runs.window_begin[at];
+      std::uint64_t best = 0;
+      for (std::uint32_t j = at_window + threadIdx.x; j < at; j += peak_threads) best = max(best, key_of(scores.score[j], j));
+      best = highest_of_warp(best);
+      if (lane == 0) highest_in_warp[warp] = best;
+      __syncthreads();
+      best = highest_of_warp(highest_in_warp[lane]);
+      __syncthreads();
+      const std::int32_t at_score = scores.score[at];
+      const bool from_window = at_window < at && score_of(best) >= at_score;
+      peak = from_window ? peak_of(score_of(best), static_cast<std::uint32_t>(best)) : peak_of(at_score, at);
+      from = first_expired + 1;
     }
   }
+  __syncthreads();
   if (first_changed == no_anchor) return;
-  for (std::uint32_t number = run.first_sorted + (first_changed - run.begin) + lane; number < run.first_sorted + run.anchors; number += warp_lanes)
+  for (std::uint32_t number = run.first_sorted + (first_changed - run.begin) + threadIdx.x; number < run.first_sorted + run.anchors;
+       number += peak_threads)
     diagonals.sorted_score[diagonals.reach[number].place] = unscored;
-  if (lane == 0) {
+  if (threadIdx.x == 0) {
     shared_run.next_anchor = first_changed - run.begin;
     atomicAdd(&runs.totals->unsettled_runs, 1U);
   }
@@ -439,9 +462,9 @@ cudaError_t settle_peaks(const DeviceAnchors& anchors, const StepRules& rules, c
   if (totals.wide_runs() == 0) return cudaSuccess;
   if (const cudaError_t error = cudaMemsetAsync(&runs.totals->unsettled_runs, 0, sizeof(std::uint32_t), stream); error != cudaSuccess) return error;
   if (rules.tabled) {
-    peaks_kernel<Penalty::tabled><<<totals.wide_runs(), warp_lanes, 0, stream>>>(anchors, rules, runs, diagonals, scores);
+    peaks_kernel<Penalty::tabled><<<totals.wide_runs(), peak_threads, 0, stream>>>(anchors, rules, runs, diagonals, scores);
   } else {
-    peaks_kernel<Penalty::computed><<<totals.wide_runs(), warp_lanes, 0, stream>>>(anchors, rules, runs, diagonals, scores);
+    peaks_kernel<Penalty::computed><<<totals.wide_runs(), peak_threads, 0, stream>>>(anchors, rules, runs, diagonals, scores);
   }
   return cudaGetLastError();
 }

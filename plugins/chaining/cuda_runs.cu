@@ -29,10 +29,11 @@ std::size_t scan_bytes_of(std::int64_t anchors) {
 template <class Take>
 void lay_out(std::int64_t anchors, const StepRules& rules, Runs& runs, Take&& take) {
   const auto n = static_cast<std::size_t>(anchors);
-  const std::size_t fewest_of_wide = std::min<std::size_t>(wide_run_anchors, static_cast<std::size_t>(rules.max_chain_iter) + 1);
+  const std::size_t fewest_of_wide = std::min<std::size_t>(long_run_anchors, static_cast<std::size_t>(rules.max_chain_iter) + 1);
   runs.scan_bytes = scan_bytes_of(anchors);
   take(runs.totals, 1);
-  take(runs.long_run_pairs, n / wide_run_anchors + 1);
+  take(runs.long_run_pairs, n / long_run_anchors + 1);
+  take(runs.long_run_query, n / long_run_anchors + 1);
   take(runs.window_cut, n);
   take(runs.ordinal, n);
   take(runs.begin, n + 1);
@@ -94,13 +95,14 @@ __global__ void __launch_bounds__(threads) find_windows_kernel(DeviceAnchors anc
   if (threadIdx.x == 0) block_pairs = 0;
   __syncthreads();
   std::uint64_t pairs = 0;
+  std::uint32_t query = 0;
   std::uint32_t run = no_anchor;
   std::uint32_t run_begin = 0;
   bool is_long = false;
   if (i < anchors.count) {
     run = runs.ordinal[i] - 1;
     run_begin = runs.begin[run];
-    is_long = runs.begin[run + 1] - run_begin >= wide_run_anchors;
+    is_long = runs.begin[run + 1] - run_begin >= long_run_anchors;
     const auto anchor = static_cast<std::uint32_t>(i);
     const auto iterations = static_cast<std::uint32_t>(rules.max_chain_iter);
     const std::uint64_t x = anchors.x[i];
@@ -122,15 +124,20 @@ __global__ void __launch_bounds__(threads) find_windows_kernel(DeviceAnchors anc
     }
     runs.window_begin[i] = low;
     pairs = anchor - low;
+    if (is_long) query = static_cast<std::uint32_t>(anchors.y[i]);
   }
   std::uint64_t sum = pairs;
   for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(whole_warp, sum, distance);
+  const std::uint32_t highest_query = __reduce_max_sync(whole_warp, query);
   const std::uint32_t first_run = __shfl_sync(whole_warp, run, 0);
   const bool one_run = __all_sync(whole_warp, run == first_run);
   const bool is_first_lane = threadIdx.x % warp_lanes == 0;
   if (is_first_lane) atomicAdd(reinterpret_cast<unsigned long long*>(&block_pairs), sum);
-  if (is_long && (!one_run || is_first_lane))
-    atomicAdd(reinterpret_cast<unsigned long long*>(&runs.long_run_pairs[run_begin / wide_run_anchors]), one_run ? sum : pairs);
+  if (is_long && (!one_run || is_first_lane)) {
+    const std::uint32_t place = run_begin / long_run_anchors;
+    atomicAdd(reinterpret_cast<unsigned long long*>(&runs.long_run_pairs[place]), one_run ? sum : pairs);
+    atomicMax(&runs.long_run_query[place], one_run ? highest_query : query);
+  }
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(reinterpret_cast<unsigned long long*>(&runs.totals->window_pairs), block_pairs);
 }
@@ -141,8 +148,13 @@ __global__ void __launch_bounds__(threads) sort_out_runs_kernel(DeviceAnchors an
   if (run >= runs.totals->runs) return;
   const std::uint32_t begin = runs.begin[run];
   const std::uint32_t count = runs.begin[run + 1] - begin;
-  const bool is_wide =
-      runs.window_cut[run] != 0 || (count >= wide_run_anchors && runs.long_run_pairs[begin / wide_run_anchors] >= std::uint64_t{count} * wide_window);
+  bool is_wide = runs.window_cut[run] != 0;
+  if (!is_wide && count >= long_run_anchors) {
+    const std::uint64_t pairs = runs.long_run_pairs[begin / long_run_anchors];
+    const bool on_many_diagonals =
+        pairs >= std::uint64_t{count} * wide_window || std::uint64_t{count} * bases_per_anchor >= runs.long_run_query[begin / long_run_anchors];
+    is_wide = pairs >= wide_run_pairs && on_many_diagonals;
+  }
   if (is_wide) {
     const std::uint64_t before = atomicAdd(reinterpret_cast<unsigned long long*>(&runs.totals->wide), (std::uint64_t{1} << 32) + count);
     const auto first = static_cast<std::uint32_t>(before);
@@ -179,7 +191,7 @@ Runs runs_in(void* workspace, std::int64_t anchors, const StepRules& rules) {
 
 cudaError_t find_runs(const DeviceAnchors& anchors, const StepRules& rules, const Runs& runs, cudaStream_t stream) {
   if (anchors.count > most_anchors) return cudaErrorInvalidValue;
-  // The totals, long_run_pairs and window_cut lie at the beginning, one behind the other.
+  // The totals, what is known of long runs and window_cut lie at the beginning, one behind the other.
   const auto cleared = static_cast<std::size_t>(reinterpret_cast<std::byte*>(runs.ordinal) - reinterpret_cast<std::byte*>(runs.totals));
   if (const cudaError_t error = cudaMemsetAsync(runs.totals, 0, cleared, stream); error != cudaSuccess) return error;
   if (anchors.count <= 0) return cudaSuccess;

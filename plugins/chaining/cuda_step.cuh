@@ -13,16 +13,20 @@ constexpr std::uint32_t whole_warp = 0xFFFFFFFFU;
 constexpr std::uint32_t warp_lanes = 32;
 constexpr std::uint32_t no_anchor = 0xFFFFFFFFU;
 
-// A run is chained by one warp over all pairs unless it has this many anchors, and this many predecessors within the window of an anchor on average.
-// Then most of them lie on diagonals out of reach, and one warp would take too long.
-constexpr std::uint32_t wide_run_anchors = 1024;
+// A run is chained by one warp over all pairs of its windows, unless it has so many that the others would wait for that warp: a million take it 1 to
+// 1.6 ms on an H200. By diagonals such a run is faster if most of its pairs are no valid steps: with this many predecessors in the window of an
+// anchor on average, or with more than one anchor on every so many bases of the read, which no single diagonal has.
+constexpr std::uint64_t wide_run_pairs = 2'000'000;
 constexpr std::uint32_t wide_window = 512;
+constexpr std::uint32_t bases_per_anchor = 4;
+
+// Runs with fewer anchors are not looked at in this way.
+constexpr std::uint32_t long_run_anchors = 1024;
 
 enum class Penalty { tabled, computed };
 
 __device__ inline std::int32_t computed_penalty(std::int32_t difference, std::int32_t gap, StepCosts costs) {
-  const float linear =
-      __fadd_rn(__fmul_rn(costs.gap, static_cast<float>(difference)), __fmul_rn(costs.skip, static_cast<float>(gap)));
+  const float linear = __fadd_rn(__fmul_rn(costs.gap, static_cast<float>(difference)), __fmul_rn(costs.skip, static_cast<float>(gap)));
   float logarithm = 0.0F;
   if (difference >= 1) {
     const std::uint32_t bits = __float_as_uint(static_cast<float>(difference + 1));

@@ -5,9 +5,15 @@
 #include <numeric>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
+#include <string_view>
 #include <vector>
 
 #include "chaining/chaining.hpp"
+
+#ifdef SLUICE_WITH_CUDA
+#include "chaining/cuda_batch_copy.hpp"
+#include "chaining/cuda_scores.hpp"
+#endif
 
 namespace sluice::chaining {
 namespace {
@@ -15,6 +21,9 @@ namespace {
 // A read whose workspace needs more than this gives its memory back at once: one read full of repeats would else pin it for the whole run.
 constexpr std::size_t kept_workspace_bytes = std::size_t{64} << 20;
 constexpr std::size_t kept_batch_bytes = std::size_t{128} << 20;
+#ifdef SLUICE_WITH_CUDA
+constexpr std::size_t kept_pinned_bytes = std::size_t{512} << 20;
+#endif
 
 class Chaining {
  public:
@@ -59,6 +68,9 @@ class Chaining {
     d.option("chain_gap_scale", &Parameters::chain_gap_scale, "cost of a difference of gaps").range(0, 10);
     d.option("chain_skip_scale", &Parameters::chain_skip_scale, "cost of a gap").range(0, 10);
     d.option("k", &Parameters::k, "the minimizers' k, by which costs scale").range(1, 28).unit("bases");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&Chaining::process_cuda>("cuda", "scores on the device, runs of repeats by diagonals; chains from them by the CPU");
+#endif
     // In the order of AnchorFault, without none.
     d.reason("different_lengths", "anchor_x and anchor_y differ in length");
     d.reason("unsorted_anchors", "the anchors are not in ascending order");
@@ -89,12 +101,106 @@ class Chaining {
   void process(const Call& call, const Batch& in, Output& out) {
     const auto read_length = in.column<std::int32_t>("read_length");
     const auto x = in.list<std::uint64_t>("anchor_x"), y = in.list<std::uint64_t>("anchor_y");
-    const auto rows = static_cast<std::size_t>(in.rows());
     const Buffer anchor_offsets = out.offsets([&](std::int64_t row) { return x[row].size(); });
-    const auto score = wants_score_ ? out.list<std::int32_t>("anchor_score", anchor_offsets) : std::span<std::int32_t>();
-    const auto predecessor = wants_predecessor_ ? out.list<std::int32_t>("anchor_predecessor", anchor_offsets) : std::span<std::int32_t>();
+    const AnchorScores columns = score_columns(out, anchor_offsets);
     const auto at = anchor_offsets.as<std::int64_t>();
+    give_chains(call, out, at, [&](std::size_t i, ChainingWorkspace& workspace, ChainRoom room) -> Chains {
+      const auto row = static_cast<std::int64_t>(i);
+      const AnchorScores scores = part_of(columns, at, i);
+      const Anchors anchors{x[row], y[row]};
+      const AnchorFault fault = in.ok(row) ? check_anchors(anchors, read_length[i]) : AnchorFault::none;
+      if (in.ok(row) && fault == AnchorFault::none) return chain_anchors(anchors, read_length[i], parameters_, workspace, room, scores);
+      clear(scores);
+      if (fault != AnchorFault::none) out.fail(row, static_cast<std::uint32_t>(fault) - 1);
+      return {};
+    });
+  }
 
+  // A device does what the exact first engine does.
+  bool offers(std::string_view device) const {
+    return device == "cpu" || (parameters_.engine == Engine::dynamic_programming && skips_are_unlimited(parameters_, parameters_.max_chain_iter));
+  }
+
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    using sluice::cuda::check, sluice::cuda::Memory;
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const auto x = device.list<std::uint64_t>(in, "anchor_x"), y = device.list<std::uint64_t>(in, "anchor_y");
+    if (x.count > cuda::most_anchors) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "a batch with more anchors than 31 bits can count");
+    std::vector<Memory> memory;  // until the device has done all
+    const auto allocate = [&](std::size_t bytes) { return memory.emplace_back(device.allocate(bytes)).get(); };
+    const Memory row_status = device.row_status(in);
+    cuda::DeviceRows input{
+        {x.rows, x.count, x.offsets, x.values, y.values}, y.offsets, device.column<std::int32_t>(in, "read_length"), row_status.as<std::uint16_t>()};
+    int multiprocessors = 0;
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device.ordinal()), "cudaDeviceGetAttribute");
+
+    auto copy = copies_.take();
+    cuda::SideStream copies(device.stream());
+    copies.follow();
+    copy->begin(in, input, y.count, copies.stream());
+    auto* const fault = static_cast<std::uint8_t*>(allocate(rows));
+    auto* const any_excluded = static_cast<std::uint32_t*>(allocate(sizeof(std::uint32_t)));
+    check(cudaMemsetAsync(any_excluded, 0, sizeof(std::uint32_t), device.stream()), "cudaMemsetAsync");
+    check(cuda::check_rows(input, fault, any_excluded, device.stream()), "check_rows");
+    cuda::DeviceAnchors anchors = input.anchors;
+    if (device.download(any_excluded, 1).front() != 0) {
+      auto* const accepted_x = static_cast<std::uint64_t*>(allocate(static_cast<std::size_t>(x.count) * sizeof(std::uint64_t)));
+      auto* const accepted_y = static_cast<std::uint64_t*>(allocate(static_cast<std::size_t>(x.count) * sizeof(std::uint64_t)));
+      check(cuda::copy_accepted(input, fault, accepted_x, accepted_y, device.stream()), "copy_accepted");
+      anchors.x = accepted_x;
+      anchors.y = accepted_y;
+    }
+    const auto score_bytes = static_cast<std::size_t>(x.count) * sizeof(std::int32_t);
+    const cuda::DeviceScores scores{static_cast<std::int32_t*>(allocate(score_bytes)), static_cast<std::int32_t*>(allocate(score_bytes))};
+    cuda::score_anchors(anchors, cuda::step_rules(parameters_), scores, multiprocessors, device.stream(), allocate);
+    copy->finish(scores, x.count, device.stream());
+    copies.join();
+    const std::vector<std::uint8_t> faults = device.download(fault, rows);
+
+    const Buffer anchor_offsets = out.offsets([&](std::int64_t row) { return copy->anchor_count(static_cast<std::size_t>(row)); });
+    const AnchorScores columns = score_columns(out, anchor_offsets);
+    const auto at = anchor_offsets.as<std::int64_t>();
+    give_chains(call, out, at, [&](std::size_t i, ChainingWorkspace& workspace, ChainRoom room) -> Chains {
+      const AnchorScores wanted = part_of(columns, at, i);
+      if (faults[i] != 0) {
+        clear(wanted);
+        if (faults[i] != cuda::row_failed_before) out.fail(static_cast<std::int64_t>(i), faults[i] - 1U);
+        return {};
+      }
+      const AnchorScores found = copy->scores(i);
+      if (!wanted.score.empty()) std::copy(found.score.begin(), found.score.end(), wanted.score.begin());
+      if (!wanted.predecessor.empty()) std::copy(found.predecessor.begin(), found.predecessor.end(), wanted.predecessor.begin());
+      return chains_from_scores(copy->anchors(i), copy->read_length(i), parameters_, workspace, room, found);
+    });
+    if (copy->bytes() > kept_pinned_bytes) copy.discard();
+  }
+#endif
+
+ private:
+  // Optional columns; empty where nobody wants them.
+  AnchorScores score_columns(Output& out, const Buffer& offsets) const {
+    AnchorScores columns;
+    if (wants_score_) columns.score = out.list<std::int32_t>("anchor_score", offsets);
+    if (wants_predecessor_) columns.predecessor = out.list<std::int32_t>("anchor_predecessor", offsets);
+    return columns;
+  }
+  static AnchorScores part_of(AnchorScores all, std::span<const std::int64_t> at, std::size_t row) {
+    const auto part = [&](std::span<std::int32_t> values) {
+      return values.empty() ? values : values.subspan(static_cast<std::size_t>(at[row]), static_cast<std::size_t>(at[row + 1] - at[row]));
+    };
+    return {part(all.score), part(all.predecessor)};
+  }
+  static void clear(AnchorScores scores) {
+    std::fill(scores.score.begin(), scores.score.end(), 0);
+    std::fill(scores.predecessor.begin(), scores.predecessor.end(), -1);
+  }
+
+  // chains_of_row(row, workspace, room) for every row on the run's threads, and the columns of chains. `at`: where the rows' anchors begin.
+  template <class ChainsOfRow>
+  void give_chains(const Call& call, Output& out, std::span<const std::int64_t> at, ChainsOfRow&& chains_of_row) {
+    const auto rows = static_cast<std::size_t>(out.rows());
     auto batch = batches_.take();
     batch->make_room(rows, static_cast<std::size_t>(at[rows]));
     std::vector<Chains>& chains = batch->chains;
@@ -107,19 +213,8 @@ class Chaining {
       auto workspace = workspaces_.take();
       for (std::size_t turn = begin; turn < end; ++turn) {
         const std::size_t i = order[next.fetch_add(1, std::memory_order_relaxed)];
-        const auto row = static_cast<std::int64_t>(i);
         const auto from = static_cast<std::size_t>(at[i]), count = static_cast<std::size_t>(at[i + 1] - at[i]);
-        const auto row_score = wants_score_ ? score.subspan(from, count) : score;
-        const auto row_predecessor = wants_predecessor_ ? predecessor.subspan(from, count) : predecessor;
-        const Anchors anchors{x[row], y[row]};
-        const AnchorFault fault = in.ok(row) ? check_anchors(anchors, read_length[i]) : AnchorFault::none;
-        if (!in.ok(row) || fault != AnchorFault::none) {
-          std::fill(row_score.begin(), row_score.end(), 0);
-          std::fill(row_predecessor.begin(), row_predecessor.end(), -1);
-          if (fault != AnchorFault::none) out.fail(row, static_cast<std::uint32_t>(fault) - 1);
-          continue;
-        }
-        chains[i] = chain_anchors(anchors, read_length[i], parameters_, *workspace, batch->room(from, count), {row_score, row_predecessor});
+        chains[i] = chains_of_row(i, *workspace, batch->room(from, count));
         if (chaining_workspace_bytes(count) > kept_workspace_bytes) *workspace = ChainingWorkspace();
       }
     });
@@ -137,7 +232,6 @@ class Chaining {
     if (batch->bytes() > kept_batch_bytes) batch.discard();
   }
 
- private:
   // The chains of a batch before their number is known.
   struct BatchRoom {
     std::vector<std::size_t> order;
@@ -166,6 +260,9 @@ class Chaining {
   bool wants_score_, wants_predecessor_;
   Workspaces<ChainingWorkspace> workspaces_;
   Workspaces<BatchRoom> batches_;
+#ifdef SLUICE_WITH_CUDA
+  Workspaces<cuda::BatchCopy> copies_;
+#endif
 };
 
 }  // namespace

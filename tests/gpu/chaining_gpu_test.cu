@@ -1,59 +1,31 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Chaining scores on a CUDA device against scan_predecessors, and their speed: chaining_gpu_test [Mbases [runs [unchecked]]]
-//
-// Mbases: size of the simulated reference for the timings (default 50; 0: checks only, small enough for compute-sanitizer). Every score and
-// predecessor of the timed sets is checked as well, unless "unchecked" is given. The exit status is 1 when any differs.
-
-#include <cuda_runtime.h>
+// Chaining scores on the device against scan_predecessors, every score and predecessor, then timings.
+// Run: chaining_gpu_test [small | check | bench | all = all] [Mbases of the simulated reference of the timings = 50]
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "chaining/cuda.hpp"
+#include "chaining/cuda_scores.hpp"
 #include "chaining/recurrences.hpp"
+#include "kernel_check.hpp"
 #include "simulated_anchors.hpp"
 
 namespace {
 
 namespace chaining = sluice::chaining;
 namespace device = sluice::chaining::cuda;
+using namespace sluice::gpu_test;
 using simulated::AnchorRows;
 
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("FAILED %s: %s\n", what, cudaGetErrorString(error));
-  std::exit(2);
-}
-
-template <class T>
-struct DeviceArray {
-  T* data = nullptr;
-  std::size_t size = 0;
-
-  explicit DeviceArray(std::size_t count) : size(count) { require(cudaMalloc(&data, std::max<std::size_t>(count, 1) * sizeof(T)), "cudaMalloc"); }
-  explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {
-    require(cudaMemcpy(data, values.data(), size * sizeof(T), cudaMemcpyHostToDevice), "copy to the device");
-  }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  ~DeviceArray() { cudaFree(data); }
-  std::vector<T> host() const {
-    std::vector<T> values(size);
-    require(cudaMemcpy(values.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost), "copy from the device");
-    return values;
-  }
-  // Bytes that no result has, so that an entry nobody wrote shows.
-  void poison() { require(cudaMemset(data, 0xAB, size * sizeof(T)), "cudaMemset"); }
-};
+// Size of the reference of the reads whose scores are checked.
+constexpr double checked_megabases = 10;
 
 struct Table {
   std::vector<std::int32_t> score, predecessor;
@@ -65,131 +37,59 @@ Table expected(const AnchorRows& rows, const chaining::ChainingParameters& param
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto count = [&](std::size_t row) { return static_cast<std::size_t>(rows.offsets[row + 1] - rows.offsets[row]); };
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return count(a) > count(b); });
-  std::atomic<std::size_t> next{0};
-  std::vector<std::thread> threads;
-  for (unsigned int t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t) {
-    threads.emplace_back([&] {
-      std::vector<std::int32_t> stamps;
-      for (std::size_t turn = next++; turn < order.size(); turn = next++) {
-        const auto begin = static_cast<std::size_t>(rows.offsets[order[turn]]);
-        const std::size_t anchors = count(order[turn]);
-        chaining::scan_predecessors({std::span(rows.x).subspan(begin, anchors), std::span(rows.y).subspan(begin, anchors)}, parameters, stamps,
-                                    {std::span(table.score).subspan(begin, anchors), std::span(table.predecessor).subspan(begin, anchors)});
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  in_parallel(order.size(), [&](std::size_t turn) {
+    std::vector<std::int32_t> stamps;
+    const auto begin = static_cast<std::size_t>(rows.offsets[order[turn]]);
+    const std::size_t anchors = count(order[turn]);
+    chaining::scan_predecessors({std::span(rows.x).subspan(begin, anchors), std::span(rows.y).subspan(begin, anchors)}, parameters, stamps,
+                                {std::span(table.score).subspan(begin, anchors), std::span(table.predecessor).subspan(begin, anchors)});
+  });
   return table;
 }
-
-constexpr int steps = 6;
-const char* const step_names[steps] = {"runs", "windows", "sort", "diagonals", "peaks", "all"};
-
-struct Measured {
-  device::RunTotals totals{};
-  float milliseconds[steps] = {};
-  int rounds = 0;
-};
 
 class Chainer {
  public:
   Chainer(const AnchorRows& rows, const chaining::ChainingParameters& parameters)
-      : rules_(device::step_rules(parameters)),
+      : rules(device::step_rules(parameters)),
         offsets_(rows.offsets),
         x_(rows.x),
         y_(rows.y),
-        score_(rows.x.size()),
-        predecessor_(rows.x.size()),
-        workspace_(device::run_workspace_bytes(static_cast<std::int64_t>(rows.x.size()), rules_)) {
-    anchors_ = {static_cast<std::int64_t>(rows.rows()), static_cast<std::int64_t>(rows.x.size()), offsets_.data, x_.data, y_.data};
-    runs_ = device::runs_in(workspace_.data, anchors_.count, rules_);
-    cudaDeviceProp properties{};
-    require(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-    multiprocessors_ = properties.multiProcessorCount;
-    for (cudaEvent_t& event : events_) require(cudaEventCreate(&event), "cudaEventCreate");
-    require(cudaStreamCreate(&stream_), "cudaStreamCreate");
-  }
-  Chainer(const Chainer&) = delete;
-  Chainer& operator=(const Chainer&) = delete;
-  ~Chainer() {
-    for (cudaEvent_t& event : events_) cudaEventDestroy(event);
-    cudaStreamDestroy(stream_);
+        score_(rows.x.size(), Contents::poison),
+        predecessor_(rows.x.size(), Contents::poison),
+        anchors{static_cast<std::int64_t>(rows.rows()), static_cast<std::int64_t>(rows.x.size()), offsets_.data(), x_.data(), y_.data()},
+        scores{score_.data(), predecessor_.data()} {
+    require(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
   }
 
-  // The two kinds of runs one after the other, so that each can be timed.
-  Measured run() {
-    score_.poison();
-    predecessor_.poison();
-    Measured measured;
-    const device::DeviceScores scores{score_.data, predecessor_.data};
-    require(cudaDeviceSynchronize(), "wait");
-    const auto start = std::chrono::steady_clock::now();
-    mark(0);
-    require(device::find_runs(anchors_, rules_, runs_, stream_), "find_runs");
-    mark(1);
-    device::RunTotals totals = copy_totals();
-    const std::size_t bytes = device::diagonal_workspace_bytes(totals);
-    if (!diagonal_workspace_ || diagonal_workspace_->size < bytes) diagonal_workspace_ = std::make_unique<DeviceArray<std::byte>>(bytes);
-    const device::Diagonals diagonals = device::diagonals_in(diagonal_workspace_->data, totals);
-    mark(2);
-    require(device::score_windows(anchors_, rules_, runs_, totals, scores, multiprocessors_, stream_), "score_windows");
-    mark(3);
-    require(device::sort_diagonals(anchors_, rules_, runs_, totals, diagonals, stream_), "sort_diagonals");
-    mark(4);
-    for (;;) {
-      mark(5);
-      require(device::score_diagonals(anchors_, rules_, runs_, totals, diagonals, scores, multiprocessors_, stream_), "score_diagonals");
-      mark(6);
-      require(device::settle_peaks(anchors_, rules_, runs_, totals, diagonals, scores, stream_), "settle_peaks");
-      mark(7);
-      measured.totals = copy_totals();
-      ++measured.rounds;
-      measured.milliseconds[3] += between(5, 6);
-      measured.milliseconds[4] += between(6, 7);
-      if (measured.totals.unsettled_runs == 0) break;
-      if (measured.rounds == 100) {
-        std::printf("FAILED: no end of rounds\n");
-        std::exit(1);
-      }
-    }
-    measured.milliseconds[0] = between(0, 1);
-    measured.milliseconds[1] = between(2, 3);
-    measured.milliseconds[2] = between(3, 4);
-    measured.milliseconds[5] = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - start).count();
-    return measured;
+  // All steps, as the stage does them. The memory of the last time is used again.
+  device::RunTotals run() {
+    std::size_t next = 0;
+    return device::score_anchors(anchors, rules, scores, multiprocessors, nullptr, [&](std::size_t bytes) { return room(next++, bytes); });
   }
-  Table result() const { return {score_.host(), predecessor_.host()}; }
+  void* room(std::size_t which, std::size_t bytes) {
+    if (memory_.size() <= which) memory_.resize(which + 1);
+    if (!memory_[which] || memory_[which]->size() < bytes) memory_[which] = std::make_unique<DeviceArray<std::byte>>(bytes, Contents::poison);
+    return memory_[which]->data();
+  }
+  Table result() const { return {score_.download(), predecessor_.download()}; }
+
+  const device::StepRules rules;
 
  private:
-  void mark(int event) { require(cudaEventRecord(events_[event], stream_), "cudaEventRecord"); }
-  float between(int from, int to) {
-    float milliseconds = 0;
-    require(cudaEventElapsedTime(&milliseconds, events_[from], events_[to]), "cudaEventElapsedTime");
-    return milliseconds;
-  }
-  device::RunTotals copy_totals() {
-    device::RunTotals totals{};
-    require(cudaMemcpyAsync(&totals, runs_.totals, sizeof totals, cudaMemcpyDeviceToHost, stream_), "copy from the device");
-    require(cudaStreamSynchronize(stream_), "a kernel");
-    return totals;
-  }
-
-  device::StepRules rules_;
   DeviceArray<std::int64_t> offsets_;
   DeviceArray<std::uint64_t> x_, y_;
   DeviceArray<std::int32_t> score_, predecessor_;
-  DeviceArray<std::byte> workspace_;
-  std::unique_ptr<DeviceArray<std::byte>> diagonal_workspace_;
-  device::DeviceAnchors anchors_;
-  device::Runs runs_;
-  int multiprocessors_ = 0;
-  cudaEvent_t events_[8];
-  cudaStream_t stream_ = nullptr;
+  std::vector<std::unique_ptr<DeviceArray<std::byte>>> memory_;
+
+ public:
+  const device::DeviceAnchors anchors;
+  const device::DeviceScores scores;
+  int multiprocessors = 0;
 };
 
 int failures = 0;
 
-void compare(const std::string& name, const AnchorRows& rows, const Table& want, const Table& got, const Measured& measured) {
+void compare(const std::string& name, const AnchorRows& rows, const Table& want, const Table& got, const device::RunTotals& totals) {
   std::size_t different = 0, beyond = 0;
   std::string first;
   for (std::size_t row = 0; row < rows.rows(); ++row) {
@@ -203,17 +103,16 @@ void compare(const std::string& name, const AnchorRows& rows, const Table& want,
     }
   }
   if (different != 0) ++failures;
-  std::printf("%s %-26s %9zu anchors, %u runs, wide %u with %u anchors, %d rounds, %zu beyond the window: %zu differ%s\n",
-              different == 0 ? "same" : "FAILED", name.c_str(), rows.x.size(), measured.totals.runs, measured.totals.wide_runs(),
-              measured.totals.wide_anchors(), measured.rounds, beyond, different, first.c_str());
+  std::printf("%s %-26s %9zu anchors, %u runs, wide %u with %u anchors, %zu beyond the window: %zu different%s\n", different == 0 ? "same" : "FAILED",
+              name.c_str(), rows.x.size(), totals.runs, totals.wide_runs(), totals.wide_anchors(), beyond, different, first.c_str());
 }
 
 void check(const std::string& name, const AnchorRows& rows, const chaining::ChainingParameters& parameters = {}) {
   Chainer chainer(rows, parameters);
   const Table want = expected(rows, parameters);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    const Measured measured = chainer.run();
-    compare(name, rows, want, chainer.result(), measured);
+    const device::RunTotals totals = chainer.run();
+    compare(name, rows, want, chainer.result(), totals);
   }
 }
 
@@ -255,9 +154,73 @@ AnchorRows one_row(Anchors anchors) {
   return rows;
 }
 
-void check_small_sets() {
+// check_rows and copy_accepted against check_anchors, on rows of which most can't be chained.
+void check_faults(simulated::Random& random) {
+  std::vector<std::int64_t> x_offsets{0}, y_offsets{0};
+  std::vector<std::uint64_t> x, y;
+  std::vector<std::int32_t> read_length;
+  std::vector<std::uint16_t> row_status;
+  std::vector<std::uint8_t> want;
+  for (int row = 0; row < 300; ++row) {
+    const std::size_t count = row % 9 == 0 ? 0 : simulated::below(random, 500);
+    Anchors anchors = scattered(random, count, 40000, 8000);
+    std::sort(anchors.begin(), anchors.end());
+    std::int32_t length = 8000;
+    std::vector<std::uint64_t> row_x, row_y;
+    for (const auto& [anchor_x, anchor_y] : anchors) {
+      row_x.push_back(anchor_x);
+      row_y.push_back(anchor_y);
+    }
+    const std::size_t place = simulated::below(random, count);
+    if (row % 8 == 1 && count > 0) row_x[place] = ~row_x[place];
+    if (row % 8 == 2 && count > 0) row_y[place] |= 8000;
+    if (row % 8 == 3) row_y.push_back(0);
+    if (row % 8 == 4) length = -1;
+    if (row % 8 == 5 && count > 0) row_x.back() |= 0xFFFFFFFF;
+    row_status.push_back(row % 8 == 6 ? 3 : 0);
+    const auto fault = chaining::check_anchors({row_x, row_y}, length);
+    want.push_back(row_status.back() != 0 ? device::row_failed_before : static_cast<std::uint8_t>(fault));
+    x.insert(x.end(), row_x.begin(), row_x.end());
+    y.insert(y.end(), row_y.begin(), row_y.end());
+    x_offsets.push_back(static_cast<std::int64_t>(x.size()));
+    y_offsets.push_back(static_cast<std::int64_t>(y.size()));
+    read_length.push_back(length);
+  }
+  const DeviceArray<std::int64_t> device_x_offsets(x_offsets), device_y_offsets(y_offsets);
+  const DeviceArray<std::uint64_t> device_x(x), device_y(y), accepted_x(x.size(), Contents::poison), accepted_y(x.size(), Contents::poison);
+  const DeviceArray<std::int32_t> device_length(read_length);
+  const DeviceArray<std::uint16_t> device_status(row_status);
+  const DeviceArray<std::uint8_t> fault(want.size(), Contents::poison);
+  const DeviceArray<std::uint32_t> any(std::vector<std::uint32_t>{0});
+  const device::DeviceRows rows{
+      {static_cast<std::int64_t>(want.size()), static_cast<std::int64_t>(x.size()), device_x_offsets.data(), device_x.data(), device_y.data()},
+      device_y_offsets.data(),
+      device_length.data(),
+      device_status.data()};
+  require(device::check_rows(rows, fault.data(), any.data(), nullptr), "check_rows");
+  require(device::copy_accepted(rows, fault.data(), accepted_x.data(), accepted_y.data(), nullptr), "copy_accepted");
+  const bool same_faults = fault.download() == want && any.download().front() == 1;
+
+  AnchorRows accepted;
+  accepted.offsets = x_offsets;
+  accepted.x = accepted_x.download();
+  accepted.y = accepted_y.download();
+  std::size_t different = same_faults ? 0 : 1;
+  for (std::size_t row = 0; row < want.size(); ++row) {
+    for (std::int64_t i = x_offsets[row]; i < x_offsets[row + 1]; ++i) {
+      const auto at = static_cast<std::size_t>(i), y_at = static_cast<std::size_t>(y_offsets[row] + i - x_offsets[row]);
+      if (want[row] == 0 && (accepted.x[at] != x[at] || accepted.y[at] != y[y_at])) ++different;
+    }
+  }
+  if (different != 0) ++failures;
+  std::printf("%s %-26s %9zu anchors: %zu different\n", different == 0 ? "same" : "FAILED", "rows that can't be chained", x.size(), different);
+  check("beside such rows", accepted);
+}
+
+void check_made_up_sets() {
   simulated::Random random(1);
   check("no rows", AnchorRows{});
+  check_faults(random);
   AnchorRows mixed;
   for (int row = 0; row < 200; ++row) mixed.add(scattered(random, row % 7 == 0 ? row % 3 : random() % 900, 40000, 8000));
   check("scattered", mixed);
@@ -271,6 +234,7 @@ void check_small_sets() {
   check("chains of every length", lengths);
   chaining::ChainingParameters parameters;
   check("tandem repeat of 171", one_row(tandem(random, 6000, 9000, 171, 90)));
+  check("short tandem repeat of 171", one_row(tandem(random, 1200, 3000, 171, 90)));
   check("tandem repeat of 2", one_row(tandem(random, 400, 400, 2, 90)));
   for (const std::int32_t iterations : {3, 50, 300, 2000}) {
     parameters.max_chain_iter = iterations;
@@ -297,50 +261,85 @@ void check_small_sets() {
   check("chain_gap_scale 5", square, parameters);
 }
 
-enum class Results { checked, unchecked };
-
-void measure(const char* name, const AnchorRows& rows, int repeats, Results results) {
+// Timings of every step, one after the other, and of all as the stage does them.
+void measure(const char* name, const AnchorRows& rows, int repeats) {
   Chainer chainer(rows, {});
-  std::vector<Measured> all;
-  for (int repeat = 0; repeat < repeats + 2; ++repeat) {
-    Measured measured = chainer.run();
-    if (repeat >= 2) all.push_back(measured);
+  const device::RunTotals totals = chainer.run();
+  const auto runs = device::runs_in(chainer.room(0, 0), chainer.anchors.count, chainer.rules);
+  const auto diagonals = device::diagonals_in(chainer.room(1, 0), totals);
+  const std::string which = std::string(name) + " reads, " + std::to_string(rows.x.size() / 100000 / 10.0).substr(0, 4) + " M anchors";
+  const auto time = [&](const char* step, const auto& body) {
+    const double milliseconds = median_milliseconds(repeats, body);
+    std::printf("TIME %-16s %8.3f ms, %s\n", step, milliseconds, which.c_str());
+    return milliseconds;
+  };
+  time("find_runs", [&] { require(device::find_runs(chainer.anchors, chainer.rules, runs, nullptr), "find_runs"); });
+  // The queues of score_windows and score_diagonals are at their ends after one use.
+  const auto again = [&] { require(device::find_runs(chainer.anchors, chainer.rules, runs, nullptr), "find_runs"); };
+  std::vector<double> windows, sort, score, peaks;
+  const auto between = [&](std::vector<double>& times, const auto& body) {
+    cudaEvent_t start = nullptr, stop = nullptr;
+    require(cudaEventCreate(&start), "cudaEventCreate");
+    require(cudaEventCreate(&stop), "cudaEventCreate");
+    require(cudaEventRecord(start), "cudaEventRecord");
+    body();
+    require(cudaEventRecord(stop), "cudaEventRecord");
+    require(cudaEventSynchronize(stop), "timing");
+    float milliseconds = 0;
+    require(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
+    times.push_back(milliseconds);
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+  };
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    again();
+    device::RunTotals found{};
+    require(cudaMemcpy(&found, runs.totals, sizeof found, cudaMemcpyDeviceToHost), "copy from the device");
+    between(windows, [&] {
+      require(device::score_windows(chainer.anchors, chainer.rules, runs, found, chainer.scores, chainer.multiprocessors, nullptr), "score_windows");
+    });
+    between(sort, [&] { require(device::sort_diagonals(chainer.anchors, chainer.rules, runs, found, diagonals, nullptr), "sort_diagonals"); });
+    between(score, [&] {
+      require(device::score_diagonals(chainer.anchors, chainer.rules, runs, found, diagonals, chainer.scores, chainer.multiprocessors, nullptr),
+              "score_diagonals");
+    });
+    between(peaks,
+            [&] { require(device::settle_peaks(chainer.anchors, chainer.rules, runs, found, diagonals, chainer.scores, nullptr), "settle_peaks"); });
   }
-  if (results == Results::checked) compare(name, rows, expected(rows, {}), chainer.result(), all.back());
-  float median[steps];
-  for (int step = 0; step < steps; ++step) {
-    std::vector<float> times;
-    for (const Measured& m : all) times.push_back(m.milliseconds[step]);
+  const auto print = [&](const char* step, std::vector<double>& times) {
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-    median[step] = times[times.size() / 2];
-    std::printf("     %-10s %8.3f ms\n", step_names[step], median[step]);
-  }
-  const device::RunTotals& totals = all.back().totals;
+    std::printf("TIME %-16s %8.3f ms, %s\n", step, times[times.size() / 2], which.c_str());
+  };
+  print("score_windows", windows);
+  print("sort_diagonals", sort);
+  print("score_diagonals", score);
+  print("settle_peaks", peaks);
+  const double all = median_milliseconds(repeats, [&] { chainer.run(); });
   const auto window_pairs = static_cast<double>(totals.window_pairs), evaluated = static_cast<double>(totals.evaluated_pairs);
-  const double kernels = std::accumulate(median, median + steps - 1, 0.0);
-  std::printf(
-      "RATE %-8s %.2f G pairs in windows, %.2f G computed; kernels %.2f ms: %.0f Gpairs/s of windows, %.0f Gpairs/s computed; %.1f M anchors/s\n",
-      name, window_pairs / 1e9, evaluated / 1e9, kernels, window_pairs / 1e6 / kernels, evaluated / 1e6 / kernels,
-      static_cast<double>(rows.x.size()) / 1e3 / kernels);
+  std::printf("TIME %-16s %8.3f ms, %s: %.1f M anchors/s, %.0f Gpairs/s of %.2f G pairs in windows, %.2f G computed; wide: %u runs, %.2f M anchors\n",
+              "all steps", all, which.c_str(), static_cast<double>(rows.x.size()) / 1e3 / all, window_pairs / 1e6 / all, window_pairs / 1e9,
+              evaluated / 1e9, totals.wide_runs(), totals.wide_anchors() / 1e6);
+  std::fflush(stdout);
+}
+
+// Reads of a simulated reference: two kinds, as to length.
+template <class Use>
+void with_simulated_reads(double megabases, const Use& use) {
+  simulated::Random random(7);
+  const std::string reference = simulated::repetitive_reference(random, static_cast<std::size_t>(megabases * 1e6));
+  const simulated::Index index(reference);
+  const auto total = [&](double share) { return static_cast<std::size_t>(share * megabases * 1e6); };
+  use("8 kb", simulated::read_anchors(reference, index, total(2.0), 1000, 15000, 13));
+  use("long", simulated::read_anchors(reference, index, total(0.8), 50000, 150000, 14));
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const double megabases = count > 1 ? std::atof(arguments[1]) : 50;
-  const int repeats = count > 2 ? std::atoi(arguments[2]) : 7;
-  const Results results = count > 3 && std::string(arguments[3]) == "unchecked" ? Results::unchecked : Results::checked;
-  check_small_sets();
-  if (megabases > 0) {
-    simulated::Random random(7);
-    const std::string reference = simulated::repetitive_reference(random, static_cast<std::size_t>(megabases * 1e6));
-    const simulated::Index index(reference);
-    const auto total = [&](double share) { return static_cast<std::size_t>(share * megabases * 1e6); };
-    std::fflush(stdout);
-    measure("8 kb", simulated::read_anchors(reference, index, total(2.0), 1000, 15000, 13), repeats, results);
-    std::fflush(stdout);
-    measure("long", simulated::read_anchors(reference, index, total(0.8), 50000, 150000, 14), repeats, results);
-  }
+  const CommandLine command = parse_command_line(count, arguments, 50);
+  if (command.checks != Extent::none) check_made_up_sets();
+  if (command.checks == Extent::full) with_simulated_reads(checked_megabases, [](const char* name, const AnchorRows& rows) { check(name, rows); });
+  if (command.amount > 0) with_simulated_reads(command.amount, [&](const char* name, const AnchorRows& rows) { measure(name, rows, command.runs); });
   std::printf(failures == 0 ? "all the same\n" : "FAILED: %d sets differ\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The steps of cuda.hpp one after the other: from the anchors of a batch to all scores and predecessors.
+
+#include <sluice/cuda.hpp>
+
+#include "chaining/cuda.hpp"
+
+namespace sluice::chaining::cuda {
+
+// A stream beside another one, for work that may go on at the same time. Waits for it when the object ends.
+class SideStream {
+ public:
+  explicit SideStream(cudaStream_t main) : main_(main) {
+    sluice::cuda::check(cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking), "cudaStreamCreate");
+    const cudaError_t error = cudaEventCreateWithFlags(&event_, cudaEventDisableTiming);
+    if (error != cudaSuccess) cudaStreamDestroy(side_);
+    sluice::cuda::check(error, "cudaEventCreate");
+  }
+  SideStream(const SideStream&) = delete;
+  SideStream& operator=(const SideStream&) = delete;
+  ~SideStream() {
+    cudaStreamSynchronize(side_);
+    cudaEventDestroy(event_);
+    cudaStreamDestroy(side_);
+  }
+  cudaStream_t stream() const { return side_; }
+  // What comes on this stream waits for what the main stream has so far.
+  void follow() { order(main_, side_); }
+  // And the other way round.
+  void join() { order(side_, main_); }
+
+ private:
+  void order(cudaStream_t first, cudaStream_t then) {
+    sluice::cuda::check(cudaEventRecord(event_, first), "cudaEventRecord");
+    sluice::cuda::check(cudaStreamWaitEvent(then, event_, 0), "cudaStreamWaitEvent");
+  }
+  cudaStream_t main_, side_ = nullptr;
+  cudaEvent_t event_ = nullptr;
+};
+
+// allocate(bytes) gives memory on the device that lives until the caller has waited for the stream. Throws Failure on errors of the device. The last
+// copy of the totals is returned; scores are complete when `stream` has come to its end.
+template <class Allocate>
+RunTotals score_anchors(const DeviceAnchors& anchors, const StepRules& rules, const DeviceScores& scores, int multiprocessors, cudaStream_t stream,
+                        Allocate&& allocate) {
+  using sluice::cuda::check;
+  if (anchors.count == 0) return {};
+  const Runs runs = runs_in(allocate(run_workspace_bytes(anchors.count, rules)), anchors.count, rules);
+  const auto copy_totals = [&] {
+    RunTotals totals{};
+    check(cudaMemcpyAsync(&totals, runs.totals, sizeof totals, cudaMemcpyDeviceToHost, stream), "copy to the host");
+    check(cudaStreamSynchronize(stream), "a kernel");
+    return totals;
+  };
+  check(find_runs(anchors, rules, runs, stream), "find_runs");
+  const RunTotals found = copy_totals();
+  if (found.wide_runs() == 0) {
+    check(score_windows(anchors, rules, runs, found, scores, multiprocessors, stream), "score_windows");
+    return found;
+  }
+  const Diagonals diagonals = diagonals_in(allocate(diagonal_workspace_bytes(found)), found);
+  SideStream windows(stream);
+  windows.follow();
+  check(score_windows(anchors, rules, runs, found, scores, multiprocessors, windows.stream()), "score_windows");
+  check(sort_diagonals(anchors, rules, runs, found, diagonals, stream), "sort_diagonals");
+  RunTotals totals{};
+  do {
+    check(score_diagonals(anchors, rules, runs, found, diagonals, scores, multiprocessors, stream), "score_diagonals");
+    check(settle_peaks(anchors, rules, runs, found, diagonals, scores, stream), "settle_peaks");
+    totals = copy_totals();
+  } while (totals.unsettled_runs != 0);
+  windows.join();
+  return totals;
+}
+
+}  // namespace sluice::chaining::cuda
