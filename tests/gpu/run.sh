@@ -5,8 +5,9 @@
 #   run.sh [options] RUNTIME DATA
 # RUNTIME: bin/ (sluice and the *_gpu_test programs), lib/ (plugins and shared libraries), pipelines/.
 # DATA: one folder per set with reads.blow5, reads.bam and perhaps reads.fastq.gz; `options`, a line of further options of `sluice run methylation`
-#   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set.
-#   --sections LIST   of: doctor kernels same faults timing scheduler property leak devices sanitizer (default: all, in this order)
+#   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set;
+#   one with reference.fa and reads.fq is a set for mapping. With minimap2 in RUNTIME/bin mapping is timed beside it.
+#   --sections LIST   of: doctor kernels same faults timing scheduler property leak devices mapping sanitizer (default: all, in this order)
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
 #   --copies N        how often the timings repeat a set's reads (default 14: 40 Mbases of 2.9)
@@ -15,7 +16,7 @@
 #   --batches N       batches of the leak test (default 1000)
 set -uo pipefail
 
-sections=doctor,kernels,same,faults,timing,scheduler,property,leak,devices,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
+sections=doctor,kernels,same,faults,timing,scheduler,property,leak,devices,mapping,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -349,6 +350,34 @@ section_devices() {
     cat "$work/log"
     one=$(awk '$1 == "all:" && $2 == "cuda:0" { print $3 }' "$work/log") all=$(awk '$1 == "all:" && $2 == "cuda" { print $3 }' "$work/log")
     row "$stage alone, batches in memory" "$(awk -v one="$one" -v all="$all" -v n="$count" 'BEGIN { if (all > 0) printf "%s ms on one GPU, %s ms on %d: %.2f times as fast", one, all, n, one / all; else print "FAILED: no time" }')"
+  done
+}
+
+# The same lines on every device, and whole processes beside minimap2 with its default heuristics, in turn.
+section_mapping() {
+  local folder set device round threads start
+  threads=$(nproc)
+  for folder in "$data"/*/; do
+    [ -e "$folder/reference.fa" ] && [ -e "$folder/reads.fq" ] || continue
+    set=$(basename "$folder")
+    call=("$sluice" run "$runtime/pipelines/map.toml" --plugin-dir "$runtime/lib" --profile none --reference "$folder/reference.fa" --reads "$folder/reads.fq")
+    on_cpu
+    for device in ${devices//,/ }; do compare "$set --device $device" --device "$device"; done
+    rm -f "$work"/seconds.*
+    for ((round = 0; round < rounds; ++round)); do
+      for device in cpu ${devices//,/ }; do
+        start=$(date +%s.%N)
+        "${call[@]}" --output "$work/timed.paf" --device "$device" --threads "$threads" --quiet >"$work/log" 2>&1 || row "$set --device $device" "FAILED: $(tail -1 "$work/log")"
+        echo "$(date +%s.%N) $start" | awk '{ print $1 - $2 }' >>"$work/seconds.$device"
+      done
+      [ -x "$runtime/bin/minimap2" ] || continue
+      start=$(date +%s.%N)
+      "$runtime/bin/minimap2" -x map-ont -t "$threads" "$folder/reference.fa" "$folder/reads.fq" >"$work/timed.paf" 2>"$work/log" || row "$set minimap2" "FAILED: $(tail -1 "$work/log")"
+      echo "$(date +%s.%N) $start" | awk '{ print $1 - $2 }' >>"$work/seconds.minimap2"
+    done
+    for device in cpu ${devices//,/ } minimap2; do
+      [ -e "$work/seconds.$device" ] && row "$set, $threads threads, $device" "$(median <"$work/seconds.$device" | awk '{ printf "%.2f s", $1 }')"
+    done
   done
 }
 
