@@ -41,6 +41,8 @@ class Dispatcher {
   // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
   void add_device(const std::shared_ptr<DeviceMemory>& device, int streams);
 
+  // [thread-safe] How far the sources have come.
+  SourceProgress progress() const;
   void source_begins() { ++sources_; }
   void source_ends() { --sources_; }
   // How much the source should read next, in its unit of work; usual: without devices.
@@ -71,7 +73,6 @@ class Dispatcher {
   Lane& lane(std::size_t number);
   int lane_of(const DeviceMemory* device);
   void place(const BatchData& batch, const sluice_port& needs, Task& task);
-  SourceProgress progress() const;
 
   RunContext& run_;
   const Devices devices_;

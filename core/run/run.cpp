@@ -159,7 +159,10 @@ struct Run::Implementation {
   // Resources, stages and batches live inside this call; the context, which owns their memory, outlives them.
   void run_stages() {
     std::optional<DeviceOpening> opening;
-    if (needs.devices == Devices::possible) opening.emplace(device_providers(registry), options.device, options.device_memory_bytes);
+    if (needs.devices == Devices::possible) {
+      const auto start = needs.wait == Wait::for_devices ? DeviceOpening::Start::now : DeviceOpening::Start::when_worthwhile;
+      opening.emplace(device_providers(registry), options.device, options.device_memory_bytes, start);
+    }
     std::vector<BatchHandle> resources = make_resources(context);
     if (context.failed() || context.interrupted()) return;
     std::vector<std::unique_ptr<StageRunner>> stages;
@@ -172,7 +175,13 @@ struct Run::Implementation {
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (opening) {
       opening->deliver([&](const std::shared_ptr<DeviceMemory>& device) { use(device, dispatcher); },
-                       [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it)"); });
+                       [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it)"); },
+                       [&, began = context.seconds()] {
+                         const SourceProgress progress = dispatcher.progress();
+                         const double elapsed = context.seconds() - began;
+                         if (progress.ended) return 0.0;
+                         return progress.share > 0 ? elapsed * (1.0 - progress.share) / progress.share : elapsed;
+                       });
       if (needs.wait == Wait::for_devices) opening->wait();
     }
     if (options.executor == Executor::serial) {

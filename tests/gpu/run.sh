@@ -253,6 +253,16 @@ section_faults() {
   set=$(sets | head -1)
   if [ -n "$set" ]; then use_set "$set"; else use_simulated faults 300 --mean-length 3000; fi
   on_cpu
+  cp "$work/cpu.tsv" "$work/once.tsv"
+  # With auto a device is opened only in a run that lasts: many copies of the reads, two threads.
+  local once=("${call[@]}") folder=$work/sets/${set:-faults} long=()
+  repeat_bam "$folder/reads.bam" "$folder/long.bam" "$copies" || return
+  if [ -n "$set" ]; then use_set "$set" long.bam; else call=("${call[@]/reads.bam/long.bam}"); fi
+  long=("${call[@]}")
+  on_cpu
+  cp "$work/cpu.tsv" "$work/long.tsv"
+  call=("${once[@]}")
+  cp "$work/once.tsv" "$work/cpu.tsv"
   for device in ${devices//,/ }; do
     for fault in memory@1 memory@3,every=5 kernel@1 kernel@2,every=3 lost@4 lost@9; do
       if [ "$device" != auto ] && [ "$device" != cpu ] && [ "${fault#memory}" = "$fault" ]; then
@@ -267,7 +277,15 @@ section_faults() {
         continue
       fi
       fault_counts=yes
-      compare "--device $device, $fault" --device "$device" --batch-work 50000 --inject-device-fault "$fault"
+      if [ "$device" = auto ]; then
+        call=("${long[@]}")
+        cp "$work/long.tsv" "$work/cpu.tsv"
+        compare "--device $device, $copies times, 2 threads, $fault" --device "$device" --threads 2 --inject-device-fault "$fault"
+      else
+        compare "--device $device, $fault" --device "$device" --batch-work 50000 --inject-device-fault "$fault"
+      fi
+      call=("${once[@]}")
+      cp "$work/once.tsv" "$work/cpu.tsv"
       fault_counts=''
       count=$(($(reported_sum memory) + $(reported_sum kernel) + $(reported_sum lost)))
       if [ "$device" != auto ] && [ "$device" != cpu ] && [ $count = 0 ]; then row "--device $device, $fault" "FAILED: no fault was counted"; fi
