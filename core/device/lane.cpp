@@ -181,6 +181,17 @@ void DeviceMemory::synchronize(const sluice_device& stream) {
 }
 
 ArrowDeviceArray DeviceMemory::upload(const std::string& type, const ArrowArray& host) {
+  ArrowDeviceArray result = start_upload(type, host);
+  // Copies have a stream of their own, which no call's stream waits for: what is handed out has arrived.
+  sluice_error error{};
+  if (const sluice_status status = provider_.synchronize(device_, &error); status != SLUICE_OK) {
+    result.array.release(&result.array);
+    throw Failure(status, "copy to " + name() + ": " + error.message, error.remedy);
+  }
+  return result;
+}
+
+ArrowDeviceArray DeviceMemory::start_upload(const std::string& type, const ArrowArray& host) {
   ArrowDeviceArray result{};
   result.device_id = ordinal_;
   result.device_type = std::string_view(provider_.kind) == "cuda" ? ARROW_DEVICE_CUDA : ARROW_DEVICE_EXT_DEV;
@@ -217,7 +228,7 @@ ArrowDeviceArray DeviceMemory::upload(const std::string& type, const ArrowArray&
         ArrowArray child = *host.children[0];
         child.offset += static_cast<std::int64_t>(first);
         child.length = static_cast<std::int64_t>(count);
-        const ArrowDeviceArray values = upload(type.substr(5, type.size() - 6), child);
+        const ArrowDeviceArray values = start_upload(type.substr(5, type.size() - 6), child);
         parts.child = values.array;
         parts.children[0] = &parts.child;
         result.array.n_children = 1;

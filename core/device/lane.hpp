@@ -31,6 +31,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   static std::shared_ptr<DeviceMemory> open(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes);
   ~DeviceMemory();
 
+  // Both return when the copy has arrived.
   ArrowDeviceArray upload(const std::string& type, const ArrowArray& host);
   ArrowArray download(const std::string& type, const ArrowDeviceArray& device);
 
@@ -70,6 +71,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   void free(void* device, void* memory);
 
   DeviceMemory(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes);
+  ArrowDeviceArray start_upload(const std::string& type, const ArrowArray& host);
   void copy_in(void* destination, const void* source, std::size_t bytes);
   void copy_out(void* destination, const void* source, std::size_t bytes);
 
