@@ -91,7 +91,8 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
     while (last + 1 < rows && places[last + 1].part == places[i].part && places[last + 1].row == places[last].row + 1) ++last;
     const Source& source = sources[places[i].part];
     const std::size_t begin = has_offsets ? static_cast<std::size_t>(source.ends[places[i].row] - source.ends[0]) : places[i].row;
-    const std::size_t end = has_offsets ? static_cast<std::size_t>(source.ends[places[last].row + 1] - source.ends[0]) : places[last].row + std::size_t{1};
+    const std::size_t end =
+        has_offsets ? static_cast<std::size_t>(source.ends[places[last].row + 1] - source.ends[0]) : places[last].row + std::size_t{1};
     if (end > begin) std::memcpy(to, source.values + begin * width, (end - begin) * width);
     to += (end - begin) * width;
     i = last + 1;
@@ -121,8 +122,7 @@ BatchHandle slice_rows(const BatchHandle& batch, std::int64_t begin, std::int64_
   part->rows = end - begin;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
   if (batch->status) part->status = std::make_shared<std::vector<std::uint16_t>>(batch->status->begin() + begin, batch->status->begin() + end);
-  if (batch->row_work)
-    part->row_work = std::make_shared<std::vector<double>>(batch->row_work->begin() + begin, batch->row_work->begin() + end);
+  if (batch->row_work) part->row_work = std::make_shared<std::vector<double>>(batch->row_work->begin() + begin, batch->row_work->begin() + end);
   part->columns.clear();
   for (const ColumnHandle& column : batch->columns)
     part->columns.push_back(std::make_shared<Column>(column->name(), column->type(), schema_of(column->type()), window(column, begin, part->rows)));
@@ -156,7 +156,8 @@ BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& 
   std::vector<RowPlace> places(static_cast<std::size_t>(whole->rows));
   std::uint32_t next = 0;
   for (std::uint32_t part = 0; part < parts.size(); ++part)
-    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(parts[part]->rows); ++row) places[rows.empty() ? next++ : rows[part][row]] = {part, row};
+    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(parts[part]->rows); ++row)
+      places[rows.empty() ? next++ : rows[part][row]] = {part, row};
   auto joined = std::make_shared<BatchData>(*whole);
   for (const ColumnHandle& first : parts.front()->columns) {
     if (whole->find(first->name()) != nullptr) continue;

@@ -44,11 +44,9 @@ class CostModel {
 
   Cost fit() const {
     // With few calls, or calls of one size, the terms can't be told apart: then all is proportional to work.
-    if (count_ < 4 && prior_)
-      return {prior_->constant * prior_scale_, prior_->per_work * prior_scale_, prior_->per_largest_row * prior_scale_};
+    if (count_ < 4 && prior_) return {prior_->constant * prior_scale_, prior_->per_work * prior_scale_, prior_->per_largest_row * prior_scale_};
     if (count_ == 0) return {};
-    const Cost proportional =
-        recent_.xx[0][1] > 0 ? Cost{0, recent_.xs[0] / recent_.xx[0][1], 0} : Cost{recent_.xs[0] / recent_.xx[0][0], 0, 0};
+    const Cost proportional = recent_.xx[0][1] > 0 ? Cost{0, recent_.xs[0] / recent_.xx[0][1], 0} : Cost{recent_.xs[0] / recent_.xx[0][0], 0, 0};
     if (count_ < 4) return proportional;
     // The last call with a row far above the usual is never forgotten: once it is known what such rows cost here they go elsewhere, and
     // nothing would renew the knowledge.

@@ -31,7 +31,8 @@ std::optional<Division> tail_division(const RowOrder& rows, const DivisionSide& 
   for (std::size_t k = std::max<std::size_t>(least, 1); k < rows.rows(); ++k) {
     const double work = rows.largest_work(k);
     const double held_up = device.cost.per_largest_row * (rows.row_behind(0) - rows.row_behind(k)) / speedup(device.sharing, device.calls);
-    const double on_cpu = (cpu.cost.constant + cpu.cost.per_work * work + cpu.cost.per_largest_row * rows.row_behind(0)) / speedup(cpu.sharing, cpu.calls);
+    const double on_cpu =
+        (cpu.cost.constant + cpu.cost.per_work * work + cpu.cost.per_largest_row * rows.row_behind(0)) / speedup(cpu.sharing, cpu.calls);
     const double on_device = device.cost.per_work * work / speedup(device.sharing, device.calls);
     const double saved = held_up - std::max(on_cpu - on_device, 0.0);
     if (!best || saved > best->seconds) best = Division{k, saved};

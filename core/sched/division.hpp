@@ -14,10 +14,10 @@ namespace sluice {
 // One side of a division: what the lane costs and what it has to do already.
 struct DivisionSide {
   Cost cost;
-  double sharing = 0;         // see slowdown()
-  double backlog = 0;         // seconds of calls under way, each as if alone
-  double calls = 1;           // side by side, the new one included
-  double transfer = 0;        // seconds of copies for the whole batch
+  double sharing = 0;   // see slowdown()
+  double backlog = 0;   // seconds of calls under way, each as if alone
+  double calls = 1;     // side by side, the new one included
+  double transfer = 0;  // seconds of copies for the whole batch
   double finish(double work, double largest_row, double share) const;
 };
 

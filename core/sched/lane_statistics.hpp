@@ -15,10 +15,10 @@ struct LaneStatistics {
   std::string kind;  // "cpu", "cuda"
   int slots = 0;     // calls that may run at once: threads, or streams of the device
   std::uint64_t calls = 0, failed_calls = 0;
-  double busy_seconds = 0;        // time with at least one call under way
-  double call_seconds = 0;        // sum over calls; / busy_seconds: mean number of calls side by side
-  std::uint64_t bytes_moved = 0;  // to and from the device
-  std::uint64_t memory_peak = 0;  // bytes allocated on the device at one moment
+  double busy_seconds = 0;          // time with at least one call under way
+  double call_seconds = 0;          // sum over calls; / busy_seconds: mean number of calls side by side
+  std::uint64_t bytes_moved = 0;    // to and from the device
+  std::uint64_t memory_peak = 0;    // bytes allocated on the device at one moment
   double opened_after_seconds = 0;  // of the run
   bool retired = false;
   std::string retired_because;

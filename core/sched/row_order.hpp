@@ -17,7 +17,8 @@ class RowOrder {
   // batch of equal rows is its beginning, in one piece.
   explicit RowOrder(const std::vector<double>& row_work) : order_(row_work.size()), work_(row_work.size()), sum_(row_work.size() + 1, 0.0) {
     std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-    std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return row_work[a] != row_work[b] ? row_work[a] > row_work[b] : a > b; });
+    std::sort(order_.begin(), order_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return row_work[a] != row_work[b] ? row_work[a] > row_work[b] : a > b; });
     for (std::size_t i = 0; i < order_.size(); ++i) {
       work_[i] = row_work[order_[i]];
       sum_[i + 1] = sum_[i] + work_[i];
@@ -32,7 +33,8 @@ class RowOrder {
   double row_behind(std::size_t k) const { return k < work_.size() ? work_[k] : 0.0; }
   // How many rows have more than `limit`.
   std::size_t rows_above(double limit) const {
-    return static_cast<std::size_t>(std::lower_bound(work_.begin(), work_.end(), limit, [](double work, double l) { return work > l; }) - work_.begin());
+    return static_cast<std::size_t>(std::lower_bound(work_.begin(), work_.end(), limit, [](double work, double l) { return work > l; }) -
+                                    work_.begin());
   }
 
   // Row numbers, ascending.

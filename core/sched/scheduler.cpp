@@ -326,9 +326,7 @@ std::optional<std::size_t> Scheduler::division(const Task& task, const Candidate
   std::optional<Division> found;
   bool pays = false;
   if (nothing_else_waits) {
-    const auto calls = [&](const Candidate& c) {
-      return static_cast<double>(units_[c.lane].running.size() + units_[c.lane].ready.size()) + 1.0;
-    };
+    const auto calls = [&](const Candidate& c) { return static_cast<double>(units_[c.lane].running.size() + units_[c.lane].ready.size()) + 1.0; };
     found = balanced_division(*task.rows, side(on_cpu, calls(on_cpu)), side(on_device, calls(on_device)), least);
     const double whole = std::min(finish(task, on_cpu, load), finish(task, on_device, load));
     pays = found && found->seconds + waste < gain * whole;

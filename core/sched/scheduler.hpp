@@ -45,7 +45,7 @@ struct StageTraits {
   };
   std::string name;
   std::vector<Implementation> implementations;
-  std::string only_lane;  // "": any of the kind; else "cuda:1"
+  std::string only_lane;                                          // "": any of the kind; else "cuda:1"
   double max_row_work = std::numeric_limits<double>::infinity();  // rows above are the CPU's
   bool serial = false;                                            // one call at a time
   int depth = 0;                                                  // place in the run: later stages go first, so that memory gets free
@@ -72,8 +72,8 @@ struct Task {
 struct Assignment {
   std::uint64_t call = 0;  // for completed()
   std::size_t lane = 0;
-  Task task;                        // size and rows are those of the whole batch
-  CallSize size;                    // of this call
+  Task task;      // size and rows are those of the whole batch
+  CallSize size;  // of this call
   std::uint32_t implementation = 0;
   std::vector<std::uint32_t> rows;  // ascending; empty: all
   int part = 0, parts = 1;
@@ -133,7 +133,7 @@ class Scheduler {
     std::size_t lane;
     std::uint32_t implementation;
     SharedCallCost cost;
-    bool warm;                       // the first call on a device loads its code: its time is not the device's speed
+    bool warm;  // the first call on a device loads its code: its time is not the device's speed
     int under_way = 0;
     std::uint64_t last_observed = 0;  // StageState::batches then
     PlacementStatistics statistics;
@@ -174,7 +174,7 @@ class Scheduler {
   // Turns the choice into one call, or two; the second waits in its unit's `ready`.
   Assignment assign(const Option& option, const Load& load, double now);
   std::optional<std::size_t> division(const Task& task, const Candidate& on_cpu, const Candidate& on_device, const Load& load,
-                                     bool nothing_else_waits, std::size_t chosen);
+                                      bool nothing_else_waits, std::size_t chosen);
   Assignment start(Assignment assignment, double now);
   Assignment divided(Task task, std::size_t largest, Candidate& on_cpu, Candidate& on_device, std::size_t now_on, double now);
   void advance(Unit& unit, double now) const;

@@ -524,8 +524,8 @@ void bench(const char* name, const DetectorParams& params, double dwell, std::in
     require(cudaMemcpy(&account, workspace.data(), sizeof(account), cudaMemcpyDeviceToHost), "account");
     const double ms = median(whole);
     const double bytes = samples * 2.0 + static_cast<double>(count) * 16.0;
-    std::printf("| %s | %.0f M in %zu reads | %d, %d | whole | %.3f | %.1f | %.0f |\n", name, samples * 1e-6, batch.rows(),
-                division.chunk_samples, division.warm_up_samples, ms, samples / ms * 1e-6, bytes / ms * 1e-6);
+    std::printf("| %s | %.0f M in %zu reads | %d, %d | whole | %.3f | %.1f | %.0f |\n", name, samples * 1e-6, batch.rows(), division.chunk_samples,
+                division.warm_up_samples, ms, samples / ms * 1e-6, bytes / ms * 1e-6);
     for (const auto& [step, times] : steps.times()) {
       std::printf("| | | | %s | %.3f | %.1f | |\n", step.c_str(), median(times), samples / median(times) * 1e-6);
     }
@@ -546,8 +546,7 @@ int main(int argument_count, char** arguments) {
   if (what == "check" || what == "all") check(false);
   if (what == "small") check(true);
   if (failures == 0 && (what == "bench" || what == "all" || what == "profile")) {
-    std::printf(
-        "| input | samples | chunk, warm-up | step | ms | Gsamples/s | GB/s of samples and events |\n|---|---|---|---|---|---|---|\n");
+    std::printf("| input | samples | chunk, warm-up | step | ms | Gsamples/s | GB/s of samples and events |\n|---|---|---|---|---|---|---|\n");
     const bool all_divisions = what != "profile";
     bench("DNA", DetectorParams::dna(), 8.9, millions, 0.0, all_divisions);
     if (what != "profile") bench("DNA, one read in ten with a negative current", DetectorParams::dna(), 8.9, millions, 0.1, false);

@@ -362,7 +362,8 @@ struct Adapter {
       result->output_bytes = e.output_bytes;
       result->scratch_bytes = e.scratch_bytes;
       // An older host does not know the field.
-      if (result->struct_size >= sizeof(sluice_estimate) && result->row_work != nullptr && e.row_work.size() == static_cast<std::size_t>(input->row_count))
+      if (result->struct_size >= sizeof(sluice_estimate) && result->row_work != nullptr &&
+          e.row_work.size() == static_cast<std::size_t>(input->row_count))
         std::copy(e.row_work.begin(), e.row_work.end(), result->row_work);
       return SLUICE_OK;
     });

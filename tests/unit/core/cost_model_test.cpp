@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include "sched/cost_model.hpp"
+
 #include <doctest/doctest.h>
 
 #include <random>
 
-#include "sched/cost_model.hpp"
 #include "sched/division.hpp"
 #include "sched/row_order.hpp"
 

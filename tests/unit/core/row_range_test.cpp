@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include "batch/row_range.hpp"
+
 #include <doctest/doctest.h>
 
 #include <random>
 #include <sluice/column.hpp>
-
-#include "batch/row_range.hpp"
 
 using namespace sluice;
 

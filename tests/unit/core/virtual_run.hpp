@@ -17,34 +17,34 @@
 
 namespace sluice::testing_core {
 
-enum class Rows { equal, varied };              // of 1 unit of work, or lognormal with sigma 1.2 and the same mean
-enum class Threads { spread, one_per_call };    // do idle threads help a call?
+enum class Rows { equal, varied };            // of 1 unit of work, or lognormal with sigma 1.2 and the same mean
+enum class Threads { spread, one_per_call };  // do idle threads help a call?
 enum class Progress { known, unknown };
 
 struct VirtualMachine {
   int threads = 1;
   Threads how = Threads::spread;
   int devices = 1;
-  double speed = 1;              // of one device, relative to all threads together
+  double speed = 1;  // of one device, relative to all threads together
   int streams = 8;
-  double side_by_side = 1;       // calls that a device runs at full speed at once; more share it
-  double constant = 0;           // seconds of every device call
-  double per_largest_row = 0;    // seconds per unit of the largest row, on the device
-  double bytes_per_second = 0;   // 0: copies cost nothing
+  double side_by_side = 1;      // calls that a device runs at full speed at once; more share it
+  double constant = 0;          // seconds of every device call
+  double per_largest_row = 0;   // seconds per unit of the largest row, on the device
+  double bytes_per_second = 0;  // 0: copies cost nothing
   double bytes_per_work = 2000;
-  double first_call = 0;         // seconds more of the first call on each device
+  double first_call = 0;  // seconds more of the first call on each device
   double opened_at = 0;
-  double noise = 0.05;           // every call takes up to so much more or less
+  double noise = 0.05;  // every call takes up to so much more or less
   bool cpu_allowed = true;
 };
 
 struct VirtualInput {
   Rows rows = Rows::equal;
-  int batches = 240;             // of the usual size
-  double usual = 100;            // units of work
+  int batches = 240;   // of the usual size
+  double usual = 100;  // units of work
   double largest = 400;
   Progress progress = Progress::known;
-  int giants_every = 0;          // every n-th row has 40 units; 0: none
+  int giants_every = 0;  // every n-th row has 40 units; 0: none
 };
 
 struct VirtualResult {
@@ -57,7 +57,8 @@ struct VirtualResult {
 
 class VirtualRun {
  public:
-  VirtualRun(const VirtualMachine& machine, const VirtualInput& input) : machine_(machine), input_(input), scheduler_(stages(machine), machine.threads) {}
+  VirtualRun(const VirtualMachine& machine, const VirtualInput& input)
+      : machine_(machine), input_(input), scheduler_(stages(machine), machine.threads) {}
 
   VirtualResult operator()() {
     // 1,000 units a second and thread: a batch of the usual size takes a thread 0.1 s.
@@ -69,7 +70,8 @@ class VirtualRun {
     for (;;) {
       if (!opened && now_ >= machine_.opened_at) {
         for (int i = 0; i < machine_.devices; ++i) {
-          LaneTraits traits{"device:" + std::to_string(i), "device", machine_.streams, machine_.bytes_per_second > 0 ? machine_.bytes_per_second : 1e18, 0};
+          LaneTraits traits{"device:" + std::to_string(i), "device", machine_.streams,
+                            machine_.bytes_per_second > 0 ? machine_.bytes_per_second : 1e18, 0};
           scheduler_.add_lane(traits, now_);
           lanes_.emplace_back();
         }
@@ -221,7 +223,8 @@ class VirtualRun {
     const int batches = static_cast<int>(batches_.size());
     const auto share = [&](int begin, int end) {
       double all = 0, on_device = 0;
-      for (int i = begin; i < end; ++i) all += batches_[static_cast<std::size_t>(i)].work, on_device += batches_[static_cast<std::size_t>(i)].on_device;
+      for (int i = begin; i < end; ++i)
+        all += batches_[static_cast<std::size_t>(i)].work, on_device += batches_[static_cast<std::size_t>(i)].on_device;
       return on_device / all;
     };
     r.device_share = batches > 20 ? share(20, batches) : 0;
