@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Exact matches on a device: the same matches and places, in the same order, as the CPU's search, and how long each step takes. AMOUNT: megabases of
-// reads. kernel_check.hpp says how the program is called.
+// reads. kernel_check.hpp says how the program is called; a third argument is the size of one more text to be timed, in megabases.
 
 #include <algorithm>
 #include <chrono>
@@ -445,6 +445,11 @@ int main(int argument_count, char** arguments) {
   if (command.amount > 0) {
     time_text("4.64 Mbases like E. coli", text_with_repeats(4640000, false, random), command.amount, command.runs, random);
     time_text("50 Mbases, half of them repeats", text_with_repeats(50000000, true, random), command.amount, command.runs, random);
+    if (argument_count > 3) {
+      const auto megabases = static_cast<std::size_t>(std::atoi(arguments[3]));
+      time_text("A text of the size asked for, half of it repeats", text_with_repeats(megabases * 1000000, true, random), command.amount,
+                command.runs, random);
+    }
   }
   return same ? 0 : 1;
 }
