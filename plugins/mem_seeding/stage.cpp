@@ -12,6 +12,10 @@
 #include "mem_seeding/anchors.hpp"
 #include "mem_seeding/match_search.hpp"
 
+#ifdef SLUICE_WITH_CUDA
+#include "mem_seeding/device_search.hpp"
+#endif
+
 namespace sluice::mem_seeding {
 namespace {
 
@@ -73,6 +77,10 @@ class MemSeeding {
     d.option("max_occurrences", &Parameters::max_occurrences,
              "matches that occur more often are listed without places; 0: no limit; without it 20 for fastmap, as there, else no limit")
         .range(0, 4294967295.0);
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&MemSeeding::process_cuda>(
+        "cuda", "one thread an occurrence of a word of k bases; definition 2 and smem, without anchors; others are left to the CPU");
+#endif
     d.reason("too_long", "the read has 2^31 bases or more");
     d.reason("too_many_matches", "the read's matches have more than 2^27 places; set max_occurrences");
   }
@@ -90,6 +98,10 @@ class MemSeeding {
     if (options_.definition == Definition::maximal) text_parts_ = text_parts(index_);
     wants_anchors_ = setup.wanted("anchor_x") || setup.wanted("anchor_y") || setup.wanted("repeat_length") || setup.wanted("seed_position");
     for (std::size_t i = 0; i < columns; ++i) wants_[i] = setup.wanted(column_names[i]);
+  }
+
+  bool offers(std::string_view device) const {
+    return device != "cuda" || (options_.definition != Definition::maximal && !wants_anchors_ && options_.min_length >= least_device_length);
   }
 
   Estimate estimate(const Batch& in) const {
@@ -133,6 +145,78 @@ class MemSeeding {
       if (places > kept_places) part.discard();
     }
   }
+
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const sluice::cuda::Text bases = device.text(in, "bases");
+    std::int64_t first_offset = 0, last_offset = 0;
+    sluice::cuda::check(cudaMemcpyAsync(&first_offset, bases.offsets, sizeof first_offset, cudaMemcpyDeviceToHost, device.stream()),
+                        "copy to the host");
+    sluice::cuda::check(cudaMemcpyAsync(&last_offset, bases.offsets + rows, sizeof last_offset, cudaMemcpyDeviceToHost, device.stream()),
+                        "copy to the host");
+    device.synchronize();
+    const sluice::cuda::Memory row_status = device.row_status(in);
+    cuda::DeviceReads reads{in.rows(), bases.offsets, bases.bytes, row_status.as<std::uint16_t>()};
+    reads.first_offset = first_offset;
+    reads.strands = index_.both_strands() ? 1 : 2;
+    reads.length = static_cast<std::uint64_t>(last_offset - first_offset) * reads.strands;
+    if (reads.length > ReadStrands::most_bases) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "a batch of 2^31 bases or more");
+    const DeviceIndex& index = indexes_.get(device.ordinal(), [&] { return DeviceIndex(device, index_); });
+    int multiprocessors = 0;
+    sluice::cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device.ordinal()), "cudaDeviceGetAttribute");
+
+    const sluice::cuda::Memory packed = device.allocate_array<std::uint64_t>(ReadStrands::packed_words(reads.length));
+    const sluice::cuda::Memory edges = device.allocate_array<std::uint32_t>(ReadStrands::edge_words(reads.length));
+    WordSearch search{.index = index.tables,
+                      .reads = {packed.as<std::uint64_t>(), edges.as<std::uint32_t>(), reads.length},
+                      .min_length = static_cast<std::uint64_t>(options_.min_length),
+                      .max_occurrences = options_.max_occurrences,
+                      .definition = options_.definition,
+                      .occurrences = options_.occurrences,
+                      .word = std::min<std::uint32_t>(index.tables.k, static_cast<std::uint32_t>(options_.min_length))};
+    search.step = search.min_length - search.word + 1;
+
+    sluice::cuda::Memory given_up;  // once a read has too many places, all others are searched again without it
+    while (true) {
+      sluice::cuda::check(cuda::pack_reads(reads, packed.as<std::uint64_t>(), edges.as<std::uint32_t>(), device.stream()), "pack_reads");
+      sluice::cuda::Memory memory;
+      cuda::Workspace workspace;
+      cuda::Totals totals{};
+      do {
+        const cuda::Capacity capacity = search_memory_.capacity(search.words());
+        memory = device.allocate(cuda::workspace_bytes(search.words(), capacity));
+        workspace = cuda::workspace_in(memory.get(), search.words(), capacity);
+        sluice::cuda::check(cuda::find_matches(search, workspace, multiprocessors, device.stream()), "find_matches");
+        totals = device.download(workspace.totals, 1)[0];
+        if (search.words() > 0) search_memory_.learn(search.words(), totals);
+      } while (!workspace.capacity.holds(totals) && !call.cancelled());
+      if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the search was cancelled");
+
+      const sluice::cuda::Memory first_place = device.allocate_array<std::uint64_t>(totals.matches + 1);
+      const sluice::cuda::Memory sequence_start = device.allocate_array<std::uint32_t>(totals.matches);
+      cuda::DeviceMatches matches;
+      matches.first_place = first_place.as<std::uint64_t>();
+      matches.sequence_start = sequence_start.as<std::uint32_t>();
+      if (totals.places > max_places && given_up.get() == nullptr) {
+        sluice::cuda::Memory too_many = device.allocate_array<std::uint8_t>(rows);
+        sluice::cuda::check(cuda::write_matches(search, workspace, totals, reads, matches, multiprocessors, device.stream()), "write_matches");
+        sluice::cuda::check(cuda::write_rows(reads, matches, totals, {.too_many = too_many.as<std::uint8_t>()}, device.stream()), "write_rows");
+        const std::vector<std::uint8_t> flags = device.download(too_many.as<std::uint8_t>(), rows);
+        if (std::find(flags.begin(), flags.end(), 1) != flags.end()) {
+          for (std::size_t row = 0; row < rows; ++row)
+            if (flags[row] != 0) out.fail(static_cast<std::int64_t>(row), Reason::too_many_matches);
+          given_up = std::move(too_many);
+          reads.given_up = given_up.as<std::uint8_t>();
+          continue;
+        }
+      }
+      give_from_device(device, search, workspace, totals, reads, matches, multiprocessors, out);
+      return;
+    }
+  }
+#endif
 
  private:
   static constexpr std::size_t max_read = std::numeric_limits<std::int32_t>::max() - 64;
@@ -234,6 +318,48 @@ class MemSeeding {
       repeat_length[row] = anchors.repeat_length;
     }
   }
+
+#ifdef SLUICE_WITH_CUDA
+  // The columns, which stay on the device.
+  void give_from_device(const sluice::cuda::DeviceCall& device, const WordSearch& search, const cuda::Workspace& workspace,
+                        const cuda::Totals& totals, const cuda::DeviceReads& reads, cuda::DeviceMatches matches, int multiprocessors,
+                        Output& out) const {
+    const auto rows = static_cast<std::size_t>(reads.rows);
+    sluice::cuda::Memory column[columns];
+    for (std::size_t i = 0; i < columns; ++i) {
+      const std::size_t bytes = i == 0 ? totals.matches : sizeof(std::uint32_t) * (i == 5 ? totals.places : totals.matches);
+      if (wants_[i]) column[i] = device.allocate(bytes);
+    }
+    matches.reverse = column[0].as<std::uint8_t>();
+    matches.start = column[1].as<std::int32_t>();
+    matches.end = column[2].as<std::int32_t>();
+    matches.count = column[3].as<std::uint32_t>();
+    matches.listed = column[4].as<std::uint32_t>();
+    matches.places = column[5].as<std::uint32_t>();
+    const sluice::cuda::Memory match_offsets = device.allocate_array<std::int64_t>(rows + 1);
+    const sluice::cuda::Memory place_offsets = device.allocate_array<std::int64_t>(rows + 1);
+    sluice::cuda::Memory read_length = device.allocate_array<std::int32_t>(rows);
+    sluice::cuda::check(cuda::write_matches(search, workspace, totals, reads, matches, multiprocessors, device.stream()), "write_matches");
+    const cuda::DeviceRows device_rows{match_offsets.as<std::int64_t>(), place_offsets.as<std::int64_t>(), read_length.as<std::int32_t>()};
+    sluice::cuda::check(cuda::write_rows(reads, matches, totals, device_rows, device.stream()), "write_rows");
+    device.add_column<std::int32_t>(out, "read_length", std::move(read_length));
+    const auto add_list = [&]<Element T>(std::size_t i, const sluice::cuda::Memory& offsets, std::uint64_t count) {
+      if (wants_[i]) device.add_list<T>(out, column_names[i], offsets, std::move(column[i]), static_cast<std::int64_t>(count));
+    };
+    add_list.template operator()<std::uint8_t>(0, match_offsets, totals.matches);
+    add_list.template operator()<std::int32_t>(1, match_offsets, totals.matches);
+    add_list.template operator()<std::int32_t>(2, match_offsets, totals.matches);
+    add_list.template operator()<std::uint32_t>(3, match_offsets, totals.matches);
+    add_list.template operator()<std::uint32_t>(4, match_offsets, totals.matches);
+    add_list.template operator()<std::uint32_t>(5, place_offsets, totals.places);
+  }
+
+  sluice::cuda::PerDevice<DeviceIndex> indexes_;
+  SearchMemory search_memory_;
+#endif
+
+  // Shorter matches are everywhere in texts that are worth a device.
+  static constexpr std::int32_t least_device_length = 5;
 
   FmIndexView index_;
   SearchOptions options_;
