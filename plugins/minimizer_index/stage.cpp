@@ -8,6 +8,7 @@
 #include <string>
 
 #include "minimizer_index/index_builder.hpp"
+#include "minimizer_index/index_contigs.hpp"
 #include "minimizer_index/index_file.hpp"
 #include "minimizer_index/minimap2_index.hpp"
 #include "minimizer_index/sequence_text.hpp"
@@ -153,4 +154,4 @@ class MinimizerIndexResource {
 }  // namespace
 }  // namespace sluice::minimizer_index
 
-SLUICE_PLUGIN("minimizer_index", "0.1.0", "MIT", sluice::minimizer_index::MinimizerIndexResource);
+SLUICE_PLUGIN("minimizer_index", "0.1.0", "MIT", sluice::minimizer_index::MinimizerIndexResource, sluice::minimizer_index::IndexContigs);

@@ -15,7 +15,8 @@ run() { "$sluice" run "$@" --quiet; }
 
 run synthetic_reference --length 60000 --seed 5 --output ref.fa
 run simulate --reference ref.fa --reads 150 --seed 5 --mean-length 4000 --output-prefix sim
-run map --reference ref.fa --reads sim.fastq.gz --sam aligned.sam --output hits.paf --cigar --cs --md
+run map --reference ref.fa --reads sim.fastq.gz --format sam --output aligned.sam --cs --md
+run map --reference ref.fa --reads sim.fastq.gz --output hits.paf --cigar --cs
 gzip -dc sim.fastq.gz >reads.fq
 
 # ---- every record of the SAM spells its read and its reference as its CIGAR, NM, MD and place say
@@ -66,12 +67,18 @@ awk '
 # ---- the same bytes
 for option in "--threads 1" "--threads 7" "--batch-work 1" "--executor serial"; do
   # shellcheck disable=SC2086
-  run map --reference ref.fa --reads sim.fastq.gz --sam now.sam --output now.paf --cigar --cs --md $option
+  run map --reference ref.fa --reads sim.fastq.gz --format sam --output now.sam --cs --md $option
+  # shellcheck disable=SC2086
+  run map --reference ref.fa --reads sim.fastq.gz --output now.paf --cigar --cs $option
   cmp now.sam aligned.sam && cmp now.paf hits.paf || fail "$option gives other bytes"
 done
-run map --reference ref.fa --reads sim.fastq.gz --sam now.bam
+run map --reference ref.fa --reads sim.fastq.gz --format bam --output now.bam
 run truth.toml --alignments now.bam --output now.tsv
 cmp now.tsv found.tsv || fail "BAM and SAM hold other alignments"
+run index --reference ref.fa --output ref.index >contigs.tsv
+[ "$(cut -f 2 contigs.tsv | tail -1)" = 60000 ] || fail "the index has another contig"
+run map --reference ref.index --reads sim.fastq.gz --output now.paf --cigar --cs
+cmp now.paf hits.paf || fail "a saved index gives other bytes"
 echo "same bytes: threads, batches, executor; BAM as SAM"
 
 # ---- anchors from exact matches put the reads at the same places

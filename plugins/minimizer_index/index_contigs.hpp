@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The contigs of a minimizer index as rows.
+
+#include <cstdint>
+#include <sluice/minimizer_index.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <vector>
+
+namespace sluice::minimizer_index {
+
+class IndexContigs {
+ public:
+  using Parameters = NoParameters;
+  static void describe(Describe<IndexContigs>& d) {
+    d.id("index_contigs").source("contig").work_unit("row").summary("gives the names and lengths of the contigs of a minimizer index");
+    d.uses("index", "minimizer_index", "the index");
+    d.gives("contig", "utf8", "name of the contig").gives("length", "i64", "its bases");
+  }
+  IndexContigs(const Setup& setup, const Parameters&) : index_(minimizer_index_view(setup.resource("index"))) {}
+
+  // One batch: an index has few contigs beside its minimizers.
+  bool process(const Call&, Output& out) {
+    if (given_) return false;
+    given_ = true;
+    out.set_rows(static_cast<std::int64_t>(index_.contigs()));
+    std::vector<std::string> names;
+    const auto length = out.column<std::int64_t>("length");
+    for (std::size_t contig = 0; contig < index_.contigs(); ++contig) {
+      names.emplace_back(index_.contig_name(contig));
+      length[contig] = index_.contig_length[contig];
+    }
+    out.text_rows("contig", names);
+    return true;
+  }
+
+ private:
+  MinimizerIndexView index_;
+  bool given_ = false;
+};
+
+}  // namespace sluice::minimizer_index
