@@ -116,7 +116,9 @@ class MapSelection {
 
   void process(const Call& call, const Batch& in, Output& out) {
     auto workspace = workspaces_.take();
-    auto& [scratch, one, all, count] = *workspace;
+    SelectionScratch& scratch = workspace->scratch;
+    std::vector<Hit>&one = workspace->one, &all = workspace->all;
+    std::vector<std::size_t>& count = workspace->count;
     all.clear();
     count.assign(static_cast<std::size_t>(in.rows()), 0);
     const TextView read_ids = in.text("read_id");

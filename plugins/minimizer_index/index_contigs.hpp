@@ -16,6 +16,7 @@ class IndexContigs {
   using Parameters = NoParameters;
   static void describe(Describe<IndexContigs>& d) {
     d.id("index_contigs").source("contig").work_unit("row").summary("gives the names and lengths of the contigs of a minimizer index");
+    d.doc("One batch of rows, in the order of the index: what a saved index holds, for a table beside it.");
     d.uses("index", "minimizer_index", "the index");
     d.gives("contig", "utf8", "name of the contig").gives("length", "i64", "its bases");
   }
