@@ -131,7 +131,8 @@ TEST_CASE("the index has every minimizer with all its positions, and the bases")
   const std::vector<Contig> contigs = made_up_contigs(random);
   const TemporaryFolder folder;
   const std::string path = write(folder, "reference.fa", fasta(contigs));
-  for (const auto& [k, w] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{15, 10}, {4, 3}, {14, 5}, {19, 19}, {28, 255}}) {
+  for (const auto& kmers : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{15, 10}, {4, 3}, {14, 5}, {19, 19}, {28, 255}}) {
+    const std::uint32_t k = kmers.first, w = kmers.second;
     for (const auto homopolymers : {HomopolymerCompression::off, HomopolymerCompression::on}) {
       const SketchParameters p{k, w, homopolymers};
       CAPTURE(k);

@@ -97,7 +97,8 @@ TEST_CASE("BAM holds the same records as SAM, also with more operations than its
     bases += 'A';
     for (std::size_t i = 0; i < bases.size(); ++i) qualities += static_cast<char>('!' + random() % 60);
     const HitRecord hit{1, 0, static_cast<std::int32_t>(bases.size()), 1000, random() % 2 == 0, true, 60, cigar, 5, 6, 7, 8, 9, "", ""};
-    const ReadRecord read{"r" + std::to_string(round), bases, qualities, 0, {&hit, 1}};
+    const std::string id = "r" + std::to_string(round);
+    const ReadRecord read{id, bases, qualities, 0, {&hit, 1}};
     REQUIRE(writer.append_sam(*header, read, {}, sam));
     REQUIRE(writer.append_bam(*header, read, {}, bam));
   }
