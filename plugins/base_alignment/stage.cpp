@@ -21,10 +21,7 @@ std::int64_t reach(std::int64_t query_bases) { return query_bases + query_bases 
 
 class BaseAlignment {
  public:
-  struct Parameters {
-    Scoring scoring;
-    std::int32_t match = scoring.match, mismatch = scoring.mismatch, gap_open = scoring.gap_open, gap_extend = scoring.gap_extend;
-    std::int32_t long_gap_open = scoring.long_gap_open, long_gap_extend = scoring.long_gap_extend;
+  struct Parameters : Scoring {
     bool secondary = true;
     bool eqx = false;
   };
@@ -72,7 +69,7 @@ class BaseAlignment {
   BaseAlignment(const Setup& setup, const Parameters& p)
       : index_(minimizer_index_view(setup.resource("index"))),
         compressed_(index_.homopolymer_compressed ? Compressed::yes : Compressed::no),
-        scoring_{p.match, p.mismatch, p.gap_open, p.gap_extend, p.long_gap_open, p.long_gap_extend},
+        scoring_(p),
         secondary_(p.secondary),
         eqx_(p.eqx),
         wants_difference_(setup.wanted("difference_text")),
