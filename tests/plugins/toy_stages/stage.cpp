@@ -213,6 +213,36 @@ class ToyRegroup {
   std::int64_t held_ = 0;
 };
 
+// Makes more than it gets: batches of 100 payloads (400 kB) for each of its input, and at the end.
+class ToyExpand {
+ public:
+  struct Parameters {
+    std::int64_t per_batch = 0, at_end = 0;
+  };
+  static void describe(sluice::Describe<ToyExpand>& d) {
+    d.id("toy_expand").summary("makes much of little").regroup("number", "number").needs("value", "i64", "");
+    d.gives("value", "i64", "0, 1, 2, ...").gives("payload", "list<f32>", "1,000 zeros");
+    d.option("per_batch", &Parameters::per_batch, "batches made of each batch");
+    d.option("at_end", &Parameters::at_end, "batches made at the end");
+  }
+  ToyExpand(const sluice::Setup&, const Parameters& p) : p_(p) {}
+  void process(const sluice::Call&, const sluice::Batch&, sluice::Output& out) { give(out, p_.per_batch); }
+  void finish(const sluice::Call&, sluice::Output& out) { give(out, p_.at_end); }
+
+ private:
+  void give(sluice::Output& out, std::int64_t batches) {
+    for (; batches > 0; --batches) {
+      out.set_rows(100);
+      for (std::int64_t& value : out.column<std::int64_t>("value")) value = next_++;
+      const auto zeros = out.list<float>("payload", out.offsets([](std::int64_t) { return 1000; }));
+      std::fill(zeros.begin(), zeros.end(), 0.0F);
+      out.emit();
+    }
+  }
+  Parameters p_;
+  std::int64_t next_ = 0;
+};
+
 // Writes one column, a line a row, failed rows as '-'.
 class ToySink {
  public:
@@ -281,4 +311,4 @@ class ToyResource {
 
 }  // namespace
 
-SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyMap, ToyOther, ToyBlocking, ToyRunningSum, ToyRegroup, ToySink, ToyResource);
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyMap, ToyOther, ToyBlocking, ToyRunningSum, ToyRegroup, ToyExpand, ToySink, ToyResource);
