@@ -81,12 +81,18 @@ class SerialExecution {
       if (parts_.stages[i]->kind() == SLUICE_SOURCE) pump_source(parts_, *parts_.stages[i], [&](Message message) { hand_on(i, message); });
     for (const std::size_t i : parts_.run.plan.order) {
       StageRunner& stage = *parts_.stages[i];
-      if (stage.kind() == SLUICE_REGROUP || stage.kind() == SLUICE_SINK)
-        for (BatchHandle& batch : stage.finish()) hand_on(i, {std::move(batch), nullptr});
+      if (stage.kind() == SLUICE_REGROUP || stage.kind() == SLUICE_SINK) stage.finish(emit_from(i));
     }
   }
 
  private:
+  // An emitted batch goes through the rest of the pipeline before the stage makes the next one, so it needs no permit.
+  StageRunner::Emit emit_from(std::size_t i) {
+    return [this, i](BatchHandle batch) {
+      hand_on(i, {std::move(batch), nullptr});
+      return !parts_.run.cancelled();
+    };
+  }
   void hand_on(std::size_t from, const Message& message) {
     for (const std::size_t consumer : parts_.stages[from]->planned().consumers) deliver(consumer, message);
   }
@@ -94,8 +100,7 @@ class SerialExecution {
     StageRunner& stage = *parts_.stages[i];
     if (parts_.run.cancelled() || !joins_[i]->arrive(message)) return;
     if (stage.kind() == SLUICE_REGROUP) {
-      for (BatchHandle& batch : stage.regroup(message.batch)) hand_on(i, {std::move(batch), message.permit});
-      return;
+      return stage.regroup(message.batch, emit_from(i));
     }
     std::promise<BatchHandle> promise;
     std::future<BatchHandle> result = promise.get_future();

@@ -75,8 +75,8 @@ void api_fail_row(sluice_output* output, std::int64_t row, std::uint32_t reason)
 
 sluice_status api_emit(sluice_output* output) {
   if (!output->rows_set) return refuse(output, "emit without set_row_count");
-  output->close_batch();
-  return SLUICE_OK;
+  if (!output->emit) return refuse(output, "emit by a stage that is not a regroup");
+  return output->close_batch() ? SLUICE_OK : SLUICE_ERROR_CANCELLED;
 }
 
 sluice_status api_parallel_for(const sluice_host* host, std::size_t count, std::size_t grain, sluice_status (*body)(void*, std::size_t, std::size_t),
