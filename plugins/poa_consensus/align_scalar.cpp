@@ -142,7 +142,8 @@ class ScalarMatrix {
     }
   }
   void consider(std::int32_t i, std::int32_t j) {
-    const std::int32_t least = scoring_.mode == AlignmentMode::local ? 0 : impossible;
+    // A semi-global alignment may end where it begins, in front of the sequence.
+    const std::int32_t least = scoring_.mode == AlignmentMode::global ? impossible : 0;
     if (best(i, j) <= (end_row_ == 0 ? least : best(end_row_, end_column_))) return;
     end_row_ = i;
     end_column_ = j;

@@ -27,7 +27,11 @@ class Bundle {
     }
     while (graph_.node(best).out_edges > 0) {
       const std::int32_t longer = complete(best);
-      if (longer < 0) break;
+      if (longer < 0) {
+        const std::span<const std::int32_t> first = graph_.path(0);
+        path.assign(first.begin(), first.end());
+        return;
+      }
       best = longer;
     }
     for (; best >= 0; best = predecessor(best)) path.push_back(best);
@@ -56,7 +60,7 @@ class Bundle {
   }
 
   // The best path ended at a node that is not a sink. All that comes behind it is scored again, as if the heads of its edges could be reached from it only.
-  // -1: no edge behind it weighs anything (spoa 4.0.8 reads a null pointer then).
+  // -1: no edge behind it weighs anything; spoa 4.0.8 reads a null pointer then.
   std::int32_t complete(std::int32_t ended) const {
     const auto rank = static_cast<std::size_t>(workspace_.rank[static_cast<std::size_t>(ended)]);
     for (std::size_t i = rank + 1; i < order_.size(); ++i) {
