@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <future>
 
 namespace sluice {
@@ -16,10 +17,12 @@ void pump_source(ExecutionParts& parts, StageRunner& source, const std::function
     Dispatcher& dispatcher;
     ~Reading() { dispatcher.source_ends(); }
   } const reading{parts.dispatcher};
+  // A source whose batches have deadlines makes them when their time comes: it is never asked for larger ones.
+  bool has_deadlines = false;
   for (std::uint64_t sequence = 0; !run.stopping() && !source.ended(); ++sequence) {
-    const double work = run.options.batch_work > 0
-                            ? run.options.batch_work
-                            : parts.dispatcher.batch_work(parts.budget.batch_work(run.threads), parts.budget.largest_batch_work());
+    const double work = run.options.batch_work > 0 ? run.options.batch_work
+                        : has_deadlines            ? parts.budget.batch_work(run.threads)
+                                        : parts.dispatcher.batch_work(parts.budget.batch_work(run.threads), parts.budget.largest_batch_work());
     const auto asked = Clock::now();
     MemoryBudget::PermitHandle permit = parts.budget.acquire(work);
     run.recorder.stage(source.index()).waited(std::chrono::duration<double>(Clock::now() - asked).count());
@@ -27,10 +30,16 @@ void pump_source(ExecutionParts& parts, StageRunner& source, const std::function
     const auto bytes = static_cast<std::uint64_t>(work * parts.budget.bytes_per_work());
     BatchHandle batch = source.read(work, bytes, sequence);
     if (!batch) return;
+    has_deadlines = has_deadlines || std::isfinite(batch->deadline);
     if (batch->work > work) parts.budget.grow(permit, batch->work);
     permit->used(batch->bytes());
     put({std::move(batch), std::move(permit)});
   }
+}
+
+void commit(ExecutionParts& parts, StageRunner& sink, const BatchHandle& batch) {
+  if (!sink.commit(batch)) return;
+  for (const std::size_t source : sink.planned().feeds_back_to) parts.stages[source]->feedback(batch);
 }
 
 void note_footprint(const Message& input, const BatchHandle& output) {
@@ -109,7 +118,7 @@ class SerialExecution {
     if (!output) return;
     note_footprint(message, output);
     if (stage.kind() == SLUICE_SINK)
-      stage.commit(output);
+      commit(parts_, stage, output);
     else
       hand_on(i, {std::move(output), message.permit});
   }

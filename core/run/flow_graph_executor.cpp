@@ -143,7 +143,7 @@ class GraphStage {
     worker_->submit([this, message = std::move(message), &gateway]() mutable {
       // Only the worker touches the buffer.
       put_in_order(std::move(message));
-      while (std::optional<Message> next = in_order_.take()) stage_.commit(next->batch);
+      while (std::optional<Message> next = in_order_.take()) commit(parts_, stage_, next->batch);
       gateway.release_wait();
     });
   }

@@ -109,7 +109,8 @@ sluice_host_api make_api() {
   api.abi_minor = SLUICE_ABI_MINOR;
   api.log = [](const sluice_host* host, sluice_log_level level, const char* message) { host->run->log(level, host->stage->name, message); };
   api.cancelled = [](const sluice_host* host) -> std::int32_t {
-    return host->run->cancelled() || (host->stage->entry.descriptor->kind == SLUICE_SOURCE && host->run->stopping()) ? 1 : 0;
+    const bool drives = host->stage->entry.descriptor->kind == SLUICE_SOURCE || !host->stage->feedback.empty();
+    return host->run->cancelled() || (drives && host->run->stopping()) ? 1 : 0;
   };
   api.parallel_for = api_parallel_for;
   api.thread_count = [](const sluice_host* host) -> std::int32_t { return host->run->threads; };
@@ -121,6 +122,10 @@ sluice_host_api make_api() {
   };
   api.count = [](const sluice_host* host, const char* counter, double amount) { host->recorder->count(counter, amount); };
   api.progress = [](const sluice_host* host, double share) { host->recorder->progress(share); };
+  api.observe = [](const sluice_host* host, const char* quantity, double value) { host->recorder->observe(quantity, value); };
+  api.set_deadline = [](sluice_output* output, double seconds) {
+    if (seconds >= 0) output->batch->deadline = output->host->run->seconds() + seconds;
+  };
   api.set_row_count = [](sluice_output* output, std::int64_t rows) { output->set_rows(std::max<std::int64_t>(rows, 0)); };
   api.add_column = api_add_column;
   api.add_device_column = api_add_device_column;

@@ -68,6 +68,7 @@ sluice_status create_instance(const ResolvedStage& stage, const sluice_host& hos
   args.resources = views.data();
   args.wanted = wanted;
   args.available = available;
+  args.feedback_sinks = static_cast<std::int32_t>(stage.feedback.size());
   return stage.entry.plugin->create(stage.entry.index, &args, &instance, &error);
 }
 
@@ -113,6 +114,8 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
       set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
     else if (stage_.commit == nullptr && kind() == SLUICE_SINK)
       set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
+    else if (stage_.feedback == nullptr && !planned_.stage->feedback.empty())
+      set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made an instance without feedback()");
     std::vector<std::uint32_t>& offered = run_.implementations[index_];
     if (std::erase_if(offered, [&](std::uint32_t k) { return (stage_.declined >> k & 1) != 0; }) != 0 && offered.empty())
       set_error(result, SLUICE_ERROR_UNSUPPORTED, "none of the implementations that may be used here can do what the parameters ask for",
@@ -489,8 +492,8 @@ void StageRunner::regroup(const BatchHandle& input, const Emit& emit) {
   trace("cpu", start, result.seconds, input->sequence, input->rows);
 }
 
-void StageRunner::commit(const BatchHandle& input) {
-  if (run_.cancelled() || input->rows == 0) return;
+bool StageRunner::commit(const BatchHandle& input) {
+  if (run_.cancelled() || input->rows == 0) return false;
   CallResult result;
   const double start = run_.seconds();
   const auto clock = Clock::now();
@@ -503,9 +506,25 @@ void StageRunner::commit(const BatchHandle& input) {
   }
   result.seconds = seconds_since(clock);
   ++run_.progress;
-  if (result.status != SLUICE_OK) return fail(result);
+  if (result.status != SLUICE_OK) return fail(result), false;
   host_.recorder->call("writer", result.seconds, 0, 0, 0, 0);
+  if (std::isfinite(input->deadline)) host_.recorder->committed_by(input->deadline - run_.seconds());
   trace("writer", start, result.seconds, input->sequence, input->rows);
+  return true;
+}
+
+void StageRunner::feedback(const BatchHandle& committed) {
+  if (run_.cancelled() || stage_.feedback == nullptr) return;
+  CallResult result;
+  const sluice_call call = make_call(0, nullptr);
+  try {
+    const BatchView view(*committed, feedback_port(descriptor()));
+    result.status = stage_.feedback(stage_.self, &call, &view.get(), &result.error);
+  } catch (const Failure& failure) {
+    set_error(result, failure.status(), failure.what(), failure.remedy());
+  }
+  ++run_.progress;
+  if (result.status != SLUICE_OK) fail(result);
 }
 
 void StageRunner::finish(const Emit& emit) {

@@ -84,8 +84,10 @@ class StageRunner {
   using Emit = std::function<bool(BatchHandle)>;
   // Regroups: feeds one batch, in order. What the stage emits, numbered in order, goes to `emit` while the call is under way.
   void regroup(const BatchHandle& input, const Emit& emit);
-  // Sinks: writes one prepared batch, in order.
-  void commit(const BatchHandle& input);
+  // Sinks: writes one prepared batch, in order. False: not written.
+  bool commit(const BatchHandle& input);
+  // Sources, regroups: takes back what a sink has committed.
+  void feedback(const BatchHandle& committed);
   // After the last batch. Regroups may emit.
   void finish(const Emit& emit);
 
