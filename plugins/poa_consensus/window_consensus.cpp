@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "poa_consensus/align_vectors.hpp"
+
 namespace sluice::poa_consensus {
 namespace {
 
@@ -55,7 +57,8 @@ WindowProblem WindowConsensus::add_sequence(const Window& window, std::size_t in
     graph_.list_rows(range, workspace_.rows);
     if (scalar_matrix_bytes(workspace_.rows.count(), static_cast<std::int64_t>(bases.size()), parameters_.scoring) > parameters_.matrix_bytes)
       return WindowProblem::too_large;
-    align_scalar(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_);
+    if (align_vectors(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done)
+      align_scalar(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_);
   }
   graph_.add(path_, bases, qualities(window, index));
   return WindowProblem::none;
