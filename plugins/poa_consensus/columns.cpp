@@ -10,7 +10,7 @@ namespace {
 // Calls body(first, nodes) for every column: its nodes stand side by side in the topological order.
 template <class Body>
 void for_each_column(const PartialOrderGraph& graph, Body&& body) {
-  const std::span<const std::int32_t> order = graph.topological_order();
+  const std::span<const std::int32_t> order = graph.ranked();
   for (std::size_t i = 0; i < order.size();) {
     std::size_t nodes = 1;
     for (std::int32_t a = graph.node(order[i]).first_aligned; a >= 0; a = graph.aligned(a).next) ++nodes;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // The columns of a partial order graph: nodes that are aligned to each other, in topological order. They give the multiple sequence alignment and the
-// consensus by majority.
+// consensus by majority. The graph must be ranked.
 
 #include <cstdint>
 #include <string>

@@ -54,11 +54,13 @@ WindowProblem WindowConsensus::add_sequence(const Window& window, std::size_t in
   }
   path_.clear();
   if (!bases.empty() && graph_.node_count() > 0) {
-    graph_.list_rows(range, workspace_.rows);
-    if (scalar_matrix_bytes(workspace_.rows.count(), static_cast<std::int64_t>(bases.size()), parameters_.scoring) > parameters_.matrix_bytes)
-      return WindowProblem::too_large;
-    if (align_vectors(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done)
+    const std::int64_t letters = static_cast<std::int64_t>(bases.size());
+    graph_.list_rows(range, RowOrder::kept, workspace_.rows);
+    if (scalar_matrix_bytes(workspace_.rows.count(), letters, parameters_.scoring) > parameters_.matrix_bytes) return WindowProblem::too_large;
+    if (align_vectors(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done) {
+      graph_.list_rows(range, RowOrder::ranked, workspace_.rows);
       align_scalar(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_);
+    }
   }
   graph_.add(path_, bases, qualities(window, index));
   return WindowProblem::none;
@@ -83,6 +85,7 @@ WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) 
   for (const std::int32_t index : order_)
     if (const WindowProblem problem = add_sequence(window, static_cast<std::size_t>(index)); problem != WindowProblem::none) return problem;
   result.is_polished = true;
+  graph_.rank();
   if (parameters_.algorithm == Algorithm::majority) {
     column_majority(graph_, parameters_.undecided, parameters_.min_support, columns_, result.consensus, result.coverage);
   } else {
@@ -111,6 +114,9 @@ void WindowConsensus::trim(std::int32_t sequences, WindowResult& result) const {
   result.coverage.erase(result.coverage.begin(), result.coverage.begin() + first);
 }
 
-void WindowConsensus::append_alignment(std::string& rows) { append_alignment_rows(graph_, columns_, rows); }
+void WindowConsensus::append_alignment(std::string& rows) {
+  graph_.rank();
+  append_alignment_rows(graph_, columns_, rows);
+}
 
 }  // namespace sluice::poa_consensus
