@@ -72,6 +72,7 @@ std::string implementation_text(const PlannedStage& stage, const std::string& ru
   if (stage.implementations.size() == 1 && (d.traits & SLUICE_TRAIT_INEXACT) != 0)
     return names + " (implementations are not bit-identical: pinned for the whole run)";
   if (stage.implementations.size() == 1) return names + " (the only one that this machine and " + wish + " leave)";
+  if ((d.traits & SLUICE_TRAIT_ORDERED) != 0) return names + " (" + wish + "; keeps state: all on the first device, else on the CPU)";
   return names + " (" + wish + "; each batch goes where it is estimated to finish first)";
 }
 

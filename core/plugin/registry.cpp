@@ -47,6 +47,8 @@ std::string check_info(const sluice_plugin_info& info) {
     const bool reads = d->kind == SLUICE_MAP || d->kind == SLUICE_REGROUP || d->kind == SLUICE_SINK;
     if (reads && d->input.row_type == nullptr) return who + "no input row type";
     if (d->kind != SLUICE_SINK && d->output.row_type == nullptr) return who + "no output row type";
+    if ((d->traits & SLUICE_TRAIT_ORDERED) != 0 && (d->kind != SLUICE_MAP || (d->traits & SLUICE_TRAIT_BLOCKING) != 0))
+      return who + "only a map that does not block can be ordered";
     for (std::size_t p = 0; p < d->parameter_count; ++p)
       if (d->parameters[p].name == nullptr || d->parameters[p].help == nullptr) return who + "a parameter without name or help";
   }

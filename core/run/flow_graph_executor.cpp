@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <oneapi/tbb/flow_graph.h>
 
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -56,6 +57,15 @@ class GraphStage {
     }
     // The graph is kept alive until the batch has left: it may leave on another thread.
     gateway.reserve_wait();
+    if (stage_.is_ordered()) {
+      {
+        const std::lock_guard lock(order_mutex_);
+        put_in_order(std::move(message));
+      }
+      serve_in_order(gateway);
+      gateway.release_wait();
+      return;
+    }
     if (stage_.is_blocking() && stage_.kind() == SLUICE_MAP)
       worker_->submit([this, message, &gateway] { process(message, gateway); });
     else
@@ -71,6 +81,36 @@ class GraphStage {
       }
       gateway.release_wait();
     });
+  }
+
+  // One batch after the other. A batch that waits here keeps nothing alive: the one that it waits for does, or the run has failed. The next
+  // one starts on the thread that has finished this one, but never inside its call, however many wait.
+  void serve_in_order(Gateway& gateway) {
+    std::unique_lock lock(order_mutex_);
+    if (serving_) return;
+    serving_ = true;
+    while (!under_way_) {
+      std::optional<Message> next = in_order_.take();
+      if (!next) break;
+      under_way_ = true;
+      lock.unlock();
+      gateway.reserve_wait();
+      parts_.dispatcher.submit(stage_, next->batch, [this, message = *next, &gateway](BatchHandle output) {
+        if (output) {
+          note_footprint(message, output);
+          gateway.try_put({std::move(output), message.permit});
+        }
+        {
+          const std::lock_guard again(order_mutex_);
+          under_way_ = false;
+        }
+        serve_in_order(gateway);
+        gateway.release_wait();
+      });
+      next.reset();
+      lock.lock();
+    }
+    serving_ = false;
   }
 
   void commit_later(Message message, Gateway& gateway) {
@@ -91,6 +131,9 @@ class GraphStage {
   StageRunner& stage_;
   BranchJoin join_;
   ReorderBuffer<Message> in_order_;
+  std::mutex order_mutex_;  // of an ordered map: guards in_order_ and what follows
+  bool serving_ = false;    // a thread looks for the next batch
+  bool under_way_ = false;  // a call has not ended
   StageNode node_;
   std::optional<WorkerThread> worker_;
 };

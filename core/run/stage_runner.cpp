@@ -302,7 +302,8 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const CallPlace& pl
     result.status = stage_.process == nullptr ? SLUICE_OK : stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
     if (result.status == SLUICE_OK && device) device->synchronize(*place.stream.device);
     if (result.status == SLUICE_OK) extended = extend(*input, output, result);
-    if (extended && device) remember_origin(input, *extended);
+    if (extended && device) keep_safe(input, *extended, result);
+    if (result.status != SLUICE_OK) extended = nullptr;
   } catch (const Failure& failure) {
     set_error(result, failure.status(), failure.what(), failure.remedy());
   } catch (const std::bad_alloc&) {
@@ -354,6 +355,17 @@ class StageRunner::CallOrigin : public ColumnOrigin {
   std::vector<ColumnHandle> made_;
 };
 
+// What an ordered stage gave can't be made again, as its state has moved on. A stage that survives the loss of its device gets its results off
+// it at once.
+void StageRunner::keep_safe(const BatchHandle& input, const BatchData& output, CallResult& result) {
+  if (!is_ordered()) return remember_origin(input, output);
+  if (!is_restartable()) return;
+  BatchData made;
+  for (const ColumnHandle& column : output.columns)
+    if (std::find(input->columns.begin(), input->columns.end(), column) == input->columns.end()) made.columns.push_back(column);
+  fetch(made, result);
+}
+
 void StageRunner::remember_origin(const BatchHandle& input, const BatchData& output) {
   const auto cpu = cpu_implementation();
   if (!cpu) return;
@@ -371,7 +383,7 @@ BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const CallPlace&
     const std::shared_lock beside_others(place.lane->memory()->calls());
     if (BatchHandle output = call_once(input, place, result)) return output;
   }
-  if (result.status != SLUICE_ERROR_DEVICE_MEMORY || kind() != SLUICE_MAP) return nullptr;
+  if (result.status != SLUICE_ERROR_DEVICE_MEMORY || kind() != SLUICE_MAP || is_ordered()) return nullptr;
   host_.recorder->retry(place.lane->name());
   const std::unique_lock alone(place.lane->memory()->calls());
   result = CallResult();

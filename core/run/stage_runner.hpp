@@ -55,6 +55,9 @@ class StageRunner {
   sluice_stage_kind kind() const { return descriptor().kind; }
   bool is_blocking() const { return (descriptor().traits & SLUICE_TRAIT_BLOCKING) != 0; }
   bool is_serial() const { return (descriptor().traits & SLUICE_TRAIT_SERIAL) != 0 || kind() == SLUICE_REGROUP; }
+  // A map that keeps state between calls.
+  bool is_ordered() const { return (descriptor().traits & SLUICE_TRAIT_ORDERED) != 0 && kind() == SLUICE_MAP; }
+  bool is_restartable() const { return (descriptor().traits & SLUICE_TRAIT_RESTARTABLE) != 0; }
   std::size_t index() const { return index_; }
   // How many messages with one sequence number arrive: one per input.
   std::size_t inputs() const { return planned_.stage->inputs.size(); }
@@ -64,7 +67,7 @@ class StageRunner {
   bool ended() const { return ended_; }
 
   // Maps: the input with new columns. Sinks: the same with private columns. Null: failed, see `result`. On a device that is full once more
-  // with the device to itself, then in halves. Thread-safe.
+  // with the device to itself, then in halves; but never again if the stage is ordered. Thread-safe.
   BatchHandle call_on_lane(const BatchHandle& input, const CallPlace& place, CallResult& result);
   // Some rows with the columns that a call needs, and what such parts became put together. Throw Failure when a device can't be read.
   BatchHandle part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const;
@@ -95,6 +98,7 @@ class StageRunner {
   class CallOrigin;
   // Index into the descriptor's implementations, also where this run would not choose it. Nothing: there is none that the instance offers.
   std::optional<std::uint32_t> cpu_implementation() const;
+  void keep_safe(const BatchHandle& input, const BatchData& output, CallResult& result);
   void remember_origin(const BatchHandle& input, const BatchData& output);
   // Two halves, each in two again while the device is too small for it. Null: even one row does not fit.
   BatchHandle call_in_halves(const BatchHandle& input, const CallPlace& place, CallResult& result);

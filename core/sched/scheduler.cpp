@@ -84,8 +84,14 @@ void Scheduler::add(Task task) {
   waiting_.push_back(std::move(task));
 }
 
+void Scheduler::pin(std::size_t stage, std::size_t lane) {
+  const std::lock_guard lock(mutex_);
+  stages_[stage].pinned = lane;
+}
+
 bool Scheduler::feasible(const Task& task, const Candidate& candidate) const {
   if (candidate.lane != cpu && task.all_for_cpu) return false;
+  if (const std::optional<std::size_t>& pinned = stages_[task.stage].pinned; pinned && *pinned != candidate.lane) return false;
   return units_[candidate.lane].healthy && std::find(task.excluded.begin(), task.excluded.end(), candidate.lane) == task.excluded.end();
 }
 

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 0
+#define SLUICE_ABI_MINOR 1
 
 #if defined(_WIN32)
 #define SLUICE_EXPORT __declspec(dllexport)
@@ -185,7 +185,14 @@ enum {
 enum {                            /* traits, or-ed */
        SLUICE_TRAIT_SERIAL = 1,   /* process() of one instance must not run on two threads at once */
        SLUICE_TRAIT_BLOCKING = 2, /* process() waits for a disk or a network: runs on a thread of its own, one at a time, in arrival order */
-       SLUICE_TRAIT_INEXACT = 4   /* implementations are not bit-identical: one of them is pinned for a whole run */
+       SLUICE_TRAIT_INEXACT = 4,  /* implementations are not bit-identical: one of them is pinned for a whole run */
+       /* Maps (ABI 1.1): process() is called one batch at a time, in the order of their sequence numbers, always by the same implementation
+        * on the same lane (the first device that is offered, else the CPU), so that the instance may keep state between calls, also in memory
+        * of the device. No call is repeated: when one fails on a device, the run fails. */
+       SLUICE_TRAIT_ORDERED = 8,
+       /* With ORDERED (ABI 1.1): the stage can go on without the state that a device took with it. After a failure on the device the batch is
+        * given to the CPU implementation, once more and whole, and so is every later one; the stage drops what it kept on the device. */
+       SLUICE_TRAIT_RESTARTABLE = 16
 };
 
 typedef struct sluice_stage_descriptor {

@@ -109,6 +109,10 @@ class Describe {
   Describe& resource(const char* row_type) { return d_.kind = SLUICE_RESOURCE, d_.output.row_type = row_type, *this; }
   Describe& serial() { return d_.traits |= SLUICE_TRAIT_SERIAL, *this; }
   Describe& blocking() { return d_.traits |= SLUICE_TRAIT_BLOCKING, *this; }
+  // One batch at a time, in order, on one lane for a whole run: the instance may keep state between calls (see SLUICE_TRAIT_ORDERED).
+  Describe& ordered() { return d_.traits |= SLUICE_TRAIT_ORDERED, *this; }
+  // With ordered(): can begin afresh on the CPU when a device is lost with the state on it (see SLUICE_TRAIT_RESTARTABLE).
+  Describe& restartable() { return d_.traits |= SLUICE_TRAIT_RESTARTABLE, *this; }
   Describe& inexact() { return d_.traits |= SLUICE_TRAIT_INEXACT, *this; }
 
   Describe& needs(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {

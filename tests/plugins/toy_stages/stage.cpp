@@ -149,6 +149,30 @@ class ToyBlocking : public ToyMap {
   std::atomic<bool> inside_{false};
 };
 
+// Keeps the sum of all values so far: wrong as soon as a batch is lost, repeated, overtaken or given to two threads at once.
+class ToyRunningSum : public ToyMap {
+ public:
+  static void describe(sluice::Describe<ToyRunningSum>& d) {
+    d.id("toy_running_sum").summary("adds up").map("number").ordered().needs("value", "i64", "").gives("running", "i64", "sum of all values so far");
+    describe_options(d);
+  }
+  using ToyMap::ToyMap;
+  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+    if (inside_.exchange(true)) throw std::logic_error("two calls of an ordered stage at once");
+    if (in.sequence() != expected_++) throw std::logic_error("an ordered stage got its batches out of order");
+    if (static_cast<std::int64_t>(in.sequence()) == p_.throw_at) throw std::runtime_error("the running sum was told to throw");
+    wait(p_.milliseconds);
+    const auto running = out.column<std::int64_t>("running");
+    for (std::size_t i = 0; i < running.size(); ++i) running[i] = sum_ += in.column<std::int64_t>("value")[i];
+    inside_ = false;
+  }
+
+ private:
+  std::atomic<bool> inside_{false};
+  std::uint64_t expected_ = 0;
+  std::int64_t sum_ = 0;
+};
+
 // Pairs of rows become one; what is left comes at the end.
 class ToyRegroup {
  public:
@@ -201,7 +225,8 @@ class ToySink {
   };
   static void describe(sluice::Describe<ToySink>& d) {
     d.id("toy_sink").summary("writes numbers").sink("*");
-    for (const char* column : {"sum", "other", "blocked", "total", "worked", "worked_again"}) d.needs(column, "i64", "", sluice::Needed::optional);
+    for (const char* column : {"sum", "other", "blocked", "total", "worked", "worked_again", "running"})
+      d.needs(column, "i64", "", sluice::Needed::optional);
     d.option("column", &Parameters::column, "what to write");
     d.option("output", &Parameters::output, "file").required();
     d.option("milliseconds", &Parameters::milliseconds, "time for each batch");
@@ -256,4 +281,4 @@ class ToyResource {
 
 }  // namespace
 
-SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyMap, ToyOther, ToyBlocking, ToyRegroup, ToySink, ToyResource);
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyMap, ToyOther, ToyBlocking, ToyRunningSum, ToyRegroup, ToySink, ToyResource);
