@@ -63,13 +63,17 @@ struct DeviceSeeding::State {
     if (count != 0) check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, launch.stream), "copy to the host");
     wait();
   }
+  void queued(cudaError_t error, const char* step) {
+    check(error, step);
+    if (launch.queued) launch.queued(step);
+  }
   void wait() { check(cudaStreamSynchronize(launch.stream), "a kernel"); }
   void clear(void* memory, std::size_t bytes) { check(cudaMemsetAsync(memory, 0, bytes, launch.stream), "cudaMemsetAsync"); }
   void sum_up_counts(std::uint32_t* counts, std::uint64_t count) {
     std::size_t bytes = 0;
     check(sum_up(counts, count, nullptr, bytes, launch.stream), "sum_up");
     void* const space = launch.allocate(std::max<std::size_t>(bytes, 1));
-    check(sum_up(counts, count, space, bytes, launch.stream), "sum_up");
+    queued(sum_up(counts, count, space, bytes, launch.stream), "sum_up");
   }
   void list_seeds(const std::vector<RowSeeds>& row_seeds);
 };
@@ -97,9 +101,9 @@ std::vector<RowSeeds> DeviceSeeding::find_seeds() {
   s.sketch.masks = s.allocate<std::uint32_t>(tiles * tile_masks);
   s.sketch.tile_first = s.allocate<std::uint32_t>(tiles + 1);
   s.sketch.row_first = s.allocate<std::uint32_t>(s.rows() + 1);
-  check(pack_reads(s.reads, s.sketch, stream), "pack_reads");
+  s.queued(pack_reads(s.reads, s.sketch, stream), "pack_reads");
   if (tiles > 0) {
-    check(mark_minimizers(s.reads, s.tables, s.sketch, stream), "mark_minimizers");
+    s.queued(mark_minimizers(s.reads, s.tables, s.sketch, stream), "mark_minimizers");
     s.sum_up_counts(s.sketch.tile_first, tiles + 1);
   } else {
     s.clear(s.sketch.tile_first, sizeof(std::uint32_t));
@@ -116,10 +120,10 @@ std::vector<RowSeeds> DeviceSeeding::find_seeds() {
   s.seeds.streak_begin = s.allocate<std::uint32_t>(minimizers);
   s.seeds.rows = s.allocate<RowSeeds>(s.rows());
   s.clear(s.seeds.state, minimizers);
-  check(gather_minimizers(s.reads, s.tables, s.sketch, stream), "gather_minimizers");
-  check(find_repeated(s.reads, s.parameters, s.sketch, stream), "find_repeated");
-  check(look_up(s.tables, s.sketch, minimizers, s.seeds, stream), "look_up");
-  check(choose_seeds(s.reads, s.tables, s.parameters, s.sketch, s.seeds, stream), "choose_seeds");
+  s.queued(gather_minimizers(s.reads, s.tables, s.sketch, stream), "gather_minimizers");
+  s.queued(find_repeated(s.reads, s.parameters, s.sketch, stream), "find_repeated");
+  s.queued(look_up(s.tables, s.sketch, minimizers, s.seeds, stream), "look_up");
+  s.queued(choose_seeds(s.reads, s.tables, s.parameters, s.sketch, s.seeds, stream), "choose_seeds");
   s.download(s.seeds.rows, result.data(), result.size());
   return result;
 }
@@ -156,7 +160,7 @@ void DeviceSeeding::State::list_seeds(const std::vector<RowSeeds>& row_seeds) {
   used.tandem = allocate<std::uint8_t>(used.seeds);
   used.row = allocate<std::uint32_t>(used.seeds);
   used.begin = allocate<std::uint32_t>(std::size_t{used.seeds} + 1);
-  if (!row_seeds.empty()) check(list_used(reads, sketch, seeds, used, launch.stream), "list_used");
+  if (!row_seeds.empty()) queued(list_used(reads, sketch, seeds, used, launch.stream), "list_used");
   wait();
 }
 
@@ -168,7 +172,7 @@ void DeviceSeeding::choose_anchors(const DeviceAnchorFilter& filter, std::vector
   s.tile_kept = s.allocate<std::uint32_t>(tiles + 1);
   auto* const row_kept = s.allocate<unsigned long long>(rows.size());
   s.clear(row_kept, rows.size() * sizeof(unsigned long long));
-  check(count_kept(s.reads, s.tables, s.used, filter, s.tile_kept, row_kept, s.launch.stream), "count_kept");
+  s.queued(count_kept(s.reads, s.tables, s.used, filter, s.tile_kept, row_kept, s.launch.stream), "count_kept");
   if (tiles > 0) s.sum_up_counts(s.tile_kept, tiles + 1);
   std::vector<unsigned long long> kept(rows.size());
   s.download(row_kept, kept.data(), kept.size());
@@ -184,7 +188,7 @@ std::vector<std::int64_t> DeviceSeeding::write(const std::vector<RowSeeds>& rows
   if (s.tile_kept == nullptr) s.list_seeds(rows);
   const std::int64_t* const seed_offsets = s.upload(offsets.seeds);
   const std::int64_t* const anchor_offsets = s.upload(offsets.anchors);
-  check(write_seed_positions(s.tables, s.used, seed_offsets, seed_position, stream), "write_seed_positions");
+  s.queued(write_seed_positions(s.tables, s.used, seed_offsets, seed_position, stream), "write_seed_positions");
 
   const auto row_first = row_places(rows, [](const RowSeeds& row) { return row.anchors; }, most_batch_anchors);
   Anchors anchors;
@@ -195,12 +199,12 @@ std::vector<std::int64_t> DeviceSeeding::write(const std::vector<RowSeeds>& rows
   anchors.number = s.allocate<std::uint32_t>(anchors.anchors);
   anchors.sorted_key = s.allocate<std::uint64_t>(anchors.anchors);
   anchors.sorted_number = s.allocate<std::uint32_t>(anchors.anchors);
-  check(make_anchors(s.reads, s.tables, s.used, s.filter, s.tile_kept, anchors, stream), "make_anchors");
+  s.queued(make_anchors(s.reads, s.tables, s.used, s.filter, s.tile_kept, anchors, stream), "make_anchors");
   if (anchors.anchors > 0) {
     std::size_t bytes = 0;
     check(sort_by_key(s.reads, s.tables, anchors, nullptr, bytes, stream), "sort_by_key");
     void* const space = s.launch.allocate(std::max<std::size_t>(bytes, 1));
-    check(sort_by_key(s.reads, s.tables, anchors, space, bytes, stream), "sort_by_key");
+    s.queued(sort_by_key(s.reads, s.tables, anchors, space, bytes, stream), "sort_by_key");
   }
 
   TiedRows tied;
@@ -214,9 +218,9 @@ std::vector<std::int64_t> DeviceSeeding::write(const std::vector<RowSeeds>& rows
   tied.place = s.allocate<std::uint32_t>(anchors.anchors);
   s.clear(tied.tied, flag_bytes);
   s.clear(tied.counts, (order_classes + 1) * sizeof(std::uint32_t));
-  check(find_tied_rows(s.reads, s.tables, anchors, tied, stream), "find_tied_rows");
-  check(order_tied_rows(s.reads, s.tables, anchors, tied, s.launch.multiprocessors, stream), "order_tied_rows");
-  check(write_anchors(s.tables, anchors, tied, anchor_offsets, anchor_x, anchor_y, stream), "write_anchors");
+  s.queued(find_tied_rows(s.reads, s.tables, anchors, tied, stream), "find_tied_rows");
+  s.queued(order_tied_rows(s.reads, s.tables, anchors, tied, s.launch.multiprocessors, stream), "order_tied_rows");
+  s.queued(write_anchors(s.tables, anchors, tied, anchor_offsets, anchor_x, anchor_y, stream), "write_anchors");
 
   std::vector<std::uint32_t> counts(order_classes + 1);
   s.download(tied.counts, counts.data(), counts.size());

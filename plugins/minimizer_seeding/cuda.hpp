@@ -78,6 +78,7 @@ struct Launch {
   int multiprocessors = 1;
   std::size_t block_shared_bytes = 99 << 10;  // that a block may ask for
   std::function<void*(std::size_t)> allocate;
+  std::function<void(const char*)> queued;  // may be empty; called with the name of each step that was put on the stream, for timings
 };
 
 // Where a batch's columns lie: for each row, and one more, where its part begins. On the host.
