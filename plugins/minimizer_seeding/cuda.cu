@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 // The steps of a batch one after the other, and what the host has to know between them.
 
-#include "minimizer_seeding/cuda.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <sluice/cuda.hpp>
 #include <utility>
 
+#include "minimizer_seeding/cuda.hpp"
 #include "minimizer_seeding/cuda_batch.cuh"
 #include "minimizer_seeding/cuda_steps.hpp"
 
@@ -149,8 +148,10 @@ std::vector<std::uint32_t> row_places(const std::vector<RowSeeds>& rows, const C
 void DeviceSeeding::State::list_seeds(const std::vector<RowSeeds>& row_seeds) {
   if (AnchorKeys(tables).bits_below_row() + static_cast<std::uint32_t>(std::bit_width(rows())) > 64)
     throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "a batch of more rows than an anchor's key can number");
-  const auto first = row_places(row_seeds, [](const RowSeeds& row) { return row.seeds; }, most_batch_anchors);
-  const auto begin = row_places(row_seeds, [](const RowSeeds& row) { return row.anchors; }, most_batch_anchors);
+  const auto first = row_places(
+      row_seeds, [](const RowSeeds& row) { return row.seeds; }, most_batch_anchors);
+  const auto begin = row_places(
+      row_seeds, [](const RowSeeds& row) { return row.anchors; }, most_batch_anchors);
   used.row_first = upload(first);
   used.row_begin = upload(begin);
   used.seeds = first.back();
@@ -190,7 +191,8 @@ std::vector<std::int64_t> DeviceSeeding::write(const std::vector<RowSeeds>& rows
   const std::int64_t* const anchor_offsets = s.upload(offsets.anchors);
   s.queued(write_seed_positions(s.tables, s.used, seed_offsets, seed_position, stream), "write_seed_positions");
 
-  const auto row_first = row_places(rows, [](const RowSeeds& row) { return row.anchors; }, most_batch_anchors);
+  const auto row_first = row_places(
+      rows, [](const RowSeeds& row) { return row.anchors; }, most_batch_anchors);
   Anchors anchors;
   anchors.row_first = s.upload(row_first);
   anchors.anchors = row_first.back();

@@ -58,8 +58,8 @@ struct DeviceAnchorFilter {
   Diagonal diagonal = Diagonal::keep;
   Pairs pairs = Pairs::both;
   std::uint32_t contigs = 0;
-  const std::uint32_t* contig_rank = nullptr;   // of each contig's name
-  const std::int32_t* contig_length = nullptr;  // of each contig
+  const std::uint32_t* contig_rank = nullptr;    // of each contig's name
+  const std::int32_t* contig_length = nullptr;   // of each contig
   const NameOrder::Place* read_place = nullptr;  // of each read's name
   bool keeps_all() const { return strands == Strands::both && diagonal == Diagonal::keep && pairs == Pairs::both; }
 };
@@ -99,8 +99,8 @@ class DeviceSeeding {
   // After find_seeds; meanwhile `rows` may have become By::host or By::nobody. Sets the anchors of the device's rows to those that the filter keeps.
   // Waits.
   void choose_anchors(const DeviceAnchorFilter& filter, std::vector<RowSeeds>& rows);
-  // Writes the device's rows into device memory: seed positions, the anchors' x and their y. Returns the rows that are left to the host after all, each
-  // with as many seeds and anchors as `rows` says, ascending. Waits.
+  // Writes the device's rows into device memory: seed positions, the anchors' x and their y. Returns the rows that are left to the host after all,
+  // each with as many seeds and anchors as `rows` says, ascending. Waits.
   std::vector<std::int64_t> write(const std::vector<RowSeeds>& rows, const ColumnOffsets& offsets, std::uint64_t* seed_position,
                                   std::uint64_t* anchor_x, std::uint64_t* anchor_y);
 

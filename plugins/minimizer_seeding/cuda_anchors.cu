@@ -88,9 +88,9 @@ __device__ void visit_tile(const DeviceReads& reads, const DeviceTables& tables,
   }
 }
 
-__global__ void __launch_bounds__(block_threads) count_kernel(const DeviceReads reads, const DeviceTables tables, const UsedSeeds used,
-                                                              const DeviceAnchorFilter filter, std::uint32_t* tile_kept,
-                                                              unsigned long long* row_kept) {
+__global__ void __launch_bounds__(block_threads)
+    count_kernel(const DeviceReads reads, const DeviceTables tables, const UsedSeeds used, const DeviceAnchorFilter filter, std::uint32_t* tile_kept,
+                 unsigned long long* row_kept) {
   __shared__ std::uint32_t begins[tile_anchors];
   __shared__ std::uint32_t kept;
   if (threadIdx.x == 0) kept = 0;
@@ -126,9 +126,9 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-__global__ void __launch_bounds__(block_threads) make_kept_kernel(const DeviceReads reads, const DeviceTables tables, const UsedSeeds used,
-                                                                  const DeviceAnchorFilter filter, const std::uint32_t* tile_kept,
-                                                                  const Anchors anchors) {
+__global__ void __launch_bounds__(block_threads)
+    make_kept_kernel(const DeviceReads reads, const DeviceTables tables, const UsedSeeds used, const DeviceAnchorFilter filter,
+                     const std::uint32_t* tile_kept, const Anchors anchors) {
   using Scan = cub::BlockScan<std::uint32_t, block_threads>;
   __shared__ std::uint32_t begins[tile_anchors];
   __shared__ typename Scan::TempStorage storage;
@@ -142,9 +142,8 @@ __global__ void __launch_bounds__(block_threads) make_kept_kernel(const DeviceRe
   });
 }
 
-__global__ void __launch_bounds__(block_threads)
-    write_kernel(const AnchorKeys keys, const Anchors anchors, const TiedRows tied, const std::int64_t* column_first, std::uint64_t* anchor_x,
-                 std::uint64_t* anchor_y) {
+__global__ void __launch_bounds__(block_threads) write_kernel(const AnchorKeys keys, const Anchors anchors, const TiedRows tied,
+                                                              const std::int64_t* column_first, std::uint64_t* anchor_x, std::uint64_t* anchor_y) {
   const std::uint32_t i = blockIdx.x * block_threads + threadIdx.x;
   if (i >= anchors.anchors) return;
   const std::uint64_t key = anchors.sorted_key[i];

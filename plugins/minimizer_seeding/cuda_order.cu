@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The order of equal anchors. minimap2's sort is not stable; where a read has equal anchors, its passes are done over (sort_pass.hpp), but only as far as
-// they tell where each anchor comes to lie. One thread follows the records of a part, which is a chain of dependent loads, but of bytes in shared memory:
-// about 40 ns a record. Reads, and the parts of a read's later passes, are done side by side.
+// The order of equal anchors. minimap2's sort is not stable; where a read has equal anchors, its passes are done over (sort_pass.hpp), but only as
+// far as they tell where each anchor comes to lie. One thread follows the records of a part, which is a chain of dependent loads, but of bytes in
+// shared memory: about 40 ns a record. Reads, and the parts of a read's later passes, are done side by side.
 
 #include <cub/block/block_reduce.cuh>
 
@@ -196,7 +196,7 @@ cudaError_t order_tied_rows(const DeviceReads& reads, const DeviceTables& tables
   for (int size = order_classes - 1; size >= 0; --size) {
     const auto blocks = static_cast<unsigned>(multiprocessors * blocks_per_multiprocessor[size]);
     order_kernel<<<blocks, block_threads, order_bytes(tied.most_anchors[size]), stream>>>(reads.rows, AnchorKeys(tables), anchors, tied, size,
-                                                                                         tied.most_anchors[size]);
+                                                                                          tied.most_anchors[size]);
   }
   return cudaGetLastError();
 }

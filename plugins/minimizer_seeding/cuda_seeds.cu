@@ -39,8 +39,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 // Counts by a few bits of the hash, each at least that of any hash with those bits: a row in which one of them is too high is left to the host.
-__global__ void __launch_bounds__(block_threads)
-    repeated_kernel(const std::int32_t mid_occ, const float q_occ_frac, const Sketch sketch) {
+__global__ void __launch_bounds__(block_threads) repeated_kernel(const std::int32_t mid_occ, const float q_occ_frac, const Sketch sketch) {
   __shared__ std::uint32_t counts[repeat_buckets];
   const std::uint32_t begin = sketch.row_first[blockIdx.x], end = sketch.row_first[blockIdx.x + 1], count = end - begin;
   if (count <= static_cast<std::uint32_t>(mid_occ)) return;
@@ -187,8 +186,7 @@ class RowChoice {
   // Whether seed i is among the least frequent ones of its streak [begin, end), about one every occ_dist bases.
   __device__ bool chosen(std::uint32_t i, std::uint32_t begin, std::uint32_t end) const {
     const std::int32_t before = begin == 0 ? 0 : place_of(begin - 1), behind = end == count_ ? length_ : place_of(end);
-    const auto wanted =
-        Least()(static_cast<std::int32_t>(static_cast<double>(behind - before) / parameters_.occ_dist + .499), most_per_streak);
+    const auto wanted = Least()(static_cast<std::int32_t>(static_cast<double>(behind - before) / parameters_.occ_dist + .499), most_per_streak);
     const std::uint32_t mine = occurrences(seeds_.value[begin_ + i]);
     if (mine > static_cast<std::uint32_t>(parameters_.max_max_occ)) return false;
     std::int32_t better = 0;
@@ -225,8 +223,7 @@ __global__ void __launch_bounds__(block_threads) choose_kernel(const DeviceReads
   if (threadIdx.x == 0) seeds.rows[row] = result;
 }
 
-__global__ void __launch_bounds__(block_threads)
-    list_kernel(const Sketch sketch, const MinimizerSeeds seeds, const UsedSeeds used) {
+__global__ void __launch_bounds__(block_threads) list_kernel(const Sketch sketch, const MinimizerSeeds seeds, const UsedSeeds used) {
   __shared__ typename CountScan::TempStorage storage;
   const std::uint32_t row = blockIdx.x, behind = sketch.row_first[row + 1], last = used.row_first[row + 1];
   std::uint32_t to = used.row_first[row], anchors = used.row_begin[row];

@@ -74,7 +74,8 @@ __device__ void find_tile_rows(const DeviceReads& reads, std::uint64_t tile_begi
   if (threadIdx.x == 32) rows.last = row_of(reads, min(tile_begin + tile_bases, reads.bases) - 1, 0, reads.rows);
 }
 
-__global__ void __launch_bounds__(block_threads) mark_kernel(const DeviceReads reads, const std::uint32_t k, const std::int32_t w, const Sketch sketch) {
+__global__ void __launch_bounds__(block_threads)
+    mark_kernel(const DeviceReads reads, const std::uint32_t k, const std::int32_t w, const Sketch sketch) {
   __shared__ std::uint64_t hashes[tile_bases + 2 * most_neighbours];
   __shared__ TileRows rows;
   __shared__ std::uint32_t marked;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The steps of DeviceSeeding: plain functions over device pointers and a stream. Nothing here allocates, waits or keeps state; what a function returns
-// are the errors of its own launches. Arrays with a number in brackets have so many elements.
+// The steps of DeviceSeeding: plain functions over device pointers and a stream. Nothing here allocates, waits or keeps state; what a function
+// returns are the errors of its own launches. Arrays with a number in brackets have so many elements.
 
 #include "minimizer_seeding/cuda.hpp"
 
@@ -17,13 +17,13 @@ inline std::uint64_t tile_count(std::uint64_t bases) { return (bases + tile_base
 inline std::uint64_t packed_word_count(std::uint64_t bases) { return (bases + 31) / 32 + 2; }
 
 struct Sketch {
-  std::uint64_t* packed = nullptr;         // [packed_word_count] 32 bases a word, the first in the lowest bits; reads follow each other without gaps
-  std::uint8_t* left_to_host = nullptr;    // [rows] 1: has ambiguous bases, or repeats a minimizer too often
-  std::uint32_t* masks = nullptr;          // [tiles * tile_masks] a bit for each base: a minimizer ends there
-  std::uint32_t* tile_first = nullptr;     // [tiles + 1] minimizers before each tile; by mark_minimizers: in it
-  std::uint32_t* row_first = nullptr;      // [rows + 1] minimizers before each row
-  std::uint64_t* hash = nullptr;           // [minimizers]
-  std::uint32_t* place = nullptr;          // [minimizers] of the last base in the read << 1 | strand
+  std::uint64_t* packed = nullptr;       // [packed_word_count] 32 bases a word, the first in the lowest bits; reads follow each other without gaps
+  std::uint8_t* left_to_host = nullptr;  // [rows] 1: has ambiguous bases, or repeats a minimizer too often
+  std::uint32_t* masks = nullptr;        // [tiles * tile_masks] a bit for each base: a minimizer ends there
+  std::uint32_t* tile_first = nullptr;   // [tiles + 1] minimizers before each tile; by mark_minimizers: in it
+  std::uint32_t* row_first = nullptr;    // [rows + 1] minimizers before each row
+  std::uint64_t* hash = nullptr;         // [minimizers]
+  std::uint32_t* place = nullptr;        // [minimizers] of the last base in the read << 1 | strand
 };
 
 // Sets packed and left_to_host.
@@ -100,11 +100,11 @@ cudaError_t sort_by_key(const DeviceReads& reads, const DeviceTables& tables, co
 inline constexpr int order_classes = 3;
 struct TiedRows {
   std::uint32_t most_anchors[order_classes] = {};  // of a row of each class; a row with more than the last is left to the host
-  std::uint8_t* tied = nullptr;            // [rows] 1: in one of the lists below
-  std::uint32_t* list = nullptr;           // [(order_classes + 1) * rows] rows of each class, and those left to the host
-  std::uint32_t* counts = nullptr;         // [order_classes + 1]
-  std::uint32_t* order[2] = {nullptr, nullptr};  // [anchors] working memory: the anchor at each place of its row
-  std::uint32_t* place = nullptr;          // [anchors] the place in the row of each anchor after the passes
+  std::uint8_t* tied = nullptr;                    // [rows] 1: in one of the lists below
+  std::uint32_t* list = nullptr;                   // [(order_classes + 1) * rows] rows of each class, and those left to the host
+  std::uint32_t* counts = nullptr;                 // [order_classes + 1]
+  std::uint32_t* order[2] = {nullptr, nullptr};    // [anchors] working memory: the anchor at each place of its row
+  std::uint32_t* place = nullptr;                  // [anchors] the place in the row of each anchor after the passes
 };
 // most_anchors for a device whose blocks can have so much shared memory.
 void set_most_anchors(std::size_t shared_bytes, TiedRows& tied);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Which k-mers of a read are its minimizers, each decided by its neighbours alone: the parallel form of sluice/minimizer_sketch.hpp for a read without
-// ambiguous bases, an odd k and no homopolymer compression. There every k-mer makes a step, and only the read's two ends have rules of their own.
+// Which k-mers of a read are its minimizers, each decided by its neighbours alone: the parallel form of sluice/minimizer_sketch.hpp for a read
+// without ambiguous bases, an odd k and no homopolymer compression. There every k-mer makes a step, and only the read's two ends have rules of their
+// own.
 
 #include <cstdint>
 #include <sluice/minimizer_index.hpp>
 
 namespace sluice::minimizer_seeding {
 
-// Element `e` of a read's `count` (the k-mers in the order of their places). hash_at(i) is element i's hash; it is asked for elements of the read that
-// lie less than w from e. w is 1 to 255.
+// Element `e` of a read's `count` (the k-mers in the order of their places). hash_at(i) is element i's hash; it is asked for elements of the read
+// that lie less than w from e. w is 1 to 255.
 template <class HashAt>
 SLUICE_HOST_DEVICE inline bool is_minimizer(const HashAt& hash_at, std::int32_t e, std::int32_t count, std::int32_t w) {
   const auto hash = hash_at(e);

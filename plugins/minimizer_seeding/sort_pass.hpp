@@ -12,9 +12,9 @@ namespace sluice::minimizer_seeding {
 // Parts of at most this many records are sorted by insertion, which is stable: no passes over them.
 inline constexpr std::uint32_t largest_insertion = 64;
 
-// digit[q], q in [begin, end), for the records of a part. next[d] is the first place of digit d's records in it (begin for 0), end[d] the place behind
-// its last; both have 256 numbers, and next is left equal to end. from[q]: the place before the pass of the record that comes to q; the caller has set
-// it to q everywhere, since records that stay are not written.
+// digit[q], q in [begin, end), for the records of a part. next[d] is the first place of digit d's records in it (begin for 0), end[d] the place
+// behind its last; both have 256 numbers, and next is left equal to end. from[q]: the place before the pass of the record that comes to q; the caller
+// has set it to q everywhere, since records that stay are not written.
 SLUICE_HOST_DEVICE inline void place_by_digit(const std::uint8_t* digit, std::uint32_t* next, const std::uint32_t* end, std::uint32_t* from) {
   for (std::uint32_t bucket = 0; bucket < 256; ++bucket) {
     std::uint32_t hole = next[bucket];

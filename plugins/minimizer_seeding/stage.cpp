@@ -71,7 +71,8 @@ class MinimizerSeeding {
     d.option("rev_only", &Parameters::rev_only, "the contigs' reverse strand only");
 #ifdef SLUICE_WITH_CUDA
     d.implementation<&MinimizerSeeding::process_cuda>(
-        "cuda", "one thread a base, a minimizer, an anchor; reads with ambiguous bases are left to the CPU; an odd k, without homopolymer compression");
+        "cuda",
+        "one thread a base, a minimizer, an anchor; reads with ambiguous bases are left to the CPU; an odd k, without homopolymer compression");
 #endif
     d.reason("too_long", "the read has 2^31 bases or more").reason("too_many_anchors", "the read has 2^31 anchors or more: lower f or max_max_occ");
   }
@@ -212,8 +213,7 @@ class MinimizerSeeding {
     sluice::cuda::Memory seeds = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(seed_count));
     sluice::cuda::Memory x = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(anchor_count));
     sluice::cuda::Memory y = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(anchor_count));
-    const std::vector<std::int64_t> left =
-        seeding.write(found, offsets, seeds.as<std::uint64_t>(), x.as<std::uint64_t>(), y.as<std::uint64_t>());
+    const std::vector<std::int64_t> left = seeding.write(found, offsets, seeds.as<std::uint64_t>(), x.as<std::uint64_t>(), y.as<std::uint64_t>());
     find_on_host(call, device, in, {left.begin(), left.end()}, out, found, host_rows);
     host_rows.copy(device, offsets, seeds.as<std::uint64_t>(), x.as<std::uint64_t>(), y.as<std::uint64_t>());
     const sluice::cuda::Memory anchor_offsets = device.upload(offsets.anchors);

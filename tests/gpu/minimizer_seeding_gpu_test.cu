@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Seeding on a device: the seeds and anchors of every read that is not left to the host, equal ones in the same order, as the CPU's; and how long each
-// step takes. AMOUNT: megabases of reads. kernel_check.hpp says how the program is called.
+// Seeding on a device: the seeds and anchors of every read that is not left to the host, equal ones in the same order, as the CPU's; and how long
+// each step takes. AMOUNT: megabases of reads. kernel_check.hpp says how the program is called.
 
 #include <algorithm>
 #include <array>
@@ -202,7 +202,13 @@ struct Reads {
 class Batch {
  public:
   Batch(const Index& index, const SeedingParameters& parameters, const Reads& reads, Arena& arena)
-      : index_(index), parameters_(parameters), reads_(reads), arena_(arena), letters_(letters(reads)), offsets_(offsets(reads)), status_(reads.status),
+      : index_(index),
+        parameters_(parameters),
+        reads_(reads),
+        arena_(arena),
+        letters_(letters(reads)),
+        offsets_(offsets(reads)),
+        status_(reads.status),
         places_(places(index, reads)) {
     int shared = 0;
     require(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
@@ -213,12 +219,9 @@ class Batch {
   void run(Stopwatch* watch = nullptr) {
     arena_.clear();
     const std::vector<std::int64_t> at = offsets(reads_);
-    const cuda::DeviceReads reads{static_cast<std::int64_t>(reads_.bases.size()),
-                                  offsets_.data(),
-                                  letters_.data(),
-                                  reads_.status.empty() ? nullptr : status_.data(),
-                                  at.front(),
-                                  static_cast<std::uint64_t>(at.back() - at.front())};
+    const cuda::DeviceReads reads{
+        static_cast<std::int64_t>(reads_.bases.size()),   offsets_.data(), letters_.data(),
+        reads_.status.empty() ? nullptr : status_.data(), at.front(),      static_cast<std::uint64_t>(at.back() - at.front())};
     cuda::Launch launch{.stream = nullptr, .multiprocessors = multiprocessors_, .block_shared_bytes = shared_};
     launch.allocate = [&](std::size_t bytes) { return arena_.allocate(bytes); };
     if (watch != nullptr) launch.queued = [watch](const char* step) { watch->mark(step); };
@@ -493,10 +496,11 @@ void time_text(const char* name, const std::string& text, std::size_t mean, doub
     return static_cast<double>(values[values.size() / 2]);
   };
   const double total = median(all);
-  std::printf("TIME %s, %zu reads of %zu kb: %.2f ms, %.1f Gbases/s, %.2f Ganchors/s; %.1f M minimizers, %.1f M anchors, %zu tied, %zu to the host%s\n",
-              name, reads.bases.size(), mean / 1000, total, static_cast<double>(batch.bases()) / total / 1e6,
-              static_cast<double>(batch.anchors()) / total / 1e6, static_cast<double>(batch.minimizers()) / 1e6,
-              static_cast<double>(batch.anchors()) / 1e6, outcome.tied, outcome.host, outcome.different == 0 ? "" : "; DIFFERENT");
+  std::printf(
+      "TIME %s, %zu reads of %zu kb: %.2f ms, %.1f Gbases/s, %.2f Ganchors/s; %.1f M minimizers, %.1f M anchors, %zu tied, %zu to the host%s\n", name,
+      reads.bases.size(), mean / 1000, total, static_cast<double>(batch.bases()) / total / 1e6, static_cast<double>(batch.anchors()) / total / 1e6,
+      static_cast<double>(batch.minimizers()) / 1e6, static_cast<double>(batch.anchors()) / 1e6, outcome.tied, outcome.host,
+      outcome.different == 0 ? "" : "; DIFFERENT");
   std::printf("  ms:");
   for (const std::string& step : order) std::printf(" %s %.2f", step.c_str(), median(times[step]));
   std::printf("; copy of anchors to the host %.2f\n", batch.copy_out(3));
