@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Any bytes as an index file: of minimizers, of minimap2, or an FM-index. It is refused with a reason, or searches in it stay inside. Checksums are not
-// looked at, so that what they would hide is seen.
-// Run: build/fuzz/bin/fuzz_index_files -max_len=4096 CORPUS tests/fuzz/index_files_seeds
+// Any bytes as an index file: of minimizers, of minimap2, or an FM-index. It is refused with a reason, or searches in it stay inside. Checksums are
+// not looked at, so that what they would hide is seen. Run: build/fuzz/bin/fuzz_index_files -max_len=4096 CORPUS tests/fuzz/index_files_seeds
 #include <sys/mman.h>
 #include <unistd.h>
 
