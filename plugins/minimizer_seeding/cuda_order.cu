@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 // The order of equal anchors. minimap2's sort is not stable; where a read has equal anchors, its passes are done over (sort_pass.hpp), but only as
 // far as they tell where each anchor comes to lie. One thread follows the records of a part, which is a chain of dependent loads, if of bytes in
-// shared memory: about 0.1 us a record. Reads, and the parts of a read's later passes, are done side by side; parts of two digits, as that of the
-// strands is, need no chain; and parts without equal anchors are taken from the stable sort.
+// shared memory. Reads, and the parts of a read's later passes, are done side by side; parts of two digits, as that of the strands is, need no chain;
+// and parts without equal anchors are taken from the stable sort.
 
 #include <cub/block/block_reduce.cuh>
 
@@ -21,6 +21,9 @@ __global__ void __launch_bounds__(block_threads)
   if (anchors.sorted_key[i - 1] != key) return;
   const std::uint32_t row = keys.row(key), count = anchors.row_first[row + 1] - anchors.row_first[row];
   if (count <= largest_insertion) return;  // sorted by insertion: stable
+  // Equal anchors lie together: one of them speaks for a warp's.
+  const unsigned same_row = __match_any_sync(__activemask(), row);
+  if (threadIdx.x % 32 != static_cast<unsigned>(__ffs(static_cast<int>(same_row)) - 1)) return;
   // The flag is one byte of a word that others set, too.
   auto* const word = reinterpret_cast<unsigned*>(tied.tied + (row & ~3U));
   const unsigned flag = 1U << 8 * (row % 4);
@@ -89,19 +92,20 @@ class RowOrder {
   __device__ void pass(int shift) {
     if (threadIdx.x == 0) shared_.parts = shared_.next_part = 0;
     __syncthreads();
-    const auto part_key = [&](std::uint32_t place) { return shift == 56 ? 0 : x_at(place) >> (shift + 8); };
+    // Passes so far have the anchors ascend by the bytes above, so these are at each place what they are after the sort.
+    const auto part_key = [&](std::uint32_t place) { return shift == 56 ? 0 : keys_.x(sorted_key_[place]) >> (shift + 8); };
     for (std::uint32_t i = threadIdx.x; i < count_; i += block_threads) {
       digit_[i] = static_cast<std::uint8_t>(x_at(i) >> shift);
       order_[1][i] = i;
+      if (i + largest_insertion >= count_) continue;
       const std::uint64_t key = part_key(i);
-      if (i > 0 && part_key(i - 1) == key) continue;
-      // Passes so far have the anchors ascend by the bytes above.
-      std::uint32_t low = i, high = count_;
+      if ((i > 0 && part_key(i - 1) == key) || part_key(i + largest_insertion) != key) continue;
+      std::uint32_t low = i + largest_insertion, high = count_;
       while (high - low > 1) {
         const std::uint32_t middle = (low + high) / 2;
         (part_key(middle) == key ? low : high) = middle;
       }
-      if (high - i > largest_insertion) parts_[atomicAdd(&shared_.parts, 1U)] = {i, high};
+      parts_[atomicAdd(&shared_.parts, 1U)] = {i, high};
     }
     __syncthreads();
     const std::uint32_t lane = threadIdx.x % 32;
@@ -240,7 +244,7 @@ void set_most_anchors(std::size_t shared_bytes, TiedRows& tied) {
 cudaError_t order_tied_rows(const DeviceReads& reads, const DeviceTables& tables, const Anchors& anchors, const TiedRows& tied, int multiprocessors,
                             cudaStream_t stream) {
   if (anchors.anchors == 0) return cudaSuccess;
-  constexpr int blocks_per_multiprocessor[order_classes] = {5, 2, 1};
+  constexpr int blocks_per_multiprocessor[order_classes] = {6, 2, 1};
   const cudaError_t error = cudaFuncSetAttribute(order_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                  static_cast<int>(order_bytes(tied.most_anchors[order_classes - 1])));
   if (error != cudaSuccess) return error;

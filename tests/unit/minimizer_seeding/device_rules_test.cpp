@@ -63,7 +63,7 @@ std::vector<std::uint32_t> order_by_passes(const std::vector<Anchor>& anchors) {
   std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return anchors[a].x < anchors[b].x; });
   const auto same_as_next = [&](std::uint32_t a, std::uint32_t b) { return anchors[a].x == anchors[b].x; };
   for (int shift = 56; shift >= 0; shift -= 8) {
-    const auto part_key = [&](std::uint32_t place) { return shift == 56 ? 0 : x(place) >> (shift + 8); };
+    const auto part_key = [&](std::uint32_t place) { return shift == 56 ? 0 : anchors[sorted[place]].x >> (shift + 8); };
     std::vector<std::uint8_t> digit(count);
     std::vector<std::uint32_t> from(count), moved(count);
     std::iota(from.begin(), from.end(), 0U);
