@@ -3,6 +3,7 @@
 #include "flow_cell/flow_cell_model.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <sluice/natural_log.hpp>
 #include <utility>
 
@@ -46,6 +47,15 @@ bool FlowCellModel::is_over() const {
   return !more && std::all_of(channels_.begin(), channels_.end(), [](const Channel& channel) { return channel.read == nullptr; });
 }
 
+double FlowCellModel::quiet_until() const {
+  double first = std::numeric_limits<double>::infinity();
+  for (const Channel& channel : channels_) {
+    if (channel.read != nullptr) return 0;
+    first = std::min(first, channel.free_at);
+  }
+  return first;
+}
+
 bool FlowCellModel::begin_read(Channel& channel, double now) {
   if (reads_.empty()) {
     if (!reads_end_ && !channel.starved) ++counts_.starved;
@@ -60,8 +70,7 @@ bool FlowCellModel::begin_read(Channel& channel, double now) {
     channel.read = std::move(reads_.front());
     reads_.pop_front();
   }
-  channel.starved = false;
-  channel.start = channel.free_at;
+  channel.start = std::exchange(channel.starved, false) ? now : channel.free_at;
   const double seconds = static_cast<double>(channel.read->length) / channel.read->sampling_rate;
   channel.end = channel.start + seconds;
   channel.sent = 0;

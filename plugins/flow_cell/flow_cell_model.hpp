@@ -76,6 +76,8 @@ class FlowCellModel {
   void end_of_reads() { reads_end_ = true; }
   // Nothing is left to happen.
   bool is_over() const;
+  // Before this time nothing happens: while no pore has a strand, when the first one is captured.
+  double quiet_until() const;
 
   // Brings channels first, first + step, ... to `now`, which must not go backwards for a channel. What their undecided reads have gained since the
   // last time is added to `chunks`.

@@ -213,6 +213,7 @@ class FlowCell {
     while (!is_over_ && !cancelled() && (reads_end_ || has_enough_reads())) {
       if (!running_) clock_->start();
       running_ = true;
+      if (clock_->speed() == 0) skip_quiet_time();
       const double time = static_cast<double>(next_tick_) * tick_seconds_;
       if (p_.duration_seconds > 0 && time > p_.duration_seconds) {
         is_over_ = true;
@@ -233,6 +234,12 @@ class FlowCell {
       ++next_tick_;
       skip_what_is_past();
     }
+  }
+
+  void skip_quiet_time() {
+    const std::lock_guard lock(mutex_);
+    const double ticks = model_.quiet_until() / tick_seconds_;
+    if (ticks > static_cast<double>(next_tick_) && ticks < 1e18) next_tick_ = static_cast<std::uint64_t>(ticks);
   }
 
   // A pipeline that has been behind for more than a round gets what has come since in one chunk, not in as many as were missed.
