@@ -38,6 +38,18 @@ void append_axes(std::string& svg) {
   fmt::format_to(out, "<text transform=\"translate(16,{}) rotate(-90)\" text-anchor=\"middle\">recall</text>\n", top + height / 2);
 }
 
+// A curve goes along before it goes up. Only its corners are drawn.
+void append_curve(std::string& svg, const RocCurve& curve) {
+  const auto out = std::back_inserter(svg);
+  const auto corner = [&](double rate, double recall) { fmt::format_to(out, "{:.1f},{:.1f} ", x_of(rate), y_of(recall)); };
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    const OperatingPoint& now = curve.points[i];
+    const bool first = i == 0, last = i + 1 == curve.points.size();
+    if (!first && now.false_positive_rate != curve.points[i - 1].false_positive_rate) corner(now.false_positive_rate, curve.points[i - 1].recall);
+    if (first || last || curve.points[i + 1].false_positive_rate != now.false_positive_rate) corner(now.false_positive_rate, now.recall);
+  }
+}
+
 }  // namespace
 
 std::string roc_plot(const ScoresByPrefix& scores) {
@@ -53,11 +65,7 @@ std::string roc_plot(const ScoresByPrefix& scores) {
     if (curve.targets == 0 || curve.others == 0) continue;
     const char* colour = colours[drawn % colours.size()];
     fmt::format_to(out, "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"", colour);
-    for (std::size_t i = 0; i < curve.points.size(); ++i) {
-      // A curve goes along before it goes up.
-      if (i > 0) fmt::format_to(out, "{:.1f},{:.1f} ", x_of(curve.points[i].false_positive_rate), y_of(curve.points[i - 1].recall));
-      fmt::format_to(out, "{:.1f},{:.1f} ", x_of(curve.points[i].false_positive_rate), y_of(curve.points[i].recall));
-    }
+    append_curve(svg, curve);
     const double y = top + height - 20 - 18 * static_cast<double>(drawn);
     fmt::format_to(out,
                    "\"/>\n<line x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\" stroke=\"{3}\" stroke-width=\"2\"/><text x=\"{4}\" y=\"{5}\">{6} bases, "
