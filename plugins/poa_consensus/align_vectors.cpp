@@ -90,6 +90,8 @@ class StripedMatrix {
         letters_(graph.letters()),
         candidates_(workspace.candidates),
         is_tail_(workspace.is_tail) {
+    if (workspace.steps.size() <= static_cast<std::size_t>(rows.count())) workspace.steps.resize(static_cast<std::size_t>(rows.count()) * 2 + 1);
+    steps_ = workspace.steps.data();
     // Behind the matrix: the row for several predecessors, for local alignments each row's maxima, and column 0.
     const auto count = static_cast<std::size_t>(rows.count());
     const std::size_t values = (count + 2) * stride_, maxima = mode_ == AlignmentMode::local ? (count + 1) * lanes : 0;
@@ -111,9 +113,11 @@ class StripedMatrix {
     first_column_[0] = 0;
     if (rows_.is_part()) is_tail_.assign(static_cast<std::size_t>(rows_.count()) + 1, 0);
     for (std::int32_t i = 1; i <= rows_.count(); ++i) {
-      const PartialOrderGraph::Node& node = graph_.node(rows_.node[static_cast<std::size_t>(i - 1)]);
+      const std::int32_t id = rows_.node[static_cast<std::size_t>(i - 1)];
+      const PartialOrderGraph::Node& node = graph_.node(id);
       std::int32_t edge = node.first_in_edge;
       const std::int32_t p = next_predecessor(edge);
+      steps_[i] = {p, edge, id, node.code};
       const T* const from = row(p);
       if (edge < 0) {
         fill_row(i, node.code, first_column_[p], hn::Load(tag, from + width_), [&](std::size_t at) { return hn::Load(tag, from + at); });
@@ -136,21 +140,23 @@ class StripedMatrix {
     auto [i, j] = find_end();
     while (!is_done(i, j)) {
       const std::int32_t value = at(i, j);
+      if (i == 0) {
+        path.push_back({-1, --j});
+        continue;
+      }
+      const RowStep& step = steps_[i];
       std::int32_t row = -1, column = j;
-      if (i > 0) {
-        const PartialOrderGraph::Node& node = graph_.node(rows_.node[static_cast<std::size_t>(i - 1)]);
-        if (j > 0) {
-          const bool is_match = letters_[node.code] == sequence_[static_cast<std::size_t>(j - 1)];
-          row = predecessor_with(node, j - 1, value - (is_match ? match_ : mismatch_) + gap_);
-          if (row >= 0) column = j - 1;
-        }
-        if (row < 0) row = predecessor_with(node, j, value - gap_);
+      if (j > 0) {
+        const bool is_match = letters_[step.code] == sequence_[static_cast<std::size_t>(j - 1)];
+        row = predecessor_with(step, j - 1, value - (is_match ? match_ : mismatch_) + gap_);
+        if (row >= 0) column = j - 1;
       }
+      if (row < 0) row = predecessor_with(step, j, value - gap_);
       if (row < 0) {
-        row = i;
-        column = j - 1;
+        path.push_back({-1, --j});
+        continue;
       }
-      path.push_back({row == i ? -1 : rows_.node[static_cast<std::size_t>(i - 1)], column == j ? -1 : j - 1});
+      path.push_back({step.node, column == j ? -1 : column});
       i = row;
       j = column;
     }
@@ -163,7 +169,8 @@ class StripedMatrix {
   std::int32_t at(std::int32_t i, std::int32_t j) const {
     if (j == 0) return first_column_[i];
     const T* const values = row(i);
-    return std::max(values[place_[j]], values[width_ + static_cast<std::size_t>(place_[j] % lanes)]);
+    const auto place = static_cast<std::uint32_t>(place_[j]);
+    return std::max(values[place], values[width_ + place % static_cast<std::uint32_t>(lanes)]);
   }
   std::int32_t best(std::int32_t i, std::int32_t j) const { return at(i, j) + j * gap_; }
 
@@ -187,12 +194,12 @@ class StripedMatrix {
   }
 
   // The first predecessor whose row has `wanted` in a column; -1: none.
-  std::int32_t predecessor_with(const PartialOrderGraph::Node& node, std::int32_t column, std::int32_t wanted) const {
-    std::int32_t edge = node.first_in_edge;
-    do {
+  std::int32_t predecessor_with(const RowStep& step, std::int32_t column, std::int32_t wanted) const {
+    if (at(step.predecessor, column) == wanted) return step.predecessor;
+    for (std::int32_t edge = step.next_edge; edge >= 0;) {
       const std::int32_t p = next_predecessor(edge);
       if (at(p, column) == wanted) return p;
-    } while (edge >= 0);
+    }
     return -1;
   }
 
@@ -326,9 +333,13 @@ class StripedMatrix {
     Vec largest = hn::Zero(tag);
     for (std::int32_t i = 1; i <= rows_.count(); ++i) largest = hn::Max(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes));
     largest = hn::MaxOfLanes(tag, largest);
-    if (hn::GetLane(largest) <= 0) return;
-    for (std::int32_t i = 1; i <= rows_.count(); ++i)
-      if (!hn::AllFalse(tag, hn::Eq(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes)))) consider(i, best(i, first_best(i)));
+    const std::int32_t score = hn::GetLane(largest);
+    if (score <= 0) return;
+    for (std::int32_t i = 1; i <= rows_.count(); ++i) {
+      if (hn::AllFalse(tag, hn::Eq(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes)))) continue;
+      // Behind the sequence the score is lower, unless gaps are free.
+      consider(i, gap_ < 0 ? score : best(i, first_best(i)));
+    }
   }
 
   bool is_done(std::int32_t i, std::int32_t j) const {
@@ -352,6 +363,7 @@ class StripedMatrix {
   std::span<const char> letters_;
   std::vector<std::int32_t>& candidates_;
   std::vector<std::uint8_t>& is_tail_;
+  RowStep* steps_;
   T *matrix_, *merged_, *maxima_, *first_column_;
   const T* profile_;
   const std::int32_t* place_;
