@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Which overlaps of a pile are used: the longest ones, as many as cover each part of the template often enough.
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice::pile_segmentation {
+
+// An overlap of a read with the template; all coordinates on forward strands, ends exclusive.
+struct PileOverlap {
+  std::int64_t read = 0;  // row in the store of reads
+  std::int32_t template_begin = 0, template_end = 0;
+  std::int32_t read_begin = 0, read_end = 0;
+  std::int32_t matches = 0;  // bases that are equal, 0: unknown
+  bool is_reverse = false;
+};
+
+// Keeps an overlap if some stretch of 500 bases that it covers has fewer than max_depth overlaps so far; more matches (then a longer span, then the order of
+// the pile) come first. The order of those kept is theirs in the pile. CONSENT keeps the 150 with most matches, which leaves long templates uncovered.
+void select_overlaps(std::int32_t template_length, std::int32_t max_depth, std::vector<PileOverlap>& overlaps);
+
+}  // namespace sluice::pile_segmentation
