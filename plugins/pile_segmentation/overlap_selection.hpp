@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Which overlaps of a pile are used: the longest ones, as many as cover each part of the template often enough.
+// Which overlaps of a pile are used: one of each read at each place, the longest ones, as many as cover each part of the template often enough.
 
 #include <cstdint>
 #include <vector>
@@ -17,8 +17,10 @@ struct PileOverlap {
   bool is_reverse = false;
 };
 
-// Keeps an overlap if some stretch of 500 bases that it covers has fewer than max_depth overlaps so far; more matches (then a longer span, then the order of
-// the pile) come first. The order of those kept is theirs in the pile. CONSENT keeps the 150 with most matches, which leaves long templates uncovered.
+// Overlaps with more matches (then a longer span, then the earlier place and read) come first. One is dropped if a read's other overlap before it covers more
+// than half of it on the template, so that no read votes twice; else it is kept if some stretch of 500 bases that it covers has fewer than max_depth overlaps
+// so far. Those kept are left in the order of their places and reads, whatever order they came in. CONSENT keeps the 150 with most matches, which
+// leaves parts of long templates uncovered.
 void select_overlaps(std::int32_t template_length, std::int32_t max_depth, std::vector<PileOverlap>& overlaps);
 
 }  // namespace sluice::pile_segmentation
