@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace sluice::pile_segmentation {
 namespace {
@@ -20,6 +21,12 @@ bool covers(const PileOverlap& a, const PileOverlap& b) {
 }
 
 }  // namespace
+
+std::int64_t overhang(const PileOverlap& overlap, std::int64_t template_length, std::int64_t read_length) {
+  std::int64_t before = overlap.read_begin, behind = read_length - overlap.read_end;
+  if (overlap.is_reverse) std::swap(before, behind);
+  return std::min<std::int64_t>(overlap.template_begin, before) + std::min<std::int64_t>(template_length - overlap.template_end, behind);
+}
 
 void select_overlaps(std::int32_t template_length, std::int32_t max_depth, std::vector<PileOverlap>& overlaps) {
   std::sort(overlaps.begin(), overlaps.end(), [](const PileOverlap& a, const PileOverlap& b) {

@@ -30,6 +30,8 @@ void PileSegmentation::describe(Describe<PileSegmentation>& d) {
   d.option("margin", &Parameters::margin, "an anchor supports places with this many of its bases to both sides").range(0, 100).unit("bases");
   d.option("min_layers", &Parameters::min_layers, "pieces with fewer layers are left as they are (CONSENT: minSupport)").range(1, 1000);
   d.option("max_layers", &Parameters::max_layers, "layers of a piece; the overlaps with most matches are used (CONSENT: maxSupport)").range(1, 1000);
+  d.option("max_overhang", &Parameters::max_overhang,
+           "overlaps with more bases of both reads beside them than this share of their own length are left out: they are repeats").range(0, 1e9);
   d.needs("target_index", "i64", "row of the read that is corrected in the store").needs("query_index", "i64", "row of the overlapping read");
   d.needs("target_start", "i64", "first base on the target").needs("target_end", "i64", "end on the target");
   d.needs("query_start", "i64", "first base on the query, forward strand").needs("query_end", "i64", "end on the query");
@@ -42,9 +44,10 @@ void PileSegmentation::describe(Describe<PileSegmentation>& d) {
   d.gives("sequence_qualities", "utf8", "Phred + 33 of all of them");
   d.uses("reads", "sequence", "the reads");
   d.reason("bad_overlap", "an overlap that does not lie on its reads");
+  d.reason("inside", "an overlap that ends inside both reads: a repeat");
 }
 
-PileSegmentation::PileSegmentation(const Setup& setup, const Parameters& p) : reads_(setup.resource("reads")) {
+PileSegmentation::PileSegmentation(const Setup& setup, const Parameters& p) : reads_(setup.resource("reads")), max_overhang_(p.max_overhang) {
   parameters_ = {.piece_length = static_cast<std::int32_t>(p.piece_length),
                  .k = static_cast<std::int32_t>(p.k),
                  .margin = static_cast<std::int32_t>(p.margin),
@@ -64,7 +67,7 @@ void PileSegmentation::process(const Call& call, const Batch& in, Output& out) {
   const auto lies_on = [this](std::int64_t read, std::int64_t begin, std::int64_t end) {
     return read >= 0 && read < reads_.size() && begin >= 0 && begin < end && end <= reads_.length(read);
   };
-  std::uint64_t bad = 0;
+  std::uint64_t bad = 0, inside = 0;
   for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
     const auto r = static_cast<std::size_t>(row);
     if (!in.ok(row)) continue;
@@ -73,6 +76,18 @@ void PileSegmentation::process(const Call& call, const Batch& in, Output& out) {
       continue;
     }
     if (query_index[r] == target_index[r]) continue;
+    const PileOverlap overlap = {.read = query_index[r],
+                                 .template_begin = static_cast<std::int32_t>(target_start[r]),
+                                 .template_end = static_cast<std::int32_t>(target_end[r]),
+                                 .read_begin = static_cast<std::int32_t>(query_start[r]),
+                                 .read_end = static_cast<std::int32_t>(query_end[r]),
+                                 .matches = matches.empty() ? 0 : static_cast<std::int32_t>(matches[r]),
+                                 .is_reverse = is_reverse[r] != 0};
+    if (static_cast<double>(overhang(overlap, reads_.length(target_index[r]), reads_.length(query_index[r]))) >
+        max_overhang_ * static_cast<double>(target_end[r] - target_start[r])) {
+      ++inside;
+      continue;
+    }
     if (!piles_.empty() && target_index[r] < piles_.back().target)
       throw Failure::usage("pile_segmentation: overlaps do not come in the order of their targets", "set order = target in overlap_reader");
     if (piles_.empty() || target_index[r] > piles_.back().target) {
@@ -81,16 +96,11 @@ void PileSegmentation::process(const Call& call, const Batch& in, Output& out) {
     }
     Pile& pile = piles_.back();
     ++pile.overlaps;
-    pile.used.push_back({.read = query_index[r],
-                         .template_begin = static_cast<std::int32_t>(target_start[r]),
-                         .template_end = static_cast<std::int32_t>(target_end[r]),
-                         .read_begin = static_cast<std::int32_t>(query_start[r]),
-                         .read_end = static_cast<std::int32_t>(query_end[r]),
-                         .matches = matches.empty() ? 0 : static_cast<std::int32_t>(matches[r]),
-                         .is_reverse = is_reverse[r] != 0});
+    pile.used.push_back(overlap);
     waiting_bases_ += target_end[r] - target_start[r];
   }
   if (bad > 0) call.account(Reason::bad_overlap, bad);
+  if (inside > 0) call.account(Reason::inside, inside);
   if (piles_.size() < 2 || call.cancelled()) return;
   // The last pile may go on in the next batch.
   Pile last = std::move(piles_.back());

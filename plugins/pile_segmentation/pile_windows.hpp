@@ -14,9 +14,10 @@ namespace sluice::pile_segmentation {
 // Regroup: overlaps, ordered by the read that is corrected, to windows of its pieces.
 class PileSegmentation {
  public:
-  enum class Reason : std::uint32_t { bad_overlap };
+  enum class Reason : std::uint32_t { bad_overlap, inside };
   struct Parameters {
     std::int64_t piece_length = 100, k = 11, margin = 4, min_layers = 2, max_layers = 40;
+    double max_overhang = 1.0;
   };
   static void describe(Describe<PileSegmentation>& d);
   PileSegmentation(const Setup& setup, const Parameters& p);
@@ -57,6 +58,7 @@ class PileSegmentation {
 
   SequenceStoreView reads_;
   PileParameters parameters_;
+  double max_overhang_;
   Workspaces<Workspace> workspaces_;
   std::vector<Pile> piles_;  // the last one may get more overlaps
   std::int64_t waiting_bases_ = 0;

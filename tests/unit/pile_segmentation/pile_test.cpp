@@ -109,3 +109,12 @@ TEST_CASE("a read has one overlap with each part of the template") {
   CHECK(overlaps[0].matches == 400);
   CHECK(overlaps[1].matches == 100);
 }
+
+TEST_CASE("an overhang is what both reads have beside their overlap, in the template's orientation") {
+  const PileOverlap forward = {.read = 0, .template_begin = 100, .template_end = 500, .read_begin = 0, .read_end = 400};
+  CHECK(overhang(forward, 500, 1000) == 0);
+  CHECK(overhang(forward, 700, 1000) == 200);
+  const PileOverlap reverse = {.read = 0, .template_begin = 100, .template_end = 500, .read_begin = 0, .read_end = 400, .is_reverse = true};
+  CHECK(overhang(reverse, 500, 1000) == 100);
+  CHECK(overhang(reverse, 700, 1000) == 100);
+}
