@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pair_alignment/pair_path.hpp"
+#include "pair_alignment/pair_aligner.hpp"
 
 namespace sluice::pair_alignment {
 namespace {
