@@ -55,11 +55,11 @@ NodeRange WindowConsensus::part_of_layer(const Window& window, std::size_t index
 WindowProblem WindowConsensus::merge(NodeRange range, std::string_view bases, std::string_view qualities) {
   path_.clear();
   if (!bases.empty() && graph_.node_count() > 0) {
-    graph_.list_rows(range, RowOrder::kept, workspace_.rows);
-    if (scalar_matrix_bytes(workspace_.rows.count(), static_cast<std::int64_t>(bases.size()), parameters_.scoring) > parameters_.matrix_bytes)
+    const KeptRows rows = graph_.kept_rows(range);
+    if (scalar_matrix_bytes(rows.count(), static_cast<std::int64_t>(bases.size()), parameters_.scoring) > parameters_.matrix_bytes)
       return WindowProblem::too_large;
-    if (align_vectors(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done) {
-      graph_.list_rows(range, RowOrder::ranked, workspace_.rows);
+    if (align_vectors(graph_, rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done) {
+      graph_.list_rows(range, workspace_.rows);
       align_scalar(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_);
     }
   }

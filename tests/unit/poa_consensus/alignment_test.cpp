@@ -49,10 +49,9 @@ void check_window(const MadeWindow& window, const Scoring& scoring) {
     if (i > 0 && !window.layer_begin.empty()) range = {window.layer_begin[i], window.layer_end[i]};
     expected.clear();
     if (graph.node_count() > 0) {
-      graph.list_rows(range, RowOrder::ranked, workspace.rows);
+      graph.list_rows(range, workspace.rows);
       align_scalar(graph, workspace.rows, sequence, scoring, workspace, expected);
-      graph.list_rows(range, RowOrder::kept, workspace.rows);
-      const VectorUse use = align_vectors(graph, workspace.rows, sequence, scoring, workspace, path);
+      const VectorUse use = align_vectors(graph, graph.kept_rows(range), sequence, scoring, workspace, path);
       if (use == VectorUse::done) REQUIRE(path == expected);
     }
     graph.add(expected, sequence, {});
@@ -111,7 +110,7 @@ TEST_CASE("an alignment goes up in rows and positions, one step at a time") {
       AlignmentWorkspace workspace;
       std::vector<AlignedPair> path;
       for (const std::string& sequence : window.sequences) {
-        graph.list_rows({}, RowOrder::ranked, workspace.rows);
+        graph.list_rows({}, workspace.rows);
         align_scalar(graph, workspace.rows, sequence, scoring, workspace, path);
         std::int32_t node = -1, position = -1;
         for (const AlignedPair& pair : path) {
