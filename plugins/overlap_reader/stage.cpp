@@ -31,9 +31,11 @@ class OverlapReader {
     d.doc(
         "PAF, MHAP (plain or gzip), SAM, BAM or CRAM. The length of an overlap is the longer of its two spans, its error 1 - shorter / longer. Of "
         "the overlaps of one query on consecutive lines the longest is kept (of equal ones the first); as in racon 1.5 one with too large an error "
-        "goes when its turn comes, after it may have beaten shorter ones before it. With keep=all every overlap stays that is no sequence with itself "
+        "goes when its turn comes, after it may have beaten shorter ones before it. With keep=all every overlap stays that is no sequence with "
+        "itself "
         "and whose error is not too large (racon -f).\n\n"
-        "The whole file is read before the first row: compact records, in sorted runs in a temporary file beyond `memory`. Lines of unknown sequences "
+        "The whole file is read before the first row: compact records, in sorted runs in a temporary file beyond `memory`. Lines of unknown "
+        "sequences "
         "are left out and counted; a length that differs from the sequence's own ends the run.");
     d.work_unit("base");
     d.option("path", &Parameters::path, "overlaps: PAF, MHAP, SAM, BAM or CRAM").required();
@@ -60,13 +62,17 @@ class OverlapReader {
 
   OverlapReader(const Setup& setup, const Parameters& p)
       : path_(p.path),
-        format_(p.format == "paf" ? FileFormat::paf : p.format == "mhap" ? FileFormat::mhap : p.format == "sam" ? FileFormat::sam : FileFormat::automatic),
+        format_(p.format == "paf"    ? FileFormat::paf
+                : p.format == "mhap" ? FileFormat::mhap
+                : p.format == "sam"  ? FileFormat::sam
+                                     : FileFormat::automatic),
         keeps_all_(p.keep == "all"),
         max_error_(p.max_error),
         reads_(setup.resource("reads")),
         targets_(setup.resource("targets")),
         target_overlaps_(static_cast<std::size_t>(targets_.size())),
-        ordered_(p.order == "query" ? OverlapOrder::query : OverlapOrder::target, static_cast<std::size_t>(std::max<std::int64_t>(p.memory.bytes, 0))),
+        ordered_(p.order == "query" ? OverlapOrder::query : OverlapOrder::target,
+                 static_cast<std::size_t>(std::max<std::int64_t>(p.memory.bytes, 0))),
         wants_matches_(setup.wanted("overlap_matches")),
         wants_cigar_(setup.wanted("given_cigar")) {}
 
@@ -110,8 +116,9 @@ class OverlapReader {
       ++ordinal;
       const bool by_name = overlap.query_number == 0;
       const std::int64_t query = by_name ? read_names.find(overlap.query) : overlap.query_number <= reads_.size() ? overlap.query_number - 1 : -1;
-      const std::int64_t target =
-          by_name ? target_names.find(overlap.target) : overlap.target_number <= targets_.size() ? overlap.target_number - 1 : -1;
+      const std::int64_t target = by_name                                    ? target_names.find(overlap.target)
+                                  : overlap.target_number <= targets_.size() ? overlap.target_number - 1
+                                                                             : -1;
       if (query < 0 || target < 0) {
         ++dropped_[index(Reason::unknown_sequence)];
         continue;
@@ -149,7 +156,8 @@ class OverlapReader {
   static std::size_t index(Reason reason) { return static_cast<std::size_t>(reason); }
   static void warn_of_duplicates(const Call& call, const SequenceStoreView& store, const SequenceNames& names) {
     if (names.duplicates() > 0)
-      call.warn("'" + store.path() + "' has " + std::to_string(names.duplicates()) + " sequences whose name a later one has, too: the last one counts");
+      call.warn("'" + store.path() + "' has " + std::to_string(names.duplicates()) +
+                " sequences whose name a later one has, too: the last one counts");
   }
   void check_length(const OverlapFile& file, const char* what, const SequenceStoreView& store, std::int64_t row, std::int64_t stated) const {
     if (store.length(row) == stated) return;

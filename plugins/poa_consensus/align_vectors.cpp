@@ -113,7 +113,8 @@ class StripedMatrix {
         fill_row(i, from[width_], [&](std::size_t at) { return hn::Load(tag, from + at); });
       } else if (predecessors.size() == 2) {
         const T *from = row(predecessors[0]), *other = row(predecessors[1]);
-        fill_row(i, std::max(from[width_], other[width_]), [&](std::size_t at) { return hn::Max(hn::Load(tag, from + at), hn::Load(tag, other + at)); });
+        fill_row(i, std::max(from[width_], other[width_]),
+                 [&](std::size_t at) { return hn::Max(hn::Load(tag, from + at), hn::Load(tag, other + at)); });
       } else {
         merge(predecessors);
         fill_row(i, merged_[width_], [&](std::size_t at) { return hn::Load(tag, merged_ + at); });

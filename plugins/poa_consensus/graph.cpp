@@ -126,7 +126,8 @@ void PartialOrderGraph::add(std::span<const AlignedPair> alignment, std::string_
 }
 
 void PartialOrderGraph::insert_into_order(std::span<const std::int32_t> path, std::int32_t first_new) {
-  // The path's old columns come in this order already, because it was aligned along it. A new node goes behind the column before it, or at the end of its own.
+  // The path's old columns come in this order already, because it was aligned along it. A new node goes behind the column before it, or at the end of
+  // its own.
   insertions_.clear();
   std::int32_t column = none;  // the last old one that the path has reached
   const auto end_of_column = [&] {
@@ -151,7 +152,8 @@ void PartialOrderGraph::insert_into_order(std::span<const std::int32_t> path, st
     order_[begin + k] = insertions_[k].node;
     end = begin;
   }
-  for (std::size_t i = insertions_.empty() ? order_.size() : end; i < order_.size(); ++i) place_in_order_[place(order_[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = insertions_.empty() ? order_.size() : end; i < order_.size(); ++i)
+    place_in_order_[place(order_[i])] = static_cast<std::int32_t>(i);
 }
 
 void PartialOrderGraph::sort(std::span<const std::uint8_t> is_selected, std::vector<std::int32_t>& order) {
@@ -270,8 +272,8 @@ void PartialOrderGraph::list_rows(NodeRange range, RowOrder order, GraphRows& ro
 }
 
 std::size_t PartialOrderGraph::bytes() const {
-  return nodes_.capacity() * (sizeof(Node) + 2 * sizeof(std::int32_t) + 2) + edges_.capacity() * sizeof(Edge) + aligned_.capacity() * sizeof(Aligned) +
-         path_.capacity() * sizeof(std::int32_t);
+  return nodes_.capacity() * (sizeof(Node) + 2 * sizeof(std::int32_t) + 2) + edges_.capacity() * sizeof(Edge) +
+         aligned_.capacity() * sizeof(Aligned) + path_.capacity() * sizeof(std::int32_t);
 }
 
 }  // namespace sluice::poa_consensus

@@ -6,7 +6,8 @@
 // Each lane has some rows of the query; columns stream through the lanes, two a step: lane l is at columns 2 (t - l) and 2 (t - l) + 1 in step t, and
 // gets the row above its own from lane l - 1 by two shuffles. A word holds one column of each strand.
 //
-// A cell pair costs three instructions, 3.25 on average (see sum). Levels are moved to 0 .. 126, and |q - r| = (q - r) + 2 max(0, r - q). Cells are kept without the sum of the
+// A cell pair costs three instructions, 3.25 on average (see sum). Levels are moved to 0 .. 126, and |q - r| = (q - r) + 2 max(0, r - q). Cells are
+// kept without the sum of the
 // (+q) of the rows so far, and then
 //
 //   cell = min(above, above-left) + 2 max(0, r - q) - r

@@ -81,8 +81,7 @@ struct Batch {
 
 void find_paths(Batch& batch, const device::PathSchedule& paths, const device::Item* items, const device::PathCopy* copies, std::uint32_t* words,
                 std::int16_t* query, std::uint64_t* results) {
-  require(device::copy_paths(copies, static_cast<std::int64_t>(paths.copies.size()), batch.words.data(), words, query, nullptr),
-          "copy_paths");
+  require(device::copy_paths(copies, static_cast<std::int64_t>(paths.copies.size()), batch.words.data(), words, query, nullptr), "copy_paths");
   require(device::compute(paths.schedule.launches, items, words, query, results, nullptr), "compute paths");
 }
 
