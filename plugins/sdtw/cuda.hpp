@@ -34,8 +34,7 @@ struct PackedReference {
   std::vector<std::uint32_t> words;
   std::vector<PackedTarget> targets;
 };
-// Can it be packed? Both strands of a target have to have the same number of levels.
-bool can_be_packed(const Reference& reference);
+// Both strands of each target have the same number of levels, less than 2^31.
 PackedReference pack(const Reference& reference);
 
 // One query, or the next levels of one.
@@ -72,6 +71,9 @@ inline Hit hit_of(std::uint64_t result) {
   return {static_cast<std::int64_t>(result >> column_bits), static_cast<std::int64_t>(result & ((std::uint64_t{1} << column_bits) - 1))};
 }
 
+// Rows of a lane for which there is a kernel.
+inline constexpr std::int32_t kernel_rows[] = {4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 66, 68, 70};
+
 // How items are spread over a warp: each has `group` lanes, a power of 2, with `lane_rows` rows each or a few less.
 struct Shape {
   std::int32_t group = 0;
@@ -101,14 +103,16 @@ Schedule schedule_jobs(const PackedReference& reference, std::span<const Job> jo
 
 // Path starts. The query has at most most_rows levels, the hit is the best of all of it.
 struct PathJob {
-  std::int64_t query = 0, levels = 0;
+  const std::int16_t* query = nullptr;  // on the device
+  std::int64_t levels = 0;
   Hit hit;
   std::int32_t result = 0;
 };
 // A path from its end backwards: levels to be reversed, by one block each.
 struct PathCopy {
-  std::int64_t query = 0, levels = 0;  // of the query
-  std::int64_t last_word = 0;          // of the packed reference, where the path ends
+  const std::int16_t* query = nullptr;
+  std::int64_t levels = 0;     // of the query
+  std::int64_t last_word = 0;  // of the packed reference, where the path ends
   std::int64_t columns = 0;
   std::int32_t half = 0;
   std::int64_t to_query = 0, to_words = 0;
@@ -121,10 +125,17 @@ struct PathSchedule {
 // Result i is a hit whose column is the number of columns from the path's first column to its last one.
 PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs);
 
+// Levels that are added to the history of a query.
+struct Append {
+  std::int64_t query = 0, levels = 0;
+  std::int16_t* to = nullptr;
+};
+
 // Device memory throughout. Lowers results to the hits.
 cudaError_t compute(std::span<const Launch> launches, const Item* items, const std::uint32_t* levels, const std::int16_t* query,
                     std::uint64_t* results, cudaStream_t stream);
-cudaError_t copy_paths(const PathCopy* copies, std::int64_t count, const std::uint32_t* levels, const std::int16_t* query, std::uint32_t* path_levels,
-                       std::int16_t* path_query, cudaStream_t stream);
+cudaError_t copy_paths(const PathCopy* copies, std::int64_t count, const std::uint32_t* levels, std::uint32_t* path_levels, std::int16_t* path_query,
+                       cudaStream_t stream);
+cudaError_t append_levels(const Append* appends, std::int64_t count, const std::int16_t* query, cudaStream_t stream);
 
 }  // namespace sluice::sdtw::cuda

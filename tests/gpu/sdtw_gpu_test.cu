@@ -81,8 +81,7 @@ struct Batch {
 
 void find_paths(Batch& batch, const device::PathSchedule& paths, const device::Item* items, const device::PathCopy* copies, std::uint32_t* words,
                 std::int16_t* query, std::uint64_t* results) {
-  require(device::copy_paths(copies, static_cast<std::int64_t>(paths.copies.size()), batch.words.data(), batch.levels->data(), words, query, nullptr),
-          "copy_paths");
+  require(device::copy_paths(copies, static_cast<std::int64_t>(paths.copies.size()), batch.words.data(), words, query, nullptr), "copy_paths");
   require(device::compute(paths.schedule.launches, items, words, query, results, nullptr), "compute paths");
 }
 
@@ -118,7 +117,7 @@ void check_whole(const Reference& reference, const std::vector<Levels>& queries,
     expect(hit == expected[i].hit, what, i, queries[i].size(), hit, expected[i].hit);
     ++exact;
     if (queries[i].size() <= static_cast<std::size_t>(device::most_rows) && hit == expected[i].hit)
-      path_jobs.push_back({batch.jobs[i].query, batch.jobs[i].levels, hit, static_cast<std::int32_t>(i)});
+      path_jobs.push_back({batch.levels->data() + batch.jobs[i].query, batch.jobs[i].levels, hit, static_cast<std::int32_t>(i)});
   }
   const device::PathSchedule paths = device::schedule_paths(packed, reference, path_jobs);
   const DeviceArray<device::Item> path_items(paths.schedule.items);
@@ -200,7 +199,7 @@ void time_whole(const char* what, std::size_t columns, std::size_t levels, std::
   const std::vector<std::uint64_t> results = batch.results.download();
   std::vector<device::PathJob> path_jobs;
   for (std::size_t i = 0; i < count; ++i)
-    path_jobs.push_back({batch.jobs[i].query, batch.jobs[i].levels, device::hit_of(results[i]), static_cast<std::int32_t>(i)});
+    path_jobs.push_back({batch.levels->data() + batch.jobs[i].query, batch.jobs[i].levels, device::hit_of(results[i]), static_cast<std::int32_t>(i)});
   const device::PathSchedule paths = device::schedule_paths(packed, reference, path_jobs);
   const DeviceArray<device::Item> path_items(paths.schedule.items);
   const DeviceArray<device::PathCopy> copies(paths.copies);
