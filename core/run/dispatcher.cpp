@@ -164,6 +164,7 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   task.sequence = piece->input->sequence;
   task.row_count = static_cast<std::uint64_t>(piece->input->rows);
   task.source_work = piece->input->work;
+  task.deadline = piece->input->deadline;
   task.excluded = piece->excluded;
   task.size = stage.size_of(*piece->input);
   const sluice_stage_descriptor& d = stage.descriptor();

@@ -122,7 +122,7 @@ struct Run::Implementation {
         memory(options_.memory_bytes > 0 ? options_.memory_bytes : default_memory_budget(threads)),
         context(plan_, options, threads),
         // Two batches a thread keep every thread busy; more only make an interrupt slow and memory large.
-        budget(memory, plan_.bytes_per_work, 2 * threads + 2),
+        budget(memory, plan_.bytes_per_work, 2 * threads + 2, [this] { return context.cancelled(); }),
         needs(device_needs(plan_, options.device)),
         faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {}
 

@@ -80,12 +80,16 @@ class StageRunner {
   void fail(const CallResult& result);
   static void set_error(CallResult& result, sluice_status status, const std::string& message, const std::string& remedy = {});
 
-  // Regroups: feeds one batch, in order; returns what was emitted, numbered from emitted_ on.
-  std::vector<BatchHandle> regroup(const BatchHandle& input);
-  // Sinks: writes one prepared batch, in order.
-  void commit(const BatchHandle& input);
+  // Takes an emitted batch; may wait for room, or not return before the batch has been through the pipeline. False: the run ends.
+  using Emit = std::function<bool(BatchHandle)>;
+  // Regroups: feeds one batch, in order. What the stage emits, numbered in order, goes to `emit` while the call is under way.
+  void regroup(const BatchHandle& input, const Emit& emit);
+  // Sinks: writes one prepared batch, in order. False: not written.
+  bool commit(const BatchHandle& input);
+  // Sources, regroups: takes back what a sink has committed.
+  void feedback(const BatchHandle& committed);
   // After the last batch. Regroups may emit.
-  std::vector<BatchHandle> finish();
+  void finish(const Emit& emit);
 
   CallSize size_of(const BatchData& batch);
   // The work of each row, together `work`; nothing when nobody knows. Kept with the batch for when its columns have left the host.
@@ -105,7 +109,13 @@ class StageRunner {
   // Fetches every column. False: a device can't be read, see `result`.
   static bool fetch(const BatchData& batch, CallResult& result);
   BatchHandle extend(const BatchData& input, sluice_output& output, CallResult& result);
-  std::vector<BatchHandle> collect(sluice_output& output);
+  // What a call of a regroup has emitted so far.
+  struct Emission {
+    std::int64_t rows = 0;
+    std::uint64_t bytes = 0;
+    double seconds = 0;  // spent in Emit: waiting, or in later stages
+  };
+  void send_emitted(sluice_output& output, const Emit& emit, Emission& emission);
   void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);
   void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track = {});
   bool keeps(const Column& column) const;

@@ -58,6 +58,7 @@ struct Task {
   std::uint64_t sequence = 0;
   std::uint64_t row_count = 0;
   CallSize size;
+  double deadline = std::numeric_limits<double>::infinity();
   double source_work = 0;                // the same batch in the source's unit
   std::shared_ptr<const RowOrder> rows;  // null: not to be divided
   // Bytes of the columns that the stage needs; those that lie on a device only, and which (-1: the host has all).
