@@ -18,7 +18,10 @@ enum class Wanted : std::uint8_t { no, yes };
 class KeptOverlaps {
  public:
   KeptOverlaps(OverlapOrder order, std::size_t memory_bytes, std::int64_t targets, Wanted matches, Wanted cigars)
-      : ordered_(order, memory_bytes), target_overlaps_(static_cast<std::size_t>(targets)), wants_matches_(matches == Wanted::yes), wants_cigars_(cigars == Wanted::yes) {}
+      : ordered_(order, memory_bytes),
+        target_overlaps_(static_cast<std::size_t>(targets)),
+        wants_matches_(matches == Wanted::yes),
+        wants_cigars_(cigars == Wanted::yes) {}
   void add(const CandidateOverlap& overlap);
   // Between the last add() and the first give().
   void sort(const Call& call);

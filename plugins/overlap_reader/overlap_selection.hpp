@@ -25,9 +25,9 @@ struct CandidateOverlap {
   std::vector<std::uint32_t> cigar;
 };
 
-// Takes overlaps one after the other. With Keep::longest each overlap of a run is compared with those behind it: of two the shorter one goes, of equal
-// ones the later. One that joins a sequence with itself, or whose error is above max_error, goes when its turn comes, so that it may have beaten a
-// shorter one before it. At most one of a run is left, which needs no more memory than one candidate.
+// Takes overlaps one after the other. With Keep::longest each overlap of a run is compared with those behind it: of two the shorter one goes, of
+// equal ones the later. One that joins a sequence with itself, or whose error is above max_error, goes when its turn comes, so that it may have
+// beaten a shorter one before it. At most one of a run is left, which needs no more memory than one candidate.
 class OverlapSelection {
  public:
   OverlapSelection(Keep keep, double max_error, std::function<void(const CandidateOverlap&)> take)

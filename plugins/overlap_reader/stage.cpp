@@ -30,9 +30,11 @@ class OverlapReader {
     d.doc(
         "PAF, MHAP (plain or gzip), SAM, BAM or CRAM. The length of an overlap is the longer of its two spans, its error 1 - shorter / longer. Of "
         "the overlaps of one query on consecutive lines the longest is kept (of equal ones the first); as in racon 1.5 one with too large an error "
-        "goes when its turn comes, after it may have beaten shorter ones before it. With keep=all every overlap stays that is no sequence with itself "
+        "goes when its turn comes, after it may have beaten shorter ones before it. With keep=all every overlap stays that is no sequence with "
+        "itself "
         "and whose error is not too large (racon -f).\n\n"
-        "The whole file is read before the first row: compact records, in sorted runs in a temporary file beyond `memory`. Lines of unknown sequences "
+        "The whole file is read before the first row: compact records, in sorted runs in a temporary file beyond `memory`. Lines of unknown "
+        "sequences "
         "are left out and counted; a length that differs from the sequence's own ends the run.");
     d.work_unit("base");
     d.option("path", &Parameters::path, "overlaps: PAF, MHAP, SAM, BAM or CRAM").required();
@@ -40,8 +42,9 @@ class OverlapReader {
     d.option("keep", &Parameters::keep, "longest: one overlap of each query; all: every one").choices({"longest", "all"});
     d.option("max_error", &Parameters::max_error, "overlaps whose spans differ by more than this share are left out").range(0, 1);
     d.option("order", &Parameters::order, "target: by target and place; query: by query, in the order of the file").choices({"target", "query"});
-    d.option("directions", &Parameters::directions,
-             "both: each overlap is given once more with query and target exchanged, for files that have each pair of reads once; its CIGAR is left out")
+    d.option(
+         "directions", &Parameters::directions,
+         "both: each overlap is given once more with query and target exchanged, for files that have each pair of reads once; its CIGAR is left out")
         .choices({"as_given", "both"});
     d.option("memory", &Parameters::memory, "records beyond this size wait in a temporary file");
     describe_overlap_columns(d);
@@ -67,7 +70,8 @@ class OverlapReader {
         gives_both_(p.directions == "both"),
         selection_(p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); }) {
     if (gives_both_ && (p.keep != "all" || reads_.path() != targets_.path()))
-      throw Failure::usage("overlap_reader: directions = both needs keep = all, and the same file for reads and targets", "give both resources the same store");
+      throw Failure::usage("overlap_reader: directions = both needs keep = all, and the same file for reads and targets",
+                           "give both resources the same store");
   }
 
   bool process(const Call& call, Output& out) {
@@ -93,8 +97,9 @@ class OverlapReader {
       ++ordinal;
       const bool by_name = overlap.query_number == 0;
       const std::int64_t query = by_name ? read_names.find(overlap.query) : overlap.query_number <= reads_.size() ? overlap.query_number - 1 : -1;
-      const std::int64_t target =
-          by_name ? target_names.find(overlap.target) : overlap.target_number <= targets_.size() ? overlap.target_number - 1 : -1;
+      const std::int64_t target = by_name                                    ? target_names.find(overlap.target)
+                                  : overlap.target_number <= targets_.size() ? overlap.target_number - 1
+                                                                             : -1;
       if (query < 0 || target < 0) {
         ++unknown;
         continue;
@@ -143,7 +148,8 @@ class OverlapReader {
 
   static void warn_of_duplicates(const Call& call, const SequenceStoreView& store, const SequenceNames& names) {
     if (names.duplicates() > 0)
-      call.warn("'" + store.path() + "' has " + std::to_string(names.duplicates()) + " sequences whose name a later one has, too: the last one counts");
+      call.warn("'" + store.path() + "' has " + std::to_string(names.duplicates()) +
+                " sequences whose name a later one has, too: the last one counts");
   }
   void check_length(const OverlapFile& file, const char* what, const SequenceStoreView& store, std::int64_t row, std::int64_t stated) const {
     if (store.length(row) == stated) return;

@@ -234,7 +234,8 @@ class StripedMatrix {
     }
   }
 
-  // The maximum of the rows p and q and of the tails of the in-edges from `edge` on, carries included, without applying them. Returns that of column 0.
+  // The maximum of the rows p and q and of the tails of the in-edges from `edge` on, carries included, without applying them. Returns that of column
+  // 0.
   T merge(std::int32_t p, std::int32_t q, std::int32_t edge) const {
     const Tag tag;
     T corner = std::max(first_column_[p], first_column_[q]);
@@ -242,7 +243,8 @@ class StripedMatrix {
     while (edge >= 0) {
       const std::int32_t r = next_predecessor(edge);
       corner = std::max(corner, first_column_[r]);
-      for (std::size_t at = 0; at < stride_; at += lanes) hn::Store(hn::Max(hn::Load(tag, merged_ + at), hn::Load(tag, row(r) + at)), tag, merged_ + at);
+      for (std::size_t at = 0; at < stride_; at += lanes)
+        hn::Store(hn::Max(hn::Load(tag, merged_ + at), hn::Load(tag, row(r) + at)), tag, merged_ + at);
     }
     return corner;
   }
@@ -370,7 +372,8 @@ class StripedMatrix {
 };
 
 // The smallest H[i][0].
-std::int32_t smallest_of_first_column(const PartialOrderGraph& graph, const KeptRows& rows, const Scoring& scoring, std::vector<std::int32_t>& column) {
+std::int32_t smallest_of_first_column(const PartialOrderGraph& graph, const KeptRows& rows, const Scoring& scoring,
+                                      std::vector<std::int32_t>& column) {
   column.assign(static_cast<std::size_t>(rows.count()) + 1, 0);
   std::int32_t smallest = 0;
   for (std::int32_t i = 1; i <= rows.count(); ++i) {

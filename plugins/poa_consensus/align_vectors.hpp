@@ -3,13 +3,14 @@
 #pragma once
 // The alignment of alignment.hpp for linear gaps, with vectors along the sequence, in 16 bits where that is proven to be enough.
 //
-// Striped (Farrar 2007): with V vectors of N lanes a row, column j lies in lane (j-1)/V of vector (j-1)%V, so the column before it is in the same lane of the
-// vector before. What is stored is G[i][j] = H[i][j] - j * gap. A horizontal gap costs nothing then: along a row G is the running maximum of what comes from the
-// rows before, first down the vectors in every lane, then over the lanes in log2(N) steps. The second part is one vector, the row's carry; it is stored behind the
-// row and taken into account where the row is read, so that a row is written once.
+// Striped (Farrar 2007): with V vectors of N lanes a row, column j lies in lane (j-1)/V of vector (j-1)%V, so the column before it is in the same
+// lane of the vector before. What is stored is G[i][j] = H[i][j] - j * gap. A horizontal gap costs nothing then: along a row G is the running maximum
+// of what comes from the rows before, first down the vectors in every lane, then over the lanes in log2(N) steps. The second part is one vector, the
+// row's carry; it is stored behind the row and taken into account where the row is read, so that a row is written once.
 //
-// Bounds: H <= max(match, mismatch, 0) * columns, and G[i][j] >= G[i][0] = H[i][0] because a row never falls. Intermediate sums are within 256 of that. Columns are
-// those of whole vectors: the ones behind the sequence hold a letter that costs something against every node, and nothing in front of them depends on them.
+// Bounds: H <= max(match, mismatch, 0) * columns, and G[i][j] >= G[i][0] = H[i][0] because a row never falls. Intermediate sums are within 256 of
+// that. Columns are those of whole vectors: the ones behind the sequence hold a letter that costs something against every node, and nothing in front
+// of them depends on them.
 
 #include <string_view>
 #include <vector>

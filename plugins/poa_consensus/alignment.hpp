@@ -6,8 +6,8 @@
 // Row i is a node in topological order, row 0 lies before all nodes; column j is the sequence's j-th letter, column 0 lies before it. Over the
 // predecessors p of a row
 //   H[i][j] = max(H[p][j-1] + (mis)match, H[p][j] + gap, H[i][j-1] + gap), local: and 0.
-// Where the path goes is decided backwards from H alone: diagonal before vertical (a node against a gap) before horizontal (a letter against a gap), and
-// the first predecessor in the order of in-edges that explains the score. So every implementation that fills H gives the same path.
+// Where the path goes is decided backwards from H alone: diagonal before vertical (a node against a gap) before horizontal (a letter against a gap),
+// and the first predecessor in the order of in-edges that explains the score. So every implementation that fills H gives the same path.
 
 #include <cstdint>
 #include <memory>
@@ -58,7 +58,8 @@ struct AlignmentWorkspace {
 };
 
 // The definition, in 32 bits: every mode and gap cost. `path` is replaced; empty: nothing could be aligned.
-// `rows` must have been listed from `graph`; of equally good ends the first in row-major order is taken. The matrix has (rows + 1) * (length + 1) values, three of them for affine gaps.
+// `rows` must have been listed from `graph`; of equally good ends the first in row-major order is taken. The matrix has (rows + 1) * (length + 1)
+// values, three of them for affine gaps.
 void align_scalar(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
                   AlignmentWorkspace& workspace, std::vector<AlignedPair>& path);
 

@@ -123,7 +123,8 @@ void PartialOrderGraph::add(std::span<const AlignedPair> alignment, std::string_
 }
 
 void PartialOrderGraph::insert_into_order(std::span<const std::int32_t> path, std::int32_t first_new) {
-  // The path's old columns come in this order already, because it was aligned along it. A new node goes behind the column before it, or at the end of its own.
+  // The path's old columns come in this order already, because it was aligned along it. A new node goes behind the column before it, or at the end of
+  // its own.
   insertions_.clear();
   std::int32_t column = none;  // the last old one that the path has reached
   const auto rows_to_end_of_column = [&] {
@@ -265,8 +266,8 @@ void PartialOrderGraph::list_rows(NodeRange range, GraphRows& rows) {
 }
 
 std::size_t PartialOrderGraph::bytes() const {
-  return nodes_.capacity() * (sizeof(Node) + 2 * sizeof(std::int32_t) + 2) + edges_.capacity() * sizeof(Edge) + aligned_.capacity() * sizeof(Aligned) +
-         path_.capacity() * sizeof(std::int32_t);
+  return nodes_.capacity() * (sizeof(Node) + 2 * sizeof(std::int32_t) + 2) + edges_.capacity() * sizeof(Edge) +
+         aligned_.capacity() * sizeof(Aligned) + path_.capacity() * sizeof(std::int32_t);
 }
 
 }  // namespace sluice::poa_consensus

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A partial order graph of sequences: Lee, Grasso, Sharlow 2002, with the conventions of spoa 4.0.8 (Vaser et al. 2017), so that node numbers, the order of
-// edges and the topological order are spoa's.
+// A partial order graph of sequences: Lee, Grasso, Sharlow 2002, with the conventions of spoa 4.0.8 (Vaser et al. 2017), so that node numbers, the
+// order of edges and the topological order are spoa's.
 //
-// A node is a letter. An edge joins the nodes of two neighbouring letters of a sequence; its weight is the sum of the letters' weights over all sequences
-// that use it. Nodes that stand for different letters of one column are "aligned" to each other. Everything lies in flat arrays that clear() keeps.
+// A node is a letter. An edge joins the nodes of two neighbouring letters of a sequence; its weight is the sum of the letters' weights over all
+// sequences that use it. Nodes that stand for different letters of one column are "aligned" to each other. Everything lies in flat arrays that
+// clear() keeps.
 
 #include <array>
 #include <cstdint>
@@ -45,7 +46,7 @@ struct GraphRows {
 
 // The same nodes in some topological order that is at hand without a search; valid until the graph changes. Predecessors are read from the nodes.
 struct KeptRows {
-  std::span<const std::int32_t> node;       // of row i + 1
+  std::span<const std::int32_t> node;         // of row i + 1
   std::span<const std::int32_t> row_of_node;  // 0: not one of these nodes
   NodeRange range;
   std::int32_t count() const { return static_cast<std::int32_t>(node.size()); }
@@ -77,12 +78,12 @@ class PartialOrderGraph {
 
   void clear();
 
-  // Merges a sequence into the graph along its alignment (empty: as a chain of its own). `qualities` are Phred + 33, the weights of the letters; empty: every
-  // letter weighs 1. An empty sequence only counts.
+  // Merges a sequence into the graph along its alignment (empty: as a chain of its own). `qualities` are Phred + 33, the weights of the letters;
+  // empty: every letter weighs 1. An empty sequence only counts.
   void add(std::span<const AlignedPair> alignment, std::string_view sequence, std::string_view qualities);
 
-  // The rows of the whole graph or of a part. The part is that of spoa's Subgraph: nodes that are reached from `last` backwards over edges and sideways over
-  // aligned nodes, without ids below `first`.
+  // The rows of the whole graph or of a part. The part is that of spoa's Subgraph: nodes that are reached from `last` backwards over edges and
+  // sideways over aligned nodes, without ids below `first`.
   void list_rows(NodeRange range, GraphRows& rows);
   KeptRows kept_rows(NodeRange range);
   // Of these kept rows the one whose node comes first in spoa's order.
@@ -128,8 +129,8 @@ class PartialOrderGraph {
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
   std::vector<Aligned> aligned_;
-  // A topological order in which aligned nodes stand side by side, and each node's row in it. New nodes are put in behind the nodes that they follow on
-  // their path; that is much cheaper than the search for spoa's order, and alignments need that one only to choose between equally good ends.
+  // A topological order in which aligned nodes stand side by side, and each node's row in it. New nodes are put in behind the nodes that they follow
+  // on their path; that is much cheaper than the search for spoa's order, and alignments need that one only to choose between equally good ends.
   std::vector<std::int32_t> order_, row_in_order_;
   std::vector<std::int32_t> ranked_;
   std::vector<std::int32_t> path_;

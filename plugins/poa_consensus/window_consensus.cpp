@@ -23,13 +23,14 @@ WindowProblem WindowConsensus::check(const Window& window) {
   }
   if (begin_.back() != window.sequences.size()) return WindowProblem::bad_sequences;
   if (begin_.back() > most_letters) return WindowProblem::too_large;
-  if (!window.qualities.empty() &&
-      (window.qualities.size() != window.sequences.size() || std::any_of(window.qualities.begin(), window.qualities.end(), [](char q) { return q < '!'; })))
+  if (!window.qualities.empty() && (window.qualities.size() != window.sequences.size() ||
+                                    std::any_of(window.qualities.begin(), window.qualities.end(), [](char q) { return q < '!'; })))
     return WindowProblem::bad_sequences;
   if (window.layer_begin.empty() && window.layer_end.empty()) return WindowProblem::none;
   if (window.layer_begin.size() != window.lengths.size() || window.layer_end.size() != window.lengths.size()) return WindowProblem::bad_layers;
   for (std::size_t i = 1; i < window.lengths.size(); ++i)
-    if (window.layer_begin[i] < 0 || window.layer_begin[i] > window.layer_end[i] || window.layer_end[i] >= window.lengths[0]) return WindowProblem::bad_layers;
+    if (window.layer_begin[i] < 0 || window.layer_begin[i] > window.layer_end[i] || window.layer_end[i] >= window.lengths[0])
+      return WindowProblem::bad_layers;
   return WindowProblem::none;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Windows a second of processor time on one thread: spoa where it is installed, the heaviest bundle on every instruction set, and the majority in two rounds.
-// Best of the rounds, which alternate between spoa and us. Says how many consensuses differ from spoa's.
+// Windows a second of processor time on one thread: spoa where it is installed, the heaviest bundle on every instruction set, and the majority in two
+// rounds. Best of the rounds, which alternate between spoa and us. Says how many consensuses differ from spoa's.
 //   poa_consensus_bench ROUNDS WINDOWS_PER_FILE global|local MATCH MISMATCH GAP FILE...
 #include <fmt/format.h>
 #include <hwy/targets.h>
@@ -80,8 +80,8 @@ int main(int argc, char** argv) {
   if (argc < 8) return fmt::print(stderr, "poa_consensus_bench ROUNDS WINDOWS_PER_FILE global|local MATCH MISMATCH GAP FILE...\n"), 2;
   const int rounds = std::stoi(argv[1]);
   ConsensusParameters bundle, majority;
-  bundle.scoring = {std::string(argv[3]) == "local" ? AlignmentMode::local : AlignmentMode::global, std::stoi(argv[4]), std::stoi(argv[5]), std::stoi(argv[6]),
-                    std::stoi(argv[6])};
+  bundle.scoring = {std::string(argv[3]) == "local" ? AlignmentMode::local : AlignmentMode::global, std::stoi(argv[4]), std::stoi(argv[5]),
+                    std::stoi(argv[6]), std::stoi(argv[6])};
   majority.algorithm = Algorithm::majority;
   majority.rounds = 2;
   choose(0);

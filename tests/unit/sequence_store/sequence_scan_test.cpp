@@ -35,7 +35,8 @@ Scanned scan(const std::string& text, Places places = Places::in_text, std::size
   return result;
 }
 std::string name(const SequenceTable& table, std::size_t row) {
-  return table.names.substr(static_cast<std::size_t>(table.name_offsets[row]), static_cast<std::size_t>(table.name_offsets[row + 1] - table.name_offsets[row]));
+  return table.names.substr(static_cast<std::size_t>(table.name_offsets[row]),
+                            static_cast<std::size_t>(table.name_offsets[row + 1] - table.name_offsets[row]));
 }
 using Numbers = std::vector<std::int64_t>;
 
