@@ -22,6 +22,7 @@ class OverlapReader {
     std::string keep = "longest";
     double max_error = 0.3;
     std::string order = "target";
+    std::string directions = "as_given";
     Size memory{std::int64_t{64} << 20};
   };
   static void describe(Describe<OverlapReader>& d) {
@@ -41,6 +42,10 @@ class OverlapReader {
     d.option("keep", &Parameters::keep, "longest: one overlap of each query; all: every one").choices({"longest", "all"});
     d.option("max_error", &Parameters::max_error, "overlaps whose spans differ by more than this share are left out").range(0, 1);
     d.option("order", &Parameters::order, "target: by target and place; query: by query, in the order of the file").choices({"target", "query"});
+    d.option(
+         "directions", &Parameters::directions,
+         "both: each overlap is given once more with query and target exchanged, for files that have each pair of reads once; its CIGAR is left out")
+        .choices({"as_given", "both"});
     d.option("memory", &Parameters::memory, "records beyond this size wait in a temporary file");
     describe_overlap_columns(d);
     d.uses("reads", "sequence", "the queries").uses("targets", "sequence", "the targets");
@@ -62,7 +67,12 @@ class OverlapReader {
         targets_(setup.resource("targets")),
         kept_(p.order == "query" ? OverlapOrder::query : OverlapOrder::target, static_cast<std::size_t>(std::max<std::int64_t>(p.memory.bytes, 0)),
               targets_.size(), setup.wanted("overlap_matches") ? Wanted::yes : Wanted::no, setup.wanted("given_cigar") ? Wanted::yes : Wanted::no),
-        selection_(p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); }) {}
+        gives_both_(p.directions == "both"),
+        selection_(p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); }) {
+    if (gives_both_ && (p.keep != "all" || reads_.path() != targets_.path()))
+      throw Failure::usage("overlap_reader: directions = both needs keep = all, and the same file for reads and targets",
+                           "give both resources the same store");
+  }
 
   bool process(const Call& call, Output& out) {
     if (!is_read_) read_all(call);
@@ -114,6 +124,12 @@ class OverlapReader {
       candidate.is_itself = reads_.name(query) == targets_.name(target);
       std::swap(candidate.cigar, overlap.cigar);
       selection_.add(candidate);
+      if (!gives_both_) continue;
+      std::swap(candidate.record.query, candidate.record.target);
+      std::swap(candidate.record.query_start, candidate.record.target_start);
+      std::swap(candidate.record.query_end, candidate.record.target_end);
+      candidate.cigar.clear();
+      selection_.add(candidate);
     }
     selection_.finish();
     kept_.sort(call);
@@ -146,6 +162,7 @@ class OverlapReader {
   FileFormat format_;
   SequenceStoreView reads_, targets_;
   KeptOverlaps kept_;
+  bool gives_both_;
   OverlapSelection selection_;
   bool is_read_ = false;
 };
