@@ -75,6 +75,15 @@ else
   echo "SKIPPED: racon is not installed, so that nothing was compared with it"
 fi
 
+"$sluice" run map --reference draft.fa --reads reads.fq --output mapped.paf --quiet
+overlaps=mapped.paf polish --output first.mapped.fa --quiet
+for options in "--threads 1" "--threads 7" "--batch-work 1" "--memory 32MiB"; do
+  # shellcheck disable=SC2086
+  "$sluice" run polish --targets draft.fa --reads reads.fq --output now.fa --quiet $options
+  cmp first.mapped.fa now.fa || fail "mapping in the same run gives other bytes, $options"
+done
+echo "without overlaps: the bytes of a run on the PAF of sluice run map"
+
 refused() { what=$1 message=$2; shift 2; if polish --output bad.fa "$@" >log 2>&1; then fail "$what: no error"; fi; grep -q -- "$message" log || { cat log; fail "$what: another message"; }; [ ! -e bad.fa ] || fail "$what: an output is left"; }
 head -c 5000 overlaps.paf >cut.paf; overlaps=cut.paf refused "truncated PAF" "line [0-9]*: a PAF line has at least 12 columns"
 head -c 1000 overlaps.paf.gz >cut.paf.gz; overlaps=cut.paf.gz refused "truncated gzip" "truncated or damaged"

@@ -121,6 +121,42 @@ TEST_CASE("files that do not fit end the run and say where") {
   CHECK(problem("\n\n").find("is empty") != std::string::npos);
 }
 
+TEST_CASE("hits of mapped reads become overlaps in the order of the targets") {
+  const Sample sample;
+  const std::string path = sample.files.write("index.fa", ">t\n" + ten + "\n>u\n" + ten + ten + ten + "\n>other\nACGT\n");
+  const TestBatch index =
+      StageRun(stage_of(plugin("minimizer_index"), "minimizer_index"), {}).with({{"path", path}, {"k", 5}, {"w", 2}}).run().batch();
+  const TestBatch hits = BatchBuilder("read", 4)
+                             .text("read_id", {"b", "a", "nobody", "t"})
+                             .column<std::int32_t>("read_length", {20, 10, 5, 10})
+                             .list<std::int32_t>("hit_target", {{1, 0}, {0, 1, 2}, {0}, {0}})
+                             .list<std::uint8_t>("hit_is_reverse", {{1, 0}, {0, 0, 0}, {0}, {0}})
+                             .list<std::int32_t>("hit_query_start", {{0, 0}, {2, 0, 0}, {0}, {0}})
+                             .list<std::int32_t>("hit_query_end", {{20, 9}, {10, 10, 4}, {5}, {10}})
+                             .list<std::int32_t>("hit_target_start", {{5, 0}, {0, 0, 0}, {0}, {0}})
+                             .list<std::int32_t>("hit_target_end", {{25, 10}, {8, 10, 4}, {5}, {10}})
+                             .list<std::int32_t>("hit_matches", {{9, 9}, {9, 9, 4}, {5}, {10}})
+                             .build();
+  const auto run = [&](const ParameterTexts& parameters) {
+    return run_stage(stage_of(plugin("overlap_reader"), "overlap_collection"), hits)
+        .with(parameters)
+        .resource("index", index)
+        .resource("reads", sample.reads)
+        .resource("targets", sample.targets)
+        .run();
+  };
+  const Result longest = run({});
+  CHECK(longest.ok());
+  CHECK(ordinals(longest) == std::vector<std::int64_t>{3, 0});
+  CHECK(longest.accounts.at("unknown_sequence").count == 2);
+  CHECK(longest.accounts.at("not_the_longest").count == 2);
+  CHECK(longest.accounts.at("itself").count == 1);
+  CHECK(longest.batch().view().column<std::uint8_t>("is_reverse")[1] == 1);
+  CHECK(ordinals(run({{"keep", "all"}})) == std::vector<std::int64_t>{1, 2, 3, 0});
+  const ContractSample contract{.resources = {{"index", index}, {"reads", sample.reads}, {"targets", sample.targets}}, .batches = {hits}};
+  for (const std::string& text : contract_problems(plugin("overlap_reader"), {{"overlap_collection", contract}})) FAIL_CHECK(text);
+}
+
 TEST_CASE("overlap_reader keeps the contract") {
   const Sample sample;
   const ContractSample contract{.parameters = {{"path", sample.files.write("c.paf", good)}},
