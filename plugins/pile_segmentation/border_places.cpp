@@ -95,8 +95,8 @@ class Places {
 
 }  // namespace
 
-void find_border_places(std::span<const std::int32_t> borders, std::string_view template_bases, std::string_view read, std::span<const Anchor> anchors,
-                        BorderWorkspace& workspace, std::vector<std::int32_t>& places) {
+void find_border_places(std::span<const std::int32_t> borders, std::string_view template_bases, std::string_view read,
+                        std::span<const Anchor> anchors, BorderWorkspace& workspace, std::vector<std::int32_t>& places) {
   places.assign(borders.size(), unknown_place);
   if (anchors.empty()) return;
   Places finder(template_bases, read, anchors, workspace);

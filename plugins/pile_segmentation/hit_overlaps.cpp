@@ -9,11 +9,13 @@ namespace sluice::pile_segmentation {
 void HitOverlaps::describe(Describe<HitOverlaps>& d) {
   d.id("hit_overlaps").summary("makes one row of each hit of a read among the other reads").regroup("read", "overlap").work_unit("base");
   d.doc(
-      "The target of an overlap is the read, its query the read that was hit: the overlaps of one target come together, in the order of the reads in their "
+      "The target of an overlap is the read, its query the read that was hit: the overlaps of one target come together, in the order of the reads in "
+      "their "
       "file. Both are rows of the store, which must have the sequences of the index. A hit of a read on itself is left out.");
   d.needs("read_id", "utf8", "name of the read").needs("hit_target", "list<i32>", "per hit: number of the other read in the index");
   d.needs("hit_query_start", "list<i32>", "per hit: first base on the read").needs("hit_query_end", "list<i32>", "per hit: end on the read");
-  d.needs("hit_target_start", "list<i32>", "per hit: first base on the other read").needs("hit_target_end", "list<i32>", "per hit: end on the other read");
+  d.needs("hit_target_start", "list<i32>", "per hit: first base on the other read")
+      .needs("hit_target_end", "list<i32>", "per hit: end on the other read");
   d.needs("hit_is_reverse", "list<u8>", "per hit: 1: the reverse complement").needs("hit_matches", "list<i32>", "per hit: matching bases");
   d.gives("query_index", "i64", "row of the read that was hit").gives("target_index", "i64", "row of the read");
   d.gives("query_start", "i64", "first base on the query, forward strand").gives("query_end", "i64", "end on the query");
@@ -32,8 +34,9 @@ HitOverlaps::HitOverlaps(const Setup& setup, const Parameters&) : reads_(setup.r
     // Of reads of one name each has its own place in both, unless one of them leaves a read without bases out.
     const std::int64_t row = same < reads_.size() && reads_.name(same) == name ? same : names_.find(name);
     if (row < 0 || reads_.length(row) != index.contig_length[contig])
-      throw Failure::usage("hit_overlaps: the index has a sequence '" + std::string(name) + "' that '" + reads_.path() + "' does not have with that length",
-                           "make the index of the reads that are corrected");
+      throw Failure::usage(
+          "hit_overlaps: the index has a sequence '" + std::string(name) + "' that '" + reads_.path() + "' does not have with that length",
+          "make the index of the reads that are corrected");
     row_of_contig_[contig] = row;
   }
 }
@@ -70,7 +73,8 @@ void HitOverlaps::process(const Call& call, const Batch& in, Output& out) {
     const std::size_t first = rows.size();
     for (std::size_t h = 0; h < hits; ++h) {
       const auto contig = static_cast<std::size_t>(hit_target[row][h]);
-      if (contig >= row_of_contig_.size()) throw Failure::input("read '" + std::string(read_id[row]) + "' has a hit on a sequence that the index lacks");
+      if (contig >= row_of_contig_.size())
+        throw Failure::input("read '" + std::string(read_id[row]) + "' has a hit on a sequence that the index lacks");
       if (row_of_contig_[contig] == read) continue;
       rows.push_back({row_of_contig_[contig], read, target_start[row][h], target_end[row][h], query_start[row][h], query_end[row][h], hits_++, 0,
                       matches[row][h], is_reverse[row][h]});

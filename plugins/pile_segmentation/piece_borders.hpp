@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Where a template is divided into pieces: at places that many of its reads have anchors at, so that all sequences of a piece begin and end with the same base.
+// Where a template is divided into pieces: at places that many of its reads have anchors at, so that all sequences of a piece begin and end with the
+// same base.
 
 #include <cstdint>
 #include <span>
@@ -23,8 +24,9 @@ class AnchorSupport {
   std::vector<std::int32_t> change_;
 };
 
-// Borders 0 = b0 < b1 < ... = template_length: each the best supported place between half a piece and one and a half behind the last border, of equally
-// supported ones that nearest to a whole piece, then the first. All pieces but a short template's have between half and three halves of piece_length (>= 2) bases.
+// Borders 0 = b0 < b1 < ... = template_length: each the best supported place between half a piece and one and a half behind the last border, of
+// equally supported ones that nearest to a whole piece, then the first. All pieces but a short template's have between half and three halves of
+// piece_length (>= 2) bases.
 void choose_borders(std::span<const std::int32_t> support, std::int32_t piece_length, std::vector<std::int32_t>& borders);
 
 }  // namespace sluice::pile_segmentation

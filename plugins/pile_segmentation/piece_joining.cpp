@@ -16,7 +16,8 @@ constexpr char lower_case(char letter) { return letter >= 'A' && letter <= 'Z' ?
 void PieceJoining::describe(Describe<PieceJoining>& d) {
   d.id("piece_joining").summary("joins the consensuses of a read's pieces to the corrected read").regroup("window", "contig");
   d.doc(
-      "Corrected bases are upper case. Between pieces, and where a piece was not polished or failed, the read keeps its own bases: in lower case, in upper "
+      "Corrected bases are upper case. Between pieces, and where a piece was not polished or failed, the read keeps its own bases: in lower case, in "
+      "upper "
       "case, or (trim) in lower case and cut off at both ends of the read. A read is never split. Every read of the store is given, in its order, "
       "also one without windows, unless less than min_corrected of its bases were corrected. Windows must come in the order of reads and places.");
   d.work_unit("base");
@@ -35,7 +36,9 @@ void PieceJoining::describe(Describe<PieceJoining>& d) {
 
 PieceJoining::PieceJoining(const Setup& setup, const Parameters& p)
     : reads_(setup.resource("reads")),
-      uncorrected_(p.uncorrected == "upper_case" ? Uncorrected::upper_case : p.uncorrected == "trim" ? Uncorrected::trim : Uncorrected::lower_case),
+      uncorrected_(p.uncorrected == "upper_case" ? Uncorrected::upper_case
+                   : p.uncorrected == "trim"     ? Uncorrected::trim
+                                                 : Uncorrected::lower_case),
       min_corrected_(p.min_corrected) {}
 
 void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
@@ -81,7 +84,8 @@ void PieceJoining::keep_own_bases(std::int64_t end) {
   bases_.resize(first + static_cast<std::size_t>(end - at_));
   reads_.fetch_bases(read_, at_, end, bases_.data() + first, scratch_);
   if (uncorrected_ != Uncorrected::upper_case)
-    std::transform(bases_.begin() + static_cast<std::ptrdiff_t>(first), bases_.end(), bases_.begin() + static_cast<std::ptrdiff_t>(first), lower_case);
+    std::transform(bases_.begin() + static_cast<std::ptrdiff_t>(first), bases_.end(), bases_.begin() + static_cast<std::ptrdiff_t>(first),
+                   lower_case);
   at_ = end;
 }
 

@@ -41,7 +41,8 @@ void PileCutter::cut(std::string_view template_bases, std::span<const PileRead> 
   for (const AnchoredRead& read : order_) {
     const auto r = static_cast<std::size_t>(read.read);
     const std::size_t first = r == 0 ? 0 : anchors_end_[r - 1];
-    find_border_places(borders_, template_bases, reads[r].bases, std::span(anchors_).subspan(first, anchors_end_[r] - first), border_workspace_, places_);
+    find_border_places(borders_, template_bases, reads[r].bases, std::span(anchors_).subspan(first, anchors_end_[r] - first), border_workspace_,
+                       places_);
     for (std::size_t p = 0; p < pieces; ++p) {
       Piece& piece = pieces_[p];
       if (places_[p] == unknown_place || places_[p + 1] == unknown_place ||
@@ -53,7 +54,8 @@ void PileCutter::cut(std::string_view template_bases, std::span<const PileRead> 
       layers_[piece.end_layer++] = {read.read, places_[p], places_[p + 1]};
     }
   }
-  std::erase_if(pieces_, [this](const Piece& piece) { return piece.end_layer - piece.first_layer < static_cast<std::size_t>(parameters_.min_layers); });
+  std::erase_if(pieces_,
+                [this](const Piece& piece) { return piece.end_layer - piece.first_layer < static_cast<std::size_t>(parameters_.min_layers); });
 }
 
 }  // namespace sluice::pile_segmentation

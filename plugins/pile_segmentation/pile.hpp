@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A pile: a read (the template) and the reads that overlap it. It is cut into pieces between well supported borders; a piece and its layers are a window for
-// a consensus. After CONSENT 2.2.2 (Morisse et al., Scientific Reports 2021) and its segmentation of windows by anchors (BMEAN), with the differences that
-// README.md gives reasons for.
+// A pile: a read (the template) and the reads that overlap it. It is cut into pieces between well supported borders; a piece and its layers are a
+// window for a consensus. After CONSENT 2.2.2 (Morisse et al., Scientific Reports 2021) and its segmentation of windows by anchors (BMEAN), with the
+// differences that README.md gives reasons for.
 
 #include <cstdint>
 #include <span>

@@ -18,9 +18,11 @@ constexpr std::int64_t piles_bases = std::int64_t{1} << 24;
 void PileSegmentation::describe(Describe<PileSegmentation>& d) {
   d.id("pile_segmentation").summary("cuts a read and the reads that overlap it into windows between shared anchors").regroup("overlap", "window");
   d.doc(
-      "Target and queries are reads of one store. The overlaps of a target are its pile. Each query is anchored to the target by chained k-mers, which "
+      "Target and queries are reads of one store. The overlaps of a target are its pile. Each query is anchored to the target by chained k-mers, "
+      "which "
       "also reach up to 100 bases beyond the overlap's ends; the target is cut into pieces at places where most queries have an anchor, and each "
-      "query's share of a piece is found from its anchors, or by an alignment between two of them. A window is a piece (sequence 0) with its layers, the "
+      "query's share of a piece is found from its anchors, or by an alignment between two of them. A window is a piece (sequence 0) with its layers, "
+      "the "
       "most similar queries first. Pieces with fewer than min_layers layers are not given.\n\n"
       "Overlaps must come in the order of their targets (hit_overlaps, or overlap_reader with order = target). Reads are fetched as they are "
       "needed. Reads without qualities weigh 1 a base.");
@@ -31,7 +33,8 @@ void PileSegmentation::describe(Describe<PileSegmentation>& d) {
   d.option("min_layers", &Parameters::min_layers, "pieces with fewer layers are left as they are (CONSENT: minSupport)").range(1, 1000);
   d.option("max_layers", &Parameters::max_layers, "layers of a piece; the overlaps with most matches are used (CONSENT: maxSupport)").range(1, 1000);
   d.option("max_overhang", &Parameters::max_overhang,
-           "overlaps with more bases of both reads beside them than this share of their own length are left out: they are repeats").range(0, 1e9);
+           "overlaps with more bases of both reads beside them than this share of their own length are left out: they are repeats")
+      .range(0, 1e9);
   d.needs("target_index", "i64", "row of the read that is corrected in the store").needs("query_index", "i64", "row of the overlapping read");
   d.needs("target_start", "i64", "first base on the target").needs("target_end", "i64", "end on the target");
   d.needs("query_start", "i64", "first base on the query, forward strand").needs("query_end", "i64", "end on the query");
@@ -210,7 +213,8 @@ void PileSegmentation::append_rows(const Pile& pile, const Workspace& workspace,
   const auto layers = workspace.cutter->layers();
   std::int64_t window = 0;
   for (const Piece& piece : workspace.cutter->pieces()) {
-    append(workspace.template_bases, workspace.template_qualities, static_cast<std::size_t>(piece.begin), static_cast<std::size_t>(piece.end - piece.begin));
+    append(workspace.template_bases, workspace.template_qualities, static_cast<std::size_t>(piece.begin),
+           static_cast<std::size_t>(piece.end - piece.begin));
     for (const PieceLayer& layer : layers.subspan(piece.first_layer, piece.end_layer - piece.first_layer))
       append(workspace.bases, workspace.qualities, workspace.begin[static_cast<std::size_t>(layer.read)] + static_cast<std::size_t>(layer.begin),
              static_cast<std::size_t>(layer.end - layer.begin));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Anchors: stretches that a read shares, letter by letter, with the template that it overlaps. CONSENT 2.2.2 has them as k-mers that several sequences of a
-// window have in the same order; here each read is anchored to the template by itself, so that a read with an error in one anchor keeps the others.
+// Anchors: stretches that a read shares, letter by letter, with the template that it overlaps. CONSENT 2.2.2 has them as k-mers that several
+// sequences of a window have in the same order; here each read is anchored to the template by itself, so that a read with an error in one anchor
+// keeps the others.
 
 #include <cstdint>
 #include <string_view>
@@ -30,9 +31,10 @@ struct AnchorWorkspace {
   std::vector<std::int32_t> score, predecessor;
 };
 
-// The best chain of shared stretches near the line between the overlap's ends (100 bases and 6 % of its length to either side), up to `reach` bases beyond
-// the ends on the template. Both coordinates ascend, anchors do not touch each other's letters and have at least 4 letters. Replaces `anchors`; none: no chain.
-// A chain's score is its letters less 1 + d / 2 for each shift of d between diagonals; a shift above 30 + a third of the distance is not made.
+// The best chain of shared stretches near the line between the overlap's ends (100 bases and 6 % of its length to either side), up to `reach` bases
+// beyond the ends on the template. Both coordinates ascend, anchors do not touch each other's letters and have at least 4 letters. Replaces
+// `anchors`; none: no chain. A chain's score is its letters less 1 + d / 2 for each shift of d between diagonals; a shift above 30 + a third of the
+// distance is not made.
 void find_anchors(const TemplateKmers& kmers, std::string_view read, const OverlapPlace& place, std::int32_t reach, AnchorWorkspace& workspace,
                   std::vector<Anchor>& anchors);
 

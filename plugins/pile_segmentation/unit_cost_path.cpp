@@ -32,8 +32,7 @@ void UnitCostAligner::set_pattern(std::string_view pattern) {
   rows_ = static_cast<std::int32_t>(pattern.size());
   blocks_ = (pattern.size() + rows_per_block - 1) / rows_per_block;
   equal_.assign(blocks_, {});
-  for (std::size_t i = 0; i < pattern.size(); ++i)
-    equal_[i / rows_per_block][code_of(pattern[i])] |= std::uint64_t{1} << (i % rows_per_block);
+  for (std::size_t i = 0; i < pattern.size(); ++i) equal_[i / rows_per_block][code_of(pattern[i])] |= std::uint64_t{1} << (i % rows_per_block);
 }
 
 // finished(column, change) after each column: change is what the last row's score gained over the column before.

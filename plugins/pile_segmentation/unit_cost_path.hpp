@@ -3,8 +3,9 @@
 #pragma once
 // Alignment at unit costs with 64 rows of the matrix in a word: Myers, JACM 1999, in the form of Hyyro 2003, with the path.
 //
-// Row i stands for i letters of the pattern, column j for j letters of the text. Backwards from the last cell the path prefers a letter of the text against
-// a gap, then a letter of the pattern against a gap, then the diagonal, so that gaps lie as far right as they can: the same place for every text.
+// Row i stands for i letters of the pattern, column j for j letters of the text. Backwards from the last cell the path prefers a letter of the text
+// against a gap, then a letter of the pattern against a gap, then the diagonal, so that gaps lie as far right as they can: the same place for every
+// text.
 
 #include <array>
 #include <cstdint>

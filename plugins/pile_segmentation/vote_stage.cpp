@@ -26,7 +26,8 @@ bool fit_together(std::string_view sequences, std::span<const std::int32_t> leng
 void VoteStage::describe(Describe<VoteStage>& d) {
   d.id("consensus_vote").summary("lets a window's sequences vote on each base of its consensus").map("window").work_unit("base");
   d.doc(
-      "The sequences are aligned to the consensus at unit costs, gaps as far right as they can lie. A letter votes with its Phred score, a missing one with the "
+      "The sequences are aligned to the consensus at unit costs, gaps as far right as they can lie. A letter votes with its Phred score, a missing "
+      "one with the "
       "lower score of its two neighbours; a base is replaced, removed or inserted where that has strictly more votes. Windows of one sequence, "
       "and those that were not polished, stay as they are.");
   d.option("rounds", &Parameters::rounds, "votes, each on the outcome of the one before; 0: none").range(0, 100);
@@ -37,7 +38,8 @@ void VoteStage::describe(Describe<VoteStage>& d) {
   d.reason("bad_sequences", "lengths, letters and qualities of the sequences do not fit each other");
 }
 
-VoteStage::VoteStage(const Setup& setup, const Parameters& p) : rounds_(static_cast<std::int32_t>(p.rounds)), has_qualities_(setup.available("sequence_qualities")) {}
+VoteStage::VoteStage(const Setup& setup, const Parameters& p)
+    : rounds_(static_cast<std::int32_t>(p.rounds)), has_qualities_(setup.available("sequence_qualities")) {}
 
 Estimate VoteStage::estimate(const Batch& in) const {
   const TextView sequences = in.text("sequences");

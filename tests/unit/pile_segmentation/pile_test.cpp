@@ -72,7 +72,8 @@ TEST_CASE("pieces with too few layers are not given; unrelated and empty reads a
   std::mt19937 random(14);
   const std::string bases = simulated_reads::random_bases(1000, random), half = bases.substr(0, 500);
   PileCutter cutter({});
-  const std::vector<PileRead> reads = {whole(bases, bases), {half, {0, 500, 0, 500}}, {"", {0, 1, 0, 0}}, {std::string_view("NNNNNNNNNNNNNNN"), {0, 15, 0, 15}}};
+  const std::vector<PileRead> reads = {
+      whole(bases, bases), {half, {0, 500, 0, 500}}, {"", {0, 1, 0, 0}}, {std::string_view("NNNNNNNNNNNNNNN"), {0, 15, 0, 15}}};
   cutter.cut(bases, reads);
   CHECK(cutter.unanchored() == 2);
   REQUIRE_FALSE(cutter.pieces().empty());
@@ -101,9 +102,10 @@ TEST_CASE("overlaps are chosen by matches until each stretch is covered") {
 }
 
 TEST_CASE("a read has one overlap with each part of the template") {
-  std::vector<PileOverlap> overlaps = {{.read = 7, .template_begin = 0, .template_end = 1000, .read_begin = 0, .read_end = 1000, .matches = 300},
-                                       {.read = 7, .template_begin = 100, .template_end = 900, .read_begin = 50, .read_end = 800, .matches = 400, .is_reverse = true},
-                                       {.read = 7, .template_begin = 1500, .template_end = 2000, .read_begin = 1500, .read_end = 2000, .matches = 100}};
+  std::vector<PileOverlap> overlaps = {
+      {.read = 7, .template_begin = 0, .template_end = 1000, .read_begin = 0, .read_end = 1000, .matches = 300},
+      {.read = 7, .template_begin = 100, .template_end = 900, .read_begin = 50, .read_end = 800, .matches = 400, .is_reverse = true},
+      {.read = 7, .template_begin = 1500, .template_end = 2000, .read_begin = 1500, .read_end = 2000, .matches = 100}};
   select_overlaps(3000, 40, overlaps);
   REQUIRE(overlaps.size() == 2);
   CHECK(overlaps[0].matches == 400);

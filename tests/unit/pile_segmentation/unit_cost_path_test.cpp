@@ -50,7 +50,8 @@ TEST_CASE("distance, path and best prefix are those of the matrix, for patterns 
   std::vector<PathStep> steps;
   for (int round = 0; round < 600; ++round) {
     const std::string pattern = simulated_reads::random_bases(round < 100 ? random() % 6 : random() % 210, random);
-    const std::string text = round % 2 == 0 ? simulated_reads::noisy_copy(pattern, 0.2, random) : simulated_reads::random_bases(random() % 150, random);
+    const std::string text =
+        round % 2 == 0 ? simulated_reads::noisy_copy(pattern, 0.2, random) : simulated_reads::random_bases(random() % 150, random);
     const auto expected = distances(pattern, text);
     aligner.set_pattern(pattern);
     CHECK(aligner.align(text) == expected[pattern.size()][text.size()]);
