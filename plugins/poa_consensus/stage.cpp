@@ -66,8 +66,11 @@ class PoaConsensus {
     d.option("layer_order", &Parameters::layer_order, "order of merging: file: as they come; racon: by layer_begin").choices({"file", "racon"});
     d.option("trim", &Parameters::trim, "racon: cut the ends that less than half of the layers cover").choices({"none", "racon"});
     d.option("min_sequences", &Parameters::min_sequences, "windows of fewer sequences keep sequence 0 (racon: 3)").range(1, 1000000);
-    d.option("min_support", &Parameters::min_support, "majority: a column that fewer sequences agree on is undecided").range(0, 1000000).unit("sequences");
-    d.option("template_fallback", &Parameters::template_fallback, "majority: undecided columns take sequence 0's letter, or its gap; else their first letter");
+    d.option("min_support", &Parameters::min_support, "majority: a column that fewer sequences agree on is undecided")
+        .range(0, 1000000)
+        .unit("sequences");
+    d.option("template_fallback", &Parameters::template_fallback,
+             "majority: undecided columns take sequence 0's letter, or its gap; else their first letter");
     d.option("rounds", &Parameters::rounds,
              "merge all sequences so often; from the second time on into a graph that begins with the consensus so far. Windows with layers: once; "
              "without it once for heaviest_bundle, twice for majority")
@@ -85,9 +88,7 @@ class PoaConsensus {
         wants_alignment_(setup.wanted("msa")) {
     parameters_.algorithm = p.algorithm == "majority" ? Algorithm::majority : Algorithm::heaviest_bundle;
     Scoring& scoring = parameters_.scoring;
-    scoring.mode = p.alignment == "local"         ? AlignmentMode::local
-                   : p.alignment == "semi_global" ? AlignmentMode::semi_global
-                                                  : AlignmentMode::global;
+    scoring.mode = p.alignment == "local" ? AlignmentMode::local : p.alignment == "semi_global" ? AlignmentMode::semi_global : AlignmentMode::global;
     scoring.match = static_cast<std::int32_t>(p.match);
     scoring.mismatch = static_cast<std::int32_t>(p.mismatch);
     scoring.gap_open = static_cast<std::int32_t>(p.gap_open);
@@ -143,8 +144,9 @@ class PoaConsensus {
     joined(&RowSize::consensus, &Part::consensus, "consensus");
     if (wants_alignment_) joined(&RowSize::alignment, &Part::alignment, "msa");
     if (!wants_coverage_) return;
-    auto to = out.list<std::int32_t>("consensus_coverage", out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].consensus; }))
-                  .begin();
+    auto to =
+        out.list<std::int32_t>("consensus_coverage", out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].consensus; }))
+            .begin();
     for (const Part& part : parts) to = std::copy(part.coverage.begin(), part.coverage.end(), to);
   }
 
