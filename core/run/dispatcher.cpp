@@ -157,6 +157,13 @@ void Dispatcher::place(const BatchData& batch, const sluice_port& needs, Task& t
   if (home != nullptr) task.home = lane_of(home);
 }
 
+// May this run use the stage's implementation for the CPU?
+bool Dispatcher::offers_cpu(const StageRunner& stage) const {
+  const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
+  return std::any_of(offered.begin(), offered.end(),
+                     [&](std::uint32_t k) { return std::string_view(stage.descriptor().implementations[k].device) == "cpu"; });
+}
+
 void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   StageRunner& stage = *piece->stage;
   Task task;
@@ -169,8 +176,7 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   task.size = stage.size_of(*piece->input);
   const sluice_stage_descriptor& d = stage.descriptor();
   const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
-  const bool on_cpu =
-      std::any_of(offered.begin(), offered.end(), [&](std::uint32_t k) { return std::string_view(d.implementations[k].device) == "cpu"; });
+  const bool on_cpu = offers_cpu(stage);
   if (divisible && on_cpu && offered.size() > 1 && stage.kind() == SLUICE_MAP && piece->input->rows > 1)
     if (const auto row_work = stage.row_work_of(piece->input, task.size.work)) task.rows = std::make_shared<const RowOrder>(*row_work);
   if (offered.size() > 1 || !on_cpu) place(*piece->input, d.input, task);
@@ -263,11 +269,13 @@ void Dispatcher::call_part(Assignment assignment, const std::shared_ptr<Piece>& 
     pump();
     return done(std::move(output));
   }
-  const bool state_is_lost = stage.is_ordered() && !stage.is_restartable();
+  const bool can_restart = stage.is_restartable() && offers_cpu(stage);
+  const bool state_is_lost = stage.is_ordered() && !can_restart;
   if (run_.cancelled() || on.is_cpu() || !is_device_failure(result.status) || state_is_lost) {
     if (state_is_lost && is_device_failure(result.status))
       StageRunner::set_error(result, result.status, std::string(result.error.message) + " (with it what this stage remembers of earlier batches)",
-                             "run again, with device = \"cpu\" for this stage if it fails again");
+                             stage.is_restartable() ? "allow the CPU, where the stage can begin afresh: --device auto"
+                                                    : "run again, with device = \"cpu\" for this stage if it fails again");
     if (!run_.cancelled()) stage.fail(result);
     pump();
     return done(nullptr);

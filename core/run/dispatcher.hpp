@@ -73,6 +73,7 @@ class Dispatcher {
   void call_part(Assignment assignment, const std::shared_ptr<Piece>& piece, BatchHandle input, const CallSize& size, const LaneStream& stream,
                  Done done);
   void fail_stranded();
+  bool offers_cpu(const StageRunner& stage) const;
   Lane& lane(std::size_t number);
   int lane_of(const DeviceMemory* device);
   void place(const BatchData& batch, const sluice_port& needs, Task& task);

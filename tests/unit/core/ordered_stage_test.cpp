@@ -181,3 +181,14 @@ TEST_CASE("A restartable stage begins afresh on the CPU with the batch that the 
     CHECK(accelerator().bytes_allocated == 0);
   }
 }
+
+TEST_CASE("A restartable stage that may not use the CPU says how it could") {
+  const Accelerator one;
+  accelerator().lost_after = 11;
+  ToyRun run;
+  run.options.device = "simulated";
+  const ToyResult result = run(on_accelerator("simulated_restartable_sum"));
+  CHECK(result.run.state == RunState::failed);
+  CHECK(result.run.stage == "sum");
+  CHECK(result.run.remedy.find("--device auto") != std::string::npos);
+}
