@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Alignment of a sequence to a partial order graph: the recurrences of Lee, Grasso, Sharlow 2002, with spoa 4.0.8's choices among equally good paths.
+//
+// Row i is a node in topological order, row 0 lies before all nodes; column j is the sequence's j-th letter, column 0 lies before it. Over the
+// predecessors p of a row
+//   H[i][j] = max(H[p][j-1] + (mis)match, H[p][j] + gap, H[i][j-1] + gap), local: and 0.
+// Where the path goes is decided backwards from H alone: diagonal before vertical (a node against a gap) before horizontal (a letter against a gap), and
+// the first predecessor in the order of in-edges that explains the score. So every implementation that fills H gives the same path.
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "poa_consensus/graph.hpp"
+#include "poa_consensus/scoring.hpp"
+
+namespace sluice::poa_consensus {
+
+// Uninitialised memory that only grows, on a cache line.
+class MatrixMemory {
+ public:
+  template <class T>
+  T* room_for(std::size_t values) {
+    return static_cast<T*>(grow(values * sizeof(T)));
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const;
+  };
+  void* grow(std::size_t bytes);
+  std::unique_ptr<void, Free> memory_;
+  std::size_t bytes_ = 0;
+};
+
+struct AlignmentWorkspace {
+  GraphRows rows;
+  MatrixMemory scores, profile;
+  std::vector<std::int32_t> first_column;  // H[i][0]
+  std::vector<std::int32_t> place;         // of column j in a row of the matrix
+  std::size_t bytes() const { return scores.bytes() + profile.bytes(); }
+};
+
+// The definition, in 32 bits: every mode and gap cost. `path` is replaced; empty: nothing could be aligned.
+// `rows` must have been listed from `graph`. The matrix has (rows + 1) * (length + 1) values, three of them for affine gaps.
+void align_scalar(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
+                  AlignmentWorkspace& workspace, std::vector<AlignedPair>& path);
+
+// The bytes that a matrix of align_scalar takes.
+std::uint64_t scalar_matrix_bytes(std::int64_t rows, std::int64_t length, const Scoring& scoring);
+
+}  // namespace sluice::poa_consensus

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "poa_consensus/columns.hpp"
+
+#include <algorithm>
+
+namespace sluice::poa_consensus {
+namespace {
+
+// Calls body(first, nodes) for every column: its nodes stand side by side in the topological order.
+template <class Body>
+void for_each_column(const PartialOrderGraph& graph, Body&& body) {
+  const std::span<const std::int32_t> order = graph.topological_order();
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t nodes = 1;
+    for (std::int32_t a = graph.node(order[i]).first_aligned; a >= 0; a = graph.aligned(a).next) ++nodes;
+    body(order.subspan(i, nodes));
+    i += nodes;
+  }
+}
+
+}  // namespace
+
+void append_alignment_rows(const PartialOrderGraph& graph, ColumnWorkspace& workspace, std::string& rows) {
+  workspace.column_of_node.resize(static_cast<std::size_t>(graph.node_count()));
+  std::int32_t columns = 0;
+  for_each_column(graph, [&](std::span<const std::int32_t> nodes) {
+    for (const std::int32_t id : nodes) workspace.column_of_node[static_cast<std::size_t>(id)] = columns;
+    ++columns;
+  });
+  for (std::int32_t sequence = 0; sequence < graph.sequence_count(); ++sequence) {
+    const std::size_t begin = rows.size();
+    rows.append(static_cast<std::size_t>(columns), '-');
+    for (const std::int32_t id : graph.path(sequence))
+      rows[begin + static_cast<std::size_t>(workspace.column_of_node[static_cast<std::size_t>(id)])] = graph.letter(id);
+    rows += '\n';
+  }
+}
+
+void column_majority(const PartialOrderGraph& graph, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace, std::string& consensus,
+                     std::vector<std::int32_t>& coverage) {
+  consensus.clear();
+  coverage.clear();
+  if (graph.sequence_count() == 0) return;
+  workspace.is_on_template.assign(static_cast<std::size_t>(graph.node_count()), 0);
+  for (const std::int32_t id : graph.path(0)) workspace.is_on_template[static_cast<std::size_t>(id)] = 1;
+  for_each_column(graph, [&](std::span<const std::int32_t> nodes) {
+    std::int32_t most = 0, second = 0, letters = 0, winner = nodes[0], on_template = -1;
+    for (const std::int32_t id : nodes) {
+      const std::int32_t count = graph.node(id).sequences;
+      letters += count;
+      if (workspace.is_on_template[static_cast<std::size_t>(id)] != 0) on_template = id;
+      if (count > most) {
+        second = most;
+        most = count;
+        winner = id;
+      } else {
+        second = std::max(second, count);
+      }
+    }
+    const std::int32_t gaps = graph.sequence_count() - letters;
+    if (gaps > most && gaps >= support) return;
+    const bool is_decided = most > second && most >= gaps && most >= support;
+    if (!is_decided && undecided == Undecided::keep_template) winner = on_template;
+    if (winner < 0) return;
+    consensus += graph.letter(winner);
+    coverage.push_back(letters);
+  });
+}
+
+}  // namespace sluice::poa_consensus

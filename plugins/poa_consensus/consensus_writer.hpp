@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Sinks of windows, both FASTA: their consensuses, and the rows of their alignments.
+
+#include <sluice/stage.hpp>
+
+namespace sluice::poa_consensus {
+
+class ConsensusWriter {
+ public:
+  struct Parameters {
+    Path output;
+  };
+  static void describe(Describe<ConsensusWriter>& d);
+  ConsensusWriter(const Setup& setup, const Parameters& parameters) : file_(setup, parameters.output) {}
+  void process(const Call& call, const Batch& in, Output& out);
+  void commit(const Call& call, const Batch& in);
+  void finish(const Call&, Output&) { file_.close(); }
+
+ private:
+  OutputFile file_;
+};
+
+class MsaWriter {
+ public:
+  struct Parameters {
+    Path output;
+  };
+  static void describe(Describe<MsaWriter>& d);
+  MsaWriter(const Setup& setup, const Parameters& parameters) : file_(setup, parameters.output) {}
+  void process(const Call& call, const Batch& in, Output& out);
+  void commit(const Call& call, const Batch& in);
+  void finish(const Call&, Output&) { file_.close(); }
+
+ private:
+  OutputFile file_;
+};
+
+}  // namespace sluice::poa_consensus

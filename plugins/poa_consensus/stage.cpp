@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <cstdint>
+#include <sluice/stage.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "poa_consensus/consensus_writer.hpp"
+#include "poa_consensus/window_consensus.hpp"
+#include "poa_consensus/window_reader.hpp"
+
+namespace sluice::poa_consensus {
+namespace {
+
+constexpr std::size_t windows_per_part = 16;
+
+// Cells of the alignments: each sequence against a graph about as long as the sequences are on average.
+double cells(std::span<const std::int32_t> lengths) {
+  double letters = 0;
+  for (const std::int32_t length : lengths) letters += length;
+  return lengths.empty() ? 1 : 1 + letters * (letters / static_cast<double>(lengths.size()));
+}
+
+class PoaConsensus {
+ public:
+  struct Parameters {
+    std::string algorithm = "heaviest_bundle", alignment = "global", layer_order = "file", trim = "none";
+    std::int64_t match = 5, mismatch = -4, gap_open = -8, gap_extend = -8;
+    std::int64_t min_sequences = 1, min_support = 0;
+    bool template_fallback = true;
+    Size matrix = {std::uint64_t{1} << 31U};
+  };
+  // In the order of the reason() calls below.
+  enum class Reason : std::uint32_t { bad_sequences, bad_layers, too_large };
+
+  static void describe(Describe<PoaConsensus>& d) {
+    d.id("poa_consensus")
+        .map("window")
+        .summary("makes the consensus of each window by partial order alignment")
+        .doc(
+            "The sequences of a window are merged into a partial order graph one after the other. The consensus is the graph's heaviest bundle, with "
+            "the same letters as spoa 4.0.8, or the majority of each column of the alignment. Layers (sequences that belong to a part of sequence 0) "
+            "are aligned to that part of the graph, as in racon 1.5.0.")
+        .work_unit("cell");
+    d.needs("sequences", "utf8", "the window's sequences, one after the other")
+        .needs("sequence_length", "list<i32>", "length of each")
+        .needs("sequence_qualities", "utf8", "Phred scores + 33 of all their letters; empty: every letter weighs 1", Needed::optional)
+        .needs("layer_begin", "list<i32>", "per sequence: first position on sequence 0", Needed::optional)
+        .needs("layer_end", "list<i32>", "per sequence: last position on sequence 0", Needed::optional);
+    d.gives("consensus", "utf8", "the window's consensus")
+        .gives("is_polished", "u8", "0: too few sequences, sequence 0 was kept")
+        .gives("consensus_coverage", "list<i32>", "per base: sequences with a letter there", Needed::optional)
+        .gives("msa", "utf8", "the sequences with gaps, each followed by a newline", Needed::optional);
+    d.option("algorithm", &Parameters::algorithm, "heaviest_bundle: spoa's; majority: of each column").choices({"heaviest_bundle", "majority"});
+    d.option("alignment", &Parameters::alignment, "of a sequence to the graph").choices({"global", "local", "semi_global"});
+    d.option("match", &Parameters::match, "score of equal letters").range(-128, 127);
+    d.option("mismatch", &Parameters::mismatch, "score of different letters").range(-128, 127);
+    d.option("gap_open", &Parameters::gap_open, "score of a gap's first base").range(-128, 0);
+    d.option("gap_extend", &Parameters::gap_extend, "score of each further base of a gap; not above gap_open: the same for all").range(-128, 0);
+    d.option("layer_order", &Parameters::layer_order, "order of merging: file: as they come; racon: by layer_begin").choices({"file", "racon"});
+    d.option("trim", &Parameters::trim, "racon: cut the ends that less than half of the layers cover").choices({"none", "racon"});
+    d.option("min_sequences", &Parameters::min_sequences, "windows of fewer sequences keep sequence 0 (racon: 3)").range(1, 1000000);
+    d.option("min_support", &Parameters::min_support, "majority: a column that fewer sequences agree on is undecided").range(0, 1000000).unit("sequences");
+    d.option("template_fallback", &Parameters::template_fallback, "majority: undecided columns take sequence 0's letter, or its gap; else their first letter");
+    d.option("matrix", &Parameters::matrix, "windows that need a larger matrix fail");
+    d.reason("bad_sequences", "lengths, letters and qualities of the sequences do not fit each other");
+    d.reason("bad_layers", "a layer does not lie on sequence 0");
+    d.reason("too_large", "an alignment of the window needs more memory than the option matrix allows");
+  }
+
+  PoaConsensus(const Setup& setup, const Parameters& p)
+      : has_qualities_(setup.available("sequence_qualities")),
+        has_layers_(setup.available("layer_begin") && setup.available("layer_end")),
+        wants_coverage_(setup.wanted("consensus_coverage")),
+        wants_alignment_(setup.wanted("msa")) {
+    parameters_.algorithm = p.algorithm == "majority" ? Algorithm::majority : Algorithm::heaviest_bundle;
+    Scoring& scoring = parameters_.scoring;
+    scoring.mode = p.alignment == "local"         ? AlignmentMode::local
+                   : p.alignment == "semi_global" ? AlignmentMode::semi_global
+                                                  : AlignmentMode::global;
+    scoring.match = static_cast<std::int32_t>(p.match);
+    scoring.mismatch = static_cast<std::int32_t>(p.mismatch);
+    scoring.gap_open = static_cast<std::int32_t>(p.gap_open);
+    scoring.gap_extend = static_cast<std::int32_t>(p.gap_extend);
+    if (scoring.mode == AlignmentMode::local && scoring.match <= 0)
+      throw Failure::usage("a local alignment needs a positive score of equal letters", "give match a value above 0");
+    parameters_.layer_order = p.layer_order == "racon" ? LayerOrder::racon : LayerOrder::file;
+    parameters_.trim = p.trim == "racon" ? Trim::racon : Trim::none;
+    parameters_.min_sequences = static_cast<std::int32_t>(p.min_sequences);
+    parameters_.min_support = static_cast<std::int32_t>(p.min_support);
+    parameters_.undecided = p.template_fallback ? Undecided::keep_template : Undecided::take_letter;
+    parameters_.matrix_bytes = p.matrix.bytes;
+  }
+
+  Estimate estimate(const Batch& in) const {
+    const auto lengths = in.list<std::int32_t>("sequence_length");
+    Estimate e;
+    e.row_work.reserve(static_cast<std::size_t>(in.rows()));
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      const double work = in.ok(row) ? cells(lengths[row]) : 1;
+      e.row_work.push_back(work);
+      e.work += work;
+      e.largest_row_work = std::max(e.largest_row_work, work);
+    }
+    const auto letters = in.text("sequences").offsets();
+    e.output_bytes = static_cast<std::uint64_t>(letters.back() - letters.front()) * (wants_alignment_ ? 2 : 1);
+    e.scratch_bytes = static_cast<std::uint64_t>(e.largest_row_work) * 2;
+    return e;
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const auto is_polished = out.column<std::uint8_t>("is_polished");
+    std::vector<Part> parts((rows + windows_per_part - 1) / windows_per_part);
+    std::vector<RowSize> sizes(rows);
+    call.parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+      auto workspace = workspaces_.take();
+      WindowConsensus& maker = workspace->get(parameters_);
+      for (std::size_t part = begin; part < end; ++part) {
+        const std::size_t first = part * windows_per_part, last = std::min(rows, first + windows_per_part);
+        for (std::size_t row = first; row < last; ++row) {
+          if (call.cancelled() || !in.ok(static_cast<std::int64_t>(row))) continue;
+          make_row(call, in, static_cast<std::int64_t>(row), maker, workspace->result, parts[part], sizes[row], is_polished[row], out);
+        }
+      }
+      if (maker.bytes() > kept_bytes) workspace.discard();
+    });
+    const auto joined = [&](std::size_t RowSize::*size, std::string Part::*text, const char* name) {
+      auto to = out.text(name, out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].*size; })).begin();
+      for (const Part& part : parts) to = std::copy((part.*text).begin(), (part.*text).end(), to);
+    };
+    joined(&RowSize::consensus, &Part::consensus, "consensus");
+    if (wants_alignment_) joined(&RowSize::alignment, &Part::alignment, "msa");
+    if (!wants_coverage_) return;
+    auto to = out.list<std::int32_t>("consensus_coverage", out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].consensus; }))
+                  .begin();
+    for (const Part& part : parts) to = std::copy(part.coverage.begin(), part.coverage.end(), to);
+  }
+
+ private:
+  // A workspace that one huge window has blown up is not kept.
+  static constexpr std::size_t kept_bytes = std::size_t{32} << 20U;
+
+  // What the windows of a part give, one after the other.
+  struct Part {
+    std::string consensus, alignment;
+    std::vector<std::int32_t> coverage;
+  };
+  struct RowSize {
+    std::size_t consensus = 0, alignment = 0;
+  };
+  // Default-constructible, as Workspaces wants it.
+  struct Workspace {
+    WindowResult result;
+    std::unique_ptr<WindowConsensus> maker;
+    WindowConsensus& get(const ConsensusParameters& parameters) {
+      if (!maker) maker = std::make_unique<WindowConsensus>(parameters);
+      return *maker;
+    }
+  };
+
+  void make_row(const Call& call, const Batch& in, std::int64_t row, WindowConsensus& maker, WindowResult& result, Part& part, RowSize& size,
+                std::uint8_t& is_polished, Output& out) const {
+    Window window;
+    window.sequences = in.text("sequences")[row];
+    window.lengths = in.list<std::int32_t>("sequence_length")[row];
+    if (has_qualities_) window.qualities = in.text("sequence_qualities")[row];
+    if (has_layers_) {
+      window.layer_begin = in.list<std::int32_t>("layer_begin")[row];
+      window.layer_end = in.list<std::int32_t>("layer_end")[row];
+    }
+    switch (maker.make(window, result)) {
+      case WindowProblem::none:
+        break;
+      case WindowProblem::bad_sequences:
+        return out.fail(row, Reason::bad_sequences);
+      case WindowProblem::bad_layers:
+        return out.fail(row, Reason::bad_layers);
+      case WindowProblem::too_large:
+        return out.fail(row, Reason::too_large);
+    }
+    is_polished = result.is_polished ? 1 : 0;
+    if (!result.is_polished) call.count("windows_kept", 1);
+    if (result.is_untrimmed) call.count("windows_untrimmed", 1);
+    part.consensus += result.consensus;
+    size.consensus = result.consensus.size();
+    if (wants_coverage_) part.coverage.insert(part.coverage.end(), result.coverage.begin(), result.coverage.end());
+    if (!wants_alignment_) return;
+    const std::size_t before = part.alignment.size();
+    maker.append_alignment(part.alignment);
+    size.alignment = part.alignment.size() - before;
+  }
+
+  ConsensusParameters parameters_;
+  bool has_qualities_, has_layers_, wants_coverage_, wants_alignment_;
+  Workspaces<Workspace> workspaces_;
+};
+
+}  // namespace
+}  // namespace sluice::poa_consensus
+
+SLUICE_PLUGIN("poa_consensus", "0.1.0", "MIT", sluice::poa_consensus::PoaConsensus, sluice::poa_consensus::WindowReader,
+              sluice::poa_consensus::ConsensusWriter, sluice::poa_consensus::MsaWriter);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "poa_consensus/window_consensus.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "poa_consensus/align_vectors.hpp"
+
+namespace sluice::poa_consensus {
+namespace {
+
+// Of a window: ids of nodes and edges have 32 bits.
+constexpr std::size_t most_letters = std::size_t{1} << 29U;
+
+}  // namespace
+
+WindowProblem WindowConsensus::check(const Window& window) {
+  begin_.assign(1, 0);
+  for (const std::int32_t length : window.lengths) {
+    if (length < 0) return WindowProblem::bad_sequences;
+    begin_.push_back(begin_.back() + static_cast<std::size_t>(length));
+  }
+  if (begin_.back() != window.sequences.size()) return WindowProblem::bad_sequences;
+  if (begin_.back() > most_letters) return WindowProblem::too_large;
+  if (!window.qualities.empty() &&
+      (window.qualities.size() != window.sequences.size() || std::any_of(window.qualities.begin(), window.qualities.end(), [](char q) { return q < '!'; })))
+    return WindowProblem::bad_sequences;
+  if (window.layer_begin.empty() && window.layer_end.empty()) return WindowProblem::none;
+  if (window.layer_begin.size() != window.lengths.size() || window.layer_end.size() != window.lengths.size()) return WindowProblem::bad_layers;
+  for (std::size_t i = 1; i < window.lengths.size(); ++i)
+    if (window.layer_begin[i] < 0 || window.layer_begin[i] > window.layer_end[i] || window.layer_end[i] >= window.lengths[0]) return WindowProblem::bad_layers;
+  return WindowProblem::none;
+}
+
+void WindowConsensus::order_layers(const Window& window) {
+  order_.resize(window.lengths.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  if (parameters_.layer_order == LayerOrder::file || window.layer_begin.empty() || order_.empty()) return;
+  // Not stable, and it must not be: the order of layers that begin together is that of this very sort, as in racon.
+  std::sort(order_.begin() + 1, order_.end(), [&](std::int32_t a, std::int32_t b) {
+    return window.layer_begin[static_cast<std::size_t>(a)] < window.layer_begin[static_cast<std::size_t>(b)];
+  });
+}
+
+WindowProblem WindowConsensus::add_sequence(const Window& window, std::size_t index) {
+  const std::string_view bases = sequence(window, index);
+  NodeRange range;
+  if (index > 0 && !window.layer_begin.empty()) {
+    const std::int32_t backbone = window.lengths[0];
+    const auto tolerance = static_cast<std::int32_t>(0.01 * backbone);
+    const bool spans = window.layer_begin[index] < tolerance && window.layer_end[index] > backbone - tolerance;
+    if (!spans) range = {window.layer_begin[index], window.layer_end[index]};  // sequence 0 was added first, so its nodes have its positions as ids
+  }
+  path_.clear();
+  if (!bases.empty() && graph_.node_count() > 0) {
+    graph_.list_rows(range, workspace_.rows);
+    if (scalar_matrix_bytes(workspace_.rows.count(), static_cast<std::int64_t>(bases.size()), parameters_.scoring) > parameters_.matrix_bytes)
+      return WindowProblem::too_large;
+    if (align_vectors(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done)
+      align_scalar(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_);
+  }
+  graph_.add(path_, bases, qualities(window, index));
+  return WindowProblem::none;
+}
+
+WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) {
+  result.consensus.clear();
+  result.coverage.clear();
+  result.is_polished = result.is_untrimmed = false;
+  graph_.clear();
+  if (const WindowProblem problem = check(window); problem != WindowProblem::none) return problem;
+  const auto sequences = static_cast<std::int32_t>(window.lengths.size());
+  if (sequences < std::max(parameters_.min_sequences, 1)) {
+    if (sequences == 0) return WindowProblem::none;
+    const std::string_view first = sequence(window, 0);
+    graph_.add({}, first, qualities(window, 0));
+    result.consensus = first;
+    result.coverage.assign(first.size(), 1);
+    return WindowProblem::none;
+  }
+  order_layers(window);
+  for (const std::int32_t index : order_)
+    if (const WindowProblem problem = add_sequence(window, static_cast<std::size_t>(index)); problem != WindowProblem::none) return problem;
+  result.is_polished = true;
+  if (parameters_.algorithm == Algorithm::majority) {
+    column_majority(graph_, parameters_.undecided, parameters_.min_support, columns_, result.consensus, result.coverage);
+  } else {
+    heaviest_bundle(graph_, bundle_, nodes_);
+    for (const std::int32_t node : nodes_) {
+      result.consensus += graph_.letter(node);
+      result.coverage.push_back(column_coverage(graph_, node));
+    }
+  }
+  if (parameters_.trim == Trim::racon) trim(sequences, result);
+  return WindowProblem::none;
+}
+
+void WindowConsensus::trim(std::int32_t sequences, WindowResult& result) const {
+  const std::int32_t enough = (sequences - 1) / 2;
+  const auto covers = [enough](std::int32_t coverage) { return coverage >= enough; };
+  const auto first = std::find_if(result.coverage.begin(), result.coverage.end(), covers) - result.coverage.begin();
+  const auto end = std::find_if(result.coverage.rbegin(), result.coverage.rend(), covers).base() - result.coverage.begin();
+  if (first >= end - 1) {
+    result.is_untrimmed = true;
+    return;
+  }
+  result.consensus.resize(static_cast<std::size_t>(end));
+  result.consensus.erase(0, static_cast<std::size_t>(first));
+  result.coverage.resize(static_cast<std::size_t>(end));
+  result.coverage.erase(result.coverage.begin(), result.coverage.begin() + first);
+}
+
+void WindowConsensus::append_alignment(std::string& rows) { append_alignment_rows(graph_, columns_, rows); }
+
+}  // namespace sluice::poa_consensus

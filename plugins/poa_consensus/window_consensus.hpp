@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The consensus of one window: its sequences are merged into a partial order graph one after the other, and the graph gives the consensus.
+// Layers, their order and the trimming are racon 1.5.0's (Vaser et al. 2017), the graph is spoa's.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "poa_consensus/alignment.hpp"
+#include "poa_consensus/columns.hpp"
+#include "poa_consensus/graph.hpp"
+#include "poa_consensus/heaviest_bundle.hpp"
+#include "poa_consensus/scoring.hpp"
+
+namespace sluice::poa_consensus {
+
+enum class Algorithm : std::uint8_t { heaviest_bundle, majority };
+enum class LayerOrder : std::uint8_t {
+  file,   // as they come
+  racon,  // by where they begin on sequence 0
+};
+enum class Trim : std::uint8_t {
+  none,
+  racon,  // to the first and last base that half of the layers cover
+};
+
+struct ConsensusParameters {
+  Scoring scoring;
+  Algorithm algorithm = Algorithm::heaviest_bundle;
+  LayerOrder layer_order = LayerOrder::file;
+  Trim trim = Trim::none;
+  Undecided undecided = Undecided::keep_template;
+  std::int32_t min_support = 0;
+  std::int32_t min_sequences = 1;
+  std::uint64_t matrix_bytes = std::uint64_t{1} << 31U;
+};
+
+// One row's cells.
+struct Window {
+  std::string_view sequences;                     // one after the other
+  std::span<const std::int32_t> lengths;          // of each
+  std::string_view qualities;                     // Phred + 33 of all letters, or none
+  std::span<const std::int32_t> layer_begin, layer_end;  // of each on sequence 0, inclusive, or none
+};
+
+enum class WindowProblem : std::uint8_t {
+  none,
+  bad_sequences,  // lengths do not add up, or qualities are of another length or below '!'
+  bad_layers,     // a layer that does not lie on sequence 0
+  too_large,      // for matrix_bytes
+};
+
+struct WindowResult {
+  std::string consensus;
+  std::vector<std::int32_t> coverage;  // of each base of it
+  bool is_polished = false;            // false: fewer than min_sequences, sequence 0 is kept
+  bool is_untrimmed = false;           // true: the coverage nowhere reaches half of the layers, so nothing was trimmed
+};
+
+// Makes consensuses, one at a time; memory is kept from one to the next. The graph of the last one stays to be read.
+class WindowConsensus {
+ public:
+  explicit WindowConsensus(const ConsensusParameters& parameters) : parameters_(parameters) {}
+
+  WindowProblem make(const Window& window, WindowResult& result);
+  // Rows of the alignment of the last window, each followed by a newline. Sequence 0 alone if it was not polished.
+  void append_alignment(std::string& rows);
+
+  const PartialOrderGraph& graph() const { return graph_; }
+  std::size_t bytes() const { return graph_.bytes() + workspace_.bytes(); }
+
+ private:
+  std::string_view sequence(const Window& window, std::size_t index) const { return window.sequences.substr(begin_[index], begin_[index + 1] - begin_[index]); }
+  std::string_view qualities(const Window& window, std::size_t index) const {
+    return window.qualities.empty() ? std::string_view() : window.qualities.substr(begin_[index], begin_[index + 1] - begin_[index]);
+  }
+  WindowProblem check(const Window& window);
+  WindowProblem add_sequence(const Window& window, std::size_t index);
+  void order_layers(const Window& window);
+  void trim(std::int32_t sequences, WindowResult& result) const;
+
+  ConsensusParameters parameters_;
+  PartialOrderGraph graph_;
+  AlignmentWorkspace workspace_;
+  BundleWorkspace bundle_;
+  ColumnWorkspace columns_;
+  std::vector<std::size_t> begin_;  // of each sequence
+  std::vector<std::int32_t> order_, nodes_;
+  std::vector<AlignedPair> path_;
+};
+
+}  // namespace sluice::poa_consensus
