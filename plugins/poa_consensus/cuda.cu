@@ -36,29 +36,39 @@ struct PlanMemory {
   std::uint32_t* key;
   std::uint32_t* window;
   std::uint32_t* windows_of_group;
+  std::uint32_t* sequence_begin;
 };
 
-// A thread a window. Graphs of reads with 10 % of errors have 5 to 6 % of new nodes a sequence; room for 10 %.
-__global__ void __launch_bounds__(threads) measure_kernel(DeviceWindows windows, DeviceConsensus result, PlanMemory plan) {
+__device__ bool counts_fit(const std::int64_t* offsets, std::int64_t window, std::int64_t count, bool may_be_empty) {
+  const std::int64_t values = offsets == nullptr ? 0 : offsets[window + 1] - offsets[window];
+  return values == count || (may_be_empty && values == 0);
+}
+
+// A thread a window. Graphs of reads with 10 % of errors get 5 to 6 % of new nodes a sequence; there is room for 10 %.
+__global__ void __launch_bounds__(threads) measure_kernel(DeviceWindows windows, std::int32_t min_sequences, DeviceConsensus result, PlanMemory plan) {
   const std::int64_t window = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (window >= windows.count) return;
   const std::int64_t begin = windows.sequence_offsets[window], end = windows.sequence_offsets[window + 1];
-  Outcome outcome = begin < end ? Outcome::done : Outcome::unfit_input;
-  if (windows.row_status != nullptr && windows.row_status[window] != 0) outcome = Outcome::unfit_input;
-  std::int64_t longest = 0;
-  const std::int64_t total = outcome == Outcome::done ? windows.base_offsets[end] - windows.base_offsets[begin] : 0;
-  const std::int64_t template_length = outcome == Outcome::done ? windows.base_offsets[begin + 1] - windows.base_offsets[begin] : 0;
-  for (std::int64_t s = begin; s < end && outcome == Outcome::done; ++s) {
-    const std::int64_t length = windows.base_offsets[s + 1] - windows.base_offsets[s];
-    longest = max(longest, length);
-    if (windows.quality_offsets != nullptr) {
-      const std::int64_t qualities = windows.quality_offsets[s + 1] - windows.quality_offsets[s];
-      if (qualities != 0 && qualities != length) outcome = Outcome::unfit_input;
+  const std::int64_t total = windows.text_offsets[window + 1] - windows.text_offsets[window];
+  const bool has_layers = !counts_fit(windows.layer_begin_offsets, window, 0, false) || !counts_fit(windows.layer_end_offsets, window, 0, false);
+  bool fits = begin < end && end - begin >= min_sequences && (windows.row_status == nullptr || windows.row_status[window] == 0) &&
+              counts_fit(windows.quality_offsets, window, total, true);
+  if (has_layers) fits = fits && counts_fit(windows.layer_begin_offsets, window, end - begin, false) && counts_fit(windows.layer_end_offsets, window, end - begin, false);
+  std::int64_t longest = 0, sum = 0;
+  for (std::int64_t s = begin; s < end && fits; ++s) {
+    const std::int32_t length = windows.length[s];
+    plan.sequence_begin[s] = static_cast<std::uint32_t>(sum);
+    longest = max(longest, static_cast<std::int64_t>(length));
+    sum += length;
+    fits = length >= 0 && sum <= total;
+    if (has_layers && s > begin) {
+      const std::int32_t from = windows.layer_begin[windows.layer_begin_offsets[window] + (s - begin)];
+      const std::int32_t to = windows.layer_end[windows.layer_end_offsets[window] + (s - begin)];
+      fits = fits && from >= 0 && from <= to && to < windows.length[begin];
     }
-    if (windows.layer_begin != nullptr && (windows.layer_begin[s] < 0 || windows.layer_end[s] < windows.layer_begin[s] || windows.layer_end[s] >= template_length))
-      outcome = Outcome::unfit_input;
   }
-  if (outcome == Outcome::done && longest > most_letters_of_sequence) outcome = Outcome::too_long_sequence;
+  fits = fits && sum == total;
+  const Outcome outcome = !fits ? Outcome::unfit_input : longest > most_letters_of_sequence ? Outcome::too_long_sequence : Outcome::done;
   std::uint32_t group = no_group;
   std::uint32_t work = 0;
   if (outcome == Outcome::done) {
@@ -85,6 +95,7 @@ struct Job {
   DeviceConsensus result;
   WindowRules rules;
   const std::uint32_t* order;
+  const std::uint32_t* sequence_begin;
   std::uint32_t count;
   std::uint32_t* next;
   std::byte* scratch;
@@ -123,7 +134,7 @@ __global__ void __launch_bounds__(warps_of_block* warp_lanes) consensus_kernel(c
     if (turn >= job.count) break;
     const std::int64_t window = job.order[turn];
     std::uint32_t length = 0;
-    const Outcome outcome = consensus_of_window<halves>(g, shared, job.windows, job.rules, window, job.result, length);
+    const Outcome outcome = consensus_of_window<halves>(g, shared, job.windows, job.rules, job.sequence_begin, window, job.result, length);
     if (lane_id() == 0) {
       job.result.outcome[window] = outcome;
       job.result.length[window] = outcome == Outcome::done ? length : 0;
@@ -184,16 +195,16 @@ void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int d
 
 }  // namespace
 
-WindowPlan plan_windows(const DeviceWindows& windows, const DeviceConsensus& result, cudaStream_t stream, const Allocate& allocate) {
+WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, const DeviceConsensus& result, cudaStream_t stream, const Allocate& allocate) {
   WindowPlan plan;
   if (windows.count == 0) return plan;
   const auto count = static_cast<std::size_t>(windows.count);
   const auto take = [&](std::size_t values) { return static_cast<std::uint32_t*>(allocate(values * sizeof(std::uint32_t))); };
-  const PlanMemory memory{take(count), take(count), take(plan.windows.size())};
+  const PlanMemory memory{take(count), take(count), take(plan.windows.size()), take(static_cast<std::size_t>(windows.sequences))};
   std::uint32_t* const sorted_key = take(count);
   std::uint32_t* const sorted_window = take(count);
   check(cudaMemsetAsync(memory.windows_of_group, 0, plan.windows.size() * sizeof(std::uint32_t), stream), "cudaMemsetAsync");
-  measure_kernel<<<static_cast<unsigned int>((windows.count + threads - 1) / threads), threads, 0, stream>>>(windows, result, memory);
+  measure_kernel<<<static_cast<unsigned int>((windows.count + threads - 1) / threads), threads, 0, stream>>>(windows, rules.min_sequences, result, memory);
   check(cudaGetLastError(), "measure_kernel");
   std::size_t sort = 0, scan = 0;
   const auto items = static_cast<std::int64_t>(count);
@@ -204,6 +215,7 @@ WindowPlan plan_windows(const DeviceWindows& windows, const DeviceConsensus& res
   check(cub::DeviceRadixSort::SortPairs(space, bytes, memory.key, sorted_key, memory.window, sorted_window, items, 0, 32, stream), "DeviceRadixSort");
   check(cub::DeviceScan::InclusiveSum(space, bytes, result.offsets, result.offsets, items + 1, stream), "DeviceScan");
   plan.order = sorted_window;
+  plan.sequence_begin = memory.sequence_begin;
   check(cudaMemcpyAsync(plan.windows.data(), memory.windows_of_group, plan.windows.size() * sizeof(std::uint32_t), cudaMemcpyDeviceToHost, stream), "copy");
   check(cudaMemcpyAsync(&plan.consensus_room, result.offsets + count, sizeof(std::int64_t), cudaMemcpyDeviceToHost, stream), "copy");
   check(cudaStreamSynchronize(stream), "the plan of windows");
@@ -212,7 +224,7 @@ WindowPlan plan_windows(const DeviceWindows& windows, const DeviceConsensus& res
 
 void make_consensus(const DeviceWindows& windows, const WindowRules& rules, const WindowPlan& plan, const DeviceConsensus& result, int device,
                     std::size_t scratch_bytes, cudaStream_t stream, const Allocate& allocate) {
-  const Job job{windows, result, rules, plan.order, 0, nullptr, nullptr, 0, 0, 0};
+  const Job job{windows, result, rules, plan.order, plan.sequence_begin, 0, nullptr, nullptr, 0, 0, 0};
   std::uint32_t first = 0;
   for (int width = WindowPlan::widths - 1; width >= 0; --width) {
     const std::uint32_t* const of_width = plan.windows.data() + width * WindowPlan::capacities;

@@ -29,7 +29,7 @@ enum class Outcome : std::uint8_t {
   too_many_kept_rows,  // that rows far behind them are reached from
   too_large_scores,
   too_long_consensus,
-  unfit_input,         // qualities or layers that do not belong to the sequences: the CPU says what is wrong
+  unfit_input,         // fewer than min_sequences, or columns that do not fit each other: the CPU knows what to do
 };
 constexpr int outcomes = 9;
 
@@ -48,20 +48,25 @@ struct WindowRules {
   LinearScoring scoring{5, -4, -8};
   Consensus consensus = Consensus::heaviest_bundle;
   Majority majority;
+  std::int32_t min_sequences = 1;
 };
 
-// Windows on the device. Pointers that may be null say what then holds.
+// The columns of windows on the device. What may be null says what then holds. Offsets are those of Arrow lists: count + 1 each.
 struct DeviceWindows {
   std::int64_t count = 0;
-  const std::int64_t* sequence_offsets = nullptr;  // of a window, count + 1
-  const std::int64_t* base_offsets = nullptr;      // of a sequence, and one more
-  const char* bases = nullptr;                     // upper case
-  const std::int64_t* quality_offsets = nullptr;   // null: every letter weighs 1; as an empty string of qualities does
-  const char* qualities = nullptr;                 // Phred + 33
-  const std::int32_t* layer_begin = nullptr;       // of a sequence, on sequence 0, both inclusive; null: every sequence is aligned to the whole graph
-  const std::int32_t* layer_end = nullptr;
-  const std::int32_t* order = nullptr;             // of a sequence: which of its window's sequences is added at that turn; null: as they come
-  const std::uint16_t* row_status = nullptr;       // not 0: the window is passed over; null: none is
+  std::int64_t sequences = 0;                     // of all windows
+  const std::int64_t* text_offsets = nullptr;     // of a window's letters
+  const char* letters = nullptr;                  // upper case, sequence after sequence
+  const std::int64_t* sequence_offsets = nullptr;
+  const std::int32_t* length = nullptr;           // of a sequence
+  const std::int64_t* quality_offsets = nullptr;  // null: every letter weighs 1; as in windows with no qualities
+  const char* qualities = nullptr;                // Phred + 33
+  const std::int64_t* layer_begin_offsets = nullptr;  // null: every sequence is aligned to the whole graph
+  const std::int32_t* layer_begin = nullptr;          // of a sequence, on sequence 0
+  const std::int64_t* layer_end_offsets = nullptr;
+  const std::int32_t* layer_end = nullptr;            // inclusive
+  const std::int32_t* order = nullptr;          // of a sequence: which of its window's sequences has its turn; null: as they come
+  const std::uint16_t* row_status = nullptr;    // not 0: the window is passed over; null: none is
 };
 
 // Results on the device. A window's consensus begins at offsets[window].
@@ -82,11 +87,12 @@ struct WindowPlan {
   static constexpr int capacities = 12;
   std::array<std::uint32_t, widths * capacities> windows{};  // by width and capacity
   std::int64_t consensus_room = 0;
-  const std::uint32_t* order = nullptr;  // on the device, windows by falling width, capacity and work
+  const std::uint32_t* order = nullptr;           // on the device, windows by falling width, capacity and work
+  const std::uint32_t* sequence_begin = nullptr;  // on the device, of a sequence in its window's letters
 };
 
 // Measures the windows, fills result.offsets, outcome of windows that are left to the CPU from the start, and the plan. Waits for the device.
-WindowPlan plan_windows(const DeviceWindows& windows, const DeviceConsensus& result, cudaStream_t stream, const Allocate& allocate);
+WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, const DeviceConsensus& result, cudaStream_t stream, const Allocate& allocate);
 
 // Fills result. `scratch_bytes`: memory that may be used beside the results. Does not wait.
 void make_consensus(const DeviceWindows& windows, const WindowRules& rules, const WindowPlan& plan, const DeviceConsensus& result, int device,

@@ -192,7 +192,7 @@ __device__ inline Outcome add_sequence(Graph& g, const Sequence& sequence, const
   // New nodes before the first aligned letter come before its column.
   std::uint32_t behind_before = first_row == 0 ? 0 : column_of(g, g.row_node[first_row], no_letter).first_rank;
   std::uint32_t tail_before = no_node;
-  bool is_full = false;
+  bool is_full = false, is_unfit = false;
   for (std::uint32_t begin = 0; begin < sequence.length; begin += warp_lanes) {
     const std::uint32_t i = begin + static_cast<std::uint32_t>(lane);
     const bool is_letter = i < sequence.length;
@@ -227,6 +227,7 @@ __device__ inline Outcome add_sequence(Graph& g, const Sequence& sequence, const
     std::uint32_t tail = from_lane_before(node, 1);
     if (lane == 0) tail = tail_before;
     if (is_letter) {
+      is_unfit = is_unfit || sequence.weight(i) < 0;
       if (i > 0) is_full = !add_in_edge(g, tail, node, sequence.weight(i - 1) + sequence.weight(i)) || is_full;
       ++g.sequences[node];
       if (sequence.length > 1) ++g.coverage[node];
@@ -236,6 +237,7 @@ __device__ inline Outcome add_sequence(Graph& g, const Sequence& sequence, const
     tail_before = broadcast(node, warp_lanes - 1);
   }
   synchronize_warp();
+  if (lanes_with(is_unfit) != 0) return Outcome::unfit_input;
   if (lanes_with(is_full) != 0) return Outcome::too_many_in_edges;
   insert_into_order(g, behind, made);
   g.nodes += made;
