@@ -79,6 +79,24 @@ void Dispatcher::add_device(const std::shared_ptr<DeviceMemory>& device, int str
   pump();
 }
 
+void Dispatcher::pin_ordered_stages() {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t stage = 0; stage < run_.plan.stages.size(); ++stage) {
+    const ResolvedStage& resolved = *run_.plan.stages[stage].stage;
+    const sluice_stage_descriptor& d = *resolved.entry.descriptor;
+    if ((d.traits & SLUICE_TRAIT_ORDERED) == 0) continue;
+    const auto may_use = [&](const Lane& lane) {
+      const bool named = resolved.device.find(':') != std::string::npos;
+      return (!named || lane.name() == resolved.device) && std::any_of(run_.implementations[stage].begin(), run_.implementations[stage].end(),
+                                                                       [&](std::uint32_t k) { return lane.kind() == d.implementations[k].device; });
+    };
+    std::size_t chosen = 0;
+    for (std::size_t i = lanes_.size(); i-- > 1;)
+      if (may_use(*lanes_[i])) chosen = i;
+    scheduler_.pin(stage, chosen);
+  }
+}
+
 SourceProgress Dispatcher::progress() const {
   SourceProgress result;
   result.ended = sources_ == 0;
@@ -122,7 +140,7 @@ void Dispatcher::submit(StageRunner& stage, const BatchHandle& input, Done done)
   piece->stage = &stage;
   piece->input = input;
   piece->done = std::move(done);
-  add(std::move(piece), true);
+  add(std::move(piece), !stage.is_ordered());
   pump();
   fail_stranded();
 }
@@ -146,6 +164,7 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   task.sequence = piece->input->sequence;
   task.row_count = static_cast<std::uint64_t>(piece->input->rows);
   task.source_work = piece->input->work;
+  task.deadline = piece->input->deadline;
   task.excluded = piece->excluded;
   task.size = stage.size_of(*piece->input);
   const sluice_stage_descriptor& d = stage.descriptor();
@@ -244,12 +263,20 @@ void Dispatcher::call_part(Assignment assignment, const std::shared_ptr<Piece>& 
     pump();
     return done(std::move(output));
   }
-  if (run_.cancelled() || on.is_cpu() || !is_device_failure(result.status)) {
+  const bool state_is_lost = stage.is_ordered() && !stage.is_restartable();
+  if (run_.cancelled() || on.is_cpu() || !is_device_failure(result.status) || state_is_lost) {
+    if (state_is_lost && is_device_failure(result.status))
+      StageRunner::set_error(result, result.status, std::string(result.error.message) + " (with it what this stage remembers of earlier batches)",
+                             "run again, with device = \"cpu\" for this stage if it fails again");
     if (!run_.cancelled()) stage.fail(result);
     pump();
     return done(nullptr);
   }
   stage.retry(on.name());
+  if (stage.is_ordered()) {
+    run_.log(SLUICE_LOG_WARNING, stage.planned().stage->name, on.name() + ": " + result.error.message + "; the stage begins afresh on the CPU");
+    scheduler_.pin(stage.index(), 0);
+  }
   run_.log(SLUICE_LOG_DEBUG, stage.planned().stage->name, on.name() + ": " + result.error.message + "; the batch is done elsewhere");
   auto again = std::make_shared<Piece>();
   again->stage = &stage;

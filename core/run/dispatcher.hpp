@@ -41,6 +41,9 @@ class Dispatcher {
   // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
   void add_device(const std::shared_ptr<DeviceMemory>& device, int streams);
 
+  // Stages that keep state get the lane that they stay on: the first device that they may use, else the CPU. Once, when devices are open.
+  void pin_ordered_stages();
+
   // [thread-safe] How far the sources have come.
   SourceProgress progress() const;
   void source_begins() { ++sources_; }

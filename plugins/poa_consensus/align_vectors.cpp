@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::poa_consensus::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
-VectorUse AlignVectors(const PartialOrderGraph&, const GraphRows&, std::string_view, const Scoring&, AlignmentWorkspace&, std::vector<AlignedPair>&) {
+VectorUse AlignVectors(PartialOrderGraph&, const GraphRows&, std::string_view, const Scoring&, AlignmentWorkspace&, std::vector<AlignedPair>&) {
   return VectorUse::not_offered;
 }
 
@@ -75,8 +75,9 @@ class StripedMatrix {
   using Vec = hn::Vec<Tag>;
   static constexpr std::int32_t lanes = vector_bytes / sizeof(T);
 
-  StripedMatrix(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace)
-      : rows_(rows),
+  StripedMatrix(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace)
+      : graph_(graph),
+        rows_(rows),
         sequence_(sequence),
         mode_(scoring.mode),
         match_(scoring.match),
@@ -85,15 +86,16 @@ class StripedMatrix {
         length_(static_cast<std::int32_t>(sequence.size())),
         vectors_((length_ + lanes - 1) / lanes),
         width_(static_cast<std::size_t>(vectors_) * lanes),
-        first_column_(workspace.first_column.data()),
-        letters_(graph.letters()) {
+        stride_(width_ + lanes),
+        letters_(graph.letters()),
+        candidates_(workspace.candidates) {
     // Behind the matrix: the row for several predecessors, and for local alignments each row's maxima.
-    const std::size_t values = (static_cast<std::size_t>(rows.count()) + 2) * width_;
+    const std::size_t values = (static_cast<std::size_t>(rows.count()) + 2) * stride_;
     const std::size_t maxima = mode_ == AlignmentMode::local ? (static_cast<std::size_t>(rows.count()) + 1) * lanes : 0;
     matrix_ = workspace.scores.room_for<T>(values + maxima);
-    merged_ = matrix_ + values - width_;
+    merged_ = matrix_ + values - stride_;
     maxima_ = matrix_ + values;
-    make_places(workspace.place);
+    make_places(workspace);
     place_ = workspace.place.data();
     make_profile(workspace.profile.room_for<T>((letters_.size() + 1) * width_));
   }
@@ -103,18 +105,18 @@ class StripedMatrix {
     for (std::int32_t v = 0; v < vectors_; ++v)
       for (std::int32_t lane = 0; lane < lanes; ++lane)
         matrix_[v * lanes + lane] = mode_ == AlignmentMode::local ? static_cast<T>(-gap_ * (lane * vectors_ + v + 1)) : T{0};
+    matrix_[width_] = 0;
     for (std::int32_t i = 1; i <= rows_.count(); ++i) {
       const std::span<const std::int32_t> predecessors = rows_.predecessors(i);
       if (predecessors.size() == 1) {
         const T* from = row(predecessors[0]);
-        fill_row(i, first_column_[predecessors[0]], [&](std::size_t at) { return hn::Load(tag, from + at); });
+        fill_row(i, from[width_], [&](std::size_t at) { return hn::Load(tag, from + at); });
       } else if (predecessors.size() == 2) {
         const T *from = row(predecessors[0]), *other = row(predecessors[1]);
-        fill_row(i, std::max(first_column_[predecessors[0]], first_column_[predecessors[1]]),
-                 [&](std::size_t at) { return hn::Max(hn::Load(tag, from + at), hn::Load(tag, other + at)); });
+        fill_row(i, std::max(from[width_], other[width_]), [&](std::size_t at) { return hn::Max(hn::Load(tag, from + at), hn::Load(tag, other + at)); });
       } else {
-        const std::int32_t corner = merge(predecessors);
-        fill_row(i, corner, [&](std::size_t at) { return hn::Load(tag, merged_ + at); });
+        merge(predecessors);
+        fill_row(i, merged_[width_], [&](std::size_t at) { return hn::Load(tag, merged_ + at); });
       }
     }
   }
@@ -152,20 +154,21 @@ class StripedMatrix {
   }
 
  private:
-  T* row(std::int32_t i) const { return matrix_ + static_cast<std::size_t>(i) * width_; }
+  T* row(std::int32_t i) const { return matrix_ + static_cast<std::size_t>(i) * stride_; }
   // G[i][j].
-  std::int32_t at(std::int32_t i, std::int32_t j) const { return j == 0 ? first_column_[i] : row(i)[place_[j]]; }
+  std::int32_t at(std::int32_t i, std::int32_t j) const { return row(i)[place_[j]]; }
   std::int32_t best(std::int32_t i, std::int32_t j) const { return at(i, j) + j * gap_; }
 
-  void make_places(std::vector<std::int32_t>& place) const {
-    // They depend on the number of vectors only, which is kept in front.
-    const auto key = static_cast<std::int32_t>(vectors_ * 64 + lanes);
-    if (place.size() == width_ + 1 && place[0] == key) return;
-    place.resize(width_ + 1);
-    place[0] = key;
+  // Where the columns lie in a row: column 0 behind the others.
+  void make_places(AlignmentWorkspace& workspace) const {
+    if (workspace.place_vectors == vectors_ && workspace.place_lanes == lanes) return;
+    workspace.place_vectors = vectors_;
+    workspace.place_lanes = lanes;
+    workspace.place.resize(width_ + 1);
+    workspace.place[0] = static_cast<std::int32_t>(width_);
     std::size_t j = 1;
     for (std::int32_t lane = 0; lane < lanes; ++lane)
-      for (std::int32_t v = 0; v < vectors_; ++v) place[j++] = v * lanes + lane;
+      for (std::int32_t v = 0; v < vectors_; ++v) workspace.place[j++] = v * lanes + lane;
   }
 
   // Scores of each of the graph's letters against the sequence, with the gap that a diagonal step saves in G.
@@ -187,28 +190,30 @@ class StripedMatrix {
     }
   }
 
-  // The maximum of the predecessors' rows, and of their first columns.
-  std::int32_t merge(std::span<const std::int32_t> predecessors) const {
+  // The maximum of the predecessors' rows.
+  void merge(std::span<const std::int32_t> predecessors) const {
     const Tag tag;
-    std::int32_t corner = first_column_[predecessors[0]];
-    for (std::size_t at = 0; at < width_; at += lanes) hn::Store(hn::Load(tag, row(predecessors[0]) + at), tag, merged_ + at);
-    for (const std::int32_t p : predecessors.subspan(1)) {
-      corner = std::max(corner, first_column_[p]);
-      for (std::size_t at = 0; at < width_; at += lanes)
-        hn::Store(hn::Max(hn::Load(tag, merged_ + at), hn::Load(tag, row(p) + at)), tag, merged_ + at);
+    for (std::size_t at = 0; at < width_; at += lanes) {
+      Vec most = hn::Load(tag, row(predecessors[0]) + at);
+      for (const std::int32_t p : predecessors.subspan(1)) most = hn::Max(most, hn::Load(tag, row(p) + at));
+      hn::Store(most, tag, merged_ + at);
     }
-    return corner;
+    T corner = row(predecessors[0])[width_];
+    for (const std::int32_t p : predecessors.subspan(1)) corner = std::max(corner, row(p)[width_]);
+    merged_[width_] = corner;
   }
 
   // `before` loads what the predecessors have, `corner` is theirs in column 0.
   template <class Before>
-  HWY_INLINE void fill_row(std::int32_t i, std::int32_t corner, Before&& before) const {
+  HWY_INLINE void fill_row(std::int32_t i, T corner, Before&& before) const {
     const Tag tag;
     const T* const scores = profile_ + rows_.code[static_cast<std::size_t>(i - 1)] * width_;
     T* const to = row(i);
+    const T first = mode_ == AlignmentMode::global ? static_cast<T>(corner + gap_) : T{0};
+    to[width_] = first;
     const Vec gap = hn::Set(tag, static_cast<T>(gap_)), least = hn::Set(tag, std::numeric_limits<T>::min());
-    Vec diagonal = shift_up<1>(tag, before(width_ - lanes), hn::Set(tag, static_cast<T>(corner)));
-    Vec most = shift_up<1>(tag, least, hn::Set(tag, static_cast<T>(first_column_[i])));
+    Vec diagonal = shift_up<1>(tag, before(width_ - lanes), hn::Set(tag, corner));
+    Vec most = shift_up<1>(tag, least, hn::Set(tag, first));
     if (mode_ == AlignmentMode::local) {
       for (std::size_t at = 0; at < width_; at += lanes) {
         const Vec above = before(at);
@@ -242,51 +247,52 @@ class StripedMatrix {
   struct Cell {
     std::int32_t row, column;
   };
-  // The best end, the first in row-major order; (0, 0) if nothing is better than no alignment.
+  // The best end, the first in row-major order of ranked rows; (0, 0) if nothing is better than no alignment.
   Cell find_end() const {
-    Cell end{0, 0};
+    std::int32_t most = mode_ == AlignmentMode::global ? std::numeric_limits<std::int32_t>::min() : 0;
+    candidates_.clear();
+    const auto consider = [&](std::int32_t i, std::int32_t score) {
+      if (score < most || (score == most && candidates_.empty())) return;
+      if (score > most) candidates_.clear();
+      most = score;
+      candidates_.push_back(i);
+    };
     switch (mode_) {
       case AlignmentMode::global:
         for (std::int32_t i = 1; i <= rows_.count(); ++i)
-          if (is_sink(i) && (end.row == 0 || at(i, length_) > at(end.row, length_))) end = {i, length_};
+          if (is_sink(i)) consider(i, best(i, length_));
         break;
       case AlignmentMode::local:
-        end.row = row_of_maximum();
-        if (end.row > 0) end.column = first_best(end.row, 0);
+        consider_rows_of_maximum(consider);
         break;
       case AlignmentMode::semi_global:
-        for (std::int32_t i = 1; i <= rows_.count(); ++i) {
-          if (!is_sink(i)) continue;
-          const std::int32_t column = first_best(i, end.row == 0 ? 0 : best(end.row, end.column));
-          if (column > 0) end = {i, column};
-        }
+        for (std::int32_t i = 1; i <= rows_.count(); ++i)
+          if (is_sink(i)) consider(i, best(i, first_best(i)));
         break;
     }
-    return end;
+    if (candidates_.empty()) return {0, 0};
+    const std::int32_t end = candidates_.size() == 1 ? candidates_[0] : graph_.earliest(rows_, candidates_);
+    return {end, mode_ == AlignmentMode::global ? length_ : first_best(end)};
   }
   bool is_sink(std::int32_t i) const { return rows_.is_sink[static_cast<std::size_t>(i - 1)] != 0; }
 
-  // The first column of a row with its largest score, if that is above `floor`; else 0.
-  std::int32_t first_best(std::int32_t i, std::int32_t floor) const {
-    std::int32_t column = 0;
-    for (std::int32_t j = 1; j <= length_; ++j) {
-      if (best(i, j) <= floor) continue;
-      floor = best(i, j);
-      column = j;
-    }
+  // The first column of a row with its largest score, column 0 aside.
+  std::int32_t first_best(std::int32_t i) const {
+    std::int32_t column = 1;
+    for (std::int32_t j = 2; j <= length_; ++j)
+      if (best(i, j) > best(i, column)) column = j;
     return column;
   }
 
-  // The first row with the matrix's largest score; 0 if that is not above 0.
-  std::int32_t row_of_maximum() const {
+  template <class Consider>
+  void consider_rows_of_maximum(Consider&& consider) const {
     const Tag tag;
     Vec largest = hn::Zero(tag);
     for (std::int32_t i = 1; i <= rows_.count(); ++i) largest = hn::Max(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes));
     largest = hn::MaxOfLanes(tag, largest);
-    if (hn::GetLane(largest) <= 0) return 0;
+    if (hn::GetLane(largest) <= 0) return;
     for (std::int32_t i = 1; i <= rows_.count(); ++i)
-      if (!hn::AllFalse(tag, hn::Eq(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes)))) return i;
-    return 0;
+      if (!hn::AllFalse(tag, hn::Eq(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes)))) consider(i, best(i, first_best(i)));
   }
 
   bool is_done(std::int32_t i, std::int32_t j) const {
@@ -301,22 +307,22 @@ class StripedMatrix {
     return true;
   }
 
+  PartialOrderGraph& graph_;
   const GraphRows& rows_;
   std::string_view sequence_;
   AlignmentMode mode_;
   std::int32_t match_, mismatch_, gap_, length_, vectors_;
-  std::size_t width_;
-  const std::int32_t* first_column_;
+  std::size_t width_, stride_;
   std::span<const char> letters_;
+  std::vector<std::int32_t>& candidates_;
   T *matrix_, *merged_, *maxima_;
   const T* profile_;
   const std::int32_t* place_;
 };
 
-// H[i][0] of all rows; returns the smallest.
-std::int32_t fill_first_column(const GraphRows& rows, const Scoring& scoring, std::vector<std::int32_t>& column) {
+// The smallest H[i][0].
+std::int32_t smallest_of_first_column(const GraphRows& rows, const Scoring& scoring, std::vector<std::int32_t>& column) {
   column.assign(static_cast<std::size_t>(rows.count()) + 1, 0);
-  if (scoring.mode != AlignmentMode::global) return 0;
   std::int32_t smallest = 0;
   for (std::int32_t i = 1; i <= rows.count(); ++i) {
     std::int32_t nearest = std::numeric_limits<std::int32_t>::min() / 2;
@@ -335,20 +341,23 @@ bool fits(std::int64_t length, std::int64_t smallest, const Scoring& scoring) {
 }
 
 template <class T>
-void align(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace,
+void align(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace,
            std::vector<AlignedPair>& path) {
   StripedMatrix<T> matrix(graph, rows, sequence, scoring, workspace);
   matrix.fill();
   matrix.walk_back(path);
 }
 
-VectorUse AlignVectors(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
+VectorUse AlignVectors(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
                        AlignmentWorkspace& workspace, std::vector<AlignedPair>& path) {
   if (scoring.gap_cost() != GapCost::linear) return VectorUse::not_offered;
   path.clear();
   if (rows.count() == 0 || sequence.empty()) return VectorUse::done;
-  const std::int32_t smallest = fill_first_column(rows, scoring, workspace.first_column);
   const auto length = static_cast<std::int64_t>(sequence.size());
+  // Through all rows in one path, as a first bound; the exact one takes a pass over the graph.
+  std::int64_t smallest = scoring.mode == AlignmentMode::global ? std::int64_t{rows.count()} * scoring.gap_open : 0;
+  if (smallest < 0 && !fits<std::int16_t>(length, smallest, scoring) && fits<std::int32_t>(length, smallest, scoring))
+    smallest = smallest_of_first_column(rows, scoring, workspace.first_column);
   if (fits<std::int16_t>(length, smallest, scoring))
     align<std::int16_t>(graph, rows, sequence, scoring, workspace, path);
   else if (fits<std::int32_t>(length, smallest, scoring))
@@ -367,7 +376,7 @@ namespace sluice::poa_consensus {
 
 HWY_EXPORT(AlignVectors);
 
-VectorUse align_vectors(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
+VectorUse align_vectors(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
                         AlignmentWorkspace& workspace, std::vector<AlignedPair>& path) {
   return HWY_DYNAMIC_DISPATCH(AlignVectors)(graph, rows, sequence, scoring, workspace, path);
 }

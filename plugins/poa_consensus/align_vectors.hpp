@@ -22,8 +22,8 @@ enum class VectorUse : std::uint8_t {
   not_offered,  // affine gaps, a machine without vectors, or scores that 32 bits may not hold
 };
 
-// The same path as align_scalar. The matrix has (rows + 1) * (length + 63) values of 2 or 4 bytes at most.
-VectorUse align_vectors(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
+// The same path as align_scalar, with rows in any order. The matrix has (rows + 2) * (length + 63) values of 2 or 4 bytes at most.
+VectorUse align_vectors(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
                         AlignmentWorkspace& workspace, std::vector<AlignedPair>& path);
 
 }  // namespace sluice::poa_consensus

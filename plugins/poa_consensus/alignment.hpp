@@ -41,12 +41,14 @@ struct AlignmentWorkspace {
   GraphRows rows;
   MatrixMemory scores, profile;
   std::vector<std::int32_t> first_column;  // H[i][0]
-  std::vector<std::int32_t> place;         // of column j in a row of the matrix
+  std::vector<std::int32_t> candidates;    // rows with equally good ends
+  std::vector<std::int32_t> place;         // of column j in a row of the matrix, for:
+  std::int32_t place_vectors = 0, place_lanes = 0;
   std::size_t bytes() const { return scores.bytes() + profile.bytes(); }
 };
 
 // The definition, in 32 bits: every mode and gap cost. `path` is replaced; empty: nothing could be aligned.
-// `rows` must have been listed from `graph`. The matrix has (rows + 1) * (length + 1) values, three of them for affine gaps.
+// `rows` must have been listed from `graph`, ranked: of equally good ends the first in row-major order is taken. The matrix has (rows + 1) * (length + 1) values, three of them for affine gaps.
 void align_scalar(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
                   AlignmentWorkspace& workspace, std::vector<AlignedPair>& path);
 

@@ -10,7 +10,7 @@ namespace {
 // Calls body(first, nodes) for every column: its nodes stand side by side in the topological order.
 template <class Body>
 void for_each_column(const PartialOrderGraph& graph, Body&& body) {
-  const std::span<const std::int32_t> order = graph.topological_order();
+  const std::span<const std::int32_t> order = graph.ranked();
   for (std::size_t i = 0; i < order.size();) {
     std::size_t nodes = 1;
     for (std::int32_t a = graph.node(order[i]).first_aligned; a >= 0; a = graph.aligned(a).next) ++nodes;
@@ -19,16 +19,32 @@ void for_each_column(const PartialOrderGraph& graph, Body&& body) {
   }
 }
 
+void mark_template(const PartialOrderGraph& graph, ColumnWorkspace& workspace) {
+  workspace.is_on_template.assign(static_cast<std::size_t>(graph.node_count()), 0);
+  if (graph.sequence_count() == 0) return;
+  for (const std::int32_t id : graph.path(0)) workspace.is_on_template[static_cast<std::size_t>(id)] = 1;
+}
+
+// Sequences through a node.
+std::int32_t counted(const PartialOrderGraph& graph, Template first, const ColumnWorkspace& workspace, std::int32_t id) {
+  return graph.node(id).sequences - (first == Template::counts ? 0 : workspace.is_on_template[static_cast<std::size_t>(id)]);
+}
+
 }  // namespace
 
-void append_alignment_rows(const PartialOrderGraph& graph, ColumnWorkspace& workspace, std::string& rows) {
+void append_alignment_rows(const PartialOrderGraph& graph, Template first, ColumnWorkspace& workspace, std::string& rows) {
   workspace.column_of_node.resize(static_cast<std::size_t>(graph.node_count()));
+  mark_template(graph, workspace);
   std::int32_t columns = 0;
   for_each_column(graph, [&](std::span<const std::int32_t> nodes) {
-    for (const std::int32_t id : nodes) workspace.column_of_node[static_cast<std::size_t>(id)] = columns;
-    ++columns;
+    bool is_used = false;
+    for (const std::int32_t id : nodes) {
+      workspace.column_of_node[static_cast<std::size_t>(id)] = columns;
+      is_used = is_used || counted(graph, first, workspace, id) > 0;
+    }
+    if (is_used) ++columns;
   });
-  for (std::int32_t sequence = 0; sequence < graph.sequence_count(); ++sequence) {
+  for (std::int32_t sequence = first == Template::counts ? 0 : 1; sequence < graph.sequence_count(); ++sequence) {
     const std::size_t begin = rows.size();
     rows.append(static_cast<std::size_t>(columns), '-');
     for (const std::int32_t id : graph.path(sequence))
@@ -37,17 +53,17 @@ void append_alignment_rows(const PartialOrderGraph& graph, ColumnWorkspace& work
   }
 }
 
-void column_majority(const PartialOrderGraph& graph, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace, std::string& consensus,
-                     std::vector<std::int32_t>& coverage) {
+void column_majority(const PartialOrderGraph& graph, Template first, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace,
+                     std::string& consensus, std::vector<std::int32_t>& coverage) {
   consensus.clear();
   coverage.clear();
   if (graph.sequence_count() == 0) return;
-  workspace.is_on_template.assign(static_cast<std::size_t>(graph.node_count()), 0);
-  for (const std::int32_t id : graph.path(0)) workspace.is_on_template[static_cast<std::size_t>(id)] = 1;
+  mark_template(graph, workspace);
+  const std::int32_t sequences = graph.sequence_count() - (first == Template::counts ? 0 : 1);
   for_each_column(graph, [&](std::span<const std::int32_t> nodes) {
     std::int32_t most = 0, second = 0, letters = 0, winner = nodes[0], on_template = -1;
     for (const std::int32_t id : nodes) {
-      const std::int32_t count = graph.node(id).sequences;
+      const std::int32_t count = counted(graph, first, workspace, id);
       letters += count;
       if (workspace.is_on_template[static_cast<std::size_t>(id)] != 0) on_template = id;
       if (count > most) {
@@ -58,7 +74,7 @@ void column_majority(const PartialOrderGraph& graph, Undecided undecided, std::i
         second = std::max(second, count);
       }
     }
-    const std::int32_t gaps = graph.sequence_count() - letters;
+    const std::int32_t gaps = sequences - letters;
     if (gaps > most && gaps >= support) return;
     const bool is_decided = most > second && most >= gaps && most >= support;
     if (!is_decided && undecided == Undecided::keep_template) winner = on_template;

@@ -3,6 +3,7 @@
 #include "poa_consensus/graph.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sluice::poa_consensus {
 namespace {
@@ -20,6 +21,8 @@ void PartialOrderGraph::clear() {
   edges_.clear();
   aligned_.clear();
   order_.clear();
+  place_in_order_.clear();
+  ranked_.clear();
   path_.clear();
   path_begin_.assign(1, 0);
   for (const char letter : letters_) code_of_letter_[static_cast<unsigned char>(letter)] = -1;
@@ -36,36 +39,32 @@ std::uint8_t PartialOrderGraph::code_of(char letter) {
 }
 
 std::int32_t PartialOrderGraph::add_node(std::uint8_t code) {
-  nodes_.push_back({.code = code});
-  return node_count() - 1;
+  const std::int32_t made = node_count();
+  nodes_.push_back({.column = made, .code = code});
+  return made;
 }
 
 void PartialOrderGraph::add_edge(std::int32_t tail, std::int32_t head, std::int64_t weight) {
-  Node& to = nodes_[place(head)];
-  for (std::int32_t e = to.first_in_edge; e != none; e = edges_[place(e)].next) {
-    if (edges_[place(e)].tail != tail) continue;
-    edges_[place(e)].weight += weight;
-    return;
+  std::int32_t last = none;
+  for (std::int32_t e = nodes_[place(head)].first_in_edge; e != none; e = edges_[place(e)].next) {
+    if (edges_[place(e)].tail == tail) {
+      edges_[place(e)].weight += weight;
+      return;
+    }
+    last = e;
   }
   const auto made = static_cast<std::int32_t>(edges_.size());
   edges_.push_back({tail, none, weight});
-  if (to.first_in_edge == none)
-    to.first_in_edge = made;
-  else
-    edges_[place(to.last_in_edge)].next = made;
-  to.last_in_edge = made;
+  (last == none ? nodes_[place(head)].first_in_edge : edges_[place(last)].next) = made;
   ++nodes_[place(tail)].out_edges;
 }
 
 void PartialOrderGraph::append_aligned(std::int32_t node, std::int32_t other) {
   const auto made = static_cast<std::int32_t>(aligned_.size());
   aligned_.push_back({other, none});
-  Node& owner = nodes_[place(node)];
-  if (owner.first_aligned == none)
-    owner.first_aligned = made;
-  else
-    aligned_[place(owner.last_aligned)].next = made;
-  owner.last_aligned = made;
+  std::int32_t* end = &nodes_[place(node)].first_aligned;
+  while (*end != none) end = &aligned_[place(*end)].next;
+  *end = made;
 }
 
 std::int32_t PartialOrderGraph::add_aligned_node(std::int32_t node, std::uint8_t code) {
@@ -77,6 +76,7 @@ std::int32_t PartialOrderGraph::add_aligned_node(std::int32_t node, std::uint8_t
   }
   append_aligned(node, made);
   append_aligned(made, node);
+  nodes_[place(made)].column = nodes_[place(node)].column;
   return made;
 }
 
@@ -87,6 +87,8 @@ void PartialOrderGraph::add(std::span<const AlignedPair> alignment, std::string_
   path_begin_.push_back(path_.size());
   if (length == 0) return;
   std::int32_t* const path = path_.data() + begin;
+  const std::int32_t first_new = node_count();
+  ranked_.clear();
 
   // The ends that are not aligned become chains before the aligned part does, so that their ids come first.
   std::int32_t first = length, last = -1;
@@ -114,13 +116,42 @@ void PartialOrderGraph::add(std::span<const AlignedPair> alignment, std::string_
   }
 
   const auto weight = [&](std::int32_t i) { return qualities.empty() ? std::int64_t{1} : std::int64_t{qualities[place(i)]} - 33; };
-  // Edges of the chains were made with the chains, so they come first among a node's in-edges; a chain's inner nodes have no others.
   for (std::int32_t i = 1; i < length; ++i) add_edge(path[i - 1], path[i], weight(i - 1) + weight(i));
+  const std::int32_t covered = length > 1 ? 1 : 0;
   for (std::int32_t i = 0; i < length; ++i) {
     ++nodes_[place(path[i])].sequences;
-    if (length > 1) ++nodes_[place(path[i])].coverage;
+    nodes_[place(path[i])].coverage += covered;
   }
-  sort({}, order_);
+  insert_into_order({path, place(length)}, first_new);
+}
+
+void PartialOrderGraph::insert_into_order(std::span<const std::int32_t> path, std::int32_t first_new) {
+  // The path's old columns come in this order already, because it was aligned along it. A new node goes behind the column before it, or at the end of its own.
+  insertions_.clear();
+  std::int32_t column = none;  // the last old one that the path has reached
+  const auto end_of_column = [&] {
+    if (column == none) return none;
+    std::int32_t end = place_in_order_[place(column)];
+    while (place(end + 1) < order_.size() && nodes_[place(order_[place(end + 1)])].column == column) ++end;
+    return end;
+  };
+  for (const std::int32_t id : path) {
+    const std::int32_t of_node = nodes_[place(id)].column;
+    if (of_node < first_new) column = of_node;
+    if (id >= first_new) insertions_.push_back({end_of_column(), id});
+  }
+  const std::size_t before = order_.size();
+  std::size_t end = before;
+  order_.resize(before + insertions_.size());
+  place_in_order_.resize(nodes_.size());
+  for (std::size_t k = insertions_.size(); k-- > 0;) {
+    const std::size_t begin = place(insertions_[k].after + 1);
+    std::copy_backward(order_.begin() + static_cast<std::ptrdiff_t>(begin), order_.begin() + static_cast<std::ptrdiff_t>(end),
+                       order_.begin() + static_cast<std::ptrdiff_t>(end + k + 1));
+    order_[begin + k] = insertions_[k].node;
+    end = begin;
+  }
+  for (std::size_t i = insertions_.empty() ? order_.size() : end; i < order_.size(); ++i) place_in_order_[place(order_[i])] = static_cast<std::int32_t>(i);
 }
 
 void PartialOrderGraph::sort(std::span<const std::uint8_t> is_selected, std::vector<std::int32_t>& order) {
@@ -179,37 +210,63 @@ void PartialOrderGraph::select(NodeRange range) {
   }
 }
 
-void PartialOrderGraph::list_rows(NodeRange range, GraphRows& rows) {
-  const bool is_part = range.last != none;
-  if (is_part) {
-    select(range);
+std::span<const std::int32_t> PartialOrderGraph::rank() {
+  if (ranked_.size() != nodes_.size()) sort({}, ranked_);
+  return ranked_;
+}
+
+std::int32_t PartialOrderGraph::earliest(const GraphRows& rows, std::span<const std::int32_t> candidates) {
+  std::span<const std::int32_t> order;
+  if (rows.range.last == none) {
+    order = rank();
+  } else {
+    select(rows.range);
     sort(is_selected_, part_order_);
+    order = part_order_;
   }
-  const std::vector<std::int32_t>& order = is_part ? part_order_ : order_;
-  const std::size_t count = order.size();
+  for (const std::int32_t id : order)
+    for (const std::int32_t row : candidates)
+      if (rows.node[place(row - 1)] == id) return row;
+  return candidates.front();
+}
+
+void PartialOrderGraph::list_rows(NodeRange range, RowOrder order, GraphRows& rows) {
+  rows.range = range;
+  const bool is_part = range.last != none;
+  if (is_part) select(range);
+  if (order == RowOrder::ranked) {
+    sort(is_part ? std::span<const std::uint8_t>(is_selected_) : std::span<const std::uint8_t>(), rows.node);
+  } else if (is_part) {
+    rows.node.clear();
+    std::copy_if(order_.begin(), order_.end(), std::back_inserter(rows.node), [&](std::int32_t id) { return is_selected_[place(id)] != 0; });
+  } else {
+    rows.node.assign(order_.begin(), order_.end());
+  }
+  const std::size_t count = rows.node.size();
   row_of_node_.resize(nodes_.size());
-  for (std::size_t i = 0; i < count; ++i) row_of_node_[place(order[i])] = static_cast<std::int32_t>(i) + 1;
-  rows.node.assign(order.begin(), order.end());
+  for (std::size_t i = 0; i < count; ++i) row_of_node_[place(rows.node[i])] = static_cast<std::int32_t>(i) + 1;
   rows.code.resize(count);
-  rows.is_sink.assign(count, 1);
+  rows.is_sink.resize(count);
   rows.predecessor_begin.resize(count + 1);
   rows.predecessor.resize(edges_.size() + count);
   std::int32_t at = 0;
+  std::int32_t* const predecessor = rows.predecessor.data();
   for (std::size_t i = 0; i < count; ++i) {
-    const Node& node = nodes_[place(order[i])];
+    const Node& node = nodes_[place(rows.node[i])];
     rows.code[i] = node.code;
+    rows.is_sink[i] = is_part || node.out_edges == 0 ? 1 : 0;
     rows.predecessor_begin[i] = at;
     for (std::int32_t e = node.first_in_edge; e != none; e = edges_[place(e)].next) {
       const std::int32_t tail = edges_[place(e)].tail;
-      if (is_part && is_selected_[place(tail)] == 0) continue;
-      const std::int32_t row = row_of_node_[place(tail)];
-      rows.predecessor[place(at++)] = row;
-      rows.is_sink[place(row - 1)] = 0;
+      if (is_part) {
+        if (is_selected_[place(tail)] == 0) continue;
+        rows.is_sink[place(row_of_node_[place(tail)] - 1)] = 0;
+      }
+      predecessor[at++] = row_of_node_[place(tail)];
     }
-    if (at == rows.predecessor_begin[i]) rows.predecessor[place(at++)] = 0;
+    if (at == rows.predecessor_begin[i]) predecessor[at++] = 0;
   }
   rows.predecessor_begin[count] = at;
-  rows.predecessor.resize(place(at));
 }
 
 std::size_t PartialOrderGraph::bytes() const {

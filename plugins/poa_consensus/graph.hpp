@@ -29,6 +29,11 @@ struct NodeRange {
   std::int32_t last = -1;  // -1: the whole graph
 };
 
+enum class RowOrder : std::uint8_t {
+  ranked,  // spoa's topological order, which decides between equally good ends of an alignment
+  kept,    // some topological order, at hand without a search; equally good ends are compared with earliest()
+};
+
 // The nodes of a graph, or of a part of it, in topological order: the rows 1, 2, ... of an alignment matrix. Row 0 lies before all nodes.
 struct GraphRows {
   std::vector<std::int32_t> node;               // of row i + 1
@@ -36,6 +41,7 @@ struct GraphRows {
   std::vector<std::int32_t> predecessor_begin;  // places in `predecessor`, and their end
   std::vector<std::int32_t> predecessor;        // rows, in the order of the node's in-edges; 0 alone: the node has none
   std::vector<std::uint8_t> is_sink;            // 1: the node has no out-edges
+  NodeRange range;
   std::int32_t count() const { return static_cast<std::int32_t>(node.size()); }
   std::span<const std::int32_t> predecessors(std::int32_t row) const {
     const auto i = static_cast<std::size_t>(row - 1);
@@ -48,11 +54,12 @@ class PartialOrderGraph {
   static constexpr std::int32_t none = -1;
 
   struct Node {
-    std::int32_t first_in_edge = none, last_in_edge = none;  // in the order in which they were made
-    std::int32_t first_aligned = none, last_aligned = none;  // places in the list of aligned nodes
+    std::int32_t first_in_edge = none;  // in the order in which they were made
+    std::int32_t first_aligned = none;  // place in the list of aligned nodes
     std::int32_t out_edges = 0;
     std::int32_t sequences = 0;  // that go through it
     std::int32_t coverage = 0;   // the same without sequences of one letter, as spoa counts
+    std::int32_t column = 0;     // the first node of those that it is aligned to; itself if it is that
     std::uint8_t code = 0;
   };
   struct Edge {
@@ -67,19 +74,25 @@ class PartialOrderGraph {
 
   void clear();
 
-  // Merges a sequence into the graph along its alignment (empty: as a chain of its own) and renews the topological order. `qualities` are Phred + 33, the
-  // weights of the letters; empty: every letter weighs 1. An empty sequence only counts.
+  // Merges a sequence into the graph along its alignment (empty: as a chain of its own). `qualities` are Phred + 33, the weights of the letters; empty: every
+  // letter weighs 1. An empty sequence only counts.
   void add(std::span<const AlignedPair> alignment, std::string_view sequence, std::string_view qualities);
 
   // The rows of the whole graph or of a part. The part is that of spoa's Subgraph: nodes that are reached from `last` backwards over edges and sideways over
   // aligned nodes, without ids below `first`.
-  void list_rows(NodeRange range, GraphRows& rows);
+  void list_rows(NodeRange range, RowOrder order, GraphRows& rows);
+  // Of these rows the one whose node comes first in spoa's order.
+  std::int32_t earliest(const GraphRows& rows, std::span<const std::int32_t> candidates);
+
+  // Puts the nodes into spoa's topological order; aligned nodes stand side by side in it.
+  std::span<const std::int32_t> rank();
+  // As rank() left it; valid until the next add().
+  std::span<const std::int32_t> ranked() const { return ranked_; }
 
   std::int32_t node_count() const { return static_cast<std::int32_t>(nodes_.size()); }
   const Node& node(std::int32_t id) const { return nodes_[static_cast<std::size_t>(id)]; }
   const Edge& edge(std::int32_t id) const { return edges_[static_cast<std::size_t>(id)]; }
   const Aligned& aligned(std::int32_t place) const { return aligned_[static_cast<std::size_t>(place)]; }
-  std::span<const std::int32_t> topological_order() const { return order_; }
 
   // A letter is stored as its place in this list.
   std::span<const char> letters() const { return letters_; }
@@ -99,6 +112,7 @@ class PartialOrderGraph {
   void add_edge(std::int32_t tail, std::int32_t head, std::int64_t weight);
   void append_aligned(std::int32_t node, std::int32_t other);
   std::int32_t add_aligned_node(std::int32_t node, std::uint8_t code);
+  void insert_into_order(std::span<const std::int32_t> path, std::int32_t first_new);
   void sort(std::span<const std::uint8_t> is_selected, std::vector<std::int32_t>& order);
   void select(NodeRange range);
   std::uint8_t code_of(char letter);
@@ -106,13 +120,20 @@ class PartialOrderGraph {
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
   std::vector<Aligned> aligned_;
-  std::vector<std::int32_t> order_;
+  // A topological order in which aligned nodes stand side by side, and each node's place in it. New nodes are put in behind the nodes that they follow on
+  // their path; that is much cheaper than the search for spoa's order, and alignments need that one only to choose between equally good ends.
+  std::vector<std::int32_t> order_, place_in_order_;
+  std::vector<std::int32_t> ranked_;
   std::vector<std::int32_t> path_;
   std::vector<std::size_t> path_begin_ = {0};
   std::vector<char> letters_;
   std::array<std::int16_t, 256> code_of_letter_ = no_codes();
 
-  // Scratch of sort(), select() and list_rows().
+  // Scratch of the functions above.
+  struct Insertion {
+    std::int32_t after, node;
+  };
+  std::vector<Insertion> insertions_;
   std::vector<std::uint8_t> state_, is_selected_;
   std::vector<std::int32_t> stack_, part_order_, row_of_node_;
 

@@ -9,7 +9,7 @@ namespace {
 
 class Bundle {
  public:
-  Bundle(const PartialOrderGraph& graph, BundleWorkspace& workspace) : graph_(graph), order_(graph.topological_order()), workspace_(workspace) {
+  Bundle(const PartialOrderGraph& graph, BundleWorkspace& workspace) : graph_(graph), order_(graph.ranked()), workspace_(workspace) {
     const auto count = static_cast<std::size_t>(graph.node_count());
     workspace.score.assign(count, -1);
     workspace.predecessor.assign(count, -1);

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <sluice/stage.hpp>
 #include <span>
 #include <string>
@@ -30,6 +32,7 @@ class PoaConsensus {
     std::string algorithm = "heaviest_bundle", alignment = "global", layer_order = "file", trim = "none";
     std::int64_t match = 5, mismatch = -4, gap_open = -8, gap_extend = -8;
     std::int64_t min_sequences = 1, min_support = 0;
+    std::optional<std::int64_t> rounds;
     bool template_fallback = true;
     Size matrix = {std::uint64_t{1} << 31U};
   };
@@ -65,6 +68,10 @@ class PoaConsensus {
     d.option("min_sequences", &Parameters::min_sequences, "windows of fewer sequences keep sequence 0 (racon: 3)").range(1, 1000000);
     d.option("min_support", &Parameters::min_support, "majority: a column that fewer sequences agree on is undecided").range(0, 1000000).unit("sequences");
     d.option("template_fallback", &Parameters::template_fallback, "majority: undecided columns take sequence 0's letter, or its gap; else their first letter");
+    d.option("rounds", &Parameters::rounds,
+             "merge all sequences so often; from the second time on into a graph that begins with the consensus so far. Windows with layers: once; "
+             "without it once for heaviest_bundle, twice for majority")
+        .range(1, 10);
     d.option("matrix", &Parameters::matrix, "windows that need a larger matrix fail");
     d.reason("bad_sequences", "lengths, letters and qualities of the sequences do not fit each other");
     d.reason("bad_layers", "a layer does not lie on sequence 0");
@@ -91,6 +98,7 @@ class PoaConsensus {
     parameters_.trim = p.trim == "racon" ? Trim::racon : Trim::none;
     parameters_.min_sequences = static_cast<std::int32_t>(p.min_sequences);
     parameters_.min_support = static_cast<std::int32_t>(p.min_support);
+    parameters_.rounds = static_cast<std::int32_t>(p.rounds.value_or(parameters_.algorithm == Algorithm::majority ? 2 : 1));
     parameters_.undecided = p.template_fallback ? Undecided::keep_template : Undecided::take_letter;
     parameters_.matrix_bytes = p.matrix.bytes;
   }

@@ -43,25 +43,57 @@ void WindowConsensus::order_layers(const Window& window) {
   });
 }
 
-WindowProblem WindowConsensus::add_sequence(const Window& window, std::size_t index) {
-  const std::string_view bases = sequence(window, index);
-  NodeRange range;
-  if (index > 0 && !window.layer_begin.empty()) {
-    const std::int32_t backbone = window.lengths[0];
-    const auto tolerance = static_cast<std::int32_t>(0.01 * backbone);
-    const bool spans = window.layer_begin[index] < tolerance && window.layer_end[index] > backbone - tolerance;
-    if (!spans) range = {window.layer_begin[index], window.layer_end[index]};  // sequence 0 was added first, so its nodes have its positions as ids
-  }
+// Sequence 0 was added first, so its nodes have its positions as ids.
+NodeRange WindowConsensus::part_of_layer(const Window& window, std::size_t index) const {
+  if (index == 0 || window.layer_begin.empty()) return {};
+  const std::int32_t backbone = window.lengths[0];
+  const auto tolerance = static_cast<std::int32_t>(0.01 * backbone);
+  const bool spans = window.layer_begin[index] < tolerance && window.layer_end[index] > backbone - tolerance;
+  return spans ? NodeRange{} : NodeRange{window.layer_begin[index], window.layer_end[index]};
+}
+
+WindowProblem WindowConsensus::merge(NodeRange range, std::string_view bases, std::string_view qualities) {
   path_.clear();
   if (!bases.empty() && graph_.node_count() > 0) {
-    graph_.list_rows(range, workspace_.rows);
+    graph_.list_rows(range, RowOrder::kept, workspace_.rows);
     if (scalar_matrix_bytes(workspace_.rows.count(), static_cast<std::int64_t>(bases.size()), parameters_.scoring) > parameters_.matrix_bytes)
       return WindowProblem::too_large;
-    if (align_vectors(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done)
+    if (align_vectors(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done) {
+      graph_.list_rows(range, RowOrder::ranked, workspace_.rows);
       align_scalar(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_);
+    }
   }
-  graph_.add(path_, bases, qualities(window, index));
+  graph_.add(path_, bases, qualities);
   return WindowProblem::none;
+}
+
+WindowProblem WindowConsensus::merge_all(const Window& window) {
+  for (const std::int32_t i : order_) {
+    const auto index = static_cast<std::size_t>(i);
+    const WindowProblem problem = merge(part_of_layer(window, index), sequence(window, index), qualities(window, index));
+    if (problem != WindowProblem::none) return problem;
+  }
+  return WindowProblem::none;
+}
+
+void WindowConsensus::read_consensus(WindowResult& result) {
+  graph_.rank();
+  if (parameters_.algorithm == Algorithm::majority) {
+    column_majority(graph_, template_, parameters_.undecided, parameters_.min_support, columns_, result.consensus, result.coverage);
+    return;
+  }
+  heaviest_bundle(graph_, bundle_, nodes_);
+  result.consensus.clear();
+  result.coverage.clear();
+  for (const std::int32_t node : nodes_) {
+    result.consensus += graph_.letter(node);
+    result.coverage.push_back(column_coverage(graph_, node));
+  }
+  if (template_ == Template::counts || graph_.path(0).size() < 2) return;
+  std::vector<std::uint8_t>& has_guide = columns_.is_on_template;
+  has_guide.assign(static_cast<std::size_t>(graph_.node_count()), 0);
+  for (const std::int32_t node : graph_.path(0)) has_guide[static_cast<std::size_t>(graph_.node(node).column)] = 1;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) result.coverage[i] -= has_guide[static_cast<std::size_t>(graph_.node(nodes_[i]).column)];
 }
 
 WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) {
@@ -69,6 +101,7 @@ WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) 
   result.coverage.clear();
   result.is_polished = result.is_untrimmed = false;
   graph_.clear();
+  template_ = Template::counts;
   if (const WindowProblem problem = check(window); problem != WindowProblem::none) return problem;
   const auto sequences = static_cast<std::int32_t>(window.lengths.size());
   if (sequences < std::max(parameters_.min_sequences, 1)) {
@@ -80,18 +113,18 @@ WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) 
     return WindowProblem::none;
   }
   order_layers(window);
-  for (const std::int32_t index : order_)
-    if (const WindowProblem problem = add_sequence(window, static_cast<std::size_t>(index)); problem != WindowProblem::none) return problem;
-  result.is_polished = true;
-  if (parameters_.algorithm == Algorithm::majority) {
-    column_majority(graph_, parameters_.undecided, parameters_.min_support, columns_, result.consensus, result.coverage);
-  } else {
-    heaviest_bundle(graph_, bundle_, nodes_);
-    for (const std::int32_t node : nodes_) {
-      result.consensus += graph_.letter(node);
-      result.coverage.push_back(column_coverage(graph_, node));
+  const std::int32_t rounds = window.layer_begin.empty() ? parameters_.rounds : 1;
+  for (std::int32_t round = 0; round < rounds; ++round) {
+    if (round > 0) {
+      graph_.clear();
+      template_ = Template::is_guide;
+      no_weight_.assign(result.consensus.size(), '!');
+      graph_.add({}, result.consensus, no_weight_);
     }
+    if (const WindowProblem problem = merge_all(window); problem != WindowProblem::none) return problem;
+    read_consensus(result);
   }
+  result.is_polished = true;
   if (parameters_.trim == Trim::racon) trim(sequences, result);
   return WindowProblem::none;
 }
@@ -111,6 +144,9 @@ void WindowConsensus::trim(std::int32_t sequences, WindowResult& result) const {
   result.coverage.erase(result.coverage.begin(), result.coverage.begin() + first);
 }
 
-void WindowConsensus::append_alignment(std::string& rows) { append_alignment_rows(graph_, columns_, rows); }
+void WindowConsensus::append_alignment(std::string& rows) {
+  graph_.rank();
+  append_alignment_rows(graph_, template_, columns_, rows);
+}
 
 }  // namespace sluice::poa_consensus

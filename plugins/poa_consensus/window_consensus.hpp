@@ -35,6 +35,9 @@ struct ConsensusParameters {
   Trim trim = Trim::none;
   Undecided undecided = Undecided::keep_template;
   std::int32_t min_support = 0;
+  // Of merging all sequences. From the second on the graph begins with the consensus of the round before, which guides the alignments and weighs nothing. Windows
+  // with layers have one round.
+  std::int32_t rounds = 1;
   std::int32_t min_sequences = 1;
   std::uint64_t matrix_bytes = std::uint64_t{1} << 31U;
 };
@@ -79,11 +82,15 @@ class WindowConsensus {
     return window.qualities.empty() ? std::string_view() : window.qualities.substr(begin_[index], begin_[index + 1] - begin_[index]);
   }
   WindowProblem check(const Window& window);
-  WindowProblem add_sequence(const Window& window, std::size_t index);
+  WindowProblem merge_all(const Window& window);
+  WindowProblem merge(NodeRange range, std::string_view bases, std::string_view qualities);
+  NodeRange part_of_layer(const Window& window, std::size_t index) const;
   void order_layers(const Window& window);
+  void read_consensus(WindowResult& result);
   void trim(std::int32_t sequences, WindowResult& result) const;
 
   ConsensusParameters parameters_;
+  Template template_ = Template::counts;
   PartialOrderGraph graph_;
   AlignmentWorkspace workspace_;
   BundleWorkspace bundle_;
@@ -91,6 +98,7 @@ class WindowConsensus {
   std::vector<std::size_t> begin_;  // of each sequence
   std::vector<std::int32_t> order_, nodes_;
   std::vector<AlignedPair> path_;
+  std::string no_weight_;  // qualities of a guide
 };
 
 }  // namespace sluice::poa_consensus

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A FASTA or FASTQ file, opened for random access.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "sequence_store/sequence_scan.hpp"
+
+namespace sluice::sequence_store {
+
+// Closes itself.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int number = -1) : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.number_) { other.number_ = -1; }
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~FileDescriptor();
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+struct StoredFile {
+  SequenceTable table;
+  FileDescriptor file;       // where the table's offsets point into: the file itself, or the temporary one
+  std::int64_t spooled = 0;  // bytes of the temporary file; 0: there is none
+};
+
+// A plain file is scanned and stays where it is. What has no random access (gzip, BGZF, a pipe, records with lines of unequal length) is written once
+// to an unlinked file in the temporary folder, letters only. `cancelled` is asked now and then. Throws Failure (input) naming the file.
+StoredFile open_stored_file(const std::string& path, const std::function<bool()>& cancelled);
+
+}  // namespace sluice::sequence_store

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "window_merging/contig_writer.hpp"
+
+#include <cstdio>
+
+namespace sluice::window_merging {
+
+void ContigWriter::describe(Describe<ContigWriter>& d) {
+  d.id("contig_writer").summary("writes polished contigs as FASTA, the records of racon").sink("contig").work_unit("row");
+  d.doc(
+      "One record a contig, its sequence on one line. tags = racon: behind the name LN:i (bases), RC:i (overlaps on the contig) and XC:f (share of its "
+      "windows that were polished). Contigs without bases are left out.");
+  d.option("output", &Parameters::output, "where to write; - is standard output").required();
+  d.option("tags", &Parameters::tags, "what follows the name").choices({"racon", "none"});
+  d.option("name_suffix", &Parameters::name_suffix, "is appended to each name (racon -f: r)");
+  d.needs("contig_name", "utf8", "name of the contig").needs("contig_bases", "utf8", "its bases").needs("windows", "i64", "windows of the contig");
+  d.needs("polished_windows", "i64", "of these, polished").needs("overlaps", "i64", "overlaps on the contig");
+}
+
+ContigWriter::ContigWriter(const Setup& setup, const Parameters& p) : has_tags_(p.tags == "racon"), suffix_(p.name_suffix), file_(setup, p.output) {}
+
+void ContigWriter::process(const Call&, const Batch& in, Output& out) {
+  const TextView names = in.text("contig_name");
+  const TextView bases = in.text("contig_bases");
+  const auto windows = in.column<std::int64_t>("windows");
+  const auto polished = in.column<std::int64_t>("polished_windows");
+  const auto overlaps = in.column<std::int64_t>("overlaps");
+  std::vector<std::string> records(static_cast<std::size_t>(in.rows()));
+  for (std::int64_t row = 0; row < in.rows(); ++row) {
+    if (!in.ok(row) || bases[row].empty()) continue;
+    const auto r = static_cast<std::size_t>(row);
+    std::string& record = records[r];
+    record.reserve(bases[row].size() + names[row].size() + 64);
+    record.append(">").append(names[row]).append(suffix_);
+    if (has_tags_) {
+      const double share = windows[r] > 0 ? static_cast<double>(polished[r]) / static_cast<double>(windows[r]) : 0.0;
+      char text[48];
+      std::snprintf(text, sizeof text, "%f", share);
+      record.append(" LN:i:").append(std::to_string(bases[row].size())).append(" RC:i:").append(std::to_string(overlaps[r]));
+      record.append(" XC:f:").append(text);
+    }
+    record.append("\n").append(bases[row]).append("\n");
+  }
+  out.text_rows("_records", records);
+}
+
+void ContigWriter::commit(const Call&, const Batch& in) {
+  const TextView records = in.text("_records");
+  for (std::int64_t row = 0; row < in.rows(); ++row)
+    if (in.ok(row)) file_.write(records[row]);
+}
+
+void ContigWriter::finish(const Call&, Output&) { file_.close(); }
+
+}  // namespace sluice::window_merging

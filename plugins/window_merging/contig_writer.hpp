@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+#include <sluice/stage.hpp>
+#include <string>
+#include <vector>
+
+namespace sluice::window_merging {
+
+// Sink: polished contigs as FASTA.
+class ContigWriter {
+ public:
+  struct Parameters {
+    Path output;
+    std::string tags = "racon";
+    std::string name_suffix;
+  };
+  static void describe(Describe<ContigWriter>& d);
+  ContigWriter(const Setup& setup, const Parameters& p);
+  void process(const Call& call, const Batch& in, Output& out);
+  void commit(const Call& call, const Batch& in);
+  void finish(const Call& call, Output& out);
+
+ private:
+  bool has_tags_;
+  std::string suffix_;
+  OutputFile file_;
+};
+
+}  // namespace sluice::window_merging

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "poa_consensus/window_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sluice/testing.hpp>
+#include <string>
+#include <vector>
+
+using namespace sluice::poa_consensus;
+
+namespace {
+
+std::vector<FileWindow> windows_of(const std::string& text) {
+  const sluice::testing::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/windows.txt", std::ios::binary) << text;
+  WindowFile file(folder.path() + "/windows.txt");
+  std::vector<FileWindow> windows;
+  FileWindow window;
+  while (file.next(window)) windows.push_back(window);
+  return windows;
+}
+
+// What the file is refused with.
+std::string refusal(const std::string& text) {
+  try {
+    windows_of(text);
+  } catch (const sluice::Failure& failure) {
+    return failure.what();
+  }
+  return "accepted";
+}
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("windows are read with their names and sequences, upper-cased") {
+  const auto windows = windows_of(">0 2 ACGT\nACGT\r\nacgn\n>second 3\nA\n\nTT\n>none 0\n");
+  REQUIRE(windows.size() == 3);
+  CHECK(windows[0].name == "0");
+  CHECK(windows[0].sequences == "ACGTACGN");
+  CHECK(windows[0].lengths == std::vector<std::int32_t>{4, 4});
+  CHECK(windows[1].name == "second");
+  CHECK(windows[1].sequences == "ATT");
+  CHECK(windows[1].lengths == std::vector<std::int32_t>{1, 0, 2});
+  CHECK(windows[2].lengths.empty());
+  CHECK(windows_of("").empty());
+}
+
+TEST_CASE("broken files are refused with the line") {
+  CHECK(has(refusal("ACGT\n"), ":1: expected '>'"));
+  CHECK(has(refusal(">a\nACGT\n"), ":1: expected the window's name and its number"));
+  CHECK(has(refusal(">a x\nACGT\n"), ":1: expected the window's name and its number"));
+  CHECK(has(refusal(">a -1\n"), ":1: expected the window's name and its number"));
+  CHECK(has(refusal(">a 99999999999\n"), ":1: expected the window's name and its number"));
+  CHECK(has(refusal(">\n"), ":1: expected the window's name and its number"));
+  CHECK(has(refusal(">a 2\nACGT\n"), ":2: the file ends in window 'a', behind 1 of its 2 sequences"));
+  CHECK(has(refusal(">a 2\nACGT\n>b 1\nA\n"), ":3: window 'a' has only 1 of its 2 sequences"));
+  CHECK(has(refusal(">a 1\nAC-T\n"), ":2: a character that is no letter"));
+  CHECK(has(refusal(std::string(">a 1\nAC\0T\n", 10)), ":2: a character that is no letter"));
+  CHECK(has(refusal(">a 1\nACGT\nACGT\n"), ":3: expected '>'"));
+  CHECK_THROWS_AS(WindowFile("/nowhere/windows.txt"), sluice::Failure);
+}
