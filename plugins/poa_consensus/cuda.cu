@@ -99,34 +99,39 @@ struct Job {
   std::uint32_t count;
   std::uint32_t* next;
   std::byte* scratch;
-  std::uint64_t scratch_of_warp;
+  std::uint32_t scratch_of_warp;
   std::uint32_t node_capacity, kept_capacity;
+  std::uint32_t place[members_of_graph];  // of the graph's arrays in a warp's memory
 };
 
 template <int halves>
-std::uint64_t scratch_bytes(std::uint32_t nodes, std::uint32_t kept) {
+void lay_out_scratch(Job& job, std::uint32_t nodes) {
   Graph g{};
-  g.node_capacity = nodes;
-  g.kept_capacity = kept;
-  std::uint64_t bytes = 0;
-  lay_out(g, Columns<halves>::row_words * sizeof(std::uint32_t), halves * warp_lanes * sizeof(std::uint32_t),
-          [&](auto*&, std::uint64_t size) { bytes += (size + 15) / 16 * 16; });
-  return (bytes + 255) / 256 * 256;
+  g.node_capacity = job.node_capacity = nodes;
+  g.kept_capacity = job.kept_capacity = nodes / 4 + 16;
+  std::uint32_t bytes = 0;
+  int member = 0;
+  lay_out(g, Columns<halves>::row_words * sizeof(std::uint32_t), RowMemory<halves>::bytes, [&](std::uint64_t size) {
+    job.place[member++] = bytes;
+    bytes += static_cast<std::uint32_t>((size + 15) / 16 * 16);
+  });
+  job.scratch_of_warp = (bytes + 255) / 256 * 256;
 }
 
+// Registers are what limits the number of warps. The code between the alignments waits for memory most of the time, so more warps are worth a few spills.
 template <int halves>
-__global__ void __launch_bounds__(warps_of_block* warp_lanes) consensus_kernel(const __grid_constant__ Job job) {
+constexpr int blocks_of_multiprocessor = halves <= 2 ? 8 : halves <= 4 ? 6 : halves <= 8 ? 5 : 4;
+
+template <int halves>
+__global__ void __launch_bounds__(warps_of_block* warp_lanes, blocks_of_multiprocessor<halves>) consensus_kernel(const __grid_constant__ Job job) {
   extern __shared__ uint4 shared_memory[];
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
   auto& shared = reinterpret_cast<SharedMemory<halves>*>(shared_memory)[warp];
   Graph g{};
   g.node_capacity = job.node_capacity;
   g.kept_capacity = job.kept_capacity;
-  std::byte* memory = job.scratch + (static_cast<std::uint64_t>(blockIdx.x) * warps_of_block + static_cast<std::uint64_t>(warp)) * job.scratch_of_warp;
-  lay_out(g, Columns<halves>::row_words * sizeof(std::uint32_t), halves * warp_lanes * sizeof(std::uint32_t), [&]<class T>(T*& member, std::uint64_t size) {
-    member = reinterpret_cast<T*>(memory);
-    memory += (size + 15) / 16 * 16;
-  });
+  g.memory = job.scratch + (static_cast<std::uint64_t>(blockIdx.x) * warps_of_block + static_cast<std::uint64_t>(warp)) * job.scratch_of_warp;
+  g.place = job.place;
   for (;;) {
     std::uint32_t turn = 0;
     if (lane_id() == 0) turn = take_ticket(job.next);
@@ -172,17 +177,14 @@ void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int d
       --capacity;
       continue;
     }
-    const std::uint32_t nodes = nodes_of_capacity(capacity), kept = nodes / 4 + 16;
-    const std::uint64_t of_warp = scratch_bytes<halves>(nodes, kept), of_block = of_warp * warps_of_block;
+    lay_out_scratch<halves>(job, nodes_of_capacity(capacity));
+    const std::uint64_t of_block = static_cast<std::uint64_t>(job.scratch_of_warp) * warps_of_block;
     const auto room = static_cast<int>(std::clamp<std::uint64_t>(scratch / of_block, 1, static_cast<std::uint64_t>(shape.blocks)));
     std::uint32_t count = windows[capacity--];
     while (capacity >= 0 && room == shape.blocks) count += windows[capacity--];
     const int blocks = std::min(room, static_cast<int>((count + warps_of_block - 1) / warps_of_block));
     job.order += first;
     job.count = count;
-    job.scratch_of_warp = of_warp;
-    job.node_capacity = nodes;
-    job.kept_capacity = kept;
     job.scratch = static_cast<std::byte*>(allocate(of_block * static_cast<std::uint64_t>(blocks)));
     job.next = static_cast<std::uint32_t*>(allocate(sizeof(std::uint32_t)));
     check(cudaMemsetAsync(job.next, 0, sizeof(std::uint32_t), stream), "cudaMemsetAsync");
@@ -224,7 +226,7 @@ WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, 
 
 void make_consensus(const DeviceWindows& windows, const WindowRules& rules, const WindowPlan& plan, const DeviceConsensus& result, int device,
                     std::size_t scratch_bytes, cudaStream_t stream, const Allocate& allocate) {
-  const Job job{windows, result, rules, plan.order, plan.sequence_begin, 0, nullptr, nullptr, 0, 0, 0};
+  const Job job{windows, result, rules, plan.order, plan.sequence_begin, 0, nullptr, nullptr, 0, 0, 0, {}};
   std::uint32_t first = 0;
   for (int width = WindowPlan::widths - 1; width >= 0; --width) {
     const std::uint32_t* const of_width = plan.windows.data() + width * WindowPlan::capacities;

@@ -49,6 +49,7 @@ struct WindowRules {
   Consensus consensus = Consensus::heaviest_bundle;
   Majority majority;
   std::int32_t min_sequences = 1;
+  std::int32_t rounds = 1;  // of merging all sequences, as in window_consensus.hpp; more than one with Consensus::majority only
 };
 
 // The columns of windows on the device. What may be null says what then holds. Offsets are those of Arrow lists: count + 1 each.

@@ -27,80 +27,119 @@ constexpr std::uint32_t row_is_wanted_later = 1U << 9;  // by a row that is fart
 constexpr std::uint32_t row_follows = 1U << 10;         // its only predecessor is the row before it
 static_assert(most_in_edges <= static_cast<int>(row_count_mask) && most_in_edges < in_edge_places);
 
-// The memory of one warp. Node ids, ranks and rows are below 65,535.
+// Arrays of a graph, by falling alignment.
+enum Member : int {
+  member_row,
+  member_directions,
+  member_kept,
+  member_in_tail,
+  member_in_weight,
+  member_score,
+  member_next_aligned,
+  member_aligned_from,
+  member_sequences,
+  member_coverage,
+  member_rank,
+  member_row_of,
+  member_ordered_rank,
+  member_node_at,
+  member_ordered_node,
+  member_stack,
+  member_row_node,
+  member_kept_place,
+  member_heaviest_tail,
+  member_marks,
+  member_letter,
+  member_in_count,
+  member_state,
+  member_cursor,
+  members_of_graph,
+};
+
+// The graph in the memory of one warp. Node ids, ranks and rows are below 65,535. Arrays are found by their places, which are the same for all warps of a
+// launch and so lie in constant memory: as pointers they would take 48 registers.
 struct Graph {
+  std::byte* memory;
+  const std::uint32_t* place;
   std::uint32_t nodes;
   std::uint32_t rows;
   std::uint32_t node_capacity;
   std::uint32_t kept_capacity;  // rows that are wanted later
 
-  // Of a node.
-  std::uint8_t* letter;
-  std::uint8_t* in_count;
-  std::uint8_t* state;           // scratch of cuda_order.cuh
-  std::uint8_t* cursor;          // likewise
-  std::uint16_t* next_aligned;   // a circle through the nodes of a column
-  std::uint16_t* aligned_from;   // the node that it was aligned with when it was made, or no_node
-  std::uint16_t* sequences;      // through it
-  std::uint16_t* coverage;       // the same without sequences of one letter
-  std::uint16_t* rank;
-  std::uint16_t* row_of;         // 0: not among the rows
-  std::uint16_t* ordered_rank;   // in graph.hpp's order
-  std::uint16_t* in_tail;        // in_edge_places each
-  std::int32_t* in_weight;       // likewise
-  // Of a rank.
-  std::uint16_t* node_at;
-  std::uint16_t* ordered_node;   // in graph.hpp's order
-  std::uint16_t* stack;
-  // Of a row.
-  std::uint16_t* row_node;
-  std::uint16_t* kept_place;     // in `kept`, if it is wanted later
-  std::uint8_t* marks;           // two each: is a predecessor, is wanted later
-  uint4* row;
-  std::uint32_t* directions;
-  std::uint32_t* kept;
-  std::int32_t* score;           // of a rank; where the shared memory has no room for it
-  std::uint16_t* heaviest_tail;  // of a rank: a rank
+  template <class T>
+  __device__ __forceinline__ T* at(Member member) const {
+    return reinterpret_cast<T*>(memory + place[member]);
+  }
+  __device__ __forceinline__ uint4* row() const { return at<uint4>(member_row); }  // of a row: its head
+  __device__ __forceinline__ std::uint32_t* directions() const { return at<std::uint32_t>(member_directions); }  // of a row
+  __device__ __forceinline__ std::uint32_t* kept() const { return at<std::uint32_t>(member_kept); }  // rows that are wanted later; row 0 comes first
+  __device__ __forceinline__ std::uint16_t* in_tail() const { return at<std::uint16_t>(member_in_tail); }  // of a node, in_edge_places each
+  __device__ __forceinline__ std::int32_t* in_weight() const { return at<std::int32_t>(member_in_weight); }  // likewise
+  __device__ __forceinline__ std::int32_t* score() const { return at<std::int32_t>(member_score); }  // of a rank; where the shared memory has no room for it
+  __device__ __forceinline__ std::uint16_t* next_aligned() const { return at<std::uint16_t>(member_next_aligned); }  // of a node: a circle through the nodes of a column
+  __device__ __forceinline__ std::uint16_t* aligned_from() const { return at<std::uint16_t>(member_aligned_from); }  // of a node: the one that it was aligned with when it was made, or no_node
+  __device__ __forceinline__ std::uint16_t* sequences() const { return at<std::uint16_t>(member_sequences); }  // through a node
+  __device__ __forceinline__ std::uint16_t* coverage() const { return at<std::uint16_t>(member_coverage); }  // the same without sequences of one letter
+  __device__ __forceinline__ std::uint16_t* rank() const { return at<std::uint16_t>(member_rank); }  // of a node
+  __device__ __forceinline__ std::uint16_t* row_of() const { return at<std::uint16_t>(member_row_of); }  // of a node; 0: not among the rows
+  __device__ __forceinline__ std::uint16_t* ordered_rank() const { return at<std::uint16_t>(member_ordered_rank); }  // of a node, in graph.hpp's order
+  __device__ __forceinline__ std::uint16_t* node_at() const { return at<std::uint16_t>(member_node_at); }  // of a rank
+  __device__ __forceinline__ std::uint16_t* ordered_node() const { return at<std::uint16_t>(member_ordered_node); }  // of a rank, in graph.hpp's order
+  __device__ __forceinline__ std::uint16_t* stack() const { return at<std::uint16_t>(member_stack); }  // scratch of cuda_order.cuh
+  __device__ __forceinline__ std::uint16_t* row_node() const { return at<std::uint16_t>(member_row_node); }  // of a row
+  __device__ __forceinline__ std::uint16_t* kept_place() const { return at<std::uint16_t>(member_kept_place); }  // of a row: in `kept`, if it is wanted later
+  __device__ __forceinline__ std::uint16_t* heaviest_tail() const { return at<std::uint16_t>(member_heaviest_tail); }  // of a rank: a rank. While rows are filled: sinks that are as good as the best
+  __device__ __forceinline__ std::uint8_t* marks() const { return at<std::uint8_t>(member_marks); }  // of a row, two each: is a predecessor, is wanted later
+  __device__ __forceinline__ std::uint8_t* letter() const { return at<std::uint8_t>(member_letter); }  // of a node
+  __device__ __forceinline__ std::uint8_t* in_count() const { return at<std::uint8_t>(member_in_count); }  // of a node
+  __device__ __forceinline__ std::uint8_t* state() const { return at<std::uint8_t>(member_state); }  // of a node, scratch of cuda_order.cuh
+  __device__ __forceinline__ std::uint8_t* cursor() const { return at<std::uint8_t>(member_cursor); }  // likewise
 };
 
-// Calls place(member, bytes) for every array. The order is that of falling alignment.
+// The same graph; addresses that were made of it before are not kept in registers beside those that will be.
+__device__ __forceinline__ Graph with_new_addresses(Graph g) {
+  g.memory = opaque(g.memory);
+  return g;
+}
+
+// Calls place(bytes) for every array.
 template <class Place>
-__host__ __device__ void lay_out(Graph& g, std::uint64_t direction_bytes, std::uint64_t row_bytes, Place&& place) {
-  const std::uint64_t n = g.node_capacity;
-  place(g.row, (n + warp_lanes) * sizeof(uint4));
-  place(g.directions, (n + 1) * direction_bytes);
-  place(g.kept, (g.kept_capacity + 1) * row_bytes);
-  place(g.in_tail, n * in_edge_places * sizeof(std::uint16_t));
-  place(g.in_weight, n * in_edge_places * sizeof(std::int32_t));
-  place(g.score, n * sizeof(std::int32_t));
-  const std::uint64_t halves = (n + warp_lanes) * sizeof(std::uint16_t);
-  place(g.next_aligned, halves);
-  place(g.aligned_from, halves);
-  place(g.sequences, halves);
-  place(g.coverage, halves);
-  place(g.rank, halves);
-  place(g.row_of, halves);
-  place(g.ordered_rank, halves);
-  place(g.node_at, halves);
-  place(g.ordered_node, halves);
-  place(g.stack, halves);
-  place(g.row_node, halves);
-  place(g.kept_place, halves);
-  place(g.heaviest_tail, halves);
-  place(g.marks, halves);
-  place(g.letter, n);
-  place(g.in_count, n);
-  place(g.state, n);
-  place(g.cursor, n);
+void lay_out(const Graph& g, std::uint64_t direction_bytes, std::uint64_t row_bytes, Place&& place) {
+  const std::uint64_t n = g.node_capacity, halves = (n + warp_lanes) * sizeof(std::uint16_t);
+  place((n + warp_lanes) * sizeof(uint4));
+  place((n + 1) * direction_bytes);
+  place((g.kept_capacity + 1) * row_bytes);
+  place(n * in_edge_places * sizeof(std::uint16_t));
+  place(n * in_edge_places * sizeof(std::int32_t));
+  place(n * sizeof(std::int32_t));
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(halves);
+  place(n);
+  place(n);
+  place(n);
+  place(n);
 }
 
 // A sequence of a window.
 struct Sequence {
   const char* bases;
-  const char* qualities;  // Phred + 33, or null: every letter weighs 1
+  const char* qualities;  // Phred + 33, or null: every letter weighs `letter_weight`
   std::uint32_t length;
+  std::int32_t letter_weight;
   bool is_template;
-  __device__ std::int32_t weight(std::uint32_t i) const { return qualities == nullptr ? 1 : qualities[i] - 33; }
+  __device__ std::int32_t weight(std::uint32_t i) const { return qualities == nullptr ? letter_weight : qualities[i] - 33; }
 };
 
 // 0 to 5, or no_letter.
@@ -126,20 +165,20 @@ __device__ inline ColumnOfNode column_of(const Graph& g, std::uint32_t node, std
   ColumnOfNode column{0xFFFF, 0, no_node};
   std::uint32_t at = node;
   do {
-    const std::uint32_t rank = g.rank[at];
+    const std::uint32_t rank = g.rank()[at];
     column.first_rank = min(column.first_rank, rank);
     column.last_rank = max(column.last_rank, rank);
-    if ((g.letter[at] & letter_mask) == letter) column.with_letter = at;
-    at = g.next_aligned[at];
+    if ((g.letter()[at] & letter_mask) == letter) column.with_letter = at;
+    at = g.next_aligned()[at];
   } while (at != node);
   return column;
 }
 
 // Adds an edge or its weight. False: the node has as many in-edges as it can have.
-__device__ inline bool add_in_edge(Graph& g, std::uint32_t tail, std::uint32_t head, std::int32_t weight) {
-  const std::uint32_t count = g.in_count[head];
-  std::uint16_t* const tails = g.in_tail + head * in_edge_places;
-  std::int32_t* const weights = g.in_weight + head * in_edge_places;
+__device__ inline bool add_in_edge(const Graph& g, std::uint32_t tail, std::uint32_t head, std::int32_t weight) {
+  const std::uint32_t count = g.in_count()[head];
+  std::uint16_t* const tails = g.in_tail() + head * in_edge_places;
+  std::int32_t* const weights = g.in_weight() + head * in_edge_places;
   for (std::uint32_t k = 0; k < count; ++k) {
     if (tails[k] != tail) continue;
     weights[k] += weight;
@@ -148,19 +187,19 @@ __device__ inline bool add_in_edge(Graph& g, std::uint32_t tail, std::uint32_t h
   if (count == most_in_edges) return false;
   tails[count] = static_cast<std::uint16_t>(tail);
   weights[count] = weight;
-  g.in_count[head] = static_cast<std::uint8_t>(count + 1);
+  g.in_count()[head] = static_cast<std::uint8_t>(count + 1);
   return true;
 }
 
 // Moves the nodes behind the new ones. behind[k]: the number of old nodes before the k-th new node, which never falls.
-__device__ inline void insert_into_order(Graph& g, const std::uint16_t* behind, std::uint32_t made) {
+__device__ inline void insert_into_order(const Graph& g, const std::uint16_t* behind, std::uint32_t made) {
   const int lane = lane_id();
   // From the end: what is overwritten has been read.
   for (std::uint32_t chunk = (g.nodes + warp_lanes - 1) / warp_lanes; chunk-- > 0;) {
     const std::uint32_t rank = chunk * warp_lanes + static_cast<std::uint32_t>(lane);
     std::uint32_t node = no_node, shift = 0;
     if (rank < g.nodes) {
-      node = g.node_at[rank];
+      node = g.node_at()[rank];
       std::uint32_t low = 0, high = made;
       while (low < high) {
         const std::uint32_t middle = (low + high) / 2;
@@ -174,23 +213,24 @@ __device__ inline void insert_into_order(Graph& g, const std::uint16_t* behind, 
     }
     if (lanes_with(shift != 0) == 0) break;
     if (shift != 0) {
-      g.node_at[rank + shift] = static_cast<std::uint16_t>(node);
-      g.rank[node] = static_cast<std::uint16_t>(rank + shift);
+      g.node_at()[rank + shift] = static_cast<std::uint16_t>(node);
+      g.rank()[node] = static_cast<std::uint16_t>(rank + shift);
     }
     synchronize_warp();
   }
   for (std::uint32_t k = static_cast<std::uint32_t>(lane); k < made; k += warp_lanes) {
-    g.node_at[behind[k] + k] = static_cast<std::uint16_t>(g.nodes + k);
-    g.rank[g.nodes + k] = static_cast<std::uint16_t>(behind[k] + k);
+    g.node_at()[behind[k] + k] = static_cast<std::uint16_t>(g.nodes + k);
+    g.rank()[g.nodes + k] = static_cast<std::uint16_t>(behind[k] + k);
   }
 }
 
 // Merges a sequence along its alignment: path[i] is the row of letter i, or 0. `behind`: scratch of as many values as the sequence has letters.
-__device__ inline Outcome add_sequence(Graph& g, const Sequence& sequence, const std::uint16_t* path, std::uint32_t first_row, std::uint16_t* behind) {
+__device__ inline Outcome add_sequence(Graph& graph, const Sequence& sequence, const std::uint16_t* path, std::uint32_t first_row, std::uint16_t* behind) {
+  const Graph g = with_new_addresses(graph);
   const int lane = lane_id();
   std::uint32_t made = 0;
   // New nodes before the first aligned letter come before its column.
-  std::uint32_t behind_before = first_row == 0 ? 0 : column_of(g, g.row_node[first_row], no_letter).first_rank;
+  std::uint32_t behind_before = first_row == 0 ? 0 : column_of(g, g.row_node()[first_row], no_letter).first_rank;
   std::uint32_t tail_before = no_node;
   bool is_full = false, is_unfit = false;
   for (std::uint32_t begin = 0; begin < sequence.length; begin += warp_lanes) {
@@ -200,7 +240,7 @@ __device__ inline Outcome add_sequence(Graph& g, const Sequence& sequence, const
     const std::uint32_t code = is_letter ? letter_code(sequence.bases[i]) : no_letter;
     std::uint32_t aligned = no_node, node = no_node, after = 0;
     if (row != 0) {
-      aligned = g.row_node[row];
+      aligned = g.row_node()[row];
       const ColumnOfNode column = column_of(g, aligned, code);
       node = column.with_letter;
       after = column.last_rank + 1;
@@ -215,13 +255,13 @@ __device__ inline Outcome add_sequence(Graph& g, const Sequence& sequence, const
       const std::uint32_t k = made + static_cast<std::uint32_t>(count_bits(new_lanes & lanes_before(lane)));
       node = g.nodes + k;
       behind[k] = static_cast<std::uint16_t>(after);
-      g.letter[node] = static_cast<std::uint8_t>(code);
-      g.in_count[node] = 0;
-      g.sequences[node] = 0;
-      g.coverage[node] = 0;
-      g.aligned_from[node] = static_cast<std::uint16_t>(aligned);
-      g.next_aligned[node] = aligned == no_node ? static_cast<std::uint16_t>(node) : g.next_aligned[aligned];
-      if (aligned != no_node) g.next_aligned[aligned] = static_cast<std::uint16_t>(node);
+      g.letter()[node] = static_cast<std::uint8_t>(code);
+      g.in_count()[node] = 0;
+      g.sequences()[node] = 0;
+      g.coverage()[node] = 0;
+      g.aligned_from()[node] = static_cast<std::uint16_t>(aligned);
+      g.next_aligned()[node] = aligned == no_node ? static_cast<std::uint16_t>(node) : g.next_aligned()[aligned];
+      if (aligned != no_node) g.next_aligned()[aligned] = static_cast<std::uint16_t>(node);
     }
     made += new_nodes;
     std::uint32_t tail = from_lane_before(node, 1);
@@ -229,9 +269,9 @@ __device__ inline Outcome add_sequence(Graph& g, const Sequence& sequence, const
     if (is_letter) {
       is_unfit = is_unfit || sequence.weight(i) < 0;
       if (i > 0) is_full = !add_in_edge(g, tail, node, sequence.weight(i - 1) + sequence.weight(i)) || is_full;
-      ++g.sequences[node];
-      if (sequence.length > 1) ++g.coverage[node];
-      if (sequence.is_template) g.letter[node] |= on_template;
+      ++g.sequences()[node];
+      if (sequence.length > 1) ++g.coverage()[node];
+      if (sequence.is_template) g.letter()[node] |= on_template;
     }
     behind_before = broadcast(after, warp_lanes - 1);
     tail_before = broadcast(node, warp_lanes - 1);
@@ -240,7 +280,7 @@ __device__ inline Outcome add_sequence(Graph& g, const Sequence& sequence, const
   if (lanes_with(is_unfit) != 0) return Outcome::unfit_input;
   if (lanes_with(is_full) != 0) return Outcome::too_many_in_edges;
   insert_into_order(g, behind, made);
-  g.nodes += made;
+  graph.nodes += made;
   synchronize_warp();
   return Outcome::done;
 }
@@ -253,24 +293,24 @@ struct Part {
 };
 
 // Marks the nodes of the part in row_of, column by column from the end.
-__device__ inline void select_part(Graph& g, const Part& part) {
+__device__ inline void select_part(const Graph& g, const Part& part) {
   const auto lane = static_cast<std::uint32_t>(lane_id());
-  for (std::uint32_t node = lane; node < g.nodes; node += warp_lanes) g.row_of[node] = 0;
+  for (std::uint32_t node = lane; node < g.nodes; node += warp_lanes) g.row_of()[node] = 0;
   synchronize_warp();
-  if (lane == 0) g.row_of[part.last] = 1;
+  if (lane == 0) g.row_of()[part.last] = 1;
   synchronize_warp();
   for (std::uint32_t rank = column_of(g, part.last, no_letter).last_rank + 1; rank > 0;) {
     // Lanes are nodes of the column.
-    const std::uint32_t last = g.node_at[rank - 1];
+    const std::uint32_t last = g.node_at()[rank - 1];
     const std::uint32_t nodes = rank - column_of(g, last, no_letter).first_rank;
-    const std::uint32_t node = lane < nodes ? g.node_at[rank - 1 - lane] : no_node;
-    const bool is_reached = node != no_node && g.row_of[node] != 0;
+    const std::uint32_t node = lane < nodes ? g.node_at()[rank - 1 - lane] : no_node;
+    const bool is_reached = node != no_node && g.row_of()[node] != 0;
     if (lanes_with(is_reached) != 0) {
       if (node != no_node && node >= part.first) {
-        g.row_of[node] = 1;
-        for (std::uint32_t k = 0; k < g.in_count[node]; ++k) {
-          const std::uint32_t tail = g.in_tail[node * in_edge_places + k];
-          if (tail >= part.first) g.row_of[tail] = 1;
+        g.row_of()[node] = 1;
+        for (std::uint32_t k = 0; k < g.in_count()[node]; ++k) {
+          const std::uint32_t tail = g.in_tail()[node * in_edge_places + k];
+          if (tail >= part.first) g.row_of()[tail] = 1;
         }
       }
       synchronize_warp();
@@ -280,61 +320,63 @@ __device__ inline void select_part(Graph& g, const Part& part) {
 }
 
 // Lists the rows of a part of the graph. `ring`: rows that the alignment keeps at hand.
-__device__ inline Outcome list_rows(Graph& g, const Part& part, std::uint32_t ring) {
+__device__ inline Outcome list_rows(Graph& graph, const Part& part, std::uint32_t ring) {
+  const Graph g = with_new_addresses(graph);
   const auto lane = static_cast<std::uint32_t>(lane_id());
   if (!part.is_whole()) select_part(g, part);
   std::uint32_t rows = 0;
   for (std::uint32_t begin = 0; begin < g.nodes; begin += warp_lanes) {
     const std::uint32_t rank = begin + lane;
-    const std::uint32_t node = rank < g.nodes ? g.node_at[rank] : no_node;
-    const bool is_row = node != no_node && (part.is_whole() || g.row_of[node] != 0);
+    const std::uint32_t node = rank < g.nodes ? g.node_at()[rank] : no_node;
+    const bool is_row = node != no_node && (part.is_whole() || g.row_of()[node] != 0);
     const std::uint32_t row_lanes = lanes_with(is_row);
     if (is_row) {
       const std::uint32_t row = rows + 1 + static_cast<std::uint32_t>(count_bits(row_lanes & lanes_before(static_cast<int>(lane))));
-      g.row_of[node] = static_cast<std::uint16_t>(row);
-      g.row_node[row] = static_cast<std::uint16_t>(node);
-      g.marks[2 * row] = 0;
-      g.marks[2 * row + 1] = 0;
+      g.row_of()[node] = static_cast<std::uint16_t>(row);
+      g.row_node()[row] = static_cast<std::uint16_t>(node);
+      g.marks()[2 * row] = 0;
+      g.marks()[2 * row + 1] = 0;
     }
     rows += static_cast<std::uint32_t>(count_bits(row_lanes));
   }
-  g.rows = rows;
+  graph.rows = rows;
   synchronize_warp();
   for (std::uint32_t row = 1 + lane; row <= rows; row += warp_lanes) {
-    const std::uint32_t node = g.row_node[row];
-    const std::uint32_t in_count = g.in_count[node];
+    const std::uint32_t node = g.row_node()[row];
+    const std::uint32_t in_count = g.in_count()[node];
     std::uint32_t predecessor[in_edge_places] = {};
     std::uint32_t count = 0;
-    const uint4 tails = *reinterpret_cast<const uint4*>(g.in_tail + node * in_edge_places);
+    const uint4 tails = *reinterpret_cast<const uint4*>(g.in_tail() + node * in_edge_places);
     const std::uint32_t words[4] = {tails.x, tails.y, tails.z, tails.w};
 #pragma unroll
     for (int k = 0; k < most_in_edges; ++k) {
       if (k >= static_cast<int>(in_count)) continue;
-      const std::uint32_t from = g.row_of[words[k / 2] >> k % 2 * 16 & 0xFFFF];
+      const std::uint32_t from = g.row_of()[words[k / 2] >> k % 2 * 16 & 0xFFFF];
       if (from == 0) continue;
-      g.marks[2 * from] = 1;
-      if (row - from > ring) g.marks[2 * from + 1] = 1;
+      g.marks()[2 * from] = 1;
+      if (row - from > ring) g.marks()[2 * from + 1] = 1;
 #pragma unroll
       for (int place = 0; place <= k; ++place)
         if (place == static_cast<int>(count)) predecessor[place] = from;
       ++count;
     }
     count = max(count, 1U);
-    std::uint32_t head = (g.letter[node] & letter_mask) | count << row_predecessors_shift;
+    std::uint32_t head = (g.letter()[node] & letter_mask) | count << row_predecessors_shift;
     if (count == 1 && predecessor[0] == row - 1) head |= row_follows;
-    g.row[row] = {head | predecessor[0] << 16, predecessor[1] | predecessor[2] << 16, predecessor[3] | predecessor[4] << 16, predecessor[5] | predecessor[6] << 16};
+    g.row()[row] = {head | predecessor[0] << 16, predecessor[1] | predecessor[2] << 16, predecessor[3] | predecessor[4] << 16, predecessor[5] | predecessor[6] << 16};
   }
   synchronize_warp();
-  std::uint32_t kept = 0;
+  if (lane == 0) g.kept_place()[0] = 0;
+  std::uint32_t kept = 1;  // row 0 is
   for (std::uint32_t begin = 1; begin <= rows; begin += warp_lanes) {
     const std::uint32_t row = begin + lane;
-    const std::uint32_t marks = row <= rows ? *reinterpret_cast<const std::uint16_t*>(g.marks + 2 * row) : 1;
+    const std::uint32_t marks = row <= rows ? *reinterpret_cast<const std::uint16_t*>(g.marks() + 2 * row) : 1;
     const std::uint32_t kept_lanes = lanes_with((marks & 0xFF00) != 0);
     if ((marks & 0xFF00) != 0)
-      g.kept_place[row] = static_cast<std::uint16_t>(kept + static_cast<std::uint32_t>(count_bits(kept_lanes & lanes_before(static_cast<int>(lane)))));
+      g.kept_place()[row] = static_cast<std::uint16_t>(kept + static_cast<std::uint32_t>(count_bits(kept_lanes & lanes_before(static_cast<int>(lane)))));
     kept += static_cast<std::uint32_t>(count_bits(kept_lanes));
     const std::uint32_t head = ((marks & 0xFF) == 0 ? row_is_sink : 0) | ((marks & 0xFF00) != 0 ? row_is_wanted_later : 0);
-    if (row <= rows && head != 0) g.row[row].x |= head;
+    if (row <= rows && head != 0) g.row()[row].x |= head;
   }
   synchronize_warp();
   return kept > g.kept_capacity ? Outcome::too_many_kept_rows : Outcome::done;

@@ -18,14 +18,14 @@ __device__ inline Part part_of_layer(const DeviceWindows& windows, std::int64_t 
   return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }
 
+// Merges the sequences of a window, and behind the last lists the rows of the whole graph. `guide`: the consensus of the round before, if there was one.
 template <int halves>
-__device__ inline Outcome consensus_of_window(Graph& g, SharedMemory<halves>& shared, const DeviceWindows& windows, const WindowRules& rules,
-                                              const std::uint32_t* sequence_begin, std::int64_t window, const DeviceConsensus& result,
-                                              std::uint32_t& length) {
+__device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared, const DeviceWindows& windows, const WindowRules& rules,
+                                          const std::uint32_t* sequence_begin, std::int64_t window, const Sequence& guide) {
   const int lane = lane_id();
   const std::int64_t first = windows.sequence_offsets[window];
-  const auto sequences = static_cast<std::uint32_t>(windows.sequence_offsets[window + 1] - first);
-  const char* const letters = windows.letters + windows.text_offsets[window];
+  const auto sequences = static_cast<std::int32_t>(windows.sequence_offsets[window + 1] - first);
+  const std::int64_t text = windows.text_offsets[window];
   const char* qualities = nullptr;
   if (windows.quality_offsets != nullptr && windows.quality_offsets[window] < windows.quality_offsets[window + 1])
     qualities = windows.qualities + windows.quality_offsets[window];
@@ -33,34 +33,64 @@ __device__ inline Outcome consensus_of_window(Graph& g, SharedMemory<halves>& sh
   const std::int32_t largest = max(max(abs(scoring.match), abs(scoring.mismatch)), abs(scoring.gap));
   g.nodes = 0;
   g.rows = 0;
-  for (std::uint32_t turn = 0; turn < sequences; ++turn) {
-    const std::uint32_t index = windows.order == nullptr ? turn : static_cast<std::uint32_t>(windows.order[first + turn]);
-    const std::uint32_t begin = sequence_begin[first + index];
-    const Sequence sequence{letters + begin, qualities == nullptr ? nullptr : qualities + begin, static_cast<std::uint32_t>(windows.length[first + index]), turn == 0};
-    if (sequence.length == 0) continue;
+  for (std::int32_t turn = guide.is_template ? -1 : 0; turn <= sequences; ++turn) {
+    Sequence sequence = guide;
+    Part part;
+    if (turn >= 0 && turn < sequences) {
+      const std::uint32_t index = windows.order == nullptr ? static_cast<std::uint32_t>(turn) : static_cast<std::uint32_t>(windows.order[first + turn]);
+      const std::uint32_t begin = sequence_begin[first + index];
+      sequence = {windows.letters + text + begin, qualities == nullptr ? nullptr : qualities + begin, static_cast<std::uint32_t>(windows.length[first + index]),
+                  1, turn == 0 && !guide.is_template};
+      part = part_of_layer(windows, window, index, windows.length[first]);
+    }
+    const bool is_last = turn == sequences;
+    if (sequence.length == 0 && !is_last) continue;
     std::uint32_t first_row = 0;
     if (g.nodes == 0) {
       for (std::uint32_t i = static_cast<std::uint32_t>(lane); i < sequence.length; i += warp_lanes) shared.path[i] = 0;
       synchronize_warp();
     } else {
-      const Outcome listed = list_rows(g, part_of_layer(windows, window, index, windows.length[first]), Columns<halves>::ring);
-      if (listed != Outcome::done) return listed;
+      const Outcome listed = list_rows(g, part, is_last ? g.node_capacity : Columns<halves>::ring);
+      if (listed != Outcome::done || is_last) return listed;
       if ((static_cast<std::int32_t>(g.rows) + Columns<halves>::count) * largest > most_score) return Outcome::too_large_scores;
-      const std::uint32_t end = fill_directions<halves>(g, sequence, scoring, shared.ring);
-      first_row = walk_back<halves>(g, sequence.length, end, shared.ring, shared.path);
+      const std::uint32_t end = fill_directions<halves>(g, sequence, scoring, shared);
+      first_row = walk_back<halves>(g, sequence.length, end, shared);
     }
+    if (is_last) break;
     const Outcome added = add_sequence(g, sequence, shared.path, first_row, shared.behind);
     if (added != Outcome::done) return added;
   }
-  length = 0;
-  if (g.nodes == 0) return Outcome::done;
-  const Outcome listed = list_rows(g, {}, g.node_capacity);
-  if (listed != Outcome::done) return listed;
+  return Outcome::done;
+}
+
+template <int halves>
+__device__ inline Outcome consensus_of_window(Graph& g, SharedMemory<halves>& shared, const DeviceWindows& windows, const WindowRules& rules,
+                                              const std::uint32_t* sequence_begin, std::int64_t window, const DeviceConsensus& result,
+                                              std::uint32_t& length) {
+  const auto sequences = static_cast<std::uint32_t>(windows.sequence_offsets[window + 1] - windows.sequence_offsets[window]);
   const std::int64_t place = result.offsets[window];
   const ConsensusText text{result.bases + place, result.coverage == nullptr ? nullptr : result.coverage + place,
                            static_cast<std::uint32_t>(result.offsets[window + 1] - place)};
-  if (rules.consensus == Consensus::majority) return column_majority(g, sequences, rules.majority, text, length);
-  return heaviest_bundle(g, shared.ring, Columns<halves>::ring_bytes / sizeof(std::uint32_t), text, length);
+  const bool has_layers = windows.layer_begin_offsets != nullptr && windows.layer_begin_offsets[window] < windows.layer_begin_offsets[window + 1];
+  const std::int32_t rounds = has_layers ? 1 : rules.rounds;
+  Sequence guide{text.bases, nullptr, 0, 0, false};
+  for (std::int32_t round = 0; round < rounds; ++round) {
+    if (round > 0) {
+      if (length >= Columns<halves>::count) return Outcome::too_long_sequence;
+      guide.length = length;
+      guide.is_template = true;
+    }
+    const Outcome merged = merge_sequences<halves>(g, shared, windows, rules, sequence_begin, window, guide);
+    if (merged != Outcome::done) return merged;
+    length = 0;
+    if (g.nodes == 0) return Outcome::done;
+    const Outcome made = rules.consensus == Consensus::majority
+                             ? column_majority(g, sequences, rules.majority, guide.is_template ? Template::is_guide : Template::counts, text, length)
+                             : heaviest_bundle(g, shared.ring, Columns<halves>::ring_bytes / sizeof(std::uint32_t), text, length);
+    if (made != Outcome::done) return made;
+    synchronize_warp();
+  }
+  return Outcome::done;
 }
 
 }  // namespace sluice::poa_consensus::cuda
