@@ -17,6 +17,7 @@ using sluice::cuda::check;
 constexpr int threads = 256;
 constexpr int warps_of_block = 4;
 constexpr std::uint32_t most_nodes = 65000;
+constexpr std::int64_t most_letters_of_window = std::int64_t{1} << 28;
 constexpr std::uint32_t smallest_capacity = 64;  // nodes; every further capacity is twice the one before
 constexpr std::uint32_t no_group = 255;
 
@@ -57,10 +58,10 @@ __global__ void __launch_bounds__(threads) measure_kernel(DeviceWindows windows,
   std::int64_t longest = 0, sum = 0;
   for (std::int64_t s = begin; s < end && fits; ++s) {
     const std::int32_t length = windows.length[s];
-    plan.sequence_begin[s] = static_cast<std::uint32_t>(sum);
+    plan.sequence_begin[s - windows.sequence_offsets[0]] = static_cast<std::uint32_t>(sum);
     longest = max(longest, static_cast<std::int64_t>(length));
     sum += length;
-    fits = length >= 0 && sum <= total;
+    fits = length >= 0 && sum <= total && total <= most_letters_of_window;
     if (has_layers && s > begin) {
       const std::int32_t from = windows.layer_begin[windows.layer_begin_offsets[window] + (s - begin)];
       const std::int32_t to = windows.layer_end[windows.layer_end_offsets[window] + (s - begin)];
@@ -148,9 +149,16 @@ __global__ void __launch_bounds__(warps_of_block* warp_lanes, blocks_of_multipro
   }
 }
 
-struct Group {
-  std::uint32_t first = 0, count = 0, node_capacity = 0;
-};
+// A warp a window.
+__global__ void __launch_bounds__(threads) pack_kernel(DeviceConsensus result, std::int64_t count, PackedConsensus packed) {
+  const std::int64_t window = (static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x) / warp_lanes;
+  if (window >= count) return;
+  const std::int64_t from = result.offsets[window], to = packed.begin[window];
+  for (std::uint32_t i = threadIdx.x % warp_lanes; i < result.length[window]; i += warp_lanes) {
+    packed.bases[to + i] = result.bases[from + i];
+    if (packed.coverage != nullptr) packed.coverage[to + i] = result.coverage[from + i];
+  }
+}
 
 struct Shape {
   std::size_t shared_bytes;
@@ -246,6 +254,25 @@ void make_consensus(const DeviceWindows& windows, const WindowRules& rules, cons
     }
     first += count;
   }
+}
+
+PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count, std::int64_t consensus_room, cudaStream_t stream, const Allocate& allocate) {
+  PackedConsensus packed;
+  const auto windows = static_cast<std::size_t>(count);
+  packed.begin = static_cast<std::int64_t*>(allocate((windows + 1) * sizeof(std::int64_t)));
+  check(cudaMemsetAsync(packed.begin, 0, sizeof(std::int64_t), stream), "cudaMemsetAsync");
+  if (count == 0) return packed;
+  const auto room = static_cast<std::size_t>(consensus_room);
+  packed.bases = static_cast<char*>(allocate(room));
+  if (result.coverage != nullptr) packed.coverage = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
+  std::size_t bytes = 0;
+  check(cub::DeviceScan::InclusiveSum(nullptr, bytes, result.length, packed.begin + 1, count), "DeviceScan");
+  void* const space = allocate(bytes);
+  check(cub::DeviceScan::InclusiveSum(space, bytes, result.length, packed.begin + 1, count, stream), "DeviceScan");
+  constexpr int windows_of_block = threads / warp_lanes;
+  pack_kernel<<<static_cast<unsigned int>((count + windows_of_block - 1) / windows_of_block), threads, 0, stream>>>(result, count, packed);
+  check(cudaGetLastError(), "pack_kernel");
+  return packed;
 }
 
 }  // namespace sluice::poa_consensus::cuda

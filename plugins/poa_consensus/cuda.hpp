@@ -99,4 +99,12 @@ WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, 
 void make_consensus(const DeviceWindows& windows, const WindowRules& rules, const WindowPlan& plan, const DeviceConsensus& result, int device,
                     std::size_t scratch_bytes, cudaStream_t stream, const Allocate& allocate);
 
+// The consensuses one after the other, without the room between them. `result` as make_consensus() left it.
+struct PackedConsensus {
+  std::int64_t* begin = nullptr;     // on the device, count + 1
+  char* bases = nullptr;             // on the device
+  std::int32_t* coverage = nullptr;  // on the device; null if it was not wanted
+};
+PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count, std::int64_t consensus_room, cudaStream_t stream, const Allocate& allocate);
+
 }  // namespace sluice::poa_consensus::cuda

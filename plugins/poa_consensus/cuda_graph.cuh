@@ -232,7 +232,7 @@ __device__ inline Outcome add_sequence(Graph& graph, const Sequence& sequence, c
   // New nodes before the first aligned letter come before its column.
   std::uint32_t behind_before = first_row == 0 ? 0 : column_of(g, g.row_node()[first_row], no_letter).first_rank;
   std::uint32_t tail_before = no_node;
-  bool is_full = false, is_unfit = false;
+  bool is_full = false, is_unfit = false, is_unknown = false;
   for (std::uint32_t begin = 0; begin < sequence.length; begin += warp_lanes) {
     const std::uint32_t i = begin + static_cast<std::uint32_t>(lane);
     const bool is_letter = i < sequence.length;
@@ -268,6 +268,7 @@ __device__ inline Outcome add_sequence(Graph& graph, const Sequence& sequence, c
     if (lane == 0) tail = tail_before;
     if (is_letter) {
       is_unfit = is_unfit || sequence.weight(i) < 0;
+      is_unknown = is_unknown || code == no_letter;
       if (i > 0) is_full = !add_in_edge(g, tail, node, sequence.weight(i - 1) + sequence.weight(i)) || is_full;
       ++g.sequences()[node];
       if (sequence.length > 1) ++g.coverage()[node];
@@ -278,6 +279,7 @@ __device__ inline Outcome add_sequence(Graph& graph, const Sequence& sequence, c
   }
   synchronize_warp();
   if (lanes_with(is_unfit) != 0) return Outcome::unfit_input;
+  if (lanes_with(is_unknown) != 0) return Outcome::unknown_letter;
   if (lanes_with(is_full) != 0) return Outcome::too_many_in_edges;
   insert_into_order(g, behind, made);
   graph.nodes += made;

@@ -23,7 +23,7 @@ template <int halves>
 __device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared, const DeviceWindows& windows, const WindowRules& rules,
                                           const std::uint32_t* sequence_begin, std::int64_t window, const Sequence& guide) {
   const int lane = lane_id();
-  const std::int64_t first = windows.sequence_offsets[window];
+  const std::int64_t first = windows.sequence_offsets[window], first_of_batch = windows.sequence_offsets[0];
   const auto sequences = static_cast<std::int32_t>(windows.sequence_offsets[window + 1] - first);
   const std::int64_t text = windows.text_offsets[window];
   const char* qualities = nullptr;
@@ -37,8 +37,8 @@ __device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared
     Sequence sequence = guide;
     Part part;
     if (turn >= 0 && turn < sequences) {
-      const std::uint32_t index = windows.order == nullptr ? static_cast<std::uint32_t>(turn) : static_cast<std::uint32_t>(windows.order[first + turn]);
-      const std::uint32_t begin = sequence_begin[first + index];
+      const std::uint32_t index = windows.order == nullptr ? static_cast<std::uint32_t>(turn) : static_cast<std::uint32_t>(windows.order[first - first_of_batch + turn]);
+      const std::uint32_t begin = sequence_begin[first - first_of_batch + index];
       sequence = {windows.letters + text + begin, qualities == nullptr ? nullptr : qualities + begin, static_cast<std::uint32_t>(windows.length[first + index]),
                   1, turn == 0 && !guide.is_template};
       part = part_of_layer(windows, window, index, windows.length[first]);

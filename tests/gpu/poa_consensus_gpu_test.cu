@@ -127,6 +127,7 @@ poa::ConsensusParameters parameters_of(const device::WindowRules& rules) {
   parameters.undecided = rules.majority.undecided == device::UndecidedColumn::keep_template ? poa::Undecided::keep_template : poa::Undecided::take_letter;
   parameters.min_support = static_cast<std::int32_t>(rules.majority.support);
   parameters.min_sequences = rules.min_sequences;
+  parameters.rounds = rules.rounds;
   return parameters;
 }
 
@@ -255,6 +256,9 @@ void check_odd_windows(std::size_t windows) {
   check("majority", odd_windows(random, windows, 120, 12, 15, Qualities::none, Layers::whole), majority_rules(device::UndecidedColumn::take_letter, 0), few);
   check("majority or template", odd_windows(random, windows, 120, 12, 15, Qualities::none, Layers::parts),
         majority_rules(device::UndecidedColumn::keep_template, 2), few);
+  device::WindowRules two_rounds = majority_rules(device::UndecidedColumn::keep_template, 0);
+  two_rounds.rounds = 2;
+  check("majority, two rounds", odd_windows(random, windows, 120, 12, 15, Qualities::random, Layers::whole), two_rounds, few);
   check("all kinds, little memory", odd_windows(random, windows, 500, 20, 15, Qualities::none, Layers::whole), {}, few, std::size_t{64} << 20);
 }
 
@@ -302,12 +306,18 @@ void measure(const WindowClass& kind, const device::WindowRules& rules, std::siz
 }
 
 void measure_classes(double thousands, int runs) {
-  const auto windows = [&](double share) { return static_cast<std::size_t>(thousands * 1000 * share); };
-  for (const WindowClass& kind : {WindowClass{64, 127, 2, 8}, {64, 127, 9, 16}, {64, 127, 17, 32}, {128, 255, 2, 8}, {128, 255, 9, 16}, {128, 255, 17, 32}, {450, 550, 20, 30}})
-    measure(kind, {}, windows(64.0 * 5 / static_cast<double>(kind.least_length * (kind.least_sequences + kind.most_sequences) / 2)), runs);
-  for (const WindowClass& kind : {WindowClass{64, 127, 2, 8}, {128, 255, 17, 32}})
-    measure(kind, majority_rules(device::UndecidedColumn::take_letter, 0),
-            windows(64.0 * 5 / static_cast<double>(kind.least_length * (kind.least_sequences + kind.most_sequences) / 2)), runs);
+  const auto measure_share = [&](const WindowClass& kind, const device::WindowRules& rules, double share) {
+    measure(kind, rules, static_cast<std::size_t>(thousands * 1000 * share), runs);
+  };
+  measure_share({64, 127, 2, 8}, {}, 1);
+  measure_share({64, 127, 9, 16}, {}, 0.5);
+  measure_share({64, 127, 17, 32}, {}, 0.25);
+  measure_share({128, 255, 2, 8}, {}, 0.5);
+  measure_share({128, 255, 9, 16}, {}, 0.25);
+  measure_share({128, 255, 17, 32}, {}, 0.25);
+  measure_share({450, 550, 20, 30}, {}, 0.08);
+  measure_share({64, 127, 2, 8}, majority_rules(device::UndecidedColumn::take_letter, 0), 1);
+  measure_share({128, 255, 17, 32}, majority_rules(device::UndecidedColumn::take_letter, 0), 0.1);
 }
 
 }  // namespace
