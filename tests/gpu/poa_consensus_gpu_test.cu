@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Consensus of windows on the device against WindowConsensus, every letter and coverage, then timings.
-// Run: poa_consensus_gpu_test [small | check | bench | all = all] [thousands of windows of the smallest class of the timings = 80]
+// Run: poa_consensus_gpu_test [small [windows a set = 40] | check | bench | all = all] [thousands of windows of the smallest class of the timings = 80]
 
 #include <array>
 #include <memory>
@@ -324,7 +324,8 @@ void measure_classes(double thousands, int runs) {
 
 int main(int count, char** arguments) {
   const CommandLine command = parse_command_line(count, arguments, 80);
-  if (command.checks == Extent::small) check_odd_windows(40);
+  // A tool that watches every access wants fewer windows.
+  if (command.checks == Extent::small) check_odd_windows(count > 2 ? static_cast<std::size_t>(std::atoi(arguments[2])) : 40);
   if (command.checks == Extent::full) {
     check_odd_windows(2000);
     check_classes(20000);
