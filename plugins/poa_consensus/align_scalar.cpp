@@ -15,7 +15,8 @@ constexpr std::align_val_t cache_line{64};
 
 class ScalarMatrix {
  public:
-  ScalarMatrix(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace)
+  ScalarMatrix(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
+               AlignmentWorkspace& workspace)
       : graph_(graph),
         rows_(rows),
         sequence_(sequence),
@@ -189,14 +190,14 @@ class ScalarMatrix {
 
 }  // namespace
 
-void MatrixMemory::Free::operator()(void* memory) const { ::operator delete (memory, cache_line); }
+void MatrixMemory::Free::operator()(void* memory) const { ::operator delete(memory, cache_line); }
 
 void* MatrixMemory::grow(std::size_t bytes) {
   if (bytes > bytes_) {
     const std::size_t enough = bytes + bytes / 2;
     memory_.reset();
     bytes_ = 0;
-    memory_.reset(::operator new (enough, cache_line));
+    memory_.reset(::operator new(enough, cache_line));
     bytes_ = enough;
   }
   return memory_.get();

@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::poa_consensus::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
-VectorUse AlignVectors(PartialOrderGraph&, const GraphRows&, std::string_view, const Scoring&, AlignmentWorkspace&, std::vector<AlignedPair>&) {
+VectorUse AlignVectors(PartialOrderGraph&, const KeptRows&, std::string_view, const Scoring&, AlignmentWorkspace&, std::vector<AlignedPair>&) {
   return VectorUse::not_offered;
 }
 
@@ -75,7 +75,7 @@ class StripedMatrix {
   using Vec = hn::Vec<Tag>;
   static constexpr std::int32_t lanes = vector_bytes / sizeof(T);
 
-  StripedMatrix(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace)
+  StripedMatrix(PartialOrderGraph& graph, const KeptRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace)
       : graph_(graph),
         rows_(rows),
         sequence_(sequence),
@@ -88,13 +88,17 @@ class StripedMatrix {
         width_(static_cast<std::size_t>(vectors_) * lanes),
         stride_(width_ + lanes),
         letters_(graph.letters()),
-        candidates_(workspace.candidates) {
-    // Behind the matrix: the row for several predecessors, and for local alignments each row's maxima.
-    const std::size_t values = (static_cast<std::size_t>(rows.count()) + 2) * stride_;
-    const std::size_t maxima = mode_ == AlignmentMode::local ? (static_cast<std::size_t>(rows.count()) + 1) * lanes : 0;
-    matrix_ = workspace.scores.room_for<T>(values + maxima);
+        candidates_(workspace.candidates),
+        is_tail_(workspace.is_tail) {
+    if (workspace.steps.size() <= static_cast<std::size_t>(rows.count())) workspace.steps.resize(static_cast<std::size_t>(rows.count()) * 2 + 1);
+    steps_ = workspace.steps.data();
+    // Behind the matrix: the row for several predecessors, for local alignments each row's maxima, and column 0.
+    const auto count = static_cast<std::size_t>(rows.count());
+    const std::size_t values = (count + 2) * stride_, maxima = mode_ == AlignmentMode::local ? (count + 1) * lanes : 0;
+    matrix_ = workspace.scores.room_for<T>(values + maxima + count + 1);
     merged_ = matrix_ + values - stride_;
     maxima_ = matrix_ + values;
+    first_column_ = maxima_ + maxima;
     make_places(workspace);
     place_ = workspace.place.data();
     make_profile(workspace.profile.room_for<T>((letters_.size() + 1) * width_));
@@ -105,19 +109,29 @@ class StripedMatrix {
     for (std::int32_t v = 0; v < vectors_; ++v)
       for (std::int32_t lane = 0; lane < lanes; ++lane)
         matrix_[v * lanes + lane] = mode_ == AlignmentMode::local ? static_cast<T>(-gap_ * (lane * vectors_ + v + 1)) : T{0};
-    matrix_[width_] = 0;
+    hn::Store(hn::Set(tag, std::numeric_limits<T>::min()), tag, matrix_ + width_);
+    first_column_[0] = 0;
+    if (rows_.is_part()) is_tail_.assign(static_cast<std::size_t>(rows_.count()) + 1, 0);
     for (std::int32_t i = 1; i <= rows_.count(); ++i) {
-      const std::span<const std::int32_t> predecessors = rows_.predecessors(i);
-      if (predecessors.size() == 1) {
-        const T* from = row(predecessors[0]);
-        fill_row(i, from[width_], [&](std::size_t at) { return hn::Load(tag, from + at); });
-      } else if (predecessors.size() == 2) {
-        const T *from = row(predecessors[0]), *other = row(predecessors[1]);
-        fill_row(i, std::max(from[width_], other[width_]), [&](std::size_t at) { return hn::Max(hn::Load(tag, from + at), hn::Load(tag, other + at)); });
-      } else {
-        merge(predecessors);
-        fill_row(i, merged_[width_], [&](std::size_t at) { return hn::Load(tag, merged_ + at); });
+      const std::int32_t id = rows_.node[static_cast<std::size_t>(i - 1)];
+      const PartialOrderGraph::Node& node = graph_.node(id);
+      std::int32_t edge = node.first_in_edge;
+      const std::int32_t p = next_predecessor(edge);
+      steps_[i] = {p, edge, id, node.code};
+      const T* const from = row(p);
+      if (edge < 0) {
+        fill_row(i, node.code, first_column_[p], hn::Load(tag, from + width_), [&](std::size_t at) { return hn::Load(tag, from + at); });
+        continue;
       }
+      const std::int32_t q = next_predecessor(edge);
+      if (edge < 0) {
+        const T* const other = row(q);
+        fill_row(i, node.code, std::max(first_column_[p], first_column_[q]), hn::Max(hn::Load(tag, from + width_), hn::Load(tag, other + width_)),
+                 [&](std::size_t at) { return hn::Max(hn::Load(tag, from + at), hn::Load(tag, other + at)); });
+        continue;
+      }
+      const T corner = merge(p, q, edge);
+      fill_row(i, node.code, corner, hn::Load(tag, merged_ + width_), [&](std::size_t at) { return hn::Load(tag, merged_ + at); });
     }
   }
 
@@ -126,27 +140,23 @@ class StripedMatrix {
     auto [i, j] = find_end();
     while (!is_done(i, j)) {
       const std::int32_t value = at(i, j);
+      if (i == 0) {
+        path.push_back({-1, --j});
+        continue;
+      }
+      const RowStep& step = steps_[i];
       std::int32_t row = -1, column = j;
-      if (i > 0) {
-        const std::span<const std::int32_t> predecessors = rows_.predecessors(i);
-        if (j > 0) {
-          const bool is_match = letters_[rows_.code[static_cast<std::size_t>(i - 1)]] == sequence_[static_cast<std::size_t>(j - 1)];
-          const std::int32_t wanted = value - (is_match ? match_ : mismatch_) + gap_;
-          for (const std::int32_t p : predecessors) {
-            if (at(p, j - 1) != wanted) continue;
-            row = p;
-            column = j - 1;
-            break;
-          }
-        }
-        for (std::size_t p = 0; row < 0 && p < predecessors.size(); ++p)
-          if (at(predecessors[p], j) == value - gap_) row = predecessors[p];
+      if (j > 0) {
+        const bool is_match = letters_[step.code] == sequence_[static_cast<std::size_t>(j - 1)];
+        row = predecessor_with(step, j - 1, value - (is_match ? match_ : mismatch_) + gap_);
+        if (row >= 0) column = j - 1;
       }
+      if (row < 0) row = predecessor_with(step, j, value - gap_);
       if (row < 0) {
-        row = i;
-        column = j - 1;
+        path.push_back({-1, --j});
+        continue;
       }
-      path.push_back({row == i ? -1 : rows_.node[static_cast<std::size_t>(i - 1)], column == j ? -1 : j - 1});
+      path.push_back({step.node, column == j ? -1 : column});
       i = row;
       j = column;
     }
@@ -156,16 +166,50 @@ class StripedMatrix {
  private:
   T* row(std::int32_t i) const { return matrix_ + static_cast<std::size_t>(i) * stride_; }
   // G[i][j].
-  std::int32_t at(std::int32_t i, std::int32_t j) const { return row(i)[place_[j]]; }
+  std::int32_t at(std::int32_t i, std::int32_t j) const {
+    if (j == 0) return first_column_[i];
+    const T* const values = row(i);
+    const auto place = static_cast<std::uint32_t>(place_[j]);
+    return std::max(values[place], values[width_ + place % static_cast<std::uint32_t>(lanes)]);
+  }
   std::int32_t best(std::int32_t i, std::int32_t j) const { return at(i, j) + j * gap_; }
 
-  // Where the columns lie in a row: column 0 behind the others.
+  // Moves on from an in-edge (-1: there is none) and returns the row of its tail, 0 for none. Tails outside of the part are passed over.
+  std::int32_t next_predecessor(std::int32_t& edge) const {
+    if (!rows_.is_part()) {
+      if (edge < 0) return 0;
+      const PartialOrderGraph::Edge& taken = graph_.edge(edge);
+      edge = taken.next;
+      return rows_.row_of_node[static_cast<std::size_t>(taken.tail)];
+    }
+    std::int32_t found = 0;
+    while (edge >= 0) {
+      const std::int32_t row = rows_.row_of_node[static_cast<std::size_t>(graph_.edge(edge).tail)];
+      if (row != 0 && found != 0) break;
+      edge = graph_.edge(edge).next;
+      found = std::max(found, row);
+    }
+    is_tail_[static_cast<std::size_t>(found)] = 1;
+    return found;
+  }
+
+  // The first predecessor whose row has `wanted` in a column; -1: none.
+  std::int32_t predecessor_with(const RowStep& step, std::int32_t column, std::int32_t wanted) const {
+    if (at(step.predecessor, column) == wanted) return step.predecessor;
+    for (std::int32_t edge = step.next_edge; edge >= 0;) {
+      const std::int32_t p = next_predecessor(edge);
+      if (at(p, column) == wanted) return p;
+    }
+    return -1;
+  }
+
+  // Where the columns lie in a row; column 0 does not.
   void make_places(AlignmentWorkspace& workspace) const {
     if (workspace.place_vectors == vectors_ && workspace.place_lanes == lanes) return;
     workspace.place_vectors = vectors_;
     workspace.place_lanes = lanes;
     workspace.place.resize(width_ + 1);
-    workspace.place[0] = static_cast<std::int32_t>(width_);
+    workspace.place[0] = 0;
     std::size_t j = 1;
     for (std::int32_t lane = 0; lane < lanes; ++lane)
       for (std::int32_t v = 0; v < vectors_; ++v) workspace.place[j++] = v * lanes + lane;
@@ -190,57 +234,56 @@ class StripedMatrix {
     }
   }
 
-  // The maximum of the predecessors' rows.
-  void merge(std::span<const std::int32_t> predecessors) const {
+  // The maximum of the rows p and q and of the tails of the in-edges from `edge` on, carries included, without applying them. Returns that of column
+  // 0.
+  T merge(std::int32_t p, std::int32_t q, std::int32_t edge) const {
     const Tag tag;
-    for (std::size_t at = 0; at < width_; at += lanes) {
-      Vec most = hn::Load(tag, row(predecessors[0]) + at);
-      for (const std::int32_t p : predecessors.subspan(1)) most = hn::Max(most, hn::Load(tag, row(p) + at));
-      hn::Store(most, tag, merged_ + at);
+    T corner = std::max(first_column_[p], first_column_[q]);
+    for (std::size_t at = 0; at < stride_; at += lanes) hn::Store(hn::Max(hn::Load(tag, row(p) + at), hn::Load(tag, row(q) + at)), tag, merged_ + at);
+    while (edge >= 0) {
+      const std::int32_t r = next_predecessor(edge);
+      corner = std::max(corner, first_column_[r]);
+      for (std::size_t at = 0; at < stride_; at += lanes)
+        hn::Store(hn::Max(hn::Load(tag, merged_ + at), hn::Load(tag, row(r) + at)), tag, merged_ + at);
     }
-    T corner = row(predecessors[0])[width_];
-    for (const std::int32_t p : predecessors.subspan(1)) corner = std::max(corner, row(p)[width_]);
-    merged_[width_] = corner;
+    return corner;
   }
 
-  // `before` loads what the predecessors have, `corner` is theirs in column 0.
+  // `before` loads what the predecessors have, `carry` and `corner` are their carry and column 0.
   template <class Before>
-  HWY_INLINE void fill_row(std::int32_t i, T corner, Before&& before) const {
+  HWY_INLINE void fill_row(std::int32_t i, std::uint8_t code, T corner, Vec carry, Before&& before) const {
     const Tag tag;
-    const T* const scores = profile_ + rows_.code[static_cast<std::size_t>(i - 1)] * width_;
+    const T* const scores = profile_ + code * width_;
     T* const to = row(i);
     const T first = mode_ == AlignmentMode::global ? static_cast<T>(corner + gap_) : T{0};
-    to[width_] = first;
+    first_column_[i] = first;
+    const std::size_t width = width_;
     const Vec gap = hn::Set(tag, static_cast<T>(gap_)), least = hn::Set(tag, std::numeric_limits<T>::min());
-    Vec diagonal = shift_up<1>(tag, before(width_ - lanes), hn::Set(tag, corner));
+    Vec diagonal = shift_up<1>(tag, hn::Max(before(width - lanes), carry), hn::Set(tag, corner));
     Vec most = shift_up<1>(tag, least, hn::Set(tag, first));
     if (mode_ == AlignmentMode::local) {
-      for (std::size_t at = 0; at < width_; at += lanes) {
-        const Vec above = before(at);
+      Vec largest = least;
+      for (std::size_t at = 0; at < width; at += lanes) {
+        const Vec above = hn::Max(before(at), carry), zero = hn::Load(tag, matrix_ + at);
         const Vec value = hn::Max(hn::Add(diagonal, hn::Load(tag, scores + at)), hn::Add(above, gap));
-        most = hn::Max(most, hn::Max(value, hn::Load(tag, matrix_ + at)));
+        most = hn::Max(most, hn::Max(value, zero));
         hn::Store(most, tag, to + at);
+        largest = hn::Max(largest, hn::Sub(most, zero));
         diagonal = above;
       }
+      const Vec carried = running_maximum<1>(tag, shift_up<1>(tag, most, least), least);
+      hn::Store(carried, tag, to + width);
+      // A lane's carry is worth most in its first column. The first lane has none.
+      const Vec worth = hn::Sub(hn::Max(carried, hn::Load(tag, matrix_)), hn::Load(tag, matrix_));
+      hn::Store(hn::Max(largest, worth), tag, maxima_ + static_cast<std::size_t>(i) * lanes);
     } else {
-      for (std::size_t at = 0; at < width_; at += lanes) {
-        const Vec above = before(at);
+      for (std::size_t at = 0; at < width; at += lanes) {
+        const Vec above = hn::Max(before(at), carry);
         most = hn::Max(most, hn::Max(hn::Add(diagonal, hn::Load(tag, scores + at)), hn::Add(above, gap)));
         hn::Store(most, tag, to + at);
         diagonal = above;
       }
-    }
-    const Vec carried = running_maximum<1>(tag, shift_up<1>(tag, most, least), least);
-    if (mode_ == AlignmentMode::local) {
-      Vec largest = least;
-      for (std::size_t at = 0; at < width_; at += lanes) {
-        const Vec value = hn::Max(hn::Load(tag, to + at), carried);
-        hn::Store(value, tag, to + at);
-        largest = hn::Max(largest, hn::Sub(value, hn::Load(tag, matrix_ + at)));
-      }
-      hn::Store(largest, tag, maxima_ + static_cast<std::size_t>(i) * lanes);
-    } else {
-      for (std::size_t at = 0; at < width_; at += lanes) hn::Store(hn::Max(hn::Load(tag, to + at), carried), tag, to + at);
+      hn::Store(running_maximum<1>(tag, shift_up<1>(tag, most, least), least), tag, to + width);
     }
   }
 
@@ -274,7 +317,9 @@ class StripedMatrix {
     const std::int32_t end = candidates_.size() == 1 ? candidates_[0] : graph_.earliest(rows_, candidates_);
     return {end, mode_ == AlignmentMode::global ? length_ : first_best(end)};
   }
-  bool is_sink(std::int32_t i) const { return rows_.is_sink[static_cast<std::size_t>(i - 1)] != 0; }
+  bool is_sink(std::int32_t i) const {
+    return rows_.is_part() ? is_tail_[static_cast<std::size_t>(i)] == 0 : graph_.node(rows_.node[static_cast<std::size_t>(i - 1)]).out_edges == 0;
+  }
 
   // The first column of a row with its largest score, column 0 aside.
   std::int32_t first_best(std::int32_t i) const {
@@ -290,9 +335,13 @@ class StripedMatrix {
     Vec largest = hn::Zero(tag);
     for (std::int32_t i = 1; i <= rows_.count(); ++i) largest = hn::Max(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes));
     largest = hn::MaxOfLanes(tag, largest);
-    if (hn::GetLane(largest) <= 0) return;
-    for (std::int32_t i = 1; i <= rows_.count(); ++i)
-      if (!hn::AllFalse(tag, hn::Eq(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes)))) consider(i, best(i, first_best(i)));
+    const std::int32_t score = hn::GetLane(largest);
+    if (score <= 0) return;
+    for (std::int32_t i = 1; i <= rows_.count(); ++i) {
+      if (hn::AllFalse(tag, hn::Eq(largest, hn::Load(tag, maxima_ + static_cast<std::size_t>(i) * lanes)))) continue;
+      // Behind the sequence the score is lower, unless gaps are free.
+      consider(i, gap_ < 0 ? score : best(i, first_best(i)));
+    }
   }
 
   bool is_done(std::int32_t i, std::int32_t j) const {
@@ -308,27 +357,34 @@ class StripedMatrix {
   }
 
   PartialOrderGraph& graph_;
-  const GraphRows& rows_;
+  const KeptRows& rows_;
   std::string_view sequence_;
   AlignmentMode mode_;
   std::int32_t match_, mismatch_, gap_, length_, vectors_;
   std::size_t width_, stride_;
   std::span<const char> letters_;
   std::vector<std::int32_t>& candidates_;
-  T *matrix_, *merged_, *maxima_;
+  std::vector<std::uint8_t>& is_tail_;
+  RowStep* steps_;
+  T *matrix_, *merged_, *maxima_, *first_column_;
   const T* profile_;
   const std::int32_t* place_;
 };
 
 // The smallest H[i][0].
-std::int32_t smallest_of_first_column(const GraphRows& rows, const Scoring& scoring, std::vector<std::int32_t>& column) {
+std::int32_t smallest_of_first_column(const PartialOrderGraph& graph, const KeptRows& rows, const Scoring& scoring,
+                                      std::vector<std::int32_t>& column) {
   column.assign(static_cast<std::size_t>(rows.count()) + 1, 0);
   std::int32_t smallest = 0;
   for (std::int32_t i = 1; i <= rows.count(); ++i) {
-    std::int32_t nearest = std::numeric_limits<std::int32_t>::min() / 2;
-    for (const std::int32_t p : rows.predecessors(i)) nearest = std::max(nearest, column[static_cast<std::size_t>(p)]);
-    column[static_cast<std::size_t>(i)] = nearest + scoring.gap_open;
-    smallest = std::min(smallest, nearest + scoring.gap_open);
+    std::int32_t nearest = std::numeric_limits<std::int32_t>::min();
+    for (std::int32_t e = graph.node(rows.node[static_cast<std::size_t>(i - 1)]).first_in_edge; e >= 0; e = graph.edge(e).next) {
+      const std::int32_t row = rows.row_of_node[static_cast<std::size_t>(graph.edge(e).tail)];
+      if (row != 0) nearest = std::max(nearest, column[static_cast<std::size_t>(row)]);
+    }
+    const std::int32_t here = (nearest == std::numeric_limits<std::int32_t>::min() ? 0 : nearest) + scoring.gap_open;
+    column[static_cast<std::size_t>(i)] = here;
+    smallest = std::min(smallest, here);
   }
   return smallest;
 }
@@ -341,14 +397,14 @@ bool fits(std::int64_t length, std::int64_t smallest, const Scoring& scoring) {
 }
 
 template <class T>
-void align(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace,
+void align(PartialOrderGraph& graph, const KeptRows& rows, std::string_view sequence, const Scoring& scoring, AlignmentWorkspace& workspace,
            std::vector<AlignedPair>& path) {
   StripedMatrix<T> matrix(graph, rows, sequence, scoring, workspace);
   matrix.fill();
   matrix.walk_back(path);
 }
 
-VectorUse AlignVectors(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
+VectorUse AlignVectors(PartialOrderGraph& graph, const KeptRows& rows, std::string_view sequence, const Scoring& scoring,
                        AlignmentWorkspace& workspace, std::vector<AlignedPair>& path) {
   if (scoring.gap_cost() != GapCost::linear) return VectorUse::not_offered;
   path.clear();
@@ -357,7 +413,7 @@ VectorUse AlignVectors(PartialOrderGraph& graph, const GraphRows& rows, std::str
   // Through all rows in one path, as a first bound; the exact one takes a pass over the graph.
   std::int64_t smallest = scoring.mode == AlignmentMode::global ? std::int64_t{rows.count()} * scoring.gap_open : 0;
   if (smallest < 0 && !fits<std::int16_t>(length, smallest, scoring) && fits<std::int32_t>(length, smallest, scoring))
-    smallest = smallest_of_first_column(rows, scoring, workspace.first_column);
+    smallest = smallest_of_first_column(graph, rows, scoring, workspace.first_column);
   if (fits<std::int16_t>(length, smallest, scoring))
     align<std::int16_t>(graph, rows, sequence, scoring, workspace, path);
   else if (fits<std::int32_t>(length, smallest, scoring))
@@ -376,7 +432,7 @@ namespace sluice::poa_consensus {
 
 HWY_EXPORT(AlignVectors);
 
-VectorUse align_vectors(PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
+VectorUse align_vectors(PartialOrderGraph& graph, const KeptRows& rows, std::string_view sequence, const Scoring& scoring,
                         AlignmentWorkspace& workspace, std::vector<AlignedPair>& path) {
   return HWY_DYNAMIC_DISPATCH(AlignVectors)(graph, rows, sequence, scoring, workspace, path);
 }

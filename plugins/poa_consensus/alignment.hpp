@@ -6,8 +6,8 @@
 // Row i is a node in topological order, row 0 lies before all nodes; column j is the sequence's j-th letter, column 0 lies before it. Over the
 // predecessors p of a row
 //   H[i][j] = max(H[p][j-1] + (mis)match, H[p][j] + gap, H[i][j-1] + gap), local: and 0.
-// Where the path goes is decided backwards from H alone: diagonal before vertical (a node against a gap) before horizontal (a letter against a gap), and
-// the first predecessor in the order of in-edges that explains the score. So every implementation that fills H gives the same path.
+// Where the path goes is decided backwards from H alone: diagonal before vertical (a node against a gap) before horizontal (a letter against a gap),
+// and the first predecessor in the order of in-edges that explains the score. So every implementation that fills H gives the same path.
 
 #include <cstdint>
 #include <memory>
@@ -37,18 +37,29 @@ class MatrixMemory {
   std::size_t bytes_ = 0;
 };
 
+// How a row of kept rows is left on the way back.
+struct RowStep {
+  std::int32_t predecessor;  // row of its first in-edge's tail
+  std::int32_t next_edge;    // the in-edge behind that, -1: none
+  std::int32_t node;
+  std::uint8_t code;
+};
+
 struct AlignmentWorkspace {
   GraphRows rows;
   MatrixMemory scores, profile;
   std::vector<std::int32_t> first_column;  // H[i][0]
+  std::vector<RowStep> steps;              // of rows
   std::vector<std::int32_t> candidates;    // rows with equally good ends
+  std::vector<std::uint8_t> is_tail;       // of rows: the node has an out-edge in the part that is aligned
   std::vector<std::int32_t> place;         // of column j in a row of the matrix, for:
   std::int32_t place_vectors = 0, place_lanes = 0;
   std::size_t bytes() const { return scores.bytes() + profile.bytes(); }
 };
 
 // The definition, in 32 bits: every mode and gap cost. `path` is replaced; empty: nothing could be aligned.
-// `rows` must have been listed from `graph`, ranked: of equally good ends the first in row-major order is taken. The matrix has (rows + 1) * (length + 1) values, three of them for affine gaps.
+// `rows` must have been listed from `graph`; of equally good ends the first in row-major order is taken. The matrix has (rows + 1) * (length + 1)
+// values, three of them for affine gaps.
 void align_scalar(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
                   AlignmentWorkspace& workspace, std::vector<AlignedPair>& path);
 

@@ -33,7 +33,7 @@ enum class Undecided : std::uint8_t {
 // Replaces `consensus` and `coverage` (sequences with a letter in the column) by the majority of each column. A gap wins only if it is strictly more
 // frequent than each letter; a letter wins if it is strictly more frequent than the other letters; otherwise `undecided` says.
 // `support`: columns whose winner has fewer sequences are undecided too.
-void column_majority(const PartialOrderGraph& graph, Template first, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace, std::string& consensus,
-                     std::vector<std::int32_t>& coverage);
+void column_majority(const PartialOrderGraph& graph, Template first, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace,
+                     std::string& consensus, std::vector<std::int32_t>& coverage);
 
 }  // namespace sluice::poa_consensus

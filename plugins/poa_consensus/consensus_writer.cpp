@@ -34,7 +34,8 @@ void ConsensusWriter::describe(Describe<ConsensusWriter>& d) {
 
 void ConsensusWriter::process(const Call&, const Batch& in, Output& out) {
   const TextView name = in.text("window_name"), consensus = in.text("consensus");
-  make_records(in, out, [&](std::int64_t row, std::string& record) { record.append(">").append(name[row]).append("\n").append(consensus[row]).append("\n"); });
+  make_records(in, out,
+               [&](std::int64_t row, std::string& record) { record.append(">").append(name[row]).append("\n").append(consensus[row]).append("\n"); });
 }
 
 void ConsensusWriter::commit(const Call&, const Batch& in) { write_records(in, file_); }

@@ -3,7 +3,6 @@
 #include "poa_consensus/graph.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace sluice::poa_consensus {
 namespace {
@@ -21,7 +20,7 @@ void PartialOrderGraph::clear() {
   edges_.clear();
   aligned_.clear();
   order_.clear();
-  place_in_order_.clear();
+  row_in_order_.clear();
   ranked_.clear();
   path_.clear();
   path_begin_.assign(1, 0);
@@ -29,13 +28,11 @@ void PartialOrderGraph::clear() {
   letters_.clear();
 }
 
-std::uint8_t PartialOrderGraph::code_of(char letter) {
-  std::int16_t& code = code_of_letter_[static_cast<unsigned char>(letter)];
-  if (code < 0) {
-    code = static_cast<std::int16_t>(letters_.size());
-    letters_.push_back(letter);
-  }
-  return static_cast<std::uint8_t>(code);
+std::uint8_t PartialOrderGraph::new_code(char letter) {
+  const auto code = static_cast<std::uint8_t>(letters_.size());
+  code_of_letter_[static_cast<unsigned char>(letter)] = code;
+  letters_.push_back(letter);
+  return code;
 }
 
 std::int32_t PartialOrderGraph::add_node(std::uint8_t code) {
@@ -126,32 +123,33 @@ void PartialOrderGraph::add(std::span<const AlignedPair> alignment, std::string_
 }
 
 void PartialOrderGraph::insert_into_order(std::span<const std::int32_t> path, std::int32_t first_new) {
-  // The path's old columns come in this order already, because it was aligned along it. A new node goes behind the column before it, or at the end of its own.
+  // The path's old columns come in this order already, because it was aligned along it. A new node goes behind the column before it, or at the end of
+  // its own.
   insertions_.clear();
   std::int32_t column = none;  // the last old one that the path has reached
-  const auto end_of_column = [&] {
-    if (column == none) return none;
-    std::int32_t end = place_in_order_[place(column)];
-    while (place(end + 1) < order_.size() && nodes_[place(order_[place(end + 1)])].column == column) ++end;
+  const auto rows_to_end_of_column = [&] {
+    if (column == none) return 0;
+    std::int32_t end = row_in_order_[place(column)];
+    while (place(end) < order_.size() && nodes_[place(order_[place(end)])].column == column) ++end;
     return end;
   };
   for (const std::int32_t id : path) {
     const std::int32_t of_node = nodes_[place(id)].column;
     if (of_node < first_new) column = of_node;
-    if (id >= first_new) insertions_.push_back({end_of_column(), id});
+    if (id >= first_new) insertions_.push_back({rows_to_end_of_column(), id});
   }
-  const std::size_t before = order_.size();
-  std::size_t end = before;
-  order_.resize(before + insertions_.size());
-  place_in_order_.resize(nodes_.size());
+  if (insertions_.empty()) return;
+  std::size_t end = order_.size();
+  order_.resize(end + insertions_.size());
+  row_in_order_.resize(nodes_.size());
   for (std::size_t k = insertions_.size(); k-- > 0;) {
-    const std::size_t begin = place(insertions_[k].after + 1);
+    const std::size_t begin = place(insertions_[k].after);
     std::copy_backward(order_.begin() + static_cast<std::ptrdiff_t>(begin), order_.begin() + static_cast<std::ptrdiff_t>(end),
                        order_.begin() + static_cast<std::ptrdiff_t>(end + k + 1));
     order_[begin + k] = insertions_[k].node;
     end = begin;
   }
-  for (std::size_t i = insertions_.empty() ? order_.size() : end; i < order_.size(); ++i) place_in_order_[place(order_[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = end; i < order_.size(); ++i) row_in_order_[place(order_[i])] = static_cast<std::int32_t>(i) + 1;
 }
 
 void PartialOrderGraph::sort(std::span<const std::uint8_t> is_selected, std::vector<std::int32_t>& order) {
@@ -215,14 +213,26 @@ std::span<const std::int32_t> PartialOrderGraph::rank() {
   return ranked_;
 }
 
-std::int32_t PartialOrderGraph::earliest(const GraphRows& rows, std::span<const std::int32_t> candidates) {
+KeptRows PartialOrderGraph::kept_rows(NodeRange range) {
+  if (range.last == none) return {order_, row_in_order_, range};
+  select(range);
+  part_.clear();
+  row_of_node_.assign(nodes_.size(), 0);
+  for (const std::int32_t id : order_) {
+    if (is_selected_[place(id)] == 0) continue;
+    part_.push_back(id);
+    row_of_node_[place(id)] = static_cast<std::int32_t>(part_.size());
+  }
+  return {part_, row_of_node_, range};
+}
+
+std::int32_t PartialOrderGraph::earliest(const KeptRows& rows, std::span<const std::int32_t> candidates) {
   std::span<const std::int32_t> order;
-  if (rows.range.last == none) {
-    order = rank();
+  if (rows.is_part()) {
+    sort(is_selected_, ranked_part_);
+    order = ranked_part_;
   } else {
-    select(rows.range);
-    sort(is_selected_, part_order_);
-    order = part_order_;
+    order = rank();
   }
   for (const std::int32_t id : order)
     for (const std::int32_t row : candidates)
@@ -230,48 +240,34 @@ std::int32_t PartialOrderGraph::earliest(const GraphRows& rows, std::span<const 
   return candidates.front();
 }
 
-void PartialOrderGraph::list_rows(NodeRange range, RowOrder order, GraphRows& rows) {
-  rows.range = range;
+void PartialOrderGraph::list_rows(NodeRange range, GraphRows& rows) {
   const bool is_part = range.last != none;
   if (is_part) select(range);
-  if (order == RowOrder::ranked) {
-    sort(is_part ? std::span<const std::uint8_t>(is_selected_) : std::span<const std::uint8_t>(), rows.node);
-  } else if (is_part) {
-    rows.node.clear();
-    std::copy_if(order_.begin(), order_.end(), std::back_inserter(rows.node), [&](std::int32_t id) { return is_selected_[place(id)] != 0; });
-  } else {
-    rows.node.assign(order_.begin(), order_.end());
-  }
+  sort(is_part ? std::span<const std::uint8_t>(is_selected_) : std::span<const std::uint8_t>(), rows.node);
   const std::size_t count = rows.node.size();
-  row_of_node_.resize(nodes_.size());
+  row_of_node_.assign(nodes_.size(), 0);
   for (std::size_t i = 0; i < count; ++i) row_of_node_[place(rows.node[i])] = static_cast<std::int32_t>(i) + 1;
   rows.code.resize(count);
-  rows.is_sink.resize(count);
-  rows.predecessor_begin.resize(count + 1);
-  rows.predecessor.resize(edges_.size() + count);
-  std::int32_t at = 0;
-  std::int32_t* const predecessor = rows.predecessor.data();
+  rows.is_sink.assign(count, 1);
+  rows.predecessor_begin.assign(1, 0);
+  rows.predecessor.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = nodes_[place(rows.node[i])];
     rows.code[i] = node.code;
-    rows.is_sink[i] = is_part || node.out_edges == 0 ? 1 : 0;
-    rows.predecessor_begin[i] = at;
     for (std::int32_t e = node.first_in_edge; e != none; e = edges_[place(e)].next) {
-      const std::int32_t tail = edges_[place(e)].tail;
-      if (is_part) {
-        if (is_selected_[place(tail)] == 0) continue;
-        rows.is_sink[place(row_of_node_[place(tail)] - 1)] = 0;
-      }
-      predecessor[at++] = row_of_node_[place(tail)];
+      const std::int32_t row = row_of_node_[place(edges_[place(e)].tail)];
+      if (row == 0) continue;
+      rows.predecessor.push_back(row);
+      rows.is_sink[place(row - 1)] = 0;
     }
-    if (at == rows.predecessor_begin[i]) predecessor[at++] = 0;
+    if (static_cast<std::int32_t>(rows.predecessor.size()) == rows.predecessor_begin[i]) rows.predecessor.push_back(0);
+    rows.predecessor_begin.push_back(static_cast<std::int32_t>(rows.predecessor.size()));
   }
-  rows.predecessor_begin[count] = at;
 }
 
 std::size_t PartialOrderGraph::bytes() const {
-  return nodes_.capacity() * (sizeof(Node) + 2 * sizeof(std::int32_t) + 2) + edges_.capacity() * sizeof(Edge) + aligned_.capacity() * sizeof(Aligned) +
-         path_.capacity() * sizeof(std::int32_t);
+  return nodes_.capacity() * (sizeof(Node) + 2 * sizeof(std::int32_t) + 2) + edges_.capacity() * sizeof(Edge) +
+         aligned_.capacity() * sizeof(Aligned) + path_.capacity() * sizeof(std::int32_t);
 }
 
 }  // namespace sluice::poa_consensus

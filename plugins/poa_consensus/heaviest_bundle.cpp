@@ -59,8 +59,8 @@ class Bundle {
     predecessor(id) = from;
   }
 
-  // The best path ended at a node that is not a sink. All that comes behind it is scored again, as if the heads of its edges could be reached from it only.
-  // -1: no edge behind it weighs anything; spoa 4.0.8 reads a null pointer then.
+  // The best path ended at a node that is not a sink. All that comes behind it is scored again, as if the heads of its edges could be reached from it
+  // only. -1: no edge behind it weighs anything; spoa 4.0.8 reads a null pointer then.
   std::int32_t complete(std::int32_t ended) const {
     const auto rank = static_cast<std::size_t>(workspace_.rank[static_cast<std::size_t>(ended)]);
     for (std::size_t i = rank + 1; i < order_.size(); ++i) {
@@ -92,7 +92,9 @@ class Bundle {
 
 }  // namespace
 
-void heaviest_bundle(const PartialOrderGraph& graph, BundleWorkspace& workspace, std::vector<std::int32_t>& path) { Bundle(graph, workspace).walk(path); }
+void heaviest_bundle(const PartialOrderGraph& graph, BundleWorkspace& workspace, std::vector<std::int32_t>& path) {
+  Bundle(graph, workspace).walk(path);
+}
 
 std::int32_t column_coverage(const PartialOrderGraph& graph, std::int32_t node) {
   std::int32_t coverage = graph.node(node).coverage;

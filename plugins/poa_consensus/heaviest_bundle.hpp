@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The consensus of a partial order graph as the path along its heaviest edges: Lee 2003, with spoa 4.0.8's rules for ties and for paths that end early.
+// The consensus of a partial order graph as the path along its heaviest edges: Lee 2003, with spoa 4.0.8's rules for ties and for paths that end
+// early.
 
 #include <cstdint>
 #include <vector>
@@ -15,7 +16,8 @@ struct BundleWorkspace {
   std::vector<std::int32_t> predecessor, rank;
 };
 
-// Replaces `path` by the nodes of the consensus of a ranked graph; none for an empty graph, those of sequence 0 if the best path ends where no edge weighs anything.
+// Replaces `path` by the nodes of the consensus of a ranked graph; none for an empty graph, those of sequence 0 if the best path ends where no edge
+// weighs anything.
 void heaviest_bundle(const PartialOrderGraph& graph, BundleWorkspace& workspace, std::vector<std::int32_t>& path);
 
 // Sequences (of more than one letter) that have a letter where the node is: those through the node and through its aligned nodes.

@@ -71,8 +71,11 @@ class PoaConsensus {
     d.option("layer_order", &Parameters::layer_order, "order of merging: file: as they come; racon: by layer_begin").choices({"file", "racon"});
     d.option("trim", &Parameters::trim, "racon: cut the ends that less than half of the layers cover").choices({"none", "racon"});
     d.option("min_sequences", &Parameters::min_sequences, "windows of fewer sequences keep sequence 0 (racon: 3)").range(1, 1000000);
-    d.option("min_support", &Parameters::min_support, "majority: a column that fewer sequences agree on is undecided").range(0, 1000000).unit("sequences");
-    d.option("template_fallback", &Parameters::template_fallback, "majority: undecided columns take sequence 0's letter, or its gap; else their first letter");
+    d.option("min_support", &Parameters::min_support, "majority: a column that fewer sequences agree on is undecided")
+        .range(0, 1000000)
+        .unit("sequences");
+    d.option("template_fallback", &Parameters::template_fallback,
+             "majority: undecided columns take sequence 0's letter, or its gap; else their first letter");
     d.option("rounds", &Parameters::rounds,
              "merge all sequences so often; from the second time on into a graph that begins with the consensus so far. Windows with layers: once; "
              "without it once for heaviest_bundle, twice for majority")
@@ -94,9 +97,7 @@ class PoaConsensus {
         wants_alignment_(setup.wanted("msa")) {
     parameters_.algorithm = p.algorithm == "majority" ? Algorithm::majority : Algorithm::heaviest_bundle;
     Scoring& scoring = parameters_.scoring;
-    scoring.mode = p.alignment == "local"         ? AlignmentMode::local
-                   : p.alignment == "semi_global" ? AlignmentMode::semi_global
-                                                  : AlignmentMode::global;
+    scoring.mode = p.alignment == "local" ? AlignmentMode::local : p.alignment == "semi_global" ? AlignmentMode::semi_global : AlignmentMode::global;
     scoring.match = static_cast<std::int32_t>(p.match);
     scoring.mismatch = static_cast<std::int32_t>(p.mismatch);
     scoring.gap_open = static_cast<std::int32_t>(p.gap_open);

@@ -23,13 +23,14 @@ WindowProblem WindowConsensus::check(const Window& window) {
   }
   if (begin_.back() != window.sequences.size()) return WindowProblem::bad_sequences;
   if (begin_.back() > most_letters) return WindowProblem::too_large;
-  if (!window.qualities.empty() &&
-      (window.qualities.size() != window.sequences.size() || std::any_of(window.qualities.begin(), window.qualities.end(), [](char q) { return q < '!'; })))
+  if (!window.qualities.empty() && (window.qualities.size() != window.sequences.size() ||
+                                    std::any_of(window.qualities.begin(), window.qualities.end(), [](char q) { return q < '!'; })))
     return WindowProblem::bad_sequences;
   if (window.layer_begin.empty() && window.layer_end.empty()) return WindowProblem::none;
   if (window.layer_begin.size() != window.lengths.size() || window.layer_end.size() != window.lengths.size()) return WindowProblem::bad_layers;
   for (std::size_t i = 1; i < window.lengths.size(); ++i)
-    if (window.layer_begin[i] < 0 || window.layer_begin[i] > window.layer_end[i] || window.layer_end[i] >= window.lengths[0]) return WindowProblem::bad_layers;
+    if (window.layer_begin[i] < 0 || window.layer_begin[i] > window.layer_end[i] || window.layer_end[i] >= window.lengths[0])
+      return WindowProblem::bad_layers;
   return WindowProblem::none;
 }
 
@@ -69,11 +70,11 @@ NodeRange WindowConsensus::part_of_layer(const Window& window, std::size_t index
 WindowProblem WindowConsensus::merge(NodeRange range, std::string_view bases, std::string_view qualities) {
   path_.clear();
   if (!bases.empty() && graph_.node_count() > 0) {
-    graph_.list_rows(range, RowOrder::kept, workspace_.rows);
-    if (scalar_matrix_bytes(workspace_.rows.count(), static_cast<std::int64_t>(bases.size()), parameters_.scoring) > parameters_.matrix_bytes)
+    const KeptRows rows = graph_.kept_rows(range);
+    if (scalar_matrix_bytes(rows.count(), static_cast<std::int64_t>(bases.size()), parameters_.scoring) > parameters_.matrix_bytes)
       return WindowProblem::too_large;
-    if (align_vectors(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done) {
-      graph_.list_rows(range, RowOrder::ranked, workspace_.rows);
+    if (align_vectors(graph_, rows, bases, parameters_.scoring, workspace_, path_) != VectorUse::done) {
+      graph_.list_rows(range, workspace_.rows);
       align_scalar(graph_, workspace_.rows, bases, parameters_.scoring, workspace_, path_);
     }
   }

@@ -35,8 +35,8 @@ struct ConsensusParameters {
   Trim trim = Trim::none;
   Undecided undecided = Undecided::keep_template;
   std::int32_t min_support = 0;
-  // Of merging all sequences. From the second on the graph begins with the consensus of the round before, which guides the alignments and weighs nothing. Windows
-  // with layers have one round.
+  // Of merging all sequences. From the second on the graph begins with the consensus of the round before, which guides the alignments and weighs
+  // nothing. Windows with layers have one round.
   std::int32_t rounds = 1;
   std::int32_t min_sequences = 1;
   std::uint64_t matrix_bytes = std::uint64_t{1} << 31U;
@@ -44,9 +44,9 @@ struct ConsensusParameters {
 
 // One row's cells.
 struct Window {
-  std::string_view sequences;                     // one after the other
-  std::span<const std::int32_t> lengths;          // of each
-  std::string_view qualities;                     // Phred + 33 of all letters, or none
+  std::string_view sequences;                            // one after the other
+  std::span<const std::int32_t> lengths;                 // of each
+  std::string_view qualities;                            // Phred + 33 of all letters, or none
   std::span<const std::int32_t> layer_begin, layer_end;  // of each on sequence 0, inclusive, or none
 };
 
@@ -82,7 +82,9 @@ class WindowConsensus {
   std::size_t bytes() const { return graph_.bytes() + workspace_.bytes(); }
 
  private:
-  std::string_view sequence(const Window& window, std::size_t index) const { return window.sequences.substr(begin_[index], begin_[index + 1] - begin_[index]); }
+  std::string_view sequence(const Window& window, std::size_t index) const {
+    return window.sequences.substr(begin_[index], begin_[index + 1] - begin_[index]);
+  }
   std::string_view qualities(const Window& window, std::size_t index) const {
     return window.qualities.empty() ? std::string_view() : window.qualities.substr(begin_[index], begin_[index + 1] - begin_[index]);
   }

@@ -81,7 +81,8 @@ bool WindowFile::next(FileWindow& window) {
   for (std::int32_t i = 0; i < count; ++i) {
     if (!next_line())
       refuse("the file ends in window '" + window.name + "', behind " + std::to_string(i) + " of its " + std::to_string(count) + " sequences");
-    if (line_.starts_with('>')) refuse("window '" + window.name + "' has only " + std::to_string(i) + " of its " + std::to_string(count) + " sequences");
+    if (line_.starts_with('>'))
+      refuse("window '" + window.name + "' has only " + std::to_string(i) + " of its " + std::to_string(count) + " sequences");
     if (line_.size() > longest_sequence) refuse("a sequence of more than " + std::to_string(longest_sequence) + " letters");
     for (const char letter : line_) {
       const bool is_lower = letter >= 'a' && letter <= 'z';

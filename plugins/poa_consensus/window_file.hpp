@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Files of windows: a line ">NAME COUNT" (what follows the count is left out, for instance the sequence that the window was made from), then COUNT lines
-// with one sequence each. A line may be empty. Plain or compressed with gzip.
+// Files of windows: a line ">NAME COUNT" (what follows the count is left out, for instance the sequence that the window was made from), then COUNT
+// lines with one sequence each. A line may be empty. Plain or compressed with gzip.
 
 #include <cstdint>
 #include <memory>

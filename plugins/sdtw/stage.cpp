@@ -101,7 +101,8 @@ class Sdtw {
   static void describe(Describe<Sdtw>& d) {
     d.id("sdtw").summary("finds where the signal of a read fits best in the targets (subsequence dynamic time warping)");
     d.doc(
-        "All of the query is aligned, to any stretch of either strand of any target. Scores are exact integers. Without reference deletions, which is "
+        "All of the query is aligned, to any stretch of either strand of any target. Scores are exact integers. Without reference deletions, which "
+        "is "
         "the default, the recurrence is that of DTWax (Sadasivan et al. 2023).");
     describe_both(d);
     d.reason("level_outside_range", "a level of the query is beyond +-63").reason("query_too_long", "the score might not fit 31 bits");
@@ -174,7 +175,7 @@ class SdtwStream {
   enum class Reason : std::uint32_t { level_outside_range, query_too_long, chunk_missing, too_many_channels };
 
   static void describe(Describe<SdtwStream>& d) {
-    d.id("sdtw_stream").summary("the same for reads that arrive in chunks: what has been aligned is kept, for each channel").serial();
+    d.id("sdtw_stream").summary("the same for reads that arrive in chunks: what has been aligned is kept, for each channel").ordered();
     d.doc(
         "After every chunk the result is that of sdtw for all levels of the read so far, and no level is aligned twice. A channel's state is dropped "
         "with the last chunk of a read, or when another read begins (chunk 0).");

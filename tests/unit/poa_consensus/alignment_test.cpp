@@ -12,8 +12,8 @@
 #include "unit/poa_consensus/noisy_copies.hpp"
 
 using namespace sluice::poa_consensus;
-using testing::make_window;
 using testing::MadeWindow;
+using testing::make_window;
 
 namespace {
 
@@ -32,9 +32,7 @@ void for_each_instruction_set(const Check& check) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-std::string name(AlignmentMode mode) {
-  return mode == AlignmentMode::global ? "global" : mode == AlignmentMode::local ? "local" : "semi-global";
-}
+std::string name(AlignmentMode mode) { return mode == AlignmentMode::global ? "global" : mode == AlignmentMode::local ? "local" : "semi-global"; }
 
 // Merges the window's sequences; every alignment by vectors must be that of the definition.
 void check_window(const MadeWindow& window, const Scoring& scoring) {
@@ -49,10 +47,9 @@ void check_window(const MadeWindow& window, const Scoring& scoring) {
     if (i > 0 && !window.layer_begin.empty()) range = {window.layer_begin[i], window.layer_end[i]};
     expected.clear();
     if (graph.node_count() > 0) {
-      graph.list_rows(range, RowOrder::ranked, workspace.rows);
+      graph.list_rows(range, workspace.rows);
       align_scalar(graph, workspace.rows, sequence, scoring, workspace, expected);
-      graph.list_rows(range, RowOrder::kept, workspace.rows);
-      const VectorUse use = align_vectors(graph, workspace.rows, sequence, scoring, workspace, path);
+      const VectorUse use = align_vectors(graph, graph.kept_rows(range), sequence, scoring, workspace, path);
       if (use == VectorUse::done) REQUIRE(path == expected);
     }
     graph.add(expected, sequence, {});
@@ -65,9 +62,10 @@ TEST_CASE("vectors of every instruction set find the path of the definition") {
   for_each_instruction_set([] {
     std::mt19937 random(1);
     for (int round = 0; round < 60; ++round) {
-      const Scoring scorings[] = {{AlignmentMode::global, 3, -5, -4, -4},       {AlignmentMode::global, 5, -4, -8, -8}, {AlignmentMode::local, 5, -10, -4, -4},
-                                  {AlignmentMode::semi_global, 5, -4, -8, -8},  {AlignmentMode::global, 1, -1, 0, 0},   {AlignmentMode::local, 2, 1, 0, 0},
-                                  {AlignmentMode::semi_global, 1, -1, -1, -1},  {AlignmentMode::local, 1, -1, -1, -1},  {AlignmentMode::global, 0, 0, -1, -1}};
+      const Scoring scorings[] = {
+          {AlignmentMode::global, 3, -5, -4, -4},      {AlignmentMode::global, 5, -4, -8, -8}, {AlignmentMode::local, 5, -10, -4, -4},
+          {AlignmentMode::semi_global, 5, -4, -8, -8}, {AlignmentMode::global, 1, -1, 0, 0},   {AlignmentMode::local, 2, 1, 0, 0},
+          {AlignmentMode::semi_global, 1, -1, -1, -1}, {AlignmentMode::local, 1, -1, -1, -1},  {AlignmentMode::global, 0, 0, -1, -1}};
       const std::string_view alphabet = round % 3 == 0 ? "AC" : round % 3 == 1 ? "ACGT" : "ACGTNRY";
       const MadeWindow window = make_window(random, random() % 150, 2 + random() % 7, 20 + random() % 100, alphabet);
       for (const Scoring& scoring : scorings) check_window(window, scoring);
@@ -111,7 +109,7 @@ TEST_CASE("an alignment goes up in rows and positions, one step at a time") {
       AlignmentWorkspace workspace;
       std::vector<AlignedPair> path;
       for (const std::string& sequence : window.sequences) {
-        graph.list_rows({}, RowOrder::ranked, workspace.rows);
+        graph.list_rows({}, workspace.rows);
         align_scalar(graph, workspace.rows, sequence, scoring, workspace, path);
         std::int32_t node = -1, position = -1;
         for (const AlignedPair& pair : path) {

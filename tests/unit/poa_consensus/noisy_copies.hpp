@@ -52,7 +52,8 @@ inline std::string noisy_copy(std::mt19937& random, const std::string& truth, un
   return copy;
 }
 
-inline MadeWindow make_window(std::mt19937& random, std::size_t length, std::size_t copies, unsigned errors = 40, std::string_view alphabet = "ACGT") {
+inline MadeWindow make_window(std::mt19937& random, std::size_t length, std::size_t copies, unsigned errors = 40,
+                              std::string_view alphabet = "ACGT") {
   MadeWindow window;
   window.truth = random_bases(random, length, alphabet);
   for (std::size_t i = 0; i < copies; ++i) window.sequences.push_back(noisy_copy(random, window.truth, errors, alphabet));

@@ -9,8 +9,8 @@
 #include <spoa/spoa.hpp>
 
 using namespace sluice::poa_consensus;
-using testing::make_window;
 using testing::MadeWindow;
+using testing::make_window;
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "unit/poa_consensus/noisy_copies.hpp"
 
 using namespace sluice::poa_consensus;
-using testing::make_window;
 using testing::MadeWindow;
+using testing::make_window;
 
 namespace {
 

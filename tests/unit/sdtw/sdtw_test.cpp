@@ -194,7 +194,8 @@ TEST_CASE("references from one column to many tiles give the scalar result") {
 
 TEST_CASE("a reference of several tiles and long queries give the scalar result") {
   std::mt19937_64 random(5);
-  const Reference reference = reference_of({random_levels(30000, random), random_levels(30000, random), random_levels(9, random), random_levels(1, random)});
+  const Reference reference =
+      reference_of({random_levels(30000, random), random_levels(30000, random), random_levels(9, random), random_levels(1, random)});
   for (const std::size_t length : {200, 900}) check_equal_to_scalar(reference, random_levels(length, random), manhattan);
 }
 
