@@ -17,7 +17,7 @@
 
 namespace sluice::poa_consensus::cuda {
 
-constexpr int most_in_edges = 7;
+constexpr int most_in_edges = 32;
 constexpr int most_letters_of_sequence = 1023;
 
 enum class Outcome : std::uint8_t {
@@ -33,7 +33,7 @@ enum class Outcome : std::uint8_t {
 };
 constexpr int outcomes = 9;
 
-struct LinearScoring {  // in [-128, 127]; the gap is negative
+struct LinearScoring {  // in [-128, 127]; the gap in [-127, -1]
   std::int32_t match, mismatch, gap;
 };
 

@@ -179,9 +179,12 @@ __device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequen
     };
     // The row before is in the registers.
     if ((head.x & row_follows) == 0) load_predecessor(head.x >> 16, h);
+    // A join gives its letter the lowest score there is. It then never is the best: a predecessor's next column is at most a gap away.
+    const bool joins = (head.x & row_joins) != 0;
+    const std::uint32_t vertical_gap = joins ? 0 : gap, other_letter = joins ? 0x80808080U : mismatch;
     const std::uint64_t match_of_letter = match_bits << 8 * (head.x & letter_mask);
-    const std::uint32_t scores_low = mismatch ^ static_cast<std::uint32_t>(match_of_letter);
-    const std::uint32_t scores_high = mismatch ^ static_cast<std::uint32_t>(match_of_letter >> 32);
+    const std::uint32_t scores_low = other_letter ^ static_cast<std::uint32_t>(match_of_letter);
+    const std::uint32_t scores_high = other_letter ^ static_cast<std::uint32_t>(match_of_letter >> 32);
 
     std::uint32_t diagonal[halves], best_before[halves];  // best_before: of diagonal and vertical
     diagonal[0] = add_16x2(diagonal_of_first(h, lane), select_bytes(scores_low, scores_high, letters[0]));
@@ -213,7 +216,7 @@ __device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequen
       }
     }
 #pragma unroll
-    for (int r = 0; r < halves; ++r) best_before[r] = add_max_16x2(h[r], gap, diagonal[r]);
+    for (int r = 0; r < halves; ++r) best_before[r] = add_max_16x2(h[r], vertical_gap, diagonal[r]);
 
     if (row % warp_lanes == 0) {
       wait_for_copies();
@@ -270,6 +273,7 @@ __device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequen
         const SharedPlace place = ring + static_cast<SharedPlace>(last_lane - lane) * (Memory::step / warp_lanes) + row % Layout::ring * Memory::bytes +
                                   static_cast<SharedPlace>(word / Memory::words * Memory::step + word % Memory::words * 4 + (last_in_lane < halves ? 0 : 2));
         const std::int32_t score = load_shared_16(place);
+        synchronize_warp();  // the ring comes round to this row
         if (score > best) {
           best = score;
           best_row = row;

@@ -24,13 +24,13 @@ struct HeaviestEdges {
 __device__ inline HeaviestEdges heaviest_edges(const Graph& g, std::uint32_t node) {
   HeaviestEdges heaviest;
   for (std::uint32_t k = 0; k < g.in_count()[node]; ++k) {
-    const std::int32_t weight = g.in_weight()[node * in_edge_places + k];
+    const std::int32_t weight = g.in_weight()[in_edge_place(g, node, k)];
     if (weight < heaviest.weight) continue;
     if (weight > heaviest.weight) heaviest.edges = 0;
     heaviest.weight = weight;
     heaviest.edges |= 1U << k;
   }
-  if (count_bits(heaviest.edges) == 1) heaviest.tail = g.rank()[g.in_tail()[node * in_edge_places + static_cast<std::uint32_t>(lowest_bit(heaviest.edges))]];
+  if (count_bits(heaviest.edges) == 1) heaviest.tail = g.rank()[g.in_tail()[in_edge_place(g, node, static_cast<std::uint32_t>(lowest_bit(heaviest.edges)))]];
   return heaviest;
 }
 
@@ -40,8 +40,8 @@ __device__ inline void score_node(const Graph& g, std::int32_t* score, std::uint
   std::int32_t heaviest = -1;
   std::uint32_t from = no_node;
   for (std::uint32_t k = 0; k < g.in_count()[node]; ++k) {
-    const std::uint32_t tail = g.rank()[g.in_tail()[node * in_edge_places + k]];
-    const std::int32_t weight = g.in_weight()[node * in_edge_places + k];
+    const std::uint32_t tail = g.rank()[g.in_tail()[in_edge_place(g, node, k)]];
+    const std::int32_t weight = g.in_weight()[in_edge_place(g, node, k)];
     if (tails == Tails::scored && score[tail] == -1) continue;
     if (heaviest < weight || (heaviest == weight && score[from] <= score[tail])) {
       heaviest = weight;
@@ -59,10 +59,10 @@ __device__ inline std::uint32_t complete_path(const Graph& g, std::int32_t* scor
   for (std::uint32_t place = g.ordered_rank()[ended] + 1U; place < g.nodes; ++place) {
     const std::uint32_t node = g.ordered_node()[place];
     bool is_head = false;
-    for (std::uint32_t k = 0; k < g.in_count()[node]; ++k) is_head = is_head || g.in_tail()[node * in_edge_places + k] == ended;
+    for (std::uint32_t k = 0; k < g.in_count()[node]; ++k) is_head = is_head || g.in_tail()[in_edge_place(g, node, k)] == ended;
     if (!is_head) continue;
     for (std::uint32_t k = 0; k < g.in_count()[node]; ++k)
-      if (g.in_tail()[node * in_edge_places + k] != ended) score[g.rank()[g.in_tail()[node * in_edge_places + k]]] = -1;
+      if (g.in_tail()[in_edge_place(g, node, k)] != ended) score[g.rank()[g.in_tail()[in_edge_place(g, node, k)]]] = -1;
   }
   std::int32_t most = 0;
   std::uint32_t best = no_node;

@@ -15,7 +15,11 @@
 namespace sluice::poa_consensus::cuda {
 
 constexpr std::uint32_t no_node = 0xFFFF;
-constexpr int in_edge_places = 8;  // of which most_in_edges are used
+constexpr int in_edges_at_hand = 7;  // of a node
+constexpr int in_edge_places = 8;    // of a node; the last one says in which block the further in-edges are
+constexpr int in_edges_of_block = most_in_edges - in_edges_at_hand;
+constexpr int predecessors_of_row = 7;
+constexpr std::uint32_t letter_of_joins = 7;
 constexpr std::uint32_t letter_mask = 7;
 constexpr std::uint8_t on_template = 0x80;  // beside a letter: sequence 0 goes through the node
 
@@ -25,7 +29,8 @@ constexpr std::uint32_t row_count_mask = 7;
 constexpr std::uint32_t row_is_sink = 1U << 8;
 constexpr std::uint32_t row_is_wanted_later = 1U << 9;  // by a row that is farther away than the ring is long
 constexpr std::uint32_t row_follows = 1U << 10;         // its only predecessor is the row before it
-static_assert(most_in_edges <= static_cast<int>(row_count_mask) && most_in_edges < in_edge_places);
+constexpr std::uint32_t row_joins = 1U << 11;           // it has no letter: see list_rows()
+static_assert(predecessors_of_row <= static_cast<int>(row_count_mask) && in_edges_at_hand < in_edge_places);
 
 // Arrays of a graph, by falling alignment.
 enum Member : int {
@@ -35,6 +40,7 @@ enum Member : int {
   member_in_tail,
   member_in_weight,
   member_score,
+  member_blocks_taken,
   member_next_aligned,
   member_aligned_from,
   member_sequences,
@@ -65,6 +71,8 @@ struct Graph {
   std::uint32_t rows;
   std::uint32_t node_capacity;
   std::uint32_t kept_capacity;  // rows that are wanted later
+  // Blocks of further in-edges. Of 1,000 windows of 200 letters and 24 sequences 8 have a node with more than seven, and hardly one has two.
+  __host__ __device__ std::uint32_t blocks() const { return node_capacity / 32 + 4; }
 
   template <class T>
   __device__ __forceinline__ T* at(Member member) const {
@@ -73,9 +81,10 @@ struct Graph {
   __device__ __forceinline__ uint4* row() const { return at<uint4>(member_row); }  // of a row: its head
   __device__ __forceinline__ std::uint32_t* directions() const { return at<std::uint32_t>(member_directions); }  // of a row
   __device__ __forceinline__ std::uint32_t* kept() const { return at<std::uint32_t>(member_kept); }  // rows that are wanted later; row 0 comes first
-  __device__ __forceinline__ std::uint16_t* in_tail() const { return at<std::uint16_t>(member_in_tail); }  // of a node, in_edge_places each
+  __device__ __forceinline__ std::uint16_t* in_tail() const { return at<std::uint16_t>(member_in_tail); }  // places as in_edge_place() has them
   __device__ __forceinline__ std::int32_t* in_weight() const { return at<std::int32_t>(member_in_weight); }  // likewise
   __device__ __forceinline__ std::int32_t* score() const { return at<std::int32_t>(member_score); }  // of a rank; where the shared memory has no room for it
+  __device__ __forceinline__ std::uint32_t* blocks_taken() const { return at<std::uint32_t>(member_blocks_taken); }  // one value
   __device__ __forceinline__ std::uint16_t* next_aligned() const { return at<std::uint16_t>(member_next_aligned); }  // of a node: a circle through the nodes of a column
   __device__ __forceinline__ std::uint16_t* aligned_from() const { return at<std::uint16_t>(member_aligned_from); }  // of a node: the one that it was aligned with when it was made, or no_node
   __device__ __forceinline__ std::uint16_t* sequences() const { return at<std::uint16_t>(member_sequences); }  // through a node
@@ -106,12 +115,14 @@ __device__ __forceinline__ Graph with_new_addresses(Graph g) {
 template <class Place>
 void lay_out(const Graph& g, std::uint64_t direction_bytes, std::uint64_t row_bytes, Place&& place) {
   const std::uint64_t n = g.node_capacity, halves = (n + warp_lanes) * sizeof(std::uint16_t);
+  const std::uint64_t edges = n * in_edge_places + static_cast<std::uint64_t>(g.blocks()) * in_edges_of_block;
   place((n + warp_lanes) * sizeof(uint4));
   place((n + 1) * direction_bytes);
   place((g.kept_capacity + 1) * row_bytes);
-  place(n * in_edge_places * sizeof(std::uint16_t));
-  place(n * in_edge_places * sizeof(std::int32_t));
+  place(edges * sizeof(std::uint16_t));
+  place(edges * sizeof(std::int32_t));
   place(n * sizeof(std::int32_t));
+  place(sizeof(std::uint32_t));
   place(halves);
   place(halves);
   place(halves);
@@ -174,19 +185,32 @@ __device__ inline ColumnOfNode column_of(const Graph& g, std::uint32_t node, std
   return column;
 }
 
-// Adds an edge or its weight. False: the node has as many in-edges as it can have.
+// Where a node's k-th in-edge is.
+__device__ __forceinline__ std::uint32_t in_edge_place(const Graph& g, std::uint32_t node, std::uint32_t k) {
+  const std::uint32_t first = node * in_edge_places;
+  if (k < in_edges_at_hand) return first + k;
+  return g.node_capacity * in_edge_places + g.in_tail()[first + in_edges_at_hand] * in_edges_of_block + (k - in_edges_at_hand);
+}
+
+// Adds an edge or its weight. False: there is no room for it.
 __device__ inline bool add_in_edge(const Graph& g, std::uint32_t tail, std::uint32_t head, std::int32_t weight) {
   const std::uint32_t count = g.in_count()[head];
-  std::uint16_t* const tails = g.in_tail() + head * in_edge_places;
-  std::int32_t* const weights = g.in_weight() + head * in_edge_places;
+  std::uint16_t* const tails = g.in_tail();
   for (std::uint32_t k = 0; k < count; ++k) {
-    if (tails[k] != tail) continue;
-    weights[k] += weight;
+    const std::uint32_t place = in_edge_place(g, head, k);
+    if (tails[place] != tail) continue;
+    g.in_weight()[place] += weight;
     return true;
   }
   if (count == most_in_edges) return false;
-  tails[count] = static_cast<std::uint16_t>(tail);
-  weights[count] = weight;
+  if (count == in_edges_at_hand) {
+    const std::uint32_t block = take_ticket(g.blocks_taken());
+    if (block >= g.blocks()) return false;
+    tails[head * in_edge_places + in_edges_at_hand] = static_cast<std::uint16_t>(block);
+  }
+  const std::uint32_t place = in_edge_place(g, head, count);
+  tails[place] = static_cast<std::uint16_t>(tail);
+  g.in_weight()[place] = weight;
   g.in_count()[head] = static_cast<std::uint8_t>(count + 1);
   return true;
 }
@@ -311,7 +335,7 @@ __device__ inline void select_part(const Graph& g, const Part& part) {
       if (node != no_node && node >= part.first) {
         g.row_of()[node] = 1;
         for (std::uint32_t k = 0; k < g.in_count()[node]; ++k) {
-          const std::uint32_t tail = g.in_tail()[node * in_edge_places + k];
+          const std::uint32_t tail = g.in_tail()[in_edge_place(g, node, k)];
           if (tail >= part.first) g.row_of()[tail] = 1;
         }
       }
@@ -321,51 +345,123 @@ __device__ inline void select_part(const Graph& g, const Part& part) {
   }
 }
 
+// In-edges of a node that come from the part, whose nodes have a row_of.
+__device__ inline std::uint32_t edges_of_part(const Graph& g, const Part& part, std::uint32_t node) {
+  const std::uint32_t count = g.in_count()[node];
+  if (part.is_whole() || count <= predecessors_of_row) return count;
+  std::uint32_t edges = 0;
+  for (std::uint32_t k = 0; k < count; ++k) edges += g.row_of()[g.in_tail()[in_edge_place(g, node, k)]] != 0 ? 1 : 0;
+  return edges;
+}
+
+// Joins before the row of a node with so many in-edges. The first has as many predecessors as a row can have; those behind it, and the node's row, have
+// the row before them and one less.
+__device__ __forceinline__ std::uint32_t joins_before(std::uint32_t edges) { return edges <= predecessors_of_row ? 0 : (edges - 2) / (predecessors_of_row - 1); }
+static_assert(predecessors_of_row == 7);  // (edges - 7) / 6, rounded up
+
+struct Predecessors {
+  std::uint32_t row[in_edge_places];
+  std::uint32_t count;
+};
+// The same rows in registers whatever the place.
+__device__ __forceinline__ void append(Predecessors& predecessors, std::uint32_t row) {
+#pragma unroll
+  for (std::uint32_t place = 0; place < predecessors_of_row; ++place)
+    if (place == predecessors.count) predecessors.row[place] = row;
+  ++predecessors.count;
+}
+
+// Of a row of a node with many in-edges; the node may have other rows before and behind it.
+__device__ inline Predecessors some_of_many(const Graph& g, const Part& part, std::uint32_t node, std::uint32_t row, std::uint32_t ring) {
+  const std::uint32_t turn = joins_before(edges_of_part(g, part, node)) - (g.row_of()[node] - row);
+  const std::uint32_t end = predecessors_of_row + turn * (predecessors_of_row - 1), begin = turn == 0 ? 0 : end - (predecessors_of_row - 1);
+  Predecessors predecessors{};
+  if (turn > 0) {
+    g.marks()[2 * (row - 1)] = 1;
+    append(predecessors, row - 1);
+  }
+  std::uint32_t edge = 0;
+  for (std::uint32_t k = 0; k < g.in_count()[node]; ++k) {
+    const std::uint32_t from = g.row_of()[g.in_tail()[in_edge_place(g, node, k)]];
+    if (from == 0) continue;
+    if (edge >= begin && edge < end) {
+      g.marks()[2 * from] = 1;
+      if (row - from > ring) g.marks()[2 * from + 1] = 1;
+      append(predecessors, from);
+    }
+    ++edge;
+  }
+  return predecessors;
+}
+
 // Lists the rows of a part of the graph. `ring`: rows that the alignment keeps at hand.
+//
+// A node with more predecessors than a row can have gets rows before its own that join some of them: scores of such a row are the highest of its
+// predecessors', and its directions say whose. That is the row of a letter that fits nothing, and costs nothing to pass over.
 __device__ inline Outcome list_rows(Graph& graph, const Part& part, std::uint32_t ring) {
   const Graph g = with_new_addresses(graph);
   const auto lane = static_cast<std::uint32_t>(lane_id());
   if (!part.is_whole()) select_part(g, part);
+  const bool has_joins = *g.blocks_taken() != 0;
   std::uint32_t rows = 0;
   for (std::uint32_t begin = 0; begin < g.nodes; begin += warp_lanes) {
     const std::uint32_t rank = begin + lane;
     const std::uint32_t node = rank < g.nodes ? g.node_at()[rank] : no_node;
     const bool is_row = node != no_node && (part.is_whole() || g.row_of()[node] != 0);
     const std::uint32_t row_lanes = lanes_with(is_row);
-    if (is_row) {
-      const std::uint32_t row = rows + 1 + static_cast<std::uint32_t>(count_bits(row_lanes & lanes_before(static_cast<int>(lane))));
-      g.row_of()[node] = static_cast<std::uint16_t>(row);
-      g.row_node()[row] = static_cast<std::uint16_t>(node);
-      g.marks()[2 * row] = 0;
-      g.marks()[2 * row + 1] = 0;
-    }
+    std::uint32_t row = rows + 1 + static_cast<std::uint32_t>(count_bits(row_lanes & lanes_before(static_cast<int>(lane))));
+    std::uint32_t joins = 0;
     rows += static_cast<std::uint32_t>(count_bits(row_lanes));
+    if (has_joins) {
+      if (is_row) joins = joins_before(edges_of_part(g, part, node));
+      for (std::uint32_t left = lanes_with(joins != 0); left != 0; left &= left - 1) {
+        const int from = lowest_bit(left);
+        const std::uint32_t of_lane = broadcast(joins, from);
+        if (static_cast<int>(lane) >= from) row += of_lane;
+        rows += of_lane;
+      }
+      if (rows > g.node_capacity) return Outcome::too_many_nodes;
+    }
+    if (is_row) {
+      g.row_of()[node] = static_cast<std::uint16_t>(row);
+      for (std::uint32_t own = row - joins; own <= row; ++own) {
+        g.row_node()[own] = static_cast<std::uint16_t>(node);
+        g.marks()[2 * own] = 0;
+        g.marks()[2 * own + 1] = 0;
+      }
+    }
   }
   graph.rows = rows;
   synchronize_warp();
   for (std::uint32_t row = 1 + lane; row <= rows; row += warp_lanes) {
     const std::uint32_t node = g.row_node()[row];
     const std::uint32_t in_count = g.in_count()[node];
-    std::uint32_t predecessor[in_edge_places] = {};
-    std::uint32_t count = 0;
-    const uint4 tails = *reinterpret_cast<const uint4*>(g.in_tail() + node * in_edge_places);
-    const std::uint32_t words[4] = {tails.x, tails.y, tails.z, tails.w};
+    std::uint32_t head = g.letter()[node] & letter_mask;
+    Predecessors predecessors{};
+    if (in_count <= in_edges_at_hand) {
+      const uint4 tails = *reinterpret_cast<const uint4*>(g.in_tail() + node * in_edge_places);
+      const std::uint32_t words[4] = {tails.x, tails.y, tails.z, tails.w};
 #pragma unroll
-    for (int k = 0; k < most_in_edges; ++k) {
-      if (k >= static_cast<int>(in_count)) continue;
-      const std::uint32_t from = g.row_of()[words[k / 2] >> k % 2 * 16 & 0xFFFF];
-      if (from == 0) continue;
-      g.marks()[2 * from] = 1;
-      if (row - from > ring) g.marks()[2 * from + 1] = 1;
+      for (int k = 0; k < in_edges_at_hand; ++k) {
+        if (k >= static_cast<int>(in_count)) continue;
+        const std::uint32_t from = g.row_of()[words[k / 2] >> k % 2 * 16 & 0xFFFF];
+        if (from == 0) continue;
+        g.marks()[2 * from] = 1;
+        if (row - from > ring) g.marks()[2 * from + 1] = 1;
 #pragma unroll
-      for (int place = 0; place <= k; ++place)
-        if (place == static_cast<int>(count)) predecessor[place] = from;
-      ++count;
+        for (int place = 0; place <= k; ++place)
+          if (place == static_cast<int>(predecessors.count)) predecessors.row[place] = from;
+        ++predecessors.count;
+      }
+    } else {
+      predecessors = some_of_many(g, part, node, row, ring);
+      if (row != g.row_of()[node]) head = letter_of_joins | row_joins;
     }
-    count = max(count, 1U);
-    std::uint32_t head = (g.letter()[node] & letter_mask) | count << row_predecessors_shift;
-    if (count == 1 && predecessor[0] == row - 1) head |= row_follows;
-    g.row()[row] = {head | predecessor[0] << 16, predecessor[1] | predecessor[2] << 16, predecessor[3] | predecessor[4] << 16, predecessor[5] | predecessor[6] << 16};
+    const std::uint32_t(&from)[in_edge_places] = predecessors.row;
+    const std::uint32_t count = max(predecessors.count, 1U);
+    head |= count << row_predecessors_shift;
+    if (count == 1 && from[0] == row - 1) head |= row_follows;
+    g.row()[row] = {head | from[0] << 16, from[1] | from[2] << 16, from[3] | from[4] << 16, from[5] | from[6] << 16};
   }
   synchronize_warp();
   if (lane == 0) g.kept_place()[0] = 0;

@@ -69,7 +69,7 @@ __device__ __noinline__ void find_order(Graph g) {
         std::uint32_t next = no_node;
         while (cursor > 0 && next == no_node) {
           --cursor;
-          const std::uint32_t other = cursor >= tails ? list[cursor - tails] : g.in_tail()[top * in_edge_places + cursor];
+          const std::uint32_t other = cursor >= tails ? list[cursor - tails] : g.in_tail()[in_edge_place(g, top, cursor)];
           if ((g.state()[other] & state_finished) == 0) next = other;
         }
         g.cursor()[top] = static_cast<std::uint8_t>(cursor);

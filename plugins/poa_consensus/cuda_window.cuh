@@ -33,6 +33,7 @@ __device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared
   const std::int32_t largest = max(max(abs(scoring.match), abs(scoring.mismatch)), abs(scoring.gap));
   g.nodes = 0;
   g.rows = 0;
+  if (lane == 0) *g.blocks_taken() = 0;
   for (std::int32_t turn = guide.is_template ? -1 : 0; turn <= sequences; ++turn) {
     Sequence sequence = guide;
     Part part;

@@ -136,7 +136,7 @@ class PoaConsensus {
   // A device aligns globally with linear gaps. The alignment's rows are left to the CPU.
   bool offers(std::string_view device) const {
     const Scoring& scoring = parameters_.scoring;
-    return device == "cpu" || (scoring.mode == AlignmentMode::global && scoring.gap_cost() == GapCost::linear && scoring.gap_open < 0 && !wants_alignment_ &&
+    return device == "cpu" || (scoring.mode == AlignmentMode::global && scoring.gap_cost() == GapCost::linear && scoring.gap_open < 0 && scoring.gap_open >= -127 && !wants_alignment_ &&
                                (parameters_.rounds == 1 || parameters_.algorithm == Algorithm::majority));
   }
 
