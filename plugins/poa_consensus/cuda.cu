@@ -127,6 +127,7 @@ template <int halves>
 __global__ void __launch_bounds__(warps_of_block* warp_lanes, blocks_of_multiprocessor<halves>) consensus_kernel(const __grid_constant__ Job job) {
   extern __shared__ uint4 shared_memory[];
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
+  cudaTriggerProgrammaticLaunchCompletion();
   auto& shared = reinterpret_cast<SharedMemory<halves>*>(shared_memory)[warp];
   Graph g{};
   g.node_capacity = job.node_capacity;
@@ -147,6 +148,8 @@ __global__ void __launch_bounds__(warps_of_block* warp_lanes, blocks_of_multipro
     }
     synchronize_warp();
   }
+  // What follows in the stream reads the results of all kernels, also of those before.
+  cudaGridDependencySynchronize();
 }
 
 // A warp a window.
@@ -176,7 +179,8 @@ Shape shape_of_kernel(int device) {
   return shape;
 }
 
-// Windows of one width. Smaller graphs go with larger ones as long as the memory for that does not leave multiprocessors idle.
+// Windows of one width. Smaller graphs go with larger ones as long as the memory for that does not leave multiprocessors idle. A kernel's blocks start where
+// those of the one before have ended: the last windows of a width are few, and take as long as the first ones.
 template <int halves>
 void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int device, std::size_t scratch, cudaStream_t stream, const Allocate& allocate) {
   const Shape shape = shape_of_kernel<halves>(device);
@@ -194,11 +198,19 @@ void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int d
     job.order += first;
     job.count = count;
     job.scratch = static_cast<std::byte*>(allocate(of_block * static_cast<std::uint64_t>(blocks)));
-    job.next = static_cast<std::uint32_t*>(allocate(sizeof(std::uint32_t)));
-    check(cudaMemsetAsync(job.next, 0, sizeof(std::uint32_t), stream), "cudaMemsetAsync");
-    consensus_kernel<halves><<<static_cast<unsigned int>(blocks), warps_of_block * warp_lanes, shape.shared_bytes, stream>>>(job);
-    check(cudaGetLastError(), "consensus_kernel");
+    cudaLaunchAttribute overlap{};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t launch{};
+    launch.gridDim = dim3(static_cast<unsigned int>(blocks));
+    launch.blockDim = dim3(warps_of_block * warp_lanes);
+    launch.dynamicSmemBytes = shape.shared_bytes;
+    launch.stream = stream;
+    launch.attrs = &overlap;
+    launch.numAttrs = first == 0 ? 0 : 1;  // the first one needs what the stream did before
+    check(cudaLaunchKernelEx(&launch, consensus_kernel<halves>, job), "consensus_kernel");
     job.order -= first;
+    ++job.next;
     first += count;
   }
 }
@@ -234,7 +246,10 @@ WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, 
 
 void make_consensus(const DeviceWindows& windows, const WindowRules& rules, const WindowPlan& plan, const DeviceConsensus& result, int device,
                     std::size_t scratch_bytes, cudaStream_t stream, const Allocate& allocate) {
-  const Job job{windows, result, rules, plan.order, plan.sequence_begin, 0, nullptr, nullptr, 0, 0, 0, {}};
+  // A ticket counter for every kernel. They are cleared before the first: a kernel may start before the one before it has ended.
+  auto* const tickets = static_cast<std::uint32_t*>(allocate(plan.windows.size() * sizeof(std::uint32_t)));
+  check(cudaMemsetAsync(tickets, 0, plan.windows.size() * sizeof(std::uint32_t), stream), "cudaMemsetAsync");
+  Job job{windows, result, rules, plan.order, plan.sequence_begin, 0, tickets, nullptr, 0, 0, 0, {}};
   std::uint32_t first = 0;
   for (int width = WindowPlan::widths - 1; width >= 0; --width) {
     const std::uint32_t* const of_width = plan.windows.data() + width * WindowPlan::capacities;
@@ -253,6 +268,7 @@ void make_consensus(const DeviceWindows& windows, const WindowRules& rules, cons
       default: run.template operator()<16>(); break;
     }
     first += count;
+    job.next += WindowPlan::capacities;
   }
 }
 

@@ -163,16 +163,16 @@ class PoaConsensus {
     const bool needs_coverage = wants_coverage_ || parameters_.trim == Trim::racon;
     result.bases = static_cast<char*>(allocate(room));
     if (needs_coverage) result.coverage = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
-    std::size_t free_bytes = 0, all_bytes = 0;
-    check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
-    cuda::make_consensus(windows, rules, plan, result, device.ordinal(), free_bytes / scratch_share, device.stream(), allocate);
+    cuda::make_consensus(windows, rules, plan, result, device.ordinal(), scratch_bytes(device.ordinal()), device.stream(), allocate);
     const cuda::PackedConsensus packed = cuda::pack_consensus(result, in.rows(), plan.consensus_room, device.stream(), allocate);
     const std::vector<std::int64_t> begin = device.download(packed.begin, rows + 1);
     const auto made = static_cast<std::size_t>(begin.back());
     const std::vector<cuda::Outcome> outcomes = device.download(result.outcome, rows);
+    if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the consensus was cancelled");
+    if (parameters_.trim == Trim::none && std::all_of(outcomes.begin(), outcomes.end(), [](cuda::Outcome o) { return o == cuda::Outcome::done; }))
+      return give_all(device, packed, begin, out);
     const std::vector<char> bases = device.download(packed.bases, made);
     const std::vector<std::int32_t> coverage = device.download(packed.coverage, needs_coverage ? made : 0);
-    if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the consensus was cancelled");
 
     const auto unfit = std::count_if(outcomes.begin(), outcomes.end(), [](cuda::Outcome o) { return o != cuda::Outcome::done && o != cuda::Outcome::unfit_input; });
     if (unfit != 0) call.count("windows_left_to_cpu", static_cast<double>(unfit));
@@ -284,8 +284,26 @@ class PoaConsensus {
   }
 
 #ifdef SLUICE_WITH_CUDA
-  // The scratch of a call takes at most this part of the free memory; with less of it fewer windows are made at a time.
-  static constexpr std::size_t scratch_share = 4;
+  // The scratch of a call takes at most an eighth of a device's memory; with less of it fewer windows are made at a time.
+  std::size_t scratch_bytes(int device) {
+    return scratch_of_device_.get(device, [] {
+      std::size_t free_bytes = 0, all_bytes = 0;
+      sluice::cuda::check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+      return all_bytes / 8;
+    });
+  }
+
+  // Every window is made and stays as it is: the device's columns are the stage's.
+  void give_all(const sluice::cuda::DeviceCall& device, const cuda::PackedConsensus& packed, const std::vector<std::int64_t>& begin, Output& out) const {
+    std::ranges::fill(out.column<std::uint8_t>("is_polished"), std::uint8_t{1});
+    const auto download = [&](const auto* from, auto to) {
+      if (!to.empty()) sluice::cuda::check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, device.stream()), "copy to the host");
+    };
+    const auto size = [&](std::int64_t row) { return begin[static_cast<std::size_t>(row) + 1] - begin[static_cast<std::size_t>(row)]; };
+    download(packed.bases, out.text("consensus", out.offsets(size)));
+    if (wants_coverage_) download(packed.coverage, out.list<std::int32_t>("consensus_coverage", out.offsets(size)));
+    device.synchronize();
+  }
 
   cuda::WindowRules device_rules() const {
     cuda::WindowRules rules;
@@ -345,6 +363,9 @@ class PoaConsensus {
   ConsensusParameters parameters_;
   bool has_qualities_, has_layers_, wants_coverage_, wants_alignment_;
   Workspaces<Workspace> workspaces_;
+#ifdef SLUICE_WITH_CUDA
+  sluice::cuda::PerDevice<std::size_t> scratch_of_device_;
+#endif
 };
 
 }  // namespace

@@ -242,6 +242,24 @@ WindowColumns odd_windows(WindowRandom& random, std::size_t windows, std::size_t
   return columns;
 }
 
+// Sequences that lack a part of any length before the same letter: up to 40 in-edges meet there.
+WindowColumns deletions(WindowRandom& random, std::size_t windows, Layers layers) {
+  constexpr std::size_t whole = 60, behind = 40, sequences = 40;
+  WindowColumns columns;
+  for (std::size_t i = 0; i < windows; ++i) {
+    const std::string original = random_sequence(random, whole, "ACGT");
+    for (std::size_t s = 0; s < sequences; ++s) {
+      columns.add_sequence(s == 0 ? original : original.substr(0, random() % (behind + 1)) + random_sequence(random, random() % 3, "ACGT") + original.substr(behind));
+      if (layers == Layers::whole) continue;
+      const bool is_whole = s == 0 || random() % 2 == 0;
+      columns.layer_begin.push_back(is_whole ? 0 : static_cast<std::int32_t>(random() % 20));
+      columns.layer_end.push_back(is_whole ? static_cast<std::int32_t>(whole) - 1 : static_cast<std::int32_t>(45 + random() % 14));
+    }
+    columns.end_window();
+  }
+  return columns;
+}
+
 void check_odd_windows(std::size_t windows) {
   WindowRandom random(3);
   device::WindowRules odd;
@@ -256,6 +274,9 @@ void check_odd_windows(std::size_t windows) {
   check("majority", odd_windows(random, windows, 120, 12, 15, Qualities::none, Layers::whole), majority_rules(device::UndecidedColumn::take_letter, 0), few);
   check("majority or template", odd_windows(random, windows, 120, 12, 15, Qualities::none, Layers::parts),
         majority_rules(device::UndecidedColumn::keep_template, 2), few);
+  check("many in-edges", deletions(random, few, Layers::whole), {}, few);
+  check("many in-edges, layers", deletions(random, few, Layers::parts), odd, few);
+  check("many in-edges, majority", deletions(random, few, Layers::whole), majority_rules(device::UndecidedColumn::take_letter, 0), few);
   device::WindowRules two_rounds = majority_rules(device::UndecidedColumn::keep_template, 0);
   two_rounds.rounds = 2;
   check("majority, two rounds", odd_windows(random, windows, 120, 12, 15, Qualities::random, Layers::whole), two_rounds, few);
