@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "poa_consensus/cuda.hpp"
-
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <sluice/cuda.hpp>
 
+#include "poa_consensus/cuda.hpp"
 #include "poa_consensus/cuda_window.cuh"
 
 namespace sluice::poa_consensus::cuda {
@@ -46,7 +45,8 @@ __device__ bool counts_fit(const std::int64_t* offsets, std::int64_t window, std
 }
 
 // A thread a window. Graphs of reads with 10 % of errors get 5 to 6 % of new nodes a sequence; there is room for 10 %.
-__global__ void __launch_bounds__(threads) measure_kernel(DeviceWindows windows, std::int32_t min_sequences, DeviceConsensus result, PlanMemory plan) {
+__global__ void __launch_bounds__(threads)
+    measure_kernel(DeviceWindows windows, std::int32_t min_sequences, DeviceConsensus result, PlanMemory plan) {
   const std::int64_t window = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (window >= windows.count) return;
   const std::int64_t begin = windows.sequence_offsets[window], end = windows.sequence_offsets[window + 1];
@@ -54,7 +54,9 @@ __global__ void __launch_bounds__(threads) measure_kernel(DeviceWindows windows,
   const bool has_layers = !counts_fit(windows.layer_begin_offsets, window, 0, false) || !counts_fit(windows.layer_end_offsets, window, 0, false);
   bool fits = begin < end && end - begin >= min_sequences && (windows.row_status == nullptr || windows.row_status[window] == 0) &&
               counts_fit(windows.quality_offsets, window, total, true);
-  if (has_layers) fits = fits && counts_fit(windows.layer_begin_offsets, window, end - begin, false) && counts_fit(windows.layer_end_offsets, window, end - begin, false);
+  if (has_layers)
+    fits = fits && counts_fit(windows.layer_begin_offsets, window, end - begin, false) &&
+           counts_fit(windows.layer_end_offsets, window, end - begin, false);
   std::int64_t longest = 0, sum = 0;
   for (std::int64_t s = begin; s < end && fits; ++s) {
     const std::int32_t length = windows.length[s];
@@ -119,9 +121,13 @@ void lay_out_scratch(Job& job, std::uint32_t nodes) {
   job.scratch_of_warp = (bytes + 255) / 256 * 256;
 }
 
-// Registers are what limits the number of warps. The code between the alignments waits for memory most of the time, so more warps are worth a few spills.
+// Registers are what limits the number of warps. The code between the alignments waits for memory most of the time, so more warps are worth a few
+// spills.
 template <int halves>
-constexpr int blocks_of_multiprocessor = halves <= 2 ? 8 : halves <= 4 ? 6 : halves <= 8 ? 5 : 4;
+constexpr int blocks_of_multiprocessor = halves <= 2   ? 8
+                                         : halves <= 4 ? 6
+                                         : halves <= 8 ? 5
+                                                       : 4;
 
 template <int halves>
 __global__ void __launch_bounds__(warps_of_block* warp_lanes, blocks_of_multiprocessor<halves>) consensus_kernel(const __grid_constant__ Job job) {
@@ -173,16 +179,19 @@ Shape shape_of_kernel(int device) {
   Shape shape{sizeof(SharedMemory<halves>) * warps_of_block, 0};
   int multiprocessors = 0, blocks = 0;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-  check(cudaFuncSetAttribute(consensus_kernel<halves>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)), "cudaFuncSetAttribute");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, consensus_kernel<halves>, warps_of_block * warp_lanes, shape.shared_bytes), "occupancy");
+  check(cudaFuncSetAttribute(consensus_kernel<halves>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)),
+        "cudaFuncSetAttribute");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, consensus_kernel<halves>, warps_of_block * warp_lanes, shape.shared_bytes),
+        "occupancy");
   shape.blocks = multiprocessors * std::max(1, blocks);
   return shape;
 }
 
-// Windows of one width. Smaller graphs go with larger ones as long as the memory for that does not leave multiprocessors idle. A kernel's blocks start where
-// those of the one before have ended: the last windows of a width are few, and take as long as the first ones.
+// Windows of one width. Smaller graphs go with larger ones as long as the memory for that does not leave multiprocessors idle. A kernel's blocks
+// start where those of the one before have ended: the last windows of a width are few, and take as long as the first ones.
 template <int halves>
-void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int device, std::size_t scratch, cudaStream_t stream, const Allocate& allocate) {
+void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int device, std::size_t scratch, cudaStream_t stream,
+               const Allocate& allocate) {
   const Shape shape = shape_of_kernel<halves>(device);
   for (int capacity = WindowPlan::capacities - 1; capacity >= 0;) {
     if (windows[capacity] == 0) {
@@ -217,7 +226,8 @@ void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int d
 
 }  // namespace
 
-WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, const DeviceConsensus& result, cudaStream_t stream, const Allocate& allocate) {
+WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, const DeviceConsensus& result, cudaStream_t stream,
+                        const Allocate& allocate) {
   WindowPlan plan;
   if (windows.count == 0) return plan;
   const auto count = static_cast<std::size_t>(windows.count);
@@ -226,7 +236,8 @@ WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, 
   std::uint32_t* const sorted_key = take(count);
   std::uint32_t* const sorted_window = take(count);
   check(cudaMemsetAsync(memory.windows_of_group, 0, plan.windows.size() * sizeof(std::uint32_t), stream), "cudaMemsetAsync");
-  measure_kernel<<<static_cast<unsigned int>((windows.count + threads - 1) / threads), threads, 0, stream>>>(windows, rules.min_sequences, result, memory);
+  measure_kernel<<<static_cast<unsigned int>((windows.count + threads - 1) / threads), threads, 0, stream>>>(windows, rules.min_sequences, result,
+                                                                                                             memory);
   check(cudaGetLastError(), "measure_kernel");
   std::size_t sort = 0, scan = 0;
   const auto items = static_cast<std::int64_t>(count);
@@ -238,7 +249,8 @@ WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, 
   check(cub::DeviceScan::InclusiveSum(space, bytes, result.offsets, result.offsets, items + 1, stream), "DeviceScan");
   plan.order = sorted_window;
   plan.sequence_begin = memory.sequence_begin;
-  check(cudaMemcpyAsync(plan.windows.data(), memory.windows_of_group, plan.windows.size() * sizeof(std::uint32_t), cudaMemcpyDeviceToHost, stream), "copy");
+  check(cudaMemcpyAsync(plan.windows.data(), memory.windows_of_group, plan.windows.size() * sizeof(std::uint32_t), cudaMemcpyDeviceToHost, stream),
+        "copy");
   check(cudaMemcpyAsync(&plan.consensus_room, result.offsets + count, sizeof(std::int64_t), cudaMemcpyDeviceToHost, stream), "copy");
   check(cudaStreamSynchronize(stream), "the plan of windows");
   return plan;
@@ -258,21 +270,38 @@ void make_consensus(const DeviceWindows& windows, const WindowRules& rules, cons
     if (count == 0) continue;
     const auto run = [&]<int halves>() { run_width<halves>(job, of_width, first, device, scratch_bytes, stream, allocate); };
     switch (halves_of_width(width)) {
-      case 1: run.template operator()<1>(); break;
-      case 2: run.template operator()<2>(); break;
-      case 3: run.template operator()<3>(); break;
-      case 4: run.template operator()<4>(); break;
-      case 6: run.template operator()<6>(); break;
-      case 8: run.template operator()<8>(); break;
-      case 12: run.template operator()<12>(); break;
-      default: run.template operator()<16>(); break;
+      case 1:
+        run.template operator()<1>();
+        break;
+      case 2:
+        run.template operator()<2>();
+        break;
+      case 3:
+        run.template operator()<3>();
+        break;
+      case 4:
+        run.template operator()<4>();
+        break;
+      case 6:
+        run.template operator()<6>();
+        break;
+      case 8:
+        run.template operator()<8>();
+        break;
+      case 12:
+        run.template operator()<12>();
+        break;
+      default:
+        run.template operator()<16>();
+        break;
     }
     first += count;
     job.next += WindowPlan::capacities;
   }
 }
 
-PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count, std::int64_t consensus_room, cudaStream_t stream, const Allocate& allocate) {
+PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count, std::int64_t consensus_room, cudaStream_t stream,
+                               const Allocate& allocate) {
   PackedConsensus packed;
   const auto windows = static_cast<std::size_t>(count);
   packed.begin = static_cast<std::int64_t*>(allocate((windows + 1) * sizeof(std::int64_t)));

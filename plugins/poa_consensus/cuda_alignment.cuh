@@ -3,10 +3,10 @@
 #pragma once
 // Global alignment of a sequence to the rows of a graph with linear gaps by one warp: alignment.hpp's scores and path.
 //
-// A lane has 2 * halves columns of a row, column 0 included, in `halves` words of two 16-bit scores: the lower halves are the first columns, the upper
-// halves the others. So the diagonal is the word before, and a scan over a lane's columns is two scans of half the length side by side. Between lanes the
-// best horizontal gap is a running maximum in five steps. The row before stays in registers; rows that are wanted by a later one come from a ring of the
-// last rows in shared memory, those that are wanted even later from the warp's memory.
+// A lane has 2 * halves columns of a row, column 0 included, in `halves` words of two 16-bit scores: the lower halves are the first columns, the
+// upper halves the others. So the diagonal is the word before, and a scan over a lane's columns is two scans of half the length side by side. Between
+// lanes the best horizontal gap is a running maximum in five steps. The row before stays in registers; rows that are wanted by a later one come from
+// a ring of the last rows in shared memory, those that are wanted even later from the warp's memory.
 //
 // A cell's direction takes four bits: 0 to 6 diagonal from that predecessor, 8 to 14 vertical, 15 horizontal. The path back reads them by tiles.
 
@@ -120,7 +120,8 @@ __device__ __forceinline__ std::uint32_t predecessor_of(const uint4& head, std::
 
 // Fills the directions of all rows. Returns the row at whose last column the path ends.
 template <int halves>
-__device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequence& sequence, const LinearScoring& scoring, SharedMemory<halves>& shared) {
+__device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequence& sequence, const LinearScoring& scoring,
+                                                SharedMemory<halves>& shared) {
   using Layout = Columns<halves>;
   using Memory = RowMemory<halves>;
   const Graph g = with_new_addresses(graph);
@@ -138,7 +139,8 @@ __device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequen
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int column = first_column + half * halves + r;
-      const std::uint32_t code = column > 0 && column <= static_cast<int>(sequence.length) ? letter_code(sequence.bases[column - 1]) & letter_mask : 0;
+      const std::uint32_t code =
+          column > 0 && column <= static_cast<int>(sequence.length) ? letter_code(sequence.bases[column - 1]) & letter_mask : 0;
       letters[r] |= (code | (code | 8) << 4) << 8 * half;
     }
   }
@@ -170,7 +172,7 @@ __device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequen
 
   for (std::uint32_t row = 1; row <= g.rows; ++row) {
     const uint4 head = next;
-    const auto load_predecessor = [&](std::uint32_t from, std::uint32_t (&to)[halves]) {
+    const auto load_predecessor = [&](std::uint32_t from, std::uint32_t(&to)[halves]) {
       if (row - from <= Layout::ring) {
         Memory::load(ring + from % Layout::ring * Memory::bytes, to);
       } else {
@@ -254,7 +256,8 @@ __device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequen
         is_horizontal = is_horizontal * 16 + exceeds_16x2(h[r], best_before[r]);
       }
       not_diagonal *= 15;
-      words[word] = (from_diagonal[word] & ~not_diagonal) | ((from_vertical[word] | vertical_direction * 0x11111111U) & not_diagonal) | is_horizontal * 15;
+      words[word] =
+          (from_diagonal[word] & ~not_diagonal) | ((from_vertical[word] | vertical_direction * 0x11111111U) & not_diagonal) | is_horizontal * 15;
     }
     if constexpr (Layout::direction_words == 1) {
       *directions = words[0];
@@ -265,13 +268,15 @@ __device__ inline std::uint32_t fill_directions(const Graph& graph, const Sequen
     }
     directions += Layout::row_words;
     if ((head.x & (row_is_wanted_later | row_is_sink)) != 0) {
-      if ((head.x & row_is_wanted_later) != 0) Memory::store(g.kept() + static_cast<std::size_t>(g.kept_place()[row]) * (halves * warp_lanes), lane, h);
+      if ((head.x & row_is_wanted_later) != 0)
+        Memory::store(g.kept() + static_cast<std::size_t>(g.kept_place()[row]) * (halves * warp_lanes), lane, h);
       if ((head.x & row_is_sink) != 0) {
         synchronize_warp();
         const int last = static_cast<int>(sequence.length), last_lane = last / Layout::of_lane, last_in_lane = last % Layout::of_lane;
         const int word = last_in_lane % halves;
-        const SharedPlace place = ring + static_cast<SharedPlace>(last_lane - lane) * (Memory::step / warp_lanes) + row % Layout::ring * Memory::bytes +
-                                  static_cast<SharedPlace>(word / Memory::words * Memory::step + word % Memory::words * 4 + (last_in_lane < halves ? 0 : 2));
+        const SharedPlace place =
+            ring + static_cast<SharedPlace>(last_lane - lane) * (Memory::step / warp_lanes) + row % Layout::ring * Memory::bytes +
+            static_cast<SharedPlace>(word / Memory::words * Memory::step + word % Memory::words * 4 + (last_in_lane < halves ? 0 : 2));
         const std::int32_t score = load_shared_16(place);
         synchronize_warp();  // the ring comes round to this row
         if (score > best) {
@@ -316,7 +321,8 @@ __device__ inline std::uint32_t walk_back(const Graph& graph, std::uint32_t leng
       for (int i = lane; i < tile_rows; i += warp_lanes) {
         if (tile_row <= static_cast<std::uint32_t>(i)) continue;
         const std::uint32_t own = tile_row - static_cast<std::uint32_t>(i);
-        const uint4* const from = reinterpret_cast<const uint4*>(g.directions() + static_cast<std::size_t>(own - 1) * Layout::row_words + tile_group * tile_words);
+        const uint4* const from =
+            reinterpret_cast<const uint4*>(g.directions() + static_cast<std::size_t>(own - 1) * Layout::row_words + tile_group * tile_words);
 #pragma unroll
         for (int q = 0; q < tile_words / 4; ++q) reinterpret_cast<uint4*>(tile)[i * (tile_words / 4) + q] = from[q];
         shared.heads[i] = g.row()[own];

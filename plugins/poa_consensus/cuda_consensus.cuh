@@ -17,7 +17,7 @@ struct ConsensusText {
 // In-edges of a node as the consensus sees them.
 struct HeaviestEdges {
   std::int32_t weight = -1;
-  std::uint32_t edges = 0;  // those with that weight, a bit each
+  std::uint32_t edges = 0;       // those with that weight, a bit each
   std::uint32_t tail = no_node;  // rank of the tail of the only one
 };
 
@@ -30,7 +30,8 @@ __device__ inline HeaviestEdges heaviest_edges(const Graph& g, std::uint32_t nod
     heaviest.weight = weight;
     heaviest.edges |= 1U << k;
   }
-  if (count_bits(heaviest.edges) == 1) heaviest.tail = g.rank()[g.in_tail()[in_edge_place(g, node, static_cast<std::uint32_t>(lowest_bit(heaviest.edges)))]];
+  if (count_bits(heaviest.edges) == 1)
+    heaviest.tail = g.rank()[g.in_tail()[in_edge_place(g, node, static_cast<std::uint32_t>(lowest_bit(heaviest.edges)))]];
   return heaviest;
 }
 
@@ -53,8 +54,8 @@ __device__ inline void score_node(const Graph& g, std::int32_t* score, std::uint
   g.heaviest_tail()[rank] = static_cast<std::uint16_t>(from);
 }
 
-// The best path ended at a node that is not a sink: all that comes behind it in graph.hpp's order is scored again, as if the heads of its edges could be
-// reached from it only. By one lane. Returns a node, or no_node: no edge behind it weighs anything.
+// The best path ended at a node that is not a sink: all that comes behind it in graph.hpp's order is scored again, as if the heads of its edges could
+// be reached from it only. By one lane. Returns a node, or no_node: no edge behind it weighs anything.
 __device__ inline std::uint32_t complete_path(const Graph& g, std::int32_t* score, std::uint32_t ended) {
   for (std::uint32_t place = g.ordered_rank()[ended] + 1U; place < g.nodes; ++place) {
     const std::uint32_t node = g.ordered_node()[place];
@@ -78,7 +79,8 @@ __device__ inline std::uint32_t complete_path(const Graph& g, std::int32_t* scor
 }
 
 // Needs the rows of the whole graph. `shared`: memory of `shared_words` words.
-__device__ inline Outcome heaviest_bundle(const Graph& graph, std::uint32_t* shared, std::uint32_t shared_words, const ConsensusText& text, std::uint32_t& length) {
+__device__ inline Outcome heaviest_bundle(const Graph& graph, std::uint32_t* shared, std::uint32_t shared_words, const ConsensusText& text,
+                                          std::uint32_t& length) {
   const Graph g = with_new_addresses(graph);
   const auto lane = static_cast<std::uint32_t>(lane_id());
   const std::uint32_t chunks = (g.nodes + warp_lanes - 1) / warp_lanes;
@@ -171,8 +173,8 @@ __device__ inline Outcome heaviest_bundle(const Graph& graph, std::uint32_t* sha
 enum class Template : std::uint8_t { counts, is_guide };
 
 // columns.hpp's column_majority. Needs the rows of the whole graph. `sequences`: without a guide.
-__device__ inline Outcome column_majority(const Graph& graph, std::uint32_t sequences, const Majority& majority, Template first, const ConsensusText& text,
-                                          std::uint32_t& length) {
+__device__ inline Outcome column_majority(const Graph& graph, std::uint32_t sequences, const Majority& majority, Template first,
+                                          const ConsensusText& text, std::uint32_t& length) {
   const Graph g = with_new_addresses(graph);
   const auto lane = static_cast<std::uint32_t>(lane_id());
   find_order(g);

@@ -4,10 +4,10 @@
 // The partial order graph of a window in the memory of one warp: the same graph as graph.hpp's, node numbers and the order of in-edges included, in
 // another topological order.
 //
-// Neither the scores nor the paths of an alignment depend on which topological order the rows have, except where two sinks are equally good. So the order
-// is kept by insertion: a node that joins a column comes behind the column's nodes, other new nodes come behind the sequence's node before them. Columns
-// stay together and every edge leads from a column to a later one. All of this is done by 32 lanes at once: the shift of a node is the number of
-// new nodes before it. The order of graph.hpp (a depth-first search) is made only where something depends on it (cuda_order.cuh).
+// Neither the scores nor the paths of an alignment depend on which topological order the rows have, except where two sinks are equally good. So the
+// order is kept by insertion: a node that joins a column comes behind the column's nodes, other new nodes come behind the sequence's node before
+// them. Columns stay together and every edge leads from a column to a later one. All of this is done by 32 lanes at once: the shift of a node is the
+// number of new nodes before it. The order of graph.hpp (a depth-first search) is made only where something depends on it (cuda_order.cuh).
 
 #include "poa_consensus/cuda.hpp"
 #include "poa_consensus/cuda_warp.cuh"
@@ -62,8 +62,8 @@ enum Member : int {
   members_of_graph,
 };
 
-// The graph in the memory of one warp. Node ids, ranks and rows are below 65,535. Arrays are found by their places, which are the same for all warps of a
-// launch and so lie in constant memory: as pointers they would take 48 registers.
+// The graph in the memory of one warp. Node ids, ranks and rows are below 65,535. Arrays are found by their places, which are the same for all warps
+// of a launch and so lie in constant memory: as pointers they would take 48 registers.
 struct Graph {
   std::byte* memory;
   const std::uint32_t* place;
@@ -78,31 +78,49 @@ struct Graph {
   __device__ __forceinline__ T* at(Member member) const {
     return reinterpret_cast<T*>(memory + place[member]);
   }
-  __device__ __forceinline__ uint4* row() const { return at<uint4>(member_row); }  // of a row: its head
+  __device__ __forceinline__ uint4* row() const { return at<uint4>(member_row); }                                // of a row: its head
   __device__ __forceinline__ std::uint32_t* directions() const { return at<std::uint32_t>(member_directions); }  // of a row
   __device__ __forceinline__ std::uint32_t* kept() const { return at<std::uint32_t>(member_kept); }  // rows that are wanted later; row 0 comes first
-  __device__ __forceinline__ std::uint16_t* in_tail() const { return at<std::uint16_t>(member_in_tail); }  // places as in_edge_place() has them
+  __device__ __forceinline__ std::uint16_t* in_tail() const { return at<std::uint16_t>(member_in_tail); }    // places as in_edge_place() has them
   __device__ __forceinline__ std::int32_t* in_weight() const { return at<std::int32_t>(member_in_weight); }  // likewise
-  __device__ __forceinline__ std::int32_t* score() const { return at<std::int32_t>(member_score); }  // of a rank; where the shared memory has no room for it
+  __device__ __forceinline__ std::int32_t* score() const {
+    return at<std::int32_t>(member_score);
+  }  // of a rank; where the shared memory has no room for it
   __device__ __forceinline__ std::uint32_t* blocks_taken() const { return at<std::uint32_t>(member_blocks_taken); }  // one value
-  __device__ __forceinline__ std::uint16_t* next_aligned() const { return at<std::uint16_t>(member_next_aligned); }  // of a node: a circle through the nodes of a column
-  __device__ __forceinline__ std::uint16_t* aligned_from() const { return at<std::uint16_t>(member_aligned_from); }  // of a node: the one that it was aligned with when it was made, or no_node
+  __device__ __forceinline__ std::uint16_t* next_aligned() const {
+    return at<std::uint16_t>(member_next_aligned);
+  }  // of a node: a circle through the nodes of a column
+  __device__ __forceinline__ std::uint16_t* aligned_from() const {
+    return at<std::uint16_t>(member_aligned_from);
+  }  // of a node: the one that it was aligned with when it was made, or no_node
   __device__ __forceinline__ std::uint16_t* sequences() const { return at<std::uint16_t>(member_sequences); }  // through a node
-  __device__ __forceinline__ std::uint16_t* coverage() const { return at<std::uint16_t>(member_coverage); }  // the same without sequences of one letter
-  __device__ __forceinline__ std::uint16_t* rank() const { return at<std::uint16_t>(member_rank); }  // of a node
+  __device__ __forceinline__ std::uint16_t* coverage() const {
+    return at<std::uint16_t>(member_coverage);
+  }                                                                                                      // the same without sequences of one letter
+  __device__ __forceinline__ std::uint16_t* rank() const { return at<std::uint16_t>(member_rank); }      // of a node
   __device__ __forceinline__ std::uint16_t* row_of() const { return at<std::uint16_t>(member_row_of); }  // of a node; 0: not among the rows
-  __device__ __forceinline__ std::uint16_t* ordered_rank() const { return at<std::uint16_t>(member_ordered_rank); }  // of a node, in graph.hpp's order
+  __device__ __forceinline__ std::uint16_t* ordered_rank() const {
+    return at<std::uint16_t>(member_ordered_rank);
+  }                                                                                                        // of a node, in graph.hpp's order
   __device__ __forceinline__ std::uint16_t* node_at() const { return at<std::uint16_t>(member_node_at); }  // of a rank
-  __device__ __forceinline__ std::uint16_t* ordered_node() const { return at<std::uint16_t>(member_ordered_node); }  // of a rank, in graph.hpp's order
-  __device__ __forceinline__ std::uint16_t* stack() const { return at<std::uint16_t>(member_stack); }  // scratch of cuda_order.cuh
+  __device__ __forceinline__ std::uint16_t* ordered_node() const {
+    return at<std::uint16_t>(member_ordered_node);
+  }                                                                                                          // of a rank, in graph.hpp's order
+  __device__ __forceinline__ std::uint16_t* stack() const { return at<std::uint16_t>(member_stack); }        // scratch of cuda_order.cuh
   __device__ __forceinline__ std::uint16_t* row_node() const { return at<std::uint16_t>(member_row_node); }  // of a row
-  __device__ __forceinline__ std::uint16_t* kept_place() const { return at<std::uint16_t>(member_kept_place); }  // of a row: in `kept`, if it is wanted later
-  __device__ __forceinline__ std::uint16_t* heaviest_tail() const { return at<std::uint16_t>(member_heaviest_tail); }  // of a rank: a rank. While rows are filled: sinks that are as good as the best
-  __device__ __forceinline__ std::uint8_t* marks() const { return at<std::uint8_t>(member_marks); }  // of a row, two each: is a predecessor, is wanted later
-  __device__ __forceinline__ std::uint8_t* letter() const { return at<std::uint8_t>(member_letter); }  // of a node
+  __device__ __forceinline__ std::uint16_t* kept_place() const {
+    return at<std::uint16_t>(member_kept_place);
+  }  // of a row: in `kept`, if it is wanted later
+  __device__ __forceinline__ std::uint16_t* heaviest_tail() const {
+    return at<std::uint16_t>(member_heaviest_tail);
+  }  // of a rank: a rank. While rows are filled: sinks that are as good as the best
+  __device__ __forceinline__ std::uint8_t* marks() const {
+    return at<std::uint8_t>(member_marks);
+  }  // of a row, two each: is a predecessor, is wanted later
+  __device__ __forceinline__ std::uint8_t* letter() const { return at<std::uint8_t>(member_letter); }      // of a node
   __device__ __forceinline__ std::uint8_t* in_count() const { return at<std::uint8_t>(member_in_count); }  // of a node
-  __device__ __forceinline__ std::uint8_t* state() const { return at<std::uint8_t>(member_state); }  // of a node, scratch of cuda_order.cuh
-  __device__ __forceinline__ std::uint8_t* cursor() const { return at<std::uint8_t>(member_cursor); }  // likewise
+  __device__ __forceinline__ std::uint8_t* state() const { return at<std::uint8_t>(member_state); }        // of a node, scratch of cuda_order.cuh
+  __device__ __forceinline__ std::uint8_t* cursor() const { return at<std::uint8_t>(member_cursor); }      // likewise
 };
 
 // The same graph; addresses that were made of it before are not kept in registers beside those that will be.
@@ -157,13 +175,20 @@ struct Sequence {
 constexpr std::uint32_t no_letter = 7;
 __device__ __forceinline__ std::uint32_t letter_code(char base) {
   switch (base) {
-    case 'A': return 0;
-    case 'C': return 1;
-    case 'G': return 2;
-    case 'T': return 3;
-    case 'N': return 4;
-    case 'U': return 5;
-    default: return no_letter;
+    case 'A':
+      return 0;
+    case 'C':
+      return 1;
+    case 'G':
+      return 2;
+    case 'T':
+      return 3;
+    case 'N':
+      return 4;
+    case 'U':
+      return 5;
+    default:
+      return no_letter;
   }
 }
 __device__ __forceinline__ char letter_of(std::uint32_t code) { return "ACGTNU??"[code & letter_mask]; }
@@ -249,7 +274,8 @@ __device__ inline void insert_into_order(const Graph& g, const std::uint16_t* be
 }
 
 // Merges a sequence along its alignment: path[i] is the row of letter i, or 0. `behind`: scratch of as many values as the sequence has letters.
-__device__ inline Outcome add_sequence(Graph& graph, const Sequence& sequence, const std::uint16_t* path, std::uint32_t first_row, std::uint16_t* behind) {
+__device__ inline Outcome add_sequence(Graph& graph, const Sequence& sequence, const std::uint16_t* path, std::uint32_t first_row,
+                                       std::uint16_t* behind) {
   const Graph g = with_new_addresses(graph);
   const int lane = lane_id();
   std::uint32_t made = 0;
@@ -354,9 +380,11 @@ __device__ inline std::uint32_t edges_of_part(const Graph& g, const Part& part, 
   return edges;
 }
 
-// Joins before the row of a node with so many in-edges. The first has as many predecessors as a row can have; those behind it, and the node's row, have
-// the row before them and one less.
-__device__ __forceinline__ std::uint32_t joins_before(std::uint32_t edges) { return edges <= predecessors_of_row ? 0 : (edges - 2) / (predecessors_of_row - 1); }
+// Joins before the row of a node with so many in-edges. The first has as many predecessors as a row can have; those behind it, and the node's row,
+// have the row before them and one less.
+__device__ __forceinline__ std::uint32_t joins_before(std::uint32_t edges) {
+  return edges <= predecessors_of_row ? 0 : (edges - 2) / (predecessors_of_row - 1);
+}
 static_assert(predecessors_of_row == 7);  // (edges - 7) / 6, rounded up
 
 struct Predecessors {
@@ -471,7 +499,8 @@ __device__ inline Outcome list_rows(Graph& graph, const Part& part, std::uint32_
     const std::uint32_t marks = row <= rows ? *reinterpret_cast<const std::uint16_t*>(g.marks() + 2 * row) : 1;
     const std::uint32_t kept_lanes = lanes_with((marks & 0xFF00) != 0);
     if ((marks & 0xFF00) != 0)
-      g.kept_place()[row] = static_cast<std::uint16_t>(kept + static_cast<std::uint32_t>(count_bits(kept_lanes & lanes_before(static_cast<int>(lane)))));
+      g.kept_place()[row] =
+          static_cast<std::uint16_t>(kept + static_cast<std::uint32_t>(count_bits(kept_lanes & lanes_before(static_cast<int>(lane)))));
     kept += static_cast<std::uint32_t>(count_bits(kept_lanes));
     const std::uint32_t head = ((marks & 0xFF) == 0 ? row_is_sink : 0) | ((marks & 0xFF00) != 0 ? row_is_wanted_later : 0);
     if (row <= rows && head != 0) g.row()[row].x |= head;

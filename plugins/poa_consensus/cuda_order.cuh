@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // graph.hpp's topological order: a depth-first search over in-edges and aligned nodes in the order of node numbers. What depends on it: which of two
-// equally good sinks ends an alignment, which of two equally good paths is the consensus, and the order of columns. The first two are rare, so one lane
-// searches.
+// equally good sinks ends an alignment, which of two equally good paths is the consensus, and the order of columns. The first two are rare, so one
+// lane searches.
 
 #include "poa_consensus/cuda_graph.cuh"
 
@@ -94,8 +94,8 @@ __device__ __noinline__ void find_order(Graph g) {
 
 enum class OrderOfSinks { first_before, second_before, unknown };
 
-// Which of two sinks comes first in graph.hpp's order, if that can be said without a search. A column of sinks is met when the search begins at the one
-// with the smallest number, which it does in the order of numbers.
+// Which of two sinks comes first in graph.hpp's order, if that can be said without a search. A column of sinks is met when the search begins at the
+// one with the smallest number, which it does in the order of numbers.
 __device__ inline OrderOfSinks order_of_sinks(const Graph& g, std::uint32_t first, std::uint32_t second) {
   std::uint32_t key[2] = {first, second};
   for (int i = 0; i < 2; ++i) {

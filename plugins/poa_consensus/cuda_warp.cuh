@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// What the lanes of a warp do together, and arithmetic on two 16-bit values in a word. A compute capability of 9.0 has one instruction for each of the latter.
+// What the lanes of a warp do together, and arithmetic on two 16-bit values in a word. A compute capability of 9.0 has one instruction for each of
+// the latter.
 
 #include <cuda_runtime.h>
 
@@ -39,14 +40,18 @@ __device__ __forceinline__ std::int32_t load_shared_16(SharedPlace from) {
   asm volatile("ld.shared.s16 %0, [%1];" : "=h"(value) : "r"(from) : "memory");
   return value;
 }
-__device__ __forceinline__ void load_shared(SharedPlace from, std::uint32_t& value) { asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(from) : "memory"); }
+__device__ __forceinline__ void load_shared(SharedPlace from, std::uint32_t& value) {
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(from) : "memory");
+}
 __device__ __forceinline__ void load_shared(SharedPlace from, uint2& value) {
   asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(value.x), "=r"(value.y) : "r"(from) : "memory");
 }
 __device__ __forceinline__ void load_shared(SharedPlace from, uint4& value) {
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w) : "r"(from) : "memory");
 }
-__device__ __forceinline__ void store_shared(SharedPlace to, std::uint32_t value) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(value) : "memory"); }
+__device__ __forceinline__ void store_shared(SharedPlace to, std::uint32_t value) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(value) : "memory");
+}
 __device__ __forceinline__ void store_shared(SharedPlace to, uint2 value) {
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(to), "r"(value.x), "r"(value.y) : "memory");
 }

@@ -18,7 +18,8 @@ __device__ inline Part part_of_layer(const DeviceWindows& windows, std::int64_t 
   return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }
 
-// Merges the sequences of a window, and behind the last lists the rows of the whole graph. `guide`: the consensus of the round before, if there was one.
+// Merges the sequences of a window, and behind the last lists the rows of the whole graph. `guide`: the consensus of the round before, if there was
+// one.
 template <int halves>
 __device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared, const DeviceWindows& windows, const WindowRules& rules,
                                           const std::uint32_t* sequence_begin, std::int64_t window, const Sequence& guide) {
@@ -38,10 +39,11 @@ __device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared
     Sequence sequence = guide;
     Part part;
     if (turn >= 0 && turn < sequences) {
-      const std::uint32_t index = windows.order == nullptr ? static_cast<std::uint32_t>(turn) : static_cast<std::uint32_t>(windows.order[first - first_of_batch + turn]);
+      const std::uint32_t index =
+          windows.order == nullptr ? static_cast<std::uint32_t>(turn) : static_cast<std::uint32_t>(windows.order[first - first_of_batch + turn]);
       const std::uint32_t begin = sequence_begin[first - first_of_batch + index];
-      sequence = {windows.letters + text + begin, qualities == nullptr ? nullptr : qualities + begin, static_cast<std::uint32_t>(windows.length[first + index]),
-                  1, turn == 0 && !guide.is_template};
+      sequence = {windows.letters + text + begin, qualities == nullptr ? nullptr : qualities + begin,
+                  static_cast<std::uint32_t>(windows.length[first + index]), 1, turn == 0 && !guide.is_template};
       part = part_of_layer(windows, window, index, windows.length[first]);
     }
     const bool is_last = turn == sequences;

@@ -83,7 +83,8 @@ class PoaConsensus {
     d.option("matrix", &Parameters::matrix, "windows that need a larger matrix fail");
 #ifdef SLUICE_WITH_CUDA
     d.implementation<&PoaConsensus::process_cuda>(
-        "cuda", "a warp a window, from the first sequence to the consensus; global alignment with linear gaps; windows that do not fit are made by the CPU");
+        "cuda",
+        "a warp a window, from the first sequence to the consensus; global alignment with linear gaps; windows that do not fit are made by the CPU");
 #endif
     d.reason("bad_sequences", "lengths, letters and qualities of the sequences do not fit each other");
     d.reason("bad_layers", "a layer does not lie on sequence 0");
@@ -136,8 +137,9 @@ class PoaConsensus {
   // A device aligns globally with linear gaps. The alignment's rows are left to the CPU.
   bool offers(std::string_view device) const {
     const Scoring& scoring = parameters_.scoring;
-    return device == "cpu" || (scoring.mode == AlignmentMode::global && scoring.gap_cost() == GapCost::linear && scoring.gap_open < 0 && scoring.gap_open >= -127 && !wants_alignment_ &&
-                               (parameters_.rounds == 1 || parameters_.algorithm == Algorithm::majority));
+    return device == "cpu" ||
+           (scoring.mode == AlignmentMode::global && scoring.gap_cost() == GapCost::linear && scoring.gap_open < 0 && scoring.gap_open >= -127 &&
+            !wants_alignment_ && (parameters_.rounds == 1 || parameters_.algorithm == Algorithm::majority));
   }
 
 #ifdef SLUICE_WITH_CUDA
@@ -174,7 +176,8 @@ class PoaConsensus {
     const std::vector<char> bases = device.download(packed.bases, made);
     const std::vector<std::int32_t> coverage = device.download(packed.coverage, needs_coverage ? made : 0);
 
-    const auto unfit = std::count_if(outcomes.begin(), outcomes.end(), [](cuda::Outcome o) { return o != cuda::Outcome::done && o != cuda::Outcome::unfit_input; });
+    const auto unfit =
+        std::count_if(outcomes.begin(), outcomes.end(), [](cuda::Outcome o) { return o != cuda::Outcome::done && o != cuda::Outcome::unfit_input; });
     if (unfit != 0) call.count("windows_left_to_cpu", static_cast<double>(unfit));
     give(call, in, out, [&](std::int64_t row, WindowConsensus& maker, WindowResult& window_result) {
       const auto i = static_cast<std::size_t>(row);
@@ -265,8 +268,9 @@ class PoaConsensus {
     joined(&RowSize::consensus, &Part::consensus, "consensus");
     if (wants_alignment_) joined(&RowSize::alignment, &Part::alignment, "msa");
     if (!wants_coverage_) return;
-    auto to = out.list<std::int32_t>("consensus_coverage", out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].consensus; }))
-                  .begin();
+    auto to =
+        out.list<std::int32_t>("consensus_coverage", out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].consensus; }))
+            .begin();
     for (const Part& part : parts) to = std::copy(part.coverage.begin(), part.coverage.end(), to);
   }
 
@@ -294,10 +298,12 @@ class PoaConsensus {
   }
 
   // Every window is made and stays as it is: the device's columns are the stage's.
-  void give_all(const sluice::cuda::DeviceCall& device, const cuda::PackedConsensus& packed, const std::vector<std::int64_t>& begin, Output& out) const {
+  void give_all(const sluice::cuda::DeviceCall& device, const cuda::PackedConsensus& packed, const std::vector<std::int64_t>& begin,
+                Output& out) const {
     std::ranges::fill(out.column<std::uint8_t>("is_polished"), std::uint8_t{1});
     const auto download = [&](const auto* from, auto to) {
-      if (!to.empty()) sluice::cuda::check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, device.stream()), "copy to the host");
+      if (!to.empty())
+        sluice::cuda::check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, device.stream()), "copy to the host");
     };
     const auto size = [&](std::int64_t row) { return begin[static_cast<std::size_t>(row) + 1] - begin[static_cast<std::size_t>(row)]; };
     download(packed.bases, out.text("consensus", out.offsets(size)));
@@ -309,7 +315,8 @@ class PoaConsensus {
     cuda::WindowRules rules;
     rules.scoring = {parameters_.scoring.match, parameters_.scoring.mismatch, parameters_.scoring.gap_open};
     rules.consensus = parameters_.algorithm == Algorithm::majority ? cuda::Consensus::majority : cuda::Consensus::heaviest_bundle;
-    rules.majority.undecided = parameters_.undecided == Undecided::keep_template ? cuda::UndecidedColumn::keep_template : cuda::UndecidedColumn::take_letter;
+    rules.majority.undecided =
+        parameters_.undecided == Undecided::keep_template ? cuda::UndecidedColumn::keep_template : cuda::UndecidedColumn::take_letter;
     rules.majority.support = static_cast<std::uint32_t>(parameters_.min_support);
     rules.min_sequences = parameters_.min_sequences;
     rules.rounds = parameters_.rounds;

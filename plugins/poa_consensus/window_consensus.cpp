@@ -38,9 +38,8 @@ void order_layers(LayerOrder order, std::span<const std::int32_t> layer_begin, s
   std::iota(sequences.begin(), sequences.end(), 0);
   if (order == LayerOrder::file || layer_begin.size() != sequences.size() || sequences.empty()) return;
   // Not stable, and it must not be: the order of layers that begin together is that of this very sort, as in racon.
-  std::sort(sequences.begin() + 1, sequences.end(), [&](std::int32_t a, std::int32_t b) {
-    return layer_begin[static_cast<std::size_t>(a)] < layer_begin[static_cast<std::size_t>(b)];
-  });
+  std::sort(sequences.begin() + 1, sequences.end(),
+            [&](std::int32_t a, std::int32_t b) { return layer_begin[static_cast<std::size_t>(a)] < layer_begin[static_cast<std::size_t>(b)]; });
 }
 
 void trim_ends(std::int32_t sequences, WindowResult& result) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Consensus of windows on the device against WindowConsensus, every letter and coverage, then timings.
-// Run: poa_consensus_gpu_test [small [windows a set = 40] | check | bench | all = all] [thousands of windows of the smallest class of the timings = 80]
+// Run: poa_consensus_gpu_test [small [windows a set = 40] | check | bench | all = all] [thousands of windows of the smallest class of the timings =
+// 80]
 
 #include <array>
 #include <memory>
@@ -124,7 +125,8 @@ poa::ConsensusParameters parameters_of(const device::WindowRules& rules) {
   parameters.scoring.mismatch = rules.scoring.mismatch;
   parameters.scoring.gap_open = parameters.scoring.gap_extend = rules.scoring.gap;
   parameters.algorithm = rules.consensus == device::Consensus::majority ? poa::Algorithm::majority : poa::Algorithm::heaviest_bundle;
-  parameters.undecided = rules.majority.undecided == device::UndecidedColumn::keep_template ? poa::Undecided::keep_template : poa::Undecided::take_letter;
+  parameters.undecided =
+      rules.majority.undecided == device::UndecidedColumn::keep_template ? poa::Undecided::keep_template : poa::Undecided::take_letter;
   parameters.min_support = static_cast<std::int32_t>(rules.majority.support);
   parameters.min_sequences = rules.min_sequences;
   parameters.rounds = rules.rounds;
@@ -145,7 +147,7 @@ poa::Window window_of(const WindowColumns& columns, std::size_t i) {
 }
 
 std::string outcome_counts(const std::vector<device::Outcome>& outcomes) {
-  constexpr std::array<const char*, device::outcomes> names = {"done",     "too long",         "unknown letter", "nodes", "in-edges",
+  constexpr std::array<const char*, device::outcomes> names = {"done",      "too long",         "unknown letter", "nodes", "in-edges",
                                                                "kept rows", "too large scores", "long consensus", "unfit"};
   std::array<std::size_t, device::outcomes> counts{};
   std::size_t poisoned = 0;
@@ -208,8 +210,8 @@ enum class Layers { whole, parts };
 enum class Qualities { none, random };
 
 // Windows of all kinds of sequences: unrelated ones, empty ones, other letters.
-WindowColumns odd_windows(WindowRandom& random, std::size_t windows, std::size_t most_length, std::size_t most_sequences, double errors, Qualities qualities,
-                          Layers layers) {
+WindowColumns odd_windows(WindowRandom& random, std::size_t windows, std::size_t most_length, std::size_t most_sequences, double errors,
+                          Qualities qualities, Layers layers) {
   WindowColumns columns;
   for (std::size_t i = 0; i < windows; ++i) {
     const std::string alphabet = std::string("ACGTNU").substr(0, 4 + random() % 3);
@@ -249,7 +251,8 @@ WindowColumns deletions(WindowRandom& random, std::size_t windows, Layers layers
   for (std::size_t i = 0; i < windows; ++i) {
     const std::string original = random_sequence(random, whole, "ACGT");
     for (std::size_t s = 0; s < sequences; ++s) {
-      columns.add_sequence(s == 0 ? original : original.substr(0, random() % (behind + 1)) + random_sequence(random, random() % 3, "ACGT") + original.substr(behind));
+      columns.add_sequence(
+          s == 0 ? original : original.substr(0, random() % (behind + 1)) + random_sequence(random, random() % 3, "ACGT") + original.substr(behind));
       if (layers == Layers::whole) continue;
       const bool is_whole = s == 0 || random() % 2 == 0;
       columns.layer_begin.push_back(is_whole ? 0 : static_cast<std::int32_t>(random() % 20));
@@ -271,7 +274,8 @@ void check_odd_windows(std::size_t windows) {
   check("layers", odd_windows(random, windows, 120, 12, 12, Qualities::none, Layers::parts), racon_rules(), few);
   check("layers, qualities, 30 % errors", odd_windows(random, windows, 120, 12, 30, Qualities::random, Layers::parts), odd, few);
   check("long layers", odd_windows(random, windows / 4 + 1, 900, 8, 12, Qualities::random, Layers::parts), racon_rules(), few);
-  check("majority", odd_windows(random, windows, 120, 12, 15, Qualities::none, Layers::whole), majority_rules(device::UndecidedColumn::take_letter, 0), few);
+  check("majority", odd_windows(random, windows, 120, 12, 15, Qualities::none, Layers::whole),
+        majority_rules(device::UndecidedColumn::take_letter, 0), few);
   check("majority or template", odd_windows(random, windows, 120, 12, 15, Qualities::none, Layers::parts),
         majority_rules(device::UndecidedColumn::keep_template, 2), few);
   check("many in-edges", deletions(random, few, Layers::whole), {}, few);
@@ -285,8 +289,10 @@ void check_odd_windows(std::size_t windows) {
 
 void check_classes(std::size_t windows) {
   WindowRandom random(11);
-  for (const WindowClass& kind : {WindowClass{1, 31, 2, 8}, {32, 63, 17, 32}, {64, 127, 2, 8}, {64, 127, 17, 32}, {128, 255, 2, 8}, {128, 255, 17, 32}, {450, 550, 20, 30}})
-    check(kind.name(), simulated_windows(random, kind, std::max<std::size_t>(8, windows * 64 / kind.most_length / kind.most_sequences)), {}, windows / 100);
+  for (const WindowClass& kind :
+       {WindowClass{1, 31, 2, 8}, {32, 63, 17, 32}, {64, 127, 2, 8}, {64, 127, 17, 32}, {128, 255, 2, 8}, {128, 255, 17, 32}, {450, 550, 20, 30}})
+    check(kind.name(), simulated_windows(random, kind, std::max<std::size_t>(8, windows * 64 / kind.most_length / kind.most_sequences)), {},
+          windows / 100);
 }
 
 // Cells of a window's alignments, from a sample of windows on the CPU.
@@ -320,9 +326,9 @@ void measure(const WindowClass& kind, const device::WindowRules& rules, std::siz
   const double making = median_milliseconds(runs, [&] { polisher.make(); });
   const double cells = cells_of_window(columns, rules);
   const auto count = static_cast<double>(windows);
-  std::printf("TIME %-20s %s %7zu windows: plan %6.2f ms, consensus %8.2f ms = %8.1f k windows/s, %6.1f Gcells/s, %.0f cells a window; %s\n", kind.name().c_str(),
-              rules.consensus == device::Consensus::majority ? "majority" : "bundle  ", windows, planning, making, count / making, count * cells / making / 1e6,
-              cells, outcome_counts(polisher.outcomes()).c_str());
+  std::printf("TIME %-20s %s %7zu windows: plan %6.2f ms, consensus %8.2f ms = %8.1f k windows/s, %6.1f Gcells/s, %.0f cells a window; %s\n",
+              kind.name().c_str(), rules.consensus == device::Consensus::majority ? "majority" : "bundle  ", windows, planning, making,
+              count / making, count * cells / making / 1e6, cells, outcome_counts(polisher.outcomes()).c_str());
   std::fflush(stdout);
 }
 

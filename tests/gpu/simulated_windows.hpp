@@ -59,7 +59,8 @@ inline std::string noisy_copy(WindowRandom& random, std::string_view sequence, d
 struct WindowClass {
   std::size_t least_length, most_length, least_sequences, most_sequences;
   std::string name() const {
-    return std::to_string(least_length) + "-" + std::to_string(most_length) + " bp x " + std::to_string(least_sequences) + "-" + std::to_string(most_sequences);
+    return std::to_string(least_length) + "-" + std::to_string(most_length) + " bp x " + std::to_string(least_sequences) + "-" +
+           std::to_string(most_sequences);
   }
 };
 
