@@ -13,6 +13,11 @@
 #include "poa_consensus/consensus_writer.hpp"
 #include "poa_consensus/window_consensus.hpp"
 #include "poa_consensus/window_reader.hpp"
+#ifdef SLUICE_WITH_CUDA
+#include <sluice/cuda.hpp>
+
+#include "poa_consensus/cuda.hpp"
+#endif
 
 namespace sluice::poa_consensus {
 namespace {
@@ -76,6 +81,11 @@ class PoaConsensus {
              "without it once for heaviest_bundle, twice for majority")
         .range(1, 10);
     d.option("matrix", &Parameters::matrix, "windows that need a larger matrix fail");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&PoaConsensus::process_cuda>(
+        "cuda",
+        "a warp a window, from the first sequence to the consensus; global alignment with linear gaps; windows that do not fit are made by the CPU");
+#endif
     d.reason("bad_sequences", "lengths, letters and qualities of the sequences do not fit each other");
     d.reason("bad_layers", "a layer does not lie on sequence 0");
     d.reason("too_large", "an alignment of the window needs more memory than the option matrix allows");
@@ -121,34 +131,68 @@ class PoaConsensus {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    const auto rows = static_cast<std::size_t>(in.rows());
-    const auto is_polished = out.column<std::uint8_t>("is_polished");
-    std::vector<Part> parts((rows + windows_per_part - 1) / windows_per_part);
-    std::vector<RowSize> sizes(rows);
-    call.parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
-      auto workspace = workspaces_.take();
-      WindowConsensus& maker = workspace->get(parameters_);
-      for (std::size_t part = begin; part < end; ++part) {
-        const std::size_t first = part * windows_per_part, last = std::min(rows, first + windows_per_part);
-        for (std::size_t row = first; row < last; ++row) {
-          if (call.cancelled() || !in.ok(static_cast<std::int64_t>(row))) continue;
-          make_row(call, in, static_cast<std::int64_t>(row), maker, workspace->result, parts[part], sizes[row], is_polished[row], out);
-        }
-      }
-      if (maker.bytes() > kept_bytes) workspace.discard();
-    });
-    const auto joined = [&](std::size_t RowSize::*size, std::string Part::*text, const char* name) {
-      auto to = out.text(name, out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].*size; })).begin();
-      for (const Part& part : parts) to = std::copy((part.*text).begin(), (part.*text).end(), to);
-    };
-    joined(&RowSize::consensus, &Part::consensus, "consensus");
-    if (wants_alignment_) joined(&RowSize::alignment, &Part::alignment, "msa");
-    if (!wants_coverage_) return;
-    auto to =
-        out.list<std::int32_t>("consensus_coverage", out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].consensus; }))
-            .begin();
-    for (const Part& part : parts) to = std::copy(part.coverage.begin(), part.coverage.end(), to);
+    give(call, in, out, [&](std::int64_t row, WindowConsensus& maker, WindowResult& result) { return maker.make(window(in, row), result); });
   }
+
+  // A device aligns globally with linear gaps. The alignment's rows are left to the CPU.
+  bool offers(std::string_view device) const {
+    const Scoring& scoring = parameters_.scoring;
+    return device == "cpu" ||
+           (scoring.mode == AlignmentMode::global && scoring.gap_cost() == GapCost::linear && scoring.gap_open < 0 && scoring.gap_open >= -127 &&
+            !wants_alignment_ && (parameters_.rounds == 1 || parameters_.algorithm == Algorithm::majority));
+  }
+
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    using sluice::cuda::check;
+    for (const char* const name : {"sequences", "sequence_length", "sequence_qualities", "layer_begin", "layer_end"}) {
+      const sluice_column* const column = in.find(name);
+      if (column != nullptr && column->array == nullptr) throw Failure(SLUICE_ERROR_DEVICE_KERNEL, "windows are wanted on the host, too");
+    }
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    std::vector<sluice::cuda::Memory> memory;  // until the device has done all
+    const cuda::Allocate allocate = [&](std::size_t bytes) { return memory.emplace_back(device.allocate(bytes)).get(); };
+    const std::vector<std::int32_t> order = layer_orders(in);
+    const cuda::DeviceWindows windows = windows_on_device(device, in, order, memory);
+    const cuda::WindowRules rules = device_rules();
+
+    const sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(rows + 1), length = device.allocate_array<std::uint32_t>(rows),
+                               outcome = device.allocate_array<cuda::Outcome>(rows);
+    cuda::DeviceConsensus result{offsets.as<std::int64_t>(), nullptr, nullptr, length.as<std::uint32_t>(), outcome.as<cuda::Outcome>()};
+    const cuda::WindowPlan plan = cuda::plan_windows(windows, rules, result, device.stream(), allocate);
+    const auto room = static_cast<std::size_t>(plan.consensus_room);
+    const bool needs_coverage = wants_coverage_ || parameters_.trim == Trim::racon;
+    result.bases = static_cast<char*>(allocate(room));
+    if (needs_coverage) result.coverage = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
+    cuda::make_consensus(windows, rules, plan, result, device.ordinal(), scratch_bytes(device.ordinal()), device.stream(), allocate);
+    const cuda::PackedConsensus packed = cuda::pack_consensus(result, in.rows(), plan.consensus_room, device.stream(), allocate);
+    const std::vector<std::int64_t> begin = device.download(packed.begin, rows + 1);
+    const auto made = static_cast<std::size_t>(begin.back());
+    const std::vector<cuda::Outcome> outcomes = device.download(result.outcome, rows);
+    if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the consensus was cancelled");
+    if (parameters_.trim == Trim::none && std::all_of(outcomes.begin(), outcomes.end(), [](cuda::Outcome o) { return o == cuda::Outcome::done; }))
+      return give_all(device, packed, begin, out);
+    const std::vector<char> bases = device.download(packed.bases, made);
+    const std::vector<std::int32_t> coverage = device.download(packed.coverage, needs_coverage ? made : 0);
+
+    const auto unfit =
+        std::count_if(outcomes.begin(), outcomes.end(), [](cuda::Outcome o) { return o != cuda::Outcome::done && o != cuda::Outcome::unfit_input; });
+    if (unfit != 0) call.count("windows_left_to_cpu", static_cast<double>(unfit));
+    give(call, in, out, [&](std::int64_t row, WindowConsensus& maker, WindowResult& window_result) {
+      const auto i = static_cast<std::size_t>(row);
+      if (outcomes[i] != cuda::Outcome::done) return maker.make(window(in, row), window_result);
+      const auto first = static_cast<std::ptrdiff_t>(begin[i]), last = static_cast<std::ptrdiff_t>(begin[i + 1]);
+      window_result.consensus.assign(bases.begin() + first, bases.begin() + last);
+      window_result.coverage.clear();
+      if (needs_coverage) window_result.coverage.assign(coverage.begin() + first, coverage.begin() + last);
+      window_result.is_polished = true;
+      window_result.is_untrimmed = false;
+      if (parameters_.trim == Trim::racon) trim_ends(static_cast<std::int32_t>(window(in, row).lengths.size()), window_result);
+      return WindowProblem::none;
+    });
+  }
+#endif
 
  private:
   // A workspace that one huge window has blown up is not kept.
@@ -172,8 +216,7 @@ class PoaConsensus {
     }
   };
 
-  void make_row(const Call& call, const Batch& in, std::int64_t row, WindowConsensus& maker, WindowResult& result, Part& part, RowSize& size,
-                std::uint8_t& is_polished, Output& out) const {
+  Window window(const Batch& in, std::int64_t row) const {
     Window window;
     window.sequences = in.text("sequences")[row];
     window.lengths = in.list<std::int32_t>("sequence_length")[row];
@@ -182,16 +225,56 @@ class PoaConsensus {
       window.layer_begin = in.list<std::int32_t>("layer_begin")[row];
       window.layer_end = in.list<std::int32_t>("layer_end")[row];
     }
-    switch (maker.make(window, result)) {
-      case WindowProblem::none:
-        break;
-      case WindowProblem::bad_sequences:
-        return out.fail(row, Reason::bad_sequences);
-      case WindowProblem::bad_layers:
-        return out.fail(row, Reason::bad_layers);
-      case WindowProblem::too_large:
-        return out.fail(row, Reason::too_large);
-    }
+    return window;
+  }
+
+  // make(row, maker, result) -> WindowProblem, called side by side.
+  template <class Make>
+  void give(const Call& call, const Batch& in, Output& out, Make&& make) {
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const auto is_polished = out.column<std::uint8_t>("is_polished");
+    std::vector<Part> parts((rows + windows_per_part - 1) / windows_per_part);
+    std::vector<RowSize> sizes(rows);
+    call.parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+      auto workspace = workspaces_.take();
+      WindowConsensus& maker = workspace->get(parameters_);
+      for (std::size_t part = begin; part < end; ++part) {
+        const std::size_t first = part * windows_per_part, last = std::min(rows, first + windows_per_part);
+        for (std::size_t i = first; i < last; ++i) {
+          const auto row = static_cast<std::int64_t>(i);
+          if (call.cancelled() || !in.ok(row)) continue;
+          switch (make(row, maker, workspace->result)) {
+            case WindowProblem::none:
+              give_row(call, maker, workspace->result, parts[part], sizes[i], is_polished[i]);
+              break;
+            case WindowProblem::bad_sequences:
+              out.fail(row, Reason::bad_sequences);
+              break;
+            case WindowProblem::bad_layers:
+              out.fail(row, Reason::bad_layers);
+              break;
+            case WindowProblem::too_large:
+              out.fail(row, Reason::too_large);
+              break;
+          }
+        }
+      }
+      if (maker.bytes() > kept_bytes) workspace.discard();
+    });
+    const auto joined = [&](std::size_t RowSize::*size, std::string Part::*text, const char* name) {
+      auto to = out.text(name, out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].*size; })).begin();
+      for (const Part& part : parts) to = std::copy((part.*text).begin(), (part.*text).end(), to);
+    };
+    joined(&RowSize::consensus, &Part::consensus, "consensus");
+    if (wants_alignment_) joined(&RowSize::alignment, &Part::alignment, "msa");
+    if (!wants_coverage_) return;
+    auto to =
+        out.list<std::int32_t>("consensus_coverage", out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)].consensus; }))
+            .begin();
+    for (const Part& part : parts) to = std::copy(part.coverage.begin(), part.coverage.end(), to);
+  }
+
+  void give_row(const Call& call, WindowConsensus& maker, const WindowResult& result, Part& part, RowSize& size, std::uint8_t& is_polished) const {
     is_polished = result.is_polished ? 1 : 0;
     if (!result.is_polished) call.count("windows_kept", 1);
     if (result.is_untrimmed) call.count("windows_untrimmed", 1);
@@ -204,9 +287,92 @@ class PoaConsensus {
     size.alignment = part.alignment.size() - before;
   }
 
+#ifdef SLUICE_WITH_CUDA
+  // The scratch of a call takes at most an eighth of a device's memory; with less of it fewer windows are made at a time.
+  std::size_t scratch_bytes(int device) {
+    return scratch_of_device_.get(device, [] {
+      std::size_t free_bytes = 0, all_bytes = 0;
+      sluice::cuda::check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+      return all_bytes / 8;
+    });
+  }
+
+  // Every window is made and stays as it is: the device's columns are the stage's.
+  void give_all(const sluice::cuda::DeviceCall& device, const cuda::PackedConsensus& packed, const std::vector<std::int64_t>& begin,
+                Output& out) const {
+    std::ranges::fill(out.column<std::uint8_t>("is_polished"), std::uint8_t{1});
+    const auto download = [&](const auto* from, auto to) {
+      if (!to.empty())
+        sluice::cuda::check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, device.stream()), "copy to the host");
+    };
+    const auto size = [&](std::int64_t row) { return begin[static_cast<std::size_t>(row) + 1] - begin[static_cast<std::size_t>(row)]; };
+    download(packed.bases, out.text("consensus", out.offsets(size)));
+    if (wants_coverage_) download(packed.coverage, out.list<std::int32_t>("consensus_coverage", out.offsets(size)));
+    device.synchronize();
+  }
+
+  cuda::WindowRules device_rules() const {
+    cuda::WindowRules rules;
+    rules.scoring = {parameters_.scoring.match, parameters_.scoring.mismatch, parameters_.scoring.gap_open};
+    rules.consensus = parameters_.algorithm == Algorithm::majority ? cuda::Consensus::majority : cuda::Consensus::heaviest_bundle;
+    rules.majority.undecided =
+        parameters_.undecided == Undecided::keep_template ? cuda::UndecidedColumn::keep_template : cuda::UndecidedColumn::take_letter;
+    rules.majority.support = static_cast<std::uint32_t>(parameters_.min_support);
+    rules.min_sequences = parameters_.min_sequences;
+    rules.rounds = parameters_.rounds;
+    return rules;
+  }
+
+  // In which turn each sequence is merged, of all windows; empty: as they come.
+  std::vector<std::int32_t> layer_orders(const Batch& in) const {
+    std::vector<std::int32_t> order;
+    if (!has_layers_ || parameters_.layer_order == LayerOrder::file) return order;
+    const auto lengths = in.list<std::int32_t>("sequence_length"), layer_begin = in.list<std::int32_t>("layer_begin");
+    const auto offsets = lengths.offsets();
+    order.resize(static_cast<std::size_t>(offsets.back() - offsets.front()));
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      const auto from = static_cast<std::size_t>(offsets[static_cast<std::size_t>(row)] - offsets.front());
+      order_layers(parameters_.layer_order, layer_begin[row], std::span(order).subspan(from, lengths[row].size()));
+    }
+    return order;
+  }
+
+  cuda::DeviceWindows windows_on_device(const sluice::cuda::DeviceCall& device, const Batch& in, const std::vector<std::int32_t>& order,
+                                        std::vector<sluice::cuda::Memory>& memory) const {
+    const auto host_offsets = in.list<std::int32_t>("sequence_length").offsets();
+    const sluice::cuda::Text text = device.text(in, "sequences");
+    const auto lengths = device.list<std::int32_t>(in, "sequence_length");
+    cuda::DeviceWindows windows;
+    windows.count = in.rows();
+    windows.sequences = host_offsets.back() - host_offsets.front();
+    windows.text_offsets = text.offsets;
+    windows.letters = text.bytes;
+    windows.sequence_offsets = lengths.offsets;
+    windows.length = lengths.values;
+    if (has_qualities_) {
+      const sluice::cuda::Text qualities = device.text(in, "sequence_qualities");
+      windows.quality_offsets = qualities.offsets;
+      windows.qualities = qualities.bytes;
+    }
+    if (has_layers_) {
+      const auto begin = device.list<std::int32_t>(in, "layer_begin"), end = device.list<std::int32_t>(in, "layer_end");
+      windows.layer_begin_offsets = begin.offsets;
+      windows.layer_begin = begin.values;
+      windows.layer_end_offsets = end.offsets;
+      windows.layer_end = end.values;
+    }
+    if (!order.empty()) windows.order = memory.emplace_back(device.upload(order)).as<std::int32_t>();
+    if (in.raw().row_status != nullptr) windows.row_status = memory.emplace_back(device.row_status(in)).as<std::uint16_t>();
+    return windows;
+  }
+#endif
+
   ConsensusParameters parameters_;
   bool has_qualities_, has_layers_, wants_coverage_, wants_alignment_;
   Workspaces<Workspace> workspaces_;
+#ifdef SLUICE_WITH_CUDA
+  sluice::cuda::PerDevice<std::size_t> scratch_of_device_;
+#endif
 };
 
 }  // namespace

@@ -34,14 +34,27 @@ WindowProblem WindowConsensus::check(const Window& window) {
   return WindowProblem::none;
 }
 
-void WindowConsensus::order_layers(const Window& window) {
-  order_.resize(window.lengths.size());
-  std::iota(order_.begin(), order_.end(), 0);
-  if (parameters_.layer_order == LayerOrder::file || window.layer_begin.empty() || order_.empty()) return;
+void order_layers(LayerOrder order, std::span<const std::int32_t> layer_begin, std::span<std::int32_t> sequences) {
+  std::iota(sequences.begin(), sequences.end(), 0);
+  if (order == LayerOrder::file || layer_begin.size() != sequences.size() || sequences.empty()) return;
   // Not stable, and it must not be: the order of layers that begin together is that of this very sort, as in racon.
-  std::sort(order_.begin() + 1, order_.end(), [&](std::int32_t a, std::int32_t b) {
-    return window.layer_begin[static_cast<std::size_t>(a)] < window.layer_begin[static_cast<std::size_t>(b)];
-  });
+  std::sort(sequences.begin() + 1, sequences.end(),
+            [&](std::int32_t a, std::int32_t b) { return layer_begin[static_cast<std::size_t>(a)] < layer_begin[static_cast<std::size_t>(b)]; });
+}
+
+void trim_ends(std::int32_t sequences, WindowResult& result) {
+  const std::int32_t enough = (sequences - 1) / 2;
+  const auto covers = [enough](std::int32_t coverage) { return coverage >= enough; };
+  const auto first = std::find_if(result.coverage.begin(), result.coverage.end(), covers) - result.coverage.begin();
+  const auto end = std::find_if(result.coverage.rbegin(), result.coverage.rend(), covers).base() - result.coverage.begin();
+  if (first >= end - 1) {
+    result.is_untrimmed = true;
+    return;
+  }
+  result.consensus.resize(static_cast<std::size_t>(end));
+  result.consensus.erase(0, static_cast<std::size_t>(first));
+  result.coverage.resize(static_cast<std::size_t>(end));
+  result.coverage.erase(result.coverage.begin(), result.coverage.begin() + first);
 }
 
 // Sequence 0 was added first, so its nodes have its positions as ids.
@@ -113,7 +126,8 @@ WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) 
     result.coverage.assign(first.size(), 1);
     return WindowProblem::none;
   }
-  order_layers(window);
+  order_.resize(window.lengths.size());
+  order_layers(parameters_.layer_order, window.layer_begin, order_);
   const std::int32_t rounds = window.layer_begin.empty() ? parameters_.rounds : 1;
   for (std::int32_t round = 0; round < rounds; ++round) {
     if (round > 0) {
@@ -126,23 +140,8 @@ WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) 
     read_consensus(result);
   }
   result.is_polished = true;
-  if (parameters_.trim == Trim::racon) trim(sequences, result);
+  if (parameters_.trim == Trim::racon) trim_ends(sequences, result);
   return WindowProblem::none;
-}
-
-void WindowConsensus::trim(std::int32_t sequences, WindowResult& result) const {
-  const std::int32_t enough = (sequences - 1) / 2;
-  const auto covers = [enough](std::int32_t coverage) { return coverage >= enough; };
-  const auto first = std::find_if(result.coverage.begin(), result.coverage.end(), covers) - result.coverage.begin();
-  const auto end = std::find_if(result.coverage.rbegin(), result.coverage.rend(), covers).base() - result.coverage.begin();
-  if (first >= end - 1) {
-    result.is_untrimmed = true;
-    return;
-  }
-  result.consensus.resize(static_cast<std::size_t>(end));
-  result.consensus.erase(0, static_cast<std::size_t>(first));
-  result.coverage.resize(static_cast<std::size_t>(end));
-  result.coverage.erase(result.coverage.begin(), result.coverage.begin() + first);
 }
 
 void WindowConsensus::append_alignment(std::string& rows) {

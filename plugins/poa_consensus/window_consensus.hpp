@@ -64,6 +64,11 @@ struct WindowResult {
   bool is_untrimmed = false;           // true: the coverage nowhere reaches half of the layers, so nothing was trimmed
 };
 
+// The order in which the sequences of a window are merged.
+void order_layers(LayerOrder order, std::span<const std::int32_t> layer_begin, std::span<std::int32_t> sequences);
+// racon's trimming of a window of so many sequences.
+void trim_ends(std::int32_t sequences, WindowResult& result);
+
 // Makes consensuses, one at a time; memory is kept from one to the next. The graph of the last one stays to be read.
 class WindowConsensus {
  public:
@@ -87,9 +92,7 @@ class WindowConsensus {
   WindowProblem merge_all(const Window& window);
   WindowProblem merge(NodeRange range, std::string_view bases, std::string_view qualities);
   NodeRange part_of_layer(const Window& window, std::size_t index) const;
-  void order_layers(const Window& window);
   void read_consensus(WindowResult& result);
-  void trim(std::int32_t sequences, WindowResult& result) const;
 
   ConsensusParameters parameters_;
   Template template_ = Template::counts;
