@@ -64,7 +64,10 @@ std::string device_line(const DeviceStatistics& device, const RunStatistics& s) 
 // "  cells: decision_latency 12 ms at the median, 41 ms at the 99th percentile, at most 80 ms (51,200 values)"
 std::string quantity_line(const StageStatistics& stage, const std::string& name, const DistributionStatistics& values) {
   const bool seconds = name.ends_with("latency") || name.ends_with("seconds");
-  const auto text = [&](double value) { return seconds ? duration_text(value) : fmt::format("{:.4g}", value); };
+  const auto text = [&](double value) {
+    if (!seconds) return fmt::format("{:.4g}", value);
+    return value < 1 ? fmt::format("{:.3g} ms", value * 1e3) : duration_text(value);
+  };
   return "  " + stage.name + ": " + name + " " + text(values.p50) + " at the median, " + text(values.p99) + " at the 99th percentile, at most " +
          text(values.maximum) + " (" + count_text(values.count) + ")";
 }

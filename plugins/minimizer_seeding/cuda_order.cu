@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // The order of equal anchors. minimap2's sort is not stable; where a read has equal anchors, its passes are done over (sort_pass.hpp), but only as
-// far as they tell where each anchor comes to lie. One thread follows the records of a part, which is a chain of dependent loads, but of bytes in
-// shared memory: about 40 ns a record. Reads, and the parts of a read's later passes, are done side by side.
+// far as they tell where each anchor comes to lie. One thread follows the records of a part, which is a chain of dependent loads, if of bytes in
+// shared memory: about 0.1 us a record. Reads, and the parts of a read's later passes, are done side by side; parts of two digits, as that of the
+// strands is, need no chain; and parts without equal anchors are taken from the stable sort.
 
 #include <cub/block/block_reduce.cuh>
 
@@ -51,6 +52,8 @@ class RowOrder {
         first_(anchors.row_first[row]),
         count_(anchors.row_first[row + 1] - first_),
         key_(anchors.key + first_),
+        sorted_key_(anchors.sorted_key + first_),
+        sorted_number_(anchors.sorted_number + first_),
         place_(tied.place + first_),
         order_{tied.order[0] + first_, tied.order[1] + first_},
         parts_(reinterpret_cast<Part*>(memory)),
@@ -81,7 +84,8 @@ class RowOrder {
 
   __device__ std::uint64_t x_at(std::uint32_t place) const { return keys_.x(key_[order_[0][place]]); }
 
-  // One pass over all parts that agree in the bytes above. order_[1] is where each place's anchor comes from, then the new order.
+  // One pass over all parts that agree in the bytes above. order_[1] is where each place's anchor comes from, or the anchor itself, then the new
+  // order.
   __device__ void pass(int shift) {
     if (threadIdx.x == 0) shared_.parts = shared_.next_part = 0;
     __syncthreads();
@@ -109,16 +113,29 @@ class RowOrder {
       place_part(parts_[part]);
     }
     __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < count_; i += block_threads) order_[1][i] = order_[0][order_[1][i]];
+    for (std::uint32_t i = threadIdx.x; i < count_; i += block_threads) {
+      const std::uint32_t from = order_[1][i];
+      order_[1][i] = (from & is_anchor) != 0 ? from & ~is_anchor : order_[0][from];
+    }
     __syncthreads();
     std::uint32_t* const before = order_[0];
     order_[0] = order_[1];
     order_[1] = before;
   }
 
+  __device__ bool has_equal(const Part part, std::uint32_t lane) const {
+    bool equal = false;
+    for (std::uint32_t i = part.begin + 1 + lane; i < part.end; i += 32) equal = equal || sorted_key_[i] == sorted_key_[i - 1];
+    return __any_sync(whole_warp, equal);
+  }
+
   // A warp's work: counts the part's digits together, follows its records in one lane.
   __device__ void place_part(const Part part) {
     const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if (!has_equal(part, lane)) {
+      for (std::uint32_t i = part.begin + lane; i < part.end; i += 32) order_[1][i] = (sorted_number_[i] - first_) | is_anchor;
+      return;
+    }
     std::uint32_t* const next = shared_.next[warp];
     std::uint32_t* const end = shared_.end[warp];
     for (std::uint32_t i = lane; i < 256; i += 32) next[i] = 0;
@@ -126,14 +143,20 @@ class RowOrder {
     for (std::uint32_t i = part.begin + lane; i < part.end; i += 32) atomicAdd(&next[digit_[i]], 1U);
     __syncwarp();
     constexpr std::uint32_t buckets_per_lane = 256 / 32;
-    std::uint32_t count[buckets_per_lane], sum = 0;
-    bool all_alike = false;
+    std::uint32_t count[buckets_per_lane], sum = 0, digits = 0, lowest = 0, lowest_count = 0;
     for (std::uint32_t i = 0; i < buckets_per_lane; ++i) {
       count[i] = next[lane * buckets_per_lane + i];
       sum += count[i];
-      all_alike = all_alike || count[i] == part.end - part.begin;
+      if (count[i] == 0) continue;
+      if (digits++ == 0) lowest = lane * buckets_per_lane + i, lowest_count = count[i];
     }
-    if (__any_sync(whole_warp, all_alike)) return;
+    const int first_lane = __ffs(static_cast<int>(__ballot_sync(whole_warp, digits != 0))) - 1;
+    digits = __reduce_add_sync(whole_warp, digits);
+    if (digits == 1) return;
+    if (digits == 2) {
+      place_two(part, __shfl_sync(whole_warp, lowest, first_lane), part.begin + __shfl_sync(whole_warp, lowest_count, first_lane));
+      return;
+    }
     std::uint32_t at = sum;
     for (std::uint32_t step = 1; step < 32; step *= 2) {
       const std::uint32_t before = __shfl_up_sync(whole_warp, at, step);
@@ -151,9 +174,38 @@ class RowOrder {
     __syncwarp();
   }
 
+  // A warp's work: a part of digit `low` and a higher one, whose places begin at `middle`.
+  __device__ void place_two(const Part part, const std::uint32_t low, const std::uint32_t middle) {
+    const std::uint32_t lane = threadIdx.x % 32, lanes_below = (1U << lane) - 1;
+    std::uint32_t* const holes = place_ + part.begin;  // what place_ is for comes last
+    std::uint32_t hole_count = 0;
+    for (std::uint32_t first = part.begin; first < middle; first += 32) {
+      const bool is_hole = first + lane < middle && digit_[first + lane] != low;
+      const std::uint32_t found = __ballot_sync(whole_warp, is_hole);
+      if (is_hole) holes[hole_count + __popc(found & lanes_below)] = first + lane;
+      hole_count += __popc(found);
+    }
+    __syncwarp();
+    std::uint32_t lows = 0;
+    for (std::uint32_t first = middle; first < part.end && lows < hole_count; first += 32) {
+      const std::uint32_t place = first + lane;
+      const bool is_low = place < part.end && digit_[place] == low;
+      const std::uint32_t found = __ballot_sync(whole_warp, is_low);
+      if (place < part.end)
+        place_of_two(place, middle, is_low, place > middle && digit_[place - 1] == low, lows + __popc(found & lanes_below), holes, hole_count,
+                     order_[1]);
+      lows += __popc(found);
+    }
+  }
+
+  static constexpr std::uint32_t is_anchor = 1U << 31;  // in order_[1]: not a place, but the anchor
+  static_assert(most_ordered_anchors < is_anchor);
+
   const AnchorKeys keys_;
   const std::uint32_t first_, count_;
   const std::uint64_t* const key_;
+  const std::uint64_t* const sorted_key_;
+  const std::uint32_t* const sorted_number_;
   std::uint32_t* const place_;
   std::uint32_t* order_[2];
   Part* const parts_;

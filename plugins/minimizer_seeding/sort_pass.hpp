@@ -37,4 +37,15 @@ SLUICE_HOST_DEVICE inline void place_by_digit(const std::uint8_t* digit, std::ui
   }
 }
 
+// The same for a part whose records have only two digits, each place by itself: the chain that fills a hole, which is a place of the lower digit that
+// has a record of the higher one, moves records of the higher digit up by one place until it comes to a record of the lower one.
+// place: of the higher digit, whose places begin at `middle`; is_low, previous_is_low: the records there and before it have the lower digit;
+// lows_before: how many have in [middle, place); holes: ascending, hole_count of them.
+SLUICE_HOST_DEVICE inline void place_of_two(std::uint32_t place, std::uint32_t middle, bool is_low, bool previous_is_low, std::uint32_t lows_before,
+                                            const std::uint32_t* holes, std::uint32_t hole_count, std::uint32_t* from) {
+  if (lows_before == hole_count) return;  // all holes are filled
+  from[place] = place == middle || previous_is_low ? holes[lows_before] : place - 1;
+  if (is_low) from[holes[lows_before]] = place;
+}
+
 }  // namespace sluice::minimizer_seeding

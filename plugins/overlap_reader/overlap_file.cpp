@@ -77,8 +77,7 @@ class AlignmentOverlaps final : public OverlapFile {
   bool next(Overlap& overlap) override {
     while (true) {
       const int got = sam_read1(file_.get(), header_.get(), record_.get());
-      if (got < -1)
-        throw Failure::input("'" + path_ + "' is truncated or damaged after " + place(), "copy the file again and compare checksums");
+      if (got < -1) throw Failure::input("'" + path_ + "' is truncated or damaged after " + place(), "copy the file again and compare checksums");
       if (got < 0) return false;
       ++records_;
       if (convert(overlap)) return true;

@@ -11,13 +11,13 @@ namespace sluice::overlap_reader {
 
 // Positions are 0-based on the forward strand of each sequence, ends exclusive.
 struct Overlap {
-  std::string_view query, target;                        // names; empty in MHAP
-  std::int64_t query_number = 0, target_number = 0;      // MHAP: ordinal in the file of reads or targets, from 1
-  std::int64_t query_length = 0, target_length = 0;      // bases of the whole sequences
+  std::string_view query, target;                    // names; empty in MHAP
+  std::int64_t query_number = 0, target_number = 0;  // MHAP: ordinal in the file of reads or targets, from 1
+  std::int64_t query_length = 0, target_length = 0;  // bases of the whole sequences
   std::int64_t query_start = 0, query_end = 0, target_start = 0, target_end = 0;
-  std::int64_t matches = 0;                              // column 10 of PAF; 0: unknown
+  std::int64_t matches = 0;  // column 10 of PAF; 0: unknown
   bool is_reverse = false;
-  std::vector<std::uint32_t> cigar;                      // SAM: operations M, I and D in BAM encoding, target orientation; empty: none
+  std::vector<std::uint32_t> cigar;  // SAM: operations M, I and D in BAM encoding, target orientation; empty: none
 };
 
 enum class LineFormat : std::uint8_t { paf, mhap };

@@ -15,7 +15,7 @@
 namespace sluice::overlap_reader {
 namespace {
 
-constexpr std::size_t run_buffer_records = 1024;                   // 56 KiB a run while runs are merged
+constexpr std::size_t run_buffer_records = 1024;                       // 56 KiB a run while runs are merged
 constexpr std::size_t cigar_buffer_operations = std::size_t{1} << 18;  // 1 MiB
 
 }  // namespace

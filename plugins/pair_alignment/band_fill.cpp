@@ -120,7 +120,8 @@ void FillStrip(const BandProblem& problem, std::size_t first_word, std::int64_t 
     const std::int64_t below = strip.template step<S::Blocks::some>(column, row_steps[column], first, last, keep(column));
     if (column - (lanes - 1) >= first) row_steps[column - (lanes - 1)] = below;
   }
-  for (; column <= last; ++column) row_steps[column - (lanes - 1)] = strip.template step<S::Blocks::all>(column, row_steps[column], first, last, keep(column));
+  for (; column <= last; ++column)
+    row_steps[column - (lanes - 1)] = strip.template step<S::Blocks::all>(column, row_steps[column], first, last, keep(column));
   for (; column < end; ++column) {
     const std::int64_t below = strip.template step<S::Blocks::some>(column, row_steps[column], first, last, keep(column));
     if (column - (lanes - 1) >= first) row_steps[column - (lanes - 1)] = below;
@@ -179,7 +180,8 @@ void FillBand(const BandProblem& problem, BandWorkspace& workspace, LastColumn& 
     const std::int64_t below = std::min(rows - above, strip_rows);
     for (std::int64_t row = 0; row < below; ++row) {
       const auto word = static_cast<std::size_t>(row / 64);
-      distance += static_cast<std::int64_t>(workspace.ups[word] >> (row % 64) & 1U) - static_cast<std::int64_t>(workspace.downs[word] >> (row % 64) & 1U);
+      distance +=
+          static_cast<std::int64_t>(workspace.ups[word] >> (row % 64) & 1U) - static_cast<std::int64_t>(workspace.downs[word] >> (row % 64) & 1U);
       result.distance.push_back(static_cast<std::int32_t>(distance));
     }
   }

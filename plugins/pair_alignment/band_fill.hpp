@@ -5,8 +5,8 @@
 // several such blocks at a time by vectors.
 //
 // Rows are bases of the query (1 to rows), columns bases of the target (1 to columns), D(i, j) the distance of the prefixes. The band holds the cells
-// whose diagonal i - j lies in [lowest_diagonal, highest_diagonal]. Rows are taken in strips of one vector of blocks; within a strip block b works one
-// column behind block b - 1, so that what leaves the bottom of a block enters the one below it in the next step:
+// whose diagonal i - j lies in [lowest_diagonal, highest_diagonal]. Rows are taken in strips of one vector of blocks; within a strip block b works
+// one column behind block b - 1, so that what leaves the bottom of a block enters the one below it in the next step:
 //
 //     step      s    s+1  s+2
 //     block 0   j    j+1  j+2        rows  64 each
@@ -23,11 +23,11 @@
 
 namespace sluice::pair_alignment {
 
-constexpr int max_planes = 8;       // bits of a letter
+constexpr int max_planes = 8;         // bits of a letter
 constexpr std::size_t max_lanes = 8;  // 64-bit lanes of a vector; padding of what is loaded as vectors
 
 struct BandProblem {
-  std::int64_t rows = 0, columns = 0;  // both at least 1
+  std::int64_t rows = 0, columns = 0;                      // both at least 1
   std::int64_t lowest_diagonal = 0, highest_diagonal = 0;  // lowest <= min(0, rows - columns), highest >= max(0, rows - columns)
   int planes = 2;
   // Bit i of word w: that bit of the code of row 64 w + i + 1. Readable up to a multiple of max_lanes words.
@@ -44,8 +44,8 @@ struct BandStrip {
 struct BandTrace {
   int lanes = 1;  // blocks of a strip
   std::vector<BandStrip> strips;
-  // Step s of a strip: `lanes` words whose bits say D(i, j) = D(i - 1, j) + 1, then `lanes` words whose bits say D(i, j) = D(i, j - 1) + 1, where block b is in
-  // column first_column + s - b.
+  // Step s of a strip: `lanes` words whose bits say D(i, j) = D(i - 1, j) + 1, then `lanes` words whose bits say D(i, j) = D(i, j - 1) + 1, where
+  // block b is in column first_column + s - b.
   std::vector<std::uint64_t> words;
 };
 

@@ -68,7 +68,8 @@ void LetterPlanes::describe(Span query, Span target, Direction direction, BandPr
     std::fill(part.begin() + static_cast<std::ptrdiff_t>(words), part.end(), 0);
     problem.row_bits[plane] = part.data();
     // Column j is letter begin + j - 1 forwards, end - j backwards.
-    problem.column_masks[plane] = target_masks_[d][plane].data() + max_lanes + (direction == Direction::forward ? target_length_ - target.begin : target.end);
+    problem.column_masks[plane] =
+        target_masks_[d][plane].data() + max_lanes + (direction == Direction::forward ? target_length_ - target.begin : target.end);
   }
 }
 

@@ -12,8 +12,10 @@
 
 namespace sluice::pair_alignment {
 
-// Of the alignments with the fewest edits it takes the one of edlib 1.2.7 (Sosic and Sikic, Bioinformatics 2017), which decides where racon cuts reads:
-//  * A pair whose matrix is small (20 bytes per 64 rows and column, and 8 bytes a column, below 1 MiB) is walked back from its last cell. A base of the
+// Of the alignments with the fewest edits it takes the one of edlib 1.2.7 (Sosic and Sikic, Bioinformatics 2017), which decides where racon cuts
+// reads:
+//  * A pair whose matrix is small (20 bytes per 64 rows and column, and 8 bytes a column, below 1 MiB) is walked back from its last cell. A base of
+//  the
 //    query against a gap is preferred, then a base of the target against a gap, then the diagonal.
 //  * A larger one is divided at half of the target, rounded down (Hirschberg), at the smallest row that an optimal path passes in that column, not
 //    counting 0 and the last one unless there is no other (then 0 first). Both parts are treated by the same two rules.

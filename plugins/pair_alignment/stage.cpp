@@ -21,11 +21,13 @@ class PairAlignment {
   static void describe(Describe<PairAlignment>& d) {
     d.id("pair_alignment").summary("aligns the two parts of each overlap from end to end with the fewest edits").map("overlap").work_unit("base");
     d.doc(
-        "Global alignment with unit costs. Of the alignments with the fewest edits it gives the one that edlib 1.2.7 and therefore racon 1.5 take: see "
+        "Global alignment with unit costs. Of the alignments with the fewest edits it gives the one that edlib 1.2.7 and therefore racon 1.5 take: "
+        "see "
         "plugins/pair_alignment/README.md. An overlap that came with an alignment keeps that.");
     d.needs("query_bases", "utf8", "the read's part, in the target's orientation").needs("target_bases", "utf8", "the target's part");
     d.needs("given_cigar", "list<u32>", "alignment that is kept; empty: none", Needed::optional);
-    d.gives("cigar", "list<u32>", "M, I (of the query) and D in BAM encoding").gives("edit_distance", "i32", "edits; -1: the alignment was given", Needed::optional);
+    d.gives("cigar", "list<u32>", "M, I (of the query) and D in BAM encoding")
+        .gives("edit_distance", "i32", "edits; -1: the alignment was given", Needed::optional);
   }
   PairAlignment(const Setup& setup, const Parameters&) : has_given_(setup.available("given_cigar")), wants_distance_(setup.wanted("edit_distance")) {}
 

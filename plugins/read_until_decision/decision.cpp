@@ -41,7 +41,11 @@ double between(double low, double high, double share) { return low < 0 || high <
 
 Thresholds Thresholds::built_in() {
   Thresholds thresholds;
-  thresholds.rows_ = {{148, 0.24}, {296, 0.28}, {444, 0.295}, {592, 0.305}, {740, 0.312}};
+  thresholds.rows_ = {{148, 0.253801, 0.242399, 0.315667},
+                      {296, 0.281039, 0.281039, 0.300148},
+                      {444, 0.293778, 0.293778, 0.293778},
+                      {592, 0.299831, 0.299831, 0.299831},
+                      {740, 0.303378, 0.303378, 0.303378}};
   return thresholds;
 }
 

@@ -25,11 +25,16 @@ void DecisionWriter::describe(Describe<DecisionWriter>& d) {
       .needs("sdtw_start", "i64", "first k-mer on the forward strand")
       .needs("sdtw_end", "i64", "end of the k-mers, exclusive")
       .needs("prefix_samples", "i32", "samples of the read up to the end of the prefix");
+  d.needs("channel", "i32", "reads in chunks: channel of the flow cell", Needed::optional)
+      .needs("chunk_index", "i32", "reads in chunks: 0 is the first chunk of a read", Needed::optional)
+      .needs("is_last_chunk", "u8", "reads in chunks: 1: the read ends", Needed::optional);
   d.option("output", &Parameters::output, "table to write; - is standard output").required();
 }
 
 DecisionWriter::DecisionWriter(const Setup& setup, const Parameters& parameters)
-    : targets_(setup.resource("target")), file_(setup, parameters.output) {
+    : targets_(setup.resource("target")),
+      file_(setup, parameters.output),
+      in_chunks_(setup.available("channel") && setup.available("chunk_index") && setup.available("is_last_chunk")) {
   file_.write(decision_header());
 }
 
@@ -67,11 +72,24 @@ void DecisionWriter::process(const Call&, const Batch& in, Output& out) {
 void DecisionWriter::commit(const Call& call, const Batch& in) {
   const TextView lines = in.text("_lines");
   const auto decision = in.column<std::uint8_t>("decision");
+  std::span<const std::int32_t> channel, chunk_index;
+  std::span<const std::uint8_t> is_last_chunk;
+  if (in_chunks_) {
+    channel = in.column<std::int32_t>("channel"), chunk_index = in.column<std::int32_t>("chunk_index");
+    is_last_chunk = in.column<std::uint8_t>("is_last_chunk");
+  }
+  // Whether this row is the one that tells what became of its read.
+  const auto is_due = [&](std::size_t i, Decision made) {
+    if (chunk_index[i] == 0) written_.erase(channel[i]);
+    if (made == Decision::wait && is_last_chunk[i] == 0) return false;
+    return written_.insert(channel[i]).second;
+  };
   double accepted = 0, rejected = 0, waiting = 0;
   for (std::int64_t row = 0; row < in.rows(); ++row) {
     if (!in.ok(row)) continue;
-    file_.write(lines[row]);
     const auto made = static_cast<Decision>(decision[static_cast<std::size_t>(row)]);
+    if (in_chunks_ && !is_due(static_cast<std::size_t>(row), made)) continue;
+    file_.write(lines[row]);
     (made == Decision::accept ? accepted : made == Decision::reject ? rejected : waiting) += 1;
   }
   call.count("reads accepted", accepted);

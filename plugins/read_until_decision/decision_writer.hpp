@@ -6,10 +6,11 @@
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/stage.hpp>
 #include <string>
+#include <unordered_set>
 
 namespace sluice::read_until_decision {
 
-// Writes one line a read, in the order of the reads.
+// Writes one line a read, in the order of the reads. Of reads that come in chunks: when the decision is made, or at the last chunk without one.
 class DecisionWriter {
  public:
   struct Parameters {
@@ -25,6 +26,8 @@ class DecisionWriter {
   SquiggleReferenceView targets_;
   OutputFile file_;
   Workspaces<std::string> texts_;
+  bool in_chunks_;
+  std::unordered_set<std::int32_t> written_;  // channels whose read under way has its line
 };
 
 }  // namespace sluice::read_until_decision

@@ -24,8 +24,7 @@ ColumnTiles::ColumnTiles(const Reference& reference, std::int32_t lanes) : lanes
   }
   const std::int64_t needed = std::max<std::int64_t>(halo_columns, divided_up(laid_out_, lanes));
   tiles_ = laid_out_ == 0 ? 0 : divided_up(needed, largest_stretch);
-  stretch_ = tiles_ == 0 ? halo_columns
-                         : static_cast<std::int32_t>(std::max<std::int64_t>(halo_columns, divided_up(laid_out_, lanes * tiles_)));
+  stretch_ = tiles_ == 0 ? halo_columns : static_cast<std::int32_t>(std::max<std::int64_t>(halo_columns, divided_up(laid_out_, lanes * tiles_)));
 
   const std::int64_t tile_columns = std::int64_t{lanes_} * stretch_;
   levels_.resize_undefined(tile_size() * static_cast<std::size_t>(tiles_));
@@ -78,7 +77,8 @@ template void ColumnTiles::begin<std::uint32_t>(std::int64_t, std::uint32_t*) co
 
 std::int64_t ColumnTiles::column(std::int64_t tile, std::int64_t place) const {
   const std::int64_t among_all = tile * lanes_ * stretch_ + place;
-  const auto segment = static_cast<std::size_t>(std::upper_bound(segment_place_.begin(), segment_place_.end(), among_all) - segment_place_.begin()) - 1;
+  const auto segment =
+      static_cast<std::size_t>(std::upper_bound(segment_place_.begin(), segment_place_.end(), among_all) - segment_place_.begin()) - 1;
   return segment_column_[segment] + among_all - segment_place_[segment];
 }
 

@@ -48,9 +48,9 @@ class AlignedArray {
 
 // Cells of a row as kept between blocks of rows.
 //
-// Narrow cells (16 bits) are clamped at `ceiling` every rows_between_clamps rows. Costs are not negative, so v = min(cost + least predecessor, ceiling)
-// obeys: v <= D, and where v < ceiling, v = D (a cell below the ceiling has its least predecessor below the ceiling, which is exact, and the other
-// predecessor, exact or not, is not less than that one). So a best score below the ceiling is exact, and so is its column; else the query is
+// Narrow cells (16 bits) are clamped at `ceiling` every rows_between_clamps rows. Costs are not negative, so v = min(cost + least predecessor,
+// ceiling) obeys: v <= D, and where v < ceiling, v = D (a cell below the ceiling has its least predecessor below the ceiling, which is exact, and the
+// other predecessor, exact or not, is not less than that one). So a best score below the ceiling is exact, and so is its column; else the query is
 // computed again with wide cells (32 bits), which hold every score of a query of at most longest_query levels.
 template <class Cell>
 struct CellLimits;
@@ -90,7 +90,7 @@ class ColumnTiles {
 
  private:
   std::int32_t lanes_, stretch_ = 0;
-  std::int64_t tiles_ = 0, laid_out_ = 0;  // columns with padding
+  std::int64_t tiles_ = 0, laid_out_ = 0;    // columns with padding
   std::vector<std::int64_t> segment_place_;  // of the first column of each segment, among all columns with padding
   std::vector<std::int64_t> segment_column_;
   std::vector<std::uint32_t> padding_;

@@ -50,8 +50,7 @@ HWY_INLINE void PathCellsWide(std::span<const std::int16_t> query, const std::in
   const hn::Rebind<std::int16_t, decltype(levels_d)> stored_d;
   AdvanceRows(d, query, columns, cells, [=](std::int16_t level, std::size_t at, hn::Vec<decltype(d)> least) HWY_ATTR {
     const auto difference = hn::Sub(hn::Set(levels_d, level), hn::PromoteTo(levels_d, hn::LoadU(stored_d, levels + at)));
-    const auto sum =
-        hn::Add(least, hn::BitCast(d, cost == Cost::manhattan ? hn::Abs(difference) : hn::Mul(difference, difference)));
+    const auto sum = hn::Add(least, hn::BitCast(d, cost == Cost::manhattan ? hn::Abs(difference) : hn::Mul(difference, difference)));
     // A sum that passes the end of the range saturates.
     return hn::Or(sum, hn::VecFromMask(d, hn::Lt(sum, least)));
   });

@@ -179,8 +179,8 @@ HWY_INLINE TileBest<typename Width::Cell> BestOfTile(const TileRows<typename Wid
     if (hn::AllFalse(d, hn::Eq(hn::Load(d, columns + at), target))) continue;
     for (std::size_t lane = 0; lane < Width::lanes; ++lane)
       if (columns[at + lane] == best)
-        result.place = std::min(result.place, static_cast<std::int64_t>((at + lane) % narrow_lanes) * tile.stretch +
-                                                  static_cast<std::int64_t>(at / narrow_lanes));
+        result.place = std::min(result.place,
+                                static_cast<std::int64_t>((at + lane) % narrow_lanes) * tile.stretch + static_cast<std::int64_t>(at / narrow_lanes));
   }
   return result;
 }
@@ -220,9 +220,7 @@ void advance_rows(const TileRows<std::uint32_t>& rows, Cost cost) { HWY_DYNAMIC_
 TileBest<std::uint16_t> best_of_tile(const TileRows<std::uint16_t>& rows, std::uint16_t below) {
   return HWY_DYNAMIC_DISPATCH(BestNarrow)(rows, below);
 }
-TileBest<std::uint32_t> best_of_tile(const TileRows<std::uint32_t>& rows, std::uint32_t below) {
-  return HWY_DYNAMIC_DISPATCH(BestWide)(rows, below);
-}
+TileBest<std::uint32_t> best_of_tile(const TileRows<std::uint32_t>& rows, std::uint32_t below) { return HWY_DYNAMIC_DISPATCH(BestWide)(rows, below); }
 
 }  // namespace sluice::sdtw
 #endif  // HWY_ONCE

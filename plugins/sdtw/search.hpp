@@ -74,10 +74,30 @@ class Stream {
  public:
   // Forgets the query before; memory is kept.
   void restart();
-  void advance(const Search& search, std::span<const std::int16_t> chunk, Workspace& workspace);
+  // Further levels, of which rows are computed when catch_up is called: somebody else computes them for now.
+  void append(std::span<const std::int16_t> chunk) { query_.insert(query_.end(), chunk.begin(), chunk.end()); }
+  // Computes the rows of all levels for which that has not been done.
+  void catch_up(const Search& search, Workspace& workspace);
+  void advance(const Search& search, std::span<const std::int16_t> chunk, Workspace& workspace) {
+    append(chunk);
+    catch_up(search, workspace);
+  }
+  // Of the levels up to the last catch_up.
   SearchResult result(const Search& search, Search::PathStart start, Workspace& workspace) const;
   std::int64_t length() const { return static_cast<std::int64_t>(query_.size()); }
   std::span<const std::int16_t> query() const { return query_; }
+
+  // What undo needs to go back to here.
+  struct Mark {
+    std::size_t length = 0;
+    std::vector<std::int16_t> query;  // if it has been forgotten since
+    bool forgotten = false;
+  };
+  Mark mark() const { return {query_.size(), {}, false}; }
+  // As restart, but can be undone up to the mark.
+  void restart(Mark& mark);
+  // The query is again as it was at the mark; its rows are computed anew by the next catch_up.
+  void undo(Mark&& mark);
 
  private:
   enum class Beginning : std::uint8_t { fresh, resumed };
@@ -85,6 +105,7 @@ class Stream {
   Hit advance_cells(const Search& search, std::span<const std::int16_t> levels, AlignedArray<Cell>& cells, AlignedArray<Cell>& border,
                     Beginning beginning);
   std::vector<std::int16_t> query_;
+  std::size_t computed_ = 0;  // levels whose rows have been computed
   CellWidth width_ = CellWidth::narrow;
   Hit hit_;
   AlignedArray<std::uint16_t> narrow_;

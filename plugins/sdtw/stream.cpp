@@ -7,6 +7,26 @@ namespace sluice::sdtw {
 
 void Stream::restart() {
   query_.clear();
+  computed_ = 0;
+  width_ = CellWidth::narrow;
+  hit_ = {};
+}
+
+void Stream::restart(Mark& mark) {
+  if (!mark.forgotten) {
+    query_.resize(mark.length);
+    mark.query.swap(query_);
+    mark.forgotten = true;
+  }
+  restart();
+}
+
+void Stream::undo(Mark&& mark) {
+  const std::size_t computed = mark.forgotten ? 0 : computed_;
+  if (mark.forgotten) query_ = std::move(mark.query);
+  query_.resize(mark.length);
+  if (computed <= mark.length && !mark.forgotten) return;
+  computed_ = 0;
   width_ = CellWidth::narrow;
   hit_ = {};
 }
@@ -36,10 +56,11 @@ Hit Stream::advance_cells(const Search& search, std::span<const std::int16_t> le
   return hit;
 }
 
-void Stream::advance(const Search& search, std::span<const std::int16_t> chunk, Workspace& workspace) {
-  if (chunk.empty() || search.tiles().tiles() == 0) return;
-  const Beginning beginning = query_.empty() ? Beginning::fresh : Beginning::resumed;
-  query_.insert(query_.end(), chunk.begin(), chunk.end());
+void Stream::catch_up(const Search& search, Workspace& workspace) {
+  if (computed_ == query_.size() || search.tiles().tiles() == 0) return;
+  const std::span<const std::int16_t> chunk = query().subspan(computed_);
+  const Beginning beginning = computed_ == 0 ? Beginning::fresh : Beginning::resumed;
+  computed_ = query_.size();
   if (search.method().deletions == ReferenceDeletions::allowed) {
     if (!scalar_) scalar_.emplace(search.reference(), search.method());
     if (beginning == Beginning::fresh) scalar_->restart();

@@ -31,7 +31,8 @@ NormalizationStatus PrefixNormalizer::begin(const NormalizationParameters& param
   sum_ = squares_ = 0;
   alike_ = true;
   prefix_levels_ = 0;
-  if (!is_positive(digitisation) || !is_positive(range) || !is_positive(sampling_rate) || !is_positive(range / digitisation))
+  if (!is_positive(digitisation) || !is_positive(range) || !is_positive(sampling_rate) || !is_positive(range / digitisation) ||
+      !is_positive(parameters.prefix_bases))
     return NormalizationStatus::bad_calibration;
 
   const double samples_per_base = sampling_rate / parameters.bases_per_second;

@@ -35,7 +35,7 @@ struct NormalizationParameters {
 
 enum class NormalizationStatus : std::uint8_t {
   ok,
-  bad_calibration,  // digitisation, range or sampling rate is not a positive number
+  bad_calibration,  // digitisation, range, sampling rate or prefix_bases is not a positive number
   flat_signal,      // all levels of the first block are the same: there is no scale
 };
 

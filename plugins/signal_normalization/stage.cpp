@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "signal_normalization/prefix_normalizer.hpp"
+#include "signal_normalization/prefix_series.hpp"
 
 namespace sluice::signal_normalization {
 namespace {
@@ -27,6 +28,7 @@ void describe_normalization(Describe<Stage>& d) {
   d.needs("raw_signal", "list<i16>", "samples of the converter").needs("digitisation", "f64", "number of the converter's levels");
   d.needs("range", "f64", "the converter's range, pA");
   d.needs("sampling_rate", "f64", "Hz");
+  d.needs("prefix_bases", "f64", "in place of the option prefix_bases", Needed::optional);
   d.gives("query_level", "list<i16>", "normalised levels in steps of 1/16 standard deviation, -63 to 63; empty while the strand has not begun");
   d.gives("prefix_samples", "i32", "samples of the read up to the end of its last level, trimmed ones included; without a level: samples seen");
   d.gives("query_complete", "u8", "1: the whole prefix is there");
@@ -61,14 +63,17 @@ class Signals {
       : raw_signal(in.list<std::int16_t>("raw_signal")),
         digitisation_(in.column<double>("digitisation")),
         range_(in.column<double>("range")),
-        sampling_rate_(in.column<double>("sampling_rate")) {}
-  NormalizationStatus begin(const NormalizationParameters& parameters, std::size_t row, PrefixNormalizer& normalizer) const {
+        sampling_rate_(in.column<double>("sampling_rate")) {
+    if (in.has("prefix_bases")) prefix_bases_ = in.column<double>("prefix_bases");
+  }
+  NormalizationStatus begin(NormalizationParameters parameters, std::size_t row, PrefixNormalizer& normalizer) const {
+    if (!prefix_bases_.empty()) parameters.prefix_bases = prefix_bases_[row];
     return normalizer.begin(parameters, digitisation_[row], range_[row], sampling_rate_[row]);
   }
   ListView<std::int16_t> raw_signal;
 
  private:
-  std::span<const double> digitisation_, range_, sampling_rate_;
+  std::span<const double> digitisation_, range_, sampling_rate_, prefix_bases_;
 };
 
 // The columns on their way to the output.
@@ -248,4 +253,4 @@ class SignalNormalizationStream {
 }  // namespace sluice::signal_normalization
 
 SLUICE_PLUGIN("signal_normalization", "0.1.0", "MIT", sluice::signal_normalization::SignalNormalization,
-              sluice::signal_normalization::SignalNormalizationStream);
+              sluice::signal_normalization::SignalNormalizationStream, sluice::signal_normalization::PrefixSeries);

@@ -12,9 +12,9 @@
 namespace sluice::window_cutting {
 
 struct WindowLayer {
-  std::int64_t overlap = 0;             // ordinal of the overlap in its file: layers are used in this order
-  std::int32_t begin = 0, end = 0;      // first and last base on the window
-  std::size_t offset = 0, length = 0;   // in the window's text
+  std::int64_t overlap = 0;            // ordinal of the overlap in its file: layers are used in this order
+  std::int32_t begin = 0, end = 0;     // first and last base on the window
+  std::size_t offset = 0, length = 0;  // in the window's text
   bool has_qualities = false;
 };
 

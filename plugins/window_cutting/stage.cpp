@@ -31,7 +31,8 @@ class WindowCutting {
     d.id("window_cutting").summary("cuts aligned reads into the windows of their targets, as racon does").regroup("overlap", "window");
     d.doc(
         "Targets are divided into windows of window_length bases. A window's sequence 0 is the target's own part (the backbone), the others are the "
-        "layers: the parts of reads that are aligned to it, in the order of the overlap file. A layer is left out when it has fewer bases than 2 % of "
+        "layers: the parts of reads that are aligned to it, in the order of the overlap file. A layer is left out when it has fewer bases than 2 % "
+        "of "
         "a window, or a mean quality below min_quality. Qualities are given for all sequences: a backbone without qualities has '!' (weight 0), a "
         "layer "
         "without has '\"' (weight 1).\n\n"

@@ -9,7 +9,8 @@ namespace sluice::window_merging {
 void ContigWriter::describe(Describe<ContigWriter>& d) {
   d.id("contig_writer").summary("writes polished contigs as FASTA, the records of racon").sink("contig").work_unit("row");
   d.doc(
-      "One record a contig, its sequence on one line. tags = racon: behind the name LN:i (bases), RC:i (overlaps on the contig) and XC:f (share of its "
+      "One record a contig, its sequence on one line. tags = racon: behind the name LN:i (bases), RC:i (overlaps on the contig) and XC:f (share of "
+      "its "
       "windows that were polished). Contigs without bases are left out.");
   d.option("output", &Parameters::output, "where to write; - is standard output").required();
   d.option("tags", &Parameters::tags, "what follows the name").choices({"racon", "none"});

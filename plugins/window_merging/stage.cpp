@@ -30,13 +30,15 @@ class WindowMerging {
   static void describe(Describe<WindowMerging>& d) {
     d.id("window_merging").summary("joins the consensus of a target's windows to a polished contig").regroup("window", "contig");
     d.doc(
-        "The consensuses of a target's windows in order; windows that did not come, were not polished or failed keep the target's own bases. The ends "
+        "The consensuses of a target's windows in order; windows that did not come, were not polished or failed keep the target's own bases. The "
+        "ends "
         "of a polished window's consensus that less than half of its layers cover are cut off, as racon does for long reads (mean length above 1000 "
         "bases); where fewer than two bases would be left the window is kept whole and counted. Windows must come in the order of targets and "
         "places, as window_cutting gives them.");
     d.work_unit("base");
     d.option("window_length", &Parameters::window_length, "length of a window, as in window_cutting").range(2, 1000000000).unit("bases");
-    d.option("trim", &Parameters::trim, "cut off badly covered ends of windows: never, always, or if the reads are long").choices({"long_reads", "always", "never"});
+    d.option("trim", &Parameters::trim, "cut off badly covered ends of windows: never, always, or if the reads are long")
+        .choices({"long_reads", "always", "never"});
     d.option("include_unpolished", &Parameters::include_unpolished, "give targets without any polished window, too");
     d.needs("target_index", "i64", "row of the target in its store").needs("window_index", "i64", "ordinal of the window on its target");
     d.needs("target_overlaps", "i64", "overlaps on the target").needs("sequence_length", "list<i32>", "bases of backbone and layers");
@@ -72,7 +74,8 @@ class WindowMerging {
       const std::int64_t target = target_index[r];
       if (target < 0 || target >= targets_.size() || target < target_ || window_index[r] < (target == target_ ? next_window_ : 0) ||
           window_index[r] >= windows_of(target))
-        throw Failure::usage("window_merging: windows do not come in the order of their targets", "use the windows of window_cutting, with its window_length");
+        throw Failure::usage("window_merging: windows do not come in the order of their targets",
+                             "use the windows of window_cutting, with its window_length");
       while (target_ < target) next_target(call, out);
       overlaps_ = target_overlaps[r];
       if (is_polished[r] == 0) continue;

@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
       }
       return cells / best * 1e-9;
     };
-    const Search manhattan(reference, {Cost::manhattan, ReferenceDeletions::forbidden}), squared(reference, {Cost::squared, ReferenceDeletions::forbidden});
+    const Search manhattan(reference, {Cost::manhattan, ReferenceDeletions::forbidden}),
+        squared(reference, {Cost::squared, ReferenceDeletions::forbidden});
     std::int64_t sum = 0;
     const double search = gigacells([&] { sum += manhattan.find(query, Search::PathStart::unwanted, workspace).hit.score; });
     const double with_start = gigacells([&] { sum += manhattan.find(query, Search::PathStart::wanted, workspace).first_column; });

@@ -62,6 +62,13 @@ std::string text_with_repeats(std::size_t length, bool repeats, std::mt19937_64&
   while (text.size() < length) {
     text += random_bases(random, repeats ? 500 + random() % 6000 : 100000);
     if (repeats) text += with_errors(families[random() % families.size()], 0.02 + static_cast<double>(random() % 19) / 100, random);
+    // Reads of tandem repeats have many equal anchors.
+    if (repeats && random() % 10 == 0) {
+      const std::string unit = random_bases(random, 171);
+      std::string array;
+      for (auto copies = 5 + random() % 60; copies > 0; --copies) array += with_errors(unit, 0.02, random);
+      text += array;
+    }
     // E. coli has its seven ribosomal operons.
     if (!repeats && random() % 6 == 0) text += families[0].substr(0, 5000);
   }

@@ -65,8 +65,8 @@ class SequenceStoreView {
   bool has_qualities(std::int64_t row) const { return qualities_offset_[index(row)] >= 0; }
   const std::string& path() const { return path_; }
 
-  // Bases [begin, end) of sequence `row` as upper case letters to out[0 .. end - begin); 0 <= begin <= end <= length(row). `scratch` is working memory.
-  // Throws Failure (input) when the file cannot be read or has become shorter.
+  // Bases [begin, end) of sequence `row` as upper case letters to out[0 .. end - begin); 0 <= begin <= end <= length(row). `scratch` is working
+  // memory. Throws Failure (input) when the file cannot be read or has become shorter.
   void fetch_bases(std::int64_t row, std::int64_t begin, std::int64_t end, char* out, std::vector<char>& scratch) const {
     fetch(bases_offset_[index(row)], row, begin, end, out, scratch);
     std::transform(out, out + (end - begin), out, upper_case);

@@ -36,13 +36,32 @@ std::vector<Minimizer> by_neighbours(const PackedSequence& s, const SketchParame
   return minimizers;
 }
 
+void place_two(const std::vector<std::uint8_t>& digit, std::uint32_t begin, std::uint32_t middle, std::uint32_t end,
+               std::vector<std::uint32_t>& from) {
+  const std::uint8_t low = *std::min_element(digit.begin() + begin, digit.begin() + end);
+  std::vector<std::uint32_t> holes;
+  for (std::uint32_t i = begin; i < middle; ++i)
+    if (digit[i] != low) holes.push_back(i);
+  std::uint32_t lows = 0;
+  for (std::uint32_t i = middle; i < end; ++i) {
+    const bool is_low = digit[i] == low;
+    place_of_two(i, middle, is_low, i > middle && digit[i - 1] == low, lows, holes.data(), static_cast<std::uint32_t>(holes.size()), from.data());
+    lows += is_low ? 1 : 0;
+  }
+  CHECK(lows == holes.size());
+}
+
 // The passes of a sort, as a device does them: only the order of the records, parts of one value of the bytes above at a time.
 std::vector<std::uint32_t> order_by_passes(const std::vector<Anchor>& anchors) {
+  constexpr std::uint32_t is_record = 1U << 31;  // in `from`: not a place, but the record
   const auto count = static_cast<std::uint32_t>(anchors.size());
   std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
   if (count <= largest_insertion) return order;
   const auto x = [&](std::uint32_t place) { return anchors[order[place]].x; };
+  std::vector<std::uint32_t> sorted = order;
+  std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return anchors[a].x < anchors[b].x; });
+  const auto same_as_next = [&](std::uint32_t a, std::uint32_t b) { return anchors[a].x == anchors[b].x; };
   for (int shift = 56; shift >= 0; shift -= 8) {
     const auto part_key = [&](std::uint32_t place) { return shift == 56 ? 0 : x(place) >> (shift + 8); };
     std::vector<std::uint8_t> digit(count);
@@ -52,13 +71,22 @@ std::vector<std::uint32_t> order_by_passes(const std::vector<Anchor>& anchors) {
     for (std::uint32_t begin = 0, end = 0; begin < count; begin = end) {
       for (end = begin + 1; end < count && part_key(end) == part_key(begin);) ++end;
       if (end - begin <= largest_insertion) continue;
+      if (std::adjacent_find(sorted.begin() + begin, sorted.begin() + end, same_as_next) == sorted.begin() + end) {
+        for (std::uint32_t i = begin; i < end; ++i) from[i] = sorted[i] | is_record;
+        continue;
+      }
       std::array<std::uint32_t, 256> next{}, behind{};
       for (std::uint32_t i = begin; i < end; ++i) ++behind[digit[i]];
+      const auto digits = 256 - std::count(behind.begin(), behind.end(), 0U);
       for (std::uint32_t d = 0, at = begin; d < 256; ++d) next[d] = at, behind[d] = at += behind[d];
+      if (digits == 2) {
+        place_two(digit, begin, *std::upper_bound(behind.begin(), behind.end(), begin), end, from);
+        continue;
+      }
       place_by_digit(digit.data(), next.data(), behind.data(), from.data());
       CHECK(next == behind);
     }
-    for (std::uint32_t i = 0; i < count; ++i) moved[i] = order[from[i]];
+    for (std::uint32_t i = 0; i < count; ++i) moved[i] = (from[i] & is_record) != 0 ? from[i] & ~is_record : order[from[i]];
     order = moved;
   }
   return order;
@@ -81,6 +109,27 @@ TEST_CASE("minimizers decided by their neighbours are those of the sequential de
     std::vector<Minimizer> expected;
     sketch_one_by_one(s, p, expected);
     REQUIRE(by_neighbours(s, p) == expected);
+  }
+}
+
+TEST_CASE("the places of a pass over two digits are known without following its records") {
+  std::mt19937 random(13);
+  for (int round = 0; round < 3000; ++round) {
+    const std::uint32_t begin = random() % 5, end = begin + 2 + random() % 100, share = 1 + random() % 10;
+    std::vector<std::uint8_t> digit(end, 7);
+    for (std::uint32_t i = begin; i < end; ++i) digit[i] = random() % 11 < share ? 9 : 200;
+    const auto lows = static_cast<std::uint32_t>(std::count(digit.begin() + begin, digit.end(), 9));
+    std::array<std::uint32_t, 256> next{}, behind{};
+    for (std::uint32_t d = 0; d < 256; ++d) {
+      next[d] = d <= 9 ? begin : d <= 200 ? begin + lows : end;
+      behind[d] = d < 9 ? begin : d < 200 ? begin + lows : end;
+    }
+    std::vector<std::uint32_t> expected(end), found(end);
+    std::iota(expected.begin(), expected.end(), 0U);
+    found = expected;
+    place_by_digit(digit.data(), next.data(), behind.data(), expected.data());
+    if (lows > 0 && lows < end - begin) place_two(digit, begin, begin + lows, end, found);
+    REQUIRE(found == expected);
   }
 }
 

@@ -194,7 +194,8 @@ TEST_CASE("references from one column to many tiles give the scalar result") {
 
 TEST_CASE("a reference of several tiles and long queries give the scalar result") {
   std::mt19937_64 random(5);
-  const Reference reference = reference_of({random_levels(30000, random), random_levels(30000, random), random_levels(9, random), random_levels(1, random)});
+  const Reference reference =
+      reference_of({random_levels(30000, random), random_levels(30000, random), random_levels(9, random), random_levels(1, random)});
   for (const std::size_t length : {200, 900}) check_equal_to_scalar(reference, random_levels(length, random), manhattan);
 }
 
@@ -300,4 +301,39 @@ TEST_CASE("levels outside the range are refused") {
   CHECK_FALSE(levels_are_valid(Levels{64}));
   Reference reference;
   CHECK_THROWS_AS(reference.add_target(Levels{100}, {}), sluice::Failure);
+}
+
+TEST_CASE("a stream goes back to a mark, also across the end of a read, and computes again what it had not") {
+  std::mt19937_64 random(11);
+  Reference reference;
+  reference.add_target(random_levels(700, random), random_levels(700, random));
+  const Search search(reference, {});
+  Workspace workspace;
+  const Levels first = random_levels(90, random), second = random_levels(70, random), other = random_levels(50, random);
+  Levels both = first;
+  both.insert(both.end(), second.begin(), second.end());
+  const auto result_of = [&](Stream& stream) { return stream.result(search, Search::PathStart::wanted, workspace); };
+  const SearchResult expected = search.find(both, Search::PathStart::wanted, workspace);
+  for (const bool computed_before : {false, true}) {
+    for (const bool computed_after : {false, true}) {
+      for (const int reads_after : {0, 1, 2}) {
+        Stream stream;
+        stream.append(first);
+        if (computed_before) stream.catch_up(search, workspace);
+        Stream::Mark mark = stream.mark();
+        stream.append(other);
+        for (int read = 0; read < reads_after; ++read) {
+          stream.restart(mark);
+          stream.append(other);
+        }
+        if (computed_after) stream.catch_up(search, workspace);
+        stream.undo(std::move(mark));
+        CHECK(stream.length() == 90);
+        stream.append(second);
+        stream.catch_up(search, workspace);
+        CHECK(result_of(stream).hit == expected.hit);
+        CHECK(result_of(stream).first_column == expected.first_column);
+      }
+    }
+  }
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "overlap_reader/kept_overlaps.hpp"
+
+#include <string>
+
+namespace sluice::overlap_reader {
+
+void KeptOverlaps::add(const CandidateOverlap& overlap) {
+  ++count_;
+  ++target_overlaps_[static_cast<std::size_t>(overlap.record.target)];
+  ordered_.add(overlap.record, wants_cigars_ ? std::span<const std::uint32_t>(overlap.cigar) : std::span<const std::uint32_t>());
+}
+
+void KeptOverlaps::sort(const Call& call) {
+  ordered_.sort();
+  if (ordered_.runs_in_file() > 0) call.info("overlaps were sorted in a temporary file, in " + std::to_string(ordered_.runs_in_file()) + " parts");
+}
+
+std::size_t KeptOverlaps::next(double work) {
+  rows_.clear();
+  bases_ = 0;
+  OverlapRecord record;
+  while ((bases_ < work || rows_.empty()) && ordered_.next(record)) {
+    rows_.push_back(record);
+    bases_ += static_cast<double>(record.query_end - record.query_start);
+  }
+  given_ += rows_.size();
+  return rows_.size();
+}
+
+void KeptOverlaps::write(Output& out) const {
+  out.set_rows(static_cast<std::int64_t>(rows_.size()));
+  out.set_work(bases_);
+  const auto fill = [&](const char* column, auto&& value) {
+    const auto values = out.column<std::int64_t>(column);
+    for (std::size_t row = 0; row < rows_.size(); ++row) values[row] = value(rows_[row]);
+  };
+  fill("query_index", [](const OverlapRecord& r) { return r.query; });
+  fill("target_index", [](const OverlapRecord& r) { return r.target; });
+  fill("query_start", [](const OverlapRecord& r) { return r.query_start; });
+  fill("query_end", [](const OverlapRecord& r) { return r.query_end; });
+  fill("target_start", [](const OverlapRecord& r) { return r.target_start; });
+  fill("target_end", [](const OverlapRecord& r) { return r.target_end; });
+  fill("overlap_index", [](const OverlapRecord& r) { return r.ordinal; });
+  fill("target_overlaps", [this](const OverlapRecord& r) { return target_overlaps_[static_cast<std::size_t>(r.target)]; });
+  if (wants_matches_) fill("overlap_matches", [](const OverlapRecord& r) { return r.matches; });
+  const auto is_reverse = out.column<std::uint8_t>("is_reverse");
+  for (std::size_t row = 0; row < rows_.size(); ++row) is_reverse[row] = rows_[row].is_reverse;
+  if (!wants_cigars_) return;
+  const Buffer offsets = out.offsets([&](std::int64_t row) { return rows_[static_cast<std::size_t>(row)].operations; });
+  std::span<std::uint32_t> operations = out.list<std::uint32_t>("given_cigar", offsets);
+  for (const OverlapRecord& record : rows_) {
+    ordered_.cigar(record, operations.first(record.operations));
+    operations = operations.subspan(record.operations);
+  }
+}
+
+}  // namespace sluice::overlap_reader

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "overlap_reader/overlap_selection.hpp"
+
+#include <utility>
+
+namespace sluice::overlap_reader {
+
+bool OverlapSelection::is_acceptable(const CandidateOverlap& candidate) {
+  if (candidate.error > max_error_) return ++dropped_.too_different, false;
+  if (candidate.is_itself) return ++dropped_.itself, false;
+  return true;
+}
+
+void OverlapSelection::add(CandidateOverlap& candidate) {
+  if (keep_ == Keep::all) {
+    if (is_acceptable(candidate)) take_(candidate);
+    return;
+  }
+  if (longest_ && longest_->record.query != candidate.record.query) finish();
+  if (longest_) {
+    ++dropped_.not_the_longest;
+    if (longest_->length >= candidate.length) return;
+    longest_.reset();
+  }
+  if (is_acceptable(candidate)) longest_ = std::move(candidate);
+}
+
+void OverlapSelection::finish() {
+  if (longest_) take_(*longest_);
+  longest_.reset();
+}
+
+}  // namespace sluice::overlap_reader

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Which overlaps are kept: the rules of racon 1.5.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "overlap_reader/overlap_order.hpp"
+
+namespace sluice::overlap_reader {
+
+enum class Keep : std::uint8_t {
+  longest,  // one of each run of overlaps of the same query
+  all,
+};
+
+struct CandidateOverlap {
+  OverlapRecord record;
+  std::int64_t length = 0;  // overlap_length
+  double error = 0;         // overlap_error
+  bool is_itself = false;   // query and target are the same sequence
+  std::vector<std::uint32_t> cigar;
+};
+
+// Takes overlaps one after the other. With Keep::longest each overlap of a run is compared with those behind it: of two the shorter one goes, of
+// equal ones the later. One that joins a sequence with itself, or whose error is above max_error, goes when its turn comes, so that it may have
+// beaten a shorter one before it. At most one of a run is left, which needs no more memory than one candidate.
+class OverlapSelection {
+ public:
+  OverlapSelection(Keep keep, double max_error, std::function<void(const CandidateOverlap&)> take)
+      : keep_(keep), max_error_(max_error), take_(std::move(take)) {}
+  // May take the contents of `candidate`. take() is called for what is kept.
+  void add(CandidateOverlap& candidate);
+  void finish();
+
+  struct Dropped {
+    std::uint64_t itself = 0, too_different = 0, not_the_longest = 0;
+  };
+  const Dropped& dropped() const { return dropped_; }
+
+ private:
+  bool is_acceptable(const CandidateOverlap& candidate);
+  Keep keep_;
+  double max_error_;
+  std::function<void(const CandidateOverlap&)> take_;
+  std::optional<CandidateOverlap> longest_;
+  Dropped dropped_;
+};
+
+}  // namespace sluice::overlap_reader

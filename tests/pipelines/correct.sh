@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# Self-correction: simulated reads become their truth, the same bytes however it ran and wherever the overlaps came from, reads without help stay as they
+# are, and inputs that are wrong.
+#   correct.sh SLUICE SHARED_DIR [DATA_DIR]
+# DATA_DIR: the sets of shared/tools/make-data; with it the set `correct` is corrected, too (a minute).
+set -euo pipefail
+sluice=$1 shared=$2 data=${3:-}
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+correct() { "$sluice" run correct --quiet "$@"; }
+make() { awk -v what="$1" -v seed=5 -v genome=12000 -v reads=80 -v mean=3000 -v error=0.08 -f "$here/correct_reads.awk"; }
+make reads >reads.fq
+make truth >truth.fa
+
+# Of all k-mers of the corrected reads (upper case) and of the truth, the share that only one side has: about 17 for each error.
+wrong_kmers() { # READS TRUTH
+  awk 'function count(side, text, i) { for (i = 1; i + 16 <= length(text); i++) { n[name, substr(text, i, 17)] += side; all++ } }
+       FNR == 1 { side = side == 0 ? 1 : -1 }
+       /^>/ { name = substr($1, 2); next }
+       { count(side, toupper($0)) }
+       END { for (key in n) wrong += n[key] < 0 ? -n[key] : n[key]; printf "%d\n", 1000000 * wrong / all }' "$1" "$2"
+}
+awk 'NR % 4 == 1 { print ">" substr($1, 2) } NR % 4 == 2' reads.fq >reads.fa
+
+# ---- truth
+correct --reads reads.fq --output corrected.fa
+before=$(wrong_kmers reads.fa truth.fa) after=$(wrong_kmers corrected.fa truth.fa)
+[ "$before" -gt 500000 ] || fail "the reads have too few errors for a test: $before"
+[ "$after" -lt 15000 ] || fail "of a million 17-mers $after are wrong after correction ($before before)"
+[ "$(grep -c '^>' corrected.fa)" = 80 ] || fail "a read was lost or split"
+[ "$(grep '^>' corrected.fa)" = "$(grep '^>' reads.fa)" ] || fail "reads come in another order"
+correct --reads reads.fa --output without_qualities.fa
+[ "$(wrong_kmers without_qualities.fa truth.fa)" -lt 20000 ] || fail "without qualities: $(wrong_kmers without_qualities.fa truth.fa) wrong 17-mers in a million"
+echo "corrected: of a million 17-mers $before were wrong, $after are"
+
+# ---- the same bytes
+options=("--threads 1" "--threads 2" "--threads 7" "--batch-work 1" "--batch-work 1e12" "--executor serial" "--memory 64MiB" "--device cpu")
+for option in "${options[@]}"; do
+  # shellcheck disable=SC2086
+  correct --reads reads.fq --output now.fa $option
+  cmp now.fa corrected.fa || fail "$option gives other bytes"
+  echo "same bytes: $option"
+done
+gzip -k reads.fq
+correct --reads reads.fq.gz --output now.fa && cmp now.fa corrected.fa || fail "gzip input gives other bytes"
+correct --reads reads.fq --output - >now.fa && cmp now.fa corrected.fa || fail "standard output gives other bytes"
+"$sluice" run overlap --quiet --reads reads.fq --dual --output twice.paf
+"$sluice" run overlap --quiet --reads reads.fq --output once.paf
+for overlaps in twice.paf once.paf; do
+  correct --reads reads.fq --overlaps $overlaps --output now.fa && cmp now.fa corrected.fa || fail "$overlaps gives other bytes"
+done
+sort -R --random-source=reads.fq twice.paf >shuffled.paf
+correct --reads reads.fq --overlaps shuffled.paf --overlap-directions as_given --threads 2 --output now.fa && cmp now.fa corrected.fa || fail "the order of the overlaps counts"
+echo "the same bytes from overlaps in a file, in one direction or two, in any order"
+
+# ---- what is not corrected
+random_read() { awk -v what=reads -v seed=99 -v genome=3000 -v reads=1 -v mean=1500 -v error=0 -f "$here/correct_reads.awk" | sed '1s/.*/@alone/'; }
+{ cat reads.fq; random_read; printf '@short\nACGTNacgtn\n+\n::::::::::\n'; } >more.fq
+correct --reads more.fq --output now.fa
+[ "$(grep -A1 '^>alone' now.fa | tail -1)" = "$(random_read | sed -n 2p | tr ACGT acgt)" ] || fail "a read without overlaps is not given in lower case"
+[ "$(grep -A1 '^>short' now.fa | tail -1)" = acgtnacgtn ] || fail "a short read is not given in lower case"
+[ "$(head -160 now.fa | cksum)" = "$(cksum <corrected.fa)" ] || fail "other reads change those that were there"
+correct --reads more.fq --output now.fa --uncorrected upper_case
+! grep -v '^>' now.fa | grep -q '[acgt]' || fail "lower case in spite of upper_case"
+correct --reads more.fq --output now.fa --min-corrected 0.1 --account left_out.tsv
+grep -q alone left_out.tsv && ! grep -q alone now.fa || fail "min-corrected leaves no read out, or does not say so"
+correct --reads more.fq --output now.fa --uncorrected trim --min-corrected 0.1
+! grep -v '^>' now.fa | grep -qE '^[acgt]|[acgt]$' || fail "trim leaves uncorrected ends"
+echo "uncorrected bases and reads"
+
+# ---- hostile and wrong inputs
+expect_error() { # CODE TEXT OPTIONS...
+  local code=$1 text=$2 got=0
+  shift 2
+  correct --output bad.fa "$@" 2>errors || got=$?
+  [ "$got" = "$code" ] || { cat errors >&2; fail "exit code $got instead of $code: $*"; }
+  grep -q -- "$text" errors || { cat errors >&2; fail "no '$text' in the message: $*"; }
+  [ ! -e bad.fa ] || fail "an output in spite of the error: $*"
+}
+head -c 3000 reads.fq >cut.fq
+expect_error 4 "cut.fq" --reads cut.fq
+expect_error 4 "no_such" --reads no_such.fq
+expect_error 4 "no_such" --reads reads.fq --overlaps no_such.paf
+awk 'BEGIN { OFS = FS = "\t" } NR == 3 { $7++ } { print }' once.paf >length.paf
+expect_error 4 "bases" --reads reads.fq --overlaps length.paf
+{ head -3 once.paf; printf 'read1\t3000\t1'; } >cut.paf
+expect_error 4 "cut.paf" --reads reads.fq --overlaps cut.paf
+expect_error 2 "k" --reads reads.fq --k 16
+# Overlaps of nothing, on themselves, on the wrong strand and of the wrong places: no crash, and nothing gets worse than it was by much.
+awk 'BEGIN { OFS = FS = "\t" } { $5 = $5 == "+" ? "-" : "+" } { print }' once.paf >strand.paf
+correct --reads reads.fq --overlaps strand.paf --output now.fa
+[ "$(wrong_kmers now.fa truth.fa)" -le $((before + 20000)) ] || fail "overlaps on the wrong strand spoil reads"
+awk 'BEGIN { OFS = FS = "\t" } { $3 = 0; $4 = $2; $8 = 0; $9 = $7; print; $6 = $1; $7 = $2; $9 = $2; print; $1 = "nobody"; print }' once.paf >wild.paf
+correct --reads reads.fq --overlaps wild.paf --output now.fa --max-bad-reads 1
+[ "$(grep -c '^>' now.fa)" = 80 ] || fail "a read was lost among wild overlaps"
+: >empty.paf
+expect_error 4 "empty.paf" --reads reads.fq --overlaps empty.paf
+for i in $(seq 120); do sed "1s/.*/@copy$i/" < <(head -4 reads.fq); done >copies.fq
+correct --reads copies.fq --output now.fa
+[ "$(grep -v '^>' now.fa | tr acgt ACGT | sort -u)" = "$(sed -n 2p reads.fq)" ] || fail "copies of one read do not stay as they are"
+echo "hostile and wrong inputs"
+
+# ---- real reads, and the large set
+if [ ! -e "$shared/data/hg002_correction_real/reads.fq" ]; then
+  echo "skipped: no $shared/data/hg002_correction_real"
+else
+  correct --reads "$shared/data/hg002_correction_real/reads.fq" --output real.fa
+  if command -v minimap2 >/dev/null; then
+    differences() { minimap2 -cx map-ont --secondary=no "$shared/data/hg002_correction_real/ref.fasta" "$1" 2>/dev/null |
+      awk '$11 > 5000 { for (i = 13; i <= NF; i++) if ($i ~ /^NM:/) edits += substr($i, 6); columns += $11 } END { printf "%d\n", 1000000 * edits / columns }'; }
+    before=$(differences "$shared/data/hg002_correction_real/reads.fq") after=$(differences real.fa)
+    [ "$after" -lt 1000 ] || fail "real reads: $after differences a million bases after correction, $before before"
+    echo "real reads: of a million bases $before differed, $after do"
+  fi
+fi
+if [ -n "$data" ]; then
+  correct --reads "$data/correct.fq" --output large.fa
+  [ "$(grep -c '^>' large.fa)" = "$(($(wc -l <"$data/correct.fq") / 4))" ] || fail "reads were lost"
+  sed 's/^>\([^!]*\)!.*!\([0-9]*\)!\([0-9]*\)!\(.\)$/\1 \2 \3 \4/;t;s/^/=/' large.fa | paste - - | awk -v file="$data/ecoli250k.fa" '
+    BEGIN { while ((getline line <file) > 0) if (line !~ /^>/) genome = genome line }
+    { truth = substr(genome, $2 + 1, $3 - $2)
+      if ($4 == "-") { text = ""; for (i = length(truth); i > 0; i--) text = text substr("TGCA", index("ACGT", substr(truth, i, 1)), 1); truth = text }
+      print ">" $1 "\n" truth >"large_truth.fa"; print ">" $1 "\n" substr($5, 2) >"large_reads.fa" }'
+  after=$(wrong_kmers large_reads.fa large_truth.fa)
+  [ "$after" -lt 6000 ] || fail "large set: of a million 17-mers $after are wrong"
+  echo "large set: of a million 17-mers $after are wrong"
+fi
