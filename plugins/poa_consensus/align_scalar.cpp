@@ -12,6 +12,8 @@ namespace {
 // Far below every score, and far from overflow when a few scores are added to it.
 constexpr std::int32_t impossible = std::numeric_limits<std::int32_t>::min() / 2;
 constexpr std::align_val_t cache_line{64};
+// What is asked for beyond the need, so that slowly growing graphs do not ask every time.
+constexpr std::size_t most_spare_bytes = std::size_t{16} << 20U;
 
 class ScalarMatrix {
  public:
@@ -194,7 +196,7 @@ void MatrixMemory::Free::operator()(void* memory) const { ::operator delete(memo
 
 void* MatrixMemory::grow(std::size_t bytes) {
   if (bytes > bytes_) {
-    const std::size_t enough = bytes + bytes / 2;
+    const std::size_t enough = bytes + std::min(bytes / 2, most_spare_bytes);
     memory_.reset();
     bytes_ = 0;
     memory_.reset(::operator new(enough, cache_line));

@@ -69,12 +69,13 @@ class LinearGaps : public StripedRows<T> {
   }
 
   void walk_back(std::vector<AlignedPair>& path) const {
-    path.clear();
+    make_room(path);
+    AlignedPair* next = path.data();
     auto [i, j] = find_end();
     while (!is_done(i, j)) {
       const std::int32_t value = at(i, j);
       if (i == 0) {
-        path.push_back({-1, --j});
+        *next++ = {-1, --j};
         continue;
       }
       const RowStep& step = steps_[i];
@@ -85,19 +86,20 @@ class LinearGaps : public StripedRows<T> {
       }
       if (row < 0) row = predecessor_with(step, j, value - per_column_);
       if (row < 0) {
-        path.push_back({-1, --j});
+        *next++ = {-1, --j};
         continue;
       }
-      path.push_back({step.node, column == j ? -1 : column});
+      *next++ = {step.node, column == j ? -1 : column};
       i = row;
       j = column;
     }
-    std::reverse(path.begin(), path.end());
+    turn_around(path, next);
   }
 
  private:
   using Base::at, Base::first_column_, Base::find_end, Base::graph_, Base::is_done, Base::is_match, Base::match_, Base::matrix_, Base::maxima_;
-  using Base::merge, Base::merged_, Base::mismatch_, Base::mode_, Base::next_predecessor, Base::per_column_, Base::profile_, Base::row, Base::rows_;
+  using Base::make_room, Base::turn_around, Base::merge, Base::merged_, Base::mismatch_, Base::mode_, Base::next_predecessor, Base::per_column_,
+      Base::profile_, Base::row, Base::rows_;
   using Base::steps_, Base::vectors_, Base::width_;
 
   // The first predecessor whose row has `wanted` in a column; -1: none.
@@ -186,41 +188,43 @@ class AffineGaps : public StripedRows<T> {
   }
 
   void walk_back(std::vector<AlignedPair>& path) const {
-    path.clear();
+    make_room(path);
+    AlignedPair* next = path.data();
     auto [i, j] = find_end();
     while (!is_done(i, j)) {
       const std::int32_t value = at(i, j);
       Gap gap = Gap::none;
       const std::int32_t from = j > 0 && i > 0 ? diagonal_predecessor(i, j, value) : -1;
       if (from >= 0) {
-        path.push_back({steps_[i].node, --j});
+        *next++ = {steps_[i].node, --j};
         i = from;
         continue;
       }
       const std::int32_t above = i > 0 ? vertical_predecessor(i, j, value, gap) : -1;
       if (above >= 0) {
-        path.push_back({steps_[i].node, -1});
+        *next++ = {steps_[i].node, -1};
         i = above;
         while (gap == Gap::extends && i > 0) {
-          const std::int32_t next = gap_predecessor(i, j, gap);
-          path.push_back({steps_[i].node, -1});
-          i = next;
+          const std::int32_t before = gap_predecessor(i, j, gap);
+          *next++ = {steps_[i].node, -1};
+          i = before;
         }
         continue;
       }
       const bool extends = value == horizontal(i, j - 1);
-      path.push_back({-1, --j});
+      *next++ = {-1, --j};
       if (!extends) continue;
       do {
-        path.push_back({-1, --j});
+        *next++ = {-1, --j};
       } while (j > 0 && horizontal(i, j) == horizontal(i, j + 1));
     }
-    std::reverse(path.begin(), path.end());
+    turn_around(path, next);
   }
 
  private:
   using Base::at, Base::first_column_, Base::find_end, Base::graph_, Base::is_done, Base::is_match, Base::match_, Base::matrix_, Base::maxima_;
-  using Base::merge, Base::merged_, Base::mismatch_, Base::mode_, Base::next_predecessor, Base::per_column_, Base::profile_, Base::row, Base::rows_;
+  using Base::make_room, Base::turn_around, Base::merge, Base::merged_, Base::mismatch_, Base::mode_, Base::next_predecessor, Base::per_column_,
+      Base::profile_, Base::row, Base::rows_;
   using Base::steps_, Base::stride_, Base::vectors_, Base::width_, Base::place_;
 
   enum class Gap : std::uint8_t { none, opens, extends };

@@ -121,7 +121,7 @@ class StripedRows {
   std::int32_t best(std::int32_t i, std::int32_t j) const { return at(i, j) + j * per_column_; }
 
   // Moves on from an in-edge (-1: there is none) and returns the row of its tail, 0 for none. Tails outside of the part are passed over.
-  std::int32_t next_predecessor(std::int32_t& edge) const {
+  HWY_INLINE std::int32_t next_predecessor(std::int32_t& edge) const {
     if (!rows_.is_part()) {
       if (edge < 0) return 0;
       const PartialOrderGraph::Edge& taken = graph_.edge(edge);
@@ -137,6 +137,14 @@ class StripedRows {
     }
     is_tail_[static_cast<std::size_t>(found)] = 1;
     return found;
+  }
+
+  // Room for the longest path: every row and every column on its own.
+  void make_room(std::vector<AlignedPair>& path) const { path.resize(static_cast<std::size_t>(rows_.count()) + sequence_.size()); }
+  // The path was written from its end to its beginning.
+  static void turn_around(std::vector<AlignedPair>& path, const AlignedPair* end) {
+    path.resize(static_cast<std::size_t>(end - path.data()));
+    std::reverse(path.begin(), path.end());
   }
 
   bool is_match(const RowStep& step, std::int32_t j) const { return letters_[step.code] == sequence_[static_cast<std::size_t>(j - 1)]; }

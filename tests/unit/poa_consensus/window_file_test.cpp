@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <random>
 #include <sluice/testing.hpp>
 #include <string>
 #include <vector>
@@ -63,4 +64,23 @@ TEST_CASE("broken files are refused with the line") {
   CHECK(has(refusal(std::string(">a 1\nAC\0T\n", 10)), ":2: a character that is no letter"));
   CHECK(has(refusal(">a 1\nACGT\nACGT\n"), ":3: expected '>'"));
   CHECK_THROWS_AS(WindowFile("/nowhere/windows.txt"), sluice::Failure);
+}
+
+TEST_CASE("damaged files are read or refused") {
+  std::mt19937 random(1);
+  const std::string good = ">0 3 ACGT\nACGT\nACG\n\n>1 2 AC\nAAAA\nCCCC\n>2 0\n>3 1\nA\n";
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = good.substr(0, random() % 3 == 0 ? random() % good.size() : good.size());
+    for (unsigned changes = random() % 4; changes > 0 && !damaged.empty(); --changes)
+      damaged[random() % damaged.size()] = random() % 2 == 0 ? static_cast<char>(random() % 256) : ">\n 0123456789-ACGT"[random() % 17];
+    try {
+      for (const FileWindow& window : windows_of(damaged)) {
+        std::size_t letters = 0;
+        for (const std::int32_t length : window.lengths) letters += static_cast<std::size_t>(length);
+        REQUIRE(letters == window.sequences.size());
+      }
+    } catch (const sluice::Failure& failure) {
+      REQUIRE(failure.status() == SLUICE_ERROR_INPUT);
+    }
+  }
 }
