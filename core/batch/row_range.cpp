@@ -120,6 +120,7 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
 BatchHandle slice_rows(const BatchHandle& batch, std::int64_t begin, std::int64_t end) {
   auto part = std::make_shared<BatchData>(*batch);
   part->rows = end - begin;
+  part->deadline = batch->deadline;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
   if (batch->status) part->status = std::make_shared<std::vector<std::uint16_t>>(batch->status->begin() + begin, batch->status->begin() + end);
   if (batch->row_work) part->row_work = std::make_shared<std::vector<double>>(batch->row_work->begin() + begin, batch->row_work->begin() + end);
@@ -134,6 +135,7 @@ BatchHandle take_rows(const BatchHandle& batch, const std::vector<std::uint32_t>
   if (rows.back() - rows.front() + 1 == rows.size()) return slice_rows(batch, rows.front(), std::int64_t{rows.back()} + 1);
   auto part = std::make_shared<BatchData>(*batch);
   part->rows = static_cast<std::int64_t>(rows.size());
+  part->deadline = batch->deadline;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
   std::vector<RowPlace> places;
   for (const std::uint32_t row : rows) places.push_back({0, row});

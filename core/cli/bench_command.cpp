@@ -64,8 +64,15 @@ std::optional<std::size_t> find_stage(const Plan& plan, const std::string& name,
   std::vector<std::string> names;
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     if (plan.stages[i].stage->entry.descriptor->kind != SLUICE_MAP) continue;
-    names.push_back(plan.stages[i].stage->name);
-    if (names.back() == name || plan.stages[i].stage->entry.descriptor->id == name) return i;
+    const ResolvedStage& stage = *plan.stages[i].stage;
+    const bool is_named = stage.name == name || name == stage.entry.descriptor->id;
+    if ((stage.entry.descriptor->traits & SLUICE_TRAIT_ORDERED) != 0) {
+      if (!is_named) continue;
+      problem = "'" + name + "' keeps state between batches: it can't be measured by repeating some of them (bench the whole pipeline)";
+      return std::nullopt;
+    }
+    names.push_back(stage.name);
+    if (is_named) return i;
   }
   std::string list;
   for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;

@@ -72,6 +72,7 @@ std::string implementation_text(const PlannedStage& stage, const std::string& ru
   if (stage.implementations.size() == 1 && (d.traits & SLUICE_TRAIT_INEXACT) != 0)
     return names + " (implementations are not bit-identical: pinned for the whole run)";
   if (stage.implementations.size() == 1) return names + " (the only one that this machine and " + wish + " leave)";
+  if ((d.traits & SLUICE_TRAIT_ORDERED) != 0) return names + " (" + wish + "; keeps state: all on the first device, else on the CPU)";
   return names + " (" + wish + "; each batch goes where it is estimated to finish first)";
 }
 
@@ -145,6 +146,12 @@ void describe_stage(const Plan& plan, std::size_t index, const PlanSituation& si
   fmt::format_to(out, "\n{}: {} ({}{})\n", stage.stage->name, d.id, kind_name(d.kind),
                  stage.row_type.empty() ? "" : ", gives '" + stage.row_type + "' rows");
   if (const std::string names = input_names(plan, stage); !names.empty()) fmt::format_to(out, "  reads from    {}\n", names);
+  for (const std::size_t sink : stage.stage->feedback) {
+    std::string columns;
+    const sluice_port port = feedback_port(d);
+    for (std::size_t c = 0; c < port.column_count; ++c) columns += (columns.empty() ? "" : ", ") + std::string(port.columns[c].name);
+    fmt::format_to(out, "  feedback from {}: {}\n", plan.stages[sink].stage->name, columns);
+  }
   for (std::size_t slot = 0; slot < stage.stage->resources.size(); ++slot)
     if (stage.stage->resources[slot] >= 0)
       fmt::format_to(out, "  resource      {} = {}\n", d.resources[slot].name,
@@ -214,6 +221,9 @@ std::string plan_dot(const Plan& plan) {
       if (used >= 0)
         fmt::format_to(out, "  \"resources.{}\" -> \"{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name,
                        stage.stage->name);
+    for (const std::size_t sink : stage.stage->feedback)
+      fmt::format_to(out, "  \"{}\" -> \"{}\" [label=\"feedback\", style=dotted, constraint=false];\n", plan.stages[sink].stage->name,
+                     stage.stage->name);
     for (std::size_t c = 0; c < stage.consumers.size(); ++c) {
       std::string label;
       if (c < stage.kept.size())

@@ -73,6 +73,8 @@ Json stage_schema(const Registry& registry, bool resources) {
                      {"enabled", {{"type", {"boolean", "string"}}}}};
   if (!resources) {
     properties["inputs"] = {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}}};
+    properties["feedback"] = {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}},
+                              {"description", "sources and regroups: sinks whose rows come back to it"}};
     properties["device"] = {{"type", "string"}};
     properties["device_max_row_work"] = {{"type", {"number", "string"}}, {"description", "rows with more work than this are done on the CPU"}};
     properties["when_most_fail"] = {{"type", "string"}};

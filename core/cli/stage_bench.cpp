@@ -115,7 +115,8 @@ int calibrate(const Plan& plan, const Registry& registry, const StageBenchOption
   Replay replay(plan, registry, options.run, options.streams);
   std::vector<std::size_t> stages;
   for (const std::size_t i : plan.order)
-    if (descriptor(plan, i).kind == SLUICE_MAP && replay.targets(i).size() > 1) stages.push_back(i);
+    if (descriptor(plan, i).kind == SLUICE_MAP && (descriptor(plan, i).traits & SLUICE_TRAIT_ORDERED) == 0 && replay.targets(i).size() > 1)
+      stages.push_back(i);
   if (stages.empty()) {
     std::printf("nothing to calibrate: on this machine every stage of '%s' has one implementation\n", plan.pipeline.name.c_str());
     return exit_ok;

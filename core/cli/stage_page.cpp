@@ -79,6 +79,8 @@ std::string traits_text(std::uint32_t traits) {
   std::string result;
   if ((traits & SLUICE_TRAIT_SERIAL) != 0) result += "- One batch at a time per run.\n";
   if ((traits & SLUICE_TRAIT_BLOCKING) != 0) result += "- Waits for a disk or a network: runs on a thread of its own.\n";
+  if ((traits & SLUICE_TRAIT_ORDERED) != 0) result += "- Keeps state: batches in order, one at a time, on one device (or the CPU) for a whole run.\n";
+  if ((traits & SLUICE_TRAIT_RESTARTABLE) != 0) result += "- Begins afresh on the CPU when its device is lost.\n";
   if ((traits & SLUICE_TRAIT_INEXACT) != 0) result += "- Its implementations are not bit-identical: one of them is used for a whole run.\n";
   return result;
 }
@@ -106,6 +108,8 @@ std::string stage_page(const StageEntry& stage) {
                  text(stage.plugin->licence), d.work_unit == nullptr ? "row" : d.work_unit, traits_text(d.traits));
   if (!text(d.doc).empty()) page += "\n" + text(d.doc) + (text(d.doc).ends_with('\n') ? "" : "\n");
   page += section("Needs", columns_of(d.input, "optional"));
+  if (const sluice_port feedback = feedback_port(d); feedback.row_type != nullptr)
+    page += section(std::string("Takes back from sinks, in `") + feedback.row_type + "` rows", columns_of(feedback, "optional"));
   page += section("Gives", columns_of(d.output, "only when used"));
   page += section("Parameters", parameters_of(d));
   std::vector<Row> resources = {{"resource slot", "rows", "", "meaning"}}, reasons = {{"reason", "meaning"}}, implementations = {{"device", "how"}};

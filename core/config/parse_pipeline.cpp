@@ -216,7 +216,10 @@ class PipelineReader {
     }
     if (is_stage)
       if (const TomlMember* inputs = reader.take("inputs", {TomlKind::array, TomlKind::string}, "a list of stage names"))
-        read_inputs(reader, *inputs, stage);
+        stage.inputs = read_names(reader, *inputs, "an input");
+    if (is_stage)
+      if (const TomlMember* feedback = reader.take("feedback", {TomlKind::array, TomlKind::string}, "a list of stage names"))
+        stage.feedback = read_names(reader, *feedback, "feedback");
     read_values(reader, "params", scalars, "a string, a number or a boolean", stage.params);
     read_values(reader, "resources", {TomlKind::string}, "the name of a resource, as a string", stage.resources);
     if (const TomlMember* enabled = reader.take("enabled", scalars, "a boolean or a string with ${...}")) stage.enabled = written(*enabled);
@@ -229,18 +232,16 @@ class PipelineReader {
     (is_stage ? pipeline_.stages : pipeline_.resources).push_back(std::move(stage));
   }
 
-  static void read_inputs(const TableReader& reader, const TomlMember& inputs, WrittenStage& stage) {
-    stage.inputs.emplace();
-    if (inputs.value.kind == TomlKind::string) {
-      stage.inputs->push_back({inputs.value.text, inputs.value.where, {}});
-      return;
-    }
-    for (const TomlNode& input : inputs.value.items) {
-      if (input.kind == TomlKind::string)
-        stage.inputs->push_back({input.text, input.where, {}});
+  static std::vector<WrittenValue> read_names(const TableReader& reader, const TomlMember& names, const std::string& what) {
+    if (names.value.kind == TomlKind::string) return {{names.value.text, names.value.where, {}}};
+    std::vector<WrittenValue> result;
+    for (const TomlNode& name : names.value.items) {
+      if (name.kind == TomlKind::string)
+        result.push_back({name.text, name.where, {}});
       else
-        reader.error(input.where, std::string("an input must be the name of a stage, not ") + kind_name(input.kind));
+        reader.error(name.where, what + " must be the name of a stage, not " + kind_name(name.kind));
     }
+    return result;
   }
 
   static void read_values(TableReader& reader, const char* key, std::initializer_list<TomlKind> kinds, const char* expected,

@@ -48,6 +48,7 @@ struct WrittenStage {
   std::string use;  // stage id
   Location where, use_where;
   std::optional<std::vector<WrittenValue>> inputs;  // names of stages; nullopt: the stage before in the file
+  std::vector<WrittenValue> feedback;               // sources, regroups: names of sinks whose rows come back
   std::map<std::string, WrittenValue> params;
   std::map<std::string, WrittenValue> resources;  // slot -> resource name
   std::optional<WrittenValue> enabled;            // the stage exists iff this is neither empty nor "false" after ${...}
@@ -88,11 +89,12 @@ struct ResolvedStage {
   Location where;
   std::vector<sluice_value> values;  // in descriptor order
   std::deque<std::string> texts;
-  std::vector<std::size_t> inputs;  // indices into ResolvedPipeline::stages
-  std::vector<int> resources;       // per descriptor slot: index into ResolvedPipeline::resources, or -1
-  std::string device;               // "auto", "cpu", "cuda", "cuda:N", or another kind; "" = the run's --device
-  double device_max_row_work = 0;   // rows with more work, in the stage's unit, are done on the CPU; 0: no limit
-  std::string when_most_fail;       // advice for the user when more than nine rows in ten failed here; "" if none
+  std::vector<std::size_t> inputs;    // indices into ResolvedPipeline::stages
+  std::vector<std::size_t> feedback;  // sources, regroups: sinks whose rows come back, indices into ResolvedPipeline::stages
+  std::vector<int> resources;         // per descriptor slot: index into ResolvedPipeline::resources, or -1
+  std::string device;                 // "auto", "cpu", "cuda", "cuda:N", or another kind; "" = the run's --device
+  double device_max_row_work = 0;     // rows with more work, in the stage's unit, are done on the CPU; 0: no limit
+  std::string when_most_fail;         // advice for the user when more than nine rows in ten failed here; "" if none
 };
 
 struct ResolvedPipeline {

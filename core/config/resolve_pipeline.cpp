@@ -67,6 +67,9 @@ class Resolver {
       for (const std::size_t input : graph.inputs[i])
         if (stage_index[input] != absent) result.stages.back().inputs.push_back(stage_index[input]);
     }
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      for (const std::size_t sink : feedback_of(stages_[i]))
+        if (stage_index[i] != absent && stage_index[sink] != absent) result.stages[stage_index[i]].feedback.push_back(stage_index[sink]);
     check_names_of_the_rest(graph, resource_index);
     if (result.stages.empty() && !pipeline_.stages.empty() && !diagnostics_.has_errors())
       diagnostics_.error({result.file, 0, 0}, "", "nothing is left to run: every stage is disabled", "give the parameters that enable an output");
@@ -146,6 +149,37 @@ class Resolver {
       nodes.push_back(std::move(node));
     }
     return connect_stages(nodes, diagnostics_);
+  }
+
+  // The sinks whose rows come back to a stage, as indices of the stages as written. Disabled ones give nothing back.
+  std::vector<std::size_t> feedback_of(const Draft& stage) {
+    std::vector<std::size_t> sinks;
+    const sluice_stage_descriptor* d = stage.entry.descriptor;
+    if (stage.written->feedback.empty() || d == nullptr) return sinks;
+    const Location& first = stage.written->feedback.front().where;
+    if (feedback_port(*d).row_type == nullptr) {
+      error(stage, first, "'" + stage.written->use + "' takes no feedback", "remove feedback");
+      return sinks;
+    }
+    for (const WrittenValue& value : stage.written->feedback) {
+      const std::string name = expanded(stage, "feedback: ", value);
+      if (name.empty()) continue;
+      const auto found = std::find_if(stages_.begin(), stages_.end(), [&](const Draft& other) { return other.written->name == name; });
+      if (found == stages_.end()) {
+        std::vector<std::string> names;
+        for (const Draft& other : stages_)
+          if (other.entry.descriptor != nullptr && other.entry.descriptor->kind == SLUICE_SINK) names.push_back(other.written->name);
+        const std::string near = nearest_name(name, names);
+        error(stage, value.where, "unknown stage '" + name + "' in feedback",
+              near.empty() ? "name a sink of this file" : "did you mean '" + near + "'?");
+      } else if (found->entry.descriptor != nullptr && found->entry.descriptor->kind != SLUICE_SINK) {
+        error(stage, value.where, "feedback from '" + name + "', which is no sink", "name the sink at the end of the stages that decide");
+      } else {
+        const auto index = static_cast<std::size_t>(found - stages_.begin());
+        if (std::find(sinks.begin(), sinks.end(), index) == sinks.end()) sinks.push_back(index);
+      }
+    }
+    return sinks;
   }
 
   // Fills stage.slots. Check::names_only: missing slots are no error, because the stage may not be made.

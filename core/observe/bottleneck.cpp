@@ -16,7 +16,7 @@ constexpr double most_of_them = 0.9;
 
 bool runs_one_at_a_time(const sluice_stage_descriptor& d) {
   return d.kind == SLUICE_SOURCE || d.kind == SLUICE_REGROUP || d.kind == SLUICE_SINK ||
-         (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING)) != 0;
+         (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) != 0;
 }
 
 std::string titled(const StageStatistics& stage) { return "stage '" + stage.name + "' (" + stage.id + ")"; }

@@ -7,17 +7,6 @@
 #include "plugin/registry.hpp"
 
 namespace sluice {
-namespace {
-
-double quantile(std::vector<float> values, double q) {
-  if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
-}  // namespace
-
 StageRecorder::StageRecorder(const ResolvedStage& stage) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
   totals_.name = stage.name;
@@ -46,7 +35,7 @@ void StageRecorder::call(const std::string& device, double seconds, std::int64_t
   found->work += work;
   found->seconds += seconds;
   found->bytes_moved += bytes_moved;
-  durations_[static_cast<std::size_t>(found - totals_.implementations.begin())].push_back(static_cast<float>(seconds));
+  durations_[static_cast<std::size_t>(found - totals_.implementations.begin())].add(seconds);
 }
 
 void StageRecorder::retry(const std::string& device) {
@@ -81,6 +70,17 @@ void StageRecorder::count(const std::string& counter, double amount) {
   totals_.counters[counter] += amount;
 }
 
+void StageRecorder::observe(const std::string& quantity, double value) {
+  const std::lock_guard lock(mutex_);
+  quantities_[quantity].add(value);
+}
+
+void StageRecorder::committed_by(double seconds_left) {
+  const std::lock_guard lock(mutex_);
+  ++totals_.batches_with_deadline;
+  if (seconds_left < 0) ++totals_.late_batches;
+}
+
 void StageRecorder::waited(double seconds) {
   const std::lock_guard lock(mutex_);
   totals_.wait_seconds += seconds;
@@ -91,10 +91,12 @@ StageStatistics StageRecorder::statistics() const {
   StageStatistics result = totals_;
   for (std::size_t i = 0; i < result.implementations.size(); ++i) {
     auto& implementation = result.implementations[i];
-    implementation.p50_seconds = quantile(durations_[i], 0.50);
-    implementation.p95_seconds = quantile(durations_[i], 0.95);
+    implementation.p50_seconds = durations_[i].quantile(0.50);
+    implementation.p95_seconds = durations_[i].quantile(0.95);
     implementation.rate = implementation.seconds > 0 ? implementation.work / implementation.seconds : 0;
   }
+  for (const auto& [name, values] : quantities_)
+    result.quantities[name] = {values.count(), values.quantile(0.50), values.quantile(0.99), values.maximum()};
   return result;
 }
 

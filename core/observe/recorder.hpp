@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "observe/distribution.hpp"
 #include "observe/statistics.hpp"
 #include "plan/plan.hpp"
 
@@ -24,6 +26,9 @@ class StageRecorder {
   void failed_row(const std::string& reason, const std::string& name);
   void accounted(const std::string& reason, std::uint64_t count, const char* name);
   void count(const std::string& counter, double amount);
+  void observe(const std::string& quantity, double value);
+  // Sinks: a batch with a deadline was committed with so many seconds left; < 0: late.
+  void committed_by(double seconds_left);
   void waited(double seconds);
   void progress(double share) { progress_.store(share); }
   double progress() const { return progress_.load(); }  // < 0: unknown
@@ -37,7 +42,8 @@ class StageRecorder {
   std::atomic<double> progress_{-1};
   mutable std::mutex mutex_;  // guards everything below
   StageStatistics totals_;
-  std::vector<std::vector<float>> durations_;  // per implementation in totals_
+  std::vector<Distribution> durations_;  // per implementation in totals_
+  std::map<std::string, Distribution> quantities_;
   std::vector<FailedRow> all_names_;
   bool keep_all_ = false;
 };

@@ -72,6 +72,9 @@ Json implementations(const StageStatistics& stage) {
 Json stage_entry(const StageStatistics& stage) {
   Json examples = Json::array();
   for (const FailedRow& row : stage.examples) examples.push_back({{"row", row.row}, {"reason", row.reason}});
+  Json quantities = Json::object();
+  for (const auto& [name, values] : stage.quantities)
+    quantities[name] = {{"count", values.count}, {"p50", values.p50}, {"p99", values.p99}, {"maximum", values.maximum}};
   return {{"name", stage.name},
           {"id", stage.id},
           {"role", stage.role},
@@ -87,6 +90,9 @@ Json stage_entry(const StageStatistics& stage) {
           {"wait_seconds", rounded(stage.wait_seconds)},
           {"output_bytes", stage.output_bytes},
           {"counters", stage.counters},
+          {"quantities", quantities},
+          {"batches_with_deadline", stage.batches_with_deadline},
+          {"late_batches", stage.late_batches},
           {"implementations", implementations(stage)}};
 }
 

@@ -38,6 +38,12 @@ struct DeviceStatistics {
   DeviceFaults faults;
 };
 
+// Values of one quantity; the percentiles are right to 1 %.
+struct DistributionStatistics {
+  std::uint64_t count = 0;
+  double p50 = 0, p99 = 0, maximum = 0;
+};
+
 struct FailedRow {
   std::string row;  // read id where there is one, else "row N"
   std::string reason;
@@ -58,6 +64,8 @@ struct StageStatistics {
   std::map<std::string, std::uint64_t> accounted;  // inputs that never became rows, by reason code
   std::vector<FailedRow> examples;                 // the first few of both, for the report
   std::map<std::string, double> counters;
+  std::map<std::string, DistributionStatistics> quantities;   // that the stage has observed, by name
+  std::uint64_t batches_with_deadline = 0, late_batches = 0;  // sinks: committed, and of those later than they should have been
   std::vector<ImplementationStatistics> implementations;
   std::uint64_t output_bytes = 0;
   double busy_seconds = 0;  // sum over calls, all implementations

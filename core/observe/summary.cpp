@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "observe/account.hpp"
@@ -59,6 +61,22 @@ std::string device_line(const DeviceStatistics& device, const RunStatistics& s) 
   return line;
 }
 
+// "  cells: decision_latency 12 ms at the median, 41 ms at the 99th percentile, at most 80 ms (51,200 values)"
+std::string quantity_line(const StageStatistics& stage, const std::string& name, const DistributionStatistics& values) {
+  const bool seconds = name.ends_with("latency") || name.ends_with("seconds");
+  const auto text = [&](double value) {
+    if (!seconds) return fmt::format("{:.4g}", value);
+    return value < 1 ? fmt::format("{:.3g} ms", value * 1e3) : duration_text(value);
+  };
+  return "  " + stage.name + ": " + name + " " + text(values.p50) + " at the median, " + text(values.p99) + " at the 99th percentile, at most " +
+         text(values.maximum) + " (" + count_text(values.count) + ")";
+}
+
+std::string deadline_line(const StageStatistics& stage) {
+  return "  " + stage.name + ": " + count_text(stage.late_batches) + " of " + count_text(stage.batches_with_deadline) +
+         " batches were written after their deadline";
+}
+
 }  // namespace
 
 std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan) {
@@ -75,6 +93,10 @@ std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan
   lines.push_back(std::move(head));
   if (result.state != RunState::failed)
     for (const PathAccount& account : account_of(plan, s, ending_of(result))) lines.push_back(account_line(account));
+  for (const StageStatistics& stage : s.stages) {
+    for (const auto& [name, values] : stage.quantities) lines.push_back(quantity_line(stage, name, values));
+    if (stage.batches_with_deadline > 0) lines.push_back(deadline_line(stage));
+  }
   for (const DeviceStatistics& device : s.devices) lines.push_back(device_line(device, s));
   for (const std::string& output : s.outputs)
     if (output != "-") lines.push_back("  " + output);

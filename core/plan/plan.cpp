@@ -41,6 +41,7 @@ class Planner {
   void run(const std::string& device, const std::vector<std::string>& devices) {
     plan_.stages.resize(stages_.size());
     produced_.resize(stages_.size());
+    arrived_.resize(stages_.size());
     std::vector<std::vector<std::size_t>> consumers(stages_.size());
     for (std::size_t i = 0; i < stages_.size(); ++i)
       for (const std::size_t input : stages_[i].inputs) consumers[input].push_back(i);
@@ -52,6 +53,8 @@ class Planner {
     if (plan_.order.size() != stages_.size()) return;  // a cycle: reported when the pipeline was resolved
     if (stages_.empty()) diagnostics_.error({plan_.pipeline.file, 0, 0}, "", "the pipeline has no stages");
     for (const std::size_t i : plan_.order) connect(i);
+    for (const std::size_t i : plan_.order)
+      for (const std::size_t sink : stages_[i].feedback) connect_feedback(i, sink);
     for (const std::size_t i : plan_.order) choose_implementations(i, device, devices);
     for (const ResolvedStage& resource : plan_.pipeline.resources) check_resources(resource);
     for (const ResolvedStage& stage : stages_) check_resources(stage);
@@ -116,6 +119,7 @@ class Planner {
         planned.available[c] = 1;
       }
     }
+    arrived_[i] = arriving;
     std::vector<PlannedColumn> leaving = d.kind == SLUICE_MAP ? arriving : std::vector<PlannedColumn>();
     for (std::size_t c = 0; c < d.output.column_count; ++c) {
       const sluice_column_spec& give = d.output.columns[c];
@@ -131,6 +135,32 @@ class Planner {
       diagnostics_.warning(stage.where, stage.name, "nobody reads what this stage gives", "remove it, or name it in another stage's inputs");
     produced_.resize(stages_.size());
     produced_[i] = std::move(leaving);
+  }
+
+  // What a source or regroup wants of the rows that a sink gives back.
+  void connect_feedback(std::size_t source, std::size_t sink) {
+    const ResolvedStage& stage = stages_[source];
+    const std::string& name = stages_[sink].name;
+    const sluice_port port = feedback_port(descriptor(stage));
+    plan_.stages[sink].feeds_back_to.push_back(source);
+    if (stages_[sink].inputs.empty()) return;
+    if (plan_.stages[sink].stream != source)
+      return error(stage, "gets feedback from '" + name + "', which does not write the rows that this stage makes",
+                   "name a sink behind it that no regrouping stage separates from it");
+    const std::string& row_type = plan_.stages[stages_[sink].inputs.front()].row_type;
+    if (row_type != port.row_type)
+      return error(stage, "takes back rows of type '" + std::string(port.row_type) + "', but '" + name + "' writes '" + row_type + "'", "");
+    for (std::size_t c = 0; c < port.column_count; ++c) {
+      const sluice_column_spec& need = port.columns[c];
+      const PlannedColumn* column = find(arrived_[sink], need.name);
+      if (column == nullptr) {
+        if (need.optional == 0)
+          error(stage, std::string("needs column '") + need.name + "' (" + need.type + ") in its feedback, which does not reach '" + name + "'",
+                giver(need.name));
+      } else if (column->type != need.type) {
+        error(stage, std::string("needs column '") + need.name + "' as " + need.type + " in its feedback, but gets " + column->type, "");
+      }
+    }
   }
 
   std::string giver(std::string_view column) const {
@@ -226,6 +256,11 @@ class Planner {
     const sluice_stage_descriptor& d = descriptor(stages_[consumer]);
     for (std::size_t c = 0; c < d.input.column_count; ++c)
       if (column == d.input.columns[c].name || std::string_view(d.input.columns[c].name) == "*") return true;
+    for (const std::size_t source : plan_.stages[consumer].feeds_back_to) {
+      const sluice_port port = feedback_port(descriptor(stages_[source]));
+      for (std::size_t c = 0; c < port.column_count; ++c)
+        if (column == port.columns[c].name) return true;
+    }
     return d.kind == SLUICE_MAP && needed_behind(consumer, column);
   }
   bool made(std::size_t i, std::string_view column) const {
@@ -252,6 +287,7 @@ class Planner {
   std::vector<ResolvedStage>& stages_;
   Diagnostics& diagnostics_;
   std::vector<std::vector<PlannedColumn>> produced_;  // per stage: all columns that exist behind it
+  std::vector<std::vector<PlannedColumn>> arrived_;   // and in front of it
 };
 
 }  // namespace

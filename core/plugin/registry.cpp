@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -39,7 +40,7 @@ std::string check_info(const sluice_plugin_info& info) {
     return "has an incomplete sluice_plugin_info";
   for (std::size_t i = 0; i < info.stage_count; ++i) {
     const sluice_stage_descriptor* d = info.stages[i];
-    if (d == nullptr || d->struct_size < sizeof(sluice_stage_descriptor) || d->id == nullptr || d->summary == nullptr)
+    if (d == nullptr || d->struct_size < offsetof(sluice_stage_descriptor, feedback) || d->id == nullptr || d->summary == nullptr)
       return "has an incomplete descriptor for stage " + std::to_string(i);
     const std::string who = std::string("stage '") + d->id + "': ";
     if (d->kind < SLUICE_SOURCE || d->kind > SLUICE_RESOURCE) return who + "unknown kind " + std::to_string(d->kind);
@@ -47,6 +48,10 @@ std::string check_info(const sluice_plugin_info& info) {
     const bool reads = d->kind == SLUICE_MAP || d->kind == SLUICE_REGROUP || d->kind == SLUICE_SINK;
     if (reads && d->input.row_type == nullptr) return who + "no input row type";
     if (d->kind != SLUICE_SINK && d->output.row_type == nullptr) return who + "no output row type";
+    if ((d->traits & SLUICE_TRAIT_ORDERED) != 0 && (d->kind != SLUICE_MAP || (d->traits & SLUICE_TRAIT_BLOCKING) != 0))
+      return who + "only a map that does not block can be ordered";
+    if (feedback_port(*d).row_type != nullptr && d->kind != SLUICE_SOURCE && d->kind != SLUICE_REGROUP)
+      return who + "only sources and regroups take feedback";
     for (std::size_t p = 0; p < d->parameter_count; ++p)
       if (d->parameters[p].name == nullptr || d->parameters[p].help == nullptr) return who + "a parameter without name or help";
   }
@@ -76,6 +81,10 @@ const char* kind_name(sluice_stage_kind kind) {
     default:
       return "unknown";
   }
+}
+
+sluice_port feedback_port(const sluice_stage_descriptor& descriptor) {
+  return descriptor.struct_size >= sizeof(sluice_stage_descriptor) ? descriptor.feedback : sluice_port{};
 }
 
 std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_dirs) {

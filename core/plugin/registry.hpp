@@ -14,6 +14,9 @@ namespace sluice {
 
 const char* kind_name(sluice_stage_kind kind);  // "source", "map", ...
 
+// What a source or regroup takes back. Plugins made for ABI 1.0 do not have the field.
+sluice_port feedback_port(const sluice_stage_descriptor& descriptor);
+
 struct LoadedPlugin {
   std::filesystem::path file;
   const sluice_plugin_info* info = nullptr;

@@ -79,6 +79,24 @@ void Dispatcher::add_device(const std::shared_ptr<DeviceMemory>& device, int str
   pump();
 }
 
+void Dispatcher::pin_ordered_stages() {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t stage = 0; stage < run_.plan.stages.size(); ++stage) {
+    const ResolvedStage& resolved = *run_.plan.stages[stage].stage;
+    const sluice_stage_descriptor& d = *resolved.entry.descriptor;
+    if ((d.traits & SLUICE_TRAIT_ORDERED) == 0) continue;
+    const auto may_use = [&](const Lane& lane) {
+      const bool named = resolved.device.find(':') != std::string::npos;
+      return (!named || lane.name() == resolved.device) && std::any_of(run_.implementations[stage].begin(), run_.implementations[stage].end(),
+                                                                       [&](std::uint32_t k) { return lane.kind() == d.implementations[k].device; });
+    };
+    std::size_t chosen = 0;
+    for (std::size_t i = lanes_.size(); i-- > 1;)
+      if (may_use(*lanes_[i])) chosen = i;
+    scheduler_.pin(stage, chosen);
+  }
+}
+
 SourceProgress Dispatcher::progress() const {
   SourceProgress result;
   result.ended = sources_ == 0;
@@ -122,7 +140,7 @@ void Dispatcher::submit(StageRunner& stage, const BatchHandle& input, Done done)
   piece->stage = &stage;
   piece->input = input;
   piece->done = std::move(done);
-  add(std::move(piece), true);
+  add(std::move(piece), !stage.is_ordered());
   pump();
   fail_stranded();
 }
@@ -139,6 +157,13 @@ void Dispatcher::place(const BatchData& batch, const sluice_port& needs, Task& t
   if (home != nullptr) task.home = lane_of(home);
 }
 
+// May this run use the stage's implementation for the CPU?
+bool Dispatcher::offers_cpu(const StageRunner& stage) const {
+  const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
+  return std::any_of(offered.begin(), offered.end(),
+                     [&](std::uint32_t k) { return std::string_view(stage.descriptor().implementations[k].device) == "cpu"; });
+}
+
 void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   StageRunner& stage = *piece->stage;
   Task task;
@@ -146,12 +171,12 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   task.sequence = piece->input->sequence;
   task.row_count = static_cast<std::uint64_t>(piece->input->rows);
   task.source_work = piece->input->work;
+  task.deadline = piece->input->deadline;
   task.excluded = piece->excluded;
   task.size = stage.size_of(*piece->input);
   const sluice_stage_descriptor& d = stage.descriptor();
   const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
-  const bool on_cpu =
-      std::any_of(offered.begin(), offered.end(), [&](std::uint32_t k) { return std::string_view(d.implementations[k].device) == "cpu"; });
+  const bool on_cpu = offers_cpu(stage);
   if (divisible && on_cpu && offered.size() > 1 && stage.kind() == SLUICE_MAP && piece->input->rows > 1)
     if (const auto row_work = stage.row_work_of(piece->input, task.size.work)) task.rows = std::make_shared<const RowOrder>(*row_work);
   if (offered.size() > 1 || !on_cpu) place(*piece->input, d.input, task);
@@ -244,12 +269,22 @@ void Dispatcher::call_part(Assignment assignment, const std::shared_ptr<Piece>& 
     pump();
     return done(std::move(output));
   }
-  if (run_.cancelled() || on.is_cpu() || !is_device_failure(result.status)) {
+  const bool can_restart = stage.is_restartable() && offers_cpu(stage);
+  const bool state_is_lost = stage.is_ordered() && !can_restart;
+  if (run_.cancelled() || on.is_cpu() || !is_device_failure(result.status) || state_is_lost) {
+    if (state_is_lost && is_device_failure(result.status))
+      StageRunner::set_error(result, result.status, std::string(result.error.message) + " (with it what this stage remembers of earlier batches)",
+                             stage.is_restartable() ? "allow the CPU, where the stage can begin afresh: --device auto"
+                                                    : "run again, with device = \"cpu\" for this stage if it fails again");
     if (!run_.cancelled()) stage.fail(result);
     pump();
     return done(nullptr);
   }
   stage.retry(on.name());
+  if (stage.is_ordered()) {
+    run_.log(SLUICE_LOG_WARNING, stage.planned().stage->name, on.name() + ": " + result.error.message + "; the stage begins afresh on the CPU");
+    scheduler_.pin(stage.index(), 0);
+  }
   run_.log(SLUICE_LOG_DEBUG, stage.planned().stage->name, on.name() + ": " + result.error.message + "; the batch is done elsewhere");
   auto again = std::make_shared<Piece>();
   again->stage = &stage;

@@ -41,6 +41,9 @@ class Dispatcher {
   // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
   void add_device(const std::shared_ptr<DeviceMemory>& device, int streams);
 
+  // Stages that keep state get the lane that they stay on: the first device that they may use, else the CPU. Once, when devices are open.
+  void pin_ordered_stages();
+
   // [thread-safe] How far the sources have come.
   SourceProgress progress() const;
   void source_begins() { ++sources_; }
@@ -70,6 +73,7 @@ class Dispatcher {
   void call_part(Assignment assignment, const std::shared_ptr<Piece>& piece, BatchHandle input, const CallSize& size, const LaneStream& stream,
                  Done done);
   void fail_stranded();
+  bool offers_cpu(const StageRunner& stage) const;
   Lane& lane(std::size_t number);
   int lane_of(const DeviceMemory* device);
   void place(const BatchData& batch, const sluice_port& needs, Task& task);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <future>
 
 namespace sluice {
@@ -16,10 +17,12 @@ void pump_source(ExecutionParts& parts, StageRunner& source, const std::function
     Dispatcher& dispatcher;
     ~Reading() { dispatcher.source_ends(); }
   } const reading{parts.dispatcher};
+  // A source whose batches have deadlines makes them when their time comes: it is never asked for larger ones.
+  bool has_deadlines = false;
   for (std::uint64_t sequence = 0; !run.stopping() && !source.ended(); ++sequence) {
-    const double work = run.options.batch_work > 0
-                            ? run.options.batch_work
-                            : parts.dispatcher.batch_work(parts.budget.batch_work(run.threads), parts.budget.largest_batch_work());
+    const double work = run.options.batch_work > 0 ? run.options.batch_work
+                        : has_deadlines            ? parts.budget.batch_work(run.threads)
+                                        : parts.dispatcher.batch_work(parts.budget.batch_work(run.threads), parts.budget.largest_batch_work());
     const auto asked = Clock::now();
     MemoryBudget::PermitHandle permit = parts.budget.acquire(work);
     run.recorder.stage(source.index()).waited(std::chrono::duration<double>(Clock::now() - asked).count());
@@ -27,10 +30,16 @@ void pump_source(ExecutionParts& parts, StageRunner& source, const std::function
     const auto bytes = static_cast<std::uint64_t>(work * parts.budget.bytes_per_work());
     BatchHandle batch = source.read(work, bytes, sequence);
     if (!batch) return;
+    has_deadlines = has_deadlines || std::isfinite(batch->deadline);
     if (batch->work > work) parts.budget.grow(permit, batch->work);
     permit->used(batch->bytes());
     put({std::move(batch), std::move(permit)});
   }
+}
+
+void commit(ExecutionParts& parts, StageRunner& sink, const BatchHandle& batch) {
+  if (!sink.commit(batch)) return;
+  for (const std::size_t source : sink.planned().feeds_back_to) parts.stages[source]->feedback(batch);
 }
 
 void note_footprint(const Message& input, const BatchHandle& output) {
@@ -81,12 +90,18 @@ class SerialExecution {
       if (parts_.stages[i]->kind() == SLUICE_SOURCE) pump_source(parts_, *parts_.stages[i], [&](Message message) { hand_on(i, message); });
     for (const std::size_t i : parts_.run.plan.order) {
       StageRunner& stage = *parts_.stages[i];
-      if (stage.kind() == SLUICE_REGROUP || stage.kind() == SLUICE_SINK)
-        for (BatchHandle& batch : stage.finish()) hand_on(i, {std::move(batch), nullptr});
+      if (stage.kind() == SLUICE_REGROUP || stage.kind() == SLUICE_SINK) stage.finish(emit_from(i));
     }
   }
 
  private:
+  // An emitted batch goes through the rest of the pipeline before the stage makes the next one, so it needs no permit.
+  StageRunner::Emit emit_from(std::size_t i) {
+    return [this, i](BatchHandle batch) {
+      hand_on(i, {std::move(batch), nullptr});
+      return !parts_.run.cancelled();
+    };
+  }
   void hand_on(std::size_t from, const Message& message) {
     for (const std::size_t consumer : parts_.stages[from]->planned().consumers) deliver(consumer, message);
   }
@@ -94,8 +109,7 @@ class SerialExecution {
     StageRunner& stage = *parts_.stages[i];
     if (parts_.run.cancelled() || !joins_[i]->arrive(message)) return;
     if (stage.kind() == SLUICE_REGROUP) {
-      for (BatchHandle& batch : stage.regroup(message.batch)) hand_on(i, {std::move(batch), message.permit});
-      return;
+      return stage.regroup(message.batch, emit_from(i));
     }
     std::promise<BatchHandle> promise;
     std::future<BatchHandle> result = promise.get_future();
@@ -104,7 +118,7 @@ class SerialExecution {
     if (!output) return;
     note_footprint(message, output);
     if (stage.kind() == SLUICE_SINK)
-      stage.commit(output);
+      commit(parts_, stage, output);
     else
       hand_on(i, {std::move(output), message.permit});
   }

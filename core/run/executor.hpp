@@ -29,6 +29,9 @@ void execute_flow_graph(ExecutionParts& parts);
 // Reads a source to its end and hands on each batch with its permit.
 void pump_source(ExecutionParts& parts, StageRunner& source, const std::function<void(Message)>& put);
 
+// Writes a batch, and gives it back to the stages that want it.
+void commit(ExecutionParts& parts, StageRunner& sink, const BatchHandle& batch);
+
 // Notes how much memory a batch and what was made of it took at one moment.
 void note_footprint(const Message& input, const BatchHandle& output);
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <oneapi/tbb/flow_graph.h>
 
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -24,16 +25,27 @@ class GraphStage {
       : parts_(parts),
         stage_(stage),
         join_(stage.inputs()),
+        flow_(stage.kind() == SLUICE_REGROUP ? &parts.budget.add_flow() : nullptr),
         node_(graph, stage.is_serial() ? flow::serial : flow::unlimited,
               [this](const Message& message, Gateway& gateway) { guarded_receive(message, gateway); }) {
-    if (stage.kind() == SLUICE_SINK || stage.is_blocking()) worker_.emplace();
+    if (stage.kind() == SLUICE_SINK || stage.kind() == SLUICE_REGROUP || stage.is_blocking()) worker_.emplace();
   }
 
   StageNode& node() { return node_; }
   StageRunner& stage() { return stage_; }
 
-  // Source batches, and what a regroup emits at its end, enter here.
+  // Source batches enter here.
   void send(Message message) { node_.gateway().try_put(std::move(message)); }
+
+  // Calls finish() on the stage's own thread; the graph is kept alive until it returns.
+  void finish_regroup() {
+    Gateway& gateway = node_.gateway();
+    gateway.reserve_wait();
+    worker_->submit([this, &gateway] {
+      stage_.finish(emit_into(gateway));
+      gateway.release_wait();
+    });
+  }
 
  private:
   // No exception may leave a node's body: oneTBB would cancel the graph and lose the reason.
@@ -47,15 +59,18 @@ class GraphStage {
 
   void receive(Message message, Gateway& gateway) {
     if (parts_.run.cancelled() || !join_.arrive(message)) return;
-    if (stage_.kind() == SLUICE_REGROUP) {
-      // The node is serial, so the buffer needs no lock.
-      put_in_order(std::move(message));
-      while (std::optional<Message> next = in_order_.take())
-        for (BatchHandle& batch : stage_.regroup(next->batch)) gateway.try_put({std::move(batch), next->permit});
-      return;
-    }
     // The graph is kept alive until the batch has left: it may leave on another thread.
     gateway.reserve_wait();
+    if (stage_.kind() == SLUICE_REGROUP) return regroup_later(std::move(message), gateway);
+    if (stage_.is_ordered()) {
+      {
+        const std::lock_guard lock(order_mutex_);
+        put_in_order(std::move(message));
+      }
+      serve_in_order(gateway);
+      gateway.release_wait();
+      return;
+    }
     if (stage_.is_blocking() && stage_.kind() == SLUICE_MAP)
       worker_->submit([this, message, &gateway] { process(message, gateway); });
     else
@@ -73,11 +88,62 @@ class GraphStage {
     });
   }
 
+  // One batch after the other. A batch that waits here keeps nothing alive: the one that it waits for does, or the run has failed. The next
+  // one starts on the thread that has finished this one, but never inside its call, however many wait.
+  void serve_in_order(Gateway& gateway) {
+    std::unique_lock lock(order_mutex_);
+    if (serving_) return;
+    serving_ = true;
+    while (!under_way_) {
+      std::optional<Message> next = in_order_.take();
+      if (!next) break;
+      under_way_ = true;
+      lock.unlock();
+      gateway.reserve_wait();
+      parts_.dispatcher.submit(stage_, next->batch, [this, message = *next, &gateway](BatchHandle output) {
+        if (output) {
+          note_footprint(message, output);
+          gateway.try_put({std::move(output), message.permit});
+        }
+        {
+          const std::lock_guard again(order_mutex_);
+          under_way_ = false;
+        }
+        serve_in_order(gateway);
+        gateway.release_wait();
+      });
+      next.reset();
+      lock.lock();
+    }
+    serving_ = false;
+  }
+
+  // On the stage's own thread, as it may have to wait until there is room for what it emits.
+  void regroup_later(Message message, Gateway& gateway) {
+    worker_->submit([this, message = std::move(message), &gateway]() mutable {
+      // Only the worker touches the buffer.
+      put_in_order(std::move(message));
+      while (std::optional<Message> next = in_order_.take()) stage_.regroup(next->batch, emit_into(gateway));
+      gateway.release_wait();
+    });
+  }
+
+  StageRunner::Emit emit_into(Gateway& gateway) {
+    return [this, &gateway](BatchHandle batch) {
+      const std::uint64_t bytes = batch->bytes();
+      MemoryBudget::PermitHandle permit = parts_.budget.acquire_emitted(*flow_, bytes);
+      if (!permit || parts_.run.cancelled()) return false;
+      permit->used(bytes);
+      gateway.try_put({std::move(batch), std::move(permit)});
+      return true;
+    };
+  }
+
   void commit_later(Message message, Gateway& gateway) {
     worker_->submit([this, message = std::move(message), &gateway]() mutable {
       // Only the worker touches the buffer.
       put_in_order(std::move(message));
-      while (std::optional<Message> next = in_order_.take()) stage_.commit(next->batch);
+      while (std::optional<Message> next = in_order_.take()) commit(parts_, stage_, next->batch);
       gateway.release_wait();
     });
   }
@@ -90,7 +156,11 @@ class GraphStage {
   ExecutionParts& parts_;
   StageRunner& stage_;
   BranchJoin join_;
+  MemoryBudget::Flow* flow_;  // of a regroup
   ReorderBuffer<Message> in_order_;
+  std::mutex order_mutex_;  // of an ordered map: guards in_order_ and what follows
+  bool serving_ = false;    // a thread looks for the next batch
+  bool under_way_ = false;  // a call has not ended
   StageNode node_;
   std::optional<WorkerThread> worker_;
 };
@@ -119,11 +189,11 @@ void execute_flow_graph(ExecutionParts& parts) {
 
   for (const std::size_t i : parts.run.plan.order)
     if (stages[i]->stage().kind() == SLUICE_REGROUP) {
-      for (BatchHandle& batch : stages[i]->stage().finish()) stages[i]->send({std::move(batch), nullptr});
+      stages[i]->finish_regroup();
       graph.wait_for_all();
     }
   for (const std::size_t i : parts.run.plan.order)
-    if (stages[i]->stage().kind() == SLUICE_SINK) stages[i]->stage().finish();
+    if (stages[i]->stage().kind() == SLUICE_SINK) stages[i]->stage().finish(nullptr);
 }
 
 }  // namespace sluice

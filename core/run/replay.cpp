@@ -82,8 +82,7 @@ void Replay::gather(const std::vector<std::size_t>& stages, const ReplayLimits& 
   for (const std::size_t i : context_.plan.order)
     if (stages_[i] && stages_[i]->kind() == SLUICE_SOURCE) feed(i, limits);
   for (const std::size_t i : context_.plan.order)
-    if (stages_[i] && stages_[i]->kind() == SLUICE_REGROUP)
-      for (const BatchHandle& batch : stages_[i]->finish()) hand_on(i, batch);
+    if (stages_[i] && stages_[i]->kind() == SLUICE_REGROUP) stages_[i]->finish(emit_from(i));
   throw_if_failed();
 }
 
@@ -113,13 +112,20 @@ void Replay::hand_on(std::size_t from, const BatchHandle& batch) {
     if (stages_[consumer]) deliver(consumer, batch);
 }
 
+StageRunner::Emit Replay::emit_from(std::size_t stage) {
+  return [this, stage](const BatchHandle& batch) {
+    hand_on(stage, batch);
+    return true;
+  };
+}
+
 void Replay::deliver(std::size_t i, BatchHandle batch) {
   Message message{std::move(batch), nullptr};
   if (!joins_[i]->arrive(message)) return;
   StageRunner& stage = *stages_[i];
   if (const auto kept = kept_.find(i); kept != kept_.end() && message.batch->rows > 0) kept->second.push_back(message.batch);
   if (stage.kind() == SLUICE_REGROUP) {
-    for (const BatchHandle& emitted : stage.regroup(message.batch)) hand_on(i, emitted);
+    stage.regroup(message.batch, emit_from(i));
     return throw_if_failed();
   }
   const bool somebody_waits = std::any_of(context_.plan.stages[i].consumers.begin(), context_.plan.stages[i].consumers.end(),

@@ -73,6 +73,7 @@ class Replay {
   void feed(std::size_t source, const ReplayLimits& limits);
   void hand_on(std::size_t from, const BatchHandle& batch);
   void deliver(std::size_t stage, BatchHandle batch);
+  StageRunner::Emit emit_from(std::size_t stage);
   void throw_if_failed() const;
   ReplayCall call(std::size_t stage, const ReplayTarget& target, const CallPlace& place, const BatchHandle& batch, Outputs outputs,
                   std::uint64_t& fingerprint);

@@ -73,6 +73,8 @@ DeviceNeeds device_needs(const Plan& plan, const std::string& wish) {
   if (wish == "cpu") return needs;
   for (const PlannedStage& stage : plan.stages) {
     bool cpu = stage.implementations.empty();
+    // A stage that keeps state can't move to a device later.
+    if ((stage.stage->entry.descriptor->traits & SLUICE_TRAIT_ORDERED) != 0 && stage.implementations.size() > 1) needs.wait = Wait::for_devices;
     for (const std::uint32_t k : stage.implementations) {
       if (std::string_view(stage.stage->entry.descriptor->implementations[k].device) == "cpu")
         cpu = true;
@@ -120,7 +122,7 @@ struct Run::Implementation {
         memory(options_.memory_bytes > 0 ? options_.memory_bytes : default_memory_budget(threads)),
         context(plan_, options, threads),
         // Two batches a thread keep every thread busy; more only make an interrupt slow and memory large.
-        budget(memory, plan_.bytes_per_work, 2 * threads + 2),
+        budget(memory, plan_.bytes_per_work, 2 * threads + 2, [this] { return context.cancelled(); }),
         needs(device_needs(plan_, options.device)),
         faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {}
 
@@ -184,6 +186,7 @@ struct Run::Implementation {
                        });
       if (needs.wait == Wait::for_devices) opening->wait();
     }
+    if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();
     if (options.executor == Executor::serial) {
       execute_serial(parts);
     } else {

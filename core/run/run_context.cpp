@@ -75,8 +75,8 @@ void api_fail_row(sluice_output* output, std::int64_t row, std::uint32_t reason)
 
 sluice_status api_emit(sluice_output* output) {
   if (!output->rows_set) return refuse(output, "emit without set_row_count");
-  output->close_batch();
-  return SLUICE_OK;
+  if (!output->emit) return refuse(output, "emit by a stage that is not a regroup");
+  return output->close_batch() ? SLUICE_OK : SLUICE_ERROR_CANCELLED;
 }
 
 sluice_status api_parallel_for(const sluice_host* host, std::size_t count, std::size_t grain, sluice_status (*body)(void*, std::size_t, std::size_t),
@@ -109,7 +109,8 @@ sluice_host_api make_api() {
   api.abi_minor = SLUICE_ABI_MINOR;
   api.log = [](const sluice_host* host, sluice_log_level level, const char* message) { host->run->log(level, host->stage->name, message); };
   api.cancelled = [](const sluice_host* host) -> std::int32_t {
-    return host->run->cancelled() || (host->stage->entry.descriptor->kind == SLUICE_SOURCE && host->run->stopping()) ? 1 : 0;
+    const bool drives = host->stage->entry.descriptor->kind == SLUICE_SOURCE || !host->stage->feedback.empty();
+    return host->run->cancelled() || (drives && host->run->stopping()) ? 1 : 0;
   };
   api.parallel_for = api_parallel_for;
   api.thread_count = [](const sluice_host* host) -> std::int32_t { return host->run->threads; };
@@ -121,6 +122,10 @@ sluice_host_api make_api() {
   };
   api.count = [](const sluice_host* host, const char* counter, double amount) { host->recorder->count(counter, amount); };
   api.progress = [](const sluice_host* host, double share) { host->recorder->progress(share); };
+  api.observe = [](const sluice_host* host, const char* quantity, double value) { host->recorder->observe(quantity, value); };
+  api.set_deadline = [](sluice_output* output, double seconds) {
+    if (seconds >= 0) output->batch->deadline = output->host->run->seconds() + seconds;
+  };
   api.set_row_count = [](sluice_output* output, std::int64_t rows) { output->set_rows(std::max<std::int64_t>(rows, 0)); };
   api.add_column = api_add_column;
   api.add_device_column = api_add_device_column;

@@ -98,7 +98,7 @@ class RunContext {
 
 }  // namespace sluice
 
-// What one call produces. Batches that a regroup stage has emitted wait in `emitted`.
+// What one call produces. Each batch that a regroup stage emits goes to `emit`, which may wait; false: the run ends.
 struct sluice_output {
   sluice_output(sluice_host& owner, std::int64_t row_count) : host(&owner), batch(std::make_shared<sluice::BatchData>()) { set_rows(row_count); }
   void set_rows(std::int64_t rows) {
@@ -108,19 +108,20 @@ struct sluice_output {
   }
 
   // Regroups: the batch is complete, rows that failed included; the next one begins.
-  void close_batch() {
+  bool close_batch() {
     if (std::any_of(failures.begin(), failures.end(), [](std::uint16_t s) { return s != 0; }))
       batch->status = std::make_shared<std::vector<std::uint16_t>>(std::move(failures));
-    emitted.push_back(std::exchange(batch, std::make_shared<sluice::BatchData>()));
+    std::shared_ptr<sluice::BatchData> closed = std::exchange(batch, std::make_shared<sluice::BatchData>());
     failures.clear();
     rows_set = false;
+    return !emit || emit(std::move(closed));
   }
 
   sluice_host* host;
   std::shared_ptr<sluice::BatchData> batch;
   std::vector<std::uint16_t> failures;
   bool rows_set = false;
-  std::vector<std::shared_ptr<sluice::BatchData>> emitted;
+  std::function<bool(std::shared_ptr<sluice::BatchData>)> emit;
   std::shared_ptr<sluice::DeviceMemory> device;  // where device columns of this call lie
   std::string problem;                           // why the host refused something, for the error message
 };

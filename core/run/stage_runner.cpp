@@ -68,6 +68,7 @@ sluice_status create_instance(const ResolvedStage& stage, const sluice_host& hos
   args.resources = views.data();
   args.wanted = wanted;
   args.available = available;
+  args.feedback_sinks = static_cast<std::int32_t>(stage.feedback.size());
   return stage.entry.plugin->create(stage.entry.index, &args, &instance, &error);
 }
 
@@ -113,6 +114,8 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
       set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made an instance without process()");
     else if (stage_.commit == nullptr && kind() == SLUICE_SINK)
       set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made a sink without commit()");
+    else if (stage_.feedback == nullptr && !planned_.stage->feedback.empty())
+      set_error(result, SLUICE_ERROR_INTERNAL, "the plugin made an instance without feedback()");
     std::vector<std::uint32_t>& offered = run_.implementations[index_];
     if (std::erase_if(offered, [&](std::uint32_t k) { return (stage_.declined >> k & 1) != 0; }) != 0 && offered.empty())
       set_error(result, SLUICE_ERROR_UNSUPPORTED, "none of the implementations that may be used here can do what the parameters ask for",
@@ -302,7 +305,8 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const CallPlace& pl
     result.status = stage_.process == nullptr ? SLUICE_OK : stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
     if (result.status == SLUICE_OK && device) device->synchronize(*place.stream.device);
     if (result.status == SLUICE_OK) extended = extend(*input, output, result);
-    if (extended && device) remember_origin(input, *extended);
+    if (extended && device) keep_safe(input, *extended, result);
+    if (result.status != SLUICE_OK) extended = nullptr;
   } catch (const Failure& failure) {
     set_error(result, failure.status(), failure.what(), failure.remedy());
   } catch (const std::bad_alloc&) {
@@ -354,6 +358,17 @@ class StageRunner::CallOrigin : public ColumnOrigin {
   std::vector<ColumnHandle> made_;
 };
 
+// What an ordered stage gave can't be made again, as its state has moved on. A stage that survives the loss of its device gets its results off
+// it at once.
+void StageRunner::keep_safe(const BatchHandle& input, const BatchData& output, CallResult& result) {
+  if (!is_ordered()) return remember_origin(input, output);
+  if (!is_restartable()) return;
+  BatchData made;
+  for (const ColumnHandle& column : output.columns)
+    if (std::find(input->columns.begin(), input->columns.end(), column) == input->columns.end()) made.columns.push_back(column);
+  fetch(made, result);
+}
+
 void StageRunner::remember_origin(const BatchHandle& input, const BatchData& output) {
   const auto cpu = cpu_implementation();
   if (!cpu) return;
@@ -371,7 +386,7 @@ BatchHandle StageRunner::call_on_lane(const BatchHandle& input, const CallPlace&
     const std::shared_lock beside_others(place.lane->memory()->calls());
     if (BatchHandle output = call_once(input, place, result)) return output;
   }
-  if (result.status != SLUICE_ERROR_DEVICE_MEMORY || kind() != SLUICE_MAP) return nullptr;
+  if (result.status != SLUICE_ERROR_DEVICE_MEMORY || kind() != SLUICE_MAP || is_ordered()) return nullptr;
   host_.recorder->retry(place.lane->name());
   const std::unique_lock alone(place.lane->memory()->calls());
   result = CallResult();
@@ -420,10 +435,11 @@ void StageRunner::account(const BatchData& input, const BatchData& output, const
                        output.bytes() > input.bytes() ? output.bytes() - input.bytes() : 0, result.bytes_moved);
 }
 
-std::vector<BatchHandle> StageRunner::collect(sluice_output& output) {
-  std::vector<BatchHandle> result;
-  if (output.rows_set && output.batch->rows > 0) output.close_batch();
-  for (auto& batch : output.emitted) {
+// Every batch that is emitted into `output` is numbered, counted and goes to `emit`.
+void StageRunner::send_emitted(sluice_output& output, const Emit& emit, Emission& emission) {
+  if (kind() != SLUICE_REGROUP) return;
+  output.emit = [this, &emit, &emission](std::shared_ptr<BatchData> batch) {
+    if (run_.cancelled()) return false;
     batch->row_type = descriptor().output.row_type;
     batch->sequence = emitted_++;
     if (batch->work <= 0) batch->work = static_cast<double>(batch->rows);
@@ -432,40 +448,52 @@ std::vector<BatchHandle> StageRunner::collect(sluice_output& output) {
       count_failures(*batch, failures);
       batch->status = std::make_shared<std::vector<std::uint16_t>>(failures);
     }
-    result.push_back(std::move(batch));
-  }
-  return result;
+    emission.rows += batch->rows;
+    emission.bytes += batch->bytes();
+    const auto clock = Clock::now();
+    bool goes_on = false;
+    try {
+      goes_on = emit(std::move(batch));
+    } catch (const std::exception& exception) {  // must not pass through the plugin
+      run_.fail(planned_.stage->name, SLUICE_ERROR_MEMORY, exception.what(), "lower --memory or --threads");
+    }
+    emission.seconds += seconds_since(clock);
+    ++run_.progress;
+    return goes_on;
+  };
 }
 
-std::vector<BatchHandle> StageRunner::regroup(const BatchHandle& input) {
-  if (run_.cancelled() || input->rows == 0) return {};
+void StageRunner::regroup(const BatchHandle& input, const Emit& emit) {
+  if (run_.cancelled() || input->rows == 0) return;
   sluice_output output(host_, 0);
   output.rows_set = false;
+  Emission emission;
+  send_emitted(output, emit, emission);
   CallResult result;
   const double start = run_.seconds();
   const auto clock = Clock::now();
   const sluice_call call = make_call(planned_.implementations.front(), nullptr);
-  const CallScope scope({planned_.stage->name, input->sequence, input->rows, ""}, nullptr, result.bytes_moved);
-  try {
-    const BatchView view(*input);
-    result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
-  } catch (const Failure& failure) {
-    set_error(result, failure.status(), failure.what(), failure.remedy());
+  {
+    const CallScope scope({planned_.stage->name, input->sequence, input->rows, ""}, nullptr, result.bytes_moved);
+    try {
+      const BatchView view(*input);
+      result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
+    } catch (const Failure& failure) {
+      set_error(result, failure.status(), failure.what(), failure.remedy());
+    }
   }
-  result.seconds = seconds_since(clock);
+  if (result.status == SLUICE_OK && output.problem.empty() && output.rows_set && output.batch->rows > 0) output.close_batch();
+  result.seconds = std::max(seconds_since(clock) - emission.seconds, 0.0);
   ++run_.progress;
   if (result.status == SLUICE_OK && !output.problem.empty()) result.status = plugin_bug(result.error, output.problem);
-  if (result.status != SLUICE_OK) return fail(result), std::vector<BatchHandle>();
-  std::vector<BatchHandle> batches = collect(output);
-  std::int64_t rows = 0;
-  for (const BatchHandle& batch : batches) rows += batch->rows;
-  host_.recorder->call("cpu", result.seconds, input->rows, rows, input->work, 0, result.bytes_moved);
+  if (result.status != SLUICE_OK) return fail(result);
+  host_.recorder->waited(emission.seconds);
+  host_.recorder->call("cpu", result.seconds, input->rows, emission.rows, input->work, emission.bytes, result.bytes_moved);
   trace("cpu", start, result.seconds, input->sequence, input->rows);
-  return batches;
 }
 
-void StageRunner::commit(const BatchHandle& input) {
-  if (run_.cancelled() || input->rows == 0) return;
+bool StageRunner::commit(const BatchHandle& input) {
+  if (run_.cancelled() || input->rows == 0) return false;
   CallResult result;
   const double start = run_.seconds();
   const auto clock = Clock::now();
@@ -478,24 +506,45 @@ void StageRunner::commit(const BatchHandle& input) {
   }
   result.seconds = seconds_since(clock);
   ++run_.progress;
-  if (result.status != SLUICE_OK) return fail(result);
+  if (result.status != SLUICE_OK) return fail(result), false;
   host_.recorder->call("writer", result.seconds, 0, 0, 0, 0);
+  if (std::isfinite(input->deadline)) host_.recorder->committed_by(input->deadline - run_.seconds());
   trace("writer", start, result.seconds, input->sequence, input->rows);
+  return true;
 }
 
-std::vector<BatchHandle> StageRunner::finish() {
-  if (stage_.finish == nullptr || stage_.self == nullptr || run_.cancelled()) return {};
-  sluice_output output(host_, 0);
-  output.rows_set = false;
+void StageRunner::feedback(const BatchHandle& committed) {
+  if (run_.cancelled() || stage_.feedback == nullptr) return;
   CallResult result;
   const sluice_call call = make_call(0, nullptr);
+  try {
+    const BatchView view(*committed, feedback_port(descriptor()));
+    result.status = stage_.feedback(stage_.self, &call, &view.get(), &result.error);
+  } catch (const Failure& failure) {
+    set_error(result, failure.status(), failure.what(), failure.remedy());
+  }
+  ++run_.progress;
+  if (result.status != SLUICE_OK) fail(result);
+}
+
+void StageRunner::finish(const Emit& emit) {
+  if (stage_.finish == nullptr || stage_.self == nullptr || run_.cancelled()) return;
+  sluice_output output(host_, 0);
+  output.rows_set = false;
+  Emission emission;
+  send_emitted(output, emit, emission);
+  CallResult result;
+  const auto clock = Clock::now();
+  const sluice_call call = make_call(0, nullptr);
   result.status = stage_.finish(stage_.self, &call, &output, &result.error);
+  if (result.status == SLUICE_OK && output.problem.empty() && output.rows_set && output.batch->rows > 0) output.close_batch();
+  result.seconds = std::max(seconds_since(clock) - emission.seconds, 0.0);
   ++run_.progress;
   if (result.status == SLUICE_OK && !output.problem.empty()) result.status = plugin_bug(result.error, output.problem);
-  if (result.status != SLUICE_OK) return fail(result), std::vector<BatchHandle>();
-  std::vector<BatchHandle> batches = collect(output);
-  for (const BatchHandle& batch : batches) host_.recorder->call("cpu", 0, 0, batch->rows, 0, batch->bytes());
-  return batches;
+  if (result.status != SLUICE_OK) return fail(result);
+  if (emission.rows == 0) return;
+  host_.recorder->waited(emission.seconds);
+  host_.recorder->call("cpu", result.seconds, 0, emission.rows, 0, emission.bytes);
 }
 
 std::vector<BatchHandle> make_resources(RunContext& run) {

@@ -55,6 +55,9 @@ class StageRunner {
   sluice_stage_kind kind() const { return descriptor().kind; }
   bool is_blocking() const { return (descriptor().traits & SLUICE_TRAIT_BLOCKING) != 0; }
   bool is_serial() const { return (descriptor().traits & SLUICE_TRAIT_SERIAL) != 0 || kind() == SLUICE_REGROUP; }
+  // A map that keeps state between calls.
+  bool is_ordered() const { return (descriptor().traits & SLUICE_TRAIT_ORDERED) != 0 && kind() == SLUICE_MAP; }
+  bool is_restartable() const { return (descriptor().traits & SLUICE_TRAIT_RESTARTABLE) != 0; }
   std::size_t index() const { return index_; }
   // How many messages with one sequence number arrive: one per input.
   std::size_t inputs() const { return planned_.stage->inputs.size(); }
@@ -64,7 +67,7 @@ class StageRunner {
   bool ended() const { return ended_; }
 
   // Maps: the input with new columns. Sinks: the same with private columns. Null: failed, see `result`. On a device that is full once more
-  // with the device to itself, then in halves. Thread-safe.
+  // with the device to itself, then in halves; but never again if the stage is ordered. Thread-safe.
   BatchHandle call_on_lane(const BatchHandle& input, const CallPlace& place, CallResult& result);
   // Some rows with the columns that a call needs, and what such parts became put together. Throw Failure when a device can't be read.
   BatchHandle part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const;
@@ -77,12 +80,16 @@ class StageRunner {
   void fail(const CallResult& result);
   static void set_error(CallResult& result, sluice_status status, const std::string& message, const std::string& remedy = {});
 
-  // Regroups: feeds one batch, in order; returns what was emitted, numbered from emitted_ on.
-  std::vector<BatchHandle> regroup(const BatchHandle& input);
-  // Sinks: writes one prepared batch, in order.
-  void commit(const BatchHandle& input);
+  // Takes an emitted batch; may wait for room, or not return before the batch has been through the pipeline. False: the run ends.
+  using Emit = std::function<bool(BatchHandle)>;
+  // Regroups: feeds one batch, in order. What the stage emits, numbered in order, goes to `emit` while the call is under way.
+  void regroup(const BatchHandle& input, const Emit& emit);
+  // Sinks: writes one prepared batch, in order. False: not written.
+  bool commit(const BatchHandle& input);
+  // Sources, regroups: takes back what a sink has committed.
+  void feedback(const BatchHandle& committed);
   // After the last batch. Regroups may emit.
-  std::vector<BatchHandle> finish();
+  void finish(const Emit& emit);
 
   CallSize size_of(const BatchData& batch);
   // The work of each row, together `work`; nothing when nobody knows. Kept with the batch for when its columns have left the host.
@@ -95,13 +102,20 @@ class StageRunner {
   class CallOrigin;
   // Index into the descriptor's implementations, also where this run would not choose it. Nothing: there is none that the instance offers.
   std::optional<std::uint32_t> cpu_implementation() const;
+  void keep_safe(const BatchHandle& input, const BatchData& output, CallResult& result);
   void remember_origin(const BatchHandle& input, const BatchData& output);
   // Two halves, each in two again while the device is too small for it. Null: even one row does not fit.
   BatchHandle call_in_halves(const BatchHandle& input, const CallPlace& place, CallResult& result);
   // Fetches every column. False: a device can't be read, see `result`.
   static bool fetch(const BatchData& batch, CallResult& result);
   BatchHandle extend(const BatchData& input, sluice_output& output, CallResult& result);
-  std::vector<BatchHandle> collect(sluice_output& output);
+  // What a call of a regroup has emitted so far.
+  struct Emission {
+    std::int64_t rows = 0;
+    std::uint64_t bytes = 0;
+    double seconds = 0;  // spent in Emit: waiting, or in later stages
+  };
+  void send_emitted(sluice_output& output, const Emit& emit, Emission& emission);
   void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);
   void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track = {});
   bool keeps(const Column& column) const;

@@ -3,41 +3,63 @@
 #include "sched/memory_budget.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace sluice {
 
+template <class Ready>
+bool MemoryBudget::wait(std::unique_lock<std::mutex>& lock, const Ready& ready) {
+  // An interrupt can't notify anybody, and a failed run may keep permits for ever: both are noticed here.
+  constexpr std::chrono::milliseconds look_again(50);
+  while (!changed_.wait_for(lock, look_again, ready))
+    if (given_up_ && given_up_()) return false;
+  return true;
+}
+
+MemoryBudget::PermitHandle MemoryBudget::admit(Flow& flow, double size) {
+  const std::uint64_t bytes = bytes_of(flow, size);
+  used_ += bytes;
+  ++batches_;
+  ++flow.batches_;
+  return std::make_shared<Permit>(this, &flow, size, bytes);
+}
+
 MemoryBudget::PermitHandle MemoryBudget::acquire(double work) {
   std::unique_lock lock(mutex_);
-  const auto bytes = [&] { return static_cast<std::uint64_t>(work * bytes_per_work_); };
-  changed_.wait(lock, [&] { return closed_ || fits(bytes()); });
-  if (closed_) return nullptr;
-  const std::uint64_t granted = bytes();
-  used_ += granted;
-  ++batches_;
-  return std::make_shared<Permit>(this, work, granted);
+  const auto fits = [&] {
+    const std::uint64_t limit = flows_wait_ ? limit_ / 2 : limit_;
+    return batches_ == 0 || (used_ + bytes_of(sources(), work) <= limit && sources().batches_ < most_batches_);
+  };
+  return wait(lock, fits) ? admit(sources(), work) : nullptr;
+}
+
+MemoryBudget::Flow& MemoryBudget::add_flow() {
+  const std::lock_guard lock(mutex_);
+  // Until measured: the batch, and as much again made of it.
+  return flows_.emplace_back(2.0);
+}
+
+MemoryBudget::PermitHandle MemoryBudget::acquire_emitted(Flow& flow, std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  const auto size = static_cast<double>(bytes);
+  const auto fits = [&] { return flow.batches_ == 0 || (used_ + bytes_of(flow, size) <= limit_ && flow.batches_ < most_batches_); };
+  if (!fits()) flows_wait_ = true;
+  return wait(lock, fits) ? admit(flow, size) : nullptr;
 }
 
 void MemoryBudget::grow(const PermitHandle& permit, double work) {
   std::unique_lock lock(mutex_);
   const auto more = [&] {
-    const auto bytes = static_cast<std::uint64_t>(work * bytes_per_work_);
+    const std::uint64_t bytes = bytes_of(sources(), work);
     return bytes > permit->bytes_ ? bytes - permit->bytes_ : 0;
   };
   ++growing_;
-  changed_.wait(lock, [&] { return closed_ || batches_ <= growing_ || used_ + more() <= limit_; });
+  wait(lock, [&] { return batches_ <= growing_ || used_ + more() <= limit_; });
   --growing_;
   const std::uint64_t extra = more();
   used_ += extra;
   permit->bytes_ += extra;
-  permit->work_ = work;
-}
-
-void MemoryBudget::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  changed_.notify_all();
+  permit->size_ = work;
 }
 
 // A batch should be small against the budget (at least four per thread fit), large against the cost of handing it on (some
@@ -45,13 +67,13 @@ void MemoryBudget::close() {
 // core's work in the methylation chain.
 double MemoryBudget::batch_work(int threads) const {
   const std::lock_guard lock(mutex_);
-  const double fitting = static_cast<double>(limit_) / (bytes_per_work_ * 4.0 * std::max(threads, 1));
+  const double fitting = static_cast<double>(limit_) / (sources().bytes_per_unit_ * 4.0 * std::max(threads, 1));
   return std::clamp(fitting, 4096.0, 262144.0);
 }
 
 double MemoryBudget::largest_batch_work() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<double>(limit_) / (bytes_per_work_ * most_batches_);
+  return static_cast<double>(limit_) / (sources().bytes_per_unit_ * most_batches_);
 }
 
 void MemoryBudget::allow_more_batches(int batches) {
@@ -69,22 +91,24 @@ int MemoryBudget::in_flight() const {
 
 double MemoryBudget::bytes_per_work() const {
   const std::lock_guard lock(mutex_);
-  return bytes_per_work_;
+  return sources().bytes_per_unit_;
 }
 
-// What the batch really took per unit of work corrects the estimate: upwards at once, downwards slowly.
+// What the batch really took per unit of its size corrects the estimate: upwards at once, downwards slowly.
 void MemoryBudget::release(const Permit& permit) {
   {
     const std::lock_guard lock(mutex_);
+    Flow& flow = *permit.flow_;
     used_ -= permit.bytes_;
     --batches_;
-    if (permit.work_ > 0 && permit.peak_ > 0) {
-      const double ratio = static_cast<double>(permit.peak_) / permit.work_;
-      if (!measured_ || ratio > bytes_per_work_)
-        bytes_per_work_ = ratio;
+    --flow.batches_;
+    if (permit.size_ > 0 && permit.peak_ > 0) {
+      const double ratio = static_cast<double>(permit.peak_) / permit.size_;
+      if (!flow.measured_ || ratio > flow.bytes_per_unit_)
+        flow.bytes_per_unit_ = ratio;
       else
-        bytes_per_work_ = 0.95 * bytes_per_work_ + 0.05 * ratio;
-      measured_ = true;
+        flow.bytes_per_unit_ = 0.95 * flow.bytes_per_unit_ + 0.05 * ratio;
+      flow.measured_ = true;
     }
   }
   changed_.notify_all();

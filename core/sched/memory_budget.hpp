@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Bounded memory: a source gets a permit before it reads a batch, and the permit comes back when the last thing made of that batch is gone.
+// Bounded memory: a source gets a permit before it reads a batch, and a regrouping stage for every batch that it emits; the permit comes back
+// when the last thing made of that batch is gone.
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -13,14 +16,29 @@ namespace sluice {
 
 class MemoryBudget {
  public:
-  MemoryBudget(std::uint64_t bytes, double bytes_per_work, int batches_in_flight)
-      : limit_(bytes), bytes_per_work_(bytes_per_work), most_batches_(batches_in_flight) {}
+  // given_up: asked while somebody waits; true when nobody should wait any more.
+  MemoryBudget(std::uint64_t bytes, double bytes_per_work, int batches_in_flight, std::function<bool()> given_up = nullptr)
+      : limit_(bytes), given_up_(std::move(given_up)), most_batches_(batches_in_flight) {
+    flows_.push_back({bytes_per_work});
+  }
+
+  // Batches that are made in one place: by the sources (together), or by one regrouping stage.
+  class Flow {
+   public:
+    Flow(double bytes_per_unit) : bytes_per_unit_(bytes_per_unit) {}
+
+   private:
+    friend class MemoryBudget;
+    double bytes_per_unit_;  // what a batch and all that is made of it takes, per unit of its size
+    bool measured_ = false;
+    int batches_ = 0;
+  };
 
   // Held by every message that descends from one batch; returns its bytes when the last copy dies. The permit thus can't leak through
   // filters, errors, fan-out or cancellation.
   class Permit {
    public:
-    Permit(MemoryBudget* budget, double work, std::uint64_t bytes) : budget_(budget), work_(work), bytes_(bytes) {}
+    Permit(MemoryBudget* budget, Flow* flow, double size, std::uint64_t bytes) : budget_(budget), flow_(flow), size_(size), bytes_(bytes) {}
     Permit(const Permit&) = delete;
     ~Permit() { budget_->release(*this); }
     // The batch and what was made of it took this much at one moment. Thread-safe.
@@ -33,19 +51,23 @@ class MemoryBudget {
    private:
     friend class MemoryBudget;
     MemoryBudget* budget_;
-    double work_;
+    Flow* flow_;
+    double size_;  // in the flow's unit: work of a source's batch, bytes of an emitted one
     std::uint64_t bytes_;
     std::atomic<std::uint64_t> peak_{0};
   };
   using PermitHandle = std::shared_ptr<Permit>;
 
-  // Waits until a batch of `work` fits; one batch is always let in, however large. Null when close() was called.
+  // Waits until a source's batch of `work` fits; one batch is always let in, however large. Null when nobody should wait any more.
   PermitHandle acquire(double work);
+  // A regrouping stage's own flow; lives as long as the budget.
+  Flow& add_flow();
+  // Waits until a batch of so many bytes, which a regrouping stage has made, fits. One batch of each flow is always let in: what is in front of
+  // the stage may hold all of the budget, and goes on only when the stage does. From the first wait on, sources get half of the budget only, so
+  // that there is room behind the stage.
+  PermitHandle acquire_emitted(Flow& flow, std::uint64_t bytes);
   // The batch turned out larger than asked for: waits until it fits too, or until nothing else is under way that could make room.
   void grow(const PermitHandle& permit, double work);
-  // Wakes everybody who waits; acquire returns null from now on.
-  void close();
-
   // Work per batch so that several batches per thread fit into the budget.
   double batch_work(int threads) const;
   // The largest batch of which all that may be in flight still fit.
@@ -58,17 +80,24 @@ class MemoryBudget {
 
  private:
   void release(const Permit& permit);
-  bool fits(std::uint64_t bytes) const { return batches_ == 0 || (used_ + bytes <= limit_ && batches_ < most_batches_); }
+  Flow& sources() { return flows_.front(); }
+  const Flow& sources() const { return flows_.front(); }
+  std::uint64_t bytes_of(const Flow& flow, double size) const { return static_cast<std::uint64_t>(size * flow.bytes_per_unit_); }
+  // Waits for `ready`. False: nobody should wait any more.
+  template <class Ready>
+  bool wait(std::unique_lock<std::mutex>& lock, const Ready& ready);
+  PermitHandle admit(Flow& flow, double size);
 
   const std::uint64_t limit_;
+  const std::function<bool()> given_up_;
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
-  double bytes_per_work_;
-  bool measured_ = false, closed_ = false;
+  std::deque<Flow> flows_;  // the sources' first
   std::uint64_t used_ = 0;
   int batches_ = 0;
   int growing_ = 0;  // batches whose source waits in grow()
   int most_batches_;
+  bool flows_wait_ = false;  // a regrouping stage has had to wait
 };
 
 }  // namespace sluice

@@ -84,8 +84,14 @@ void Scheduler::add(Task task) {
   waiting_.push_back(std::move(task));
 }
 
+void Scheduler::pin(std::size_t stage, std::size_t lane) {
+  const std::lock_guard lock(mutex_);
+  stages_[stage].pinned = lane;
+}
+
 bool Scheduler::feasible(const Task& task, const Candidate& candidate) const {
   if (candidate.lane != cpu && task.all_for_cpu) return false;
+  if (const std::optional<std::size_t>& pinned = stages_[task.stage].pinned; pinned && *pinned != candidate.lane) return false;
   return units_[candidate.lane].healthy && std::find(task.excluded.begin(), task.excluded.end(), candidate.lane) == task.excluded.end();
 }
 
@@ -186,7 +192,8 @@ std::optional<Scheduler::Option> Scheduler::consider(std::size_t index, std::siz
   const bool only_one =
       std::none_of(stage.candidates.begin(), stage.candidates.end(), [&](const Candidate& o) { return &o != &candidate && feasible(task, o); });
   if (only_one) return option;
-  if (should_explore(stage, task, candidate)) {
+  const bool urgent = std::isfinite(task.deadline);
+  if (!urgent && should_explore(stage, task, candidate)) {
     option.explores = true;
     return option;
   }
@@ -205,6 +212,7 @@ std::optional<Scheduler::Option> Scheduler::consider(std::size_t index, std::siz
   if (rates <= 0) return option;
   option.advantage = parallel(candidate) / alone(task, candidate) / rates;
   if (mine <= best) return option;
+  if (urgent) return std::nullopt;  // it would be done earlier elsewhere
   // When the others would have finished all that waits, with this batch.
   double others_end = backlog / rates;
   for (const Task& waits : waiting_) {
@@ -218,6 +226,7 @@ std::optional<Scheduler::Option> Scheduler::consider(std::size_t index, std::siz
 
 bool Scheduler::better(const Option& a, const Option& b) const {
   const Task &x = waiting_[a.task], &y = waiting_[b.task];
+  if (x.deadline != y.deadline) return x.deadline < y.deadline;
   // Never so far out of order that finished batches pile up behind one that nobody likes.
   constexpr std::uint64_t window = 32;
   if (x.sequence + window < y.sequence) return true;

@@ -58,6 +58,7 @@ struct Task {
   std::uint64_t sequence = 0;
   std::uint64_t row_count = 0;
   CallSize size;
+  double deadline = std::numeric_limits<double>::infinity();
   double source_work = 0;                // the same batch in the source's unit
   std::shared_ptr<const RowOrder> rows;  // null: not to be divided
   // Bytes of the columns that the stage needs; those that lie on a device only, and which (-1: the host has all).
@@ -97,6 +98,8 @@ class Scheduler {
   // A device that has been opened. Returns its number.
   std::size_t add_lane(LaneTraits traits, double now);
   void retire(std::size_t lane, const std::string& why);
+  // From now on all batches of the stage are called on this lane. A batch that has failed there is stranded.
+  void pin(std::size_t stage, std::size_t lane);
   // A cost that an earlier run has measured.
   void prime(std::size_t stage, std::uint32_t implementation, const std::string& lane, const Cost& cost);
 
@@ -146,6 +149,7 @@ class Scheduler {
     StageTraits traits;
     std::vector<Candidate> candidates;
     StageDecisions decisions;
+    std::optional<std::size_t> pinned;  // the only lane that may be used
     int under_way = 0;
     bool divides = false;        // the last batch was divided: hysteresis
     double work_per_source = 0;  // the stage's unit per source unit

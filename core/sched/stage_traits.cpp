@@ -17,7 +17,7 @@ std::vector<StageTraits> stage_traits(const Plan& plan, const std::vector<std::v
     for (const std::uint32_t k : implementations[i]) traits.implementations.push_back({k, d.implementations[k].device});
     if (planned.stage->device.find(':') != std::string::npos) traits.only_lane = planned.stage->device;
     if (planned.stage->device_max_row_work > 0) traits.max_row_work = planned.stage->device_max_row_work;
-    traits.serial = (d.traits & SLUICE_TRAIT_SERIAL) != 0;
+    traits.serial = (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_ORDERED)) != 0;
     traits.depth = static_cast<int>(std::find(plan.order.begin(), plan.order.end(), i) - plan.order.begin());
   }
   return result;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <span>
@@ -12,6 +13,7 @@
 #include "base_alignment/contig_bases.hpp"
 #include "base_alignment/hit_aligner.hpp"
 #include "base_alignment/primary_alignment.hpp"
+#include "base_alignment/ranking.hpp"
 
 namespace sluice::base_alignment {
 namespace {
@@ -24,6 +26,10 @@ class BaseAlignment {
   struct Parameters : Scoring {
     bool secondary = true;
     bool eqx = false;
+    double mask_level = 0.5;
+    bool hard_mask_level = false;
+    std::int32_t mask_length = std::numeric_limits<std::int32_t>::max();
+    std::int32_t min_chain_score = 40;
   };
 
   static void describe(Describe<BaseAlignment>& d) {
@@ -32,13 +38,17 @@ class BaseAlignment {
         .summary("aligns mapped reads base by base along their chains")
         .doc(
             "Keeps a chain's trustworthy anchors, aligns the stretches between them with two-piece affine gaps (WFA2-lib), and extends both ends as "
-            "long as the score grows. Gaps are moved to the left.")
+            "long as the score grows. Gaps are moved to the left. A secondary hit whose alignment is better than its primary's becomes primary.")
         .work_unit("base");
     d.uses("index", "minimizer_index", "names, lengths and bases of the contigs");
     d.needs("bases", "utf8", "the read in sequencing orientation")
         .needs("hit_target", "list<i32>", "contig of each hit")
         .needs("hit_is_reverse", "list<u8>", "1: the hit is on the reverse strand")
         .needs("hit_is_primary", "list<u8>", "0: a secondary hit")
+        .needs("hit_mapq", "list<u8>", "mapping quality of each hit, by the chains")
+        .needs("hit_score", "list<i32>", "score of each hit's chain")
+        .needs("hit_anchors", "list<i32>", "anchors of each hit")
+        .needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up")
         .needs("hit_chain", "list<i32>", "chain of each hit")
         .needs("chain_anchor_count", "list<i32>", "anchors of each chain")
         .needs("chain_anchor_x", "list<u64>", "anchors of all chains: target places")
@@ -53,6 +63,8 @@ class BaseAlignment {
         .gives("aligned_columns", "list<i32>", "per hit: columns of the alignment, gaps included")
         .gives("edit_distance", "list<i32>", "per hit: mismatches and gap bases (NM)")
         .gives("alignment_score", "list<i32>", "per hit: score (AS)")
+        .gives("aligned_is_primary", "list<u8>", "per hit: 1 if no hit with a better alignment covers its part of the read")
+        .gives("aligned_mapq", "list<u8>", "per hit: mapping quality by the alignments, 0 to 60; secondary hits: 0")
         .gives("difference_text", "utf8", "cs tags of the hits, each followed by a newline", Needed::optional)
         .gives("mismatch_text", "utf8", "MD tags of the hits, each followed by a newline", Needed::optional);
     d.option("match", &Parameters::match, "score of equal bases (minimap2's -A)").range(1, 100);
@@ -62,14 +74,26 @@ class BaseAlignment {
     d.option("long_gap_open", &Parameters::long_gap_open, "the same for long gaps: a gap costs the smaller of both (-O, second value)")
         .range(0, 1000);
     d.option("long_gap_extend", &Parameters::long_gap_extend, "(-E, second value)").range(1, 1000);
-    d.option("secondary", &Parameters::secondary, "align secondary hits too");
+    d.option("secondary", &Parameters::secondary, "align secondary hits too; without them hits stay primary or secondary as their chains are");
     d.option("eqx", &Parameters::eqx, "write = and X instead of M");
+    d.option("mask_level", &Parameters::mask_level, "as of map_selection, for alignments").range(0, 1);
+    d.option("hard_mask_level", &Parameters::hard_mask_level, "as of map_selection, for alignments");
+    d.option("mask_length", &Parameters::mask_length, "as of map_selection, for alignments")
+        .range(0, std::numeric_limits<std::int32_t>::max())
+        .unit("bases");
+    d.option("min_chain_score", &Parameters::min_chain_score, "as of map_selection: the least score that a second hit is assumed to have")
+        .range(0, std::numeric_limits<std::int32_t>::max());
   }
 
   BaseAlignment(const Setup& setup, const Parameters& p)
       : index_(minimizer_index_view(setup.resource("index"))),
         compressed_(index_.homopolymer_compressed ? Compressed::yes : Compressed::no),
         scoring_(p),
+        ranking_{.mask_level = static_cast<float>(p.mask_level),
+                 .masking = p.hard_mask_level ? Masking::hard : Masking::soft,
+                 .mask_length = p.mask_length,
+                 .min_chain_score = p.min_chain_score,
+                 .scoring = p},
         secondary_(p.secondary),
         eqx_(p.eqx),
         wants_difference_(setup.wanted("difference_text")),
@@ -114,6 +138,13 @@ class BaseAlignment {
     add("aligned_columns", &Hit::columns);
     add("edit_distance", &Hit::edit_distance);
     add("alignment_score", &Hit::score);
+    const auto add_byte = [&](const char* name, std::uint8_t Hit::*member) {
+      auto to = out.list<std::uint8_t>(name, per_hit).begin();
+      for (const Row& row : made)
+        for (const Hit& hit : row.hits) *to++ = hit.*member;
+    };
+    add_byte("aligned_is_primary", &Hit::is_primary);
+    add_byte("aligned_mapq", &Hit::mapping_quality);
     auto to = out.list<std::uint32_t>("hit_cigar", per_operation).begin();
     for (const Row& row : made) to = std::copy(row.cigar.begin(), row.cigar.end(), to);
     const auto add_text = [&](const char* name, std::string Row::*member) {
@@ -129,6 +160,7 @@ class BaseAlignment {
   struct Hit {
     std::int32_t operations = 0, query_start = 0, query_end = 0, target_start = 0, target_end = 0;
     std::int32_t matches = 0, columns = 0, edit_distance = 0, score = 0;
+    std::uint8_t is_primary = 0, mapping_quality = 0;
   };
   struct Row {
     std::vector<Hit> hits;
@@ -142,6 +174,8 @@ class BaseAlignment {
     std::vector<FixedPoint> points;
     std::vector<std::size_t> chain_begin;
     std::string forward, reverse, target;
+    std::vector<AlignedHit> aligned;
+    RankingScratch ranking;
   };
   // Default-constructible, as Workspaces wants it.
   struct LazyWorkspace {
@@ -179,6 +213,45 @@ class BaseAlignment {
       }
       if (wants_difference_) made.difference += '\n';
       if (wants_mismatches_) made.mismatches += '\n';
+    }
+    rank_row(in, row, workspace, made.hits);
+  }
+
+  // Hits without alignments stay what their chains made them.
+  void rank_row(const Batch& in, std::int64_t row, Workspace& workspace, std::vector<Hit>& hits) const {
+    const auto target = in.list<std::int32_t>("hit_target")[row];
+    const auto chain_score = in.list<std::int32_t>("hit_score")[row], anchors = in.list<std::int32_t>("hit_anchors")[row];
+    const auto is_primary = in.list<std::uint8_t>("hit_is_primary")[row], mapq = in.list<std::uint8_t>("hit_mapq")[row];
+    if (chain_score.size() != hits.size() || anchors.size() != hits.size() || mapq.size() != hits.size())
+      throw Failure::input("the lists of a read's hits differ in length", "this is a bug in the stage that gives them");
+    bool any_primary = false;
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+      hits[i].is_primary = is_primary[i];
+      hits[i].mapping_quality = mapq[i];
+      any_primary = any_primary || is_primary[i] != 0;
+    }
+    // Where all chains are kept none is primary.
+    if (!secondary_ || !any_primary) return;
+    workspace.aligned.clear();
+    for (std::size_t i = 0; i < hits.size(); ++i)
+      if (hits[i].operations != 0)
+        workspace.aligned.push_back({.query_start = hits[i].query_start,
+                                     .query_end = hits[i].query_end,
+                                     .target = target[i],
+                                     .target_start = hits[i].target_start,
+                                     .target_end = hits[i].target_end,
+                                     .matches = hits[i].matches,
+                                     .columns = hits[i].columns,
+                                     .score = hits[i].score,
+                                     .chain_score = chain_score[i],
+                                     .anchors = anchors[i]});
+    rank_alignments(ranking_, in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)], workspace.ranking, workspace.aligned);
+    auto ranked = workspace.aligned.begin();
+    for (Hit& hit : hits) {
+      if (hit.operations == 0) continue;
+      hit.is_primary = ranked->is_primary ? 1 : 0;
+      hit.mapping_quality = ranked->mapping_quality;
+      ++ranked;
     }
   }
 
@@ -225,6 +298,7 @@ class BaseAlignment {
   MinimizerIndexView index_;
   Compressed compressed_;
   Scoring scoring_;
+  RankingSettings ranking_;
   bool secondary_, eqx_, wants_difference_, wants_mismatches_;
   Workspaces<LazyWorkspace> workspaces_;
 };

@@ -23,8 +23,9 @@ struct IndexSource {
 };
 IndexSource source_of(const std::string& path);
 
-// large: of files above largest_checked_bytes only the parts are checked that say how much there is of others; full: everything.
-enum class Verify : std::uint8_t { large, full };
+// large: of files above largest_checked_bytes only the parts are checked that say how much there is of others; full: everything; structure:
+// everything but the checksums, to test that nothing behind them leads out of the index.
+enum class Verify : std::uint8_t { large, full, structure };
 
 struct LoadedIndex {
   FmIndex index;

@@ -39,8 +39,9 @@ IndexSource source_of(const std::string& path);
 using WriteBytes = std::function<void(std::string_view)>;
 void write_index(const MinimizerIndexView& index, const IndexSource& source, const ForEach& for_each, const WriteBytes& write);
 
-// large: everything in files of up to `largest_checked_bytes`, otherwise only the header and what belongs to contigs.
-enum class Verify : std::uint8_t { large, full };
+// large: everything in files of up to `largest_checked_bytes`, otherwise only the header and what belongs to contigs. structure: everything but the
+// checksums, to test that nothing behind them leads out of the index.
+enum class Verify : std::uint8_t { large, full, structure };
 inline constexpr std::uint64_t largest_checked_bytes = std::uint64_t{4} << 30;
 
 struct LoadedIndex {

@@ -84,6 +84,8 @@ class SequenceReader {
     end_sequence();
     if (reference_.contigs() == 0)
       throw Failure::input("reference '" + path_ + "' is empty: there is no sequence in it", "give a FASTA or FASTQ file");
+    if (!has_bases_)
+      throw Failure::input("reference '" + path_ + "' is empty: none of its sequences has a base", "give a FASTA or FASTQ file with sequences");
     reference_.finish();
     return std::move(reference_);
   }
@@ -150,6 +152,7 @@ class SequenceReader {
   void add_bases(std::string_view piece) {
     if (reference_.current_length() + static_cast<std::int64_t>(piece.size()) > std::numeric_limits<std::int32_t>::max())
       fail("sequence '" + name_ + "' has 2^31 bases or more");
+    has_bases_ = has_bases_ || !piece.empty();
     reference_.add_bases(piece, kernels_);
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -166,7 +169,7 @@ class SequenceReader {
   std::uint64_t line_ = 0;
   std::int64_t qualities_ = 0;
   Line kind_ = Line::header;
-  bool open_ = false, line_begins_ = true;
+  bool open_ = false, line_begins_ = true, has_bases_ = false;
 };
 
 }  // namespace

@@ -153,8 +153,9 @@ void look_up_minimizers(const MinimizerIndexView& index, ReadSeeds& read) {
     static_assert(slots_per_line == 4);
     slot += 2 * ((slot[0] < key ? 1 : 0) + (slot[2] < key ? 1 : 0) + (slot[4] < key ? 1 : 0));
     const std::uint64_t value = slot[1];
+    const std::uint64_t found = slot[0] == key ? 1 : 0;  // else the slot may be empty, and its value leads nowhere
     const bool many = (value & many_positions) != 0;
-    const std::uint64_t* const positions = many ? index.positions.data() + ((value & ~many_positions) >> 27) : slot + 1;
+    const std::uint64_t* const positions = many ? index.positions.data() + found * ((value & ~many_positions) >> 27) : slot + 1;
     const bool tandem = (i > 0 && minimizers[i - 1].x == x) || (i + 1 < count && minimizers[i + 1].x == x);
     *next = {positions,
              many ? static_cast<std::uint32_t>(value & max_minimizer_occurrences) : 1U,
@@ -162,7 +163,7 @@ void look_up_minimizers(const MinimizerIndexView& index, ReadSeeds& read) {
              static_cast<std::uint16_t>(x & 0xFF),
              Seed::State::used,
              tandem ? Seed::Tandem::yes : Seed::Tandem::no};
-    next += slot[0] == key ? 1 : 0;
+    next += found;
   }
   read.seeds.resize(static_cast<std::size_t>(next - read.seeds.data()));
 }

@@ -48,6 +48,7 @@ class NameOrder {
   };
   Place place(std::string_view name) const;
   std::uint32_t rank(std::size_t contig) const { return ranks_[contig]; }
+  bool used() const { return !ranks_.empty(); }
 
  private:
   std::vector<std::string_view> names_;  // sorted, distinct

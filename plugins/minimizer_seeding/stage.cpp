@@ -10,6 +10,10 @@
 #include "minimizer_seeding/seeding.hpp"
 #include "minimizer_seeding/sketch.hpp"
 
+#ifdef SLUICE_WITH_CUDA
+#include "minimizer_seeding/device_index.hpp"
+#endif
+
 namespace sluice::minimizer_seeding {
 namespace {
 
@@ -65,6 +69,11 @@ class MinimizerSeeding {
              "no: map a read only to contigs whose name does not come before its own, so that reads against reads meet once");
     d.option("for_only", &Parameters::for_only, "the contigs' forward strand only");
     d.option("rev_only", &Parameters::rev_only, "the contigs' reverse strand only");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&MinimizerSeeding::process_cuda>(
+        "cuda",
+        "one thread a base, a minimizer, an anchor; reads with ambiguous bases are left to the CPU; an odd k, without homopolymer compression");
+#endif
     d.reason("too_long", "the read has 2^31 bases or more").reason("too_many_anchors", "the read has 2^31 anchors or more: lower f or max_max_occ");
   }
 
@@ -84,6 +93,10 @@ class MinimizerSeeding {
     if (!p.dual) parameters_.pairs = Pairs::once;
     if (p.no_diagonal || !p.dual) order_ = NameOrder(index_);
   }
+
+#ifdef SLUICE_WITH_CUDA
+  bool offers(std::string_view device) const { return device != "cuda" || cuda::seeds_on_device(index_); }
+#endif
 
   Estimate estimate(const Batch& in) const {
     const auto bases = in.text("bases");
@@ -151,7 +164,111 @@ class MinimizerSeeding {
     });
   }
 
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    using By = cuda::RowSeeds::By;
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const sluice::cuda::Text bases = device.text(in, "bases");
+    const std::vector<std::int64_t> at = device.download(bases.offsets, rows + 1);
+    const sluice::cuda::Memory row_status = device.row_status(in);
+    const cuda::DeviceReads reads{
+        in.rows(), bases.offsets, bases.bytes, row_status.as<std::uint16_t>(), at.front(), static_cast<std::uint64_t>(at.back() - at.front())};
+    const DeviceIndex& index = indexes_.get(device.ordinal(), [&] { return DeviceIndex(device, index_, order_, parameters_); });
+    std::vector<sluice::cuda::Memory> memory;  // until the device has done all
+    cuda::DeviceSeeding seeding(reads, index.tables, parameters_, launch(device, memory));
+    std::vector<cuda::RowSeeds> found = seeding.find_seeds();
+
+    std::vector<std::size_t> by_host;
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (found[row].by == By::device && found[row].anchors > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
+        out.fail(static_cast<std::int64_t>(row), Reason::too_many_anchors);
+        found[row] = {.by = By::nobody};
+      }
+      if (found[row].by == By::host) by_host.push_back(row);
+    }
+    HostRows host_rows;
+    find_on_host(call, device, in, by_host, out, found, host_rows);
+    if (!index.filter.keeps_all()) {
+      cuda::DeviceAnchorFilter filter = index.filter;
+      if (order_.used()) {
+        const HostText names(device, in, "read_id");
+        std::vector<NameOrder::Place> places;
+        for (std::size_t row = 0; row < rows; ++row) places.push_back(order_.place(names[row]));
+        filter.read_place = memory.emplace_back(device.upload(places)).as<NameOrder::Place>();
+        device.synchronize();
+      }
+      seeding.choose_anchors(filter, found);
+    }
+
+    cuda::ColumnOffsets offsets{std::vector<std::int64_t>(rows + 1), std::vector<std::int64_t>(rows + 1)};
+    const auto read_length = out.column<std::int32_t>("read_length"), repeat_length = out.column<std::int32_t>("repeat_length");
+    for (std::size_t row = 0; row < rows; ++row) {
+      offsets.seeds[row + 1] = offsets.seeds[row] + found[row].seeds;
+      offsets.anchors[row + 1] = offsets.anchors[row] + static_cast<std::int64_t>(found[row].anchors);
+      if (found[row].by != By::nobody) read_length[row] = static_cast<std::int32_t>(at[row + 1] - at[row]);
+      repeat_length[row] = found[row].repeat_length;
+    }
+    const auto seed_count = offsets.seeds.back(), anchor_count = offsets.anchors.back();
+    sluice::cuda::Memory seeds = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(seed_count));
+    sluice::cuda::Memory x = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(anchor_count));
+    sluice::cuda::Memory y = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(anchor_count));
+    const std::vector<std::int64_t> left = seeding.write(found, offsets, seeds.as<std::uint64_t>(), x.as<std::uint64_t>(), y.as<std::uint64_t>());
+    find_on_host(call, device, in, {left.begin(), left.end()}, out, found, host_rows);
+    host_rows.copy(device, offsets, seeds.as<std::uint64_t>(), x.as<std::uint64_t>(), y.as<std::uint64_t>());
+    const sluice::cuda::Memory anchor_offsets = device.upload(offsets.anchors);
+    device.add_list<std::uint64_t>(out, "seed_position", device.upload(offsets.seeds), std::move(seeds), seed_count);
+    device.add_list<std::uint64_t>(out, "anchor_x", anchor_offsets, std::move(x), anchor_count);
+    device.add_list<std::uint64_t>(out, "anchor_y", anchor_offsets, std::move(y), anchor_count);
+    device.synchronize();  // `offsets` and `memory` end here
+  }
+#endif
+
  private:
+#ifdef SLUICE_WITH_CUDA
+  static cuda::Launch launch(const sluice::cuda::DeviceCall& device, std::vector<sluice::cuda::Memory>& memory) {
+    cuda::Launch launch{.stream = device.stream()};
+    int shared_bytes = 0;
+    sluice::cuda::check(cudaDeviceGetAttribute(&launch.multiprocessors, cudaDevAttrMultiProcessorCount, device.ordinal()), "cudaDeviceGetAttribute");
+    sluice::cuda::check(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.ordinal()), "cudaDeviceGetAttribute");
+    launch.block_shared_bytes = static_cast<std::size_t>(shared_bytes);
+    launch.allocate = [&device, &memory](std::size_t bytes) { return memory.emplace_back(device.allocate(bytes)).get(); };
+    return launch;
+  }
+
+  // Rows of a device's batch that the device leaves to the host.
+  void find_on_host(const Call& call, const sluice::cuda::DeviceCall& device, const Batch& in, const std::vector<std::size_t>& rows, Output& out,
+                    std::vector<cuda::RowSeeds>& found, HostRows& results) {
+    if (rows.empty()) return;
+    const HostText bases(device, in, "bases"), names(device, in, "read_id");
+    std::mutex mutex;  // guards results
+    call.parallel_for(rows.size(), 1, [&](std::size_t begin, std::size_t end) {
+      auto read = reads_.take();
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t row = rows[i];
+        find_anchors(index_, parameters_, order_, names[row], bases[row], kernels_, *read);
+        if (read->too_many_anchors) {
+          out.fail(static_cast<std::int64_t>(row), Reason::too_many_anchors);
+          found[row] = {.by = cuda::RowSeeds::By::nobody};
+          continue;
+        }
+        found[row] = {.anchors = read->anchors.size(),
+                      .seeds = static_cast<std::uint32_t>(read->seed_positions.size()),
+                      .repeat_length = read->repeat_length,
+                      .by = cuda::RowSeeds::By::host};
+        HostRows::Row result{static_cast<std::int64_t>(row), read->seed_positions, {}, {}};
+        for (const Anchor& anchor : read->anchors) {
+          result.anchor_x.push_back(anchor.x);
+          result.anchor_y.push_back(anchor.y);
+        }
+        const std::lock_guard lock(mutex);
+        results.add(std::move(result));
+      }
+      if (read->anchors.capacity() * sizeof(Anchor) + bases_bytes(*read) > largest_kept_bytes) read.discard();
+    });
+  }
+#endif
+
   // Anchors and seeds of consecutive rows, until the sizes of the columns are known.
   struct Results {
     std::vector<Anchor> anchors;
@@ -175,6 +292,9 @@ class MinimizerSeeding {
   NameOrder order_;
   Workspaces<ReadSeeds> reads_;
   Workspaces<Results> results_;
+#ifdef SLUICE_WITH_CUDA
+  sluice::cuda::PerDevice<DeviceIndex> indexes_;
+#endif
 };
 
 }  // namespace

@@ -17,23 +17,21 @@ void KeptOverlaps::sort(const Call& call) {
   if (ordered_.runs_in_file() > 0) call.info("overlaps were sorted in a temporary file, in " + std::to_string(ordered_.runs_in_file()) + " parts");
 }
 
-bool KeptOverlaps::give(double work, Output& out) {
+std::size_t KeptOverlaps::next(double work) {
   rows_.clear();
-  double bases = 0;
-  bool more = true;
+  bases_ = 0;
   OverlapRecord record;
-  while ((bases < work || rows_.empty()) && (more = ordered_.next(record))) {
+  while ((bases_ < work || rows_.empty()) && ordered_.next(record)) {
     rows_.push_back(record);
-    bases += static_cast<double>(record.query_end - record.query_start);
+    bases_ += static_cast<double>(record.query_end - record.query_start);
   }
   given_ += rows_.size();
-  write(out);
-  out.set_work(bases);
-  return more;
+  return rows_.size();
 }
 
 void KeptOverlaps::write(Output& out) const {
   out.set_rows(static_cast<std::int64_t>(rows_.size()));
+  out.set_work(bases_);
   const auto fill = [&](const char* column, auto&& value) {
     const auto values = out.column<std::int64_t>(column);
     for (std::size_t row = 0; row < rows_.size(); ++row) values[row] = value(rows_[row]);

@@ -25,21 +25,22 @@ class KeptOverlaps {
   void add(const CandidateOverlap& overlap);
   // Between the last add() and the first give().
   void sort(const Call& call);
-  // Fills `out` with the next rows, query bases up to about `work`. False after the last.
-  bool give(double work, Output& out);
+  // The next rows, query bases up to about `work`; there are none after the last. Then what they become.
+  std::size_t next(double work);
+  void write(Output& out) const;
   std::uint64_t count() const { return count_; }
   double share_given() const { return count_ == 0 ? 1 : static_cast<double>(given_) / static_cast<double>(count_); }
 
  private:
-  void write(Output& out) const;
   OrderedOverlaps ordered_;
   std::vector<std::int64_t> target_overlaps_;
   bool wants_matches_, wants_cigars_;
   std::vector<OverlapRecord> rows_;
+  double bases_ = 0;  // of the rows
   std::uint64_t count_ = 0, given_ = 0;
 };
 
-// The columns of KeptOverlaps.
+// The columns of KeptOverlaps without CIGARs.
 template <class Stage>
 void describe_overlap_columns(Describe<Stage>& d) {
   d.gives("query_index", "i64", "row of the read in the store of reads").gives("target_index", "i64", "row of the target in its store");
@@ -48,7 +49,6 @@ void describe_overlap_columns(Describe<Stage>& d) {
   d.gives("is_reverse", "u8", "1: the read's reverse complement matches").gives("overlap_index", "i64", "ordinal of the overlap in its file");
   d.gives("target_overlaps", "i64", "overlaps that are kept on this target");
   d.gives("overlap_matches", "i64", "matching bases; 0: unknown", Needed::optional);
-  d.gives("given_cigar", "list<u32>", "alignment as SAM states it: M, I and D in BAM encoding; empty: none", Needed::optional);
 }
 
 }  // namespace sluice::overlap_reader

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "overlap_reader/kept_overlaps.hpp"
+#include "overlap_reader/overlap_collection.hpp"
 #include "overlap_reader/overlap_file.hpp"
 
 namespace sluice::overlap_reader {
@@ -48,6 +49,7 @@ class OverlapReader {
         .choices({"as_given", "both"});
     d.option("memory", &Parameters::memory, "records beyond this size wait in a temporary file");
     describe_overlap_columns(d);
+    d.gives("given_cigar", "list<u32>", "alignment as SAM states it: M, I and D in BAM encoding; empty: none", Needed::optional);
     d.uses("reads", "sequence", "the queries").uses("targets", "sequence", "the targets");
     d.reason("unknown_sequence", "an overlap of a name that is in neither reads nor targets");
     d.reason("past_the_end", "an overlap that ends behind the end of its sequence");
@@ -76,9 +78,10 @@ class OverlapReader {
 
   bool process(const Call& call, Output& out) {
     if (!is_read_) read_all(call);
-    const bool more = !call.cancelled() && kept_.give(call.target_work(), out);
+    if (call.cancelled() || kept_.next(call.target_work()) == 0) return false;
+    kept_.write(out);
     call.progress(kept_.share_given());
-    return more;
+    return true;
   }
 
  private:
@@ -170,4 +173,4 @@ class OverlapReader {
 }  // namespace
 }  // namespace sluice::overlap_reader
 
-SLUICE_PLUGIN("overlap_reader", "0.1.0", "MIT", sluice::overlap_reader::OverlapReader);
+SLUICE_PLUGIN("overlap_reader", "0.1.0", "MIT", sluice::overlap_reader::OverlapReader, sluice::overlap_reader::OverlapCollection);

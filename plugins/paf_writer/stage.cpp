@@ -4,6 +4,7 @@
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
+#include <vector>
 
 #include "paf_writer/paf_line.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr const char* alignment_columns[] = {"aligned_query_start", "aligned_query_end", "aligned_target_start", "aligned_target_end",
                                              "aligned_matches",     "aligned_columns",   "edit_distance",        "alignment_score"};
+constexpr const char* ranking_columns[] = {"aligned_is_primary", "aligned_mapq"};
 
 // The base-level alignments of one read's hits, one after the other.
 class AlignmentsOfRead {
@@ -47,6 +49,15 @@ class AlignmentsOfRead {
       hit.alignment = {value("edit_distance"), value("alignment_score"), in_->list<std::uint32_t>("hit_cigar")[row_].subspan(at_, operations),
                        difference};
     }
+    const auto byte = [&](const char* column) {
+      const auto values = in_->list<std::uint8_t>(column)[row_];
+      if (next_ >= values.size())
+        throw Failure::input("the lists of a read's alignments are too short", "this is a bug in the stage that gives them");
+      return values[next_];
+    };
+    hit.primary = byte("aligned_is_primary") != 0;
+    if (!hit.primary) hit.second_score = -1;
+    hit.mapping_quality = byte("aligned_mapq");
     at_ += operations;
     ++next_;
   }
@@ -58,6 +69,8 @@ class AlignmentsOfRead {
   bool with_differences_;
   std::string_view differences_;
 };
+
+bool has_better_alignment(const PafHit& a, const PafHit& b) { return a.alignment && (!b.alignment || a.alignment->score > b.alignment->score); }
 
 // Sink: lines are made in parallel, written in the order of the reads.
 class PafWriter {
@@ -91,6 +104,7 @@ class PafWriter {
     d.needs("cigar_count", "list<i32>", "per hit: operations of its alignment; 0: none", Needed::optional);
     d.needs("hit_cigar", "list<u32>", "operations of all hits", Needed::optional);
     for (const char* column : alignment_columns) d.needs(column, "list<i32>", "per hit: see base_alignment", Needed::optional);
+    for (const char* column : ranking_columns) d.needs(column, "list<u8>", "per hit: see base_alignment", Needed::optional);
     d.needs("difference_text", "utf8", "cs tags of the hits, for cs", Needed::optional);
     d.uses("index", "minimizer_index", "the sequences that the reads were mapped to");
     d.option("output", &Parameters::output, "where to write the hits; - is standard output").required();
@@ -103,6 +117,7 @@ class PafWriter {
       : index_(minimizer_index_view(setup.resource("index"))), secondary_(p.secondary), paf_no_hit_(p.paf_no_hit), file_(setup, p.output) {
     has_alignments_ = setup.available("cigar_count") && setup.available("hit_cigar");
     for (const char* column : alignment_columns) has_alignments_ = has_alignments_ && setup.available(column);
+    for (const char* column : ranking_columns) has_alignments_ = has_alignments_ && setup.available(column);
     has_differences_ = has_alignments_ && p.cs && setup.available("difference_text");
   }
 
@@ -113,6 +128,7 @@ class PafWriter {
     const TextView read_ids = in.text("read_id");
     const auto read_length = in.column<std::int32_t>("read_length");
     const auto repeat_length = in.column<std::int32_t>("repeat_length");
+    std::vector<PafHit> ordered;
     const Buffer ends = out.offsets([&](std::int64_t row) {
       const std::size_t before = text->size();
       if (!in.ok(row)) return std::size_t{0};
@@ -121,11 +137,12 @@ class PafWriter {
       const std::size_t count = hits.count(row, read.id);
       if (count == 0 && paf_no_hit_) append_no_hit(*text, read);
       AlignmentsOfRead alignments(has_alignments_ ? &in : nullptr, row, has_differences_);
-      for (std::size_t i = 0; i < count; ++i) {
-        PafHit hit = hits.hit(row, i, index_, read.id);
-        alignments.add_next(hit);
+      ordered.clear();
+      for (std::size_t i = 0; i < count; ++i) alignments.add_next(ordered.emplace_back(hits.hit(row, i, index_, read.id)));
+      // Hits come by the scores of their chains.
+      if (has_alignments_) std::stable_sort(ordered.begin(), ordered.end(), has_better_alignment);
+      for (const PafHit& hit : ordered)
         if (hit.primary || secondary_) append_hit(*text, read, hit);
-      }
       return text->size() - before;
     });
     const std::span<char> lines = out.text("_lines", ends);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The alignment of alignment.hpp for linear gaps, with vectors along the sequence, in 16 bits where that is proven to be enough.
+// The alignment of alignment.hpp with vectors along the sequence, in 16 bits where that is proven to be enough.
 //
 // Striped (Farrar 2007): with V vectors of N lanes a row, column j lies in lane (j-1)/V of vector (j-1)%V, so the column before it is in the same
 // lane of the vector before. What is stored is G[i][j] = H[i][j] - j * gap. A horizontal gap costs nothing then: along a row G is the running maximum
@@ -21,10 +21,11 @@ namespace sluice::poa_consensus {
 
 enum class VectorUse : std::uint8_t {
   done,
-  not_offered,  // affine gaps, a machine without vectors, or scores that 32 bits may not hold
+  not_offered,  // a machine without vectors, or scores that 32 bits may not hold
 };
 
-// The same path as align_scalar, from kept rows of `graph`. The matrix has (rows + 2) * (length + 127) values of 2 or 4 bytes at most.
+// The same path as align_scalar, from kept rows of `graph`. The matrix has (rows + 2) * (length + 127) values of 2 or 4 bytes at most, twice as many
+// with affine gaps.
 VectorUse align_vectors(PartialOrderGraph& graph, const KeptRows& rows, std::string_view sequence, const Scoring& scoring,
                         AlignmentWorkspace& workspace, std::vector<AlignedPair>& path);
 

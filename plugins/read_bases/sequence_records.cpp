@@ -120,7 +120,7 @@ ParseStatus parse_record(std::string_view text, bool at_end, SequenceFormat form
         if (line.front() == '@') break;
         return malformed("a record without bases has a quality string");
       }
-      if (!all_quality_characters(line)) return malformed("a quality string has a character that is not printable");
+      if (!all_quality_characters(line)) return malformed("the quality string is too short, or has a character that is none of '!' to '~'");
       scores += line.size();
       if (scores > record.bases) return malformed("the quality string is longer than the sequence");
       end = lines.at + line.size();

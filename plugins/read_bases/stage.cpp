@@ -246,7 +246,10 @@ class ReadReader {
     if (skipped != 0) call.account(Reason::not_primary, skipped);
     if (got < -1)
       throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records",
-                           "copy the file again and compare checksums");
+                           file_->format.format == cram
+                               ? "copy the file again and compare checksums; of aligned reads in CRAM the reference has to be "
+                                 "where its header says (UR), or in REF_PATH or REF_CACHE"
+                               : "copy the file again and compare checksums");
     if (got < 0) return false;
     const bool reverse = bam_is_rev(record_.get());
     const auto length = static_cast<std::size_t>(record_->core.l_qseq);

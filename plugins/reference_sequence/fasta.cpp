@@ -10,17 +10,17 @@ namespace sluice::reference_sequence {
 namespace {
 
 // What each letter of the IUPAC code is read as; 0: not a base.
-constexpr std::array<char, 256> make_first_base() {
+constexpr std::array<char, 256> make_bases(std::string_view to) {
   std::array<char, 256> table{};
   constexpr std::string_view from = "ACGTUMRWVHDNSYBK";
-  constexpr std::string_view to = "ACGTTAAAAAAACCCG";
   for (std::size_t i = 0; i < from.size(); ++i) {
     table[static_cast<unsigned char>(from[i])] = to[i];
     table[static_cast<unsigned char>(from[i]) + ('a' - 'A')] = to[i];
   }
   return table;
 }
-constexpr std::array<char, 256> first_base = make_first_base();
+constexpr std::array<char, 256> first_base = make_bases("ACGTTAAAAAAACCCG");
+constexpr std::array<char, 256> base_or_n = make_bases("ACGTTNNNNNNNNNNN");
 
 // The line at the start of `text`, without its end; takes it off.
 std::string_view take_line(std::string_view& text) {
@@ -62,20 +62,21 @@ bool find_contigs(std::string_view fasta, std::vector<ContigText>& contigs, Fast
   return true;
 }
 
-bool copy_bases(const ContigText& contig, char* out, FastaProblem& problem) {
+bool copy_bases(const ContigText& contig, AmbiguousBases ambiguous, char* out, FastaProblem& problem) {
+  const std::array<char, 256>& base_of = ambiguous == AmbiguousBases::first_base ? first_base : base_or_n;
   std::string_view rest = contig.lines;
   std::uint64_t done = 0;
   for (std::uint64_t number = contig.first_line; !rest.empty(); ++number) {
     const std::string_view line = take_line(rest);
     unsigned char least = 0xFF;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      const char base = first_base[static_cast<unsigned char>(line[i])];
+      const char base = base_of[static_cast<unsigned char>(line[i])];
       least = static_cast<unsigned char>(base) < least ? static_cast<unsigned char>(base) : least;
       out[i] = base;
     }
     if (least == 0) {
       std::size_t at = 0;
-      while (first_base[static_cast<unsigned char>(line[at])] != 0) ++at;
+      while (base_of[static_cast<unsigned char>(line[at])] != 0) ++at;
       const auto code = static_cast<unsigned char>(line[at]);
       const std::string shown = code >= '!' && code <= '~' ? "'" + std::string(1, line[at]) + "'" : "byte " + std::to_string(code);
       problem = {number, "contig '" + std::string(contig.name) + "', position " + std::to_string(done + at + 1) + ": " + shown + " is not a base"};

@@ -29,8 +29,10 @@ struct FastaProblem {
 // all.
 bool find_contigs(std::string_view fasta, std::vector<ContigText>& contigs, FastaProblem& problem);
 
-// Writes contig.bases bases to `out`: upper case; a code for several bases becomes the first of them in the order A, C, G, T (M R W V H D N -> A,
-// S Y B -> C, K -> G), as f5c does; U becomes T. False with `problem` set at any other character.
-bool copy_bases(const ContigText& contig, char* out, FastaProblem& problem);
+// What a code for several bases is read as: the first of them in the order A, C, G, T (M R W V H D N -> A, S Y B -> C, K -> G), as f5c does, or N.
+enum class AmbiguousBases : std::uint8_t { first_base, letter_n };
+
+// Writes contig.bases bases to `out`: upper case; U becomes T. False with `problem` set at a character that is no base.
+bool copy_bases(const ContigText& contig, AmbiguousBases ambiguous, char* out, FastaProblem& problem);
 
 }  // namespace sluice::reference_sequence

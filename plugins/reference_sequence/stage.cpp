@@ -73,19 +73,22 @@ class ReferenceSequence {
  public:
   struct Parameters {
     Path path;
+    std::string ambiguous = "first_base";
   };
   static void describe(Describe<ReferenceSequence>& d) {
     d.id("reference_sequence").summary("loads reference sequences from a FASTA file").resource("contig");
     d.doc(
         "The file may be plain, gzip or bgzip. One row per contig, in file order. Bases are upper case; each IUPAC code becomes its first base in "
-        "the order A, C, G, T "
-        "(N becomes A), as f5c and nanopolish do, and U becomes T. Any other character, and a name that comes twice, is an error.");
+        "the order A, C, G, T (N becomes A), as f5c and nanopolish do, or N where `ambiguous` says so, and U becomes T. Any other character, and a "
+        "name that comes twice, is an error.");
     d.option("path", &Parameters::path, "FASTA file, plain or compressed").required();
+    d.option("ambiguous", &Parameters::ambiguous, "what a code for several bases is read as: the first of them, or N").choices({"first_base", "n"});
     d.gives("name", "utf8", "name of the contig up to the first blank");
-    d.gives("bases", "utf8", "its bases: A, C, G, T");
+    d.gives("bases", "utf8", "its bases: A, C, G, T, and N if asked for");
     d.work_unit("base");
   }
-  ReferenceSequence(const Setup&, const Parameters& p) : path_(p.path) {}
+  ReferenceSequence(const Setup&, const Parameters& p)
+      : path_(p.path), ambiguous_(p.ambiguous == "n" ? AmbiguousBases::letter_n : AmbiguousBases::first_base) {}
 
   void process(const Call& call, Output& out) {
     const GrowingText text = read_text(path_);
@@ -104,7 +107,7 @@ class ReferenceSequence {
     call.parallel_for(contigs.size(), 1, [&](std::size_t from, std::size_t to) {
       FastaProblem here;
       for (std::size_t i = from; i < to; ++i) {
-        if (copy_bases(contigs[i], bases.data() + begin[i], here)) continue;
+        if (copy_bases(contigs[i], ambiguous_, bases.data() + begin[i], here)) continue;
         const std::lock_guard lock(mutex);
         if (i < first_bad) first_bad = i, problem = here;
         return;
@@ -121,6 +124,7 @@ class ReferenceSequence {
         "give the FASTA file that the reads were aligned to");
   }
   std::string path_;
+  AmbiguousBases ambiguous_;
 };
 
 }  // namespace

@@ -48,8 +48,8 @@ class SamWriter {
         .needs("repeat_length", "i32", "bases under seeds that are too frequent")
         .needs("hit_target", "list<i32>", "contig of each hit")
         .needs("hit_is_reverse", "list<u8>", "1: reverse strand")
-        .needs("hit_is_primary", "list<u8>", "0: secondary")
-        .needs("hit_mapq", "list<u8>", "mapping quality")
+        .needs("aligned_is_primary", "list<u8>", "0: secondary")
+        .needs("aligned_mapq", "list<u8>", "mapping quality")
         .needs("hit_score", "list<i32>", "chain score")
         .needs("hit_second_score", "list<i32>", "chain score of the best secondary hit, -1: none")
         .needs("hit_anchors", "list<i32>", "anchors of the chain")
@@ -155,25 +155,27 @@ class SamWriter {
       HitRecord hit;
       hit.cigar = cigar.subspan(at, count);
       at += count;
-      hit.is_primary = in.list<std::uint8_t>("hit_is_primary")[row][i] != 0;
+      hit.is_primary = in.list<std::uint8_t>("aligned_is_primary")[row][i] != 0;
       if (count == 0 || (!hit.is_primary && !secondary_)) continue;
       hit.target = target[i];
       hit.query_start = in.list<std::int32_t>("aligned_query_start")[row][i];
       hit.query_end = in.list<std::int32_t>("aligned_query_end")[row][i];
       hit.target_start = in.list<std::int32_t>("aligned_target_start")[row][i];
       hit.is_reverse = in.list<std::uint8_t>("hit_is_reverse")[row][i] != 0;
-      hit.mapq = in.list<std::uint8_t>("hit_mapq")[row][i];
+      hit.mapq = in.list<std::uint8_t>("aligned_mapq")[row][i];
       hit.edit_distance = in.list<std::int32_t>("edit_distance")[row][i];
       hit.alignment_score = in.list<std::int32_t>("alignment_score")[row][i];
       hit.anchors = in.list<std::int32_t>("hit_anchors")[row][i];
       hit.chain_score = in.list<std::int32_t>("hit_score")[row][i];
-      hit.second_chain_score = in.list<std::int32_t>("hit_second_score")[row][i];
+      hit.second_chain_score = hit.is_primary ? in.list<std::int32_t>("hit_second_score")[row][i] : -1;
       hit.difference = difference;
       hit.mismatches = mismatch;
       workspace.hits.push_back(hit);
     }
     if (workspace.hits.empty() && hits_only_) return true;
     // The first record must be primary; a hit that could not be aligned may have been the read's best one.
+    std::stable_sort(workspace.hits.begin(), workspace.hits.end(),
+                     [](const HitRecord& a, const HitRecord& b) { return a.alignment_score > b.alignment_score; });
     const auto best = std::find_if(workspace.hits.begin(), workspace.hits.end(), [](const HitRecord& hit) { return hit.is_primary; });
     if (best == workspace.hits.end()) workspace.hits.clear();
     if (best != workspace.hits.begin() && best != workspace.hits.end()) std::rotate(workspace.hits.begin(), best, best + 1);

@@ -51,7 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (sluice::reference_sequence::find_contigs(text, contigs, problem)) {
     for (const auto& contig : contigs) {
       std::string bases(contig.bases, '?');
-      if (sluice::reference_sequence::copy_bases(contig, bases.data(), problem) && bases.find_first_not_of("ACGT") != std::string::npos) std::abort();
+      if (sluice::reference_sequence::copy_bases(contig, sluice::reference_sequence::AmbiguousBases::first_base, bases.data(), problem) &&
+          bases.find_first_not_of("ACGT") != std::string::npos)
+        std::abort();
     }
   }
   SequenceIndex index;

@@ -45,12 +45,19 @@ if command -v samtools >/dev/null; then
   samtools view -h reads.bam -o reads.sam
   # A secondary record of a read, and a primary one that is stored as the reverse strand.
   awk 'BEGIN { OFS = "\t" } /^@/ { print; next } { print; $2 = 256; print }' reads.sam >twice.sam
-  for reads in reads.bam reads.sam twice.sam; do
+  samtools view -C -o reads.cram reads.bam
+  for reads in reads.bam reads.sam twice.sam reads.cram; do
     map --reference ref.fa --reads "$reads" --output now.paf --paf-no-hit && cmp now.paf hits.paf || fail "$reads gives other bytes"
   done
   awk 'BEGIN { OFS = "\t" } /^@/ { print; next } { $2 = 20; out = ""; for (i = length($10); i > 0; i--) out = out substr("TGCAtgcaNn", index("ACGTacgtNn", substr($10, i, 1)), 1); $10 = out; print }' \
     reads.sam >reverse.sam
   map --reference ref.fa --reads reverse.sam --output now.paf --paf-no-hit && cmp now.paf hits.paf || fail "reads stored as the reverse strand give other bytes"
+  # Aligned reads are kept as differences from a reference, which the file's header names.
+  printf '>whole\n%s\n' "$(awk 'NR == 2' reads.fa)" >whole.fa
+  awk 'BEGIN { OFS = "\t" } NR == FNR { if (FNR == 2) print "@HD\tVN:1.6\n@SQ\tSN:whole\tLN:" length($0); next } /^@/ { next }
+       ++rows == 1 { $2 = 0; $3 = "whole"; $4 = 1; $5 = 60; $6 = length($10) "M" } { print }' whole.fa reads.sam >aligned.sam
+  samtools view -C -T whole.fa -o aligned.cram aligned.sam
+  map --reference ref.fa --reads aligned.cram --output now.paf --paf-no-hit && cmp now.paf hits.paf || fail "aligned.cram gives other bytes"
 else
   echo "skipped: no samtools, so BAM and SAM were not tried"
 fi
@@ -60,6 +67,7 @@ echo "every kind of input"
 expect_error() { # CODE TEXT OPTIONS...
   local code=$1 text=$2 got=0
   shift 2
+  rm -f bad.paf
   map --output bad.paf "$@" 2>errors || got=$?
   [ "$got" = "$code" ] || { cat errors >&2; fail "exit code $got instead of $code: $*"; }
   grep -q -- "$text" errors || { cat errors >&2; fail "no '$text' in the message: $*"; }
@@ -72,6 +80,54 @@ expect_error 4 "cut.fq" --reference ref.fa --reads cut.fq
 expect_error 4 "same" --reference twice.fa --reads reads.fq
 expect_error 4 "empty.fa" --reference empty.fa --reads reads.fq
 expect_error 4 "no_such" --reference no_such.fa --reads reads.fq
+printf '>one\n\n>two\n' >empty.fa
+expect_error 4 "empty.fa.*none of its sequences has a base" --reference empty.fa --reads reads.fq
+: >empty.fq
+expect_error 4 "empty.fq.*is empty" --reference ref.fa --reads empty.fq
+while IFS='|' read -r words record; do
+  # shellcheck disable=SC2059
+  { head -n 8 reads.fq; printf "$record"; sed 's/^@/@other_/' reads.fq; } >broken.fq
+  expect_error 4 "broken.fq', line [0-9]*, record 3: $words" --reference ref.fa --reads broken.fq
+done <<'END'
+the quality string is too short|@read\nACGT\n+\nIII\n
+the quality string is longer|@read\nACGT\n+\nIIIII\n
+a sequence has a character that is not a letter|@read\nACGT\nIIII!\n
+a sequence has a character that is not a letter|@read\nAC!T\n+\nIIII\n
+the record has no name|@\nACGT\n+\nIIII\n
+a record must start with|read\nACGT\n+\nIIII\n
+END
+{ head -n 8 reads.fq; head -n 8 reads.fq; } >twice.fq
+map --reference ref.fa --reads twice.fq --output now.paf
+head -n 8 reads.fq >once.fq
+map --reference ref.fa --reads once.fq --output once.paf
+cat once.paf once.paf | cmp - now.paf || fail "of two reads with one name each is mapped as if it were alone"
+gzip -c reads.fq | head -c 2000 >cut.fq.gz
+expect_error 4 "cut.fq.gz.*truncated or damaged" --reference ref.fa --reads cut.fq.gz
+if [ -e reads.cram ]; then
+  for kind in bam cram; do
+    head -c 5000 reads.$kind >cut.$kind
+    expect_error 4 "cut.$kind.*truncated or damaged" --reference ref.fa --reads cut.$kind
+  done
+  mv whole.fa moved.fa
+  REF_PATH=none expect_error 4 "aligned.cram.*REF_PATH" --reference ref.fa --reads aligned.cram
+fi
+# Index files.
+cp ref.fa mine.fa
+"$sluice" run index --quiet --reference mine.fa --output mine.idx --contigs contigs.tsv
+map --reference mine.idx --reads reads.fq --output now.paf --paf-no-hit && cmp now.paf hits.paf || fail "an index gives other bytes"
+expect_error 2 "mine.idx' was made with k = 15, not 19" --reference mine.idx --reads reads.fq --k 19
+expect_error 2 "mine.idx' was made with w = 10, not 5" --reference mine.idx --reads reads.fq --w 5
+expect_error 2 "mine.idx' was made with k = 15, not 19" --reference mine.idx --reads reads.fq --preset map-hifi
+for bytes in 20 300 5000 $(($(wc -c <mine.idx) - 1)); do
+  head -c "$bytes" mine.idx >cut.idx
+  expect_error 4 "cut.idx' is truncated" --reference cut.idx --reads reads.fq
+done
+{ cat mine.idx; echo; } >longer.idx
+expect_error 4 "longer.idx' has something behind its end" --reference longer.idx --reads reads.fq
+{ head -c 20000 mine.idx; printf 'changed'; tail -c +20008 mine.idx; } >changed.idx
+expect_error 4 "changed.idx' is damaged" --reference changed.idx --reads reads.fq
+echo ">late" >>mine.fa
+expect_error 4 "mine.idx' is stale" --reference mine.idx --reads reads.fq
 expect_error 2 "preset" --reference ref.fa --reads reads.fq --preset map-nothing
 expect_error 2 "k" --reference ref.fa --reads reads.fq --k 29
 echo "wrong inputs have an error each"
@@ -145,6 +201,45 @@ done <<'END'
 END
 head -n 100 reads2.fq >few.fq
 compare "two sets of reads" any_order overlap "-x ava-ont $exact --dual=yes" "--preset ava-ont --dual" reads2.fq few.fq
+
+# ---- with base-level alignments: the same hit is each read's first, and as sure. Alignments are not minimap2's base for base, and it splits some.
+first_hits() { awk '/tp:A:P/ && !($1 in seen) { seen[$1]; print $1, $5, $6, $8, $9, $12 }' "$1" | sort; }
+minimap2 -x map-ont -c $exact ref.fa reads.fq 2>/dev/null >expected.paf
+map --reference ref.fa --reads reads.fq --cigar --output now.paf
+join <(first_hits expected.paf) <(first_hits now.paf) | awk '
+  function near(a, b) { return a - b < 100 && b - a < 100 }
+  { ++reads; if ($2 == $7 && $3 == $8 && near($4, $9) && near($5, $10)) { ++places; if ($6 - $11 <= 3 && $11 - $6 <= 3) ++qualities } }
+  END { print "minimap2 -c: of " reads " reads " places " have the same first hit, " qualities " of them the same mapping quality within 3"
+        exit !(reads > 50 && places >= 0.95 * reads && qualities >= 0.95 * places) }' || fail "other primary hits than minimap2 -c"
+
+# ---- letters, index files of minimap2, and a read of 10 Mb
+# Every 97th letter of the reference and every 131st of the reads is none of A, C, G and T, and stretches of both are in lower case.
+letters='{ out = ""
+  for (i = 1; i <= length($0); i++) {
+    letter = substr($0, i, 1)
+    if (++count % every == 0) letter = substr("NnRYKMSWBDHVrykmswbdhvXx", 1 + count / every % 24, 1)
+    out = out (count % 1000 < 300 ? tolower(letter) : letter)
+  }
+  $0 = out }'
+awk -v every=97 "!/^>/ $letters"' { print }' ref2.fa >letters.fa
+awk -v every=131 "NR % 4 == 2 $letters"' { print }' reads2.fq >letters.fq
+compare "ambiguous and small letters" in_order map "-x map-ont $exact" "--preset map-ont" letters.fa letters.fq
+compare "ambiguous and small letters" in_order map "-x map-ont $exact -k 11 -w 5" "--k 11 --w 5" letters.fa letters.fq
+compare "ambiguous and small letters" in_order map "-x map-pb $exact" "--preset map-pb" letters.fa letters.fq
+minimap2 -x map-ont -d ref2.mmi ref2.fa 2>/dev/null
+compare "an index file of minimap2" in_order map "-x map-ont $exact" "--preset map-ont" ref2.mmi reads2.fq
+expect_error 2 "ref2.mmi' was made with w = 10, not 5" --reference ref2.mmi --reads reads2.fq --w 5
+for bytes in 3 10 100 5000 $(($(wc -c <ref2.mmi) - 1)); do
+  head -c "$bytes" ref2.mmi >cut.mmi
+  if [ "$bytes" = 3 ]; then expect_error 4 "cut.mmi" --reference cut.mmi --reads reads2.fq
+  else expect_error 4 "cut.mmi' is truncated" --reference cut.mmi --reads reads2.fq; fi
+done
+"$sluice" run synthetic_reference --quiet --length 10000000 --seed 9 --output long.fa
+awk 'function random(n) { state = state * 48271 % 2147483647; return state % n }
+     BEGIN { state = 5; print ">read" } /^>/ { next }
+     { for (error = 0; error < 3; error++) { at = 1 + random(length($0)); $0 = substr($0, 1, at - 1) substr("ACGT", 1 + random(4), random(3)) substr($0, at + 1) }
+       print }' long.fa >long_read.fa
+compare "a read of 10 Mb" in_order map "-x map-ont $exact" "--preset map-ont" long.fa long_read.fa
 
 if [ ! -d "$shared/data" ]; then
   echo "skipped: no $shared, so no real reads were compared"

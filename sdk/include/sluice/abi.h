@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 0
+#define SLUICE_ABI_MINOR 1
 
 #if defined(_WIN32)
 #define SLUICE_EXPORT __declspec(dllexport)
@@ -185,7 +185,14 @@ enum {
 enum {                            /* traits, or-ed */
        SLUICE_TRAIT_SERIAL = 1,   /* process() of one instance must not run on two threads at once */
        SLUICE_TRAIT_BLOCKING = 2, /* process() waits for a disk or a network: runs on a thread of its own, one at a time, in arrival order */
-       SLUICE_TRAIT_INEXACT = 4   /* implementations are not bit-identical: one of them is pinned for a whole run */
+       SLUICE_TRAIT_INEXACT = 4,  /* implementations are not bit-identical: one of them is pinned for a whole run */
+       /* Maps (ABI 1.1): process() is called one batch at a time, in the order of their sequence numbers, always by the same implementation
+        * on the same lane (the first device that is offered, else the CPU), so that the instance may keep state between calls, also in memory
+        * of the device. No call is repeated: when one fails on a device, the run fails. */
+       SLUICE_TRAIT_ORDERED = 8,
+       /* With ORDERED (ABI 1.1): the stage can go on without the state that a device took with it. After a failure on the device the batch is
+        * given to the CPU implementation, once more and whole, and so is every later one; the stage drops what it kept on the device. */
+       SLUICE_TRAIT_RESTARTABLE = 16
 };
 
 typedef struct sluice_stage_descriptor {
@@ -206,6 +213,9 @@ typedef struct sluice_stage_descriptor {
   size_t implementation_count;
   const sluice_implementation* implementations; /* the first is "cpu" unless the stage has none for it */
   const char* work_unit;                        /* what estimate().work counts: "base", "sample", "row" ... */
+  /* Sources and regroups (ABI 1.1): columns that the rows must have which sinks give back, see sluice_stage.feedback; row_type NULL: takes
+   * nothing back. */
+  sluice_port feedback;
 } sluice_stage_descriptor;
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------------------------ */
@@ -257,7 +267,7 @@ typedef struct sluice_host_api {
 
   /* [thread-safe] */
   void (*log)(const sluice_host*, sluice_log_level, const char* message);
-  int32_t (*cancelled)(const sluice_host*);
+  int32_t (*cancelled)(const sluice_host*); /* sources, and regroups that sinks answer, should also end after the first interrupt */
   /* Runs body(argument, begin, end) over disjoint parts of [0, count), each at least `grain` long (but the last), on the run's threads;
    * returns when all are done. Returns the first status that is not SLUICE_OK. body must not throw. */
   sluice_status (*parallel_for)(const sluice_host*, size_t count, size_t grain, sluice_status (*body)(void* argument, size_t begin, size_t end),
@@ -288,6 +298,12 @@ typedef struct sluice_host_api {
 
   /* Sources: how much of the input has been read, 0 to 1, for the progress display. [thread-safe] */
   void (*progress)(const sluice_host*, double share);
+
+  /* Sources and regroups (ABI 1.1): what depends on this batch is wanted within so many seconds from now. The batch goes before others, is never held
+   * back to learn something or to make a larger one, and the report counts commits that come later. */
+  void (*set_deadline)(sluice_output*, double seconds);
+  /* One value of a named quantity (ABI 1.1), say a latency in seconds: the report has count, median, 99th percentile and maximum. [thread-safe] */
+  void (*observe)(const sluice_host*, const char* quantity, double value);
 } sluice_host_api;
 
 /* A device as an implementation sees it during one call. CPU calls get NULL. */
@@ -322,6 +338,7 @@ typedef struct sluice_create_args {
   const sluice_batch* const* resources; /* in slot order; NULL for an optional one left out; live as long as the instance */
   const uint8_t* wanted;                /* per output column: 1 if somebody uses it */
   const uint8_t* available;             /* per input column: 1 if it is there (0 only for optional ones) */
+  int32_t feedback_sinks;               /* (ABI 1.1) how many sinks give their rows back to this instance */
 } sluice_create_args;
 
 typedef struct sluice_stage {
@@ -339,6 +356,10 @@ typedef struct sluice_stage {
   const void* (*get_extension)(void* self, const char* id); /* NULL or returns NULL: not offered */
   /* Bit i: implementation i can't do what this instance's parameters ask for; the host uses the others. At least one must remain. */
   uint64_t declined;
+  /* Sources and regroups that take something back (ABI 1.1): rows that this instance made, with their sequence number, after a sink has
+   * committed them, in order; every batch that was not empty comes back once from each sink unless the run ends early. It must not wait. [thread-safe
+   * against process() and against itself if several sinks give back] */
+  sluice_status (*feedback)(void* self, const sluice_call*, const sluice_batch* input, sluice_error*);
 } sluice_stage;
 
 /* ---- Device providers (extension "sluice.device/1" of a plugin) ------------------------------------------------------------------------ */

@@ -32,6 +32,8 @@ class Host {
   MemorySource memory() const { return {api_, host_}; }
   // Adds `amount` to a counter of this stage in the run report.
   void count(const char* counter, double amount) const { api_->count(host_, counter, amount); }
+  // One value of a quantity whose distribution the report shows, say a latency in seconds.
+  void observe(const char* quantity, double value) const { api_->observe(host_, quantity, value); }
   // Sources: how much of the input has been read, 0 to 1.
   void progress(double share) const {
     if (api_->progress != nullptr) api_->progress(host_, share);
@@ -142,6 +144,8 @@ class Output {
   }
   void set_attribute(const std::string& key, const std::string& value) { host_.api()->set_attribute(output_, key.c_str(), value.c_str()); }
   void set_work(double work) { host_.api()->set_work(output_, work); }
+  // Sources, regroups: what depends on this batch is wanted within so many seconds from now.
+  void set_deadline(double seconds) { host_.api()->set_deadline(output_, seconds); }
   // Regroups: closes this batch and opens the next.
   void emit() {
     check(host_.api()->emit(output_), "emit");

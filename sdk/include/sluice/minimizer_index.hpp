@@ -125,7 +125,7 @@ inline std::int32_t occurrence_threshold(const MinimizerIndexView& index, float 
   std::uint64_t distinct = 0;
   for (const std::uint64_t minimizers : index.occurrence_minimizers) distinct += minimizers;
   if (fraction > 0 && distinct > 0) {
-    std::uint64_t rank = static_cast<std::uint32_t>((1.0 - static_cast<double>(fraction)) * static_cast<double>(distinct));
+    auto rank = static_cast<std::uint64_t>((1.0 - static_cast<double>(fraction)) * static_cast<double>(distinct));
     std::size_t i = 0;
     while (i + 1 < index.occurrence_count.size() && rank >= index.occurrence_minimizers[i]) rank -= index.occurrence_minimizers[i++];
     threshold = static_cast<std::int32_t>(index.occurrence_count[i]) + 1;

@@ -12,6 +12,7 @@
 //   sluice::Estimate estimate(const sluice::Batch& in) const;
 //   void commit(const sluice::Call&, const sluice::Batch& in);     // sinks
 //   void finish(const sluice::Call&, sluice::Output& out);         // sinks, regroups
+//   void feedback(const sluice::Call&, const sluice::Batch& in);   // sources, regroups: rows that a sink has committed, beside process()
 // A source's process returns bool: true while there may be more rows.
 
 #include <sluice/abi.h>
@@ -67,6 +68,8 @@ class Setup : public Host {
     if (batch == nullptr) throw std::logic_error("resource slot '" + std::string(slot) + "' is not declared or not given");
     return Batch(*batch);
   }
+  // Sources, regroups: sinks whose rows come back to feedback(). 0: nobody does, so nothing is to be waited for.
+  int feedback_sinks() const { return args_->feedback_sinks; }
   // Is an optional output column used by anybody?
   bool wanted(std::string_view column) const { return flag(descriptor_->output, args_->wanted, column); }
   // Is an optional input column there?
@@ -107,8 +110,18 @@ class Describe {
   Describe& regroup(const char* from, const char* to) { return d_.kind = SLUICE_REGROUP, d_.input.row_type = from, d_.output.row_type = to, *this; }
   Describe& sink(const char* row_type) { return d_.kind = SLUICE_SINK, d_.input.row_type = row_type, *this; }
   Describe& resource(const char* row_type) { return d_.kind = SLUICE_RESOURCE, d_.output.row_type = row_type, *this; }
+  // Sources, regroups: takes rows of this type back from sinks that the pipeline names (see sluice_stage.feedback), with these columns.
+  Describe& feedback(const char* row_type) { return d_.feedback.row_type = row_type, *this; }
+  Describe& feedback_needs(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
+    feedback_needs_.push_back({column, type, static_cast<std::int32_t>(needed), doc});
+    return *this;
+  }
   Describe& serial() { return d_.traits |= SLUICE_TRAIT_SERIAL, *this; }
   Describe& blocking() { return d_.traits |= SLUICE_TRAIT_BLOCKING, *this; }
+  // One batch at a time, in order, on one lane for a whole run: the instance may keep state between calls (see SLUICE_TRAIT_ORDERED).
+  Describe& ordered() { return d_.traits |= SLUICE_TRAIT_ORDERED, *this; }
+  // With ordered(): can begin afresh on the CPU when a device is lost with the state on it (see SLUICE_TRAIT_RESTARTABLE).
+  Describe& restartable() { return d_.traits |= SLUICE_TRAIT_RESTARTABLE, *this; }
   Describe& inexact() { return d_.traits |= SLUICE_TRAIT_INEXACT, *this; }
 
   Describe& needs(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
@@ -173,6 +186,7 @@ class Describe {
 
   const sluice_stage_descriptor* finish() {
     d_.input.columns = needs_.data(), d_.input.column_count = needs_.size();
+    d_.feedback.columns = feedback_needs_.data(), d_.feedback.column_count = feedback_needs_.size();
     d_.output.columns = gives_.data(), d_.output.column_count = gives_.size();
     d_.parameters = parameters_.data(), d_.parameter_count = parameters_.size();
     d_.resources = resources_.data(), d_.resource_count = resources_.size();
@@ -263,7 +277,7 @@ class Describe {
 
   sluice_stage_descriptor d_{};
   Parameters defaults_{};
-  std::vector<sluice_column_spec> needs_, gives_;
+  std::vector<sluice_column_spec> needs_, gives_, feedback_needs_;
   std::vector<sluice_resource_slot> resources_;
   std::vector<sluice_reason> reasons_;
   std::vector<sluice_parameter> parameters_;
@@ -335,6 +349,7 @@ struct Adapter {
       if constexpr (requires(const Stage& s, const Batch& b) { s.estimate(b); }) stage->estimate = estimate;
       if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.commit(c, b); }) stage->commit = commit;
       if constexpr (requires(Stage & s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
+      if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.feedback(c, b); }) stage->feedback = feedback;
       if constexpr (!requires { &Stage::process; }) stage->process = nullptr;
       // bool offers(device) const: whether that implementation can do what this instance's parameters ask for.
       if constexpr (requires(const Stage& s, std::string_view device) { s.offers(device); }) {
@@ -370,6 +385,9 @@ struct Adapter {
   }
   static sluice_status commit(void* self, const sluice_call* raw, const sluice_batch* input, sluice_error* error) {
     return guarded(error, [&] { return static_cast<Stage*>(self)->commit(Call(*raw), Batch(*input)), SLUICE_OK; });
+  }
+  static sluice_status feedback(void* self, const sluice_call* raw, const sluice_batch* input, sluice_error* error) {
+    return guarded(error, [&] { return static_cast<Stage*>(self)->feedback(Call(*raw), Batch(*input)), SLUICE_OK; });
   }
   static sluice_status finish(void* self, const sluice_call* raw, sluice_output* output, sluice_error* error) {
     return guarded(error, [&] {

@@ -151,6 +151,61 @@ class SimulatedWork {
   }
 };
 
+// A running sum that lives where the stage runs: on the accelerator in its memory. A batch that comes to the CPU afterwards finds none.
+template <bool restartable>
+class SimulatedSum {
+ public:
+  using Parameters = NoParameters;
+  SimulatedSum(const Setup&, const Parameters&) {}
+  ~SimulatedSum() { forget(); }
+  SimulatedSum(const SimulatedSum&) = delete;
+  static void describe(Describe<SimulatedSum>& d) {
+    d.id(restartable ? "simulated_restartable_sum" : "simulated_sum")
+        .summary("adds up")
+        .map("number")
+        .ordered()
+        .needs("value", "i64", "")
+        .gives("running", "i64", "sum of all values so far");
+    if (restartable) d.restartable();
+    d.template implementation<&SimulatedSum::process_on_device>("simulated", "the same on the simulated accelerator");
+  }
+  void process(const Call&, const Batch& in, Output& out) {
+    if (on_device_ != nullptr) sum_ = 0;
+    forget();
+    add(in.column<std::int64_t>("value"), out, sum_);
+  }
+  void process_on_device(const Call& call, const Batch& in, Output& out) {
+    const int number = ++settings().calls;
+    if (on_device_ == nullptr) {
+      home_ = call.device();
+      if (home_->allocate(home_, sizeof(std::int64_t), reinterpret_cast<void**>(&on_device_)) != SLUICE_OK)
+        throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "no room for the sum");
+      *on_device_ = 0;
+    }
+    const ArrowDeviceArray& input = *in.find("value")->device;
+    add({static_cast<const std::int64_t*>(input.array.buffers[1]), static_cast<std::size_t>(in.rows())}, out, *on_device_);
+    if (settings().lost_after >= 0 && number > settings().lost_after) throw Failure(SLUICE_ERROR_DEVICE_LOST, "the simulated accelerator is gone");
+    if (settings().fail_kernel_every > 0 && number % settings().fail_kernel_every == 0)
+      throw Failure(SLUICE_ERROR_DEVICE_KERNEL, "a simulated kernel failed");
+  }
+
+ private:
+  void add(std::span<const std::int64_t> value, Output& out, std::int64_t& sum) {
+    if (inside_.exchange(true)) throw std::logic_error("two calls of an ordered stage at once");
+    const auto running = out.column<std::int64_t>("running");
+    for (std::size_t i = 0; i < value.size(); ++i) running[i] = sum += value[i];
+    inside_ = false;
+  }
+  void forget() {
+    if (on_device_ != nullptr) home_->free(home_, on_device_);
+    on_device_ = nullptr;
+  }
+  std::atomic<bool> inside_{false};
+  std::int64_t sum_ = 0;
+  const sluice_device* home_ = nullptr;
+  std::int64_t* on_device_ = nullptr;
+};
+
 const void* extension(const char* id) {
   if (std::string_view(id) == SLUICE_EXTENSION_DEVICE) return &provider;
   if (std::string_view(id) == extension_id) return &settings();
@@ -158,7 +213,7 @@ const void* extension(const char* id) {
 }
 
 sluice_plugin_info info() {
-  sluice_plugin_info result = detail::plugin<SimulatedWork>("simulated_accelerator", "1.0.0", "MIT", "");
+  sluice_plugin_info result = detail::plugin<SimulatedWork, SimulatedSum<false>, SimulatedSum<true>>("simulated_accelerator", "1.0.0", "MIT", "");
   result.get_extension = extension;
   return result;
 }

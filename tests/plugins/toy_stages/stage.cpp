@@ -3,6 +3,8 @@
 // Small stages that the engine's own tests are made of: every role, with faults on request.
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <numeric>
 #include <sluice/stage.hpp>
 #include <string>
@@ -65,6 +67,77 @@ class ToySource {
   Parameters p_;
   bool payload_;
   std::int64_t batch_ = 0, next_ = 0;
+};
+
+// Makes each batch from what came back of the one before: begins where its sums ended.
+class ToyAsking {
+ public:
+  struct Parameters {
+    std::int64_t batches = 10, rows = 4, throw_at = -1;
+    double deadline = -1;
+  };
+  static void describe(sluice::Describe<ToyAsking>& d) {
+    d.id("toy_asking").summary("goes on where the answer ended").source("number").gives("value", "i64", "");
+    d.feedback("number").feedback_needs("sum", "i64", "the answer").feedback_needs("other", "i64", "", sluice::Needed::optional);
+    d.option("batches", &Parameters::batches, "how many");
+    d.option("rows", &Parameters::rows, "of each");
+    d.option("throw_at", &Parameters::throw_at, "throw when this batch comes back");
+    d.option("deadline", &Parameters::deadline, "seconds");
+  }
+  ToyAsking(const sluice::Setup& setup, const Parameters& p) : p_(p), asks_(setup.feedback_sinks() > 0) {}
+  bool process(const sluice::Call& call, sluice::Output& out) { return asked_ != p_.batches && ask(call, out); }
+
+ protected:
+  bool ask(const sluice::Call& call, sluice::Output& out) {
+    {
+      std::unique_lock lock(mutex_);
+      while (asks_ && answers_ < asked_) {
+        if (call.cancelled()) return false;
+        came_.wait_for(lock, std::chrono::milliseconds(10));
+      }
+    }
+    ++asked_;
+    out.set_rows(p_.rows);
+    for (std::int64_t& value : out.column<std::int64_t>("value")) value = next_++;
+    if (p_.deadline >= 0) out.set_deadline(p_.deadline);
+    call.observe("answers_latency", static_cast<double>(asked_));
+    return true;
+  }
+
+ public:
+  void feedback(const sluice::Call&, const sluice::Batch& in) {
+    const std::lock_guard lock(mutex_);
+    if (static_cast<std::int64_t>(in.sequence()) != answers_) throw std::logic_error("an answer is missing");
+    if (answers_ == p_.throw_at) throw std::runtime_error("the question was told to throw");
+    if (in.find("value") != nullptr) throw std::logic_error("a column that nobody asked for");
+    next_ = in.column<std::int64_t>("sum").back();
+    ++answers_;
+    came_.notify_all();
+  }
+
+ private:
+  Parameters p_;
+  bool asks_;
+  std::mutex mutex_;  // guards answers_ and next_
+  std::condition_variable came_;
+  std::int64_t answers_ = 0, next_ = 0, asked_ = 0;
+};
+
+// The same as a regroup: one batch for each that it gets, and five at its end.
+class ToyAskingRegroup : public ToyAsking {
+ public:
+  static void describe(sluice::Describe<ToyAskingRegroup>& d) {
+    d.id("toy_asking_regroup").summary("asks for each batch").regroup("number", "number").needs("value", "i64", "").gives("value", "i64", "");
+    d.feedback("number").feedback_needs("sum", "i64", "the answer");
+    d.option("rows", &Parameters::rows, "of each");
+  }
+  using ToyAsking::ToyAsking;
+  void process(const sluice::Call& call, const sluice::Batch&, sluice::Output& out) {
+    if (ask(call, out)) out.emit();
+  }
+  void finish(const sluice::Call& call, sluice::Output& out) {
+    for (int i = 0; i < 5 && ask(call, out); ++i) out.emit();
+  }
 };
 
 class ToyMap {
@@ -149,6 +222,30 @@ class ToyBlocking : public ToyMap {
   std::atomic<bool> inside_{false};
 };
 
+// Keeps the sum of all values so far: wrong as soon as a batch is lost, repeated, overtaken or given to two threads at once.
+class ToyRunningSum : public ToyMap {
+ public:
+  static void describe(sluice::Describe<ToyRunningSum>& d) {
+    d.id("toy_running_sum").summary("adds up").map("number").ordered().needs("value", "i64", "").gives("running", "i64", "sum of all values so far");
+    describe_options(d);
+  }
+  using ToyMap::ToyMap;
+  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+    if (inside_.exchange(true)) throw std::logic_error("two calls of an ordered stage at once");
+    if (in.sequence() != expected_++) throw std::logic_error("an ordered stage got its batches out of order");
+    if (static_cast<std::int64_t>(in.sequence()) == p_.throw_at) throw std::runtime_error("the running sum was told to throw");
+    wait(p_.milliseconds);
+    const auto running = out.column<std::int64_t>("running");
+    for (std::size_t i = 0; i < running.size(); ++i) running[i] = sum_ += in.column<std::int64_t>("value")[i];
+    inside_ = false;
+  }
+
+ private:
+  std::atomic<bool> inside_{false};
+  std::uint64_t expected_ = 0;
+  std::int64_t sum_ = 0;
+};
+
 // Pairs of rows become one; what is left comes at the end.
 class ToyRegroup {
  public:
@@ -189,6 +286,36 @@ class ToyRegroup {
   std::int64_t held_ = 0;
 };
 
+// Makes more than it gets: batches of 100 payloads (400 kB) for each of its input, and at the end.
+class ToyExpand {
+ public:
+  struct Parameters {
+    std::int64_t per_batch = 0, at_end = 0;
+  };
+  static void describe(sluice::Describe<ToyExpand>& d) {
+    d.id("toy_expand").summary("makes much of little").regroup("number", "number").needs("value", "i64", "");
+    d.gives("value", "i64", "0, 1, 2, ...").gives("payload", "list<f32>", "1,000 zeros");
+    d.option("per_batch", &Parameters::per_batch, "batches made of each batch");
+    d.option("at_end", &Parameters::at_end, "batches made at the end");
+  }
+  ToyExpand(const sluice::Setup&, const Parameters& p) : p_(p) {}
+  void process(const sluice::Call&, const sluice::Batch&, sluice::Output& out) { give(out, p_.per_batch); }
+  void finish(const sluice::Call&, sluice::Output& out) { give(out, p_.at_end); }
+
+ private:
+  void give(sluice::Output& out, std::int64_t batches) {
+    for (; batches > 0; --batches) {
+      out.set_rows(100);
+      for (std::int64_t& value : out.column<std::int64_t>("value")) value = next_++;
+      const auto zeros = out.list<float>("payload", out.offsets([](std::int64_t) { return 1000; }));
+      std::fill(zeros.begin(), zeros.end(), 0.0F);
+      out.emit();
+    }
+  }
+  Parameters p_;
+  std::int64_t next_ = 0;
+};
+
 // Writes one column, a line a row, failed rows as '-'.
 class ToySink {
  public:
@@ -201,7 +328,8 @@ class ToySink {
   };
   static void describe(sluice::Describe<ToySink>& d) {
     d.id("toy_sink").summary("writes numbers").sink("*");
-    for (const char* column : {"sum", "other", "blocked", "total", "worked", "worked_again"}) d.needs(column, "i64", "", sluice::Needed::optional);
+    for (const char* column : {"sum", "other", "blocked", "total", "worked", "worked_again", "running"})
+      d.needs(column, "i64", "", sluice::Needed::optional);
     d.option("column", &Parameters::column, "what to write");
     d.option("output", &Parameters::output, "file").required();
     d.option("milliseconds", &Parameters::milliseconds, "time for each batch");
@@ -256,4 +384,5 @@ class ToyResource {
 
 }  // namespace
 
-SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyMap, ToyOther, ToyBlocking, ToyRegroup, ToySink, ToyResource);
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyRunningSum, ToyRegroup,
+              ToyExpand, ToySink, ToyResource);

@@ -239,6 +239,7 @@ TEST_CASE("what is not a reference is refused with the place") {
   CHECK(load({{"path", folder.path() + "/absent.fa"}}).message.find("cannot open reference") != std::string::npos);
   CHECK(has("", "is empty"));
   CHECK(has("\n\n", "is empty"));
+  CHECK(has(">one\n\n>two\n", "none of its sequences has a base"));
   CHECK(has("ACGT\n", "line 1: the file does not start with '>' or '@'"));
   CHECK(has(">a\nAC\n>b\nAC\n>a\n", "line 5: there is an earlier sequence named 'a'"));
   CHECK(has("> \nAC\n", "a sequence has no name"));

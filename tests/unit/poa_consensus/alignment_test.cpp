@@ -65,7 +65,10 @@ TEST_CASE("vectors of every instruction set find the path of the definition") {
       const Scoring scorings[] = {
           {AlignmentMode::global, 3, -5, -4, -4},      {AlignmentMode::global, 5, -4, -8, -8}, {AlignmentMode::local, 5, -10, -4, -4},
           {AlignmentMode::semi_global, 5, -4, -8, -8}, {AlignmentMode::global, 1, -1, 0, 0},   {AlignmentMode::local, 2, 1, 0, 0},
-          {AlignmentMode::semi_global, 1, -1, -1, -1}, {AlignmentMode::local, 1, -1, -1, -1},  {AlignmentMode::global, 0, 0, -1, -1}};
+          {AlignmentMode::semi_global, 1, -1, -1, -1}, {AlignmentMode::local, 1, -1, -1, -1},  {AlignmentMode::global, 0, 0, -1, -1},
+          {AlignmentMode::global, 5, -4, -8, -6},      {AlignmentMode::local, 5, -4, -8, -6},  {AlignmentMode::semi_global, 5, -4, -8, -6},
+          {AlignmentMode::global, 2, -4, -6, -2},      {AlignmentMode::global, 1, -1, -2, 0},  {AlignmentMode::local, 2, -1, -2, 0},
+          {AlignmentMode::semi_global, 1, -1, -2, -1}, {AlignmentMode::local, 1, -1, -2, -1}};
       const std::string_view alphabet = round % 3 == 0 ? "AC" : round % 3 == 1 ? "ACGT" : "ACGTNRY";
       const MadeWindow window = make_window(random, random() % 150, 2 + random() % 7, 20 + random() % 100, alphabet);
       for (const Scoring& scoring : scorings) check_window(window, scoring);
@@ -79,11 +82,14 @@ TEST_CASE("scores that 16 bits can't hold are computed in 32") {
     for (const AlignmentMode mode : {AlignmentMode::global, AlignmentMode::local, AlignmentMode::semi_global}) {
       check_window(make_window(random, 300, 5), {mode, 127, -128, -128, -128});
       check_window(make_window(random, 60, 4), {mode, 127, 127, -128, -128});
+      check_window(make_window(random, 300, 5), {mode, 127, -128, -128, -100});
+      check_window(make_window(random, 200, 5), {mode, 127, -128, -128, -1});
     }
     // The graph is deep and the sequence short: only the first column is far down.
     MadeWindow window;
     window.sequences = {testing::random_bases(random, 600), "ACGT", "", "A"};
     check_window(window, {AlignmentMode::global, 5, -4, -100, -100});
+    check_window(window, {AlignmentMode::global, 5, -4, -100, -90});
   });
 }
 
@@ -95,6 +101,9 @@ TEST_CASE("parts of a graph are aligned like whole ones") {
       if (window.sequences[0].empty()) continue;
       add_layers(random, window);
       check_window(window, {AlignmentMode::global, 3, -5, -4, -4});
+      check_window(window, {AlignmentMode::global, 5, -4, -8, -6});
+      check_window(window, {AlignmentMode::local, 5, -4, -8, -6});
+      check_window(window, {AlignmentMode::semi_global, 5, -4, -8, -2});
     }
   });
 }

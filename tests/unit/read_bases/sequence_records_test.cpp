@@ -96,7 +96,7 @@ TEST_CASE("broken records say what is wrong and on which line") {
   expect("@x\nAC\n+\nI\n", fastq, 4, "inside a quality string");
   expect("@x\nAC\n+\nIII\n", fastq, 3, "longer than the sequence");
   expect("@x\nA C\n+\nIII\n", fastq, 1, "not a letter");
-  expect("@x\nAC\n+\nI\x01\n", fastq, 3, "not printable");
+  expect("@x\nAC\n+\nI\x01\n", fastq, 3, "too short, or has a character");
   expect("@x\n\n+\nII\n", fastq, 3, "without bases");
 }
 

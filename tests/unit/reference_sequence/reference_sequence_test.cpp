@@ -20,10 +20,10 @@ const std::string shared = SLUICE_SHARED_DIR;
 
 Result load(const std::string& path) { return run_stage<ReferenceSequence>().with({{"path", path}}).threads(2).run(); }
 
-Result load_text(const std::string& text) {
+Result load_text(const std::string& text, const char* ambiguous = "first_base") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() + "/ref.fa", std::ios::binary) << text;
-  return load(folder.path() + "/ref.fa");
+  return run_stage<ReferenceSequence>().with({{"path", folder.path() + "/ref.fa"}, {"ambiguous", ambiguous}}).threads(2).run();
 }
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -45,6 +45,11 @@ TEST_CASE("contigs come in file order, upper case, without line ends") {
 
 TEST_CASE("a code for several bases becomes the first of them") {
   CHECK(load_text(">a\nMRWSYKVHDBNmrwsykvhdbn\n").batch().view().text("bases")[0] == "AAACCGAAACAAAACCGAAACA");
+}
+
+TEST_CASE("a code for several bases becomes N where that is asked for") {
+  CHECK(load_text(">a\nMRWSYKVHDBNmrwsykvhdbnACGTUacgtu\n", "n").batch().view().text("bases")[0] == "NNNNNNNNNNNNNNNNNNNNNNACGTTACGTT");
+  CHECK(says(load_text(">a\nAC*T\n", "n").message, "position 3: '*' is not a base"));
 }
 
 TEST_CASE("what is not a reference is refused with contig, line and position") {

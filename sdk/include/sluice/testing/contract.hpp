@@ -124,7 +124,12 @@ class ContractSuite {
     if (d.kind == SLUICE_MAP && !is_empty(d.input.row_type) && std::string_view(d.input.row_type) != d.output.row_type)
       problem("a map changes the row type");
     if (d.kind == SLUICE_SINK && d.output.column_count != 0) problem("a sink gives columns");
+    const bool ordered = (d.traits & SLUICE_TRAIT_ORDERED) != 0;
+    if (ordered && (d.kind != SLUICE_MAP || (d.traits & SLUICE_TRAIT_BLOCKING) != 0)) problem("only a map that does not block can be ordered");
+    if (!ordered && (d.traits & SLUICE_TRAIT_RESTARTABLE) != 0) problem("restartable without ordered");
     check_port("input column", d.input, Doc::left_to_the_giver);
+    if (d.kind != SLUICE_SOURCE && d.kind != SLUICE_REGROUP && !is_empty(d.feedback.row_type)) problem("only sources and regroups take feedback");
+    check_port("feedback column", d.feedback, Doc::left_to_the_giver);
     check_port("output column", d.output, Doc::needed);
     if (d.kind == SLUICE_MAP)
       for (std::size_t i = 0; i < d.output.column_count; ++i)

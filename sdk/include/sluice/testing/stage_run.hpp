@@ -373,8 +373,8 @@ class StageRun {
       const sluice_batch* input = on_device ? &on_device->raw : &inputs_[i].raw();
       if (stage.process != nullptr) p.status = stage.process(stage.self, &call, input, reinterpret_cast<sluice_output*>(p.output.get()), &p.error);
     };
-    const bool together =
-        threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) && (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING)) == 0;
+    const bool together = threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) &&
+                          (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) == 0;
     if (together) {
       std::atomic<std::size_t> next{0};
       std::vector<std::thread> workers;

@@ -110,6 +110,16 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
       const std::lock_guard lock(self.mutex_);
       self.counters[counter] += amount;
     };
+    api_.observe = [](const sluice_host* host, const char* quantity, double value) {
+      MiniHost& self = of(host);
+      const std::lock_guard lock(self.mutex_);
+      self.observed[quantity].push_back(value);
+    };
+    api_.set_deadline = [](sluice_output* output, double seconds) {
+      const sluice_stage_kind kind = of(output).descriptor->kind;
+      if (kind != SLUICE_SOURCE && kind != SLUICE_REGROUP) of(output).home->problem("a deadline set by a stage that makes no batches");
+      if (!(seconds >= 0)) of(output).home->problem("a deadline that is not in the future");
+    };
     api_.set_row_count = [](sluice_output* output, std::int64_t rows) {
       OutputState& out = of(output);
       if (!out.contents.columns.empty()) out.home->problem("set_row_count after a column was added");
@@ -216,6 +226,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   std::vector<LogLine> log_lines;
   std::map<std::string, Account> accounts;
   std::map<std::string, double> counters;
+  std::map<std::string, std::vector<double>> observed;
   std::vector<std::string> problems;
 
  private:

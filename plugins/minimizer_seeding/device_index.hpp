@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// What the stage has on a CUDA device for all its calls there, and the rows of a batch that it does itself.
+
+#include <algorithm>
+#include <sluice/cuda.hpp>
+#include <sluice/minimizer_index.hpp>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "minimizer_seeding/cuda.hpp"
+
+namespace sluice::minimizer_seeding {
+
+// The tables of an index, and of its contigs what AnchorFilter asks for.
+class DeviceIndex {
+ public:
+  DeviceIndex(const sluice::cuda::DeviceCall& device, const MinimizerIndexView& index, const NameOrder& order, const SeedingParameters& parameters)
+      : tables(cuda::table_sizes(index)) {
+    copy(device, index.slots, tables.slots);
+    copy(device, index.positions, tables.positions);
+    filter.strands = parameters.strands;
+    filter.diagonal = parameters.diagonal;
+    filter.pairs = parameters.pairs;
+    std::vector<std::uint32_t> ranks;  // until the device has them
+    if (parameters.diagonal == Diagonal::skip || parameters.pairs == Pairs::once) {
+      filter.contigs = static_cast<std::uint32_t>(index.contigs());
+      for (std::size_t contig = 0; contig < index.contigs(); ++contig) ranks.push_back(order.rank(contig));
+      copy(device, std::span<const std::uint32_t>(ranks), filter.contig_rank);
+      copy(device, index.contig_length, filter.contig_length);
+    }
+    device.synchronize();  // other lanes of this device use the index, too
+  }
+  cuda::DeviceTables tables;
+  cuda::DeviceAnchorFilter filter;  // without read_place
+
+ private:
+  template <class T>
+  void copy(const sluice::cuda::DeviceCall& device, std::span<const T> values, const T*& to) {
+    sluice::cuda::Memory memory = device.allocate_array<T>(values.size());
+    if (!values.empty())
+      sluice::cuda::check(cudaMemcpyAsync(memory.get(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, device.stream()),
+                          "the minimizer index");
+    to = memory.as<T>();
+    memory_.push_back(std::move(memory));
+  }
+  std::vector<sluice::cuda::Memory> memory_;
+};
+
+// A text column of the input on the host: where the batch has it there, or a copy of the device's.
+class HostText {
+ public:
+  HostText(const sluice::cuda::DeviceCall& device, const Batch& in, const char* name) {
+    if (in.find(name)->array != nullptr) {
+      const TextView text = in.text(name);
+      for (std::int64_t row = 0; row < in.rows(); ++row) rows_.push_back(text[row]);
+      return;
+    }
+    const sluice::cuda::Text text = device.text(in, name);
+    const std::vector<std::int64_t> offsets = device.download(text.offsets, static_cast<std::size_t>(in.rows()) + 1);
+    copy_ = device.download(text.bytes + offsets.front(), static_cast<std::size_t>(offsets.back() - offsets.front()));
+    for (std::size_t row = 0; row + 1 < offsets.size(); ++row)
+      rows_.emplace_back(copy_.data() + (offsets[row] - offsets.front()), static_cast<std::size_t>(offsets[row + 1] - offsets[row]));
+  }
+  std::string_view operator[](std::size_t row) const { return rows_[row]; }
+
+ private:
+  std::vector<char> copy_;
+  std::vector<std::string_view> rows_;
+};
+
+// Rows that the host did, on their way to the device's columns. Rows without a gap between them are copied together.
+class HostRows {
+ public:
+  struct Row {
+    std::int64_t row;
+    std::vector<std::uint64_t> seeds, anchor_x, anchor_y;
+  };
+  void add(Row row) { rows_.push_back(std::move(row)); }
+
+  // Waits.
+  void copy(const sluice::cuda::DeviceCall& device, const cuda::ColumnOffsets& offsets, std::uint64_t* seed_position, std::uint64_t* anchor_x,
+            std::uint64_t* anchor_y) {
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.row < b.row; });
+    for (const auto& [column, part, at] : {Column{seed_position, &Row::seeds, &offsets.seeds}, Column{anchor_x, &Row::anchor_x, &offsets.anchors},
+                                           Column{anchor_y, &Row::anchor_y, &offsets.anchors}}) {
+      std::vector<std::uint64_t> values;
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        const std::vector<std::uint64_t>& mine = rows_[i].*part;
+        const std::int64_t begin = (*at)[static_cast<std::size_t>(rows_[i].row)], end = begin + static_cast<std::int64_t>(mine.size());
+        values.insert(values.end(), mine.begin(), mine.end());
+        if (i + 1 < rows_.size() && (*at)[static_cast<std::size_t>(rows_[i + 1].row)] == end) continue;
+        if (!values.empty())
+          sluice::cuda::check(cudaMemcpyAsync(column + end - values.size(), values.data(), values.size() * sizeof(std::uint64_t),
+                                              cudaMemcpyHostToDevice, device.stream()),
+                              "copy to the device");
+        device.synchronize();  // `values` is used again
+        values.clear();
+      }
+    }
+  }
+
+ private:
+  struct Column {
+    std::uint64_t* column;
+    std::vector<std::uint64_t> Row::*part;
+    const std::vector<std::int64_t>* at;
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace sluice::minimizer_seeding

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sluice/squiggle_reference.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <string_view>
+
+#include "read_until_calibration/roc_plot.hpp"
+#include "read_until_calibration/score_table.hpp"
+
+namespace sluice::read_until_calibration {
+namespace {
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw Failure::input("cannot read '" + path + "': " + std::strerror(errno), "check the path");
+  return text;
+}
+
+// Sink: scores of reads with known labels, and in the end the thresholds between them.
+class ReadUntilCalibration {
+ public:
+  struct Parameters {
+    std::optional<Path> labels;
+    std::string label = "target";
+    std::optional<Path> other_scores;
+    std::optional<Path> scores;
+    std::optional<Path> thresholds;
+    std::optional<Path> roc;
+    std::optional<Path> plot;
+    double early_error = 0.01;
+  };
+
+  static void describe(Describe<ReadUntilCalibration>& d) {
+    d.id("read_until_calibration").summary("finds the thresholds that separate reads of the targets from others").sink("read").work_unit("row");
+    d.doc(
+        "Takes the alignment scores of reads that are known to be of a target or not, by length of the prefix. The labels come from a table, or all "
+        "reads of the run have the same and the scores of the others were written by an earlier run. Reads shorter than a prefix do not count for "
+        "it. The threshold of a length is the one with the largest F1 (of several the one that accepts most), halfway to the next larger score. "
+        "accept_below and reject_above are for decisions before a prefix is complete: the largest threshold with a false positive rate of at most "
+        "early_error, and the smallest one with a recall of at least 1 - early_error; the threshold lies between them.");
+    d.needs("read_id", "utf8", "identifier")
+        .needs("prefix_bases", "f64", "length of the prefix")
+        .needs("sdtw_score", "i64", "sum of the costs of the best alignment")
+        .needs("sdtw_length", "i32", "levels aligned")
+        .needs("query_complete", "u8", "1: the whole prefix is there");
+    d.option("labels", &Parameters::labels, "table of read_id and label: target or other (1 or 0); reads that it does not name do not count");
+    d.option("label", &Parameters::label, "without labels: what all reads are").choices({"target", "other"});
+    d.option("other_scores", &Parameters::other_scores, "scores of further reads, as `scores` of an earlier run");
+    d.option("scores", &Parameters::scores, "table of all reads' scores to write");
+    d.option("thresholds", &Parameters::thresholds, "table of thresholds to write, for read_until_decision");
+    d.option("roc", &Parameters::roc, "table of the points of the ROC curves to write");
+    d.option("plot", &Parameters::plot, "picture of the ROC curves to write (SVG)");
+    d.option("early_error", &Parameters::early_error, "error to allow where a decision is made before the prefix is complete").range(0, 1);
+  }
+
+  ReadUntilCalibration(const Setup& setup, const Parameters& p)
+      : early_error_(p.early_error), label_(p.label == "target" ? Label::target : Label::other) {
+    const auto given = [](const std::optional<Path>& path) { return path && !path->empty(); };
+    std::string problem;
+    if (given(p.labels) && !parse_labels(read_text(*p.labels), labels_.emplace(), problem))
+      throw Failure::input("labels '" + *p.labels + "', " + problem, "give a table of read_id and label");
+    if (given(p.other_scores)) {
+      const std::string text = read_text(*p.other_scores);
+      if (!parse_scores(text, scores_, problem))
+        throw Failure::input("scores '" + *p.other_scores + "', " + problem, "give the scores that an earlier run of read_until_calibration wrote");
+      lines_ = text;
+      if (!lines_.starts_with('#')) lines_.insert(0, score_header());
+    } else {
+      lines_ = score_header();
+    }
+    if (given(p.scores)) score_file_.emplace(setup, *p.scores);
+    if (given(p.thresholds)) threshold_file_.emplace(setup, *p.thresholds);
+    if (given(p.roc)) roc_file_.emplace(setup, *p.roc);
+    if (given(p.plot)) plot_file_.emplace(setup, *p.plot);
+  }
+
+  void commit(const Call&, const Batch& in) {
+    const TextView read_id = in.text("read_id");
+    const auto prefix_bases = in.column<double>("prefix_bases");
+    const auto score = in.column<std::int64_t>("sdtw_score");
+    const auto length = in.column<std::int32_t>("sdtw_length");
+    const auto complete = in.column<std::uint8_t>("query_complete");
+    for (std::size_t i = 0; i < static_cast<std::size_t>(in.rows()); ++i) {
+      const auto row = static_cast<std::int64_t>(i);
+      if (!in.ok(row) || !std::isfinite(prefix_bases[i])) continue;
+      if (complete[i] == 0 || length[i] < 1) {
+        ++short_;
+        continue;
+      }
+      Label label = label_;
+      if (labels_) {
+        const auto found = labels_->find(std::string(read_id[row]));
+        if (found == labels_->end()) {
+          ++unlabelled_;
+          continue;
+        }
+        label = found->second;
+      }
+      const double per_level = static_cast<double>(score[i]) / (static_cast<double>(length[i]) * squiggle_steps);
+      PrefixScores& prefix = scores_[prefix_bases[i]];
+      prefix.levels = std::max(prefix.levels, length[i]);
+      prefix.scores.push_back({per_level, label});
+      append_score_line(lines_, read_id[row], label, prefix_bases[i], length[i], per_level);
+    }
+  }
+
+  void finish(const Call& call, Output&) {
+    call.count("prefixes of reads that were too short", static_cast<double>(short_));
+    call.count("prefixes of reads without a label", static_cast<double>(unlabelled_));
+    const auto write = [](std::optional<OutputFile>& file, std::string_view text) {
+      if (!file) return;
+      file->write(text);
+      file->close();
+    };
+    const std::string thresholds = threshold_table(scores_, early_error_);
+    if (threshold_file_ && std::count(thresholds.begin(), thresholds.end(), '\n') < 2)
+      throw Failure::input("no prefix has reads of both labels, so there is no threshold",
+                           "give labels, or the other_scores of reads with the other label");
+    write(score_file_, lines_);
+    write(threshold_file_, thresholds);
+    write(roc_file_, roc_table(scores_));
+    write(plot_file_, roc_plot(scores_));
+  }
+
+ private:
+  double early_error_;
+  Label label_;
+  std::optional<Labels> labels_;
+  ScoresByPrefix scores_;
+  std::string lines_;
+  std::size_t short_ = 0, unlabelled_ = 0;
+  std::optional<OutputFile> score_file_, threshold_file_, roc_file_, plot_file_;
+};
+
+}  // namespace
+}  // namespace sluice::read_until_calibration
+
+SLUICE_PLUGIN("read_until_calibration", "0.1.0", "MIT", sluice::read_until_calibration::ReadUntilCalibration);

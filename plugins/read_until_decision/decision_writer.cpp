@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "read_until_decision/decision_writer.hpp"
+
+#include <algorithm>
+
+#include "read_until_decision/decision_line.hpp"
+
+namespace sluice::read_until_decision {
+
+void DecisionWriter::describe(Describe<DecisionWriter>& d) {
+  d.id("decision_writer").summary("writes decisions about reads as a table").sink("read").work_unit("row");
+  d.doc(
+      "Tab-separated, with a line of names: read_id, decision (accept, reject, wait), score and threshold (cost per level), target, strand, start "
+      "and "
+      "end of the best alignment (k-mers on the forward strand, 0-based, end exclusive), prefix_samples (samples of the read up to the end of the "
+      "prefix). A read that ended before its strand had given a level waits for ever, with dots. Reads that failed have no line.");
+  d.uses("target", "squiggle_target", "the targets that the reads were aligned to");
+  d.needs("read_id", "utf8", "identifier")
+      .needs("decision", "u8", "0 wait, 1 accept, 2 reject")
+      .needs("decision_score", "f64", "cost per level")
+      .needs("decision_threshold", "f64", "cost per level at or below which a read is a target")
+      .needs("sdtw_target", "i32", "row of the target, -1: none")
+      .needs("sdtw_is_reverse", "u8", "1: reverse strand")
+      .needs("sdtw_start", "i64", "first k-mer on the forward strand")
+      .needs("sdtw_end", "i64", "end of the k-mers, exclusive")
+      .needs("prefix_samples", "i32", "samples of the read up to the end of the prefix");
+  d.needs("channel", "i32", "reads in chunks: channel of the flow cell", Needed::optional)
+      .needs("chunk_index", "i32", "reads in chunks: 0 is the first chunk of a read", Needed::optional)
+      .needs("is_last_chunk", "u8", "reads in chunks: 1: the read ends", Needed::optional);
+  d.option("output", &Parameters::output, "table to write; - is standard output").required();
+}
+
+DecisionWriter::DecisionWriter(const Setup& setup, const Parameters& parameters)
+    : targets_(setup.resource("target")),
+      file_(setup, parameters.output),
+      in_chunks_(setup.available("channel") && setup.available("chunk_index") && setup.available("is_last_chunk")) {
+  file_.write(decision_header());
+}
+
+void DecisionWriter::process(const Call&, const Batch& in, Output& out) {
+  auto text = texts_.take();
+  text->clear();
+  const TextView read_id = in.text("read_id");
+  const auto decision = in.column<std::uint8_t>("decision"), is_reverse = in.column<std::uint8_t>("sdtw_is_reverse");
+  const auto score = in.column<double>("decision_score"), threshold = in.column<double>("decision_threshold");
+  const auto target = in.column<std::int32_t>("sdtw_target"), prefix_samples = in.column<std::int32_t>("prefix_samples");
+  const auto start = in.column<std::int64_t>("sdtw_start"), end = in.column<std::int64_t>("sdtw_end");
+  const Buffer ends = out.offsets([&](std::int64_t row) {
+    const std::size_t before = text->size();
+    const auto i = static_cast<std::size_t>(row);
+    if (!in.ok(row)) return std::size_t{0};
+    if (target[i] >= targets_.targets())
+      throw Failure::input(
+          "read '" + std::string(read_id[row]) + "' is on target " + std::to_string(target[i]) + ", which the reference does not have",
+          "use the resource that the stage sdtw uses");
+    append_decision_line(*text, {.read_id = read_id[row],
+                                 .decision = static_cast<Decision>(decision[i]),
+                                 .score = score[i],
+                                 .threshold = threshold[i],
+                                 .target = target[i] < 0 ? std::string_view() : targets_[target[i]].name,
+                                 .is_reverse = is_reverse[i] != 0,
+                                 .start = start[i],
+                                 .end = end[i],
+                                 .prefix_samples = prefix_samples[i]});
+    return text->size() - before;
+  });
+  const std::span<char> lines = out.text("_lines", ends);
+  std::copy(text->begin(), text->end(), lines.begin());
+}
+
+void DecisionWriter::commit(const Call& call, const Batch& in) {
+  const TextView lines = in.text("_lines");
+  const auto decision = in.column<std::uint8_t>("decision");
+  std::span<const std::int32_t> channel, chunk_index;
+  std::span<const std::uint8_t> is_last_chunk;
+  if (in_chunks_) {
+    channel = in.column<std::int32_t>("channel"), chunk_index = in.column<std::int32_t>("chunk_index");
+    is_last_chunk = in.column<std::uint8_t>("is_last_chunk");
+  }
+  // Whether this row is the one that tells what became of its read.
+  const auto is_due = [&](std::size_t i, Decision made) {
+    if (chunk_index[i] == 0) written_.erase(channel[i]);
+    if (made == Decision::wait && is_last_chunk[i] == 0) return false;
+    return written_.insert(channel[i]).second;
+  };
+  double accepted = 0, rejected = 0, waiting = 0;
+  for (std::int64_t row = 0; row < in.rows(); ++row) {
+    if (!in.ok(row)) continue;
+    const auto made = static_cast<Decision>(decision[static_cast<std::size_t>(row)]);
+    if (in_chunks_ && !is_due(static_cast<std::size_t>(row), made)) continue;
+    file_.write(lines[row]);
+    (made == Decision::accept ? accepted : made == Decision::reject ? rejected : waiting) += 1;
+  }
+  call.count("reads accepted", accepted);
+  call.count("reads rejected", rejected);
+  call.count("reads undecided", waiting);
+}
+
+}  // namespace sluice::read_until_decision

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The sink of decisions.
+
+#include <sluice/squiggle_reference.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <unordered_set>
+
+namespace sluice::read_until_decision {
+
+// Writes one line a read, in the order of the reads. Of reads that come in chunks: when the decision is made, or at the last chunk without one.
+class DecisionWriter {
+ public:
+  struct Parameters {
+    Path output;
+  };
+  static void describe(Describe<DecisionWriter>& d);
+  DecisionWriter(const Setup& setup, const Parameters& parameters);
+  void process(const Call& call, const Batch& in, Output& out);
+  void commit(const Call& call, const Batch& in);
+  void finish(const Call&, Output&) { file_.close(); }
+
+ private:
+  SquiggleReferenceView targets_;
+  OutputFile file_;
+  Workspaces<std::string> texts_;
+  bool in_chunks_;
+  std::unordered_set<std::int32_t> written_;  // channels whose read under way has its line
+};
+
+}  // namespace sluice::read_until_decision

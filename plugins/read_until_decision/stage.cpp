@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sluice/stage.hpp>
+#include <string>
+#include <unordered_map>
+
+#include "read_until_decision/decision.hpp"
+#include "read_until_decision/decision_writer.hpp"
+
+namespace sluice::read_until_decision {
+namespace {
+
+struct DecisionParameters {
+  std::optional<Path> thresholds;
+  std::optional<double> threshold;
+  std::int32_t minimum_levels = 100;
+};
+
+Thresholds thresholds_of(const DecisionParameters& p) {
+  const bool has_table = p.thresholds && !p.thresholds->empty();
+  if (p.threshold && has_table) throw Failure::usage("threshold and thresholds exclude each other", "give one of them");
+  if (p.threshold) return Thresholds::constant(*p.threshold);
+  if (!has_table) return Thresholds::built_in();
+  std::ifstream file(*p.thresholds, std::ios::binary);
+  const std::string table{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw Failure::input("cannot read thresholds '" + *p.thresholds + "': " + std::strerror(errno), "check the path");
+  Thresholds thresholds;
+  std::string problem;
+  if (!Thresholds::parse(table, thresholds, problem))
+    throw Failure::input("thresholds '" + *p.thresholds + "', " + problem, "give a table as read_until_calibration writes it");
+  return thresholds;
+}
+
+template <class Stage>
+void describe_decision(Describe<Stage>& d) {
+  d.needs("sdtw_score", "i64", "sum of the costs of the best alignment")
+      .needs("sdtw_length", "i32", "levels aligned so far")
+      .needs("query_complete", "u8", "1: the whole prefix has been aligned");
+  d.gives("decision", "u8", "0 wait, 1 accept, 2 reject")
+      .gives("decision_score", "f64", "cost per level, standard deviations")
+      .gives("decision_threshold", "f64", "cost per level at or below which a read of this length is a target");
+  d.option("thresholds", &DecisionParameters::thresholds, "table of thresholds by length, of read_until_calibration; left out: the built-in ones");
+  d.option("threshold", &DecisionParameters::threshold, "one threshold for every length: cost per level").range(0, 1000);
+  d.option("minimum_levels", &DecisionParameters::minimum_levels, "reads with fewer levels are not decided on").range(1, 1e9).unit("levels");
+  d.work_unit("row");
+}
+
+struct Scores {
+  explicit Scores(const Batch& in)
+      : score(in.column<std::int64_t>("sdtw_score")),
+        length(in.column<std::int32_t>("sdtw_length")),
+        complete(in.column<std::uint8_t>("query_complete")) {}
+  std::span<const std::int64_t> score;
+  std::span<const std::int32_t> length;
+  std::span<const std::uint8_t> complete;
+};
+
+struct Decisions {
+  explicit Decisions(Output& out)
+      : decision(out.column<std::uint8_t>("decision")),
+        score(out.column<double>("decision_score")),
+        threshold(out.column<double>("decision_threshold")) {}
+  std::span<std::uint8_t> decision;
+  std::span<double> score, threshold;
+};
+
+// One row a read.
+class ReadUntilDecision {
+ public:
+  using Parameters = DecisionParameters;
+
+  static void describe(Describe<ReadUntilDecision>& d) {
+    d.id("read_until_decision").summary("decides by the alignment of its beginning whether a read is a target").map("read");
+    d.doc(
+        "Accepts a read whose cost per level is at or below the threshold of its length, rejects the others. A read shorter than the prefix is "
+        "judged "
+        "by what there is of it, with the threshold of that length; one with fewer than minimum_levels levels is not decided on (wait).");
+    describe_decision(d);
+  }
+  ReadUntilDecision(const Setup&, const Parameters& p) : thresholds_(thresholds_of(p)), minimum_levels_(p.minimum_levels) {}
+
+  void process(const Call&, const Batch& in, Output& out) const {
+    const Scores scores(in);
+    const Decisions decisions(out);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(in.rows()); ++i) {
+      if (!in.ok(static_cast<std::int64_t>(i))) continue;
+      const Threshold threshold = thresholds_.at(scores.length[i]);
+      decisions.score[i] = score_per_level(scores.score[i], scores.length[i]);
+      decisions.threshold[i] = threshold.threshold;
+      decisions.decision[i] =
+          static_cast<std::uint8_t>(decide(decisions.score[i], scores.length[i], Prefix::whole, threshold, BeforeWhole::wait, minimum_levels_));
+    }
+  }
+
+ private:
+  Thresholds thresholds_;
+  std::int32_t minimum_levels_;
+};
+
+// One row a chunk of a read of a channel.
+class ReadUntilDecisionStream {
+ public:
+  struct Parameters : DecisionParameters {
+    bool decide_early = false;
+  };
+
+  static void describe(Describe<ReadUntilDecisionStream>& d) {
+    d.id("read_until_decision_stream").summary("read_until_decision for reads that come in chunks, channel by channel").map("read").ordered();
+    d.doc(
+        "Waits until the prefix is complete or the read ends, and then decides as read_until_decision does. With decide_early it decides before that "
+        "where the score is at or below accept_below or above reject_above of the table of thresholds. The rows of a read that has been decided on "
+        "repeat decision, score and threshold.");
+    describe_decision(d);
+    d.needs("channel", "i32", "channel of the flow cell")
+        .needs("chunk_index", "i32", "0: first chunk of a read")
+        .needs("is_last_chunk", "u8", "1: the read ends");
+    d.option("decide_early", &Parameters::decide_early, "decide before the prefix is complete where the score is clear");
+  }
+  ReadUntilDecisionStream(const Setup&, const Parameters& p)
+      : thresholds_(thresholds_of(p)), minimum_levels_(p.minimum_levels), before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait) {}
+
+  void process(const Call&, const Batch& in, Output& out) {
+    const Scores scores(in);
+    const auto channel = in.column<std::int32_t>("channel"), chunk_index = in.column<std::int32_t>("chunk_index");
+    const auto is_last_chunk = in.column<std::uint8_t>("is_last_chunk");
+    const Decisions decisions(out);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(in.rows()); ++i) {
+      if (!in.ok(static_cast<std::int64_t>(i))) continue;
+      if (chunk_index[i] == 0) decided_.erase(channel[i]);
+      const auto before = decided_.find(channel[i]);
+      const Decided now = before != decided_.end() ? before->second : judge(scores, i, is_last_chunk[i] != 0);
+      decisions.decision[i] = static_cast<std::uint8_t>(now.decision);
+      decisions.score[i] = now.score;
+      decisions.threshold[i] = now.threshold;
+      if (is_last_chunk[i] != 0)
+        decided_.erase(channel[i]);
+      else if (now.decision != Decision::wait)
+        decided_.insert_or_assign(channel[i], now);
+    }
+  }
+
+ private:
+  struct Decided {
+    Decision decision = Decision::wait;
+    double score = 0, threshold = 0;
+  };
+  Decided judge(const Scores& scores, std::size_t i, bool ended) const {
+    const Threshold threshold = thresholds_.at(scores.length[i]);
+    const double score = score_per_level(scores.score[i], scores.length[i]);
+    const Prefix prefix = ended || scores.complete[i] != 0 ? Prefix::whole : Prefix::partial;
+    return {decide(score, scores.length[i], prefix, threshold, before_whole_, minimum_levels_), score, threshold.threshold};
+  }
+
+  Thresholds thresholds_;
+  std::int32_t minimum_levels_;
+  BeforeWhole before_whole_;
+  std::unordered_map<std::int32_t, Decided> decided_;  // by channel: reads under way that have been decided on
+};
+
+}  // namespace
+}  // namespace sluice::read_until_decision
+
+SLUICE_PLUGIN("read_until_decision", "0.1.0", "MIT", sluice::read_until_decision::ReadUntilDecision,
+              sluice::read_until_decision::ReadUntilDecisionStream, sluice::read_until_decision::DecisionWriter);

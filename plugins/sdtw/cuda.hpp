@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Rows of the recurrence on a CUDA device: Manhattan cost, no reference deletions, the same scores and columns as on the CPU. Private to the plugin.
+//
+// Cells are 16 bits wide, and what column_tiles.hpp proves of narrow cells holds with the ceiling below: a score that is not less says that the query
+// has to be computed again with wide cells, by the CPU.
+
+#include <cuda_runtime_api.h>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sdtw/sdtw.hpp"
+
+namespace sluice::sdtw::cuda {
+
+// Most rows of a lane, and of a warp. Cells of a lane may exceed the ceiling by the query levels of its rows and by their costs.
+inline constexpr std::int32_t most_lane_rows = 70;
+inline constexpr std::int32_t most_rows = 32 * most_lane_rows;
+inline constexpr std::uint32_t ceiling = 65535 - 2 * most_lane_rows * 2 * squiggle_limit;
+
+// The packed reference: one 32-bit word a column of a target, the forward strand's level in the lower half, the reverse strand's in the upper one,
+// both moved to 0 .. 2 squiggle_limit.
+struct PackedTarget {
+  std::int64_t first_word = 0;  // even
+  std::int64_t columns = 0;
+  std::int64_t first_column[2] = {0, 0};  // of the reference: forward, reverse
+};
+struct PackedReference {
+  std::vector<std::uint32_t> words;
+  std::vector<PackedTarget> targets;
+};
+// Both strands of each target have the same number of levels, less than 2^31.
+PackedReference pack(const Reference& reference);
+
+// One query, or the next levels of one.
+struct Job {
+  std::int64_t query = 0;  // first level, in an array on the device
+  std::int64_t levels = 0;
+  std::int32_t result = 0;
+  // Two arrays of state_words words on the device; null when nothing is kept and levels fit most_rows. The row before lies in the first one.
+  std::uint32_t* state[2] = {nullptr, nullptr};
+  bool resumes = false;  // there is a row before
+  bool keeps = false;    // the last row is kept: in state[state_after(levels)]
+};
+inline std::int64_t state_words(const PackedReference& reference) { return static_cast<std::int64_t>(reference.words.size()); }
+// Which of a job's states has the last row.
+inline int state_after(std::int64_t levels) { return static_cast<int>((levels + most_rows - 1) / most_rows % 2); }
+
+// One stretch of the reference for some rows of one query.
+struct Item {
+  std::int64_t levels = 0;                  // first word of the packed levels
+  std::int64_t query = 0;                   // first level of the query
+  const std::uint32_t* state_in = nullptr;  // the row before at the first column, one word a column; null: these are the query's first rows
+  std::uint32_t* state_out = nullptr;       // where the last row is kept; null: it is not
+  std::int32_t rows = 0;                    // 1 to most_rows
+  std::int32_t columns = 0;
+  std::int32_t early_columns = 0;         // at the beginning, even: computed for what comes behind them, but not kept
+  std::int32_t result = 0;                // -1: these are not the query's last rows
+  std::int64_t first_column[2] = {0, 0};  // of the reference, for each half; -1: the half means nothing
+};
+
+// The least of several results is the best, by the rule for ties. no_result: nothing has been found.
+inline constexpr int column_bits = 47;
+inline constexpr std::uint64_t no_result = ~std::uint64_t{0};
+inline Hit hit_of(std::uint64_t result) {
+  return {static_cast<std::int64_t>(result >> column_bits), static_cast<std::int64_t>(result & ((std::uint64_t{1} << column_bits) - 1))};
+}
+
+// Rows of a lane for which there is a kernel.
+inline constexpr std::int32_t kernel_rows[] = {4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 66, 68, 70};
+
+// How items are spread over a warp: each has `group` lanes, a power of 2, with `lane_rows` rows each or a few less.
+struct Shape {
+  std::int32_t group = 0;
+  std::int32_t lane_rows = 0;
+  friend auto operator<=>(const Shape&, const Shape&) = default;
+};
+Shape shape_of(std::int64_t rows);
+
+enum class Rows : std::uint8_t {
+  whole,     // no item has a state
+  stateful,  // items may have one
+  anchored,  // a path begins at the first column of an item, with its first row, and nowhere else
+};
+
+// Items in the order in which they have to be computed: a launch begins when the one before has ended.
+struct Launch {
+  Rows rows;
+  Shape shape;
+  std::int64_t first_item, item_count;
+};
+struct Schedule {
+  std::vector<Item> items;
+  std::vector<Launch> launches;
+};
+// `resident_warps`: how many the device runs at a time; decides into how many stretches a target is cut.
+Schedule schedule_jobs(const PackedReference& reference, std::span<const Job> jobs, std::int64_t resident_warps);
+
+// Path starts. The query has at most most_rows levels, the hit is the best of all of it.
+struct PathJob {
+  const std::int16_t* query = nullptr;  // on the device
+  std::int64_t levels = 0;
+  Hit hit;
+  std::int32_t result = 0;
+};
+// A path from its end backwards: levels to be reversed, by one block each.
+struct PathCopy {
+  const std::int16_t* query = nullptr;
+  std::int64_t levels = 0;     // of the query
+  std::int64_t last_word = 0;  // of the packed reference, where the path ends
+  std::int64_t columns = 0;
+  std::int32_t half = 0;
+  std::int64_t to_query = 0, to_words = 0;
+};
+struct PathSchedule {
+  Schedule schedule;
+  std::vector<PathCopy> copies;
+  std::int64_t query_levels = 0, words = 0;  // sizes of the arrays that the copies fill
+};
+// Result i is a hit whose column is the number of columns from the path's first column to its last one.
+PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs);
+
+// Levels that are added to the history of a query.
+struct Append {
+  std::int64_t query = 0, levels = 0;
+  std::int16_t* to = nullptr;
+};
+
+// Device memory throughout. Lowers results to the hits.
+cudaError_t compute(std::span<const Launch> launches, const Item* items, const std::uint32_t* levels, const std::int16_t* query,
+                    std::uint64_t* results, cudaStream_t stream);
+cudaError_t copy_paths(const PathCopy* copies, std::int64_t count, const std::uint32_t* levels, std::uint32_t* path_levels, std::int16_t* path_query,
+                       cudaStream_t stream);
+cudaError_t append_levels(const Append* appends, std::int64_t count, const std::int16_t* query, cudaStream_t stream);
+
+}  // namespace sluice::sdtw::cuda

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// What is computed where: host code of cuda.hpp.
+
+#include <algorithm>
+#include <map>
+
+#include "sdtw/cuda.hpp"
+
+namespace sluice::sdtw::cuda {
+namespace {
+
+constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t even(std::int64_t value) { return (value + 1) / 2 * 2; }
+
+// Words behind a target's last one: a step reads two words, and the step after it.
+constexpr std::int64_t padding_words = 4;
+
+// The best number of stretches of a target: all warps that are to be run, in rounds of as many as run at a time, each with the columns of a stretch
+// and those ahead of it that its paths may come from.
+std::int64_t stretches_of(std::int64_t columns, std::int64_t rows, std::int64_t warps, std::int64_t resident_warps) {
+  std::int64_t best = 1, least_time = divided_up(warps, resident_warps) * columns;
+  for (std::int64_t stretches = 2; stretches <= 4096 && columns / stretches >= rows; stretches += std::max<std::int64_t>(1, stretches / 8)) {
+    const std::int64_t time = divided_up(warps * stretches, resident_warps) * (divided_up(columns, stretches) + rows);
+    if (time < least_time) least_time = time, best = stretches;
+  }
+  return best;
+}
+
+}  // namespace
+
+PackedReference pack(const Reference& reference) {
+  PackedReference packed;
+  const std::span<const std::int16_t> levels = reference.levels();
+  for (std::size_t i = 0; i + 1 < reference.segments().size(); i += 2) {
+    const Segment &forward = reference.segments()[i], &reverse = reference.segments()[i + 1];
+    packed.targets.push_back({static_cast<std::int64_t>(packed.words.size()), forward.size, {forward.begin, reverse.begin}});
+    const auto level_of = [&](std::int64_t column) { return static_cast<std::uint32_t>(levels[static_cast<std::size_t>(column)] + squiggle_limit); };
+    for (std::int64_t j = 0; j < forward.size; ++j) packed.words.push_back(level_of(reverse.begin + j) << 16 | level_of(forward.begin + j));
+    packed.words.resize(static_cast<std::size_t>(even(static_cast<std::int64_t>(packed.words.size())) + padding_words));
+  }
+  return packed;
+}
+
+Shape shape_of(std::int64_t rows) {
+  std::int32_t group = 4;
+  while (group < 32 && divided_up(rows, group) > most_lane_rows) group *= 2;
+  const std::int64_t needed = divided_up(rows, group);
+  for (const std::int32_t lane_rows : kernel_rows)
+    if (lane_rows >= needed) return {group, lane_rows};
+  return {32, most_lane_rows};
+}
+
+Schedule schedule_jobs(const PackedReference& reference, std::span<const Job> jobs, std::int64_t resident_warps) {
+  Schedule schedule;
+  std::int64_t longest = 0;
+  for (const Job& job : jobs) longest = std::max(longest, job.levels);
+  for (std::int64_t first_row = 0, pass = 0; first_row < longest; first_row += most_rows, ++pass) {
+    std::map<Shape, std::vector<const Job*>> by_shape;
+    for (const Job& job : jobs)
+      if (job.levels > first_row) by_shape[shape_of(std::min<std::int64_t>(most_rows, job.levels - first_row))].push_back(&job);
+    for (const auto& [shape, same_shape] : by_shape) {
+      Launch launch{Rows::whole, shape, static_cast<std::int64_t>(schedule.items.size()), 0};
+      const std::int64_t warps = divided_up(static_cast<std::int64_t>(same_shape.size()) * shape.group, 32);
+      for (const PackedTarget& target : reference.targets) {
+        const std::int64_t most = std::int64_t{shape.group} * shape.lane_rows;
+        const std::int64_t stretches = stretches_of(target.columns, most, warps, resident_warps);
+        for (std::int64_t stretch = 0; stretch < stretches; ++stretch) {
+          // Stretches begin at even columns.
+          const std::int64_t begin = target.columns * stretch / stretches / 2 * 2;
+          const std::int64_t end = stretch + 1 == stretches ? target.columns : target.columns * (stretch + 1) / stretches / 2 * 2;
+          const std::int64_t early = std::min(begin, even(most));
+          for (const Job* const job : same_shape) {
+            const bool ends = job->levels <= first_row + most_rows, resumes = pass > 0 || job->resumes, keeps = !ends || job->keeps;
+            const std::int64_t word = target.first_word + begin - early;
+            if (resumes || keeps) launch.rows = Rows::stateful;
+            schedule.items.push_back({word,
+                                      job->query + first_row,
+                                      resumes ? job->state[pass % 2] + word : nullptr,
+                                      keeps ? job->state[(pass + 1) % 2] + word : nullptr,
+                                      static_cast<std::int32_t>(std::min<std::int64_t>(most_rows, job->levels - first_row)),
+                                      static_cast<std::int32_t>(end - begin + early),
+                                      static_cast<std::int32_t>(early),
+                                      ends ? job->result : -1,
+                                      {target.first_column[0] + begin - early, target.first_column[1] + begin - early}});
+          }
+        }
+      }
+      launch.item_count = static_cast<std::int64_t>(schedule.items.size()) - launch.first_item;
+      schedule.launches.push_back(launch);
+    }
+  }
+  return schedule;
+}
+
+PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs) {
+  PathSchedule paths;
+  std::map<Shape, std::vector<Item>> by_shape;
+  for (const PathJob& job : jobs) {
+    const Segment& segment = columns.segment_of(job.hit.column);
+    const std::int64_t position = job.hit.column - segment.begin, count = std::min(job.levels, position + 1);
+    const auto index = static_cast<std::size_t>(&segment - columns.segments().data());
+    const PackedTarget& target = reference.targets[index / 2];
+    paths.copies.push_back(
+        {job.query, job.levels, target.first_word + position, count, segment.strand == Strand::forward ? 0 : 1, paths.query_levels, paths.words});
+    by_shape[shape_of(job.levels)].push_back({paths.words,
+                                              paths.query_levels,
+                                              nullptr,
+                                              nullptr,
+                                              static_cast<std::int32_t>(job.levels),
+                                              static_cast<std::int32_t>(count),
+                                              0,
+                                              job.result,
+                                              {0, -1}});
+    paths.query_levels += job.levels;
+    paths.words += even(count) + padding_words;
+  }
+  for (const auto& [shape, items] : by_shape) {
+    paths.schedule.launches.push_back(
+        {Rows::anchored, shape, static_cast<std::int64_t>(paths.schedule.items.size()), static_cast<std::int64_t>(items.size())});
+    paths.schedule.items.insert(paths.schedule.items.end(), items.begin(), items.end());
+  }
+  return paths;
+}
+
+}  // namespace sluice::sdtw::cuda

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "sdtw/device_search.hpp"
+
+#include <algorithm>
+
+namespace sluice::sdtw::cuda {
+
+using sluice::cuda::check, sluice::cuda::DeviceCall, sluice::cuda::Memory;
+
+namespace {
+
+// Warps that a multiprocessor runs at a time with the rows of a long query in its registers.
+constexpr std::int64_t warps_of_multiprocessor = 12;
+// Queries of more than most_rows levels are computed together as long as their states take no more than this.
+constexpr std::size_t most_state_bytes = std::size_t{4} << 30;
+// Items of one schedule, about: 80 bytes each. Targets of many contigs have an item a contig and query.
+constexpr std::size_t most_items = std::size_t{1} << 22;
+
+Memory no_results(const DeviceCall& device, std::size_t count) {
+  Memory results = device.allocate_array<std::uint64_t>(count);
+  check(cudaMemsetAsync(results.get(), 0xFF, results.bytes(), device.stream()), "cudaMemsetAsync");
+  return results;
+}
+
+}  // namespace
+
+const DeviceSearch::OnDevice& DeviceSearch::on(const DeviceCall& device) {
+  return devices_.get(device.ordinal(), [&] {
+    OnDevice made{device.upload(packed_.words), 0};
+    int multiprocessors = 0;
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device.ordinal()), "cudaDeviceGetAttribute");
+    made.resident_warps = multiprocessors * warps_of_multiprocessor;
+    device.synchronize();  // other lanes of this device use it, too
+    return made;
+  });
+}
+
+std::vector<Hit> DeviceSearch::find(const DeviceCall& device, std::span<const Job> jobs, const std::int16_t* levels) {
+  if (jobs.empty()) return {};
+  const OnDevice& reference = on(device);
+  const Memory results = no_results(device, jobs.size());
+  const auto state_bytes = static_cast<std::size_t>(state_words(packed_)) * sizeof(std::uint32_t);
+  for (std::size_t first = 0; first < jobs.size();) {
+    std::vector<Job> together;
+    std::vector<Memory> states;
+    std::size_t scheduled = 0;
+    for (; first + together.size() < jobs.size(); together.push_back(jobs[first + together.size()])) {
+      const Job& job = jobs[first + together.size()];
+      scheduled += packed_.targets.size() * static_cast<std::size_t>(1 + job.levels / most_rows);
+      if (scheduled > most_items && !together.empty()) break;
+      if (job.levels <= most_rows || job.state[0] != nullptr) continue;
+      if (!together.empty() && (states.size() + 2) * state_bytes > most_state_bytes) break;
+      for (int i = 0; i < 2; ++i) states.push_back(device.allocate(state_bytes));
+    }
+    first += together.size();
+    auto state = states.begin();
+    for (Job& job : together)
+      if (job.levels > most_rows && job.state[0] == nullptr)
+        for (std::uint32_t*& array : job.state) array = (state++)->as<std::uint32_t>();
+    const Schedule schedule = schedule_jobs(packed_, together, reference.resident_warps);
+    const Memory items = device.upload(schedule.items);
+    check(compute(schedule.launches, items.as<Item>(), reference.words.as<std::uint32_t>(), levels, results.as<std::uint64_t>(), device.stream()),
+          "rows of sdtw");
+  }
+  std::vector<Hit> hits(jobs.size());
+  const std::vector<std::uint64_t> found = device.download(results.as<std::uint64_t>(), jobs.size());
+  std::transform(found.begin(), found.end(), hits.begin(), hit_of);
+  return hits;
+}
+
+std::vector<std::int64_t> DeviceSearch::path_starts(const DeviceCall& device, std::span<const PathJob> jobs) {
+  if (jobs.empty()) return {};
+  const OnDevice& reference = on(device);
+  const Memory results = no_results(device, jobs.size());
+  const PathSchedule paths = schedule_paths(packed_, *reference_, jobs);
+  const Memory items = device.upload(paths.schedule.items), copies = device.upload(paths.copies);
+  const Memory words = device.allocate_array<std::uint32_t>(static_cast<std::size_t>(paths.words));
+  const Memory query = device.allocate_array<std::int16_t>(static_cast<std::size_t>(paths.query_levels));
+  check(copy_paths(copies.as<PathCopy>(), static_cast<std::int64_t>(jobs.size()), reference.words.as<std::uint32_t>(), words.as<std::uint32_t>(),
+                   query.as<std::int16_t>(), device.stream()),
+        "copies of paths");
+  check(compute(paths.schedule.launches, items.as<Item>(), words.as<std::uint32_t>(), query.as<std::int16_t>(), results.as<std::uint64_t>(),
+                device.stream()),
+        "rows of paths");
+  const std::vector<std::uint64_t> columns = device.download(results.as<std::uint64_t>(), jobs.size());
+  std::vector<std::int64_t> starts(jobs.size());
+  for (const PathJob& job : jobs) {
+    const auto i = static_cast<std::size_t>(job.result);
+    starts[i] = job.hit.column - hit_of(columns[i]).column;
+  }
+  return starts;
+}
+
+}  // namespace sluice::sdtw::cuda

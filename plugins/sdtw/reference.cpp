@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <sluice/failure.hpp>
+#include <string>
+
+#include "sdtw/sdtw.hpp"
+
+namespace sluice::sdtw {
+
+bool levels_are_valid(std::span<const std::int16_t> levels) {
+  std::int16_t lowest = 0, highest = 0;
+  for (const std::int16_t level : levels) {
+    lowest = std::min(lowest, level);
+    highest = std::max(highest, level);
+  }
+  return lowest >= -squiggle_limit && highest <= squiggle_limit;
+}
+
+void Reference::add_target(std::span<const std::int16_t> forward_level, std::span<const std::int16_t> reverse_level) {
+  add_segment(Strand::forward, forward_level);
+  add_segment(Strand::reverse, reverse_level);
+  ++targets_;
+}
+
+void Reference::add_segment(Strand strand, std::span<const std::int16_t> level) {
+  if (level.empty()) return;
+  if (!levels_are_valid(level))
+    throw Failure::input("target " + std::to_string(targets_) + " of the squiggle reference has a level outside +-" + std::to_string(squiggle_limit),
+                         "use the resource squiggle_reference of this version");
+  segments_.push_back({targets_, strand, columns(), static_cast<std::int64_t>(level.size())});
+  levels_.insert(levels_.end(), level.begin(), level.end());
+}
+
+const Segment& Reference::segment_of(std::int64_t column) const {
+  const auto after =
+      std::upper_bound(segments_.begin(), segments_.end(), column, [](std::int64_t value, const Segment& segment) { return value < segment.begin; });
+  return *(after - 1);
+}
+
+Place place_of(const Reference& reference, std::int64_t first_column, std::int64_t last_column) {
+  if (last_column < 0) return {};
+  const Segment& segment = reference.segment_of(last_column);
+  const std::int64_t first = first_column - segment.begin, end = last_column - segment.begin + 1;
+  if (segment.strand == Strand::forward) return {segment.target, Strand::forward, first, end};
+  return {segment.target, Strand::reverse, segment.size - end, segment.size - first};
+}
+
+}  // namespace sluice::sdtw

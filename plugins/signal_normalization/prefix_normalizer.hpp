@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// From the raw signal at the beginning of a read to the levels that are compared with a squiggle reference, sample by sample as they come.
+//
+//   trim        what comes before the strand moves (open pore, stall) is nearly constant: the strand begins with the first of three windows in a
+//               row, 50 samples each, whose standard deviation is at least stall_stdv. The adapter that follows is left out, too.
+//   levels      the means of `samples_per_level` samples each.
+//   normalise   z-scores. Levels come in blocks: the first has `calibration` samples, each further one `recalibration`. The levels of a block are
+//               normalised by mean and standard deviation of all levels up to and including that block, so that nothing is computed twice and
+//               nothing that was given is ever changed.
+//   quantise    to the integers of sluice/squiggle_reference.hpp.
+//
+// All sums are integers, and a read's digitisation, range and offset cancel out of the z-scores. Where the signal is cut into pieces makes no
+// difference to any bit.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace sluice::signal_normalization {
+
+// Lengths in bases are turned into samples at the rate at which strands pass the pore.
+struct NormalizationParameters {
+  std::int32_t samples_per_level = 3;  // 1 to 64
+  double prefix_bases = 250;           // levels are given for so much signal behind the adapter
+  double adapter_bases = 90;
+  double calibration_bases = 100;   // of the first block
+  double recalibration_bases = 25;  // of each further block
+  double stall_stdv = 4;            // pA
+  double bases_per_second = 450;
+};
+
+enum class NormalizationStatus : std::uint8_t {
+  ok,
+  bad_calibration,  // digitisation, range, sampling rate or prefix_bases is not a positive number
+  flat_signal,      // all levels of the first block are the same: there is no scale
+};
+
+// One read at a time.
+class PrefixNormalizer {
+ public:
+  // Begins a read. digitisation, range (pA) and sampling_rate (Hz) as in a SLOW5 record.
+  NormalizationStatus begin(const NormalizationParameters& parameters, double digitisation, double range, double sampling_rate);
+
+  // Takes the read's next samples and appends the levels that they complete. flat_signal: the read is to be given up.
+  NormalizationStatus take(std::span<const std::int16_t> samples, std::vector<std::int16_t>& levels);
+  // The read has ended: appends the levels of the block that it breaks off in.
+  NormalizationStatus end(std::vector<std::int16_t>& levels);
+
+  // Have all levels of the prefix been given?
+  bool complete() const { return given_ == prefix_levels_; }
+  // Samples of the read up to the end of the last level given, trimmed ones included; while there is no level: samples taken.
+  std::int64_t prefix_samples() const;
+
+ private:
+  static constexpr std::int32_t window_samples = 50;
+  static constexpr std::int32_t moving_windows = 3;
+
+  // Finds the beginning of the strand; returns how many of the samples lie before it or were used up by the search.
+  std::size_t trim(std::span<const std::int16_t> samples);
+  void add_level(std::int32_t sum);
+  NormalizationStatus give_block(std::vector<std::int16_t>& levels);
+
+  // In samples, or in levels where the name says so.
+  std::int32_t samples_per_level_ = 1;
+  std::int64_t prefix_levels_ = 0, calibration_levels_ = 0, recalibration_levels_ = 0;
+  std::int64_t adapter_samples_ = 0;
+  double least_variance_ = 0;  // of a moving window, squared converter steps
+
+  std::int64_t samples_ = 0;  // taken
+  std::int64_t first_ = -1;   // first sample of the first level; -1: the strand has not begun
+  std::int32_t in_window_ = 0, moving_ = 0;
+  std::int64_t window_sum_ = 0, window_squares_ = 0;
+
+  std::int32_t in_level_ = 0, level_sum_ = 0;  // of the level that is being filled
+  std::vector<std::int32_t> block_;            // sums of the levels that have not been given
+  std::int64_t given_ = 0;                     // levels
+  std::int32_t origin_ = 0;                    // the first level's sum: the sums below are of distances from it, so that no digit is lost
+  std::int64_t sum_ = 0, squares_ = 0;         // of all levels
+  bool alike_ = true;                          // all levels so far are the same
+};
+
+}  // namespace sluice::signal_normalization

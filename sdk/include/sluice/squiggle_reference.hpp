@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A view of the expected squiggles of reference sequences, and the integers in which normalised current is written.
+//
+// Signal and reference are compared as small integers, so that scores are exact sums and the same on every machine: current minus its shift,
+// divided by its scale, times squiggle_steps, rounded to the nearest integer (ties away from zero), and clipped to +-squiggle_limit. The scale is
+// chosen such that one unit is about one standard deviation of the levels of a long sequence; 16 steps a unit lose no accuracy (README.md of
+// squiggle_reference says what was measured), and a limit of 63 keeps a Manhattan cost within 126.
+
+#include <cstdint>
+#include <sluice/batch.hpp>
+#include <sluice/failure.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+inline constexpr std::int32_t squiggle_steps = 16;
+inline constexpr std::int32_t squiggle_limit = 63;
+
+// The level of a k-mer with a letter that is none of A, C, G, T: as far from all other levels as can be, so that an alignment crosses one such
+// letter at a price, and no long run of them.
+inline constexpr std::int16_t squiggle_unknown_level = squiggle_limit;
+
+// `current` in steps. Not finite: the limit.
+constexpr std::int16_t squiggle_quantized(float current, float shift, float scale) {
+  const float steps = (current - shift) / scale * static_cast<float>(squiggle_steps);
+  constexpr auto limit = static_cast<float>(squiggle_limit);
+  if (!(steps < limit)) return static_cast<std::int16_t>(squiggle_limit);
+  if (steps <= -limit) return static_cast<std::int16_t>(-squiggle_limit);
+  return static_cast<std::int16_t>(steps < 0.0F ? steps - 0.5F : steps + 0.5F);
+}
+
+// One target of a squiggle reference. Both lists have one level a k-mer, length - k + 1 of them, in the order in which they pass the pore:
+// forward_level[i] belongs to the k-mer at position i of the contig, reverse_level[i] to the k-mer of the reverse complement whose bases lie at
+// positions size - 1 - i to size - 1 - i + k - 1 of the contig. Both are empty when the contig is shorter than k.
+struct SquiggleTarget {
+  std::string_view name;
+  std::span<const std::int16_t> forward_level;
+  std::span<const std::int16_t> reverse_level;
+};
+
+// The targets of a resource batch of row type "squiggle_target". The arrays belong to the resource and outlive the view.
+class SquiggleReferenceView {
+ public:
+  // Throws Failure when the batch was made with other steps or another limit, or has no level at all.
+  explicit SquiggleReferenceView(const Batch& reference)
+      : name_(reference.text("name")),
+        forward_(reference.list<std::int16_t>("forward_level")),
+        reverse_(reference.list<std::int16_t>("reverse_level")) {
+    if (reference.attribute("steps") != std::to_string(squiggle_steps) || reference.attribute("limit") != std::to_string(squiggle_limit))
+      throw Failure::input("the squiggle reference was made for other steps or another limit than this stage", "build both for the same SDK");
+    if (forward_.values().empty())
+      throw Failure::input("the squiggle reference has no level: every contig is shorter than a k-mer", "give a longer target");
+  }
+
+  std::int64_t targets() const { return name_.rows(); }
+  SquiggleTarget operator[](std::int64_t target) const { return {name_[target], forward_[target], reverse_[target]}; }
+  // Levels of all targets, both strands.
+  std::int64_t levels() const { return static_cast<std::int64_t>(forward_.values().size() + reverse_.values().size()); }
+
+ private:
+  TextView name_;
+  ListView<std::int16_t> forward_;
+  ListView<std::int16_t> reverse_;
+};
+
+}  // namespace sluice

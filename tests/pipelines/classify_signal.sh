@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# classify_signal and calibrate_read_until as a user runs them, on simulated reads of two genomes.
+#   classify_signal.sh SLUICE
+set -euo pipefail
+sluice=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+run() { "$sluice" run "$@" --quiet; }
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+run synthetic_reference --length 20000 --contigs 2 --seed 1 --output targets.fa
+run synthetic_reference --length 20000 --seed 2 --output others.fa
+run simulate --reference targets.fa --reads 60 --mean-length 1000 --minimum-length 500 --seed 3 --output-prefix targets
+run simulate --reference others.fa --reads 60 --mean-length 1000 --minimum-length 500 --seed 4 --output-prefix others
+
+# Right decisions, at the right place, the same for any number of threads and size of batches.
+for set in targets others; do
+  run classify_signal --signal $set.blow5 --target targets.fa --output $set.tsv
+  run classify_signal --signal $set.blow5 --target targets.fa --output - --threads 1 --batch-work 50000 | cmp - $set.tsv
+done
+[ "$(head -1 targets.tsv | tr '\t' ' ')" = "read_id decision score threshold target strand start end prefix_samples" ] || fail "header: $(head -1 targets.tsv)"
+[ "$(wc -l <targets.tsv)" = 61 ] || fail "$(wc -l <targets.tsv) lines"
+accepted=$(cut -f2 targets.tsv | grep -c accept) wrong=$(cut -f2 others.tsv | grep -c accept || true)
+[ "$accepted" -ge 58 ] && [ "$wrong" -le 1 ] || fail "$accepted of 60 targets and $wrong of 60 others are accepted"
+samtools view targets.bam | awk -v OFS='\t' '{ print $1, $3, int($2 / 16) % 2 ? "-" : "+", $4 - 1, $4 + length($10) }' | sort >truth.tsv
+awk -F'\t' -v OFS='\t' '$2 == "accept" { print $1, $5, $6, $7, $8 }' targets.tsv | sort | join -t"$(printf '\t')" truth.tsv - |
+  awk -F'\t' '$2 == $6 && $3 == $7 && $8 >= $4 - 20 && $9 <= $5 + 20 { right++ } END { exit !(right >= 56) }' || fail "places differ from the truth"
+
+# Thresholds of one's own.
+run calibrate_read_until --signal others.blow5 --target targets.fa --label other --scores others.scores
+run calibrate_read_until --signal targets.blow5 --target targets.fa --other-scores others.scores --thresholds thresholds.tsv --plot roc.svg --roc roc.tsv
+[ "$(wc -l <thresholds.tsv)" = 6 ] || fail "thresholds: $(cat thresholds.tsv)"
+run classify_signal --signal targets.blow5 --target targets.fa --thresholds thresholds.tsv --prefix-bases 100 --output with_table.tsv
+[ "$(cut -f2 with_table.tsv | grep -c accept)" -ge 55 ] || fail "thresholds of 100 bases"
+
+# One N costs a little, a wall of them hides what is behind; what can't work says why.
+awk '/^>/ { print; next } { print substr($0, 1, 30) "N" substr($0, 32) }' targets.fa >one_n.fa
+run classify_signal --signal targets.blow5 --target one_n.fa --threshold 0.5 --output one_n.tsv
+[ "$(cut -f2 one_n.tsv | grep -c accept)" -ge 58 ] || fail "an N in 60 bases hides the targets"
+awk '/^>/ { print; next } { gsub(/[ACGT]/, "N"); print }' targets.fa >only_n.fa
+run classify_signal --signal targets.blow5 --target only_n.fa --output only_n.tsv
+! grep -q accept only_n.tsv || fail "a read is accepted on Ns"
+message() { "$sluice" run classify_signal --output x.tsv --quiet "$@" 2>&1 >/dev/null || true; }
+printf '>short\nACG\n' >short.fa
+message --signal targets.blow5 --target short.fa | grep -q "its longest sequence has 3 bases, fewer than a k-mer" || fail "a short target: $(message --signal targets.blow5 --target short.fa)"
+: >empty.fa
+message --signal targets.blow5 --target empty.fa | grep -q "is empty" || fail "an empty target"
+message --signal targets.blow5 --target targets.fa --thresholds short.fa | grep -q "thresholds 'short.fa', line 1: there is no column 'levels'" || fail "wrong thresholds"
+message --signal targets.blow5 --target targets.fa --model none.model | grep -q "none.model" || fail "a missing model"
+echo "all good"

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# A flow cell with Read Until: in virtual time the decisions are those of classify_signal and the bytes the same at any number of threads; and no
+# signal, load or interrupt makes it hang, grow or lose a read.
+#   read_until.sh SLUICE
+set -uo pipefail
+sluice=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+# counter REPORT NAME: a counter of the flow cell, 0 if it has none
+counter() { python3 -c 'import json, sys
+stages = {s["name"]: s for s in json.load(open(sys.argv[1]))["stages"]}
+print(stages["cells"]["counters"].get(sys.argv[2], 0))' "$1" "$2"; }
+is_true() { python3 -c "import sys; sys.exit(not ($1))"; }
+
+# ---- reads of two genomes, one of which is the target
+"$sluice" run synthetic_reference --length 40000 --seed 5 --output target.fa --quiet
+"$sluice" run synthetic_reference --length 60000 --seed 6 --output other.fa --quiet
+sed 's/^>/>other_/' other.fa | cat target.fa - >both.fa
+"$sluice" run simulate --reference both.fa --reads 240 --seed 5 --mean-length 6000 --output-prefix r --quiet
+target=$(sed -n '1s/^>\([^ ]*\).*/\1/p' target.fa)
+inputs=(--signal r.blow5 --target target.fa)
+"$sluice" run classify_signal "${inputs[@]}" --output calls.tsv --quiet || fail "classify_signal"
+grep -c accept calls.tsv >/dev/null || fail "no read is accepted"
+awk -F '\t' '$2 == "accept"' calls.tsv >labels.tsv
+
+live() { "$sluice" run read_until "${inputs[@]}" --speed 0 --channels 16 "$@"; }
+
+# ---- the decisions of classify_signal; the same bytes at any number of threads
+live --output live.tsv --labels labels.tsv --target-bases 40000 --report live.json --quiet || fail "the run in virtual time"
+cmp <(sort calls.tsv) <(sort live.tsv) || fail "decisions differ from classify_signal's"
+for threads in 1 2 7; do
+  live --output again.tsv --report again.json --labels labels.tsv --threads "$threads" --quiet || fail "$threads threads"
+  cmp live.tsv again.tsv || fail "other decisions with $threads threads"
+  for name in reads accepted rejected sequenced_bases target_bases enrichment flow_cell_seconds; do
+    [ "$(counter live.json $name)" = "$(counter again.json $name)" ] || fail "$name with $threads threads: $(counter again.json $name)"
+  done
+done
+is_true "$(counter live.json reads) == 240" || fail "$(counter live.json reads) of 240 reads were played"
+is_true "$(counter live.json accepted) + $(counter live.json rejected) + $(counter live.json ended_undecided) == 240" || fail "the reads do not add up"
+is_true "$(counter live.json enrichment) > 1.1" || fail "enrichment $(counter live.json enrichment)"
+is_true "$(counter live.json model_enrichment) > 1.1" || fail "enrichment by the model $(counter live.json model_enrichment)"
+is_true "$(counter live.json late_decisions) == 0" || fail "late decisions in virtual time"
+
+# ---- flat, saturated, tiny and short reads
+python3 - <<'PY'
+import random
+random.seed(3)
+header = """#slow5_version\t0.2.0
+#num_read_groups\t1
+@experiment_type\tgenomic_dna
+@sequencing_kit\tsqk-lsk109
+#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*
+#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal
+"""
+reads = []
+for i in range(60):
+    kind = i % 5
+    if kind == 0: signal = [500] * 20000
+    elif kind == 1: signal = [32767] * 20000
+    elif kind == 2: signal = [450 + random.randrange(100)] * 1
+    elif kind == 3: signal = [450 + random.randrange(100) for _ in range(700)]
+    else: signal = [-32768 if random.random() < .5 else 32767 for _ in range(20000)]
+    reads.append((f"odd{i}", signal))
+with open("odd.slow5", "w") as out:
+    out.write(header)
+    for name, signal in reads:
+        out.write(f"{name}\t0\t8192\t3\t1400\t4000\t{len(signal)}\t{','.join(map(str, signal))}\n")
+PY
+"$sluice" run read_until --signal odd.slow5 --target target.fa --speed 0 --channels 8 --output odd.tsv --report odd.json --quiet || fail "odd reads end with $?"
+is_true "$(counter odd.json reads) == 60" || fail "$(counter odd.json reads) of 60 odd reads were played"
+is_true "$(counter odd.json accepted) == 0" || fail "$(counter odd.json accepted) odd reads were accepted"
+
+# ---- an hour of the flow cell takes no more memory than ten minutes
+for minutes in 10 60; do
+  "$sluice" run read_until "${inputs[@]}" --speed 0 --channels 4 --chunk-samples 1000 --play-again --duration $((60 * minutes)) --output hour.tsv \
+    --report "hour$minutes.json" --quiet || fail "$minutes minutes"
+done
+is_true "$(counter hour60.json flow_cell_seconds) > 3590" || fail "the hour took $(counter hour60.json flow_cell_seconds) s"
+python3 - <<'PY' || fail "memory grows with time"
+import json
+ten, hour = (json.load(open(f'hour{m}.json'))['memory'] for m in (10, 60))
+grown = hour['resident_peak_bytes'] - ten['resident_peak_bytes']
+print(f"ten minutes took {ten['resident_peak_bytes'] >> 10} KiB, an hour {grown / 1024:+.0f} KiB")
+assert grown < 4 << 20
+PY
+
+# ---- a pipeline that can't keep up: time goes on, decisions are late or reads are given up, and nothing waits
+start=$(date +%s)
+"$sluice" run read_until "${inputs[@]}" --speed 400 --channels 64 --play-again --duration 1200 --threads 1 --output fast.tsv --report fast.json --quiet ||
+  fail "a pipeline that is too slow ends with $?"
+[ $(($(date +%s) - start)) -lt 60 ] || fail "three seconds of the clock took $(($(date +%s) - start))"
+is_true "$(counter fast.json late_decisions) + $(counter fast.json given_up) + $(counter fast.json rounds_behind) > 0" || fail "nothing was late at 400 times the speed"
+is_true "$(counter fast.json flow_cell_seconds) > 1000" || fail "time stood still: $(counter fast.json flow_cell_seconds) s"
+
+# ---- Ctrl-C
+"$sluice" run read_until "${inputs[@]}" --speed 1 --channels 16 --play-again --duration 600 --output stopped.tsv --report stopped.json --quiet &
+pid=$!
+sleep 3
+kill -INT $pid
+start=$(date +%s)
+wait $pid
+code=$?
+[ $code = 130 ] || fail "Ctrl-C ends with $code"
+[ $(($(date +%s) - start)) -lt 20 ] || fail "Ctrl-C took $(($(date +%s) - start)) s"
+[ -e stopped.tsv.partial ] || fail "Ctrl-C left no partial output"
+[ -e stopped.tsv ] && fail "Ctrl-C left a whole output"
+
+[ $failures = 0 ] && echo "read_until: all as it should be"
+exit $((failures > 0))

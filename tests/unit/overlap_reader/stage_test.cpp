@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sluice/testing.hpp>
+#include <string>
+
+using namespace sluice;
+using namespace sluice::testing;
+
+namespace {
+
+// A folder that goes away with the test.
+class Files {
+ public:
+  Files() : folder_(std::filesystem::temp_directory_path() / ("sluice_overlap_test." + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Files() { std::filesystem::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+const sluice_plugin_info& plugin(const std::string& name) { return *load_plugin(SLUICE_PLUGIN_DIR "/" + name + ".so"); }
+TestBatch store(const std::string& path) {
+  StageUnderTest stage = stage_of(plugin("sequence_store"), "sequence_store");
+  return StageRun(stage, {}).with({{"path", path}}).run().batch();
+}
+
+const std::string ten(10, 'A');
+struct Sample {
+  Files files;
+  TestBatch reads = store(files.write("reads.fa", ">a\n" + ten + "\n>b\n" + ten + ten + "\n>t\n" + ten + "\n"));
+  TestBatch targets = store(files.write("targets.fa", ">t\n" + ten + "\n>u\n" + ten + ten + ten + "\n"));
+  Result read(const std::string& name, const std::string& text, ParameterTexts parameters = {}) const {
+    parameters.insert_or_assign("path", files.write(name, text));
+    return StageRun(stage_of(plugin("overlap_reader"), "overlap_reader"), {})
+        .with(parameters)
+        .resource("reads", reads)
+        .resource("targets", targets)
+        .run();
+  }
+};
+std::vector<std::int64_t> ordinals(const Result& result) {
+  std::vector<std::int64_t> all;
+  for (const TestBatch& batch : result.batches) {
+    const auto column = batch.view().column<std::int64_t>("overlap_index");
+    all.insert(all.end(), column.begin(), column.end());
+  }
+  return all;
+}
+
+const std::string good =
+    "b\t20\t0\t20\t+\tu\t30\t5\t25\t9\t20\t60\n"
+    "a\t10\t0\t10\t-\tu\t30\t0\t10\t9\t10\t60\n"
+    "a\t10\t2\t10\t-\tt\t10\t0\t8\t9\t10\t60\n"
+    "b\t20\t0\t9\t+\tt\t10\t0\t10\t9\t10\t60\n";
+
+}  // namespace
+
+TEST_CASE("overlaps come in the order of targets and places") {
+  const Sample sample;
+  const Result result = sample.read("x.paf", good);
+  CHECK(result.ok());
+  CHECK(ordinals(result) == std::vector<std::int64_t>{3, 1, 0});
+  CHECK(result.accounts.at("not_the_longest").count == 1);
+  const auto overlaps = result.batches.front().view().column<std::int64_t>("target_overlaps");
+  CHECK(overlaps[0] == 1);
+  CHECK(overlaps[1] == 2);
+  CHECK(ordinals(sample.read("x.paf", good, {{"keep", "all"}, {"order", "query"}})) == std::vector<std::int64_t>{1, 2, 0, 3});
+}
+
+TEST_CASE("what can't be used is counted") {
+  const Sample sample;
+  const Result result = sample.read("x.paf", good +
+                                                 "zz\t20\t0\t20\t+\tu\t30\t5\t25\t9\t20\t60\n"
+                                                 "a\t10\t0\t11\t+\tu\t30\t5\t25\t9\t20\t60\n"
+                                                 "a\t10\t0\t10\t+\tu\t30\t25\t35\t9\t20\t60\n"
+                                                 "t\t10\t0\t10\t+\tt\t10\t0\t10\t9\t20\t60\n"
+                                                 "b\t20\t0\t5\t+\tu\t30\t0\t10\t9\t20\t60\n");
+  CHECK(result.ok());
+  CHECK(result.accounts.at("unknown_sequence").count == 1);
+  CHECK(result.accounts.at("past_the_end").count == 2);
+  CHECK(result.accounts.at("itself").count == 1);
+  CHECK(result.accounts.at("too_different").count == 1);
+}
+
+TEST_CASE("SAM alignments are taken over, without clips and in the target's orientation") {
+  const Sample sample;
+  const Result result = sample.read("x.sam",
+                                    "@SQ\tSN:u\tLN:30\n"
+                                    "a\t16\tu\t3\t60\t1H2S3M1I2=1X\t*\t0\t0\t*\t*\n"
+                                    "b\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\n");
+  CHECK(result.ok());
+  CHECK(result.rows() == 1);
+  const Batch batch = result.batches.front().view();
+  CHECK(batch.column<std::int64_t>("query_start")[0] == 0);
+  CHECK(batch.column<std::int64_t>("query_end")[0] == 7);
+  CHECK(batch.column<std::int64_t>("target_start")[0] == 2);
+  CHECK(batch.column<std::int64_t>("target_end")[0] == 8);
+  const auto cigar = batch.list<std::uint32_t>("given_cigar")[0];
+  CHECK(std::vector<std::uint32_t>(cigar.begin(), cigar.end()) == std::vector<std::uint32_t>{3U << 4U, 1U << 4U | 1U, 2U << 4U, 1U << 4U});
+  CHECK(result.accounts.at("unmapped").count == 1);
+}
+
+TEST_CASE("files that do not fit end the run and say where") {
+  const Sample sample;
+  const auto problem = [&](const std::string& text) { return sample.read("x.paf", text).message; };
+  CHECK(problem("a\t11\t0\t10\t-\tu\t30\t0\t10\t9\t10\t60\n").find("line 1: read 'a' is said to have 11 bases, but has 10") != std::string::npos);
+  CHECK(problem("a\t10\t0\t10\t-\tu\t31\t0\t10\t9\t10\t60\n").find("target 'u'") != std::string::npos);
+  CHECK(problem(good + "a\t10\t0\t").find("line 5") != std::string::npos);
+  CHECK(problem("").find("is empty") != std::string::npos);
+  CHECK(problem("\n\n").find("is empty") != std::string::npos);
+}
+
+TEST_CASE("hits of mapped reads become overlaps in the order of the targets") {
+  const Sample sample;
+  const std::string path = sample.files.write("index.fa", ">t\n" + ten + "\n>u\n" + ten + ten + ten + "\n>other\nACGT\n");
+  const TestBatch index =
+      StageRun(stage_of(plugin("minimizer_index"), "minimizer_index"), {}).with({{"path", path}, {"k", 5}, {"w", 2}}).run().batch();
+  const TestBatch hits = BatchBuilder("read", 4)
+                             .text("read_id", {"b", "a", "nobody", "t"})
+                             .column<std::int32_t>("read_length", {20, 10, 5, 10})
+                             .list<std::int32_t>("hit_target", {{1, 0}, {0, 1, 2}, {0}, {0}})
+                             .list<std::uint8_t>("hit_is_reverse", {{1, 0}, {0, 0, 0}, {0}, {0}})
+                             .list<std::int32_t>("hit_query_start", {{0, 0}, {2, 0, 0}, {0}, {0}})
+                             .list<std::int32_t>("hit_query_end", {{20, 9}, {10, 10, 4}, {5}, {10}})
+                             .list<std::int32_t>("hit_target_start", {{5, 0}, {0, 0, 0}, {0}, {0}})
+                             .list<std::int32_t>("hit_target_end", {{25, 10}, {8, 10, 4}, {5}, {10}})
+                             .list<std::int32_t>("hit_matches", {{9, 9}, {9, 9, 4}, {5}, {10}})
+                             .build();
+  const auto run = [&](const ParameterTexts& parameters) {
+    return run_stage(stage_of(plugin("overlap_reader"), "overlap_collection"), hits)
+        .with(parameters)
+        .resource("index", index)
+        .resource("reads", sample.reads)
+        .resource("targets", sample.targets)
+        .run();
+  };
+  const Result longest = run({});
+  CHECK(longest.ok());
+  CHECK(ordinals(longest) == std::vector<std::int64_t>{3, 0});
+  CHECK(longest.accounts.at("unknown_sequence").count == 2);
+  CHECK(longest.accounts.at("not_the_longest").count == 2);
+  CHECK(longest.accounts.at("itself").count == 1);
+  CHECK(longest.batch().view().column<std::uint8_t>("is_reverse")[1] == 1);
+  CHECK(ordinals(run({{"keep", "all"}})) == std::vector<std::int64_t>{1, 2, 3, 0});
+  const ContractSample contract{.resources = {{"index", index}, {"reads", sample.reads}, {"targets", sample.targets}}, .batches = {hits}};
+  for (const std::string& text : contract_problems(plugin("overlap_reader"), {{"overlap_collection", contract}})) FAIL_CHECK(text);
+}
+
+TEST_CASE("overlap_reader keeps the contract") {
+  const Sample sample;
+  const ContractSample contract{.parameters = {{"path", sample.files.write("c.paf", good)}},
+                                .resources = {{"reads", sample.reads}, {"targets", sample.targets}}};
+  for (const std::string& text : contract_problems(plugin("overlap_reader"), {{"overlap_reader", contract}})) FAIL_CHECK(text);
+}

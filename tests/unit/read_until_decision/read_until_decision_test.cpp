@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sluice/testing.hpp>
+#include <string>
+#include <vector>
+
+#include "read_until_decision/decision.hpp"
+
+using namespace sluice::read_until_decision;
+using sluice::testing::BatchBuilder;
+using sluice::testing::Result;
+using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
+using sluice::testing::TestBatch;
+namespace testing = sluice::testing;
+
+namespace {
+
+const sluice_plugin_info& plugin() {
+  static const sluice_plugin_info* const info = testing::load_plugin(SLUICE_PLUGIN_DIR "/read_until_decision.so");
+  return *info;
+}
+
+constexpr const char* table = "# comment\nbases\tlevels\tthreshold\taccept_below\treject_above\n50\t100\t0.2\t0.1\t0.4\n100\t200\t0.3\t0.2\t0.5\r\n";
+
+Thresholds parsed(const char* text) {
+  Thresholds thresholds;
+  std::string problem;
+  REQUIRE_MESSAGE(Thresholds::parse(text, thresholds, problem), problem);
+  return thresholds;
+}
+std::string problem_of(const char* text) {
+  Thresholds thresholds;
+  std::string problem;
+  CHECK(!Thresholds::parse(text, thresholds, problem));
+  return problem;
+}
+
+// Costs per level in steps of 1/16; lengths in levels.
+TestBatch scored(const std::vector<std::int64_t>& score, const std::vector<std::int32_t>& length, const std::vector<std::uint8_t>& complete,
+                 const std::vector<std::int32_t>& channel = {}, const std::vector<std::int32_t>& index = {},
+                 const std::vector<std::uint8_t>& last = {}) {
+  BatchBuilder batch("read", static_cast<std::int64_t>(score.size()));
+  batch.column<std::int64_t>("sdtw_score", score).column<std::int32_t>("sdtw_length", length).column<std::uint8_t>("query_complete", complete);
+  if (!channel.empty())
+    batch.column<std::int32_t>("channel", channel).column<std::int32_t>("chunk_index", index).column<std::uint8_t>("is_last_chunk", last);
+  return batch.build();
+}
+std::vector<int> decisions_of(const Result& result) {
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  std::vector<int> decisions;
+  for (const std::uint8_t decision : result.batch().view().column<std::uint8_t>("decision")) decisions.push_back(decision);
+  return decisions;
+}
+
+TestBatch called_reads() {
+  return BatchBuilder("read", 3)
+      .text("read_id", {"a", "b", "c"})
+      .column<std::uint8_t>("decision", {1, 2, 0})
+      .column<double>("decision_score", {0.25, 0.5, 0})
+      .column<double>("decision_threshold", {0.3, 0.3, 0.3})
+      .column<std::int32_t>("sdtw_target", {1, 0, -1})
+      .column<std::uint8_t>("sdtw_is_reverse", {1, 0, 0})
+      .column<std::int64_t>("sdtw_start", {100, 7, -1})
+      .column<std::int64_t>("sdtw_end", {350, 9, -1})
+      .column<std::int32_t>("prefix_samples", {3000, 2900, 12})
+      .build();
+}
+TestBatch targets() {
+  return BatchBuilder("squiggle_target", 2)
+      .text("name", {"one", "two"})
+      .list<std::int16_t>("forward_level", {{1, 2}, {3}})
+      .list<std::int16_t>("reverse_level", {{1, 2}, {3}})
+      .attribute("steps", "16")
+      .attribute("limit", "63")
+      .build();
+}
+
+}  // namespace
+
+TEST_CASE("thresholds are interpolated between lengths, and constant before and behind") {
+  const Thresholds thresholds = parsed(table);
+  CHECK(thresholds.at(1).threshold == 0.2);
+  CHECK(thresholds.at(100).threshold == 0.2);
+  CHECK(thresholds.at(150).threshold == doctest::Approx(0.25));
+  CHECK(thresholds.at(150).accept_below == doctest::Approx(0.15));
+  CHECK(thresholds.at(150).reject_above == doctest::Approx(0.45));
+  CHECK(thresholds.at(200).threshold == 0.3);
+  CHECK(thresholds.at(100000).threshold == 0.3);
+  CHECK(parsed("levels\tthreshold\n5\t0.25\n").at(7).accept_below == -1);
+  CHECK(Thresholds::constant(0.5).at(123).threshold == 0.5);
+  CHECK(Thresholds::built_in().at(740).threshold < Thresholds::built_in().at(741).threshold + 1e-12);
+}
+
+TEST_CASE("a table of thresholds that can't be is refused with line and reason") {
+  CHECK(problem_of("") == "line 1: there is no threshold in it");
+  CHECK(problem_of("levels\tthreshold\n") == "line 1: there is no threshold in it");
+  CHECK(problem_of("levels\n1\n") == "line 1: there is no column 'threshold'");
+  CHECK(problem_of("levels\tthreshold\n1\n") == "line 2: 1 columns instead of 2");
+  CHECK(problem_of("levels\tthreshold\n1\tx\n") == "line 2: 'x' is no number");
+  CHECK(problem_of("levels\tthreshold\n1\tnan\n") == "line 2: 'nan' is no number");
+  CHECK(problem_of("levels\tthreshold\n1.5\t1\n") == "line 2: '1.5' is no number of levels");
+  CHECK(problem_of("levels\tthreshold\n-1\t1\n") == "line 2: '-1' is no number of levels");
+  CHECK(problem_of("levels\tthreshold\n2\t1\n2\t1\n") == "line 3: the numbers of levels do not ascend");
+}
+
+TEST_CASE("a whole prefix is accepted up to the threshold, and waits only when it is too short") {
+  const Threshold threshold{.levels = 100, .threshold = 0.3, .accept_below = 0.2, .reject_above = 0.4};
+  const auto whole = [&](double score, std::int32_t levels) { return decide(score, levels, Prefix::whole, threshold, BeforeWhole::wait, 50); };
+  CHECK(whole(0.3, 50) == Decision::accept);
+  CHECK(whole(0.31, 50) == Decision::reject);
+  CHECK(whole(0.1, 49) == Decision::wait);
+  CHECK(decide(0, 0, Prefix::whole, threshold, BeforeWhole::wait, 0) == Decision::wait);
+}
+
+TEST_CASE("a partial prefix waits, or is decided on where the score is clear") {
+  const Threshold threshold{.levels = 100, .threshold = 0.3, .accept_below = 0.2, .reject_above = 0.4};
+  CHECK(decide(0.01, 100, Prefix::partial, threshold, BeforeWhole::wait, 50) == Decision::wait);
+  CHECK(decide(0.2, 100, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::accept);
+  CHECK(decide(0.3, 100, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::wait);
+  CHECK(decide(0.41, 100, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::reject);
+  CHECK(decide(0.9, 100, Prefix::partial, {.levels = 100, .threshold = 0.3}, BeforeWhole::decide, 50) == Decision::wait);
+}
+
+TEST_CASE("scores are costs per level in standard deviations") {
+  CHECK(score_per_level(1600, 100) == 1);
+  CHECK(score_per_level(1, 0) == 0);
+}
+
+TEST_CASE("the stage decides by the thresholds that it is given") {
+  const TestBatch reads = scored({16 * 200 / 4, 16 * 200, 16 * 20, 0}, {200, 200, 90, 0}, {1, 1, 0, 0});
+  const auto run = [&](const testing::ParameterTexts& parameters) {
+    return run_stage(testing::stage_of(plugin(), "read_until_decision"), reads).with(parameters).run();
+  };
+  CHECK(decisions_of(run({})) == std::vector<int>{1, 2, 0, 0});
+  CHECK(decisions_of(run({{"minimum_levels", 90}})) == std::vector<int>{1, 2, 1, 0});
+  CHECK(decisions_of(run({{"threshold", 2.0}})) == std::vector<int>{1, 1, 0, 0});
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/thresholds.tsv";
+  std::ofstream(path) << table;
+  const Result result = run({{"thresholds", path}});
+  CHECK(decisions_of(result) == std::vector<int>{1, 2, 0, 0});
+  CHECK(result.batch().view().column<double>("decision_threshold")[0] == 0.3);
+  CHECK(result.batch().view().column<double>("decision_score")[1] == 1);
+  CHECK(run({{"thresholds", path}, {"threshold", 0.2}}).message == "threshold and thresholds exclude each other");
+  CHECK(run({{"thresholds", folder.path() + "/none"}}).status == SLUICE_ERROR_INPUT);
+  std::ofstream(path) << "rubbish";
+  CHECK(run({{"thresholds", path}}).message.find("line 1: there is no column 'levels'") != std::string::npos);
+}
+
+TEST_CASE("a stream waits for the whole prefix or the end of the read, and then repeats itself") {
+  // Channel 1: waits, decides on a complete prefix, repeats; its next read starts anew. Channel 2: ends early.
+  const TestBatch chunks =
+      scored({800, 1600, 9999999, 3200, 0}, {200, 400, 400, 200, 0}, {0, 1, 1, 0, 0}, {1, 1, 1, 2, 1}, {0, 1, 2, 0, 0}, {0, 0, 1, 1, 0});
+  CHECK(decisions_of(run_stage(testing::stage_of(plugin(), "read_until_decision_stream"), chunks).run()) == std::vector<int>{0, 1, 1, 2, 0});
+}
+
+TEST_CASE("a stream that decides early does so where the table says it is clear") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/thresholds.tsv";
+  std::ofstream(path) << table;
+  const TestBatch chunks = scored({16 * 20, 16 * 60, 16 * 120, 0}, {200, 200, 200, 0}, {0, 0, 0, 0}, {1, 2, 3, 3}, {0, 0, 0, 1}, {0, 0, 0, 0});
+  const auto run = [&](bool early) {
+    return decisions_of(
+        run_stage(testing::stage_of(plugin(), "read_until_decision_stream"), chunks).with({{"thresholds", path}, {"decide_early", early}}).run());
+  };
+  CHECK(run(false) == std::vector<int>{0, 0, 0, 0});
+  CHECK(run(true) == std::vector<int>{1, 0, 2, 2});
+}
+
+TEST_CASE("the table of decisions has a line a read") {
+  const Result result =
+      run_stage(testing::stage_of(plugin(), "decision_writer"), called_reads()).resource("target", targets()).with({{"output", "calls.tsv"}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.files.at("calls.tsv") ==
+        "read_id\tdecision\tscore\tthreshold\ttarget\tstrand\tstart\tend\tprefix_samples\n"
+        "a\taccept\t0.250000\t0.300000\ttwo\t-\t100\t350\t3000\n"
+        "b\treject\t0.500000\t0.300000\tone\t+\t7\t9\t2900\n"
+        "c\twait\t.\t.\t.\t.\t.\t.\t12\n");
+  CHECK(result.counters.at("reads accepted") == 1);
+}
+
+TEST_CASE("the stages keep the contract") {
+  testing::ContractSample writer{.parameters = {{"output", "calls.tsv"}}, .batches = {called_reads()}};
+  writer.resources.emplace("target", targets());
+  const auto problems = testing::contract_problems(
+      plugin(),
+      {{"read_until_decision", {.batches = {scored({800, 3200}, {200, 200}, {1, 1})}}},
+       {"read_until_decision_stream", {.batches = {scored({800, 1600, 3200}, {200, 400, 200}, {0, 1, 1}, {1, 1, 2}, {0, 1, 0}, {0, 1, 0})}}},
+       {"decision_writer", writer}});
+  for (const std::string& problem : problems) FAIL_CHECK(problem);
+}

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# The tests choose the instruction set through Highway, and run the stages of the plugin.
+target_link_libraries(unit_sdtw PRIVATE PkgConfig::HIGHWAY)
+add_dependencies(unit_sdtw sdtw)
