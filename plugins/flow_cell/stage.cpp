@@ -266,12 +266,14 @@ class FlowCell {
     const Buffer offsets =
         out.offsets([&](std::int64_t row) { return chunks_[static_cast<std::size_t>(row)].end - chunks_[static_cast<std::size_t>(row)].begin; });
     const auto signal = out.list<std::int16_t>("raw_signal", offsets);
-    std::size_t at = 0;
-    for (const Chunk& chunk : chunks_) {
-      const auto begin = chunk.read->samples.begin();
-      std::copy(begin + chunk.begin, begin + chunk.end, signal.begin() + static_cast<std::ptrdiff_t>(at));
-      at += static_cast<std::size_t>(chunk.end - chunk.begin);
-    }
+    // The samples lie scattered: 51,200 channels have 20,000 chunks every 25 ms.
+    const std::span<const std::int64_t> places = offsets.as<std::int64_t>();
+    call.parallel_for(chunks_.size(), 512, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const auto begin = chunks_[i].read->samples.begin();
+        std::copy(begin + chunks_[i].begin, begin + chunks_[i].end, signal.begin() + places[i]);
+      }
+    });
     const auto fill = [&](const char* name, double RecordedRead::*member) {
       const auto values = out.column<double>(name);
       for (std::size_t row = 0; row < chunks_.size(); ++row) values[row] = (*chunks_[row].read).*member;
@@ -287,7 +289,7 @@ class FlowCell {
       chunk_index[row] = chunks_[row].chunk_index;
       is_last_chunk[row] = chunks_[row].is_last ? 1 : 0;
     }
-    out.set_work(static_cast<double>(at));
+    out.set_work(static_cast<double>(signal.size()));
     if (clock_->speed() > 0) out.set_deadline(std::max((time + p_.deadline_seconds - clock_->now()) / clock_->speed(), 0.0));
     out.emit();
     if (p_.duration_seconds > 0) call.progress(std::min(time / p_.duration_seconds, 1.0));

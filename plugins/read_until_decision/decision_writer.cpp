@@ -46,10 +46,13 @@ void DecisionWriter::process(const Call&, const Batch& in, Output& out) {
   const auto score = in.column<double>("decision_score"), threshold = in.column<double>("decision_threshold");
   const auto target = in.column<std::int32_t>("sdtw_target"), prefix_samples = in.column<std::int32_t>("prefix_samples");
   const auto start = in.column<std::int64_t>("sdtw_start"), end = in.column<std::int64_t>("sdtw_end");
+  const auto is_last_chunk = in_chunks_ ? in.column<std::uint8_t>("is_last_chunk") : std::span<const std::uint8_t>();
   const Buffer ends = out.offsets([&](std::int64_t row) {
     const std::size_t before = text->size();
     const auto i = static_cast<std::size_t>(row);
     if (!in.ok(row)) return std::size_t{0};
+    // Most chunks are of a read that waits on: they have no line.
+    if (in_chunks_ && static_cast<Decision>(decision[i]) == Decision::wait && is_last_chunk[i] == 0) return std::size_t{0};
     if (target[i] >= targets_.targets())
       throw Failure::input(
           "read '" + std::string(read_id[row]) + "' is on target " + std::to_string(target[i]) + ", which the reference does not have",

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sluice/channel_states.hpp>
 #include <sluice/stage.hpp>
 #include <string>
-#include <unordered_map>
 
 #include "read_until_decision/decision.hpp"
 #include "read_until_decision/decision_writer.hpp"
@@ -130,16 +130,16 @@ class ReadUntilDecisionStream {
     const Decisions decisions(out);
     for (std::size_t i = 0; i < static_cast<std::size_t>(in.rows()); ++i) {
       if (!in.ok(static_cast<std::int64_t>(i))) continue;
-      if (chunk_index[i] == 0) decided_.erase(channel[i]);
-      const auto before = decided_.find(channel[i]);
-      const Decided now = before != decided_.end() ? before->second : judge(scores, i, is_last_chunk[i] != 0);
+      if (chunk_index[i] == 0) decided_.release(channel[i]);
+      const Decided* const before = decided_.find(channel[i]);
+      const Decided now = before != nullptr ? *before : judge(scores, i, is_last_chunk[i] != 0);
       decisions.decision[i] = static_cast<std::uint8_t>(now.decision);
       decisions.score[i] = now.score;
       decisions.threshold[i] = now.threshold;
       if (is_last_chunk[i] != 0)
-        decided_.erase(channel[i]);
+        decided_.release(channel[i]);
       else if (now.decision != Decision::wait)
-        decided_.insert_or_assign(channel[i], now);
+        decided_.take(channel[i]) = now;
     }
   }
 
@@ -158,7 +158,7 @@ class ReadUntilDecisionStream {
   Thresholds thresholds_;
   std::int32_t minimum_levels_;
   BeforeWhole before_whole_;
-  std::unordered_map<std::int32_t, Decided> decided_;  // by channel: reads under way that have been decided on
+  ChannelStates<Decided> decided_;  // reads under way that have been decided on
 };
 
 }  // namespace

@@ -3,10 +3,9 @@
 #pragma once
 // The stage sdtw_stream: a row is a chunk of a query.
 
-#include <memory>
 #include <optional>
+#include <sluice/channel_states.hpp>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -85,9 +84,9 @@ class SdtwStream {
           Channel* const state = turns_[t].channel;
           const std::span<const std::int16_t> levels = query[static_cast<std::int64_t>(row)];
           if (!admit(state, levels, chunk_index[row], nullptr, row, out)) continue;
-          state->stream.advance(targets_.search, levels, *workspace);
-          columns.set(row, targets_.reference, state->stream.result(targets_.search, targets_.path_start, *workspace),
-                      static_cast<std::size_t>(state->stream.length()));
+          state->stream.append(levels);
+          bring_up_to_date(*state, *workspace);
+          columns.set(row, targets_.reference, state->result, static_cast<std::size_t>(state->stream.length()));
           if (is_last_chunk[row] != 0) state->reading = false;
         }
       }
@@ -104,7 +103,7 @@ class SdtwStream {
     const ResultColumns columns(out, targets_.wants_start, targets_.wants_end);
     begin_turns(in, channel);
     for (Turn& turn : turns_)
-      if (turn.channel != nullptr) turn.before = {turn.channel->stream.mark(), turn.channel->next_chunk, turn.channel->reading};
+      if (turn.channel != nullptr) turn.before = {turn.channel->stream.mark(), turn.channel->next_chunk, turn.channel->reading, turn.channel->result};
     last_on_device_ = in.sequence();
     // In each round one chunk of every channel.
     std::size_t waiting = order_.size();
@@ -134,12 +133,12 @@ class SdtwStream {
     Stream stream;
     std::int64_t next_chunk = 0;
     bool reading = false;  // a read is under way
+    SearchResult result;   // of this read so far
 #ifdef SLUICE_WITH_CUDA
     std::optional<cuda::DeviceStates::State> device_state;
     int last_row = 0;             // which of its rows is the last one
     bool has_device_row = false;  // of this read
     bool is_on_device = false;    // this read
-    SearchResult result;          // of this read so far
 #endif
   };
   // The rows of one channel in a batch.
@@ -151,6 +150,7 @@ class SdtwStream {
       Stream::Mark stream;
       std::int64_t next_chunk = 0;
       bool reading = false;
+      SearchResult result;
     } before = {};
   };
 
@@ -158,12 +158,13 @@ class SdtwStream {
   template <class Channels>
   void begin_turns(const Batch& in, const Channels& channel) {
     for (const Turn& turn : turns_)
-      if (turn.channel != nullptr && !turn.channel->reading) release(turn.id);
+      if (turn.channel != nullptr && !turn.channel->reading) channels_.release(turn.id);
     turns_.clear();
     order_.clear();
     for (std::size_t row = 0; row < static_cast<std::size_t>(in.rows()); ++row)
       if (in.ok(static_cast<std::int64_t>(row))) order_.push_back(row);
-    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return channel[a] < channel[b]; });
+    const auto is_before = [&](std::size_t a, std::size_t b) { return channel[a] < channel[b]; };
+    if (!std::is_sorted(order_.begin(), order_.end(), is_before)) std::stable_sort(order_.begin(), order_.end(), is_before);
     for (std::size_t begin = 0; begin < order_.size();) {
       const std::int32_t id = channel[order_[begin]];
       std::size_t end = begin + 1;
@@ -175,22 +176,11 @@ class SdtwStream {
 
   // A channel's state, a new one if it has none; null: there are too many.
   Channel* channel_of(std::int32_t id) {
-    if (const auto found = channels_.find(id); found != channels_.end()) return found->second.get();
+    if (Channel* const state = channels_.find(id)) return state;
     if (channels_.size() >= max_channels_) return nullptr;
-    std::unique_ptr<Channel> state;
-    if (idle_.empty()) {
-      state = std::make_unique<Channel>();
-    } else {
-      state = std::move(idle_.back());
-      idle_.pop_back();
-    }
-    state->reading = false;
-    return channels_.emplace(id, std::move(state)).first->second.get();
-  }
-  void release(std::int32_t id) {
-    const auto found = channels_.find(id);
-    idle_.push_back(std::move(found->second));
-    channels_.erase(found);
+    Channel& state = channels_.take(id);
+    state.reading = false;
+    return &state;
   }
 
   // Is this the chunk that comes next, and can it be aligned? A first chunk makes the channel forget the read before, down to `mark` if that is
@@ -209,6 +199,7 @@ class SdtwStream {
         state->stream.restart();
       state->next_chunk = 0;
       state->reading = true;
+      state->result = {};
     }
     if (!state->reading || chunk_index != state->next_chunk) return fail(Reason::chunk_missing);
     if (state->stream.length() + static_cast<std::int64_t>(levels.size()) > longest_query(targets_.search.method().cost))
@@ -216,6 +207,13 @@ class SdtwStream {
     if (!levels_are_valid(levels)) return fail(Reason::level_outside_range);
     ++state->next_chunk;
     return true;
+  }
+
+  // Computes what the levels that came last change. Most chunks bring none: levels come in blocks, and behind the adapter.
+  void bring_up_to_date(Channel& state, Workspace& workspace) const {
+    if (state.stream.is_up_to_date()) return;
+    state.stream.catch_up(targets_.search, workspace);
+    state.result = state.stream.result(targets_.search, targets_.path_start, workspace);
   }
 
 #ifdef SLUICE_WITH_CUDA
@@ -235,7 +233,6 @@ class SdtwStream {
     state.is_on_device = state.device_state.has_value();
     state.has_device_row = false;
     state.last_row = 0;
-    state.result = {};
   }
 
   // Brings the results of the chunks' channels up to date.
@@ -290,8 +287,7 @@ class SdtwStream {
               path_start(targets_.reference, state.stream.query(), state.result.hit, targets_.search.method().cost, workspace->path);
           continue;
         }
-        state.stream.catch_up(targets_.search, *workspace);
-        state.result = state.stream.result(targets_.search, targets_.path_start, *workspace);
+        bring_up_to_date(state, *workspace);
       }
     });
   }
@@ -306,23 +302,21 @@ class SdtwStream {
         turn.channel->stream.undo(std::move(turn.before.stream));
         turn.channel->next_chunk = turn.before.next_chunk;
         turn.channel->reading = turn.before.reading;
+        turn.channel->result = turn.before.result;
       }
     }
     last_on_device_.reset();
-    const auto forget = [](Channel& state) {
+    channels_.for_each([](Channel& state) {
       state.device_state.reset();
       state.is_on_device = state.has_device_row = false;
-    };
-    for (const auto& [id, state] : channels_) forget(*state);
-    for (const auto& state : idle_) forget(*state);
+    });
     states_->clear();
   }
 #endif
 
   Targets targets_;
   std::size_t max_channels_;
-  std::unordered_map<std::int32_t, std::unique_ptr<Channel>> channels_;  // with a read under way, or in the batch before
-  std::vector<std::unique_ptr<Channel>> idle_;
+  ChannelStates<Channel> channels_;  // with a read under way, or in the batch before
   std::vector<std::size_t> order_;  // rows of the batch
   std::vector<Turn> turns_;
   Workspaces<Workspace> workspaces_;

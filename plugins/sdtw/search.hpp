@@ -84,6 +84,7 @@ class Stream {
   }
   // Of the levels up to the last catch_up.
   SearchResult result(const Search& search, Search::PathStart start, Workspace& workspace) const;
+  bool is_up_to_date() const { return computed_ == query_.size(); }
   std::int64_t length() const { return static_cast<std::int64_t>(query_.size()); }
   std::span<const std::int16_t> query() const { return query_; }
 

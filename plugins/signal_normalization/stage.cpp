@@ -2,10 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <limits>
-#include <memory>
+#include <sluice/channel_states.hpp>
 #include <sluice/stage.hpp>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -191,7 +190,7 @@ class SignalNormalizationStream {
         }
     });
     for (const Group& group : groups_)
-      if (group.channel->next_chunk == no_read) retire(order_[group.first].first);
+      if (group.channel->next_chunk == no_read) channels_.release(order_[group.first].first);
     prefixes_.give(out);
   }
 
@@ -213,37 +212,23 @@ class SignalNormalizationStream {
     order_.clear();
     for (std::size_t i = 0; i < static_cast<std::size_t>(in.rows()); ++i)
       if (in.ok(static_cast<std::int64_t>(i))) order_.emplace_back(channel[i], i);
-    std::sort(order_.begin(), order_.end());
+    if (!std::is_sorted(order_.begin(), order_.end())) std::sort(order_.begin(), order_.end());
     groups_.clear();
     for (std::size_t i = 0; i < order_.size(); ++i) {
-      if (i == 0 || order_[i].first != order_[i - 1].first) groups_.push_back({i, i, channel_of(order_[i].first)});
+      if (i == 0 || order_[i].first != order_[i - 1].first) groups_.push_back({i, i, &channel_of(order_[i].first)});
       groups_.back().end = i + 1;
     }
   }
-  // A channel's state lives while it has a read; idle states wait in spares_ for the next.
-  Channel* channel_of(std::int32_t number) {
-    const auto found = channels_.find(number);
-    if (found != channels_.end()) return found->second.get();
-    std::unique_ptr<Channel> state;
-    if (spares_.empty()) {
-      state = std::make_unique<Channel>();
-    } else {
-      state = std::move(spares_.back());
-      spares_.pop_back();
-    }
-    state->next_chunk = no_read;
-    state->failed = NormalizationStatus::ok;
-    return channels_.emplace(number, std::move(state)).first->second.get();
-  }
-  void retire(std::int32_t number) {
-    const auto found = channels_.find(number);
-    spares_.push_back(std::move(found->second));
-    channels_.erase(found);
+  Channel& channel_of(std::int32_t number) {
+    if (Channel* const state = channels_.find(number)) return *state;
+    Channel& state = channels_.take(number);
+    state.next_chunk = no_read;
+    state.failed = NormalizationStatus::ok;
+    return state;
   }
 
   Parameters parameters_;
-  std::unordered_map<std::int32_t, std::unique_ptr<Channel>> channels_;
-  std::vector<std::unique_ptr<Channel>> spares_;
+  ChannelStates<Channel> channels_;  // while they have a read
   Prefixes prefixes_;
   std::vector<std::pair<std::int32_t, std::size_t>> order_;  // channel and row
   std::vector<Group> groups_;
