@@ -7,7 +7,9 @@
 # DATA: one folder per set with reads.blow5, reads.bam and perhaps reads.fastq.gz; `options`, a line of further options of `sluice run methylation`
 #   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set;
 #   one with reference.fa and reads.fq is a set for mapping. With minimap2 in RUNTIME/bin mapping is timed beside it.
-#   --sections LIST   of: doctor kernels same faults timing scheduler property leak devices mapping sanitizer (default: all, in this order)
+#   One with signal.blow5 and target.fa is a set for Read Until, one with windows.txt (as sluice run consensus reads it) a set for consensus.
+#   --sections LIST   of: doctor kernels same faults timing scheduler property leak devices mapping read_until consensus
+#                     sanitizer (default: all, in this order)
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
 #   --copies N        how often the timings repeat a set's reads (default 14: 40 Mbases of 2.9)
@@ -16,7 +18,7 @@
 #   --batches N       batches of the leak test (default 1000)
 set -uo pipefail
 
-sections=doctor,kernels,same,faults,timing,scheduler,property,leak,devices,mapping,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
+sections=doctor,kernels,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -35,7 +37,7 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-[ $# = 2 ] || { sed -n '4,17p' "$script" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '4,19p' "$script" >&2; exit 2; }
 runtime=$(realpath "$1") data=$(realpath "$2")
 export LD_LIBRARY_PATH=$runtime/lib
 sluice=$runtime/bin/sluice
@@ -183,7 +185,7 @@ time_runs() { # SET BASES options...
   done
 }
 
-gpus() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -c '^GPU'; }
+gpus() { (command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null) | grep -c '^GPU'; }
 
 # ---- sections
 section_doctor() {
@@ -396,6 +398,49 @@ section_mapping() {
     for device in cpu ${devices//,/ } minimap2; do
       [ -e "$work/seconds.$device" ] && row "$set, $threads threads, $device" "$(median <"$work/seconds.$device" | awk '{ printf "%.2f s", $1 }')"
     done
+  done
+}
+
+# The same decisions on every device, as a file and as a flow cell in virtual time, also when the device fails; then a flow cell in real time: one MinION and a hundred.
+section_read_until() {
+  local folder set device fault channels
+  for folder in "$data"/*/; do
+    [ -e "$folder/signal.blow5" ] && [ -e "$folder/target.fa" ] || continue
+    set=$(basename "$folder")
+    call=("$sluice" run "$runtime/pipelines/classify_signal.toml" --plugin-dir "$runtime/lib" --profile none --signal "$folder/signal.blow5" --target "$folder/target.fa")
+    on_cpu
+    for device in ${devices//,/ }; do compare "$set classify_signal --device $device" --device "$device"; done
+    call=("$sluice" run "$runtime/pipelines/read_until.toml" --plugin-dir "$runtime/lib" --profile none --signal "$folder/signal.blow5" --target "$folder/target.fa")
+    on_cpu --speed 0 --channels 32
+    for device in ${devices//,/ }; do compare "$set read_until --device $device" --speed 0 --channels 32 --device "$device"; done
+    for fault in kernel@20 memory@20 lost@20; do compare "$set read_until, $fault" --speed 0 --channels 32 --device auto --inject-device-fault "$fault"; done
+    [ "$(gpus)" -ge 1 ] || { row "$set in real time" "SKIPPED: no device"; continue; }
+    for channels in 512 51200; do
+      for device in ${devices//,/ }; do
+        "${call[@]}" --output "$work/live.tsv" --report "$work/report.json" --device "$device" --channels "$channels" --speed 1 --play-again --duration 6 --chunk-samples 100 >"$work/log" 2>&1 ||
+          row "$set, $channels channels --device $device" "FAILED: $(tail -1 "$work/log")"
+        row "$set, $channels channels in real time --device $device" "$(grep -E 'latency' "$work/log" | sed 's/^ *//' | paste -sd ';'); accepted $(reported accepted), rejected $(reported rejected), late $(reported late_decisions), given up $(reported given_up)"
+      done
+    done
+  done
+}
+
+# The same consensuses on every device, and the stage alone, copies included.
+section_consensus() {
+  local folder set device algorithm
+  for folder in "$data"/*/; do
+    [ -e "$folder/windows.txt" ] || continue
+    set=$(basename "$folder")
+    call=("$sluice" run "$runtime/pipelines/consensus.toml" --plugin-dir "$runtime/lib" --profile none --windows "$folder/windows.txt")
+    for algorithm in heaviest_bundle majority; do
+      on_cpu --algorithm $algorithm
+      for device in ${devices//,/ }; do compare "$set $algorithm --device $device" --algorithm $algorithm --device "$device"; done
+    done
+    [ "$(gpus)" -ge 1 ] || { row "$set, the stage alone" "SKIPPED: no device"; continue; }
+    "$sluice" bench poa_consensus --pipeline "$runtime/pipelines/consensus.toml" --plugin-dir "$runtime/lib" --profile none --windows "$folder/windows.txt" --output "$work/unused.fa" \
+      --device cuda --batch-work 400000000 --repeat 5 >"$work/log" 2>&1 || row "$set alone" "FAILED: $(tail -1 "$work/log")"
+    cat "$work/log"
+    row "$set, the stage alone, batches in memory" "$(grep -E 'rows in' "$work/log" | sed 's/, median of.*//') $(grep -E '^all: cuda' "$work/log" | paste -sd ';')"
   done
 }
 
