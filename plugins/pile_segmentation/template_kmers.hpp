@@ -62,8 +62,8 @@ class TemplateKmers {
   std::uint32_t shift_ = 28;
   std::size_t mask_ = 15;
   std::vector<Slot> slots_ = std::vector<Slot>(16);
-  // A bit for each k-mer that is there, eight bits a slot: nine of ten k-mers that are not there are known without a look at the table, which is larger than
-  // the cache of a core.
+  // A bit for each k-mer that is there, eight bits a slot: nine of ten k-mers that are not there are known without a look at the table, which is
+  // larger than the cache of a core.
   std::uint32_t filter_shift_ = 25;
   std::vector<std::uint64_t> filter_ = {0, 0};
   std::vector<std::int32_t> next_;
