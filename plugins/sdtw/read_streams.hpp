@@ -317,7 +317,7 @@ class SdtwStream {
   Targets targets_;
   std::size_t max_channels_;
   ChannelStates<Channel> channels_;  // with a read under way, or in the batch before
-  std::vector<std::size_t> order_;  // rows of the batch
+  std::vector<std::size_t> order_;   // rows of the batch
   std::vector<Turn> turns_;
   Workspaces<Workspace> workspaces_;
 #ifdef SLUICE_WITH_CUDA

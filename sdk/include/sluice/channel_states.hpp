@@ -62,7 +62,7 @@ class ChannelStates {
 
   std::deque<State> states_;
   std::vector<State*> idle_;
-  std::vector<State*> slots_;                         // by channel
+  std::vector<State*> slots_;                        // by channel
   std::unordered_map<std::int32_t, State*> others_;  // numbers that no flow cell has
 };
 
