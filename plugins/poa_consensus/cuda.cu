@@ -129,11 +129,23 @@ constexpr int blocks_of_multiprocessor = halves <= 2   ? 8
                                          : halves <= 8 ? 5
                                                        : 4;
 
+// Kernels of one stream overlap from compute capability 9.0 on; before, the next one starts when the one before has ended.
+__device__ void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+__device__ void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 template <int halves>
 __global__ void __launch_bounds__(warps_of_block* warp_lanes, blocks_of_multiprocessor<halves>) consensus_kernel(const __grid_constant__ Job job) {
   extern __shared__ uint4 shared_memory[];
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
-  cudaTriggerProgrammaticLaunchCompletion();
+  let_next_kernel_start();
   auto& shared = reinterpret_cast<SharedMemory<halves>*>(shared_memory)[warp];
   Graph g{};
   g.node_capacity = job.node_capacity;
@@ -155,7 +167,7 @@ __global__ void __launch_bounds__(warps_of_block* warp_lanes, blocks_of_multipro
     synchronize_warp();
   }
   // What follows in the stream reads the results of all kernels, also of those before.
-  cudaGridDependencySynchronize();
+  wait_for_kernel_before();
 }
 
 // A warp a window.
@@ -172,12 +184,15 @@ __global__ void __launch_bounds__(threads) pack_kernel(DeviceConsensus result, s
 struct Shape {
   std::size_t shared_bytes;
   int blocks;  // that the device has room for at a time
+  bool may_overlap;
 };
 
 template <int halves>
 Shape shape_of_kernel(int device) {
-  Shape shape{sizeof(SharedMemory<halves>) * warps_of_block, 0};
-  int multiprocessors = 0, blocks = 0;
+  Shape shape{sizeof(SharedMemory<halves>) * warps_of_block, 0, false};
+  int multiprocessors = 0, blocks = 0, capability = 0;
+  check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+  shape.may_overlap = capability >= 9;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
   check(cudaFuncSetAttribute(consensus_kernel<halves>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)),
         "cudaFuncSetAttribute");
@@ -216,7 +231,7 @@ void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int d
     launch.dynamicSmemBytes = shape.shared_bytes;
     launch.stream = stream;
     launch.attrs = &overlap;
-    launch.numAttrs = first == 0 ? 0 : 1;  // the first one needs what the stream did before
+    launch.numAttrs = shape.may_overlap && first != 0 ? 1 : 0;  // the first one needs what the stream did before
     check(cudaLaunchKernelEx(&launch, consensus_kernel<halves>, job), "consensus_kernel");
     job.order -= first;
     ++job.next;
