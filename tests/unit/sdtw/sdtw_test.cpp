@@ -97,6 +97,25 @@ Matrix brute_force(const Reference& reference, const Levels& query, Method metho
   return best;
 }
 
+// The best score and its first column after each level, by two rows in double precision.
+std::vector<Matrix> brute_force_of_prefixes(const Reference& reference, const Levels& query) {
+  std::vector<Matrix> best(query.size());
+  for (const Segment& segment : reference.segments()) {
+    std::vector<double> row(static_cast<std::size_t>(segment.size), 0.0);
+    for (std::size_t i = 0; i < query.size(); ++i) {
+      double diagonal = std::numeric_limits<double>::infinity();
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        const double above = row[j];
+        const double least = i == 0 ? 0.0 : std::min(above, diagonal);
+        row[j] = least + std::abs(double{0} + query[i] - reference.levels()[static_cast<std::size_t>(segment.begin) + j]);
+        diagonal = above;
+        if (row[j] < best[i].score) best[i] = {row[j], -1, segment.begin + static_cast<std::int64_t>(j)};
+      }
+    }
+  }
+  return best;
+}
+
 // body() once for each instruction set of this machine.
 template <class Body>
 void with_each_target(const Body& body) {
@@ -175,6 +194,36 @@ TEST_CASE("every query length from 1 to 100 and some up to 5,000 give the scalar
     check_equal_to_scalar(reference, random_levels(length, random), manhattan);
     check_equal_to_scalar(reference, random_levels(length, random), squared);
   }
+}
+
+TEST_CASE("every query length from 1 to 5,000 gives the score of double precision") {
+  std::mt19937_64 random(13);
+  for (int kind = 0; kind < 2; ++kind) {
+    const Reference reference = random_reference(2, 400, random);
+    const Levels query = random_levels(5000, random);
+    const std::vector<Matrix> expected = brute_force_of_prefixes(reference, query);
+    const Search search(reference, manhattan);
+    Workspace workspace;
+    for (std::size_t length = 1; length <= query.size(); ++length) {
+      const Hit hit = search.find({query.begin(), query.begin() + static_cast<std::ptrdiff_t>(length)}, Search::PathStart::unwanted, workspace).hit;
+      REQUIRE(static_cast<double>(hit.score) == expected[length - 1].score);
+      REQUIRE(hit.column == expected[length - 1].last);
+    }
+  }
+}
+
+TEST_CASE("a reference of 5 Mb gives the score of double precision") {
+  std::mt19937_64 random(14);
+  Levels forward(5'000'000), reverse(5'000'000);
+  for (auto* strand : {&forward, &reverse})
+    for (std::int16_t& level : *strand) level = static_cast<std::int16_t>(static_cast<int>(random() % 127) - 63);
+  const Reference reference = reference_of({forward, reverse});
+  const Levels query = random_levels(30, random);
+  const Matrix expected = brute_force_of_prefixes(reference, query).back();
+  Workspace workspace;
+  const Hit hit = Search(reference, manhattan).find(query, Search::PathStart::unwanted, workspace).hit;
+  CHECK(static_cast<double>(hit.score) == expected.score);
+  CHECK(hit.column == expected.last);
 }
 
 TEST_CASE("references from one column to many tiles give the scalar result") {
