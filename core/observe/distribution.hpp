@@ -40,6 +40,7 @@ class Distribution {
   static constexpr std::size_t classes = 1 + 1745;                         // up to 1e6
   static std::size_t class_of(double value) {
     if (value < smallest) return 0;
+    if (value >= 1e6) return classes - 1;
     return std::min(1 + static_cast<std::size_t>(std::log(value / smallest) / log_step), classes - 1);
   }
   std::array<std::uint32_t, classes> classes_{};

@@ -25,6 +25,14 @@ struct Close {
   void operator()(bam1_t* record) const { bam_destroy1(record); }
 };
 
+// Of its own, so that it is freed when a constructor throws, too.
+struct Line : kstring_t {
+  Line() : kstring_t{0, 0, nullptr} {}
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line() { std::free(s); }
+};
+
 class TextOverlaps final : public OverlapFile {
  public:
   TextOverlaps(std::string path, hFILE* opened, FileFormat format) : path_(std::move(path)), file_(bgzf_hopen(opened, "r")) {
@@ -35,7 +43,6 @@ class TextOverlaps final : public OverlapFile {
     if (!has_line_) throw Failure::input("'" + path_ + "' is empty", "map the reads to the targets first, for instance with minimap2");
     if (!format_) format_ = guess_line_format(line());
   }
-  ~TextOverlaps() override { std::free(ks_release(&line_)); }
 
   bool next(Overlap& overlap) override {
     if (!has_line_ && !read_line()) return false;
@@ -63,7 +70,7 @@ class TextOverlaps final : public OverlapFile {
   std::string path_;
   std::unique_ptr<BGZF, Close> file_;
   std::optional<LineFormat> format_;
-  kstring_t line_ = {0, 0, nullptr};
+  Line line_;
   bool has_line_ = false;
   std::uint64_t lines_ = 0;
 };
