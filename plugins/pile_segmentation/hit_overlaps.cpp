@@ -9,9 +9,8 @@ namespace sluice::pile_segmentation {
 void HitOverlaps::describe(Describe<HitOverlaps>& d) {
   d.id("hit_overlaps").summary("makes one row of each hit of a read among the other reads").regroup("read", "overlap").work_unit("base");
   d.doc(
-      "The target of an overlap is the read, its query the read that was hit: the overlaps of one target come together, in the order of the reads in "
-      "their "
-      "file. Both are rows of the store, which must have the sequences of the index. A hit of a read on itself is left out.");
+      "The target of an overlap is the read, its query the read that was hit: the overlaps of one target come together, in the order of "
+      "the file of reads. Both are rows of the store, which must have the sequences of the index. A hit of a read on itself is left out.");
   d.needs("read_id", "utf8", "name of the read").needs("hit_target", "list<i32>", "per hit: number of the other read in the index");
   d.needs("hit_query_start", "list<i32>", "per hit: first base on the read").needs("hit_query_end", "list<i32>", "per hit: end on the read");
   d.needs("hit_target_start", "list<i32>", "per hit: first base on the other read")

@@ -36,18 +36,6 @@ std::string text_with_repeats(std::size_t length, bool repeats, std::mt19937_64&
   return text;
 }
 
-std::vector<std::string> simulated_reads(const std::string& text, std::size_t bases, std::size_t mean, std::mt19937_64& random) {
-  std::vector<std::string> reads;
-  for (std::size_t made = 0; made < bases;) {
-    const std::size_t length = std::min(bases - made, mean / 2 + random() % mean);
-    std::string read = with_errors(text.substr(random() % (text.size() - std::min(text.size() - 1, length)), length), 0.08, random);
-    if (random() % 2 == 0) reverse_complement(read);
-    made += length;
-    reads.push_back(std::move(read));
-  }
-  return reads;
-}
-
 void on_all_processors(std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body) {
   const std::size_t parts = std::max<std::size_t>(1, std::min<std::size_t>(64, count / std::max<std::size_t>(1, grain)));
   in_parallel(parts, [&](std::size_t part) { body(count * part / parts, count * (part + 1) / parts); });

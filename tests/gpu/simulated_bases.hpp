@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sluice::gpu_test {
 
@@ -41,6 +43,19 @@ inline std::string with_errors(const std::string& text, double rate, std::mt1993
 inline void reverse_complement(std::string& bases) {
   std::reverse(bases.begin(), bases.end());
   for (char& base : bases) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : base == 'T' ? 'A' : base;
+}
+
+// Reads of both strands with 8 % of errors, lengths between half and one and a half times `mean`, `bases` in all.
+inline std::vector<std::string> simulated_reads(const std::string& text, std::size_t bases, std::size_t mean, std::mt19937_64& random) {
+  std::vector<std::string> reads;
+  for (std::size_t made = 0; made < bases;) {
+    const std::size_t length = std::min(bases - made, mean / 2 + random() % mean);
+    std::string read = with_errors(text.substr(random() % (text.size() - std::min(text.size() - 1, length)), length), 0.08, random);
+    if (random() % 2 == 0) reverse_complement(read);
+    made += length;
+    reads.push_back(std::move(read));
+  }
+  return reads;
 }
 
 }  // namespace sluice::gpu_test
