@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 1
+#define SLUICE_ABI_MINOR 2
 
 #if defined(_WIN32)
 #define SLUICE_EXPORT __declspec(dllexport)
@@ -139,6 +139,20 @@ typedef struct sluice_parameter {
   const char* help;           /* one sentence */
 } sluice_parameter;
 
+/* What the text of a parameter stands for (ABI 1.2), so that the host sees files and columns before anything is opened. A PATH without a role
+ * is taken for an output of a sink and for an input of anything else. */
+typedef int32_t sluice_role;
+enum {
+  SLUICE_ROLE_READS = 1,  /* the file, or with a suffix PATH + suffix (an index, say), is read; without a suffix it must exist */
+  SLUICE_ROLE_WRITES = 2, /* the file, or with a suffix PATH + suffix, is written */
+  SLUICE_ROLE_COLUMNS = 3 /* names of input columns, separated by commas: they stand in the place of the needed column "*" */
+};
+typedef struct sluice_parameter_role {
+  uint32_t parameter; /* index into descriptor->parameters */
+  sluice_role role;
+  const char* suffix; /* NULL: the file itself */
+} sluice_parameter_role;
+
 /* ---- Descriptors: static plain data, readable without an instance ------------------------------------------------------------------ */
 
 /* Column types: "i8" "u8" "i16" "u16" "i32" "u32" "i64" "u64" "f32" "f64" "utf8" "binary" and "list<T>" of a fixed-width T or utf8.
@@ -216,7 +230,17 @@ typedef struct sluice_stage_descriptor {
   /* Sources and regroups (ABI 1.1): columns that the rows must have which sinks give back, see sluice_stage.feedback; row_type NULL: takes
    * nothing back. */
   sluice_port feedback;
+  /* ABI 1.2 */
+  size_t role_count;
+  const sluice_parameter_role* roles;
+  /* Rules between parameters: called with the final values, in descriptor order, before anything is made or opened. NULL: none. Returns
+   * SLUICE_ERROR_USAGE and fills the error where they do not go together. [thread-safe; looks at nothing but the values] */
+  sluice_status (*check)(const sluice_value* parameters, sluice_error*);
+  const char* row_noun; /* sources, regroups: what a user calls one of the rows that leave, "alignment"; NULL: as the row type */
 } sluice_stage_descriptor;
+
+/* Does a struct that its maker filled hold this member? Members at the end were added by later minor versions. */
+#define SLUICE_HAS(pointer, type, member) ((pointer)->struct_size >= offsetof(type, member) + sizeof((pointer)->member))
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -267,7 +291,9 @@ typedef struct sluice_host_api {
 
   /* [thread-safe] */
   void (*log)(const sluice_host*, sluice_log_level, const char* message);
-  int32_t (*cancelled)(const sluice_host*); /* sources, and regroups that sinks answer, should also end after the first interrupt */
+  /* The user wants the run to end, or it has failed: a call that may still take long should return SLUICE_ERROR_CANCELLED (a source may also
+   * return what it has, and SLUICE_END). What short calls make after the first interrupt is still written. */
+  int32_t (*cancelled)(const sluice_host*);
   /* Runs body(argument, begin, end) over disjoint parts of [0, count), each at least `grain` long (but the last), on the run's threads;
    * returns when all are done. Returns the first status that is not SLUICE_OK. body must not throw. */
   sluice_status (*parallel_for)(const sluice_host*, size_t count, size_t grain, sluice_status (*body)(void* argument, size_t begin, size_t end),
@@ -304,6 +330,9 @@ typedef struct sluice_host_api {
   void (*set_deadline)(sluice_output*, double seconds);
   /* One value of a named quantity (ABI 1.1), say a latency in seconds: the report has count, median, 99th percentile and maximum. [thread-safe] */
   void (*observe)(const sluice_host*, const char* quantity, double value);
+  /* What became of rows (ABI 1.2): of `total` rows `good` were "mapped", "called", ... Added up by name over a run and said at its end. A sink
+   * that ends with 0 of more than 0 has produced nothing, and the run says so. [thread-safe] */
+  void (*outcome)(const sluice_host*, const char* name, uint64_t good, uint64_t total);
 } sluice_host_api;
 
 /* A device as an implementation sees it during one call. CPU calls get NULL. */

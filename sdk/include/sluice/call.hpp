@@ -27,6 +27,7 @@ class Host {
   void debug(const std::string& message) const { api_->log(host_, SLUICE_LOG_DEBUG, message.c_str()); }
   void info(const std::string& message) const { api_->log(host_, SLUICE_LOG_INFO, message.c_str()); }
   void warn(const std::string& message) const { api_->log(host_, SLUICE_LOG_WARNING, message.c_str()); }
+  // The user wants the run to end, or it has failed: a call that may still take long should end with Failure(SLUICE_ERROR_CANCELLED, ...).
   bool cancelled() const { return api_->cancelled(host_) != 0; }
   int threads() const { return api_->thread_count(host_); }
   MemorySource memory() const { return {api_, host_}; }
@@ -34,6 +35,10 @@ class Host {
   void count(const char* counter, double amount) const { api_->count(host_, counter, amount); }
   // One value of a quantity whose distribution the report shows, say a latency in seconds.
   void observe(const char* quantity, double value) const { api_->observe(host_, quantity, value); }
+  // What became of rows: of `total` rows `good` were "mapped". A sink that ends with 0 of more than 0 has produced nothing, and the run says so.
+  void outcome(const char* name, std::uint64_t good, std::uint64_t total) const {
+    if (SLUICE_HAS(api_, sluice_host_api, outcome)) api_->outcome(host_, name, good, total);
+  }
   // Sources: how much of the input has been read, 0 to 1.
   void progress(double share) const {
     if (api_->progress != nullptr) api_->progress(host_, share);

@@ -13,6 +13,7 @@
 //   void commit(const sluice::Call&, const sluice::Batch& in);     // sinks
 //   void finish(const sluice::Call&, sluice::Output& out);         // sinks, regroups
 //   void feedback(const sluice::Call&, const sluice::Batch& in);   // sources, regroups: rows that a sink has committed, beside process()
+//   static void check(const Parameters& p);                        // rules between parameters: throws Failure::usage, before a run begins
 // A source's process returns bool: true while there may be more rows.
 
 #include <sluice/abi.h>
@@ -137,6 +138,8 @@ class Describe {
     resources_.push_back({slot, row_type, static_cast<std::int32_t>(needed), doc});
     return *this;
   }
+  // Sources, regroups: what a user calls one of the rows that leave, where that is not the row type: "alignment".
+  Describe& rows_are(const char* noun) { return d_.row_noun = noun, *this; }
   // In the order of the stage's Reason enum.
   Describe& reason(const char* code, const char* doc) { return reasons_.push_back({code, doc}), *this; }
 
@@ -154,7 +157,19 @@ class Describe {
       return *this;
     }
 
+    // What a path stands for. Without either: an output of a sink, an input of any other stage. A file that is read must exist ("-": standard input).
+    Option& reads() { return role(SLUICE_ROLE_READS, nullptr); }
+    Option& writes() { return role(SLUICE_ROLE_WRITES, nullptr); }
+    // After reads() or writes(): the file PATH + suffix goes with it. Of an input it is used if it is there, and may be made; with an output it is written.
+    Option& beside(const char* suffix) { return role(home_->roles_.back().role, suffix); }
+    // Names of input columns, separated by commas: the stage needs those, and needs("*", ...) means them.
+    Option& columns() { return role(SLUICE_ROLE_COLUMNS, nullptr); }
+
    private:
+    Option& role(sluice_role kind, const char* suffix) {
+      home_->roles_.push_back({static_cast<std::uint32_t>(index_), kind, suffix});
+      return *this;
+    }
     sluice_parameter& parameter() { return home_->parameters_[index_]; }
     Describe* home_;
     std::size_t index_;
@@ -192,10 +207,12 @@ class Describe {
     d_.resources = resources_.data(), d_.resource_count = resources_.size();
     d_.reasons = reasons_.data(), d_.reason_count = reasons_.size();
     d_.implementations = implementations_.data(), d_.implementation_count = implementations_.size();
+    d_.roles = roles_.data(), d_.role_count = roles_.size();
     if (d_.doc == nullptr) d_.doc = "";
     if (d_.work_unit == nullptr) d_.work_unit = "row";
     return &d_;
   }
+  void check_with(sluice_status (*check)(const sluice_value*, sluice_error*)) { d_.check = check; }
   const sluice_stage_descriptor& descriptor() const { return d_; }
   Parameters load_parameters(const sluice_value* values) const {
     Parameters result;
@@ -281,6 +298,7 @@ class Describe {
   std::vector<sluice_resource_slot> resources_;
   std::vector<sluice_reason> reasons_;
   std::vector<sluice_parameter> parameters_;
+  std::vector<sluice_parameter_role> roles_;
   std::vector<std::function<void(Parameters&, const sluice_value&)>> loaders_;
   std::vector<sluice_implementation> implementations_;
   std::vector<Process> processes_;
@@ -328,12 +346,16 @@ struct Adapter {
       if constexpr (requires { &Stage::process; })
         d->template implementation<&Stage::process>("cpu", "portable C++ with run-time SIMD dispatch where it matters");
       Stage::describe(*d);
+      if constexpr (requires(const typename Stage::Parameters& p) { Stage::check(p); }) d->check_with(check);
       d->finish();
       return d;
     }();
     return *instance;
   }
 
+  static sluice_status check(const sluice_value* values, sluice_error* error) {
+    return guarded(error, [&] { return Stage::check(description().load_parameters(values)), SLUICE_OK; });
+  }
   static sluice_status create(const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
     return guarded(error, [&]() -> sluice_status {
       const Setup setup(*args, description().descriptor());

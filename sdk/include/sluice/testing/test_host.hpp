@@ -173,6 +173,12 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
       out.home->close_batch(out);
       return SLUICE_OK;
     };
+    api_.outcome = [](const sluice_host* host, const char* name, std::uint64_t good, std::uint64_t total) {
+      MiniHost& self = of(host);
+      const std::lock_guard lock(self.mutex_);
+      self.outcomes[name].first += good;
+      self.outcomes[name].second += total;
+    };
     api_.open_file = open_file;
     api_.write_file = write_file;
     api_.file_path = [](const sluice_file* file) -> const char* { return reinterpret_cast<const OutputFileState*>(file)->temporary.c_str(); };
@@ -225,6 +231,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   std::atomic<std::int64_t> blocks_in_use{0};
   std::vector<LogLine> log_lines;
   std::map<std::string, Account> accounts;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> outcomes;  // good and total by name
   std::map<std::string, double> counters;
   std::map<std::string, std::vector<double>> observed;
   std::vector<std::string> problems;
@@ -387,7 +394,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   const sluice_stage_descriptor* descriptor_;
   TemporaryFolder folder_;
   std::vector<std::unique_ptr<OutputFileState>> files_;
-  std::mutex mutex_;  // guards log_lines, accounts, counters, problems, files_
+  std::mutex mutex_;  // guards log_lines, accounts, outcomes, counters, problems, files_
 };
 
 }  // namespace detail

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A file that appears under its name complete or not at all. It grows under a hidden name beside the final one (".NAME.xxxxxx.partial"), locked
+// for as long as its process lives; publish() syncs and renames it. What a killed process left behind is removed by the next one that
+// stages the same name: nobody holds its lock any more.
+//
+// For index files that a stage makes beside its inputs. Outputs of a run go through sluice::OutputFile: they wait for the end of the run.
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <sluice/failure.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sluice {
+
+// Where a write to `path` ends up: symbolic links are followed, also one whose target does not exist yet.
+inline std::filesystem::path followed(std::filesystem::path path) {
+  constexpr int most_links = 40;  // as the kernel
+  for (int links = 0; links < most_links; ++links) {
+    std::error_code no_link;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, no_link);
+    if (no_link) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
+
+// A device, pipe or socket (/dev/null, /dev/stdout, a FIFO): it is written directly, as it cannot be renamed.
+inline bool is_special_file(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+class StagedFile {
+ public:
+  StagedFile() = default;
+  // Creates the hidden file and removes those of the same name whose processes are gone. Throws Failure::output.
+  explicit StagedFile(const std::string& path) : path_(path), target_(followed(path)) {
+    const std::filesystem::path folder = target_.parent_path().empty() ? std::filesystem::path(".") : target_.parent_path();
+    const std::string prefix = hidden_prefix(target_.filename().string());
+    remove_left_behind(folder, prefix);
+    std::random_device random;
+    for (;;) {
+      temporary_ = (folder / (prefix + random_text(random) + std::string(hidden_suffix))).string();
+      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (descriptor_ < 0 && errno == EEXIST) continue;
+      if (descriptor_ < 0) fail("create", errno);
+      ::flock(descriptor_, LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
+      struct stat info {};
+      if (::fstat(descriptor_, &info) != 0 || info.st_nlink > 0) return;
+      ::close(descriptor_);  // taken for a left-over between the two calls
+    }
+  }
+  StagedFile(StagedFile&& other) noexcept { *this = std::move(other); }
+  StagedFile& operator=(StagedFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(target_, other.target_);
+    std::swap(temporary_, other.temporary_);
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~StagedFile() { discard(); }
+
+  // The name as given, where the bytes are now (for libraries that open files by name; they may truncate it, but not replace it), and an open
+  // descriptor of it.
+  const std::string& path() const { return path_; }
+  const std::string& temporary() const { return temporary_; }
+  int descriptor() const { return descriptor_; }
+
+  void write(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail("write", errno);
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  // The bytes are on the disk when this returns. Throws Failure::output.
+  void sync() const {
+    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail("write", errno);
+  }
+  // sync(), then the final name. Throws Failure::output.
+  void publish() {
+    sync();
+    publish_synced_as(target_);
+  }
+  // Under its final name, or another one in the same folder, after sync().
+  void publish_synced() { publish_synced_as(target_); }
+  void publish_synced_as(const std::filesystem::path& name) {
+    if (std::rename(temporary_.c_str(), name.c_str()) != 0) fail("write", errno);
+    temporary_.clear();
+    ::close(std::exchange(descriptor_, -1));
+    sync_folder(name.parent_path());
+  }
+  void discard() noexcept {
+    if (descriptor_ < 0) return;
+    ::unlink(temporary_.c_str());
+    ::close(std::exchange(descriptor_, -1));
+    temporary_.clear();
+  }
+  const std::filesystem::path& target() const { return target_; }
+
+ private:
+  static constexpr std::string_view hidden_suffix = ".partial";
+  static constexpr std::size_t random_length = 6;
+
+  // ".NAME."; a long name is cut, as file systems allow 255 bytes.
+  static std::string hidden_prefix(const std::string& name) {
+    constexpr std::size_t longest = 200;
+    if (name.size() <= longest) return "." + name + ".";
+    return "." + name.substr(0, longest) + "." + std::to_string(std::hash<std::string>()(name) % 100000) + ".";
+  }
+  static std::string random_text(std::random_device& random) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+    std::string text;
+    for (std::size_t i = 0; i < random_length; ++i) text += letters[random() % letters.size()];
+    return text;
+  }
+  static void remove_left_behind(const std::filesystem::path& folder, const std::string& prefix) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      const std::string name = it->path().filename().string();
+      if (name.size() != prefix.size() + random_length + hidden_suffix.size() || !name.starts_with(prefix) || !name.ends_with(hidden_suffix)) continue;
+      const int descriptor = ::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+      if (descriptor < 0) continue;
+      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
+      ::close(descriptor);
+    }
+  }
+  // So that the new name survives a power cut; a file system that cannot do it has no say in whether the file is there.
+  static void sync_folder(const std::filesystem::path& folder) {
+    const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    ::fsync(descriptor);
+    ::close(descriptor);
+  }
+  [[noreturn]] void fail(const char* what, int code) const {
+    throw Failure::output(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(code),
+                          code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "");
+  }
+
+  std::string path_;
+  std::filesystem::path target_;
+  std::string temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace sluice
