@@ -291,8 +291,9 @@ typedef struct sluice_host_api {
 
   /* [thread-safe] */
   void (*log)(const sluice_host*, sluice_log_level, const char* message);
-  /* The user wants the run to end, or it has failed: a call that may still take long should return SLUICE_ERROR_CANCELLED (a source may also
-   * return what it has, and SLUICE_END). What short calls make after the first interrupt is still written. */
+  /* Whatever the call makes from here on is thrown away: it should return SLUICE_ERROR_CANCELLED soon. After the first interrupt this is so for
+   * sources (which may also return what they have, and SLUICE_END), resources, and regroups that sinks answer; what the others have under way is
+   * finished, so that outputs are whole up to a row. After a second one, SIGTERM or a failure it is so for all. */
   int32_t (*cancelled)(const sluice_host*);
   /* Runs body(argument, begin, end) over disjoint parts of [0, count), each at least `grain` long (but the last), on the run's threads;
    * returns when all are done. Returns the first status that is not SLUICE_OK. body must not throw. */

@@ -27,7 +27,7 @@ class Host {
   void debug(const std::string& message) const { api_->log(host_, SLUICE_LOG_DEBUG, message.c_str()); }
   void info(const std::string& message) const { api_->log(host_, SLUICE_LOG_INFO, message.c_str()); }
   void warn(const std::string& message) const { api_->log(host_, SLUICE_LOG_WARNING, message.c_str()); }
-  // The user wants the run to end, or it has failed: a call that may still take long should end with Failure(SLUICE_ERROR_CANCELLED, ...).
+  // Whatever this call makes from here on is thrown away: sources return what they have, others throw Failure(SLUICE_ERROR_CANCELLED, ...).
   bool cancelled() const { return api_->cancelled(host_) != 0; }
   int threads() const { return api_->thread_count(host_); }
   MemorySource memory() const { return {api_, host_}; }
