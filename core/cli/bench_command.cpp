@@ -139,7 +139,8 @@ int bench_command(const Arguments& given) {
   Diagnostics diagnostics;
   RunOptions run_options = options.run_options(diagnostics);
   print(diagnostics);
-  const auto plan = pipeline.make_plan(Missing::error);
+  const auto plan =
+      pipeline.make_plan(Missing::error, DeviceSearch::present, options.files(calibrating ? ProfileUse::writes : ProfileUse::reads));
   if (!plan || diagnostics.has_errors()) return exit_usage;
   run_options.device = pipeline.device();
   run_options.log = [](int level, const std::string& line) {

@@ -9,9 +9,10 @@ enum ExitCode : int {
   exit_ok = 0,
   exit_problems_found = 1,  // doctor, docs --check: the machine or the pages are not as they should be
   exit_usage = 2,           // the command line or the pipeline is wrong; nothing was run
-  exit_bad_reads = 3,       // the run finished, but more rows failed than --max-bad-reads allows
+  exit_bad_reads = 3,       // the run finished, but produced nothing, or more rows failed than --max-bad-reads allows
   exit_failed = 4,
-  exit_interrupted = 130
+  exit_interrupted = 130,
+  exit_closed_pipe = 141    // the reader of an output has gone: the process dies of SIGPIPE, as other filters do
 };
 
 }  // namespace sluice::cli

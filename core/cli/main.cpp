@@ -65,6 +65,14 @@ int dispatch(const Arguments& all) {
 
 namespace {
 
+// As a shell expects of a filter whose reader has gone.
+int end_process(int code);
+int end_like_a_filter() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  return end_process(sluice::cli::exit_closed_pipe);  // where the signal is blocked
+}
+
 // A run that has ended does not wait for a driver that is still starting: then the process ends under that thread's feet, without
 // destructors, all outputs being complete.
 int end_process(int code) {
@@ -80,6 +88,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const int code = sluice::cli::dispatch({argv + 1, argv + argc});
+    if (code == sluice::cli::exit_closed_pipe) return end_like_a_filter();
     // A reader that went away is none of our business; a full disk is.
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || errno == EPIPE || code != sluice::cli::exit_ok) return end_process(code);

@@ -178,7 +178,7 @@ std::optional<int> PipelineArguments::parse() {
   return std::nullopt;
 }
 
-std::optional<Plan> PipelineArguments::make_plan(Missing missing, DeviceSearch search) {
+std::optional<Plan> PipelineArguments::make_plan(Missing missing, DeviceSearch search, const std::vector<PlannedFile>& own_files) {
   registry_ = load_plugins(plugin_dirs_);
   check_device(device_, registry_, diagnostics_);
   Overrides overrides;
@@ -190,6 +190,11 @@ std::optional<Plan> PipelineArguments::make_plan(Missing missing, DeviceSearch s
   const bool every_stage_is_known = resolved.connected;
   std::optional<Plan> plan;
   if (every_stage_is_known) plan = sluice::make_plan(std::move(resolved), device_, device_kinds(registry_, device_, search), diagnostics_);
+  if (plan) {
+    std::vector<PlannedFile> files = files_of(*plan, registry_);
+    files.insert(files.end(), own_files.begin(), own_files.end());
+    check_files(files, missing, diagnostics_);
+  }
   print(diagnostics_);
   if (!every_stage_is_known)
     for (const PluginProblem& problem : registry_.problems())

@@ -13,6 +13,7 @@
 #include "cli/option_parser.hpp"
 #include "config/pipeline.hpp"
 #include "plan/plan.hpp"
+#include "plan/plan_files.hpp"
 #include "plugin/registry.hpp"
 #include "run/run.hpp"
 
@@ -31,8 +32,9 @@ class PipelineArguments {
   // Parses everything. Returns the exit code if the command ends here.
   std::optional<int> parse();
 
-  // Loads the plugins, resolves and plans. Every diagnostic is printed; nullopt if there is an error.
-  std::optional<Plan> make_plan(Missing missing, DeviceSearch search = DeviceSearch::present);
+  // Loads the plugins, resolves and plans, and compares all files that would be read or written, the command's own included. Every diagnostic is
+  // printed; nullopt if there is an error.
+  std::optional<Plan> make_plan(Missing missing, DeviceSearch search = DeviceSearch::present, const std::vector<PlannedFile>& own_files = {});
 
   const Registry& registry() const { return registry_; }
   const std::string& device() const { return device_; }

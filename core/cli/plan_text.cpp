@@ -19,10 +19,9 @@ namespace {
 
 const sluice_stage_descriptor& descriptor(const PlannedStage& stage) { return *stage.stage->entry.descriptor; }
 
-bool needs(const sluice_stage_descriptor& d, const std::string& column) {
-  for (std::size_t c = 0; c < d.input.column_count; ++c)
-    if (column == d.input.columns[c].name) return true;
-  return false;
+bool needs(const PlannedStage& stage, const std::string& column) {
+  return std::any_of(stage.needs.begin(), stage.needs.end(),
+                     [&](const sluice_column_spec& need) { return column == need.name || std::string_view(need.name) == "*"; });
 }
 
 bool gives(const sluice_stage_descriptor& d, const std::string& column) {
@@ -38,7 +37,7 @@ std::vector<std::string> readers(const Plan& plan, std::size_t index, const std:
   std::vector<std::string> names;
   for (const std::size_t i : plan.order) {
     if (reached[i] == 0) continue;
-    if (i != index && needs(descriptor(plan.stages[i]), column)) names.push_back(plan.stages[i].stage->name);
+    if (i != index && needs(plan.stages[i], column)) names.push_back(plan.stages[i].stage->name);
     if (i == index || descriptor(plan.stages[i]).kind == SLUICE_MAP)
       for (const std::size_t consumer : plan.stages[i].consumers) reached[consumer] = 1;
   }

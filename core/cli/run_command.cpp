@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
+#include <sluice/staged_file.hpp>
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
+#include "cli/run_ending.hpp"
 #include "cli/run_options.hpp"
 #include "observe/account.hpp"
 #include "observe/atomic_file.hpp"
@@ -18,50 +18,6 @@
 
 namespace sluice::cli {
 namespace {
-
-std::atomic<Run*> running{nullptr};
-std::atomic<int> signals{0};
-
-// [async-signal-safe]
-void tell(const char* text, std::size_t bytes) {
-  if (::write(2, text, bytes) < 0) return;  // nobody is there to be told
-}
-
-void on_signal(int) {
-  static constexpr char first[] = "\nsluice: interrupted: finishing what is under way; once more to stop at once\n";
-  static constexpr char second[] = "\nsluice: stopping at once\n";
-  const int count = ++signals;
-  if (count > 2) ::_exit(exit_interrupted);  // the run does not react: leave
-  if (count == 1)
-    tell(first, sizeof first - 1);
-  else
-    tell(second, sizeof second - 1);
-  if (Run* run = running.load()) run->interrupt();
-}
-
-// Ctrl-C and SIGTERM go to `run` while this lives.
-class SignalsToRun {
- public:
-  explicit SignalsToRun(Run& run) {
-    running = &run;
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, &interrupt_before_);
-    sigaction(SIGTERM, &action, &terminate_before_);
-  }
-  ~SignalsToRun() {
-    sigaction(SIGINT, &interrupt_before_, nullptr);
-    sigaction(SIGTERM, &terminate_before_, nullptr);
-    running = nullptr;
-  }
-  SignalsToRun(const SignalsToRun&) = delete;
-  SignalsToRun& operator=(const SignalsToRun&) = delete;
-
- private:
-  struct sigaction interrupt_before_ {
-  }, terminate_before_{};
-};
 
 const char* level_prefix(int level) { return level >= SLUICE_LOG_ERROR ? "error: " : level == SLUICE_LOG_WARNING ? "warning: " : ""; }
 
@@ -84,6 +40,20 @@ void say_how_it_ended(Console& console, const RunResult& result) {
   }
 }
 
+// Outputs with names of their own are not finished when the reader of another one goes away; that alone is worth a word.
+void say_what_the_reader_left(Console& console, const Plan& plan, const Registry& registry) {
+  std::string names;
+  for (const PlannedFile& file : files_of(plan, registry))
+    if (file.use == FileUse::writes && !file.side && file.path != "-" && !is_special_file(file.path)) names += (names.empty() ? "" : ", ") + file.path;
+  if (!names.empty()) console.line("sluice run: the reader of an output has gone before its end: not written: " + names);
+}
+
+void say_what_is_waited_for(Console& console, const Plan& plan, const Registry& registry) {
+  for (const PlannedFile& file : files_of(plan, registry))
+    if (file.use == FileUse::reads && file.path == "-" && ::isatty(STDIN_FILENO) == 1)
+      console.line("sluice run: " + file.what + ": waiting for standard input, which is this terminal (Ctrl-D ends it)");
+}
+
 }  // namespace
 
 int run_command(const Arguments& arguments) {
@@ -93,13 +63,16 @@ int run_command(const Arguments& arguments) {
   if (const auto ended = pipeline.parse()) return *ended;
   Diagnostics diagnostics;
   RunOptions run_options = options.run_options(diagnostics);
+  print(diagnostics);
+  const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::possible, options.files(ProfileUse::reads));
+  if (!plan || diagnostics.has_errors()) return exit_usage;
+  Diagnostics unwritable;
   for (const std::string& file : {options.report_file, options.trace_file, options.account_file})
     if (!file.empty())
       if (const std::string problem = why_not_writable(file); !problem.empty())
-        diagnostics.error({"command line", 0, 0}, "", problem, "give another name");
-  print(diagnostics);
-  const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::possible);
-  if (!plan || diagnostics.has_errors()) return exit_usage;
+        unwritable.error({"command line", 0, 0}, "", problem, "give another name");
+  print(unwritable);
+  if (unwritable.has_errors()) return exit_usage;
 
   Console console;
   run_options.device = pipeline.device();
@@ -111,10 +84,11 @@ int run_command(const Arguments& arguments) {
     run_options.profile = options.profile(problem);
     if (!problem.empty()) run_options.log(SLUICE_LOG_INFO, problem);
   }
+  if (!options.quiet) say_what_is_waited_for(console, *plan, pipeline.registry());
   RunResult result;
   {
     Run run(*plan, pipeline.registry(), run_options);
-    const SignalsToRun signals_to_run(run);
+    const RunEnding ending(run);
     std::optional<ProgressDisplay> progress;
     if (!options.quiet && console.is_terminal()) progress.emplace(console, *plan, [&run] { return run.snapshot(); });
     result = run.execute();
@@ -122,18 +96,23 @@ int run_command(const Arguments& arguments) {
 
   int code = exit_code(result);
   const auto accounts = account_of(*plan, result.statistics, ending_of(result));
-  if (code == exit_ok && worst_failed_fraction(accounts) > options.allowed_bad_reads) code = exit_bad_reads;
+  const bool too_many_failed = code == exit_ok && worst_failed_fraction(accounts) > options.allowed_bad_reads;
+  const std::string emptiness = code == exit_ok && !options.allow_empty ? emptiness_text(result, *plan) : "";
+  if (too_many_failed || !emptiness.empty()) code = exit_bad_reads;
   Arguments command_line = {"sluice", "run"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
   code = write_side_file(console, options.trace_file, options.trace_file.empty() ? "" : chrome_trace(plan->pipeline.name, result.statistics.trace),
                          code);
+  if (result.state != RunState::failed) code = write_side_file(console, options.account_file, result.account, code);
   code =
       write_side_file(console, options.report_file,
                       options.report_file.empty() ? "" : report_json(result, *plan, pipeline.registry(), {SLUICE_VERSION, command_line, code}), code);
+  if (code == exit_closed_pipe) return say_what_the_reader_left(console, *plan, pipeline.registry()), code;
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);
   say_how_it_ended(console, result);
-  if (code == exit_bad_reads)
+  if (!emptiness.empty()) console.line("sluice run: nothing was produced: " + emptiness + " (--allow-empty accepts that)");
+  if (too_many_failed)
     console.line("sluice run: " + percent_text(worst_failed_fraction(accounts)) +
                  " of the rows failed, more than --max-bad-reads allows (the report's 'account' says why)");
   return code;

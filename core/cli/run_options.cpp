@@ -26,16 +26,30 @@ void RunArguments::add_to(CLI::App& app) {
   app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE");
   app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason")->type_name("FILE");
   app.add_option("--max-bad-reads", max_bad_reads, "return 3 when a larger fraction of the rows failed")->type_name("FRACTION");
+  app.add_flag("--allow-empty", allow_empty, "return 0, not 3, when the run produced nothing");
   app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
   app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL")->default_str("info");
   app.add_option("--batch-work", batch_work, "cut batches at this much of the source's work, instead of choosing")->type_name("N");
   add_profile_to(app);
   app.add_option("--inject-device-fault", device_faults, "memory, kernel or lost@N[,every=M]")->allow_extra_args(false)->group("");
   app.add_option("--executor", executor, "flow_graph or serial")->group("");
+  app.add_option("--watchdog", watchdog, "seconds without progress after which the state is printed")->group("");
 }
 
 void RunArguments::add_profile_to(CLI::App& app) {
   app.add_option("--profile", profile_file, "machine profile of `sluice bench --calibrate` (default: the user's), or none")->type_name("FILE");
+}
+
+std::vector<PlannedFile> RunArguments::files(ProfileUse use) const {
+  std::vector<PlannedFile> files;
+  if (!report_file.empty()) files.push_back({report_file, FileUse::writes, true, false, "--report"});
+  if (!trace_file.empty()) files.push_back({trace_file, FileUse::writes, true, false, "--trace"});
+  if (!account_file.empty()) files.push_back({account_file, FileUse::writes, true, false, "--account"});
+  const std::filesystem::path profile = profile_file.empty() ? default_profile_file() : std::filesystem::path(profile_file);
+  if (use == ProfileUse::writes && !profile_file.empty()) files.push_back({profile_file, FileUse::writes, true, false, "--profile"});
+  if (use == ProfileUse::reads && !profile.empty() && profile != "none")
+    files.push_back({profile.string(), FileUse::reads, false, true, "the machine profile"});
+  return files;
 }
 
 RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
@@ -48,6 +62,7 @@ RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
   options.memory_bytes = static_cast<std::uint64_t>(checked("--memory", memory, bytes, diagnostics).integer);
   options.device_memory_bytes = static_cast<std::uint64_t>(checked("--gpu-memory", gpu_memory, bytes, diagnostics).integer);
   options.batch_work = checked("--batch-work", batch_work, work, diagnostics).real;
+  if (!watchdog.empty()) options.watchdog_seconds = checked("--watchdog", watchdog, {SLUICE_FLOAT, 0, {}, {}, "seconds"}, diagnostics).real;
   if (!max_bad_reads.empty()) allowed_bad_reads = checked("--max-bad-reads", max_bad_reads, fraction, diagnostics).real;
   checked("--log-level", log_level, levels, diagnostics);
   checked("--executor", executor, executors, diagnostics);
@@ -57,7 +72,7 @@ RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
                                                : SLUICE_LOG_INFO;
   options.executor = executor == "serial" ? Executor::serial : Executor::flow_graph;
   options.trace_file = trace_file;
-  options.account_file = account_file;
+  options.keep_account = !account_file.empty();
   for (const std::string& text : device_faults) {
     if (const auto rule = parse_device_fault(text))
       options.device_faults.push_back(*rule);

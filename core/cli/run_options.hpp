@@ -9,24 +9,29 @@
 #include <vector>
 
 #include "config/diagnostic.hpp"
+#include "plan/plan_files.hpp"
 #include "run/run.hpp"
 
 namespace sluice::cli {
+
+enum class ProfileUse { reads, writes };
 
 struct RunArguments {
   void add_to(CLI::App& app);
   void add_profile_to(CLI::App& app);
   // What --profile names, or the user's own; null: none. A profile that can't be used is ignored, with one line in `problem`.
   std::shared_ptr<const MachineProfile> profile(std::string& problem) const;
+  // What a run reads and writes because of these options.
+  std::vector<PlannedFile> files(ProfileUse use) const;
   // Checks the texts; problems go to `diagnostics`.
   RunOptions run_options(Diagnostics& diagnostics);
 
-  std::string threads, memory, gpu_memory, batch_work, max_bad_reads, executor = "flow_graph", log_level = "info";
+  std::string threads, memory, gpu_memory, batch_work, max_bad_reads, watchdog, executor = "flow_graph", log_level = "info";
   double allowed_bad_reads = 1;  // set by run_options()
   std::string report_file, trace_file, account_file;
   std::string profile_file;
   std::vector<std::string> device_faults;
-  bool quiet = false;
+  bool quiet = false, allow_empty = false;
 };
 
 }  // namespace sluice::cli

@@ -59,9 +59,10 @@ std::vector<fs::path> shipped_pipelines() {
 }
 
 fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics) {
-  if (is_readable_file(name_or_file)) return name_or_file;
   const Location where{"command line", 0, 0};
+  // Never by what happens to lie in the working directory: a file of reads called "map" must not hide the pipeline.
   if (name_or_file.find('/') != std::string::npos || fs::path(name_or_file).extension() == ".toml") {
+    if (is_readable_file(name_or_file)) return name_or_file;
     diagnostics.error(where, "", "there is no pipeline file '" + name_or_file + "'", "check the path");
     return {};
   }
@@ -74,7 +75,8 @@ fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
   diagnostics.error(where, "", "there is no pipeline '" + name_or_file + "'",
-                    !near.empty() ? "did you mean '" + near + "'?"
+                    is_readable_file(name_or_file) ? "a file is named by a path: write './" + name_or_file + "'"
+                    : !near.empty() ? "did you mean '" + near + "'?"
                     : all.empty() ? "give the path of a .toml file"
                                   : "give a .toml file or one of: " + all);
   return {};

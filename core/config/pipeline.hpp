@@ -70,7 +70,7 @@ struct WrittenPipeline {
 WrittenPipeline parse_pipeline(std::string_view text, const std::filesystem::path& file, Diagnostics& diagnostics);
 WrittenPipeline load_pipeline_file(const std::filesystem::path& file, Diagnostics& diagnostics);
 
-// NAME_OR_FILE -> file: a path that exists, else NAME.toml in the user's folder, SLUICE_PIPELINE_PATH and the installed or build-tree
+// NAME_OR_FILE -> file: what has a '/' or ends in .toml is a path; another name is NAME.toml in the user's folder, SLUICE_PIPELINE_PATH and the installed or build-tree
 // pipelines. Empty path and a diagnostic (with the nearest name) if there is none.
 std::filesystem::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics);
 std::vector<std::filesystem::path> shipped_pipelines();
@@ -89,6 +89,7 @@ struct ResolvedStage {
   Location where;
   std::vector<sluice_value> values;  // in descriptor order
   std::deque<std::string> texts;
+  std::vector<std::string> given_by;  // per value: "--option" where the file says nothing but ${option}, else ""
   std::vector<std::size_t> inputs;    // indices into ResolvedPipeline::stages
   std::vector<std::size_t> feedback;  // sources, regroups: sinks whose rows come back, indices into ResolvedPipeline::stages
   std::vector<int> resources;         // per descriptor slot: index into ResolvedPipeline::resources, or -1

@@ -95,8 +95,8 @@ class Resolver {
     return std::move(expansion.text);
   }
 
-  // "A == B" and "A != B" compare, anything else counts by itself. What stands around the sign is split before ${...} is replaced, so that no
-  // value can be taken for a sign.
+  // true, false, ${x} (given, and not false), or a comparison "A == B", "A != B". What stands around the sign is split before ${...} is
+  // replaced, so that no value can be taken for a sign; anything else would mean what nobody intended, and is refused.
   bool is_enabled(const Draft& about, const WrittenValue& value) {
     for (const std::string sign : {" == ", " != "}) {
       const std::size_t at = value.text.find(sign);
@@ -104,10 +104,28 @@ class Resolver {
       WrittenValue left = value, right = value;
       left.text.resize(at);
       right.text.erase(0, at + sign.size());
+      if (has_operator(left.text) || has_operator(right.text)) break;
       return (expanded(about, "enabled: ", left) == expanded(about, "enabled: ", right)) == (sign == " == ");
     }
-    const std::string text = expanded(about, "enabled: ", value);
-    return !text.empty() && text != "false";
+    if (value.text.empty() || value.text == "false") return false;
+    if (value.text == "true") return true;
+    if (!sole_reference(value.text).empty()) {
+      const std::string text = expanded(about, "enabled: ", value);
+      return !text.empty() && text != "false";
+    }
+    error(about, value.where, "enabled: '" + value.text + "' is not understood", "write true, false, ${x}, ${x} == value or ${x} != value");
+    return false;
+  }
+
+  // Signs that a reader would take for an expression, outside of ${...}.
+  static bool has_operator(const std::string& text) {
+    bool inside = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text.compare(i, 2, "${") == 0) inside = true;
+      if (!inside && std::string_view("<>=!&|()").find(text[i]) != std::string_view::npos) return true;
+      if (text[i] == '}') inside = false;
+    }
+    return false;
   }
 
   Draft draft(const WrittenStage& written, Part part) {
@@ -130,6 +148,9 @@ class Resolver {
             std::string("move it to [") + (should_be_resource ? "resources." : "stages.") + written.name + "]");
     } else {
       result.entry = *entry;
+      if (const auto files = registry_.definitions_of(written.use); files.size() > 1)
+        error(result, written.use_where, "stage type '" + written.use + "' is defined twice, by " + files[0].string() + " and by " + files[1].string(),
+              "remove one of them, or look only where one is: SLUICE_PLUGIN_PATH, --plugin-dir and the user's folder are searched too");
     }
     return result;
   }
@@ -314,6 +335,7 @@ class Resolver {
   void fill_values(const Draft& from, ResolvedStage& stage) {
     const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
     check_parameter_names(from);
+    bool complete = true;
     for (std::size_t i = 0; i < descriptor.parameter_count; ++i) {
       const sluice_parameter& parameter = descriptor.parameters[i];
       sluice_value value = parameter.default_value;
@@ -332,14 +354,26 @@ class Resolver {
       }
       if (!text.empty()) {
         const ValueProblem problem = convert_value(text, rule_of(parameter), value);
-        if (!problem.message.empty()) report_value(from, subject, written->second, problem);
+        if (!problem.message.empty()) report_value(from, subject, written->second, problem), complete = false;
         value.text = stage.texts.emplace_back(std::move(text)).c_str();
       } else if (parameter.required != 0 && !problem_reported && value.is_set == 0 && !reported_as_missing(given ? &written->second : nullptr)) {
         error(from, given ? written->second.where : from.written->where, subject + (given ? "it is required, but empty" : "it is required"),
               "add " + std::string(parameter.name) + " = ... to its params");
       }
+      complete = complete && !problem_reported && (parameter.required == 0 || value.is_set != 0);
+      const std::string option = given ? sole_reference(written->second.text) : "";
+      stage.given_by.push_back(option.empty() ? "" : "--" + kebab_case(option));
       stage.values.push_back(value);
     }
+    if (complete) check_rules(from, stage);
+  }
+
+  // What the stage says of its values together.
+  void check_rules(const Draft& from, const ResolvedStage& stage) {
+    const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
+    if (!SLUICE_HAS(&descriptor, sluice_stage_descriptor, check) || descriptor.check == nullptr) return;
+    sluice_error problem{};
+    if (descriptor.check(stage.values.data(), &problem) != SLUICE_OK) error(from, from.written->where, problem.message, problem.remedy);
   }
 
   // "${reads}" where the required --reads is missing: said already.

@@ -46,6 +46,7 @@ PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size
     if (starts_stream) {
       account.source = stage->name;
       account.row_type = plan.stages[i].row_type;
+      account.noun = stage->row_noun.empty() ? account.row_type : stage->row_noun;
       made += stage->rows_out;
       if (stage->role == "source") {
         account.filtered += sum(stage->accounted);
@@ -60,6 +61,8 @@ PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size
   }
   const StageStatistics* last = statistics_of(statistics, plan, end);
   account.end = last->name;
+  account.ends_in_sink = last->role == "sink";
+  if (ending != Ending::nothing_kept) account.outcomes = last->outcomes;
   account.read = made + account.filtered;
   // A regroup stage gives rows of another type: what it took are the rows that arrived and had not failed before.
   const std::uint64_t arrived = last->role == "sink" ? last->rows_out : last->rows_in - std::min(last->rows_in, failures);
@@ -75,6 +78,12 @@ PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size
 }
 
 }  // namespace
+
+bool PathAccount::is_empty() const {
+  if (!ends_in_sink) return false;
+  const bool none_good = !outcomes.empty() && std::all_of(outcomes.begin(), outcomes.end(), [](const auto& one) { return one.second.good == 0; });
+  return written == 0 || none_good;
+}
 
 const StageStatistics* statistics_of(const RunStatistics& statistics, const Plan& plan, std::size_t index) {
   const std::size_t at = plan.pipeline.resources.size() + index;

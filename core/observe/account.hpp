@@ -4,6 +4,7 @@
 // Where every row of a source ended: no read is lost silently.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Loss {
 //   read = filtered + failed + written + unfinished
 struct PathAccount {
   std::string source, end, row_type;
+  std::string noun;  // what a user calls a row: "alignment"
   std::uint64_t read = 0;        // everything the source saw
   std::uint64_t filtered = 0;    // never became rows
   std::uint64_t failed = 0;      // distinct rows that failed on the way
@@ -28,7 +30,11 @@ struct PathAccount {
   std::uint64_t unfinished = 0;  // under way when the run stopped
   bool adds_up = true;           // what the stages counted one by one agrees with this; a finished run has nothing unfinished
   std::vector<Loss> losses;      // most frequent first, filtered and failed ones
+  bool ends_in_sink = false;
+  std::map<std::string, OutcomeStatistics> outcomes;  // what the end says became of its rows
 
+  // Nothing came to what the sink is for: no row arrived, or none was "mapped".
+  bool is_empty() const;
   double failed_fraction() const { return read > filtered ? static_cast<double>(failed) / static_cast<double>(read - filtered) : 0; }
 };
 

@@ -7,58 +7,55 @@
 
 #include <cerrno>
 #include <cstring>
+#include <sluice/staged_file.hpp>
 
 namespace sluice {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_written_directly(const fs::path& file) {
-  std::error_code ignored;  // what cannot be asked about is not a device
-  const auto status = fs::status(file, ignored);
-  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
-}
-
 std::string problem(const fs::path& file, int error) { return "'" + file.string() + "' cannot be written: " + std::strerror(error); }
 
-fs::path temporary_name(const fs::path& file) { return file.string() + "." + std::to_string(::getpid()) + ".partial"; }
-
-int write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
+std::string write_directly(const fs::path& file, std::string_view content) {
+  const int descriptor = file == "-" ? ::dup(STDOUT_FILENO) : ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return problem(file, errno);
+  int error = 0;
+  while (!content.empty() && error == 0) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(written));
+    if (written >= 0)
+      content.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      error = errno;
   }
-  return 0;
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  return error == 0 ? "" : problem(file, error);
 }
 
 }  // namespace
 
 std::string write_atomically(const fs::path& file, std::string_view content) {
-  const bool directly = is_written_directly(file);
-  const fs::path target = directly ? file : temporary_name(file);
-  const int descriptor = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | (directly ? 0 : O_CREAT | O_TRUNC), 0666);
-  if (descriptor < 0) return problem(file, errno);
-  int error = write_all(descriptor, content);
-  if (error == 0 && !directly && ::fsync(descriptor) != 0) error = errno;
-  if (::close(descriptor) != 0 && error == 0) error = errno;
-  if (error == 0 && !directly && ::rename(target.c_str(), file.c_str()) != 0) error = errno;
-  if (error == 0) return "";
-  if (!directly) ::unlink(target.c_str());
-  return problem(file, error);
+  if (file == "-" || is_special_file(file)) return write_directly(file, content);
+  try {
+    StagedFile staged(file);
+    staged.write(content);
+    staged.publish();
+    return "";
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
 }
 
 std::string why_not_writable(const fs::path& file) {
-  std::error_code ignored;  // what cannot be asked about is found out by opening it
+  std::error_code ignored;  // what cannot be asked about is found out by creating it
   if (fs::is_directory(file, ignored)) return problem(file, EISDIR);
-  if (is_written_directly(file)) return ::access(file.c_str(), W_OK) == 0 ? "" : problem(file, errno);
-  const fs::path target = temporary_name(file);
-  const int descriptor = ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return problem(file, errno);
-  ::close(descriptor);
-  ::unlink(target.c_str());
-  return "";
+  if (file == "-") return "";
+  if (is_special_file(file)) return ::access(file.c_str(), W_OK) == 0 ? "" : problem(file, errno);
+  try {
+    const StagedFile staged(file);
+    return "";
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
 }
 
 }  // namespace sluice

@@ -14,6 +14,8 @@ StageRecorder::StageRecorder(const ResolvedStage& stage) {
   totals_.work_unit = d.work_unit == nullptr ? "row" : d.work_unit;
   totals_.role = kind_name(d.kind);
   totals_.row_type = d.input.row_type != nullptr ? d.input.row_type : d.output.row_type;
+  const bool has_noun = SLUICE_HAS(&d, sluice_stage_descriptor, row_noun) && d.row_noun != nullptr;
+  totals_.row_noun = has_noun ? d.row_noun : d.output.row_type != nullptr ? d.output.row_type : "";
 }
 
 void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
@@ -60,7 +62,10 @@ void StageRecorder::failed_row(const std::string& reason, const std::string& nam
 void StageRecorder::accounted(const std::string& reason, std::uint64_t count, const char* name) {
   const std::lock_guard lock(mutex_);
   totals_.accounted[reason] += count;
-  if (name == nullptr) return;
+  if (name == nullptr) {
+    totals_.nameless[reason] += count;
+    return;
+  }
   if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
   if (keep_all_) all_names_.push_back({name, reason});
 }
@@ -73,6 +78,13 @@ void StageRecorder::count(const std::string& counter, double amount) {
 void StageRecorder::observe(const std::string& quantity, double value) {
   const std::lock_guard lock(mutex_);
   quantities_[quantity].add(value);
+}
+
+void StageRecorder::outcome(const std::string& name, std::uint64_t good, std::uint64_t total) {
+  const std::lock_guard lock(mutex_);
+  OutcomeStatistics& outcome = totals_.outcomes[name];
+  outcome.good += good;
+  outcome.total += total;
 }
 
 void StageRecorder::committed_by(double seconds_left) {

@@ -27,6 +27,7 @@ class StageRecorder {
   void accounted(const std::string& reason, std::uint64_t count, const char* name);
   void count(const std::string& counter, double amount);
   void observe(const std::string& quantity, double value);
+  void outcome(const std::string& name, std::uint64_t good, std::uint64_t total);
   // Sinks: a batch with a deadline was committed with so many seconds left; < 0: late.
   void committed_by(double seconds_left);
   void waited(double seconds);

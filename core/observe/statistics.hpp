@@ -44,6 +44,11 @@ struct DistributionStatistics {
   double p50 = 0, p99 = 0, maximum = 0;
 };
 
+// What became of the rows of a stage, in its own words: of `total` rows `good` were "mapped".
+struct OutcomeStatistics {
+  std::uint64_t good = 0, total = 0;
+};
+
 struct FailedRow {
   std::string row;  // read id where there is one, else "row N"
   std::string reason;
@@ -59,9 +64,12 @@ struct StageStatistics {
   std::string name, id, work_unit;
   std::string role;      // "source", "map", "regroup", "sink", "resource"
   std::string row_type;  // of the rows that enter (sources, resources: that leave)
+  std::string row_noun;  // sources, regroups: what a user calls a row that leaves
   std::uint64_t batches = 0, rows_in = 0, rows_out = 0;
   std::map<std::string, std::uint64_t> failed;     // rows that failed here, by reason code
   std::map<std::string, std::uint64_t> accounted;  // inputs that never became rows, by reason code
+  std::map<std::string, std::uint64_t> nameless;   // those of them that came without a name
+  std::map<std::string, OutcomeStatistics> outcomes;
   std::vector<FailedRow> examples;                 // the first few of both, for the report
   std::map<std::string, double> counters;
   std::map<std::string, DistributionStatistics> quantities;   // that the stage has observed, by name

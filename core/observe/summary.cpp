@@ -26,8 +26,9 @@ std::string losses_text(const PathAccount& account) {
 }
 
 std::string account_line(const PathAccount& account) {
-  std::string line = "  " + account.source + " -> " + account.end + ": " + count_text(account.read, account.row_type) + ", " +
-                     count_text(account.written) + " written";
+  std::string line = "  " + account.source + " -> " + account.end + ": " + count_text(account.read, account.noun);
+  if (account.outcomes.empty()) line += ", " + count_text(account.written) + " written";
+  for (const auto& [name, outcome] : account.outcomes) line += ", " + count_text(outcome.good) + " " + name;
   if (account.filtered > 0) line += ", " + count_text(account.filtered) + " filtered";
   if (account.failed > 0) line += ", " + count_text(account.failed) + " failed (" + percent_text(account.failed_fraction()) + ")";
   if (account.unfinished > 0) line += ", " + count_text(account.unfinished) + " unfinished";
@@ -79,6 +80,21 @@ std::string deadline_line(const StageStatistics& stage) {
 
 }  // namespace
 
+std::string emptiness_text(const RunResult& result, const Plan& plan) {
+  std::string text;
+  for (const PathAccount& account : account_of(plan, result.statistics, ending_of(result))) {
+    if (!account.is_empty()) continue;
+    text += (text.empty() ? "'" : "; '") + account.end + "': ";
+    if (account.read == 0)
+      text += "there were no " + account.noun + "s";
+    else if (account.written == 0)
+      text += "0 of " + count_text(account.read, account.noun) + " written" + (account.losses.empty() ? "" : " (" + losses_text(account) + ")");
+    else
+      for (const auto& [name, outcome] : account.outcomes) text += "0 of " + count_text(outcome.total, account.noun) + " " + name;
+  }
+  return text;
+}
+
 std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan) {
   const RunStatistics& s = result.statistics;
   std::vector<std::string> lines;
@@ -99,7 +115,7 @@ std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan
   }
   for (const DeviceStatistics& device : s.devices) lines.push_back(device_line(device, s));
   for (const std::string& output : s.outputs)
-    if (output != "-") lines.push_back("  " + output);
+    if (output != "-" && !output.starts_with("/dev/")) lines.push_back("  " + output);
   for (const std::string& hint : hints(plan, s)) lines.push_back("warning: " + hint);
   return lines;
 }

@@ -10,6 +10,9 @@
 
 namespace sluice {
 
+// "'paf': 0 of 3,000 reads mapped" and the like for every sink that has produced nothing, separated by semicolons; "" if there is none.
+std::string emptiness_text(const RunResult& result, const Plan& plan);
+
 // A few lines without newlines, for standard error.
 std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan);
 

@@ -107,7 +107,11 @@ class Planner {
       planned.available.assign(d.input.column_count, 0);
       for (std::size_t c = 0; c < d.input.column_count; ++c) {
         const sluice_column_spec& need = d.input.columns[c];
-        if (std::string_view(need.name) == "*") continue;
+        if (std::string_view(need.name) == "*") {
+          if (!take_named_columns(planned, arriving)) planned.needs.push_back(need);
+          continue;
+        }
+        planned.needs.push_back(need);
         const PlannedColumn* column = find(arriving, need.name);
         if (column == nullptr) {
           if (need.optional == 0)
@@ -135,6 +139,39 @@ class Planner {
       diagnostics_.warning(stage.where, stage.name, "nobody reads what this stage gives", "remove it, or name it in another stage's inputs");
     produced_.resize(stages_.size());
     produced_[i] = std::move(leaving);
+  }
+
+  // Columns that a parameter names are needed like declared ones, in the place of "*". False: no parameter does.
+  bool take_named_columns(PlannedStage& planned, const std::vector<PlannedColumn>& arriving) {
+    const sluice_stage_descriptor& d = descriptor(*planned.stage);
+    bool named = false;
+    for (const sluice_parameter_role& role : roles_of(d)) {
+      if (role.role != SLUICE_ROLE_COLUMNS || planned.stage->values[role.parameter].is_set == 0) continue;
+      named = true;
+      std::string_view rest = planned.stage->values[role.parameter].text;
+      while (!rest.empty()) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        const std::string name(rest.substr(0, comma));
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+        if (name.empty()) continue;  // the stage's own rule says so
+        const PlannedColumn* column = find(arriving, name);
+        if (column == nullptr) {
+          unknown_column(*planned.stage, d.parameters[role.parameter].name, name, arriving);
+          continue;
+        }
+        const char* text = planned.named_columns.emplace_back(name).c_str();
+        planned.needs.push_back({text, planned.named_columns.emplace_back(column->type).c_str(), 0, ""});
+      }
+    }
+    return named;
+  }
+
+  void unknown_column(const ResolvedStage& stage, const std::string& parameter, const std::string& name, const std::vector<PlannedColumn>& arriving) {
+    std::vector<std::string> names;
+    for (const PlannedColumn& column : arriving) names.push_back(column.name);
+    const std::string near = nearest_name(name, names);
+    error(stage, "parameter '" + parameter + "' names column '" + name + "', which no stage before it gives",
+          near.empty() ? giver(name) : "did you mean '" + near + "'?");
   }
 
   // What a source or regroup wants of the rows that a sink gives back.
@@ -222,7 +259,7 @@ class Planner {
     }
   }
 
-  // An optional output column is made iff a stage behind needs it (optionally or not).
+  // An optional output column is made iff a stage behind asks for it by name (optionally or not): "*" takes what is there.
   void mark_wanted() {
     for (const std::size_t i : plan_.order) {
       const sluice_port& output = descriptor(stages_[i]).output;
@@ -234,7 +271,7 @@ class Planner {
 
   bool needed_behind(std::size_t i, std::string_view column) const {
     return std::any_of(plan_.stages[i].consumers.begin(), plan_.stages[i].consumers.end(),
-                       [&](std::size_t consumer) { return needed_by(consumer, column); });
+                       [&](std::size_t consumer) { return needed_by(consumer, column, Asked::by_name); });
   }
 
   void compute_liveness() {
@@ -244,7 +281,7 @@ class Planner {
       for (const std::size_t consumer : planned.consumers) {
         std::vector<std::string> kept;
         for (const PlannedColumn& column : produced_[i])
-          if (made(i, column.name) && needed_by(consumer, column.name)) kept.push_back(column.name);
+          if (made(i, column.name) && needed_by(consumer, column.name, Asked::in_any_way)) kept.push_back(column.name);
         live.insert(kept.begin(), kept.end());
         planned.kept.push_back(std::move(kept));
       }
@@ -252,16 +289,18 @@ class Planner {
         if (live.contains(column.name)) planned.columns.push_back(column);
     }
   }
-  bool needed_by(std::size_t consumer, std::string_view column) const {
-    const sluice_stage_descriptor& d = descriptor(stages_[consumer]);
-    for (std::size_t c = 0; c < d.input.column_count; ++c)
-      if (column == d.input.columns[c].name || std::string_view(d.input.columns[c].name) == "*") return true;
+  enum class Asked { by_name, in_any_way };
+  bool needed_by(std::size_t consumer, std::string_view column, Asked asked) const {
+    for (const sluice_column_spec& need : plan_.stages[consumer].needs)
+      if (column == need.name || (asked == Asked::in_any_way && std::string_view(need.name) == "*")) return true;
     for (const std::size_t source : plan_.stages[consumer].feeds_back_to) {
       const sluice_port port = feedback_port(descriptor(stages_[source]));
       for (std::size_t c = 0; c < port.column_count; ++c)
         if (column == port.columns[c].name) return true;
     }
-    return d.kind == SLUICE_MAP && needed_behind(consumer, column);
+    const std::vector<std::size_t>& behind = plan_.stages[consumer].consumers;
+    return descriptor(stages_[consumer]).kind == SLUICE_MAP &&
+           std::any_of(behind.begin(), behind.end(), [&](std::size_t next) { return needed_by(next, column, asked); });
   }
   bool made(std::size_t i, std::string_view column) const {
     const sluice_port& output = descriptor(stages_[i]).output;

@@ -3,6 +3,7 @@
 #pragma once
 // A resolved pipeline checked as a whole: which columns flow along which edge, who uses each one last, what is made at all.
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,15 @@ struct PlannedColumn {
 };
 
 struct PlannedStage {
+  PlannedStage() = default;
+  PlannedStage(PlannedStage&&) = default;  // a moved deque keeps its elements where they are; a copy would leave `needs` dangling
+  PlannedStage& operator=(PlannedStage&&) = default;
+  // The columns that the stage reads: the descriptor's, with "*" replaced by those that a parameter names.
+  sluice_port input() const { return {stage->entry.descriptor->input.row_type, needs.size(), needs.data()}; }
+
   const ResolvedStage* stage = nullptr;
+  std::vector<sluice_column_spec> needs;
+  std::deque<std::string> named_columns;       // texts that `needs` point into
   std::vector<std::size_t> consumers;          // indices into Plan::stages
   std::vector<std::uint8_t> wanted;            // per output column of the descriptor
   std::vector<std::uint8_t> available;         // per input column of the descriptor

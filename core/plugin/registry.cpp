@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "plugin/elf_extent.hpp"
+
 namespace sluice {
 namespace {
 
@@ -52,6 +54,8 @@ std::string check_info(const sluice_plugin_info& info) {
       return who + "only a map that does not block can be ordered";
     if (feedback_port(*d).row_type != nullptr && d->kind != SLUICE_SOURCE && d->kind != SLUICE_REGROUP)
       return who + "only sources and regroups take feedback";
+    for (const sluice_parameter_role& role : roles_of(*d))
+      if (role.parameter >= d->parameter_count) return who + "a role of a parameter that it does not have";
     for (std::size_t p = 0; p < d->parameter_count; ++p)
       if (d->parameters[p].name == nullptr || d->parameters[p].help == nullptr) return who + "a parameter without name or help";
   }
@@ -84,7 +88,7 @@ const char* kind_name(sluice_stage_kind kind) {
 }
 
 sluice_port feedback_port(const sluice_stage_descriptor& descriptor) {
-  return descriptor.struct_size >= sizeof(sluice_stage_descriptor) ? descriptor.feedback : sluice_port{};
+  return SLUICE_HAS(&descriptor, sluice_stage_descriptor, feedback) ? descriptor.feedback : sluice_port{};
 }
 
 std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_dirs) {
@@ -111,6 +115,11 @@ std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_
   return result;
 }
 
+std::span<const sluice_parameter_role> roles_of(const sluice_stage_descriptor& descriptor) {
+  if (!SLUICE_HAS(&descriptor, sluice_stage_descriptor, roles)) return {};
+  return {descriptor.roles, descriptor.role_count};
+}
+
 void Registry::load_folder(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -128,6 +137,10 @@ void Registry::load_file(const fs::path& file) {
     return;
   }
   if (std::any_of(plugins_.begin(), plugins_.end(), [&](const LoadedPlugin& plugin) { return plugin.file == exact; })) return;
+  if (std::string problem = elf_problem(exact); !problem.empty()) {
+    problems_.push_back({exact, problem});
+    return;
+  }
   auto library = std::make_unique<boost::dll::shared_library>();
   boost::dll::fs::error_code load_error;
   library->load(boost::dll::fs::path(exact.string()), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, load_error);
@@ -157,11 +170,9 @@ void Registry::add(const sluice_plugin_info& info, const fs::path& origin) {
     return;
   }
   for (std::size_t i = 0; i < info.stage_count; ++i)
-    if (const StageEntry* other = find(info.stages[i]->id)) {
-      problems_.push_back({origin, std::string("defines stage '") + info.stages[i]->id + "', which plugin '" + other->plugin->name +
-                                       "' already defines: remove one of them"});
-      return;
-    }
+    for (const fs::path& other : definitions_of(info.stages[i]->id))
+      problems_.push_back({origin, std::string("defines stage '") + info.stages[i]->id + "', as " + other.string() +
+                                       " does: no pipeline can use it before one of them is removed"});
   plugins_.push_back({origin, &info});
   for (std::size_t i = 0; i < info.stage_count; ++i) stages_.push_back({info.stages[i], &info, i});
   std::sort(stages_.begin(), stages_.end(), [](const StageEntry& a, const StageEntry& b) { return text(a.descriptor->id) < text(b.descriptor->id); });
@@ -171,6 +182,15 @@ const StageEntry* Registry::find(std::string_view id) const {
   for (const StageEntry& stage : stages_)
     if (id == stage.descriptor->id) return &stage;
   return nullptr;
+}
+
+std::vector<fs::path> Registry::definitions_of(std::string_view id) const {
+  std::vector<fs::path> files;
+  for (const StageEntry& stage : stages_)
+    if (id == stage.descriptor->id)
+      for (const LoadedPlugin& plugin : plugins_)
+        if (plugin.info == stage.plugin) files.push_back(plugin.file);
+  return files;
 }
 
 std::vector<const sluice_device_provider*> Registry::device_providers() const {

@@ -6,6 +6,7 @@
 #include <sluice/abi.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,9 @@ const char* kind_name(sluice_stage_kind kind);  // "source", "map", ...
 
 // What a source or regroup takes back. Plugins made for ABI 1.0 do not have the field.
 sluice_port feedback_port(const sluice_stage_descriptor& descriptor);
+
+// What parameters stand for. Plugins made for ABI 1.1 and before do not say.
+std::span<const sluice_parameter_role> roles_of(const sluice_stage_descriptor& descriptor);
 
 struct LoadedPlugin {
   std::filesystem::path file;
@@ -46,6 +50,8 @@ class Registry {
   void add(const sluice_plugin_info& info, const std::filesystem::path& origin);
 
   const StageEntry* find(std::string_view id) const;
+  // The files that define a stage of this name. More than one: nobody can say which is meant, so no pipeline may use it.
+  std::vector<std::filesystem::path> definitions_of(std::string_view id) const;
   const std::vector<StageEntry>& stages() const { return stages_; }  // sorted by id
   const std::vector<LoadedPlugin>& plugins() const { return plugins_; }
   const std::vector<PluginProblem>& problems() const { return problems_; }

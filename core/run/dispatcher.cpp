@@ -174,12 +174,11 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   task.deadline = piece->input->deadline;
   task.excluded = piece->excluded;
   task.size = stage.size_of(*piece->input);
-  const sluice_stage_descriptor& d = stage.descriptor();
   const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
   const bool on_cpu = offers_cpu(stage);
   if (divisible && on_cpu && offered.size() > 1 && stage.kind() == SLUICE_MAP && piece->input->rows > 1)
     if (const auto row_work = stage.row_work_of(piece->input, task.size.work)) task.rows = std::make_shared<const RowOrder>(*row_work);
-  if (offered.size() > 1 || !on_cpu) place(*piece->input, d.input, task);
+  if (offered.size() > 1 || !on_cpu) place(*piece->input, stage.planned().input(), task);
   task.payload = std::move(piece);
   scheduler_.add(std::move(task));
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <oneapi/tbb/flow_graph.h>
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -16,6 +17,18 @@ namespace {
 namespace flow = oneapi::tbb::flow;
 using StageNode = flow::async_node<Message, Message>;
 using Gateway = StageNode::gateway_type;
+
+// Keeps the graph alive until a batch has left a stage, on whichever thread. It cannot be forgotten: what ends it is the end of its last copy.
+class Hold {
+ public:
+  explicit Hold(Gateway& gateway) : gateway_(gateway) { gateway_.reserve_wait(); }
+  Hold(const Hold&) = delete;
+  ~Hold() { gateway_.release_wait(); }
+
+ private:
+  Gateway& gateway_;
+};
+using HoldHandle = std::shared_ptr<const Hold>;
 
 // A stage in the graph. Every stage is an async_node, so that a batch may leave on another thread than it came (a device's lane, a
 // reader, a writer) and a regrouping stage may send several batches or none.
@@ -40,51 +53,51 @@ class GraphStage {
   // Calls finish() on the stage's own thread; the graph is kept alive until it returns.
   void finish_regroup() {
     Gateway& gateway = node_.gateway();
-    gateway.reserve_wait();
-    worker_->submit([this, &gateway] {
-      stage_.finish(emit_into(gateway));
-      gateway.release_wait();
-    });
+    worker_->submit(guarded([this, &gateway, hold = std::make_shared<const Hold>(gateway)] { stage_.finish(emit_into(gateway)); }));
   }
 
  private:
-  // No exception may leave a node's body: oneTBB would cancel the graph and lose the reason.
+  // No exception may leave a node's body (oneTBB would cancel the graph and lose the reason) or a thread (the process would end).
+  std::function<void()> guarded(std::function<void()> job) {
+    return [this, job = std::move(job)] {
+      try {
+        job();
+      } catch (...) {
+        parts_.run.fail_with_current_exception(stage_.planned().stage->name);
+      }
+    };
+  }
   void guarded_receive(const Message& message, Gateway& gateway) {
     try {
       receive(message, gateway);
-    } catch (const std::exception& exception) {
-      parts_.run.fail(stage_.planned().stage->name, SLUICE_ERROR_INTERNAL, exception.what(), "");
+    } catch (...) {
+      parts_.run.fail_with_current_exception(stage_.planned().stage->name);
     }
   }
 
   void receive(Message message, Gateway& gateway) {
     if (parts_.run.cancelled() || !join_.arrive(message)) return;
-    // The graph is kept alive until the batch has left: it may leave on another thread.
-    gateway.reserve_wait();
-    if (stage_.kind() == SLUICE_REGROUP) return regroup_later(std::move(message), gateway);
+    auto hold = std::make_shared<const Hold>(gateway);
+    if (stage_.kind() == SLUICE_REGROUP) return regroup_later(std::move(message), gateway, std::move(hold));
     if (stage_.is_ordered()) {
       {
         const std::lock_guard lock(order_mutex_);
         put_in_order(std::move(message));
       }
-      serve_in_order(gateway);
-      gateway.release_wait();
-      return;
+      return serve_in_order(gateway);
     }
     if (stage_.is_blocking() && stage_.kind() == SLUICE_MAP)
-      worker_->submit([this, message, &gateway] { process(message, gateway); });
+      worker_->submit(guarded([this, message, &gateway, hold] { process(message, gateway, hold); }));
     else
-      process(message, gateway);
+      process(message, gateway, hold);
   }
 
-  void process(const Message& message, Gateway& gateway) {
-    parts_.dispatcher.submit(stage_, message.batch, [this, message, &gateway](BatchHandle output) {
-      if (output) {
-        note_footprint(message, output);
-        if (stage_.kind() == SLUICE_SINK) return commit_later({std::move(output), message.permit}, gateway);
-        gateway.try_put({std::move(output), message.permit});
-      }
-      gateway.release_wait();
+  void process(const Message& message, Gateway& gateway, const HoldHandle& hold) {
+    parts_.dispatcher.submit(stage_, message.batch, [this, message, &gateway, hold](BatchHandle output) {
+      if (!output) return;
+      note_footprint(message, output);
+      if (stage_.kind() == SLUICE_SINK) return commit_later({std::move(output), message.permit}, hold);
+      gateway.try_put({std::move(output), message.permit});
     });
   }
 
@@ -99,8 +112,7 @@ class GraphStage {
       if (!next) break;
       under_way_ = true;
       lock.unlock();
-      gateway.reserve_wait();
-      parts_.dispatcher.submit(stage_, next->batch, [this, message = *next, &gateway](BatchHandle output) {
+      parts_.dispatcher.submit(stage_, next->batch, [this, message = *next, &gateway, hold = std::make_shared<const Hold>(gateway)](BatchHandle output) {
         if (output) {
           note_footprint(message, output);
           gateway.try_put({std::move(output), message.permit});
@@ -110,7 +122,6 @@ class GraphStage {
           under_way_ = false;
         }
         serve_in_order(gateway);
-        gateway.release_wait();
       });
       next.reset();
       lock.lock();
@@ -119,13 +130,12 @@ class GraphStage {
   }
 
   // On the stage's own thread, as it may have to wait until there is room for what it emits.
-  void regroup_later(Message message, Gateway& gateway) {
-    worker_->submit([this, message = std::move(message), &gateway]() mutable {
+  void regroup_later(Message message, Gateway& gateway, HoldHandle hold) {
+    worker_->submit(guarded([this, message = std::move(message), &gateway, hold = std::move(hold)]() mutable {
       // Only the worker touches the buffer.
       put_in_order(std::move(message));
       while (std::optional<Message> next = in_order_.take()) stage_.regroup(next->batch, emit_into(gateway));
-      gateway.release_wait();
-    });
+    }));
   }
 
   StageRunner::Emit emit_into(Gateway& gateway) {
@@ -139,13 +149,12 @@ class GraphStage {
     };
   }
 
-  void commit_later(Message message, Gateway& gateway) {
-    worker_->submit([this, message = std::move(message), &gateway]() mutable {
+  void commit_later(Message message, HoldHandle hold) {
+    worker_->submit(guarded([this, message = std::move(message), hold = std::move(hold)]() mutable {
       // Only the worker touches the buffer.
       put_in_order(std::move(message));
       while (std::optional<Message> next = in_order_.take()) commit(parts_, stage_, next->batch);
-      gateway.release_wait();
-    });
+    }));
   }
 
   void put_in_order(Message message) {
@@ -180,7 +189,11 @@ void execute_flow_graph(ExecutionParts& parts) {
       graph.reserve_wait();
       parts.dispatcher.source_begins();
       sources.emplace_back([&, source = stage.get()] {
-        pump_source(parts, source->stage(), [&](Message message) { source->send(std::move(message)); });
+        try {
+          pump_source(parts, source->stage(), [&](Message message) { source->send(std::move(message)); });
+        } catch (...) {
+          parts.run.fail_with_current_exception(source->stage().planned().stage->name);
+        }
         graph.release_wait();
       });
     }

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,16 +18,18 @@ namespace fs = std::filesystem;
 
 // 1 MiB: writes are few, and a sink that writes lines costs no system call per line.
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+// The kernel is told to begin writing every so often, so that the sync at the end does not wait for a whole file.
+constexpr std::uint64_t sync_stride = std::uint64_t{16} << 20;
 
 Failure write_failure(const sluice_file& file, int code) {
   const std::string name = file.path == "-" ? "standard output" : "'" + file.path + "'";
-  const char* remedy = code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere"
-                       : code == EPIPE                  ? "the reader of the pipe has gone"
-                                                        : "";
-  return Failure::output("cannot write " + name + ": " + std::strerror(code), remedy);
+  if (code == EPIPE) return {SLUICE_ERROR_CLOSED_PIPE, "the reader of " + name + " has gone", ""};
+  return Failure::output("cannot write " + name + ": " + std::strerror(code),
+                         code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "");
 }
 
 void write_all(sluice_file& file, const char* data, std::size_t bytes) {
+  file.written += bytes;
   while (bytes > 0) {
     const ssize_t written = ::write(file.descriptor, data, bytes);
     if (written < 0) {
@@ -38,6 +39,9 @@ void write_all(sluice_file& file, const char* data, std::size_t bytes) {
     data += written;
     bytes -= static_cast<std::size_t>(written);
   }
+  if (file.staged.descriptor() < 0 || file.written - file.syncing < sync_stride) return;
+  ::sync_file_range(file.descriptor, static_cast<off64_t>(file.syncing), static_cast<off64_t>(file.written - file.syncing), SYNC_FILE_RANGE_WRITE);
+  file.syncing = file.written;
 }
 
 }  // namespace
@@ -46,40 +50,27 @@ sluice_file* OutputFiles::open(const std::string& path) {
   if (path.empty()) throw Failure::usage("an output has no name");
   const std::lock_guard lock(mutex_);
   for (const sluice_file& other : files_)
-    if (other.path == path) throw Failure::usage("two stages write '" + path + "'", "give each output a name of its own");
-  sluice_file& file = files_.emplace_back();
-  file.path = path;
+    if (other.path == path && (path == "-" || !is_special_file(path)))
+      throw Failure::usage("two stages write '" + path + "'", "give each output a name of its own");
+  sluice_file file;
+  file.path = file.temporary = path;
   if (path == "-") {
-    file.temporary = "-";
     file.descriptor = STDOUT_FILENO;
-    return &file;
-  }
-  const fs::path final_path(path);
-  std::error_code error;
-  struct stat info {};
-  // A device or a pipe (/dev/null, /dev/stdout, a FIFO) is written directly: it can't be renamed.
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (S_ISDIR(info.st_mode)) {
-      files_.pop_back();
-      throw Failure::usage("output '" + path + "' is a folder", "name a file in it");
-    }
-    file.temporary = path;
+    uses_standard_output_ = true;
+  } else if (is_special_file(path)) {
     file.descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file.descriptor < 0) throw Failure::output("cannot open '" + path + "': " + std::strerror(errno));
   } else {
-    const fs::path folder = final_path.parent_path().empty() ? fs::path(".") : final_path.parent_path();
-    if (!fs::is_directory(folder, error)) {
-      files_.pop_back();
+    std::error_code error;  // what cannot be asked about is found out by creating the file
+    if (fs::is_directory(path, error)) throw Failure::usage("output '" + path + "' is a folder", "name a file in it");
+    const fs::path parent = followed(path).parent_path(), folder = parent.empty() ? "." : parent;
+    if (!fs::is_directory(folder, error))
       throw Failure::usage("the folder of output '" + path + "' does not exist", "make it first: mkdir -p '" + folder.string() + "'");
-    }
-    file.temporary = (folder / ("." + final_path.filename().string() + "." + std::to_string(::getpid()) + ".partial")).string();
-    file.descriptor = ::open(file.temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    file.staged = StagedFile(path);
+    file.temporary = file.staged.temporary();
+    file.descriptor = file.staged.descriptor();
   }
-  if (file.descriptor < 0) {
-    const int code = errno;
-    files_.pop_back();
-    throw Failure::output("cannot create '" + path + "': " + std::strerror(code));
-  }
-  return &file;
+  return &files_.emplace_back(std::move(file));
 }
 
 void OutputFiles::write(sluice_file& file, const char* data, std::size_t bytes) {
@@ -94,24 +85,33 @@ void OutputFiles::close(sluice_file& file) {
   if (file.closed) return;
   file.closed = true;
   write_all(file, file.pending.data(), file.pending.size());
-  file.pending.clear();
-  if (file.path == "-") return;
+  file.pending = {};
+  if (file.path == "-" || file.staged.descriptor() >= 0) return;
   const int descriptor = file.descriptor;
   file.descriptor = -1;
   if (::close(descriptor) != 0) throw write_failure(file, errno);
 }
 
+void OutputFiles::sync_all() {
+  for (sluice_file& file : files_) close(file);
+  for (sluice_file& file : files_)
+    if (file.staged.descriptor() >= 0) file.staged.sync();
+}
+
 std::vector<std::string> OutputFiles::commit() {
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
-  for (sluice_file& file : files_) close(file);
+  sync_all();
+  // An index of before must never lie beside a file of now, also if the process is killed between two renames.
+  for (const sluice_file& file : files_)
+    for (const sluice_file& whole : files_)
+      if (&whole != &file && file.staged.descriptor() >= 0 && file.path.starts_with(whole.path + ".")) ::unlink(file.staged.target().c_str());
   for (sluice_file& file : files_) {
     names.push_back(file.path);
-    if (file.temporary == file.path) continue;
+    if (file.staged.descriptor() < 0) continue;
     // In the order of opening: an index, opened after its file, must not look older than it.
     ::utimensat(AT_FDCWD, file.temporary.c_str(), nullptr, 0);
-    if (std::rename(file.temporary.c_str(), file.path.c_str()) != 0) throw write_failure(file, errno);
-    file.temporary = file.path;
+    file.staged.publish_synced();
   }
   return names;
 }
@@ -119,26 +119,34 @@ std::vector<std::string> OutputFiles::commit() {
 std::vector<std::string> OutputFiles::keep_partial() {
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
+  sync_all();
   for (sluice_file& file : files_) {
-    close(file);
-    if (file.temporary == file.path) continue;
-    const std::string name = file.path + ".partial";
-    if (std::rename(file.temporary.c_str(), name.c_str()) != 0) throw write_failure(file, errno);
-    file.temporary = file.path;
-    names.push_back(name);
+    if (file.staged.descriptor() < 0) continue;
+    file.staged.publish_synced_as(file.staged.target().string() + ".partial");
+    names.push_back(file.path + ".partial");
   }
   return names;
 }
 
 void OutputFiles::discard() {
   const std::lock_guard lock(mutex_);
-  for (sluice_file& file : files_) {
-    if (file.descriptor >= 0 && file.path != "-") ::close(file.descriptor);
-    file.descriptor = -1;
-    file.closed = true;
-    if (file.temporary != file.path) ::unlink(file.temporary.c_str());
-  }
+  for (sluice_file& file : files_)
+    if (file.descriptor >= 0 && file.path != "-" && file.staged.descriptor() < 0) ::close(file.descriptor);
   files_.clear();
+}
+
+bool OutputFiles::uses_standard_output() const {
+  const std::lock_guard lock(mutex_);
+  return uses_standard_output_;
+}
+
+std::vector<std::string> OutputFiles::temporaries() const {
+  std::vector<std::string> names;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return names;
+  for (const sluice_file& file : files_)
+    if (file.staged.descriptor() >= 0) names.push_back(file.temporary);
+  return names;
 }
 
 }  // namespace sluice

@@ -7,14 +7,17 @@
 
 #include <deque>
 #include <mutex>
+#include <sluice/staged_file.hpp>
 #include <string>
 #include <vector>
 
 struct sluice_file {
-  std::string path;       // final; "-": standard output
-  std::string temporary;  // where the bytes go until the run has succeeded
-  int descriptor = -1;
-  std::string pending;  // bytes not yet handed to the kernel
+  std::string path;           // final, as the user gave it; "-": standard output
+  std::string temporary;      // where the bytes go until the run has succeeded; `path` where they go there at once
+  sluice::StagedFile staged;  // unless they do
+  int descriptor = -1;        // owned by `staged`, but for devices and pipes
+  std::string pending;        // bytes not yet handed to the kernel
+  std::uint64_t written = 0, syncing = 0;
   bool closed = false;
 };
 
@@ -31,15 +34,22 @@ class OutputFiles {
   static void write(sluice_file& file, const char* data, std::size_t bytes);
   static void close(sluice_file& file);
 
-  // Gives every file its final name; returns the names.
+  // Gives every file its final name, all bytes being on the disk; returns the names.
   std::vector<std::string> commit();
   // Keeps what was written so far as NAME.partial; returns the names.
   std::vector<std::string> keep_partial();
   void discard();
+  // Has any stage opened "-"?
+  bool uses_standard_output() const;
+  // The hidden files that are there now, for a process that has to end at once; none while another thread gives them their names.
+  std::vector<std::string> temporaries() const;
 
  private:
-  std::mutex mutex_;  // guards files_
+  void sync_all();
+
+  mutable std::mutex mutex_;  // guards everything below
   std::deque<sluice_file> files_;
+  bool uses_standard_output_ = false;
 };
 
 }  // namespace sluice

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "run/run.hpp"
 
+#include <poll.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -111,7 +113,7 @@ std::uint64_t default_memory_budget(int threads) {
 int exit_code(const RunResult& result) {
   if (result.state == RunState::interrupted) return 130;
   if (result.state == RunState::finished) return 0;
-  return result.status == SLUICE_ERROR_USAGE ? 2 : 4;
+  return result.status == SLUICE_ERROR_USAGE ? 2 : result.status == SLUICE_ERROR_CLOSED_PIPE ? 141 : 4;
 }
 
 struct Run::Implementation {
@@ -197,17 +199,26 @@ struct Run::Implementation {
     decisions = dispatcher.decisions();
   }
 
-  void write_account() {
-    sluice_file* file = context.files.open(options.account_file);
+  std::string account_text() {
     std::vector<std::string> lines;
-    for (const StageRecorder& stage : context.recorder.stages()) {
-      const std::string name = stage.statistics().name;
-      for (const FailedRow& row : stage.names()) lines.push_back(row.row + "\t" + name + "\t" + row.reason + "\n");
+    for (const StageRecorder& recorder : context.recorder.stages()) {
+      const StageStatistics stage = recorder.statistics();
+      for (const FailedRow& row : recorder.names()) lines.push_back(row.row + "\t" + stage.name + "\t" + row.reason + "\n");
+      for (const auto& [reason, count] : stage.nameless)
+        lines.push_back("(" + std::to_string(count) + " without a name)\t" + stage.name + "\t" + reason + "\n");
     }
     std::sort(lines.begin(), lines.end());
-    const std::string header = "read\tstage\treason\n";
-    OutputFiles::write(*file, header.data(), header.size());
-    for (const std::string& line : lines) OutputFiles::write(*file, line.data(), line.size());
+    std::string text = "read\tstage\treason\n";
+    for (const std::string& line : lines) text += line;
+    return text;
+  }
+
+  // A reader that has gone is no fault; libraries that write to standard output themselves only know that they could not.
+  bool reader_has_gone(const RunResult& result) const {
+    if (result.status == SLUICE_ERROR_CLOSED_PIPE) return true;
+    pollfd standard_output{STDOUT_FILENO, POLLOUT, 0};
+    return result.status == SLUICE_ERROR_OUTPUT && context.files.uses_standard_output() && ::poll(&standard_output, 1, 0) == 1 &&
+           (standard_output.revents & POLLERR) != 0;
   }
 
   RunResult execute() {
@@ -222,7 +233,6 @@ struct Run::Implementation {
         context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
       }
       run_stages();
-      if (!context.failed() && !options.account_file.empty()) write_account();
       if (context.failed() || (context.interrupted() && context.cancelled()))
         context.files.discard();
       else
@@ -237,10 +247,12 @@ struct Run::Implementation {
     if (context.failed()) {
       result.state = RunState::failed;
       context.take_failure(result);
+      if (reader_has_gone(result)) result.status = SLUICE_ERROR_CLOSED_PIPE;
     } else if (context.interrupted()) {
       result.state = RunState::interrupted;
     }
     result.statistics = statistics();
+    if (options.keep_account && !context.failed()) result.account = account_text();
     for (const auto& device : context.devices) result.statistics.devices.push_back(device->statistics());
     result.statistics.trace = context.recorder.take_trace();
     result.statistics.outputs = std::move(outputs);
@@ -266,6 +278,9 @@ Run::Run(const Plan& plan, const Registry& registry, const RunOptions& options) 
 Run::~Run() { delete implementation_; }
 RunResult Run::execute() { return implementation_->execute(); }
 void Run::interrupt() { implementation_->context.interrupt(); }
+void Run::remove_temporaries() {
+  for (const std::string& file : implementation_->context.files.temporaries()) ::unlink(file.c_str());
+}
 RunStatistics Run::snapshot() const { return implementation_->statistics(); }
 
 }  // namespace sluice

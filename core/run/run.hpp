@@ -29,9 +29,9 @@ struct RunOptions {
   double batch_work = 0;                                        // > 0: cut batches at this much work instead of choosing
   std::shared_ptr<const MachineProfile> profile;                // what calls are expected to cost before any was made; null: unknown
   std::vector<DeviceFaultRule> device_faults;                   // made on purpose, for tests
-  double watchdog_seconds = 120;                                // no progress for this long: dump the state to the log
+  double watchdog_seconds = 30;                                 // no progress for this long: dump the state to the log
   std::string trace_file;                                       // "" none; events are kept only when set
-  std::string account_file;                                     // "" none; else a TSV of every read that is not in the output: read, stage, reason
+  bool keep_account = false;                                    // of every row that is not in the output: its name, stage and reason
   int log_level = 1;                                            // sluice_log_level
   std::function<void(int level, const std::string& line)> log;  // called from any thread, one line at a time
 };
@@ -44,9 +44,11 @@ struct RunResult {
   std::string stage;                 // where it happened
   std::string message, remedy;
   RunStatistics statistics;
+  std::string account;  // the table of every row that is not in the output, where RunOptions ask for it and outputs were kept
 };
 
-// 0 ok, 2 usage, 4 failed, 130 interrupted (3, too many bad reads, is decided by the command line).
+// 0 ok, 2 usage, 4 failed, 130 interrupted, 141 the reader of an output has gone, as a shell sees other filters end (3, nothing or too many bad
+// reads, is decided by the command line).
 int exit_code(const RunResult& result);
 
 // Those of the plugins, and CUDA where this sluice was built with it.
@@ -69,6 +71,9 @@ class Run {
   RunResult execute();
   // [async-signal-safe] First call: sources stop, what is under way is finished. Second call: everything stops.
   void interrupt();
+  // For a process that has to end at once, from another thread than execute()'s: deletes what outputs have become so far. What cannot be had
+  // without waiting stays for the next run that writes the same names.
+  void remove_temporaries();
   // [thread-safe] A snapshot for progress displays while execute() runs on another thread.
   RunStatistics snapshot() const;
 

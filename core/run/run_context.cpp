@@ -8,6 +8,8 @@
 #include <sluice/column.hpp>
 #include <string_view>
 
+#include "run/call_mark.hpp"
+
 namespace sluice {
 namespace {
 
@@ -79,11 +81,21 @@ sluice_status api_emit(sluice_output* output) {
   return output->close_batch() ? SLUICE_OK : SLUICE_ERROR_CANCELLED;
 }
 
+// Is what this stage makes from now on thrown away? What maps and sinks have under way at the first interrupt is finished.
+bool is_cancelled(const sluice_host& host) {
+  const sluice_stage_kind kind = host.stage->entry.descriptor->kind;
+  const bool drives = kind == SLUICE_SOURCE || kind == SLUICE_RESOURCE || !host.stage->feedback.empty();
+  return host.run->cancelled() || (drives && host.run->stopping());
+}
+
 sluice_status api_parallel_for(const sluice_host* host, std::size_t count, std::size_t grain, sluice_status (*body)(void*, std::size_t, std::size_t),
                                void* argument) {
   const RunContext& run = *host->run;
+  const bool is_resource = host->stage->entry.descriptor->kind == SLUICE_RESOURCE;
+  const CallMark* const caller = CallMark::current();
   return run.parallel_for(count, std::max<std::size_t>(grain, 1), [&](std::size_t begin, std::size_t end) -> sluice_status {
-    if (run.cancelled()) return SLUICE_ERROR_CANCELLED;
+    if (run.cancelled() || (is_resource && run.stopping())) return SLUICE_ERROR_CANCELLED;
+    const CallMark mark(caller, *host);
     return body(argument, begin, end);
   });
 }
@@ -108,10 +120,7 @@ sluice_host_api make_api() {
   api.abi_major = SLUICE_ABI_MAJOR;
   api.abi_minor = SLUICE_ABI_MINOR;
   api.log = [](const sluice_host* host, sluice_log_level level, const char* message) { host->run->log(level, host->stage->name, message); };
-  api.cancelled = [](const sluice_host* host) -> std::int32_t {
-    const bool drives = host->stage->entry.descriptor->kind == SLUICE_SOURCE || !host->stage->feedback.empty();
-    return host->run->cancelled() || (drives && host->run->stopping()) ? 1 : 0;
-  };
+  api.cancelled = [](const sluice_host* host) -> std::int32_t { return is_cancelled(*host) ? 1 : 0; };
   api.parallel_for = api_parallel_for;
   api.thread_count = [](const sluice_host* host) -> std::int32_t { return host->run->threads; };
   api.allocate = [](const sluice_host* host, std::size_t bytes) { return host->run->allocate(bytes); };
@@ -123,6 +132,9 @@ sluice_host_api make_api() {
   api.count = [](const sluice_host* host, const char* counter, double amount) { host->recorder->count(counter, amount); };
   api.progress = [](const sluice_host* host, double share) { host->recorder->progress(share); };
   api.observe = [](const sluice_host* host, const char* quantity, double value) { host->recorder->observe(quantity, value); };
+  api.outcome = [](const sluice_host* host, const char* name, std::uint64_t good, std::uint64_t total) {
+    host->recorder->outcome(name, good, total);
+  };
   api.set_deadline = [](sluice_output* output, double seconds) {
     if (seconds >= 0) output->batch->deadline = output->host->run->seconds() + seconds;
   };
@@ -168,7 +180,7 @@ RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int thread
   };
   for (std::size_t i = 0; i < plan.pipeline.resources.size(); ++i) add(plan.pipeline.resources[i], recorder.resource(i));
   for (std::size_t i = 0; i < plan.pipeline.stages.size(); ++i) add(plan.pipeline.stages[i], recorder.stage(i));
-  if (!options.account_file.empty())
+  if (options.keep_account)
     for (StageRecorder& stage : recorder.stages()) stage.keep_all_names();
 }
 
@@ -184,6 +196,22 @@ void RunContext::fail(const std::string& stage, sluice_status status, const std:
     failed_ = true;
   }
   cancelled_ = true;
+}
+
+void RunContext::fail_with_current_exception(const std::string& stage) noexcept {
+  try {
+    try {
+      throw;
+    } catch (const Failure& failure) {
+      fail(stage, failure.status(), failure.what(), failure.remedy());
+    } catch (const std::bad_alloc&) {
+      fail(stage, SLUICE_ERROR_MEMORY, "out of memory", "lower --memory or --threads, or use a machine with more memory");
+    } catch (const std::exception& exception) {
+      fail(stage, SLUICE_ERROR_INTERNAL, exception.what(), "");
+    }
+  } catch (...) {  // not even room for the words
+    failed_ = cancelled_ = true;
+  }
 }
 
 void RunContext::interrupt() {

@@ -52,6 +52,8 @@ class RunContext {
 
   // The first failure wins; everything stops as soon as it can.
   void fail(const std::string& stage, sluice_status status, const std::string& message, const std::string& remedy);
+  // The same for whatever is being handled by a catch.
+  void fail_with_current_exception(const std::string& stage) noexcept;
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // Everything under way should end now: after a failure or a second interrupt.
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }

@@ -13,6 +13,7 @@
 
 #include "batch/row_range.hpp"
 #include "device/call_scope.hpp"
+#include "run/call_mark.hpp"
 
 namespace sluice {
 namespace {
@@ -69,6 +70,7 @@ sluice_status create_instance(const ResolvedStage& stage, const sluice_host& hos
   args.wanted = wanted;
   args.available = available;
   args.feedback_sinks = static_cast<std::int32_t>(stage.feedback.size());
+  const CallMark mark(host);
   return stage.entry.plugin->create(stage.entry.index, &args, &instance, &error);
 }
 
@@ -101,7 +103,9 @@ void StageRunner::set_error(CallResult& result, sluice_status status, const std:
 }
 
 StageRunner::~StageRunner() {
-  if (stage_.self != nullptr && stage_.destroy != nullptr) stage_.destroy(stage_.self);
+  if (stage_.self == nullptr || stage_.destroy == nullptr) return;
+  const CallMark mark(host_);
+  stage_.destroy(stage_.self);
 }
 
 bool StageRunner::create(const std::vector<BatchHandle>& resources) {
@@ -160,7 +164,7 @@ bool StageRunner::complete(const BatchData& batch, const std::vector<std::uint8_
 }
 
 bool StageRunner::on_host(const BatchData& batch) const {
-  const std::vector<ColumnHandle> needed = batch.named_by(descriptor().input);
+  const std::vector<ColumnHandle> needed = batch.named_by(planned_.input());
   return std::all_of(needed.begin(), needed.end(), [](const ColumnHandle& column) { return column->is_on_host(); });
 }
 
@@ -174,7 +178,8 @@ CallSize StageRunner::size_of(const BatchData& batch) {
   sluice_estimate estimate{};
   estimate.struct_size = sizeof estimate;
   try {
-    const BatchView view(batch, descriptor().input);
+    const CallMark mark(host_, batch.sequence, batch.rows);
+    const BatchView view(batch, planned_.input());
     if (stage_.estimate(stage_.self, &view.get(), &estimate) != SLUICE_OK || !(estimate.work > 0)) return {work, work};
   } catch (const Failure&) {
     return {work, work};  // the device that it lies on is gone: the call will see to that
@@ -191,10 +196,11 @@ std::shared_ptr<const std::vector<double>> StageRunner::row_work_of(BatchHandle&
     sluice_estimate estimate{};
     estimate.struct_size = sizeof estimate;
     estimate.row_work = rows.data();
-    const BatchView view(*batch, descriptor().input);
+    const CallMark mark(host_, batch->sequence, batch->rows);
+    const BatchView view(*batch, planned_.input());
     const bool said = stage_.estimate != nullptr && stage_.estimate(stage_.self, &view.get(), &estimate) == SLUICE_OK &&
                       std::all_of(rows.begin(), rows.end(), [](double row) { return row >= 0; });
-    relative = std::make_shared<const std::vector<double>>(said ? std::move(rows) : lengths_of_rows(*batch, descriptor().input));
+    relative = std::make_shared<const std::vector<double>>(said ? std::move(rows) : lengths_of_rows(*batch, planned_.input()));
     auto keeping = std::make_shared<BatchData>(*batch);
     keeping->row_work = relative;
     batch = std::move(keeping);
@@ -217,7 +223,10 @@ BatchHandle StageRunner::read(double target_work, std::uint64_t target_bytes, st
   CallResult result;
   const double start = run_.seconds();
   const auto clock = Clock::now();
-  result.status = stage_.process(stage_.self, &call, nullptr, &output, &result.error);
+  {
+    const CallMark mark(host_, sequence);
+    result.status = stage_.process(stage_.self, &call, nullptr, &output, &result.error);
+  }
   result.seconds = seconds_since(clock);
   ++run_.progress;
   const bool last = result.status == SLUICE_END;
@@ -274,7 +283,7 @@ bool StageRunner::keeps(const Column& column) const {
 
 BatchHandle StageRunner::part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const {
   auto needed = std::make_shared<BatchData>(*input);
-  needed->columns = input->named_by(descriptor().input);
+  needed->columns = input->named_by(planned_.input());
   // The account names rows that fail.
   if (const ColumnHandle* name = input->find("read_id"); name != nullptr && needed->find("read_id") == nullptr && (*name)->is_on_host())
     needed->columns.push_back(*name);
@@ -299,9 +308,10 @@ BatchHandle StageRunner::call_once(const BatchHandle& input, const CallPlace& pl
   BatchHandle extended;
   try {
     const CallScope scope({planned_.stage->name, input->sequence, input->rows, place.stream.name}, device.get(), result.bytes_moved);
+    const CallMark mark(host_, input->sequence, input->rows);
     const sluice_call call = make_call(place.implementation, place.stream.device);
     // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
-    const BatchView view = device ? BatchView(*input, device, descriptor().input) : BatchView(*input, descriptor().input);
+    const BatchView view = device ? BatchView(*input, device, planned_.input()) : BatchView(*input, planned_.input());
     result.status = stage_.process == nullptr ? SLUICE_OK : stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
     if (result.status == SLUICE_OK && device) device->synchronize(*place.stream.device);
     if (result.status == SLUICE_OK) extended = extend(*input, output, result);
@@ -374,7 +384,7 @@ void StageRunner::remember_origin(const BatchHandle& input, const BatchData& out
   if (!cpu) return;
   // Only what the stage looks at is kept alive.
   auto needed = std::make_shared<BatchData>(*input);
-  needed->columns = input->named_by(descriptor().input);
+  needed->columns = input->named_by(planned_.input());
   const auto origin = std::make_shared<CallOrigin>(*this, std::move(needed), *cpu);
   for (const ColumnHandle& column : output.columns)
     if (!column->is_on_host() && std::find(input->columns.begin(), input->columns.end(), column) == input->columns.end()) column->remember(origin);
@@ -475,6 +485,7 @@ void StageRunner::regroup(const BatchHandle& input, const Emit& emit) {
   const sluice_call call = make_call(planned_.implementations.front(), nullptr);
   {
     const CallScope scope({planned_.stage->name, input->sequence, input->rows, ""}, nullptr, result.bytes_moved);
+    const CallMark mark(host_, input->sequence, input->rows);
     try {
       const BatchView view(*input);
       result.status = stage_.process(stage_.self, &call, &view.get(), &output, &result.error);
@@ -499,6 +510,7 @@ bool StageRunner::commit(const BatchHandle& input) {
   const auto clock = Clock::now();
   const sluice_call call = make_call(0, nullptr);
   try {
+    const CallMark mark(host_, input->sequence, input->rows);
     const BatchView view(*input);
     result.status = stage_.commit(stage_.self, &call, &view.get(), &result.error);
   } catch (const Failure& failure) {
@@ -518,6 +530,7 @@ void StageRunner::feedback(const BatchHandle& committed) {
   CallResult result;
   const sluice_call call = make_call(0, nullptr);
   try {
+    const CallMark mark(host_, committed->sequence, committed->rows);
     const BatchView view(*committed, feedback_port(descriptor()));
     result.status = stage_.feedback(stage_.self, &call, &view.get(), &result.error);
   } catch (const Failure& failure) {
@@ -536,7 +549,10 @@ void StageRunner::finish(const Emit& emit) {
   CallResult result;
   const auto clock = Clock::now();
   const sluice_call call = make_call(0, nullptr);
-  result.status = stage_.finish(stage_.self, &call, &output, &result.error);
+  {
+    const CallMark mark(host_);
+    result.status = stage_.finish(stage_.self, &call, &output, &result.error);
+  }
   if (result.status == SLUICE_OK && output.problem.empty() && output.rows_set && output.batch->rows > 0) output.close_batch();
   result.seconds = std::max(seconds_since(clock) - emission.seconds, 0.0);
   ++run_.progress;
@@ -565,11 +581,13 @@ std::vector<BatchHandle> make_resources(RunContext& run) {
       call.struct_size = sizeof call;
       call.api = &RunContext::api();
       call.host = &host;
+      const CallMark mark(host);
       status = instance.process(instance.self, &call, nullptr, &output, &error);
       if (status == SLUICE_END) status = SLUICE_OK;
       if (status == SLUICE_OK && !output.problem.empty()) status = plugin_bug(error, output.problem);
       if (instance.destroy != nullptr) instance.destroy(instance.self);
     }
+    if (run.stopping()) return {};  // whatever it says: nothing is kept
     if (status != SLUICE_OK) {
       run.fail(resource.name, status, error.message, error.remedy);
       return {};
@@ -577,7 +595,6 @@ std::vector<BatchHandle> make_resources(RunContext& run) {
     output.batch->row_type = d.output.row_type;
     host.recorder->call("cpu", seconds_since(clock), 0, output.batch->rows, 0, output.batch->bytes());
     resources.push_back(output.batch);
-    if (run.stopping()) return {};
   }
   return resources;
 }

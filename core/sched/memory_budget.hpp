@@ -4,6 +4,7 @@
 // Bounded memory: a source gets a permit before it reads a batch, and a regrouping stage for every batch that it emits; the permit comes back
 // when the last thing made of that batch is gone.
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -82,7 +83,12 @@ class MemoryBudget {
   void release(const Permit& permit);
   Flow& sources() { return flows_.front(); }
   const Flow& sources() const { return flows_.front(); }
-  std::uint64_t bytes_of(const Flow& flow, double size) const { return static_cast<std::uint64_t>(size * flow.bytes_per_unit_); }
+  // Saturates: an estimate may be anything, and what is above the limit travels alone whatever it is.
+  static std::uint64_t bytes_of(const Flow& flow, double size) {
+    constexpr double most = 0x1p62;
+    const double bytes = size * flow.bytes_per_unit_;
+    return bytes > 0 ? static_cast<std::uint64_t>(std::min(bytes, most)) : 0;
+  }
   // Waits for `ready`. False: nobody should wait any more.
   template <class Ready>
   bool wait(std::unique_lock<std::mutex>& lock, const Ready& ready);

@@ -91,11 +91,12 @@ enum {
   SLUICE_END = 1,                  /* a source has no more rows (its output may still hold a last batch) */
   SLUICE_ERROR_USAGE = 2,          /* wrong parameter or pipeline: the user can mend it; exit code 2 */
   SLUICE_ERROR_INPUT = 3,          /* an input file is missing, corrupt or does not fit the others */
-  SLUICE_ERROR_OUTPUT = 4,         /* an output could not be written (disk full, closed pipe) */
+  SLUICE_ERROR_OUTPUT = 4,         /* an output could not be written (disk full) */
   SLUICE_ERROR_MEMORY = 5,         /* out of host memory */
   SLUICE_ERROR_CANCELLED = 6,      /* the call ended early because host->cancelled() said so */
   SLUICE_ERROR_INTERNAL = 7,       /* a bug */
   SLUICE_ERROR_UNSUPPORTED = 8,    /* not offered: an extension, an implementation, a format */
+  SLUICE_ERROR_CLOSED_PIPE = 9,    /* the reader of an output has gone: the run ends like any filter, without a word (ABI 1.2) */
   SLUICE_ERROR_DEVICE_MEMORY = 20, /* out of device memory: the host retries with fewer rows, then on the CPU */
   SLUICE_ERROR_DEVICE_KERNEL = 21, /* this batch failed on the device: the host retries it on the CPU */
   SLUICE_ERROR_DEVICE_LOST = 22    /* the device is gone: the host retires it */

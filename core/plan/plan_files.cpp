@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "plan/plan_files.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <sluice/staged_file.hpp>
+#include <tuple>
+
+namespace sluice {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What two spellings of one file have in common: device and inode, or those of the folder and the name in it for what does not exist yet.
+struct Identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::string name;  // "" if the file exists
+  mode_t mode = 0;   // 0 if it does not
+  auto key() const { return std::tie(device, inode, name); }
+};
+
+std::optional<Identity> identity_of(const std::string& path, FileUse use) {
+  struct stat info {};
+  if (path == "-") {
+    if (::fstat(use == FileUse::reads ? STDIN_FILENO : STDOUT_FILENO, &info) != 0) return std::nullopt;
+    return Identity{info.st_dev, info.st_ino, "", info.st_mode};
+  }
+  if (::stat(path.c_str(), &info) == 0) return Identity{info.st_dev, info.st_ino, "", info.st_mode};
+  const fs::path target = followed(path), folder = target.parent_path().empty() ? "." : target.parent_path();
+  if (::stat(folder.c_str(), &info) != 0) return std::nullopt;  // an output there cannot be made, which is said when it is tried
+  return Identity{info.st_dev, info.st_ino, target.filename().string(), 0};
+}
+
+// May two uses share it? Terminals and /dev/null take everything, and both ends of a connection are one socket.
+bool may_be_shared(const Identity& identity) { return S_ISCHR(identity.mode) || S_ISSOCK(identity.mode); }
+
+bool is_remote(const std::string& path) { return path.find("://") != std::string::npos; }
+
+void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<PlannedFile>& files) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  for (std::size_t i = 0; i < d.parameter_count && i < stage.values.size(); ++i) {
+    if (d.parameters[i].type != SLUICE_PATH || stage.values[i].is_set == 0 || *stage.values[i].text == '\0') continue;
+    PlannedFile file;
+    file.path = stage.values[i].text;
+    file.what = !stage.given_by[i].empty() ? stage.given_by[i]
+                                           : "parameter '" + std::string(d.parameters[i].name) + "' of " + kind + " '" + stage.name + "'";
+    file.use = d.kind == SLUICE_SINK ? FileUse::writes : FileUse::reads;
+    std::vector<PlannedFile> side_files;
+    for (const sluice_parameter_role& role : roles_of(d)) {
+      if (role.parameter != i || role.role == SLUICE_ROLE_COLUMNS) continue;
+      const FileUse use = role.role == SLUICE_ROLE_WRITES ? FileUse::writes : FileUse::reads;
+      if (role.suffix == nullptr)
+        file.use = use, file.declared = true;
+      else if (file.path != "-")
+        side_files.push_back({file.path + role.suffix, use, true, true, "the " + std::string(role.suffix) + " file beside " + file.what});
+    }
+    if (file.use == FileUse::writes && file.path != "-")
+      side_files.push_back({file.path + ".partial", FileUse::writes, true, true, "what an interrupted run keeps of " + file.what});
+    files.push_back(std::move(file));
+    files.insert(files.end(), side_files.begin(), side_files.end());
+  }
+}
+
+void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnostics) {
+  std::set<std::string> said;
+  for (const PlannedFile& file : files) {
+    struct stat info {};
+    if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) || ::stat(file.path.c_str(), &info) == 0)
+      continue;
+    const int reason = errno;
+    if (said.insert(file.path).second)
+      diagnostics.error({"command line", 0, 0}, "", file.what + ": cannot open '" + file.path + "': " + std::strerror(reason), "check the path");
+  }
+}
+
+}  // namespace
+
+std::vector<PlannedFile> files_of(const Plan& plan, const Registry& registry) {
+  std::vector<PlannedFile> files;
+  for (const ResolvedStage& resource : plan.pipeline.resources) add_files_of(resource, "resource", files);
+  for (const ResolvedStage& stage : plan.pipeline.stages) add_files_of(stage, "stage", files);
+  files.push_back({plan.pipeline.file, FileUse::reads, false, true, "the pipeline"});
+  for (const LoadedPlugin& plugin : registry.plugins()) files.push_back({plugin.file.string(), FileUse::reads, false, true, "a plugin"});
+  return files;
+}
+
+void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnostics& diagnostics) {
+  if (missing == Missing::error) check_presence(files, diagnostics);
+  struct Seen {
+    Identity identity;
+    const PlannedFile* file;
+  };
+  std::vector<Seen> inputs, outputs;
+  for (const PlannedFile& file : files)
+    if (!is_remote(file.path))
+      if (auto identity = identity_of(file.path, file.use); identity && !may_be_shared(*identity))
+        (file.use == FileUse::writes ? outputs : inputs).push_back({std::move(*identity), &file});
+  std::set<std::pair<std::string, std::string>> said;
+  const auto refuse = [&](const Seen& output, const Seen& other, const char* what) {
+    if (!said.insert({output.file->what, other.file->what}).second) return;
+    const std::string shown = output.file->path == other.file->path ? "" : " (there written '" + other.file->path + "')";
+    diagnostics.error({"command line", 0, 0}, "", output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown,
+                      "give it another name");
+  };
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const Seen& input : inputs)
+      if (outputs[i].identity.key() == input.identity.key()) refuse(outputs[i], input, "also an input");
+    for (std::size_t k = i + 1; k < outputs.size(); ++k)
+      if (outputs[i].identity.key() == outputs[k].identity.key()) refuse(outputs[k], outputs[i], "also another output");
+  }
+}
+
+}  // namespace sluice

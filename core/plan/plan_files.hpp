@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Which files a run reads and writes, before anything is opened: no output may take the place of an input or of another output.
+
+#include <string>
+#include <vector>
+
+#include "config/diagnostic.hpp"
+#include "plan/plan.hpp"
+
+namespace sluice {
+
+enum class FileUse { reads, writes };
+
+struct PlannedFile {
+  std::string path;
+  FileUse use = FileUse::reads;
+  bool declared = false;  // the stage says so itself; else it is what a path of such a stage usually is
+  bool side = false;      // goes with another file (an index) and need not be there
+  std::string what;       // "--signal", or "parameter 'path' of stage 'x'"
+};
+
+// Of all stages and resources, with what lies beside them: indexes, and NAME.partial of an interrupted run. The pipeline's own file, and the
+// plugins that it uses, are read.
+std::vector<PlannedFile> files_of(const Plan& plan, const Registry& registry);
+
+// An output that is an input or another output, however it is spelled (other folders in the path, symbolic and hard links), is an error; so is
+// a declared input that is not there, unless only the pipeline is looked at. Nothing is opened.
+void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnostics& diagnostics);
+
+}  // namespace sluice
