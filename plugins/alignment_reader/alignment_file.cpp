@@ -3,13 +3,17 @@
 #include "alignment_reader/alignment_file.hpp"
 
 #include <htslib/bgzf.h>
+#include <htslib/faidx.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <limits>
+#include <sluice/staged_file.hpp>
 #include <unordered_map>
 
 namespace sluice::alignment_reader {
@@ -18,6 +22,7 @@ namespace {
 // A .bai index cannot describe contigs of 2^29 bases or more; a .csi index with this shift (16 kb bins) can.
 constexpr std::int64_t longest_bai_contig = std::int64_t{1} << 29;
 constexpr int csi_shift = 14;
+constexpr const char* region_remedy = "write contig or contig:first-last, with positions from 1";
 
 // May the user of this program write into the folder? A folder whose mode has no write bit at all is left alone even by root, who could.
 bool may_write_beside(const std::string& path) {
@@ -27,15 +32,15 @@ bool may_write_beside(const std::string& path) {
   return ::stat(name, &info) == 0 && (info.st_mode & 0222U) != 0 && ::access(name, W_OK) == 0;
 }
 
-// "" if there is none.
-std::string existing_index(const std::string& path) {
+std::vector<std::string> existing_indexes(const std::string& path) {
+  std::vector<std::string> found;
   const std::filesystem::path without_extension = std::filesystem::path(path).replace_extension();
   for (const char* extension : {".csi", ".bai", ".crai"})
     for (const std::string& candidate : {path + extension, without_extension.string() + extension}) {
       struct stat info {};
-      if (::stat(candidate.c_str(), &info) == 0) return candidate;
+      if (::stat(candidate.c_str(), &info) == 0) found.push_back(candidate);
     }
-  return {};
+  return found;
 }
 
 bool older(const std::string& a, const std::string& b) {
@@ -46,6 +51,28 @@ bool older(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+void check_region(const std::string& text) {
+  if (text.empty() || text.front() == '{') return;
+  const std::size_t colon = text.rfind(':');
+  std::string range = colon == std::string::npos ? std::string() : text.substr(colon + 1);
+  // Names of contigs may have colons, too: only what can be nothing but positions is judged here.
+  if (range.empty() || range.find_first_not_of("0123456789,-") != std::string::npos) return;
+  std::erase(range, ',');
+  const std::size_t dash = range.find('-');
+  std::int64_t first = 0, last = 0;
+  const auto parse = [](std::string_view digits, std::int64_t& number) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return error == std::errc() && end == digits.data() + digits.size();
+  };
+  const bool has_last = dash != std::string::npos && dash + 1 < range.size();
+  if ((dash != 0 && !parse(std::string_view(range).substr(0, dash), first)) || (has_last && !parse(std::string_view(range).substr(dash + 1), last)) ||
+      range == "-")
+    throw Failure::usage("region '" + text + "' is not contig:first-last", region_remedy);
+  if (has_last && first > last)
+    throw Failure::usage(
+        "region '" + text + "': its first position, " + std::to_string(first) + ", is greater than its last, " + std::to_string(last), region_remedy);
+}
 
 void AlignmentFile::fail(const std::string& what, const std::string& remedy) const {
   throw Failure::input("alignment file '" + path_ + "' " + what, remedy);
@@ -68,15 +95,16 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path) {
     fail("is truncated: it has no end-of-file block (noticed before any record was read)",
          "copy the file again, or save what is whole with `samtools view -b`");
   if (options.threads > 0) hts_set_threads(file_.get(), options.threads);
+  if (!options.reference.empty() && format->format == cram) index_reference(options.reference);
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
     fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
   header_.reset(sam_hdr_read(file_.get()));
   if (!header_) fail("is truncated or damaged: its header cannot be read", "copy the file again and compare checksums");
   record_.reset(bam_init1());
   if (!record_) throw std::bad_alloc();
-  if (!options.region.empty()) open_region(options.region);
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
+  if (!options.region.empty()) open_region(options.region);
 }
 
 std::vector<Contig> AlignmentFile::contigs() const {
@@ -93,62 +121,118 @@ bool AlignmentFile::sorted_by_coordinate() const {
 }
 
 void AlignmentFile::open_region(const std::string& text) {
+  check_region(text);
   hts_pos_t begin = 0, end = 0;
   int contig = -1;
   const char* parsed = sam_parse_region(header_.get(), text.c_str(), &contig, &begin, &end, 0);
-  if (parsed == nullptr || contig < 0)
+  if (parsed == nullptr || contig < 0) {
+    const int known = sam_hdr_nref(header_.get());
     throw Failure::usage(
-        "region '" + text + "' is not on a contig of '" + path_ + "'" +
-            (sam_hdr_nref(header_.get()) > 0 ? std::string(", which has '") + contig_name(0) + "' and others" : std::string(", which has none")),
-        "write contig or contig:first-last, with positions from 1");
+        "region '" + text + "' is not on a contig of '" + path_ + "', which has " +
+            (known == 0   ? std::string("none")
+             : known == 1 ? std::string("only '") + contig_name(0) + "'"
+                          : std::string("'") + contig_name(0) + "' and " + std::to_string(known - 1) + (known == 2 ? " other" : " others")),
+        region_remedy);
+  }
   region_ = Region{contig, begin, std::min<std::int64_t>(end, sam_hdr_tid2len(header_.get(), contig))};
   if (region_->begin >= region_->end)
     throw Failure::usage(
         "region '" + text + "' is empty: '" + contig_name(contig) + "' has " + std::to_string(sam_hdr_tid2len(header_.get(), contig)) + " bases",
-        "write contig or contig:first-last, with positions from 1");
+        region_remedy);
   if (path_ == "-" || !load_index()) return;
   iterator_.reset(sam_itr_queryi(index_.get(), contig, begin, end));
   if (!iterator_) fail("has an index that does not know region '" + text + "'", "make the index again with `samtools index`");
 }
 
+IndexedFile AlignmentFile::indexed_file() const {
+  IndexedFile file;
+  file.bytes = file_bytes_ > 0 ? static_cast<std::uint64_t>(file_bytes_) : std::numeric_limits<std::uint64_t>::max();
+  for (const Contig& contig : contigs()) file.contig_lengths.push_back(contig.length);
+  return file;
+}
+
+bool AlignmentFile::take_index(const std::string& index_path) {
+  index_.reset(sam_index_load3(file_.get(), path_.c_str(), index_path.c_str(), HTS_IDX_SILENT_FAIL));
+  return index_ != nullptr;
+}
+
+// HTSlib makes a .fai that is missing in its place, so that a full disk would leave half of one.
+void AlignmentFile::index_reference(const std::string& fasta) const {
+  struct stat info {};
+  if (::stat((fasta + ".fai").c_str(), &info) == 0 || ::stat(fasta.c_str(), &info) != 0 || !may_write_beside(fasta)) return;
+  StagedFile fai(fasta + ".fai"), gzi(fasta + ".gzi");
+  errno = 0;
+  if (fai_build3(fasta.c_str(), fai.temporary().c_str(), gzi.temporary().c_str()) != 0)
+    fail("cannot be decoded with reference '" + fasta + "': no index of it can be made" +
+             (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()),
+         "check the FASTA file that the CRAM file was made with and the room beside it");
+  if (::fstat(gzi.descriptor(), &info) == 0 && info.st_size > 0) gzi.publish();  // made of BGZF only
+  fai.publish();
+}
+
 // False: the file cannot have an index, so the region is found by reading everything.
 bool AlignmentFile::load_index() {
-  const std::string existing = existing_index(path_);
-  const bool stale = !existing.empty() && older(existing, path_);
-  if (!existing.empty() && !stale) {
-    index_.reset(sam_index_load3(file_.get(), path_.c_str(), existing.c_str(), HTS_IDX_SILENT_FAIL));
-    if (index_) return true;
+  std::string why;
+  for (const std::string& existing : existing_indexes(path_)) {
+    std::string problem = "the one beside the file is older than the file";
+    if (!older(existing, path_)) {
+      problem = index_problem(existing, indexed_file());
+      if (problem.empty() && take_index(existing)) return true;
+      problem = "the one beside the file is damaged" + (problem.empty() ? std::string() : ": it " + problem);
+    }
+    if (why.empty()) why = problem;
   }
+  if (why.empty()) why = "there is none";
   const htsFormat* format = hts_get_format(file_.get());
   if (!sorted_by_coordinate() || (format->format == sam && format->compression != bgzf)) {
     note_ = "'" + path_ + "' " + (format->format == sam ? "is SAM text" : "is not sorted by coordinate") + ": all of it is read to find the region";
     return false;
   }
-  const std::string why = existing.empty() ? "there is none"
-                          : stale          ? "the one beside the file is older than the file"
-                                           : "the one beside the file is damaged";
   const std::vector<Contig> all = contigs();
   const bool long_contigs = std::any_of(all.begin(), all.end(), [](const Contig& c) { return c.length >= longest_bai_contig; });
   const std::string extension = format->format == cram ? ".crai" : long_contigs ? ".csi" : ".bai";
   const int shift = long_contigs ? csi_shift : 0;
-  std::string index_path = path_ + extension;
-  if (may_write_beside(path_) && sam_index_build3(path_.c_str(), index_path.c_str(), shift, 0) == 0) {
-    note_ = "made the index '" + index_path + "': " + why;
-    index_.reset(sam_index_load3(file_.get(), path_.c_str(), index_path.c_str(), HTS_IDX_SILENT_FAIL));
-  } else {
-    std::string folder = (std::filesystem::temp_directory_path() / "sluice-index-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr)
-      throw Failure::output("cannot make a temporary folder '" + folder + "': " + std::strerror(errno), "set TMPDIR");
-    index_path = folder + "/index" + extension;
-    const int built = sam_index_build3(path_.c_str(), index_path.c_str(), shift, 0);
-    if (built == 0) index_.reset(sam_index_load3(file_.get(), path_.c_str(), index_path.c_str(), HTS_IDX_SILENT_FAIL));
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-    note_ = "made for this run an index of '" + path_ + "': " + why + ", and the folder cannot be written to";
+  std::string not_kept = "the folder cannot be written to";
+  if (may_write_beside(path_)) {
+    try {
+      StagedFile staged(path_ + extension);
+      if (build_index(staged.temporary(), shift)) {
+        staged.publish();
+        note_ = "made the index '" + staged.path() + "': " + why;
+        return true;
+      }
+      not_kept = "it cannot be written: " + std::string(std::strerror(errno));
+    } catch (const Failure& failure) {
+      not_kept = failure.what();
+    }
   }
-  if (!index_)
-    fail("cannot be indexed, although its header says that it is sorted", "sort it with `samtools sort`, which indexes it with --write-index");
+  std::string folder = (std::filesystem::temp_directory_path() / "sluice-index-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr)
+    throw Failure::output("cannot make a temporary folder '" + folder + "': " + std::strerror(errno), "set TMPDIR");
+  const bool built = build_index(folder + "/index" + extension, shift);
+  const int reason = errno;
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  if (!built)
+    throw Failure::output("cannot write an index of '" + path_ + "', neither beside it (" + not_kept + ") nor in '" +
+                              std::filesystem::temp_directory_path().string() + "': " + std::strerror(reason),
+                          "free space in one of them, or set TMPDIR");
+  note_ = "made for this run an index of '" + path_ + "': " + why + ", and " + not_kept;
   return true;
+}
+
+// Makes the index in a file and loads it. False: it cannot be written, for the reason in errno.
+bool AlignmentFile::build_index(const std::string& index_path, int shift) {
+  constexpr int cannot_be_saved = -4;
+  errno = 0;
+  const int built = sam_index_build3(path_.c_str(), index_path.c_str(), shift, 0);
+  // HTSlib does not notice every write that fails.
+  if (built == 0 && index_problem(index_path, indexed_file()).empty() && take_index(index_path)) return true;
+  if (built == 0 || built == cannot_be_saved) {
+    if (errno == 0) errno = ENOSPC;
+    return false;
+  }
+  fail("cannot be indexed, although its header says that it is sorted", "sort it with `samtools sort`, which indexes it with --write-index");
 }
 
 double AlignmentFile::share_read() const {

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "alignment_reader/index_check.hpp"
+
 namespace sluice::alignment_reader {
 
 // A part of one contig; 0-based, end exclusive.
@@ -34,6 +36,9 @@ struct Contig {
   std::string name;
   std::int64_t length = 0;  // bases
 };
+
+// Throws Failure (usage) for a region that is on no contig of any file: its positions are no numbers, or the first is greater than the last.
+void check_region(const std::string& region);
 
 class AlignmentFile {
  public:
@@ -64,7 +69,11 @@ class AlignmentFile {
   };
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
   void open_region(const std::string& region);
+  void index_reference(const std::string& fasta) const;
+  IndexedFile indexed_file() const;
   bool load_index();
+  bool build_index(const std::string& index_path, int shift);
+  bool take_index(const std::string& index_path);
   bool sorted_by_coordinate() const;
 
   std::string path_;

@@ -23,7 +23,7 @@ class AlignmentReader {
   enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region };
 
   static void describe(Describe<AlignmentReader>& d) {
-    d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read");
+    d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read").rows_are("alignment");
     d.doc(
         "One row per mapped record that passes the filters, in file order. `record_index` counts all records visited, filtered ones included (with a "
         "region: those that "
@@ -31,8 +31,13 @@ class AlignmentReader {
         "A BAM file without its end-of-file block is refused as truncated. With the resource `reference` the contigs of the header (with a region: "
         "the region's) "
         "must be in the reference with the same lengths.");
-    d.option("path", &Parameters::path, "BAM, SAM or CRAM file; - is standard input").required();
-    d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with");
+    d.option("path", &Parameters::path, "BAM, SAM or CRAM file; - is standard input")
+        .required()
+        .reads()
+        .beside(".bai")
+        .beside(".csi")
+        .beside(".crai");
+    d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads().beside(".fai").beside(".gzi");
     d.option("region", &Parameters::region, "only records that overlap contig or contig:first-last (from 1, both inclusive)");
     d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
     d.option("secondary", &Parameters::secondary, "use secondary records, too");
@@ -57,6 +62,8 @@ class AlignmentReader {
     d.reason("outside_region", "it does not overlap the region, and was read because the file has no index");
     d.work_unit("base");
   }
+
+  static void check(const Parameters& p) { check_region(p.region.value_or(std::string())); }
 
   AlignmentReader(const Setup& setup, const Parameters& p)
       : parameters_(p),
@@ -128,9 +135,9 @@ class AlignmentReader {
       if ((core.flag & BAM_FUNMAP) != 0 || core.tid < 0)
         drop(Reason::unmapped);
       else if (!parameters_.secondary && (core.flag & BAM_FSECONDARY) != 0)
-        call.account(Reason::secondary, 1);
+        drop(Reason::secondary);
       else if (!parameters_.supplementary && (core.flag & BAM_FSUPPLEMENTARY) != 0)
-        call.account(Reason::supplementary, 1);
+        drop(Reason::supplementary);
       else if (core.qual < parameters_.min_mapq)
         drop(Reason::low_mapping_quality);
       else

@@ -70,7 +70,11 @@ class BamWriter {
         .needs("cigar", "list<u32>", "BAM encoding, in reference orientation")
         .needs("bases", "utf8", "in sequencing orientation")
         .needs("qualities", "utf8", "Phred + 33, in sequencing orientation", Needed::optional);
-    d.option("output", &Parameters::output, "BAM file to write; - is standard output, without an index").required();
+    d.option("output", &Parameters::output, "BAM file to write; - is standard output, without an index")
+        .required()
+        .writes()
+        .beside(".bai")
+        .beside(".csi");
     d.option("index", &Parameters::index, "write the index; the rows must be sorted");
     d.reason("cannot_encode",
              "the identifier is longer than 254 characters, the contig is not in the reference, or CIGAR, bases and qualities do not fit each other");
@@ -120,7 +124,8 @@ class BamWriter {
     }
   }
 
-  void commit(const Call&, const Batch& in) {
+  void commit(const Call& call, const Batch& in) {
+    std::uint64_t written = 0;
     const TextView ids = in.text("read_id"), contigs = in.text("contig"), bases = in.text("bases");
     const TextView qualities = has_qualities_ ? in.text("qualities") : bases;
     const auto cigars = in.list<std::uint32_t>("cigar");
@@ -150,7 +155,9 @@ class BamWriter {
       const int made = bam_set1(record_.get(), id.size(), id.c_str(), flags[i], contig->second, starts[i], mapqs[i], cigars[row].size(),
                                 cigars[row].data(), -1, -1, 0, bases_.size(), bases_.data(), qualities_.data(), 0);
       if (made < 0 || sam_write1(bam_.get(), header_.get(), record_.get()) < 0) throw cannot_write();
+      ++written;
     }
+    call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call&, Output&) {

@@ -56,15 +56,20 @@ class EventDetection {
     d.reason("signal_too_long", "more than 2^31 samples");
   }
 
+  static void check(const Parameters& p) {
+    const DetectorParams params = detector_params(p);
+    if (params.window_short >= params.window_long)
+      throw Failure::usage("window_short (" + std::to_string(params.window_short) + " samples) must be smaller than window_long (" +
+                               std::to_string(params.window_long) + ")",
+                           "set both, or leave both out");
+  }
+
   EventDetection(const Setup& setup, const Parameters& p)
-      : starts_(setup.wanted("event_start")), lengths_(setup.wanted("event_length")), stdvs_(setup.wanted("event_stdv")) {
-    params_ = p.preset == "rna" ? DetectorParams::rna() : DetectorParams::dna();
-    if (p.window_short) params_.window_short = static_cast<std::uint32_t>(*p.window_short);
-    if (p.window_long) params_.window_long = static_cast<std::uint32_t>(*p.window_long);
-    if (p.threshold_short) params_.threshold_short = static_cast<float>(*p.threshold_short);
-    if (p.threshold_long) params_.threshold_long = static_cast<float>(*p.threshold_long);
-    if (p.peak_height) params_.peak_height = static_cast<float>(*p.peak_height);
-    if (params_.window_short >= params_.window_long) throw Failure::usage("window_short must be smaller than window_long");
+      : params_(detector_params(p)),
+        starts_(setup.wanted("event_start")),
+        lengths_(setup.wanted("event_length")),
+        stdvs_(setup.wanted("event_stdv")) {
+    check(p);
   }
 
   Estimate estimate(const Batch& in) const {
@@ -134,6 +139,15 @@ class EventDetection {
 #endif
 
  private:
+  static DetectorParams detector_params(const Parameters& p) {
+    DetectorParams params = p.preset == "rna" ? DetectorParams::rna() : DetectorParams::dna();
+    if (p.window_short) params.window_short = static_cast<std::uint32_t>(*p.window_short);
+    if (p.window_long) params.window_long = static_cast<std::uint32_t>(*p.window_long);
+    if (p.threshold_short) params.threshold_short = static_cast<float>(*p.threshold_short);
+    if (p.threshold_long) params.threshold_long = static_cast<float>(*p.threshold_long);
+    if (p.peak_height) params.peak_height = static_cast<float>(*p.peak_height);
+    return params;
+  }
   template <class T>
   static void give(Output& out, const char* name, const Buffer& offsets, const std::vector<EventTable>& tables, std::vector<T> EventTable::*column) {
     T* next = out.list<T>(name, offsets).data();

@@ -47,7 +47,11 @@ class FlowCell {
   enum class Reason : std::uint32_t { not_played, bad_sampling_rate };
 
   static void describe(Describe<FlowCell>& d) {
-    d.id("flow_cell").summary("plays reads on the channels of a flow cell, and ejects those that are rejected").regroup("read", "read").doc(method);
+    d.id("flow_cell")
+        .summary("plays reads on the channels of a flow cell, and ejects those that are rejected")
+        .regroup("read", "read")
+        .rows_are("chunk")
+        .doc(method);
     d.needs("read_id", "utf8", "name of the read").needs("raw_signal", "list<i16>", "samples of the converter");
     d.needs("digitisation", "f64", "number of the converter's levels").needs("range", "f64", "the converter's range, pA");
     d.needs("offset", "f64", "added to a sample before scaling, levels").needs("sampling_rate", "f64", "samples per second, Hz");
@@ -77,7 +81,7 @@ class FlowCell {
     d.option("repeat", &Parameters::repeat, "play the first reads (4 per channel) again and again, for duration_seconds");
     d.option("seed", &Parameters::seed, "of the capture times");
     d.option("bases_per_second", &Parameters::bases_per_second, "speed of strands, for counts in bases").range(1, 1e6);
-    d.option("labels", &Parameters::labels, "table whose first column is the read id, for recall and enrichment");
+    d.option("labels", &Parameters::labels, "table whose first column is the read id, for recall and enrichment").reads();
     d.option("label_column", &Parameters::label_column, "column that says whether a read is a target; without it all reads of the table are");
     d.option("target_bases", &Parameters::target_bases, "length of the targets, for the model of sequencing time; 0: no model").range(0, 1e12);
     d.option("coverage", &Parameters::coverage, "coverage of the targets that is wanted").range(0, 1e6);
@@ -87,10 +91,14 @@ class FlowCell {
     d.work_unit("sample");
   }
 
+  static void check(const Parameters& p) {
+    if (p.repeat && p.duration_seconds <= 0) throw Failure::usage("repeat without duration_seconds would never end", "set duration_seconds");
+  }
+
   FlowCell(const Setup& setup, const Parameters& p)
       : p_(p), model_(settings(p)), answers_(setup.feedback_sinks()), waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
     if (answers_ > 1) throw Failure::usage("several sinks give feedback to a flow cell", "name the one that writes the decisions");
-    if (p_.repeat && p_.duration_seconds <= 0) throw Failure::usage("repeat without duration_seconds would never end", "set duration_seconds");
+    check(p);
     if (p_.labels && !p_.labels->empty()) {
       labels_ = ReadLabels::read(*p_.labels, p_.label_column);
       has_labels_ = true;
@@ -181,7 +189,7 @@ class FlowCell {
       if (!in.ok(row)) continue;
       const auto r = static_cast<std::size_t>(row);
       if (is_over_ || (p_.repeat && model_.waiting_reads() >= pool_size())) {
-        ++not_played_;
+        call.account(Reason::not_played, 1, std::string(read_ids[row]));
         continue;
       }
       if (!std::isfinite(sampling_rate[r]) || sampling_rate[r] <= 0 || sampling_rate[r] > 1e9) {
@@ -335,7 +343,6 @@ class FlowCell {
   void report(const Call& call) {
     const std::lock_guard lock(mutex_);
     const double now = time_;
-    if (not_played_ > 0) call.account(Reason::not_played, not_played_);
     const FlowCellCounts c = model_.counts(now);
     const auto count = [&](const char* name, double value) {
       if (value != 0) call.count(name, value);
@@ -405,7 +412,7 @@ class FlowCell {
   const int answers_;                                // sinks that give them
   const bool waits_;
   std::vector<Chunk> chunks_;
-  std::uint64_t batches_sent_ = 0, next_tick_ = 0, not_played_ = 0, rounds_behind_ = 0;
+  std::uint64_t batches_sent_ = 0, next_tick_ = 0, rounds_behind_ = 0;
   double tick_seconds_ = 0;  // 0: no read yet
   double time_ = 0;
   bool running_ = false, reads_end_ = false, is_over_ = false;

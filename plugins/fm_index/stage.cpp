@@ -41,7 +41,7 @@ class FmIndexResource {
         "other, up to 4 Gbases, or together with its reverse complement, up to 2 Gbases. Ambiguous bases become the pseudo-random ones of bwa "
         "0.7.17; "
         "U becomes T.");
-    d.option("path", &Parameters::path, "sequences (FASTA) or an index").required();
+    d.option("path", &Parameters::path, "sequences (FASTA) or an index").required().reads();
     d.option("text", &Parameters::text,
              "forward: the sequences (GPUseed, mummer); both: and their reverse complement (bwa); auto: what an index file holds, or else what the "
              "format "
@@ -52,7 +52,7 @@ class FmIndexResource {
     d.option("sample_interval", &Parameters::sample_interval,
              "keep every n-th suffix: less memory, slower; without it 1 up to 268 million bases, 4 above")
         .range(1, 1024);
-    d.option("save", &Parameters::save, "write the index to this file, too");
+    d.option("save", &Parameters::save, "write the index to this file, too").writes();
     d.option("verify", &Parameters::verify, "large: of an index file of more than 4 GiB check the checksums of small parts only; full: all of them")
         .choices({"large", "full"});
     d.gives("contig_name_begin", "list<i64>", "places of the names in contig_name, and its end")
@@ -69,10 +69,12 @@ class FmIndexResource {
         .gives("symbol_row", "list<u32>", "first row of each base");
   }
 
-  FmIndexResource(const Setup&, const Parameters& p) : parameters_(p) {
+  static void check(const Parameters& p) {
     if (p.format == "fastmap" && p.text == "forward")
       throw Failure::usage("the format fastmap is made from both strands, and text is forward", "leave text out, or choose another format");
   }
+
+  FmIndexResource(const Setup&, const Parameters& p) : parameters_(p) { check(p); }
 
   void process(const Call& call, Output& out) {
     const ParallelFor parallel_for = [&call](std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body) {

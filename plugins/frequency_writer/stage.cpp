@@ -32,7 +32,7 @@ class FrequencyWriter {
     d.needs("called_sites", "i64", "called reads times CpGs").needs("called_sites_methylated", "i64", "of these, methylated");
     d.needs("called_forward", "i64", "called_sites of forward reads").needs("methylated_forward", "i64", "called_sites_methylated of forward reads");
     d.needs("sequence", "utf8", "the reference around the group, or split-group");
-    d.option("output", &Parameters::output, "where to write; - is standard output").required();
+    d.option("output", &Parameters::output, "where to write; - is standard output").required().writes();
     d.option("format", &Parameters::format, "tsv as f5c meth-freq, or bedmethyl").choices({"tsv", "bedmethyl"});
     d.option("version", &Parameters::version, "tsv: 2, or 1 for the older name num_cpgs_in_group").range(1, 2);
   }
@@ -57,11 +57,14 @@ class FrequencyWriter {
 
   void commit(const Call& call, const Batch& in) {
     double written = 0;
+    std::uint64_t called = 0;
+    const auto called_sites = in.column<std::int64_t>("called_sites");
     std::string text;
     const Columns sites(in);
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       ++written;
+      called += called_sites[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
       if (format_ == Format::tsv) {
         file_.write(in.text("_lines")[row]);
       } else if (!bed_methyl_.add(sites[row], text)) {
@@ -70,6 +73,7 @@ class FrequencyWriter {
     }
     file_.write(text);
     call.count("sites written", written);
+    call.outcome("called", called, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call&, Output&) {

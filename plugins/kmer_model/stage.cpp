@@ -31,7 +31,7 @@ class KmerModelResource {
         "`synthetic_methylation` makes a methylation model from the nucleotide model (of `path`, or built-in) by made-up shifts: only for reads that "
         "simulate_signal made with "
         "the same model.");
-    d.option("path", &Parameters::path, "model file; left out: the built-in model for the pore");
+    d.option("path", &Parameters::path, "model file; left out: the built-in model for the pore").reads();
     d.option("pore", &Parameters::pore, "pore and kit of the built-in model; auto: as the signal file says")
         .choices({"auto", "r9", "r10", "rna_r9", "rna004"});
     d.option("alphabet", &Parameters::alphabet, "nucleotide (A C G T) or methylation (A C G M T)").choices({"nucleotide", "methylation"});
@@ -43,11 +43,15 @@ class KmerModelResource {
     d.work_unit("row");
   }
 
+  static void check(const Parameters& p) {
+    if (p.synthetic_methylation && p.alphabet != "methylation")
+      throw Failure::usage("synthetic_methylation needs alphabet = \"methylation\"", "set alphabet, or leave synthetic_methylation out");
+    if (!p.path || p.path->empty()) refuse_rna(p, p.pore);
+  }
+
   KmerModelResource(const Setup& setup, const Parameters& p)
       : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation) {
-    if (synthetic_ && alphabet_ != Alphabet::methylation)
-      throw Failure::usage("resource '" + std::string(setup.instance()) + "': synthetic_methylation needs alphabet = \"methylation\"",
-                           "set alphabet, or leave it out");
+    check(p);
     if (p.path && !p.path->empty()) {
       path_ = *p.path;
       source_ = path_;
@@ -59,10 +63,14 @@ class KmerModelResource {
         throw Failure::usage("resource '" + std::string(setup.instance()) + "': pore = \"auto\" needs the resource 'signal'",
                              "set pore, give a model file, or add resources.signal (stage signal_file)");
       pore = pore_of(setup.resource("signal").attribute("chemistry"));
+      refuse_rna(p, pore);
     }
     const Alphabet in_file = synthetic_ ? Alphabet::nucleotide : alphabet_;
     const std::string_view file = builtin_model_file(pore, in_file);
-    const std::string remedy = alphabet_ == Alphabet::methylation ? "give a model file: --methylation-model FILE" : "give a model file: --model FILE";
+    const std::string remedy = alphabet_ != Alphabet::methylation ? "give a model file: --model FILE"
+                               : pore == "r10" ? "give f5c's 5mC model of R10.4.1 (9-mers, r10.4.1_400bps.cpg, from github.com/hasindu2008/f5c): "
+                                                 "--methylation-model FILE"
+                                               : "give a model file: --methylation-model FILE";
     if (file.empty()) throw Failure::usage("there is no built-in " + p.alphabet + " model for the pore '" + pore + "'", remedy);
     path_ = find_builtin_model(std::string(file));
     if (path_.empty()) throw Failure::input("the built-in model '" + std::string(file) + "' is not installed (share/sluice/models)", remedy);
@@ -92,6 +100,11 @@ class KmerModelResource {
   }
 
  private:
+  static void refuse_rna(const Parameters& p, const std::string& pore) {
+    if (p.alphabet == "methylation" && pore.starts_with("rna"))
+      throw Failure::usage("methylation is called on DNA only, and the pore '" + pore + "' is of direct RNA",
+                           "give signal of DNA; if it is, and the header of the signal file is wrong, set the pore");
+  }
   static std::string pore_of(std::string_view chemistry) {
     if (chemistry == "dna_r9") return "r9";
     if (chemistry == "dna_r10") return "r10";

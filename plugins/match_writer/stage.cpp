@@ -31,7 +31,7 @@ class MatchWriter {
     d.needs("match_reverse", "list<u8>", "1: of the reverse complement").needs("match_start", "list<i32>", "first base");
     d.needs("match_end", "list<i32>", "end, exclusive").needs("match_count", "list<u32>", "occurrences");
     d.needs("match_places", "list<u32>", "places listed").needs("match_place", "list<u32>", "places of all matches");
-    d.option("output", &Parameters::output, "where to write; - is standard output");
+    d.option("output", &Parameters::output, "where to write; - is standard output").writes();
     d.option("format", &Parameters::format, "what to write").choices({"table", "fastmap", "mummer"});
     d.option("places", &Parameters::places,
              "table: places in the text of all contigs one after the other, as GPUseed prints them, or contig:strand:place")
@@ -90,13 +90,20 @@ class MatchWriter {
   void commit(const Call& call, const Batch& in) {
     const TextView lines = in.text("_lines");
     const std::int64_t rows = in.rows();
+    const auto matches = in.list<std::int32_t>("match_start");
     double reads = 0;
-    for (std::int64_t row = 0; row < rows; ++row) reads += in.ok(row) ? 1 : 0;
+    std::uint64_t matched = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (!in.ok(row)) continue;
+      ++reads;
+      matched += matches[row].empty() ? 0 : 1;
+    }
     if (rows > 0) {
       const std::span<const std::int64_t> ends = lines.offsets();
       file_.write({lines[0].data(), static_cast<std::size_t>(ends[static_cast<std::size_t>(rows)] - ends[0])});
     }
     call.count("reads written", reads);
+    call.outcome("matched", matched, static_cast<std::uint64_t>(rows));
   }
 
   void finish(const Call&, Output&) { file_.close(); }

@@ -75,9 +75,9 @@ class MethylationAccuracy {
         .needs("site_motifs", "list<i32>", "CpGs in each group")
         .needs("log_lik_methylated", "list<f32>", "log-likelihood of the methylated sequence")
         .needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the unmethylated sequence");
-    d.option("site_truth", &Parameters::site_truth, "table of true frequencies").required();
-    d.option("read_truth", &Parameters::read_truth, "true states of every read: a table or FASTA").required();
-    d.option("output", &Parameters::output, "JSON file to write; - is standard output");
+    d.option("site_truth", &Parameters::site_truth, "table of true frequencies").required().reads();
+    d.option("read_truth", &Parameters::read_truth, "true states of every read: a table or FASTA").required().reads();
+    d.option("output", &Parameters::output, "JSON file to write; - is standard output").writes();
     d.option("call_threshold", &Parameters::call_threshold, "calls with a smaller |log-likelihood ratio| do not count towards a site's frequency")
         .range(0, 1000);
     d.option("minimum_reads", &Parameters::minimum_reads, "sites with fewer calls are left out of the comparison of frequencies").range(1, 1e9);
@@ -106,6 +106,7 @@ class MethylationAccuracy {
     const auto starts = in.list<std::int64_t>("site_start");
     const auto motifs = in.list<std::int32_t>("site_motifs");
     const auto methylated = in.list<float>("log_lik_methylated"), unmethylated = in.list<float>("log_lik_unmethylated");
+    const auto compared_before = static_cast<std::uint64_t>(reads_);
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row) || starts[row].empty()) continue;
       const ReadTruth* truth =
@@ -137,6 +138,7 @@ class MethylationAccuracy {
         right_ += (ratio > 0) == state ? 1 : 0;
       }
     }
+    call.outcome("compared", static_cast<std::uint64_t>(reads_) - compared_before, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const sluice::Call& call, Output&) {

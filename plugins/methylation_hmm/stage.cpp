@@ -46,6 +46,10 @@ Region parse_region(const std::string& text) {
   };
   region.start = number(std::string_view(range).substr(0, dash)) - 1;
   if (dash != std::string::npos) region.end = number(std::string_view(range).substr(dash + 1));
+  if (region.start >= region.end)
+    throw Failure::usage("region '" + text + "': its first position, " + std::to_string(region.start + 1) + ", is greater than its last, " +
+                             std::to_string(region.end),
+                         "write for example chr1:1000-2000");
   return region;
 }
 
@@ -105,6 +109,10 @@ class MethylationHmm {
     d.implementation<&MethylationHmm::process_cuda>(
         "cuda", "groups, their events and both hypotheses of all reads at once; the reference stays on the device");
 #endif
+  }
+
+  static void check(const Parameters& p) {
+    if (!p.region.empty()) parse_region(p.region);
   }
 
   MethylationHmm(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))) {

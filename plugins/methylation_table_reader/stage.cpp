@@ -48,7 +48,7 @@ class MethylationTableReader {
     d.gives("site_motifs", "list<i32>", "CpGs of each group");
     d.gives("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.gives("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
-    d.option("path", &Parameters::path, "the table, plain or compressed with gzip; - is standard input").required();
+    d.option("path", &Parameters::path, "the table, plain or compressed with gzip; - is standard input").required().reads();
   }
 
   MethylationTableReader(const Setup&, const Parameters& parameters) : path_(parameters.path) {

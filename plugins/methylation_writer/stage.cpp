@@ -35,7 +35,7 @@ class MethylationTable {
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to");
     d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the last column shows");
-    d.option("output", &Parameters::output, "where to write the table; - is standard output").required();
+    d.option("output", &Parameters::output, "where to write the table; - is standard output").required().writes();
     d.option("version", &Parameters::version, "2, or 1 for the older columns: no strand, num_cpgs instead of num_motifs").range(1, 2);
   }
 
@@ -92,12 +92,15 @@ class MethylationTable {
     const TextView lines = in.text("_lines");
     const auto groups = in.list<std::int64_t>("site_start");
     double calls = 0;
+    std::uint64_t called = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       file_.write(lines[row]);
       calls += static_cast<double>(groups[row].size());
+      called += groups[row].empty() ? 0 : 1;
     }
     call.count("calls written", calls);
+    call.outcome("called", called, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const sluice::Call&, Output&) { file_.close(); }

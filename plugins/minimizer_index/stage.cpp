@@ -46,11 +46,11 @@ class MinimizerIndexResource {
         "Made from FASTA or FASTQ (plain, gzip, bgzip), mapped from an index file of this program, or read from one of minimap2 (.mmi); which, the "
         "file's first bytes say. "
         "The minimizers are those of minimap2 2.24. References of any size make one index, as with a large enough -I of minimap2.");
-    d.option("path", &Parameters::path, "sequences or an index").required();
+    d.option("path", &Parameters::path, "sequences or an index").required().reads();
     d.option("k", &Parameters::k, "bases of a k-mer; without it 15, or what the index file was made with").range(1, 28);
     d.option("w", &Parameters::w, "a minimizer is the smallest of so many k-mers; without it 10, or what the index file was made with").range(1, 255);
     d.option("hpc", &Parameters::hpc, "homopolymers count as one base (minimap2's -H); without it no, or what the index file was made with");
-    d.option("save", &Parameters::save, "write the index to this file, too");
+    d.option("save", &Parameters::save, "write the index to this file, too").writes();
     d.option("verify", &Parameters::verify, "large: of an index file of more than 4 GiB check the checksums of small parts only; full: all of them")
         .choices({"large", "full"});
     d.gives("contig_length", "list<i32>", "bases of each contig")

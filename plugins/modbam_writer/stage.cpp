@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <htslib/faidx.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <sluice/stage.hpp>
+#include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,7 +57,9 @@ class ModbamWriter {
         "Each record comes out as it was, with MM, ML and MN for 5-methylcytosine at CpGs (\"C+m?\": cytosines that are not listed were not called). "
         "The probability is 1 / (1 + exp(-log-likelihood ratio)); all CpGs of a group carry the group's. Only CpGs that the read itself shows are "
         "listed. "
-        "Earlier MM, ML and MN tags are replaced. Records that the reader left out (unmapped, low MAPQ, ...) are not in the output.");
+        "Earlier MM, ML and MN tags are replaced.\n\n"
+        "The output is not a copy of the input: records that alignment_reader leaves out (unmapped, of a mapping quality below min_mapq, secondary "
+        "ones) are not in it. The end of a run says how many they were, by reason, and --account names them.");
     d.sink("read").work_unit("row");
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it");
     d.needs("site_start", "list<i64>", "C of the first CpG of each group, 0-based").needs("site_end", "list<i64>", "C of the last CpG of each group");
@@ -62,8 +67,8 @@ class ModbamWriter {
     d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to; also what CRAM is compressed against");
-    d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise").required();
-    d.option("alignments", &Parameters::alignments, "the file that alignment_reader reads: its header is copied").required();
+    d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise").required().writes();
+    d.option("alignments", &Parameters::alignments, "the file that alignment_reader reads: its header is copied").required().reads();
     d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .cram, else BAM)").choices({"auto", "bam", "sam", "cram"});
     d.option("keep_failed", &Parameters::keep_failed, "also write records without calls because their read failed, without the tags");
     d.reason("corrupt_record", "the alignment record contradicts itself or the header");
@@ -71,10 +76,15 @@ class ModbamWriter {
     d.reason("alignment_without_read", "CIGAR and bases of the record do not fit each other");
   }
 
+  static void check(const Parameters& p) {
+    if (p.alignments == "-")
+      throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write modBAM");
+  }
+
   ModbamWriter(const Setup& setup, const Parameters& parameters)
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
-        header_(read_header(parameters.alignments)) {
+        header_(read_header(parameters)) {
     hts_set_log_level(HTS_LOG_OFF);  // what goes wrong is said once, by the stage
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -95,6 +105,7 @@ class ModbamWriter {
     if (!writer_) throw write_failure();
     if (format == "cram") {
       const std::string fasta(reference.attribute("path"));
+      if (!fasta.empty()) index_reference(fasta);
       const int status =
           fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
       if (status != 0)
@@ -107,12 +118,13 @@ class ModbamWriter {
     const TextView records = in.text("bam_record");
     const Calls calls(in);
     std::vector<std::string> tagged(static_cast<std::size_t>(in.rows()));
+    const std::span<std::uint8_t> has_calls = out.column<std::uint8_t>("_has_calls");
     call.parallel_for(tagged.size(), 16, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
       for (std::size_t i = begin; i < end; ++i) {
         const auto row = static_cast<std::int64_t>(i);
         if (in.ok(row))
-          tag_record(records[row], calls, row, *workspace, tagged[i], out);
+          has_calls[i] = tag_record(records[row], calls, row, *workspace, tagged[i], out) ? 1 : 0;
         else if (failed_reads_ == FailedReads::keep)
           strip_record(records[row], *workspace, tagged[i]);
       }
@@ -122,18 +134,22 @@ class ModbamWriter {
 
   void commit(const Call& call, const Batch& in) {
     const TextView records = in.text("_record");
-    double with_calls = 0;
-    double without_calls = 0;
+    const auto has_calls = in.column<std::uint8_t>("_has_calls");
+    double with_tags = 0;
+    double without_tags = 0;
+    std::uint64_t with_calls = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (records[row].empty()) continue;
       if (load_record(records[row], sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
         throw Failure::memory("no memory for a record of '" + output_name_ + "'");
       errno = 0;
       if (sam_write1(writer_.get(), header_.get(), written_.get()) < 0) throw write_failure();
-      (in.ok(row) ? with_calls : without_calls) += 1;
+      (in.ok(row) ? with_tags : without_tags) += 1;
+      with_calls += in.ok(row) ? has_calls[static_cast<std::size_t>(row)] : 0;
     }
-    call.count("records written with tags", with_calls);
-    call.count("records written without tags", without_calls);
+    call.count("records written with tags", with_tags);
+    call.count("records written without tags", without_tags);
+    call.outcome("tagged", with_calls, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call&, Output&) {
@@ -156,14 +172,25 @@ class ModbamWriter {
     ListView<float> methylated, unmethylated;
   };
 
-  static std::unique_ptr<sam_hdr_t, FreeHeader> read_header(const std::string& path) {
-    if (path == "-") throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write modBAM");
+  static std::unique_ptr<sam_hdr_t, FreeHeader> read_header(const Parameters& parameters) {
+    check(parameters);
+    const std::string& path = parameters.alignments;
     errno = 0;
     const std::unique_ptr<htsFile, CloseFile> file(hts_open(path.c_str(), "r"));
     if (!file) throw Failure::input("cannot open '" + path + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
     std::unique_ptr<sam_hdr_t, FreeHeader> header(sam_hdr_read(file.get()));
     if (!header) throw Failure::input("'" + path + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
     return header;
+  }
+  // HTSlib makes a .fai that is missing in its place, so that a full disk would leave half of one.
+  void index_reference(const std::string& fasta) const {
+    if (std::filesystem::exists(fasta + ".fai") || !std::filesystem::exists(fasta)) return;
+    StagedFile fai(fasta + ".fai"), gzi(fasta + ".gzi");
+    if (fai_build3(fasta.c_str(), fai.temporary().c_str(), gzi.temporary().c_str()) != 0)
+      throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "': no index of it can be made",
+                           "give a FASTA that `samtools faidx` can index, or write BAM");
+    if (std::filesystem::file_size(gzi.temporary()) > 0) gzi.publish();  // made of BGZF only
+    fai.publish();
   }
   static std::string format_of(std::string_view path) { return path.ends_with(".sam") ? "sam" : path.ends_with(".cram") ? "cram" : "bam"; }
 
@@ -192,13 +219,15 @@ class ModbamWriter {
     store_record(*workspace.record, result);
   }
 
-  void tag_record(std::string_view bytes, const Calls& calls, std::int64_t row, Workspace& workspace, std::string& result, Output& out) const {
+  // Is there a call in it?
+  bool tag_record(std::string_view bytes, const Calls& calls, std::int64_t row, Workspace& workspace, std::string& result, Output& out) const {
     bam1_t& record = *workspace.record;
     RecordStatus status{};
     load(bytes, record, status);
-    if (status != RecordStatus::ok) return out.fail(row, Reason::corrupt_record);
+    const auto fail = [&](Reason reason) { return out.fail(row, reason), false; };
+    if (status != RecordStatus::ok) return fail(Reason::corrupt_record);
     remove_tags(record);
-    if (record.core.l_qseq == 0) return store_record(record, result);  // SEQ is "*": there is nothing that MM could count
+    if (record.core.l_qseq == 0) return store_record(record, result), false;  // SEQ is "*": there is nothing that MM could count
 
     const std::size_t groups = calls.start[row].size();
     if (calls.end[row].size() != groups || calls.motifs[row].size() != groups || calls.methylated[row].size() != groups ||
@@ -211,7 +240,7 @@ class ModbamWriter {
         const double ratio = static_cast<double>(calls.methylated[row][i]) - static_cast<double>(calls.unmethylated[row][i]);
         if (ratio != ratio) continue;  // no call
         const CpgGroup group{calls.start[row][i], calls.end[row][i], calls.motifs[row][i]};
-        if (!append_group(bases, group, probability_code(ratio), workspace.calls)) return out.fail(row, Reason::sites_not_on_reference);
+        if (!append_group(bases, group, probability_code(ratio), workspace.calls)) return fail(Reason::sites_not_on_reference);
       }
     }
     const RecordAlignment alignment{.reference_start = record.core.pos,
@@ -221,7 +250,7 @@ class ModbamWriter {
                                     .strand = bam_is_rev(&record) ? Strand::reverse : Strand::forward};
     ModificationTags& tags = workspace.tags;
     tags.probabilities.reserve(1);  // HTSlib wants a pointer even for no elements
-    if (!make_tags(alignment, workspace.calls, tags)) return out.fail(row, Reason::alignment_without_read);
+    if (!make_tags(alignment, workspace.calls, tags)) return fail(Reason::alignment_without_read);
     errno = 0;
     const bool added =
         bam_aux_append(&record, "MM", 'Z', static_cast<int>(tags.positions.size() + 1),
@@ -230,9 +259,10 @@ class ModbamWriter {
         bam_aux_update_int(&record, "MN", record.core.l_qseq) == 0;
     if (!added) {
       if (errno == ENOMEM) throw Failure::memory("no memory for the tags of an alignment record");
-      return out.fail(row, Reason::corrupt_record);
+      return fail(Reason::corrupt_record);
     }
     store_record(record, result);
+    return !tags.probabilities.empty();
   }
 
   std::string_view bases_of(std::int32_t tid) const {

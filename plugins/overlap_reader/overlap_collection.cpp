@@ -46,7 +46,14 @@ OverlapCollection::OverlapCollection(const Setup& setup, const Parameters& p)
       read_names_(reads_),
       kept_(OverlapOrder::target, static_cast<std::size_t>(std::max<std::int64_t>(p.memory.bytes, 0)), targets_.size(),
             setup.wanted("overlap_matches") ? Wanted::yes : Wanted::no, Wanted::no),
-      selection_(p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); }) {
+      selection_(
+          p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); },
+          [this](const CandidateOverlap& overlap, Drop drop) {
+            const Reason reason = drop == Drop::itself          ? Reason::itself
+                                  : drop == Drop::too_different ? Reason::too_different
+                                                                : Reason::not_the_longest;
+            account_.add(*call_, reason, reads_.name(overlap.record.query));
+          }) {
   const MinimizerIndexView index = minimizer_index_view(setup.resource("index"));
   const SequenceNames target_names(targets_);
   for (std::size_t contig = 0; contig < index.contigs(); ++contig) {
@@ -55,7 +62,8 @@ OverlapCollection::OverlapCollection(const Setup& setup, const Parameters& p)
   }
 }
 
-void OverlapCollection::process(const Call&, const Batch& in, Output&) {
+void OverlapCollection::process(const Call& call, const Batch& in, Output&) {
+  call_ = &call;
   const TextView read_id = in.text("read_id");
   const auto read_length = in.column<std::int32_t>("read_length");
   const auto target = in.list<std::int32_t>("hit_target");
@@ -86,7 +94,7 @@ void OverlapCollection::process(const Call&, const Batch& in, Output&) {
                                places.query_end <= reads_.length(query) && places.target_start >= 0 && places.target_start <= places.target_end &&
                                places.target_end <= targets_.length(target_row);
       if (!lies_inside) {
-        ++unknown_;
+        account_.add(call, Reason::unknown_sequence, read_id[row]);
         continue;
       }
       candidate.record = {.query = static_cast<std::int32_t>(query),
@@ -107,15 +115,10 @@ void OverlapCollection::process(const Call&, const Batch& in, Output&) {
 }
 
 void OverlapCollection::finish(const Call& call, Output& out) {
+  call_ = &call;
   selection_.finish();
+  account_.flush(call);
   kept_.sort(call);
-  const auto account = [&call](Reason reason, std::uint64_t count) {
-    if (count > 0) call.account(reason, count);
-  };
-  account(Reason::unknown_sequence, unknown_);
-  account(Reason::itself, selection_.dropped().itself);
-  account(Reason::too_different, selection_.dropped().too_different);
-  account(Reason::not_the_longest, selection_.dropped().not_the_longest);
   while (!call.cancelled() && kept_.next(batch_bases) > 0) {
     kept_.write(out);
     out.emit();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "overlap_reader/kept_overlaps.hpp"
+#include "overlap_reader/query_account.hpp"
 
 namespace sluice::overlap_reader {
 
@@ -33,7 +34,8 @@ class OverlapCollection {
   KeptOverlaps kept_;
   OverlapSelection selection_;
   std::int64_t ordinal_ = 0;
-  std::uint64_t unknown_ = 0;
+  QueryAccount<Reason> account_;
+  const Call* call_ = nullptr;  // the one under way
 };
 
 }  // namespace sluice::overlap_reader

@@ -88,7 +88,7 @@ class AlignmentOverlaps final : public OverlapFile {
       if (got < 0) return false;
       ++records_;
       if (convert(overlap)) return true;
-      ++unmapped_;
+      unmapped_(bam_get_qname(record_.get()));
     }
   }
   std::string place() const override { return "record " + std::to_string(records_); }

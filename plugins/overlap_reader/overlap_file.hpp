@@ -3,9 +3,11 @@
 #pragma once
 // Files of overlaps: PAF or MHAP (plain, gzip), SAM, BAM, CRAM.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "overlap_reader/overlap_line.hpp"
 
@@ -18,11 +20,11 @@ class OverlapFile {
   virtual bool next(Overlap& overlap) = 0;
   // "line 7" or "record 7": the overlap that next() gave last.
   virtual std::string place() const = 0;
-  // SAM: records that are no alignment (unmapped, or without CIGAR).
-  std::uint64_t unmapped() const { return unmapped_; }
+  // SAM: is told the names of records that are no alignment (unmapped, or without CIGAR).
+  void tell_unmapped(std::function<void(const char* name)> tell) { unmapped_ = std::move(tell); }
 
  protected:
-  std::uint64_t unmapped_ = 0;
+  std::function<void(const char*)> unmapped_ = [](const char*) {};
 };
 
 enum class FileFormat : std::uint8_t { automatic, paf, mhap, sam };

@@ -7,8 +7,8 @@
 namespace sluice::overlap_reader {
 
 bool OverlapSelection::is_acceptable(const CandidateOverlap& candidate) {
-  if (candidate.error > max_error_) return ++dropped_.too_different, false;
-  if (candidate.is_itself) return ++dropped_.itself, false;
+  if (candidate.error > max_error_) return drop_(candidate, Drop::too_different), false;
+  if (candidate.is_itself) return drop_(candidate, Drop::itself), false;
   return true;
 }
 
@@ -19,8 +19,9 @@ void OverlapSelection::add(CandidateOverlap& candidate) {
   }
   if (longest_ && longest_->record.query != candidate.record.query) finish();
   if (longest_) {
-    ++dropped_.not_the_longest;
-    if (longest_->length >= candidate.length) return;
+    const bool stays = longest_->length >= candidate.length;
+    drop_(stays ? candidate : *longest_, Drop::not_the_longest);
+    if (stays) return;
     longest_.reset();
   }
   if (is_acceptable(candidate)) longest_ = std::move(candidate);

@@ -17,6 +17,8 @@ enum class Keep : std::uint8_t {
   all,
 };
 
+enum class Drop : std::uint8_t { itself, too_different, not_the_longest };
+
 struct CandidateOverlap {
   OverlapRecord record;
   std::int64_t length = 0;  // overlap_length
@@ -30,24 +32,21 @@ struct CandidateOverlap {
 // beaten a shorter one before it. At most one of a run is left, which needs no more memory than one candidate.
 class OverlapSelection {
  public:
-  OverlapSelection(Keep keep, double max_error, std::function<void(const CandidateOverlap&)> take)
-      : keep_(keep), max_error_(max_error), take_(std::move(take)) {}
+  // drop: told of every overlap that is not kept, and why.
+  OverlapSelection(Keep keep, double max_error, std::function<void(const CandidateOverlap&)> take,
+                   std::function<void(const CandidateOverlap&, Drop)> drop)
+      : keep_(keep), max_error_(max_error), take_(std::move(take)), drop_(std::move(drop)) {}
   // May take the contents of `candidate`. take() is called for what is kept.
   void add(CandidateOverlap& candidate);
   void finish();
-
-  struct Dropped {
-    std::uint64_t itself = 0, too_different = 0, not_the_longest = 0;
-  };
-  const Dropped& dropped() const { return dropped_; }
 
  private:
   bool is_acceptable(const CandidateOverlap& candidate);
   Keep keep_;
   double max_error_;
   std::function<void(const CandidateOverlap&)> take_;
+  std::function<void(const CandidateOverlap&, Drop)> drop_;
   std::optional<CandidateOverlap> longest_;
-  Dropped dropped_;
 };
 
 }  // namespace sluice::overlap_reader

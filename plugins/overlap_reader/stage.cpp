@@ -9,6 +9,7 @@
 #include "overlap_reader/kept_overlaps.hpp"
 #include "overlap_reader/overlap_collection.hpp"
 #include "overlap_reader/overlap_file.hpp"
+#include "overlap_reader/query_account.hpp"
 
 namespace sluice::overlap_reader {
 namespace {
@@ -38,7 +39,7 @@ class OverlapReader {
         "sequences "
         "are left out and counted; a length that differs from the sequence's own ends the run.");
     d.work_unit("base");
-    d.option("path", &Parameters::path, "overlaps: PAF, MHAP, SAM, BAM or CRAM").required();
+    d.option("path", &Parameters::path, "overlaps: PAF, MHAP, SAM, BAM or CRAM").required().reads();
     d.option("format", &Parameters::format, "format of the file; auto goes by its content").choices({"auto", "paf", "mhap", "sam"});
     d.option("keep", &Parameters::keep, "longest: one overlap of each query; all: every one").choices({"longest", "all"});
     d.option("max_error", &Parameters::max_error, "overlaps whose spans differ by more than this share are left out").range(0, 1);
@@ -59,6 +60,12 @@ class OverlapReader {
     d.reason("unmapped", "a SAM record without an alignment");
   }
 
+  static void check(const Parameters& p) {
+    if (p.directions == "both" && p.keep != "all")
+      throw Failure::usage("directions = both needs keep = all: the longest overlap of a query says nothing about the other direction",
+                           "set keep = all, or leave directions out");
+  }
+
   OverlapReader(const Setup& setup, const Parameters& p)
       : path_(p.path),
         format_(p.format == "paf"    ? FileFormat::paf
@@ -70,10 +77,18 @@ class OverlapReader {
         kept_(p.order == "query" ? OverlapOrder::query : OverlapOrder::target, static_cast<std::size_t>(std::max<std::int64_t>(p.memory.bytes, 0)),
               targets_.size(), setup.wanted("overlap_matches") ? Wanted::yes : Wanted::no, setup.wanted("given_cigar") ? Wanted::yes : Wanted::no),
         gives_both_(p.directions == "both"),
-        selection_(p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); }) {
-    if (gives_both_ && (p.keep != "all" || reads_.path() != targets_.path()))
-      throw Failure::usage("overlap_reader: directions = both needs keep = all, and the same file for reads and targets",
-                           "give both resources the same store");
+        selection_(
+            p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); },
+            [this](const CandidateOverlap& overlap, Drop drop) {
+              const Reason reason = drop == Drop::itself          ? Reason::itself
+                                    : drop == Drop::too_different ? Reason::too_different
+                                                                  : Reason::not_the_longest;
+              // With directions = both query and target are of one store.
+              account_.add(*call_, reason, reads_.name(overlap.record.query));
+            }) {
+    check(p);
+    if (gives_both_ && reads_.path() != targets_.path())
+      throw Failure::usage("overlap_reader: directions = both needs the same file for reads and targets", "give both resources the same store");
   }
 
   bool process(const Call& call, Output& out) {
@@ -87,14 +102,15 @@ class OverlapReader {
  private:
   void read_all(const Call& call) {
     is_read_ = true;
+    call_ = &call;
     const SequenceNames read_names(reads_), target_names(targets_);
     warn_of_duplicates(call, reads_, read_names);
     if (targets_.path() != reads_.path()) warn_of_duplicates(call, targets_, target_names);
     const std::unique_ptr<OverlapFile> file = open_overlap_file(path_, format_);
+    file->tell_unmapped([&](const char* name) { account_.add(call, Reason::unmapped, name); });
     Overlap overlap;
     CandidateOverlap candidate;
     std::int64_t ordinal = 0;
-    std::uint64_t unknown = 0, past_the_end = 0;
     while (file->next(overlap)) {
       if (ordinal % 4096 == 0 && call.cancelled()) return;
       ++ordinal;
@@ -104,13 +120,13 @@ class OverlapReader {
                                   : overlap.target_number <= targets_.size() ? overlap.target_number - 1
                                                                              : -1;
       if (query < 0 || target < 0) {
-        ++unknown;
+        account_.add(call, Reason::unknown_sequence, overlap.query);
         continue;
       }
       check_length(*file, "read", reads_, query, overlap.query_length);
       check_length(*file, "target", targets_, target, overlap.target_length);
       if (overlap.query_end > overlap.query_length || overlap.target_end > overlap.target_length) {
-        ++past_the_end;
+        account_.add(call, Reason::past_the_end, reads_.name(query));
         continue;
       }
       candidate.record = {.query = static_cast<std::int32_t>(query),
@@ -136,15 +152,7 @@ class OverlapReader {
     }
     selection_.finish();
     kept_.sort(call);
-    const auto account = [&call](Reason reason, std::uint64_t count) {
-      if (count > 0) call.account(reason, count);
-    };
-    account(Reason::unknown_sequence, unknown);
-    account(Reason::past_the_end, past_the_end);
-    account(Reason::itself, selection_.dropped().itself);
-    account(Reason::too_different, selection_.dropped().too_different);
-    account(Reason::not_the_longest, selection_.dropped().not_the_longest);
-    account(Reason::unmapped, file->unmapped());
+    account_.flush(call);
     if (kept_.count() == 0)
       call.warn("'" + path_ + "': none of " + std::to_string(ordinal) + " overlaps can be used: do its names belong to these files?");
   }
@@ -167,6 +175,8 @@ class OverlapReader {
   KeptOverlaps kept_;
   bool gives_both_;
   OverlapSelection selection_;
+  QueryAccount<Reason> account_;
+  const Call* call_ = nullptr;  // the one that reads the file
   bool is_read_ = false;
 };
 

@@ -107,7 +107,7 @@ class PafWriter {
     for (const char* column : ranking_columns) d.needs(column, "list<u8>", "per hit: see base_alignment", Needed::optional);
     d.needs("difference_text", "utf8", "cs tags of the hits, for cs", Needed::optional);
     d.uses("index", "minimizer_index", "the sequences that the reads were mapped to");
-    d.option("output", &Parameters::output, "where to write the hits; - is standard output").required();
+    d.option("output", &Parameters::output, "where to write the hits; - is standard output").required().writes();
     d.option("secondary", &Parameters::secondary, "write secondary hits, too (minimap2 --secondary)");
     d.option("paf_no_hit", &Parameters::paf_no_hit, "write a line with * for each read without hits (minimap2 --paf-no-hit)");
     d.option("cs", &Parameters::cs, "write cs tags of hits with a base-level alignment (minimap2 --cs)");
@@ -162,6 +162,7 @@ class PafWriter {
     }
     if (bytes != 0) file_.write({lines[0].data(), bytes});
     call.count("reads mapped", mapped);
+    call.outcome("mapped", static_cast<std::uint64_t>(mapped), static_cast<std::uint64_t>(in.rows()));
     call.count("hits", hits);
   }
 

@@ -14,7 +14,7 @@ constexpr char lower_case(char letter) { return letter >= 'A' && letter <= 'Z' ?
 }  // namespace
 
 void PieceJoining::describe(Describe<PieceJoining>& d) {
-  d.id("piece_joining").summary("joins the consensuses of a read's pieces to the corrected read").regroup("window", "contig");
+  d.id("piece_joining").summary("joins the consensuses of a read's pieces to the corrected read").regroup("window", "contig").rows_are("read");
   d.doc(
       "Corrected bases are upper case. Between pieces, and where a piece was not polished or failed, the read keeps its own bases: in lower case, in "
       "upper "
@@ -70,6 +70,8 @@ void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
     ++polished_;
     at_ = window_end[r];
   }
+  // The reads are read long before they are corrected.
+  if (reads_.size() > 0) call.progress(static_cast<double>(std::max<std::int64_t>(read_, 0)) / static_cast<double>(reads_.size()));
 }
 
 void PieceJoining::finish(const Call& call, Output& out) {

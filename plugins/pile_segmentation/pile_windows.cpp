@@ -70,12 +70,12 @@ void PileSegmentation::process(const Call& call, const Batch& in, Output& out) {
   const auto lies_on = [this](std::int64_t read, std::int64_t begin, std::int64_t end) {
     return read >= 0 && read < reads_.size() && begin >= 0 && begin < end && end <= reads_.length(read);
   };
-  std::uint64_t bad = 0, inside = 0;
   for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
     const auto r = static_cast<std::size_t>(row);
     if (!in.ok(row)) continue;
     if (!lies_on(target_index[r], target_start[r], target_end[r]) || !lies_on(query_index[r], query_start[r], query_end[r])) {
-      ++bad;
+      const bool is_known = query_index[r] >= 0 && query_index[r] < reads_.size();
+      call.account(Reason::bad_overlap, 1, is_known ? std::string(reads_.name(query_index[r])) : std::string());
       continue;
     }
     if (query_index[r] == target_index[r]) continue;
@@ -88,7 +88,7 @@ void PileSegmentation::process(const Call& call, const Batch& in, Output& out) {
                                  .is_reverse = is_reverse[r] != 0};
     if (static_cast<double>(overhang(overlap, reads_.length(target_index[r]), reads_.length(query_index[r]))) >
         max_overhang_ * static_cast<double>(target_end[r] - target_start[r])) {
-      ++inside;
+      call.account(Reason::inside, 1, std::string(reads_.name(query_index[r])));
       continue;
     }
     if (!piles_.empty() && target_index[r] < piles_.back().target)
@@ -102,8 +102,6 @@ void PileSegmentation::process(const Call& call, const Batch& in, Output& out) {
     pile.used.push_back(overlap);
     waiting_bases_ += target_end[r] - target_start[r];
   }
-  if (bad > 0) call.account(Reason::bad_overlap, bad);
-  if (inside > 0) call.account(Reason::inside, inside);
   if (piles_.size() < 2 || call.cancelled()) return;
   // The last pile may go on in the next batch.
   Pile last = std::move(piles_.back());

@@ -18,9 +18,15 @@ void make_records(const Batch& in, Output& out, RecordsOfRow&& records_of_row) {
   out.text_rows("_records", records);
 }
 
-void write_records(const Batch& in, OutputFile& file) {
-  const TextView records = in.text("_records");
-  for (std::int64_t row = 0; row < in.rows(); ++row) file.write(records[row]);
+// column: what a window must have to have come to something, which `outcome` names.
+void write_records(const Call& call, const Batch& in, const char* column, const char* outcome, OutputFile& file) {
+  const TextView records = in.text("_records"), results = in.text(column);
+  std::uint64_t good = 0;
+  for (std::int64_t row = 0; row < in.rows(); ++row) {
+    file.write(records[row]);
+    good += in.ok(row) && !results[row].empty() ? 1 : 0;
+  }
+  call.outcome(outcome, good, static_cast<std::uint64_t>(in.rows()));
 }
 
 }  // namespace
@@ -29,7 +35,7 @@ void ConsensusWriter::describe(Describe<ConsensusWriter>& d) {
   d.id("consensus_writer").sink("window").summary("writes the consensus of each window as FASTA");
   d.doc("One record per window, in the windows' order, with the consensus in one line.");
   d.needs("window_name", "utf8", "name of the window").needs("consensus", "utf8", "its consensus");
-  d.option("output", &Parameters::output, "file to write; - is standard output").required();
+  d.option("output", &Parameters::output, "file to write; - is standard output").required().writes();
 }
 
 void ConsensusWriter::process(const Call&, const Batch& in, Output& out) {
@@ -38,13 +44,13 @@ void ConsensusWriter::process(const Call&, const Batch& in, Output& out) {
                [&](std::int64_t row, std::string& record) { record.append(">").append(name[row]).append("\n").append(consensus[row]).append("\n"); });
 }
 
-void ConsensusWriter::commit(const Call&, const Batch& in) { write_records(in, file_); }
+void ConsensusWriter::commit(const Call& call, const Batch& in) { write_records(call, in, "consensus", "resolved", file_); }
 
 void MsaWriter::describe(Describe<MsaWriter>& d) {
   d.id("msa_writer").sink("window").summary("writes the alignment of each window's sequences as FASTA");
   d.doc("One record per sequence, named NAME/NUMBER after its window and its place there, all of a window equally long, with '-' for gaps.");
   d.needs("window_name", "utf8", "name of the window").needs("msa", "utf8", "the rows of its alignment, each followed by a newline");
-  d.option("output", &Parameters::output, "file to write; - is standard output").required();
+  d.option("output", &Parameters::output, "file to write; - is standard output").required().writes();
 }
 
 void MsaWriter::process(const Call&, const Batch& in, Output& out) {
@@ -59,6 +65,6 @@ void MsaWriter::process(const Call&, const Batch& in, Output& out) {
   });
 }
 
-void MsaWriter::commit(const Call&, const Batch& in) { write_records(in, file_); }
+void MsaWriter::commit(const Call& call, const Batch& in) { write_records(call, in, "msa", "aligned", file_); }
 
 }  // namespace sluice::poa_consensus

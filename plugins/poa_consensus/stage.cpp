@@ -91,11 +91,17 @@ class PoaConsensus {
     d.reason("too_large", "an alignment of the window needs more memory than the option matrix allows");
   }
 
+  static void check(const Parameters& p) {
+    if (p.alignment == "local" && p.match <= 0)
+      throw Failure::usage("a local alignment needs a positive score of equal letters", "give match a value above 0");
+  }
+
   PoaConsensus(const Setup& setup, const Parameters& p)
       : has_qualities_(setup.available("sequence_qualities")),
         has_layers_(setup.available("layer_begin") && setup.available("layer_end")),
         wants_coverage_(setup.wanted("consensus_coverage")),
         wants_alignment_(setup.wanted("msa")) {
+    check(p);
     parameters_.algorithm = p.algorithm == "majority" ? Algorithm::majority : Algorithm::heaviest_bundle;
     Scoring& scoring = parameters_.scoring;
     scoring.mode = p.alignment == "local" ? AlignmentMode::local : p.alignment == "semi_global" ? AlignmentMode::semi_global : AlignmentMode::global;
@@ -103,8 +109,6 @@ class PoaConsensus {
     scoring.mismatch = static_cast<std::int32_t>(p.mismatch);
     scoring.gap_open = static_cast<std::int32_t>(p.gap_open);
     scoring.gap_extend = static_cast<std::int32_t>(p.gap_extend);
-    if (scoring.mode == AlignmentMode::local && scoring.match <= 0)
-      throw Failure::usage("a local alignment needs a positive score of equal letters", "give match a value above 0");
     parameters_.layer_order = p.layer_order == "racon" ? LayerOrder::racon : LayerOrder::file;
     parameters_.trim = p.trim == "racon" ? Trim::racon : Trim::none;
     parameters_.min_sequences = static_cast<std::int32_t>(p.min_sequences);

@@ -17,7 +17,7 @@ void WindowReader::describe(Describe<WindowReader>& d) {
       .gives("window_index", "i64", "its place in the file, from 0")
       .gives("sequences", "utf8", "the window's sequences, one after the other")
       .gives("sequence_length", "list<i32>", "length of each");
-  d.option("path", &Parameters::path, "the file, plain or compressed with gzip; - is standard input").required();
+  d.option("path", &Parameters::path, "the file, plain or compressed with gzip; - is standard input").required().reads();
 }
 
 WindowReader::WindowReader(const Setup&, const Parameters& parameters) : file_(parameters.path) {}

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sluice/staged_file.hpp>
 
 namespace sluice::read_bases {
 namespace {
@@ -42,22 +43,16 @@ bool may_write_beside(const std::string& path) {
   return ::stat(name, &info) == 0 && (info.st_mode & 0222U) != 0 && ::access(name, W_OK) == 0;
 }
 
-// Writes a file under a temporary name and renames it, so that nobody ever sees half of it.
-bool write_whole_file(const std::string& path, std::string_view bytes) {
-  const std::string temporary = path + "." + std::to_string(::getpid()) + ".part";
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return false;
-  bool fine = true;
-  while (!bytes.empty() && fine) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written > 0)
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    else
-      fine = written < 0 && errno == EINTR;
+// Writes a file that appears whole or not at all; "" or why it cannot be kept.
+std::string keep_file(const std::string& path, std::string_view bytes) {
+  try {
+    StagedFile file(path);
+    file.write(bytes);
+    file.publish();
+    return {};
+  } catch (const Failure& failure) {
+    return failure.what();
   }
-  fine = ::close(file) == 0 && fine && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!fine) ::unlink(temporary.c_str());
-  return fine;
 }
 
 bool read_whole_file(const std::string& path, std::vector<char>& bytes) {
@@ -205,7 +200,8 @@ void SequenceFile::open_blocks(bool index_is_older) {
   std::string end(bgzf_end.size(), '\0');
   if (file_bytes_ < end.size() || read_file(file_bytes_ - end.size(), end.data(), end.size()) != end.size() || end != bgzf_end)
     fail("is truncated: it has no BGZF end-of-file block", "copy the file again, or compress it again with `bgzip`");
-  if (index_is_older || !load_blocks(path_ + ".gzi")) walk_blocks();
+  blocks_are_given_ = !index_is_older && load_blocks(path_ + ".gzi");
+  if (!blocks_are_given_) walk_blocks();
   text_bytes_ = blocks_.back().text_offset;
 }
 
@@ -241,6 +237,7 @@ bool SequenceFile::load_blocks(const std::string& gzi_path) {
 }
 
 void SequenceFile::walk_blocks() {
+  blocks_are_given_ = false;
   blocks_.clear();
   Block at{0, 0};
   std::vector<char> window(stream_bytes);
@@ -332,27 +329,35 @@ void SequenceFile::load_or_build_index(OpenReport& report) {
   }
   std::string fai;
   index_ = {};
+  if (blocks_are_given_) {
+    walk_blocks();  // the .gzi may be as wrong as the .fai was
+    text_bytes_ = blocks_.back().text_offset;
+  }
   build_index(fai, duplicates);
   if (keep_index_ && !may_write_beside(path_)) {
     keep_index_ = false;
     reason += "; it is not kept because the folder cannot be written to";
   }
-  if (keep_index_ && !write_whole_file(fai_path, fai)) {
-    keep_index_ = false;
-    reason += "; it is not kept: " + system_text();
-  }
-  if (keep_index_ && !blocks_.empty()) {
-    // As bgzip -r writes it: all blocks but the first.
-    std::string gzi;
-    const auto append = [&gzi](std::uint64_t value) { gzi.append(reinterpret_cast<const char*>(&value), sizeof value); };
-    append(blocks_.size() - 2);
-    for (std::size_t i = 1; i + 1 < blocks_.size(); ++i) append(blocks_[i].file_offset), append(blocks_[i].text_offset);
-    write_whole_file(path_ + ".gzi", gzi);
+  if (keep_index_) {
+    // The .gzi first: a .fai alone is taken for both.
+    std::string problem = blocks_.empty() ? std::string() : keep_file(path_ + ".gzi", gzi_of_blocks());
+    if (problem.empty()) problem = keep_file(fai_path, fai);
+    keep_index_ = problem.empty();
+    if (!problem.empty()) reason += "; it is not kept: " + problem;
   }
   report.infos.push_back((keep_index_ ? "made the index '" : "made in memory the index '") + fai_path + "' of " + std::to_string(index_.size()) +
                          " reads: " + reason);
   if (duplicates != 0)
     report.warnings.push_back("'" + path_ + "' has " + std::to_string(duplicates) + " reads whose name an earlier one has: the first is used");
+}
+
+// As bgzip -r writes it: all blocks but the first.
+std::string SequenceFile::gzi_of_blocks() const {
+  std::string gzi;
+  const auto append = [&gzi](std::uint64_t value) { gzi.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  append(blocks_.size() - 2);
+  for (std::size_t i = 1; i + 1 < blocks_.size(); ++i) append(blocks_[i].file_offset), append(blocks_[i].text_offset);
+  return gzi;
 }
 
 void SequenceFile::build_index(std::string& fai, std::uint64_t& duplicates) {
@@ -433,7 +438,44 @@ void SequenceFile::read_text(std::uint64_t offset, char* to, std::size_t bytes) 
   }
 }
 
-void SequenceFile::fetch(const SequencePlace& place, char* out) {
+void SequenceFile::fetch(std::string_view id, const SequencePlace& place, char* out) {
+  try {
+    fetch_by_blocks(id, place, out);
+  } catch (const Failure&) {
+    if (!blocks_are_given_) throw;
+    // The .gzi is damaged, or the file is: only the blocks themselves tell.
+    walk_blocks();
+    cache_.assign(cached_blocks, {});
+    fetch_by_blocks(id, place, out);
+    if (keep_index_ && may_write_beside(path_)) keep_file(path_ + ".gzi", gzi_of_blocks());
+  }
+}
+
+// Is the line in front of the place the header of this read, and does the read end with its line? A damaged .fai says otherwise.
+bool SequenceFile::belongs_to(std::string_view id, const SequencePlace& place, std::uint64_t bytes) {
+  char after = '\n';
+  if (place.offset + bytes < text_bytes_) read_text(place.offset + bytes, &after, 1);
+  if (after != '\n' && after != '\r') return false;
+  // Backwards, to where the header begins; most have less than 200 letters.
+  constexpr std::uint64_t longest = std::uint64_t{1} << 20;
+  for (std::uint64_t want = 256;; want *= 4) {
+    header_.resize(static_cast<std::size_t>(std::min(want, place.offset)));
+    read_text(place.offset - header_.size(), header_.data(), header_.size());
+    if (header_.empty() || header_.back() != '\n') return false;
+    std::string_view line(header_.data(), header_.size() - 1);
+    const std::size_t before = line.rfind('\n');
+    if (before == std::string_view::npos && header_.size() < place.offset) {
+      if (want >= longest) return true;
+      continue;
+    }
+    if (before != std::string_view::npos) line.remove_prefix(before + 1);
+    if (line.empty() || (line.front() != '>' && line.front() != '@')) return false;
+    line.remove_prefix(1);
+    return line.starts_with(id) && (line.size() == id.size() || std::string_view(" \t\r").find(line[id.size()]) != std::string_view::npos);
+  }
+}
+
+void SequenceFile::fetch_by_blocks(std::string_view id, const SequencePlace& place, char* out) {
   const auto bytes = static_cast<std::size_t>(place.text_bytes().value_or(0));
   if (bytes == place.bases) {
     read_text(place.offset, out, bytes);
@@ -449,8 +491,8 @@ void SequenceFile::fetch(const SequencePlace& place, char* out) {
       from += part + line_end;
     }
   }
-  if (!normalise_bases({out, static_cast<std::size_t>(place.bases)}))
-    fail("has something other than bases where its index says a read is",
+  if (!normalise_bases({out, static_cast<std::size_t>(place.bases)}) || !belongs_to(id, place, bytes))
+    fail("has something else than read '" + std::string(id) + "' where its index says it is",
          "remove the .fai and .gzi files beside it: they are made anew when missing");
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <sluice/failure.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,8 +68,8 @@ class SequenceFile {
   SequenceFile(const SequenceFile&) = delete;
 
   const SequenceIndex& index() const { return index_; }
-  // Writes place.bases bases, upper case with T for U, to `out`.
-  void fetch(const SequencePlace& place, char* out);
+  // Writes place.bases bases, upper case with T for U, to `out`. Fails when read `id` is not there.
+  void fetch(std::string_view id, const SequencePlace& place, char* out);
 
  private:
   struct Block {
@@ -82,6 +83,9 @@ class SequenceFile {
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
   void open_blocks(bool index_is_older);
   bool load_blocks(const std::string& gzi_path);
+  std::string gzi_of_blocks() const;
+  void fetch_by_blocks(std::string_view id, const SequencePlace& place, char* out);
+  bool belongs_to(std::string_view id, const SequencePlace& place, std::uint64_t bytes);
   void walk_blocks();
   void decompress_to_temporary_file(OpenReport& report);
   void load_or_build_index(OpenReport& report);
@@ -94,11 +98,12 @@ class SequenceFile {
   FileDescriptor file_;
   std::uint64_t file_bytes_ = 0;
   std::uint64_t text_bytes_ = 0;
-  bool keep_index_ = true;     // false: of no use to another run, or unwritable
-  std::vector<Block> blocks_;  // BGZF only; ends with one past the last
+  bool keep_index_ = true;         // false: of no use to another run, or unwritable
+  std::vector<Block> blocks_;      // BGZF only; ends with one past the last
+  bool blocks_are_given_ = false;  // by a .gzi, unseen
   std::vector<CachedBlock> cache_;
   std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor_;
-  std::vector<char> compressed_, lines_;
+  std::vector<char> compressed_, lines_, header_;
   SequenceIndex index_;
 };
 

@@ -4,6 +4,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -38,7 +39,10 @@ class ReadBases {
         "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to "
         "the whole read.\n\n"
         "Bases are given in upper case, U as T.");
-    d.option("path", &Parameters::path, "FASTA or FASTQ file (.gz: use bgzip); left out: use the bases in the alignments");
+    d.option("path", &Parameters::path, "FASTA or FASTQ file (.gz: use bgzip); left out: use the bases in the alignments")
+        .reads()
+        .beside(".fai")
+        .beside(".gzi");
     d.needs("read_id", "utf8", "name of the read");
     d.needs("aligned_bases", "utf8", "SEQ of the alignment in sequencing orientation", Needed::optional);
     d.needs("cigar", "list<u32>", "CIGAR of the alignment, to see hard clips", Needed::optional);
@@ -112,7 +116,7 @@ class ReadBases {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a]->offset < places[b]->offset; });
     for (const std::size_t row : order) {
       if (call.cancelled()) return;
-      file_->fetch(*places[row], bases.data() + begin[row]);
+      file_->fetch(read_ids[static_cast<std::int64_t>(row)], *places[row], bases.data() + begin[row]);
     }
   }
 
@@ -161,7 +165,7 @@ class ReadReader {
   static void describe(Describe<ReadReader>& d) {
     d.id("read_reader").summary("streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM").source("read");
     d.doc("Bases are given in upper case, U as T, in sequencing orientation. Of aligned input the primary record of each read is used.");
-    d.option("path", &Parameters::path, "input file; - is standard input");
+    d.option("path", &Parameters::path, "input file; - is standard input").reads();
     d.gives("read_id", "utf8", "name of the read");
     d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U");
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
@@ -173,6 +177,7 @@ class ReadReader {
     hts_set_log_level(HTS_LOG_OFF);  // what it would print is said by our own errors, once and with the file's name
     hFILE* opened = hopen(path_.c_str(), "r");
     if (opened == nullptr) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
+    if (struct stat info{}; ::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
     htsFormat format{};
     const bool known = hts_detect_format(opened, &format) == 0;
     // Each of the two below takes `opened` over when it succeeds.
@@ -209,10 +214,17 @@ class ReadReader {
     out.text_rows("bases", bases);
     if (wants_qualities_) out.text_rows("qualities", qualities);
     out.set_work(work);
+    if (const double share = share_read(); share >= 0) call.progress(share);
     return more;
   }
 
  private:
+  // Share of the file's bytes that has been read; < 0: unknown (a pipe, CRAM).
+  double share_read() const {
+    const BGZF* blocks = text_ ? text_.get() : file_ && file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
+    if (file_bytes_ <= 0 || blocks == nullptr) return -1;
+    return std::min(1.0, static_cast<double>(htell(blocks->fp)) / static_cast<double>(file_bytes_));
+  }
   // Reads the next row into id_, bases_ and qualities_; false at the end.
   bool advance(const Call& call) {
     while (stream_ ? next_text() : next_record(call)) {
@@ -237,13 +249,11 @@ class ReadReader {
   }
   bool next_record(const Call& call) {
     int got = 0;
-    std::uint64_t skipped = 0;
     while ((got = sam_read1(file_.get(), header_.get(), record_.get())) >= 0) {
       ++records_;
       if ((record_->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0) break;
-      ++skipped;
+      call.account(Reason::not_primary, 1, bam_get_qname(record_.get()));
     }
-    if (skipped != 0) call.account(Reason::not_primary, skipped);
     if (got < -1)
       throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records",
                            file_->format.format == cram
@@ -280,6 +290,7 @@ class ReadReader {
   std::unique_ptr<bam1_t, HtsClose> record_;
   std::optional<SequenceStream> stream_;
   std::uint64_t records_ = 0;
+  std::int64_t file_bytes_ = 0;         // 0: no regular file
   std::string id_, bases_, qualities_;  // one read ahead of the batch
   bool pending_ = false;                // they hold a read that no batch has yet
 };

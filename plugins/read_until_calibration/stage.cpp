@@ -52,13 +52,13 @@ class ReadUntilCalibration {
         .needs("sdtw_score", "i64", "sum of the costs of the best alignment")
         .needs("sdtw_length", "i32", "levels aligned")
         .needs("query_complete", "u8", "1: the whole prefix is there");
-    d.option("labels", &Parameters::labels, "table of read_id and label: target or other (1 or 0); reads that it does not name do not count");
+    d.option("labels", &Parameters::labels, "table of read_id and label: target or other (1 or 0); reads that it does not name do not count").reads();
     d.option("label", &Parameters::label, "without labels: what all reads are").choices({"target", "other"});
-    d.option("other_scores", &Parameters::other_scores, "scores of further reads, as `scores` of an earlier run");
-    d.option("scores", &Parameters::scores, "table of all reads' scores to write");
-    d.option("thresholds", &Parameters::thresholds, "table of thresholds to write, for read_until_decision");
-    d.option("roc", &Parameters::roc, "table of the points of the ROC curves to write");
-    d.option("plot", &Parameters::plot, "picture of the ROC curves to write (SVG)");
+    d.option("other_scores", &Parameters::other_scores, "scores of further reads, as `scores` of an earlier run").reads();
+    d.option("scores", &Parameters::scores, "table of all reads' scores to write").writes();
+    d.option("thresholds", &Parameters::thresholds, "table of thresholds to write, for read_until_decision").writes();
+    d.option("roc", &Parameters::roc, "table of the points of the ROC curves to write").writes();
+    d.option("plot", &Parameters::plot, "picture of the ROC curves to write (SVG)").writes();
     d.option("early_error", &Parameters::early_error, "error to allow where a decision is made before the prefix is complete").range(0, 1);
   }
 
@@ -83,7 +83,8 @@ class ReadUntilCalibration {
     if (given(p.plot)) plot_file_.emplace(setup, *p.plot);
   }
 
-  void commit(const Call&, const Batch& in) {
+  void commit(const Call& call, const Batch& in) {
+    std::uint64_t used = 0;
     const TextView read_id = in.text("read_id");
     const auto prefix_bases = in.column<double>("prefix_bases");
     const auto score = in.column<std::int64_t>("sdtw_score");
@@ -110,7 +111,9 @@ class ReadUntilCalibration {
       prefix.levels = std::max(prefix.levels, length[i]);
       prefix.scores.push_back({per_level, label});
       append_score_line(lines_, read_id[row], label, prefix_bases[i], length[i], per_level);
+      ++used;
     }
+    call.outcome("used", used, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call& call, Output&) {

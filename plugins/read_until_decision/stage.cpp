@@ -20,11 +20,16 @@ struct DecisionParameters {
   std::int32_t minimum_levels = 100;
 };
 
+bool has_table(const DecisionParameters& p) { return p.thresholds && !p.thresholds->empty(); }
+
+void check_decision(const DecisionParameters& p) {
+  if (p.threshold && has_table(p)) throw Failure::usage("threshold and thresholds exclude each other", "give one of them");
+}
+
 Thresholds thresholds_of(const DecisionParameters& p) {
-  const bool has_table = p.thresholds && !p.thresholds->empty();
-  if (p.threshold && has_table) throw Failure::usage("threshold and thresholds exclude each other", "give one of them");
+  check_decision(p);
   if (p.threshold) return Thresholds::constant(*p.threshold);
-  if (!has_table) return Thresholds::built_in();
+  if (!has_table(p)) return Thresholds::built_in();
   std::ifstream file(*p.thresholds, std::ios::binary);
   const std::string table{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw Failure::input("cannot read thresholds '" + *p.thresholds + "': " + std::strerror(errno), "check the path");
@@ -43,7 +48,8 @@ void describe_decision(Describe<Stage>& d) {
   d.gives("decision", "u8", "0 wait, 1 accept, 2 reject")
       .gives("decision_score", "f64", "cost per level, standard deviations")
       .gives("decision_threshold", "f64", "cost per level at or below which a read of this length is a target");
-  d.option("thresholds", &DecisionParameters::thresholds, "table of thresholds by length, of read_until_calibration; left out: the built-in ones");
+  d.option("thresholds", &DecisionParameters::thresholds, "table of thresholds by length, of read_until_calibration; left out: the built-in ones")
+      .reads();
   d.option("threshold", &DecisionParameters::threshold, "one threshold for every length: cost per level").range(0, 1000);
   d.option("minimum_levels", &DecisionParameters::minimum_levels, "reads with fewer levels are not decided on").range(1, 1e9).unit("levels");
   d.work_unit("row");
@@ -81,6 +87,7 @@ class ReadUntilDecision {
         "by what there is of it, with the threshold of that length; one with fewer than minimum_levels levels is not decided on (wait).");
     describe_decision(d);
   }
+  static void check(const Parameters& p) { check_decision(p); }
   ReadUntilDecision(const Setup&, const Parameters& p) : thresholds_(thresholds_of(p)), minimum_levels_(p.minimum_levels) {}
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -120,6 +127,7 @@ class ReadUntilDecisionStream {
         .needs("is_last_chunk", "u8", "1: the read ends");
     d.option("decide_early", &Parameters::decide_early, "decide before the prefix is complete where the score is clear");
   }
+  static void check(const Parameters& p) { check_decision(p); }
   ReadUntilDecisionStream(const Setup&, const Parameters& p)
       : thresholds_(thresholds_of(p)), minimum_levels_(p.minimum_levels), before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait) {}
 

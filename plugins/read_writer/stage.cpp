@@ -47,6 +47,14 @@ std::string_view all_rows(const TextView& text) {
 
 enum class Reason { quality_length };
 
+// A record without bases is nothing to its reader.
+void say_written(const Call& call, const Batch& in) {
+  const TextView bases = in.text("bases");
+  std::uint64_t written = 0;
+  for (std::int64_t row = 0; row < in.rows(); ++row) written += in.ok(row) && !bases[row].empty() ? 1 : 0;
+  call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
+}
+
 class FastqWriter {
  public:
   struct Parameters {
@@ -66,7 +74,7 @@ class FastqWriter {
     d.needs("read_id", "utf8", "identifier")
         .needs("bases", "utf8", "sequencing orientation")
         .needs("qualities", "utf8", "Phred + 33, as many as bases", Needed::optional);
-    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required();
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required().writes();
     d.option("format", &Parameters::format, "what to write").choices({"fastq", "fasta"});
     d.reason("quality_length", "the read has another number of qualities than of bases");
   }
@@ -102,7 +110,10 @@ class FastqWriter {
       put("\n");
     }
   }
-  void commit(const Call& call, const Batch& in) { file_.write(call, all_rows(in.text("_text"))); }
+  void commit(const Call& call, const Batch& in) {
+    file_.write(call, all_rows(in.text("_text")));
+    say_written(call, in);
+  }
   void finish(const Call&, Output&) { file_.finish(); }
 
  private:
@@ -124,7 +135,7 @@ class FastaWriter {
         .doc("A name that ends with .gz makes BGZF, which gzip reads and samtools faidx can index.")
         .work_unit("base");
     d.needs("name", "utf8", "contig name").needs("bases", "utf8", "its sequence");
-    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required();
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required().writes();
     d.option("line_length", &Parameters::line_length, "bases a line").range(1, 1e9);
   }
 
@@ -150,7 +161,10 @@ class FastaWriter {
       }
     }
   }
-  void commit(const Call& call, const Batch& in) { file_.write(call, all_rows(in.text("_text"))); }
+  void commit(const Call& call, const Batch& in) {
+    file_.write(call, all_rows(in.text("_text")));
+    say_written(call, in);
+  }
   void finish(const Call&, Output&) { file_.finish(); }
 
  private:

@@ -81,7 +81,7 @@ class ReferenceSequence {
         "The file may be plain, gzip or bgzip. One row per contig, in file order. Bases are upper case; each IUPAC code becomes its first base in "
         "the order A, C, G, T (N becomes A), as f5c and nanopolish do, or N where `ambiguous` says so, and U becomes T. Any other character, and a "
         "name that comes twice, is an error.");
-    d.option("path", &Parameters::path, "FASTA file, plain or compressed").required();
+    d.option("path", &Parameters::path, "FASTA file, plain or compressed").required().reads();
     d.option("ambiguous", &Parameters::ambiguous, "what a code for several bases is read as: the first of them, or N").choices({"first_base", "n"});
     d.gives("name", "utf8", "name of the contig up to the first blank");
     d.gives("bases", "utf8", "its bases: A, C, G, T, and N if asked for");

@@ -62,7 +62,7 @@ class SamWriter {
         .needs("alignment_score", "list<i32>", "score of the alignment")
         .needs("difference_text", "utf8", "cs tags, for cs", Needed::optional)
         .needs("mismatch_text", "utf8", "MD tags, for md", Needed::optional);
-    d.option("output", &Parameters::output, "file to write; - is standard output, then SAM unless format says otherwise").required();
+    d.option("output", &Parameters::output, "file to write; - is standard output, then SAM unless format says otherwise").required().writes();
     d.option("format", &Parameters::format, "auto: BAM if the name ends in .bam, else SAM").choices({"auto", "sam", "bam"});
     d.option("read_group", &Parameters::read_group, "read group of all reads: its ID (minimap2's -R)");
     d.option("secondary", &Parameters::secondary, "write secondary alignments (minimap2's --secondary)");
@@ -123,9 +123,15 @@ class SamWriter {
     out.text_rows("_records", made, "binary");
   }
 
-  void commit(const Call&, const Batch& in) {
+  void commit(const Call& call, const Batch& in) {
     const TextView records = in.text("_records");
-    for (std::int64_t row = 0; row < in.rows(); ++row) file_.write(records[row]);
+    const auto operations = in.list<std::int32_t>("cigar_count");
+    std::uint64_t mapped = 0;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      file_.write(records[row]);
+      if (in.ok(row) && std::any_of(operations[row].begin(), operations[row].end(), [](std::int32_t count) { return count > 0; })) ++mapped;
+    }
+    call.outcome("mapped", mapped, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call&, Output&) {

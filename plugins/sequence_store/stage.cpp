@@ -27,7 +27,7 @@ class SequenceStore {
         "unequal length are written once to an unlinked file in the temporary folder (TMPDIR).\n\n"
         "Attributes: path, descriptor (number of the open file, which lives as long as the columns do), mean_length (bases). "
         "sluice/sequence_store.hpp fetches.");
-    d.option("path", &Parameters::path, "FASTA or FASTQ file, plain or compressed").required();
+    d.option("path", &Parameters::path, "FASTA or FASTQ file, plain or compressed").required().reads();
     d.gives("name", "utf8", "name up to the first blank").gives("length", "i64", "bases");
     d.gives("bases_offset", "i64", "byte of the first base in the open file");
     d.gives("qualities_offset", "i64", "byte of the first quality; -1: no qualities, or all of them '!'");
@@ -39,7 +39,8 @@ class SequenceStore {
     const auto stored = std::make_shared<const StoredFile>(open_stored_file(path_, [&call] { return call.cancelled(); }));
     const SequenceTable& table = stored->table;
     if (stored->spooled > 0)
-      call.info("'" + path_ + "' has no random access: " + std::to_string(stored->spooled >> 20) + " MiB of it were written to a temporary file");
+      call.info("the sequences of '" + path_ + "' were written to a temporary file of " + std::to_string((stored->spooled >> 20) + 1) +
+                " MiB for this run (TMPDIR), as " + stored->why_spooled);
     const auto rows = static_cast<std::int64_t>(table.length.size());
     out.set_rows(rows);
     const auto adopt = [&](const auto& values) { return Buffer::adopt(stored, values.data(), values.size() * sizeof values[0]); };

@@ -96,7 +96,12 @@ StoredFile open_stored_file(const std::string& path, const std::function<bool()>
   StoredFile result;
   std::unique_ptr<BGZF, CloseBgzf> file = open();
   struct stat info {};
-  const bool plain = path != "-" && file->is_compressed == 0 && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  const bool is_file = path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  const bool plain = is_file && file->is_compressed == 0;
+  result.why_spooled = !is_file ? "it is no file that can be read twice"
+                       : !plain
+                           ? "it is compressed, and its sequences are fetched many times (an index does not change that): decompress it to save this"
+                           : "its records have lines of unequal length: `seqtk seq` writes each on one line";
   if (plain) {
     result.file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (result.file.number() < 0) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path");

@@ -31,6 +31,7 @@ struct StoredFile {
   SequenceTable table;
   FileDescriptor file;       // where the table's offsets point into: the file itself, or the temporary one
   std::int64_t spooled = 0;  // bytes of the temporary file; 0: there is none
+  std::string why_spooled;   // "it is compressed ..."
 };
 
 // A plain file is scanned and stays where it is. What has no random access (gzip, BGZF, a pipe, records with lines of unequal length) is written once

@@ -20,23 +20,30 @@ void PrefixSeries::describe(Describe<PrefixSeries>& d) {
   d.option("prefix_bases", &Parameters::prefix_bases, "lengths, separated by commas, ascending").unit("bases");
 }
 
-PrefixSeries::PrefixSeries(const Setup& setup, const Parameters& parameters) {
-  std::string_view rest = parameters.prefix_bases;
-  const auto refuse = [&] {
-    throw Failure::usage(std::string(setup.instance()) + ": prefix_bases '" + parameters.prefix_bases + "' is no ascending list of positive numbers",
-                         "for example 50,100,250");
-  };
+namespace {
+
+std::vector<double> ascending_lengths(const std::string& list) {
+  std::vector<double> lengths;
+  std::string_view rest = list;
+  const auto refuse = [&] { throw Failure::usage("prefix_bases '" + list + "' is no ascending list of positive numbers", "for example 50,100,250"); };
   for (bool more = true; more;) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     double bases = 0;
     const auto [parsed, error] = std::from_chars(rest.data(), rest.data() + end, bases);
     if (error != std::errc() || parsed != rest.data() + end || !(bases > 0) || bases > 1e6) refuse();
-    if (!prefix_bases_.empty() && bases <= prefix_bases_.back()) refuse();
-    prefix_bases_.push_back(bases);
+    if (!lengths.empty() && bases <= lengths.back()) refuse();
+    lengths.push_back(bases);
     more = end < rest.size();
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  return lengths;
 }
+
+}  // namespace
+
+void PrefixSeries::check(const Parameters& parameters) { ascending_lengths(parameters.prefix_bases); }
+
+PrefixSeries::PrefixSeries(const Setup&, const Parameters& parameters) : prefix_bases_(ascending_lengths(parameters.prefix_bases)) {}
 
 void PrefixSeries::process(const Call&, const Batch& in, Output& out) const {
   std::vector<std::int64_t> from;  // the input's row of each row

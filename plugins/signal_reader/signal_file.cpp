@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <limits>
 #include <mutex>
+#include <sluice/staged_file.hpp>
 
 namespace sluice::signal_reader {
 namespace {
@@ -29,24 +30,6 @@ bool may_write_into(const std::filesystem::path& folder) {
   struct stat info {};
   const char* name = folder.empty() ? "." : folder.c_str();
   return ::stat(name, &info) == 0 && (info.st_mode & 0222U) != 0 && ::access(name, W_OK) == 0;
-}
-
-// Writes a file under a temporary name and renames it, so that nobody ever sees half of it.
-bool write_whole_file(const std::string& path, std::string_view bytes) {
-  const std::string temporary = path + "." + std::to_string(::getpid()) + ".part";
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return false;
-  bool fine = true;
-  while (!bytes.empty() && fine) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written > 0)
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    else
-      fine = written < 0 && errno == EINTR;
-  }
-  fine = ::close(file) == 0 && fine && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!fine) ::unlink(temporary.c_str());
-  return fine;
 }
 
 bool newer(const struct timespec& a, const struct timespec& b) { return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec; }
@@ -280,11 +263,16 @@ SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& para
   if (!may_write_into(folder)) {
     source.action = IndexSource::Action::made_in_memory;
     source.reason += "; it is not kept because the folder cannot be written to";
-  } else if (!write_whole_file(path, serialise_index(built.index, file.header().version))) {
-    source.action = IndexSource::Action::made_in_memory;
-    source.reason += "; it is not kept: " + system_text();
-  } else {
+    return std::move(built.index);
+  }
+  try {
+    StagedFile staged(path);
+    staged.write(serialise_index(built.index, file.header().version));
+    staged.publish();
     source.action = IndexSource::Action::made;
+  } catch (const Failure& failure) {
+    source.action = IndexSource::Action::made_in_memory;
+    source.reason += "; it is not kept: " + std::string(failure.what());
   }
   return std::move(built.index);
 }

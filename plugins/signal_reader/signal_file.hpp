@@ -59,6 +59,11 @@ class RecordCursor {
   // The next record and its place; false at the end. `stored` is valid until the next call.
   bool next(std::span<const char>& stored, RecordPlace& place);
   std::uint64_t records() const { return records_; }
+  // Share of the records' bytes that has been read, 0 to 1.
+  double share_read() const {
+    const RecordExtent all = file_.extent();
+    return all.end > all.begin ? static_cast<double>(offset_ - all.begin) / static_cast<double>(all.end - all.begin) : 1;
+  }
 
  private:
   bool fill(std::size_t bytes);

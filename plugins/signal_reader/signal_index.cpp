@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "signal_reader/signal_index.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -71,6 +72,7 @@ IndexStatus parse_index(std::span<const char> bytes, RecordExtent extent, Signal
   const std::size_t end = bytes.size() - end_mark.size();
   const auto load = [&bytes](std::size_t from, auto& value) { std::memcpy(&value, bytes.data() + from, sizeof value); };
   std::uint64_t covered = 0;
+  std::vector<RecordPlace> places;
   while (at < end) {
     std::uint16_t length = 0;
     if (end - at < 2) return IndexStatus::malformed;
@@ -83,9 +85,14 @@ IndexStatus parse_index(std::span<const char> bytes, RecordExtent extent, Signal
     if (place.offset < extent.begin || place.offset > extent.end || place.bytes > extent.end - place.offset || place.bytes < 8)
       return IndexStatus::other_file;
     covered += place.bytes;
+    places.push_back(place);
     if (index.add(read_id, place) == SignalIndex::Added::duplicate) return IndexStatus::malformed;
     at += 18 + std::size_t{length};
   }
+  const auto earlier = [](const RecordPlace& a, const RecordPlace& b) { return a.offset < b.offset; };
+  if (!std::is_sorted(places.begin(), places.end(), earlier)) std::sort(places.begin(), places.end(), earlier);
+  for (std::size_t i = 1; i < places.size(); ++i)
+    if (places[i].offset - places[i - 1].offset < places[i - 1].bytes) return IndexStatus::malformed;
   // Records tile the file, but for the repetitions of a read id, which an index leaves out.
   return covered <= extent.end - extent.begin && (index.size() != 0 || extent.end == extent.begin) ? IndexStatus::ok : IndexStatus::other_file;
 }

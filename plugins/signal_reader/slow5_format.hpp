@@ -86,6 +86,9 @@ class RecordDecoder {
   std::unique_ptr<Streams> streams_;
 };
 
+// More samples than a record of so many stored bytes can hold: what a damaged one says must not be believed before it is decompressed.
+std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& format);
+
 // StreamVByte of zigzag deltas: u32 count, (count + 3) / 4 control bytes, then 1 to 4 bytes a value, all little-endian.
 // Appends the samples; false, with `samples` as it was, when the bytes are too few or too many.
 bool decode_svb_zd(std::span<const char> stored, std::vector<std::int16_t>& samples);

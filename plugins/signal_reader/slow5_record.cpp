@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t fields_after_name = 4 + 4 * 8 + 8;
 // Deflate cannot expand by more than 1032:1, zstd's frame header says how much.
 constexpr std::size_t max_deflate_ratio = 1032;
+// A block of at least 3 bytes holds at most 128 KiB.
+constexpr std::size_t max_zstd_block_text = 128 * 1024, min_zstd_block = 3;
 
 template <class T>
 T load(const char* at) {
@@ -119,6 +121,14 @@ RecordStatus parse_text_samples(std::string_view rest, const SignalRecord& recor
 
 }  // namespace
 
+std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& format) {
+  if (format.format == FileFormat::slow5) return stored_bytes / 2 + 1;  // a digit and a comma each
+  std::uint64_t plain = stored_bytes;
+  if (format.record_compression == RecordCompression::zlib) plain *= max_deflate_ratio;
+  if (format.record_compression == RecordCompression::zstd) plain = (stored_bytes / min_zstd_block + 1) * max_zstd_block_text;
+  return format.signal_compression == SignalCompression::svb_zd ? plain : plain / sizeof(std::int16_t);
+}
+
 bool decode_svb_zd(std::span<const char> stored, std::vector<std::int16_t>& samples) {
   if (stored.size() < 4) return false;
   const std::size_t count = load<std::uint32_t>(stored.data());
@@ -204,8 +214,7 @@ struct RecordDecoder::Streams {
     // Writers of BLOW5 store single frames with the content size; slow5lib refuses others, too.
     const unsigned long long size = ZSTD_getFrameContentSize(stored.data(), stored.size());
     if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return {};
-    // A block of at least 3 bytes holds at most 128 KiB, so no honest frame claims more than this.
-    if (size / (128 * 1024) > stored.size() / 3 + 1) return {};
+    if (size / max_zstd_block_text > stored.size() / min_zstd_block + 1) return {};
     if (plain.size() < size) plain.resize(static_cast<std::size_t>(size));
     const std::size_t got = ZSTD_decompressDCtx(zstd, plain.data(), plain.size(), stored.data(), stored.size());
     if (ZSTD_isError(got) != 0) return {};

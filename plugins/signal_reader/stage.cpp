@@ -24,7 +24,7 @@ class SignalFileResource {
         "them), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
         "A BLOW5 file without its end-of-file mark is refused as truncated.");
-    d.option("path", &Parameters::path, "BLOW5 or SLOW5 file").required();
+    d.option("path", &Parameters::path, "BLOW5 or SLOW5 file").required().reads().beside(".idx");
     d.gives("run_id", "utf8", "sequencing run, \"\" if unknown");
     d.gives("experiment_type", "utf8", "genomic_dna, rna ...");
     d.gives("sequencing_kit", "utf8", "library preparation kit, e.g. sqk-lsk114");
@@ -290,6 +290,7 @@ class SignalStream {
     out.text_rows("read_id", read_ids);
     out.text_rows("signal_record", records, "binary");
     out.set_work(work);
+    call.progress(cursor_.share_read());
     return more;
   }
 
@@ -303,6 +304,10 @@ class SignalStream {
       throw Failure::input(
           "signal file '" + file_.path() + "' is damaged: record " + std::to_string(cursor_.records()) + " cannot be decompressed or parsed",
           "copy the file again and compare checksums");
+    if (record.sample_count > most_samples(stored.size(), file_.header().records))
+      throw Failure::input("signal file '" + file_.path() + "' is damaged: record " + std::to_string(cursor_.records()) + " says that it has " +
+                               std::to_string(record.sample_count) + " samples, in " + std::to_string(stored.size()) + " bytes",
+                           "copy the file again and compare checksums");
     pending_id_ = record.read_id;
     pending_.assign(stored.data(), stored.size());
     pending_work_ = static_cast<double>(record.sample_count);

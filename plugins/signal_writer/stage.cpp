@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <sluice/stage.hpp>
@@ -42,7 +43,7 @@ class Blow5Writer {
         .needs("range", "f64", "pA over all steps")
         .needs("offset", "f64", "pA = (raw + offset) * range / digitisation")
         .needs("sampling_rate", "f64", "Hz");
-    d.option("output", &Parameters::output, "BLOW5 file to write; - is standard output, without an index").required();
+    d.option("output", &Parameters::output, "BLOW5 file to write; - is standard output, without an index").required().writes().beside(".idx");
     d.option("record_compression", &Parameters::record_compression, "compression of whole records").choices({"none", "zlib", "zstd"});
     d.option("signal_compression", &Parameters::signal_compression,
              "compression of the samples inside a record; Debian's nanopolish 0.14 can't read svb-zd")
@@ -55,24 +56,20 @@ class Blow5Writer {
     d.reason("cannot_encode", "the identifier is empty or longer than 65,535 characters, or the signal has 2^32 samples");
   }
 
+  static void check(const Parameters& parameters) {
+    for (const auto& [name, value] : attributes_of(parameters))
+      if (value.find_first_of("\t\n") != std::string::npos)
+        throw Failure::usage("header attribute '" + name + "' holds a tab or a line break", "write it without");
+  }
+
   Blow5Writer(const Setup& setup, const Parameters& parameters)
       : record_(parameters.record_compression == "none"   ? RecordCompression::none
                 : parameters.record_compression == "zlib" ? RecordCompression::zlib
                                                           : RecordCompression::zstd),
         signal_(parameters.signal_compression == "none" ? SignalCompression::none : SignalCompression::svb_zd),
         file_(setup, parameters.output) {
-    const bool is_rna = parameters.pore.starts_with("rna");
-    const char* kit = parameters.pore == "r9"       ? "sqk-lsk109"
-                      : parameters.pore == "r10"    ? "sqk-lsk114"
-                      : parameters.pore == "rna_r9" ? "sqk-rna002"
-                                                    : "sqk-rna004";
-    const std::pair<std::string, std::string> attributes[] = {
-        {"experiment_type", parameters.experiment_type.value_or(is_rna ? "rna" : "genomic_dna")},
-        {"run_id", parameters.run_id},
-        {"sequencing_kit", parameters.sequencing_kit.value_or(kit)}};
-    for (const auto& [name, value] : attributes)
-      if (value.find_first_of("\t\n") != std::string::npos) throw Failure::usage("header attribute '" + name + "' holds a tab or a line break");
-    const std::string header = blow5_header(attributes, record_, signal_);
+    check(parameters);
+    const std::string header = blow5_header(attributes_of(parameters), record_, signal_);
     file_.write(header);
     if (parameters.index && parameters.output != "-") {
       index_.emplace(header.size());
@@ -115,13 +112,16 @@ class Blow5Writer {
     std::copy(bytes.begin(), bytes.end(), records.begin());
   }
 
-  void commit(const Call&, const Batch& in) {
+  void commit(const Call& call, const Batch& in) {
+    std::uint64_t written = 0;
     const TextView ids = in.text("read_id"), records = in.text("_record");
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row) || records[row].empty()) continue;
       file_.write(records[row]);
       if (index_) index_->add(ids[row], records[row].size());
+      ++written;
     }
+    call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call&, Output&) {
@@ -133,6 +133,17 @@ class Blow5Writer {
   }
 
  private:
+  using Attributes = std::array<std::pair<std::string, std::string>, 3>;
+  static Attributes attributes_of(const Parameters& parameters) {
+    const bool is_rna = parameters.pore.starts_with("rna");
+    const char* kit = parameters.pore == "r9"       ? "sqk-lsk109"
+                      : parameters.pore == "r10"    ? "sqk-lsk114"
+                      : parameters.pore == "rna_r9" ? "sqk-rna002"
+                                                    : "sqk-rna004";
+    return {{{"experiment_type", parameters.experiment_type.value_or(is_rna ? "rna" : "genomic_dna")},
+             {"run_id", parameters.run_id},
+             {"sequencing_kit", parameters.sequencing_kit.value_or(kit)}}};
+  }
   struct Encoder {
     std::optional<Blow5Encoder> encoder;
     std::string bytes;

@@ -98,6 +98,10 @@ class SimulateSignal {
         .gives("truth_frequency", "list<f32>", "per truth_site: share of all molecules in which it is");
   }
 
+  static void check(const Parameters& parameters) {
+    if (const std::string problem = problem_with(parameters); !problem.empty()) throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
+  }
+
   SimulateSignal(const Setup& setup, const Parameters& parameters)
       : parameters_(parameters), signal_(setup.wanted("raw_signal") ? Simulator::Signal::make : Simulator::Signal::leave_out) {
     parameters_.seed = static_cast<std::uint64_t>(parameters.seed_number);
@@ -107,7 +111,7 @@ class SimulateSignal {
     parameters_.strands = parameters.strands_name == "both"      ? Strands::both
                           : parameters.strands_name == "forward" ? Strands::forward
                                                                  : Strands::reverse;
-    if (const std::string problem = problem_with(parameters_); !problem.empty()) throw Failure::usage(problem);
+    check(parameters);
 
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");

@@ -25,18 +25,14 @@ class TableWriter {
         "One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them "
         "back gives the same value.");
     d.needs("*", "*", "whatever is there", Needed::optional);
-    d.option("output", &Parameters::output, "the table; - is standard output").required();
-    d.option("columns", &Parameters::columns, "names, comma-separated, in the order of the table").required();
+    d.option("output", &Parameters::output, "the table; - is standard output").required().writes();
+    d.option("columns", &Parameters::columns, "names, comma-separated, in the order of the table").required().columns();
     d.option("failed_rows", &Parameters::failed_rows, "write failed rows too, with empty cells but for text columns");
   }
 
-  TableWriter(const Setup& setup, const Parameters& p) : failed_rows_(p.failed_rows), file_(setup, p.output) {
-    for (std::size_t begin = 0; begin <= p.columns.size();) {
-      const std::size_t end = std::min(p.columns.find(',', begin), p.columns.size());
-      if (end == begin) throw Failure::usage("columns has an empty name", "write for example columns = \"read_id,bases\"");
-      columns_.push_back(p.columns.substr(begin, end - begin));
-      begin = end + 1;
-    }
+  static void check(const Parameters& p) { names_of(p.columns); }
+
+  TableWriter(const Setup& setup, const Parameters& p) : columns_(names_of(p.columns)), failed_rows_(p.failed_rows), file_(setup, p.output) {
     file_.write(fmt::format("{}\n", fmt::join(columns_, "\t")));
   }
 
@@ -44,7 +40,7 @@ class TableWriter {
     std::vector<std::string> lines(static_cast<std::size_t>(in.rows()));
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const sluice_column* column = in.find(columns_[c]);
-      if (column == nullptr) throw Failure::usage("no stage gives column '" + columns_[c] + "'", "sluice plan shows the columns that are there");
+      if (column == nullptr) throw std::logic_error("a batch lacks the column '" + columns_[c] + "', which the plan has seen");
       for (std::int64_t row = 0; row < in.rows(); ++row) {
         std::string& line = lines[static_cast<std::size_t>(row)];
         const bool text = std::string_view(column->type) == "utf8";
@@ -56,12 +52,28 @@ class TableWriter {
     out.text_rows("_lines", lines);
   }
 
-  void commit(const Call&, const Batch& in) {
-    for (std::int64_t row = 0; row < in.rows(); ++row) file_.write(in.text("_lines")[row]);
+  void commit(const Call& call, const Batch& in) {
+    const TextView lines = in.text("_lines");
+    std::uint64_t written = 0;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      file_.write(lines[row]);
+      written += in.ok(row) ? 1 : 0;
+    }
+    call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
   void finish(const Call&, Output&) { file_.close(); }
 
  private:
+  static std::vector<std::string> names_of(const std::string& list) {
+    std::vector<std::string> names;
+    for (std::size_t begin = 0; begin <= list.size();) {
+      const std::size_t end = std::min(list.find(',', begin), list.size());
+      if (end == begin) throw Failure::usage("columns has an empty name", "write for example columns = \"read_id,bases\"");
+      names.push_back(list.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return names;
+  }
   template <Element T>
   static void append_numbers(const Batch& in, const sluice_column& column, std::int64_t row, std::string& line) {
     const bool list = std::string_view(column.type).starts_with("list<");

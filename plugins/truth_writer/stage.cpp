@@ -41,8 +41,8 @@ class TruthWriter {
         .needs("truth_site", "list<i64>", "CpGs of the molecule")
         .needs("truth_methylated", "list<u8>", "per truth_site: 1 if methylated")
         .needs("truth_frequency", "list<f32>", "per truth_site: share of all molecules");
-    d.option("output", &Parameters::output, "table of sites to write; - is standard output").required();
-    d.option("reads_output", &Parameters::reads_output, "table of sites per read to write");
+    d.option("output", &Parameters::output, "table of sites to write; - is standard output").required().writes();
+    d.option("reads_output", &Parameters::reads_output, "table of sites per read to write").writes();
     d.reason("lists_differ", "the read's truth columns have different lengths");
   }
 
@@ -79,13 +79,15 @@ class TruthWriter {
     std::copy(text.begin(), text.end(), bytes.begin());
   }
 
-  void commit(const Call&, const Batch& in) {
+  void commit(const Call& call, const Batch& in) {
+    std::uint64_t written = 0;
     const auto sites = in.list<std::int64_t>("truth_site");
     const auto methylated = in.list<std::uint8_t>("truth_methylated");
     const auto frequencies = in.list<float>("truth_frequency");
     const TextView contigs = in.text("contig"), text = in.text("_text");
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
+      ++written;
       auto& table = sites_of(contigs[row]);
       for (std::size_t i = 0; i < sites[row].size(); ++i) {
         Site& site = table[sites[row][i]];
@@ -95,6 +97,7 @@ class TruthWriter {
       }
       if (has_reads_ && !text[row].empty()) reads_file_.write(text[row]);
     }
+    call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call&, Output&) {

@@ -75,7 +75,8 @@ class WindowCutting {
       if (target < 0 || target >= targets_.size() || target_start[r] < 0 || target_start[r] > target_end[r] ||
           target_end[r] > targets_.length(target) || (!qualities[row].empty() && qualities[row].size() != bases[row].size()) ||
           !cut_layers(cigar[row], static_cast<std::int64_t>(bases[row].size()), target_start[r], target_end[r], window_length_, layers_)) {
-        call.account(Reason::bad_alignment, 1);
+        // The overlap has no name; the target it lies on has.
+        call.account(Reason::bad_alignment, 1, target >= 0 && target < targets_.size() ? std::string(targets_.name(target)) : std::string());
         continue;
       }
       if (target < target_ || (target == target_ && target_start[r] / window_length_ < windows_.first()))

@@ -12,14 +12,16 @@ void ContigWriter::describe(Describe<ContigWriter>& d) {
       "One record a contig, its sequence on one line. tags = racon: behind the name LN:i (bases), RC:i (overlaps on the contig) and XC:f (share of "
       "its "
       "windows that were polished). Contigs without bases are left out.");
-  d.option("output", &Parameters::output, "where to write; - is standard output").required();
+  d.option("output", &Parameters::output, "where to write; - is standard output").required().writes();
   d.option("tags", &Parameters::tags, "what follows the name").choices({"racon", "none"});
   d.option("name_suffix", &Parameters::name_suffix, "is appended to each name (racon -f: r)");
   d.needs("contig_name", "utf8", "name of the contig").needs("contig_bases", "utf8", "its bases").needs("windows", "i64", "windows of the contig");
   d.needs("polished_windows", "i64", "of these, polished").needs("overlaps", "i64", "overlaps on the contig");
+  d.needs("corrected_bases", "i64", "if it is there, the contigs are corrected reads, and are called so", Needed::optional);
 }
 
-ContigWriter::ContigWriter(const Setup& setup, const Parameters& p) : has_tags_(p.tags == "racon"), suffix_(p.name_suffix), file_(setup, p.output) {}
+ContigWriter::ContigWriter(const Setup& setup, const Parameters& p)
+    : has_tags_(p.tags == "racon"), suffix_(p.name_suffix), is_of_reads_(setup.available("corrected_bases")), file_(setup, p.output) {}
 
 void ContigWriter::process(const Call&, const Batch& in, Output& out) {
   const TextView names = in.text("contig_name");
@@ -46,10 +48,16 @@ void ContigWriter::process(const Call&, const Batch& in, Output& out) {
   out.text_rows("_records", records);
 }
 
-void ContigWriter::commit(const Call&, const Batch& in) {
+void ContigWriter::commit(const Call& call, const Batch& in) {
   const TextView records = in.text("_records");
-  for (std::int64_t row = 0; row < in.rows(); ++row)
-    if (in.ok(row)) file_.write(records[row]);
+  const auto polished = in.column<std::int64_t>("polished_windows");
+  std::uint64_t changed = 0;
+  for (std::int64_t row = 0; row < in.rows(); ++row) {
+    if (!in.ok(row)) continue;
+    file_.write(records[row]);
+    changed += !records[row].empty() && polished[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
+  }
+  call.outcome(is_of_reads_ ? "corrected" : "polished", changed, static_cast<std::uint64_t>(in.rows()));
 }
 
 void ContigWriter::finish(const Call&, Output&) { file_.close(); }

@@ -24,6 +24,7 @@ class ContigWriter {
  private:
   bool has_tags_;
   std::string suffix_;
+  bool is_of_reads_;
   OutputFile file_;
 };
 

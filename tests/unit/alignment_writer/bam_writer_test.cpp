@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/outcomes_of.hpp"
+
 using namespace sluice::testing;
 
 namespace {
@@ -95,6 +97,7 @@ TEST_CASE("reads that do not fit fail and the others are written") {
   const Result result = writing(bad).run();
   CHECK(result.failed.size() == 3);
   CHECK(sam_of(result.files.at("x.bam")).find("good\t0\tone\t1") != std::string::npos);
+  CHECK(outcomes_of(writing(bad)) == Outcomes{{"written", {1, 4}}});
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {

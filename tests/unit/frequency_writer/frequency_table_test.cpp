@@ -4,6 +4,7 @@
 
 #include "../methylation_writer/expected_table.hpp"
 #include "frequency_writer/stage.cpp"  // the stage class has no header of its own
+#include "unit/outcomes_of.hpp"
 
 using namespace sluice::frequency_writer;
 using sluice::testing::BatchBuilder;
@@ -81,6 +82,7 @@ TEST_CASE("the table merges strands and prints three decimals") {
         "chr1\t30\t34\t2\t6\t4\t0.667\tAAAAACGAACGAAAA\n");
   CHECK(run_stage<FrequencyWriter>(grouped_site()).with({{"output", "-"}, {"version", 1}}).run().files.at("-").find("num_cpgs_in_group") !=
         std::string::npos);
+  CHECK(outcomes_of(run_stage<FrequencyWriter>({single_sites(), grouped_site()}).with({{"output", "-"}})) == Outcomes{{"called", {4, 4}}});
 }
 
 TEST_CASE("bedMethyl has a line of 18 columns for each strand that has calls") {

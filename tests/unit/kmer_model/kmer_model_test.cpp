@@ -135,6 +135,12 @@ TEST_CASE("a pore without a built-in model asks for a file") {
   CHECK(methylation.status == SLUICE_ERROR_USAGE);
   CHECK(says(methylation.message, "no built-in methylation model for the pore 'r10'"));
   CHECK(says(methylation.remedy, "--methylation-model FILE"));
+  CHECK(says(methylation.remedy, "f5c"));
+  CHECK(says(load({{"pore", "rna004"}, {"alphabet", "methylation"}}).message, "methylation is called on DNA only"));
+  const TestBatch rna = BatchBuilder("signal_file", 0).attribute("chemistry", "rna_r9").build();
+  const Result of_rna = run_stage<KmerModelResource>().with({{"alphabet", "methylation"}}).resource("signal", rna).run();
+  CHECK(of_rna.status == SLUICE_ERROR_USAGE);
+  CHECK(says(of_rna.message, "methylation is called on DNA only, and the pore 'rna_r9' is of direct RNA"));
   CHECK(load({}).status == SLUICE_ERROR_USAGE);
   CHECK(load({{"synthetic_methylation", true}}).status == SLUICE_ERROR_USAGE);
 }

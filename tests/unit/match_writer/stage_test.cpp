@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/outcomes_of.hpp"
+
 namespace testing = sluice::testing;
 
 namespace {
@@ -57,6 +59,12 @@ TEST_CASE("seeding and its writer keep the contract of all stages") {
     CHECK(view.list<std::uint64_t>("anchor_x")[3].size() == 2);
     const testing::ContractSample sample{.parameters = {{"format", "table"}}, .resources = {{"index", index}}, .batches = {found.batch()}};
     for (const std::string& problem : testing::contract_problems(plugin("match_writer"), {{"match_writer", sample}})) FAIL_CHECK(problem);
+    const Outcomes outcomes = outcomes_of(testing::run_stage(testing::stage_of(plugin("match_writer"), "match_writer"), found.batch())
+                                              .with({{"output", "x"}})
+                                              .resource("index", index));
+    CHECK(outcomes.at("matched").first > 0);
+    CHECK(outcomes.at("matched").first < outcomes.at("matched").second);
+    CHECK(outcomes.at("matched").second == reads.size());
   }
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/outcomes_of.hpp"
+
 using namespace sluice::testing;
 
 namespace {
@@ -64,6 +66,9 @@ TEST_CASE("a read without truth is left out with a warning, and FASTA truth need
                             .run();
   CHECK(result.counters.at("reads_without_truth") == 1);
   CHECK(result.logged("read 'b'"));
+  CHECK(outcomes_of(run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
+                        .with({{"site_truth", sites}, {"read_truth", folder.path() + "/reads.tsv"}, {"output", "o"}})) ==
+        Outcomes{{"compared", {1, 2}}});
   const Result fasta = run_stage(stage_of(plugin(), "methylation_accuracy"), calls(folder))
                            .with({{"site_truth", sites}, {"read_truth", file_in(folder, "reads.fa", ">a\nACGT\n")}, {"output", "o"}})
                            .run();

@@ -8,6 +8,7 @@
 
 #include "expected_table.hpp"
 #include "methylation_writer/stage.cpp"  // the stage class has no header of its own
+#include "unit/outcomes_of.hpp"
 
 using namespace sluice::methylation_writer;
 using sluice::testing::BatchBuilder;
@@ -120,6 +121,10 @@ TEST_CASE("the table has one line per group, in both versions") {
         "one\t7\t9\tfirst\t-0.25\t-90.25\t-90.00\t1\t2\tTACGCGT\n"
         "one\t7\t9\tsecond\t0.00\t-1.00\t-1.00\t1\t2\tTACGCGT\n");
   CHECK(run(2).counters.at("calls written") == 3);
+  CHECK(outcomes_of(run_stage<MethylationTable>(small_reads())
+                        .resource("reference", small_reference())
+                        .resource("model", model("3"))
+                        .with({{"output", "-"}})) == Outcomes{{"called", {2, 3}}});
 }
 
 TEST_CASE("a table without calls is its header") {

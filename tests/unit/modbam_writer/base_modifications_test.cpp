@@ -11,6 +11,7 @@
 
 #include "../methylation_writer/expected_table.hpp"
 #include "modbam_writer/stage.cpp"  // the stage class has no header of its own
+#include "unit/outcomes_of.hpp"
 
 using namespace sluice::modbam_writer;
 using sluice::testing::BatchBuilder;
@@ -204,6 +205,7 @@ TEST_CASE("tags are added to called records, removed from failed ones, and the r
   CHECK(lines[8] == "no_calls\t0\tchr\t3\t60\t5M\t*\t0\t0\tCGTTA\t*\tMM:Z:C+m?;\tML:B:C\tMN:i:5");
   const auto without = small.run("out.sam").with({{"keep_failed", false}}).run();
   CHECK(without.files.at("out.sam").find("\nfailed") == std::string::npos);
+  CHECK(outcomes_of(small.run("out.sam")) == Outcomes{{"tagged", {2, 5}}});
 }
 
 TEST_CASE("BAM and CRAM hold the same records as SAM") {

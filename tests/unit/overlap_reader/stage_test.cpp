@@ -91,6 +91,10 @@ TEST_CASE("what can't be used is counted") {
   CHECK(result.accounts.at("past_the_end").count == 2);
   CHECK(result.accounts.at("itself").count == 1);
   CHECK(result.accounts.at("too_different").count == 1);
+  // By the read that each belongs to, also one that is in no file.
+  CHECK(result.accounts.at("unknown_sequence").names == std::vector<std::string>{"zz"});
+  CHECK(result.accounts.at("past_the_end").names == std::vector<std::string>{"a"});
+  CHECK(result.accounts.at("itself").names == std::vector<std::string>{"t"});
 }
 
 TEST_CASE("SAM alignments are taken over, without clips and in the target's orientation") {
@@ -109,6 +113,7 @@ TEST_CASE("SAM alignments are taken over, without clips and in the target's orie
   const auto cigar = batch.list<std::uint32_t>("given_cigar")[0];
   CHECK(std::vector<std::uint32_t>(cigar.begin(), cigar.end()) == std::vector<std::uint32_t>{3U << 4U, 1U << 4U | 1U, 2U << 4U, 1U << 4U});
   CHECK(result.accounts.at("unmapped").count == 1);
+  CHECK(result.accounts.at("unmapped").names == std::vector<std::string>{"b"});
 }
 
 TEST_CASE("files that do not fit end the run and say where") {

@@ -8,6 +8,7 @@
 
 #include "paf_writer/stage.cpp"  // the stage class has no header of its own
 #include "unit/map_selection/tiny_index.hpp"
+#include "unit/outcomes_of.hpp"
 
 using namespace sluice::paf_writer;
 using sluice::testing::BatchBuilder;
@@ -78,6 +79,8 @@ TEST_CASE("one line per hit, in the order of the reads") {
   CHECK(result.files.at("-") == std::string(primary) + secondary + reverse);
   CHECK(result.counters.at("reads mapped") == 2);
   CHECK(result.counters.at("hits") == 3);
+  CHECK(outcomes_of(run_stage<PafWriter>(reads()).resource("index", contigs()).with({{"output", "-"}})) == Outcomes{{"mapped", {2, 3}}});
+  CHECK(outcomes_of(run_stage<PafWriter>(reads().all_failed()).resource("index", contigs()).with({{"output", "-"}})) == Outcomes{{"mapped", {0, 3}}});
 }
 
 TEST_CASE("reads without hits have a line if asked for, secondary hits none") {

@@ -108,6 +108,7 @@ TEST_CASE("overlaps beyond their reads, on themselves and inside both reads are 
   CHECK(bad.accounts.at("bad_overlap").count == 5);
   const Result inside = run(overlaps({1}, {2}, {150}, {250}, {200}, {1}));
   CHECK(inside.accounts.at("inside").count == 1);
+  CHECK(inside.accounts.at("inside").names.size() == 1);
   const Result order = run(overlaps({2, 1}, {1, 2}, {0, 0}, {400, 400}, {400, 400}, {1, 1}));
   CHECK_FALSE(order.ok());
   CHECK(order.message.find("order") != std::string::npos);

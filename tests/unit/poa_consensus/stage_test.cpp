@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "unit/outcomes_of.hpp"
 #include "unit/poa_consensus/noisy_copies.hpp"
 
 using namespace sluice::poa_consensus;
@@ -72,6 +73,11 @@ TEST_CASE("consensus and its writers keep the contract of all stages") {
   const ContractSample written{.batches = {made.batch()}};
   for (const std::string& problem : sluice::testing::contract_problems(plugin(), {{"consensus_writer", written}, {"msa_writer", written}}))
     FAIL_CHECK(problem);
+  const auto writing = [&](const char* id) { return outcomes_of(sluice::testing::run_stage(stage(id), made.batch()).with({{"output", "x"}})); };
+  CHECK(writing("consensus_writer").at("resolved").second == windows.size());
+  CHECK(writing("consensus_writer").at("resolved").first > windows.size() / 2);
+  CHECK(writing("consensus_writer").at("resolved").first < windows.size());
+  CHECK(writing("msa_writer").at("aligned").second == windows.size());
 }
 
 TEST_CASE("the reader of windows keeps the contract of all stages") {

@@ -10,8 +10,12 @@
 #include <sluice/testing.hpp>
 
 #include "read_bases/stage.cpp"  // the stage classes have no header of their own
+#include "simulate_signal/counter_random.hpp"
+#include "unit/small_files.hpp"
 
 using namespace sluice::read_bases;
+using sluice::simulate_signal::Purpose;
+using sluice::simulate_signal::RandomStream;
 using sluice::testing::BatchBuilder;
 using sluice::testing::Result;
 using sluice::testing::run_stage;
@@ -132,6 +136,74 @@ TEST_CASE("in a folder that cannot be written to the index stays in memory") {
   CHECK(look_up(inner + "/reads.fq.gz", {"r39"}).expect_rows(1).logged("cannot be written to"));
   CHECK_FALSE(std::filesystem::exists(inner + "/reads.fq.gz.fai"));
   ::chmod(inner.c_str(), 0755);
+}
+
+TEST_CASE("an index that cannot be written whole stays in memory, with the reason, and leaves nothing") {
+  const TemporaryFolder folder;
+  for (const auto& [name, packing] : {std::pair{"reads.fq", Packing::plain}, {"reads.fq.gz", Packing::bgzf}}) {
+    const std::string path = folder.path() + "/" + name;
+    write_packed(path, fastq_text(40), packing);
+    const SmallFiles full(10);
+    CHECK(look_up(path, {"r39"}).expect_rows(1).logged("it is not kept: cannot write '" + path + (packing == Packing::bgzf ? ".gzi" : ".fai")));
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 2);
+}
+
+TEST_CASE("a damaged .gzi gives the same reads as a whole one") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/reads.fastq.gz";
+  write_packed(path, fastq_text(60), Packing::bgzf);
+  const std::vector<std::string> ids = {"r59", "r0", "r31"};
+  const auto bases_of = [&] {
+    const Result result = look_up(path, ids).expect_rows(3);
+    std::string all;
+    for (std::int64_t row = 0; row < 3; ++row) all += std::string(result.batch().view().text("bases")[row]) + " ";
+    return all;
+  };
+  const std::string expected = bases_of(), gzi = sluice::testing::detail::file_bytes(path + ".gzi");
+  REQUIRE(gzi.size() >= 8 + 3 * 16);
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    RandomStream random(3, i, Purpose::errors);
+    std::string bytes = gzi;
+    if (i % 4 == 0)
+      bytes.resize(random.below(bytes.size()));
+    else if (i % 4 == 1)
+      bytes += static_cast<char>(random.below(256));
+    else
+      bytes[random.below(bytes.size())] ^= static_cast<char>(1U << random.below(8));
+    std::ofstream(path + ".gzi", std::ios::binary) << bytes;
+    CAPTURE(i);
+    CHECK(bases_of() == expected);
+  }
+}
+
+TEST_CASE("a damaged .fai never gives other bases") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/reads.fastq";
+  write_packed(path, fastq_text(12), Packing::plain);
+  const std::vector<std::string> ids = {"r11", "r3"};
+  const Result whole = look_up(path, ids).expect_rows(2);
+  const std::string fai = sluice::testing::detail::file_bytes(path + ".fai");
+  int refused = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    RandomStream random(4, i, Purpose::errors);
+    std::string bytes = fai;
+    if (i % 4 == 0)
+      bytes.resize(random.below(bytes.size()));
+    else
+      bytes[random.below(bytes.size())] ^= static_cast<char>(1U << random.below(8));
+    std::ofstream(path + ".fai", std::ios::binary) << bytes;
+    CAPTURE(i);
+    const Result result = look_up(path, ids);
+    if (!result.ok()) {
+      ++refused;
+      CHECK(says(result.remedy, "remove the .fai"));
+      continue;
+    }
+    for (std::int64_t row = 0; row < 2; ++row)
+      if (result.batch().ok(row)) CHECK(result.batch().view().text("bases")[row] == whole.batch().view().text("bases")[row]);
+  }
+  CHECK(refused > 0);
 }
 
 TEST_CASE("of reads with the same name the first is used and the others are counted") {

@@ -10,6 +10,7 @@
 
 #include "read_until_calibration/calibration.hpp"
 #include "read_until_calibration/score_table.hpp"
+#include "unit/outcomes_of.hpp"
 
 using namespace sluice::read_until_calibration;
 using sluice::testing::BatchBuilder;
@@ -157,6 +158,9 @@ TEST_CASE("one run with a table of labels does the same, and leaves out what has
   REQUIRE_MESSAGE(result.ok(), result.message);
   CHECK(result.files.at("t").find("50\t100\t0.550000\t0.550000\t0.550000\t1\t1\t") != std::string::npos);
   CHECK(result.counters.at("prefixes of reads without a label") == 2);
+  CHECK(outcomes_of(
+            run_stage(testing::stage_of(plugin(), "read_until_calibration"), reads({"p1", "n1", "x"}, {160, 1600, 5})).with({{"labels", path}})) ==
+        Outcomes{{"used", {2, 3}}});
 }
 
 TEST_CASE("reads of one label alone have no threshold") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "read_writer/block_compressor.hpp"
+#include "unit/outcomes_of.hpp"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -43,6 +44,7 @@ TEST_CASE("FASTQ has four lines a read, FASTA two") {
   CHECK(fastq.files.at("x.fastq") == "@a\nACGT\n+\nIIII\n@b\n\n+\n\n@c\nGG\n+\n#!\n");
   const Result fasta = run_stage(stage_of(plugin(), "fastq_writer"), reads()).with({{"output", "x.fasta"}, {"format", "fasta"}}).run();
   CHECK(fasta.files.at("x.fasta") == ">a\nACGT\n>b\n\n>c\nGG\n");
+  CHECK(outcomes_of(run_stage(stage_of(plugin(), "fastq_writer"), reads()).with({{"output", "x"}})) == Outcomes{{"written", {2, 3}}});
 }
 
 TEST_CASE("without qualities a FASTQ gets the lowest") {
@@ -61,6 +63,7 @@ TEST_CASE("contigs are cut into lines") {
   const TestBatch contigs = BatchBuilder("contig", 3).text("name", {"one", "two", "none"}).text("bases", {"ACGTA", "ACGT", ""}).build();
   CHECK(run_stage(stage_of(plugin(), "fasta_writer"), contigs).with({{"output", "x"}, {"line_length", 2}}).run().files.at("x") ==
         ">one\nAC\nGT\nA\n>two\nAC\nGT\n>none\n");
+  CHECK(outcomes_of(run_stage(stage_of(plugin(), "fasta_writer"), contigs).with({{"output", "x"}})) == Outcomes{{"written", {2, 3}}});
 }
 
 TEST_CASE("a name that ends with .gz makes BGZF") {

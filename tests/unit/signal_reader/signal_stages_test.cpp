@@ -8,6 +8,7 @@
 
 #include "signal_fixture.hpp"
 #include "signal_reader/stage.cpp"  // the stage classes have no header of their own
+#include "unit/small_files.hpp"
 
 using namespace sluice::signal_reader;
 using namespace signal_fixture;
@@ -177,6 +178,41 @@ TEST_CASE("a corrupt record or a calibration that is not one fails its row only"
       {0, 1, "bad_calibration"}, {0, 2, "bad_calibration"}, {0, 3, "bad_calibration"}, {0, 4, "corrupt_signal"}, {0, 5, "corrupt_signal"}};
   CHECK(result.failed == expected);
   CHECK(result.batch().view().list<std::int16_t>("raw_signal")[1].empty());
+}
+
+TEST_CASE("a record that says it has more samples than its bytes can hold ends the stream") {
+  const TemporaryFolder folder;
+  std::vector<Read> reads = some_reads();
+  for (const RecordCompression compression : {RecordCompression::none, RecordCompression::zlib}) {
+    std::string bytes = blow5(reads, compression, SignalCompression::none);
+    if (compression == RecordCompression::none) {
+      // The number of samples of the last record lies in front of its samples.
+      const std::string last(reinterpret_cast<const char*>(reads.back().samples.data()), reads.back().samples.size() * 2);
+      const std::size_t at = bytes.rfind(last) - 8;
+      bytes[at + 6] = '\x7f';
+    }
+    const auto signal = open_signal(file_in(folder, "a.blow5", bytes)).batch();
+    const Result result = run_stage<SignalStream>().resource("signal", signal).run();
+    if (compression != RecordCompression::none) {
+      CHECK(result.ok());
+      continue;
+    }
+    CHECK(result.status == SLUICE_ERROR_INPUT);
+    CHECK(says(result.message, "record " + std::to_string(reads.size()) + " says that it has "));
+    for (const TestBatch& batch : result.batches) CHECK(batch.rows() < static_cast<std::int64_t>(reads.size()));
+  }
+}
+
+TEST_CASE("an index that cannot be written whole stays in memory, with the reason, and leaves nothing") {
+  const TemporaryFolder folder;
+  const std::string path = file_in(folder, "a.blow5", blow5(some_reads(), RecordCompression::zlib, SignalCompression::svb_zd));
+  const auto signal = open_signal(path).batch();
+  {
+    const SmallFiles full(40);
+    const Result result = run_stage<SignalLookup>(read_ids({"read-1"})).resource("signal", signal).run().expect_rows(1);
+    CHECK(result.logged("it is not kept: cannot write '" + path + ".idx': File too large"));
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
 }
 
 TEST_CASE("the stages keep the stage contract") {

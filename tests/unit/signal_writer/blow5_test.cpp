@@ -10,6 +10,7 @@
 #include "signal_reader/signal_index.hpp"
 #include "signal_reader/slow5_format.hpp"
 #include "signal_writer/blow5_bytes.hpp"
+#include "unit/outcomes_of.hpp"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -106,6 +107,7 @@ TEST_CASE("the writer keeps the contract of every stage") {
 }
 
 TEST_CASE("a full disk is an output error") {
+  CHECK(outcomes_of(run_stage(stage_of(plugin(), "blow5_writer"), reads().all_failed()).with({{"output", "x.blow5"}})).at("written").first == 0);
   const Result result = run_stage(stage_of(plugin(), "blow5_writer"), reads()).with({{"output", "x.blow5"}}).file_capacity(300).run();
   CHECK(result.status == SLUICE_ERROR_OUTPUT);
 }

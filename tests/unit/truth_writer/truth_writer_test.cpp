@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/outcomes_of.hpp"
+
 using namespace sluice::testing;
 
 namespace {
@@ -38,6 +40,7 @@ TEST_CASE("sites are counted over all reads and sorted by contig and position") 
 
 TEST_CASE("the table of reads is only made when asked for") {
   CHECK(run_stage(stage_of(plugin(), "truth_writer"), reads()).with({{"output", "t"}}).run().files.size() == 1);
+  CHECK(outcomes_of(run_stage(stage_of(plugin(), "truth_writer"), reads()).with({{"output", "t"}})) == Outcomes{{"written", {3, 3}}});
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {

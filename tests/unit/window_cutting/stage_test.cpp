@@ -113,6 +113,7 @@ TEST_CASE("an overlap that does not fit is counted and the others stay") {
       run_stage(stage_of(plugin("window_cutting"), "window_cutting"), bad).with({{"window_length", 10}}).resource("targets", store(targets)).run();
   CHECK(result.ok());
   CHECK(result.accounts.at("bad_alignment").count == 2);
+  CHECK(result.accounts.at("bad_alignment").names.size() == 2);
 }
 
 TEST_CASE("overlaps in another order are refused") {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/outcomes_of.hpp"
+
 using namespace sluice;
 using namespace sluice::testing;
 
@@ -97,6 +99,8 @@ TEST_CASE("contigs are written with racon's tags") {
       ">noner LN:i:4 RC:i:0 XC:f:0.000000\nACGT\n>tr LN:i:19 RC:i:4 XC:f:0.333333\nAAAAAAAAAACGCCGGGGG\n>keptr LN:i:4 RC:i:2 XC:f:0.000000\nTTTT\n");
   const Result bare = run_stage(stage_of(plugin("window_merging"), "contig_writer"), contigs).with({{"output", "x"}, {"tags", "none"}}).run();
   CHECK(bare.files.at("x") == ">none\nACGT\n>t\nAAAAAAAAAACGCCGGGGG\n>kept\nTTTT\n");
+  CHECK(outcomes_of(run_stage(stage_of(plugin("window_merging"), "contig_writer"), contigs).with({{"output", "x"}})) ==
+        Outcomes{{"polished", {1, 3}}});
 }
 
 TEST_CASE("both stages keep the contract") {
