@@ -274,11 +274,11 @@ TEST_CASE("The watchdog says where everything is when nothing moves") {
 
 TEST_CASE("The account names every row that is not in the output") {
   ToyRun run;
-  run.options.account_file = run.path("account.tsv").string();
+  run.options.keep_account = true;
   const ToyResult result = run(replaced(replaced(chain, "batches = 50", "batches = 2"), "jitter = true", "fail_unless_multiple_of = 2"));
   CAPTURE(result.run.message);
   REQUIRE(result.run.state == RunState::finished);
-  CHECK(result.files.at("account.tsv") == "read\tstage\treason\nn1\tmap\tnot_a_multiple\nn3\tmap\tnot_a_multiple\nn5\tmap\tnot_a_multiple\n");
+  CHECK(result.run.account == "read\tstage\treason\nn1\tmap\tnot_a_multiple\nn3\tmap\tnot_a_multiple\nn5\tmap\tnot_a_multiple\n");
 }
 
 TEST_CASE("Columns are freed after their last consumer, and optional ones that nobody wants are never made") {
