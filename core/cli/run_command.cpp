@@ -65,14 +65,13 @@ int run_command(const Arguments& arguments) {
   RunOptions run_options = options.run_options(diagnostics);
   print(diagnostics);
   const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::possible, options.files(ProfileUse::reads));
-  if (!plan || diagnostics.has_errors()) return exit_usage;
   Diagnostics unwritable;
   for (const std::string& file : {options.report_file, options.trace_file, options.account_file})
     if (!file.empty())
       if (const std::string problem = why_not_writable(file); !problem.empty())
         unwritable.error({"command line", 0, 0}, "", problem, "give another name");
   print(unwritable);
-  if (unwritable.has_errors()) return exit_usage;
+  if (!plan || diagnostics.has_errors() || unwritable.has_errors()) return exit_usage;
 
   Console console;
   run_options.device = pipeline.device();

@@ -56,23 +56,19 @@ void end_soon() {
   if (sem_t* semaphore = waker.load()) ::sem_post(semaphore);
 }
 
-void on_interrupt(int) {
+// Whichever signal comes second wants everything to stop; the third does not wait for it.
+void interrupt_run(const char* first_words, bool ends_soon) {
   const int error = errno;
   const int count = ++interrupts;
   if (count > 2) ::_exit(exit_interrupted);
-  tell(count == 1 ? "\nsluice: interrupted: finishing what is under way; once more to stop at once\n" : "\nsluice: stopping at once\n");
+  tell(count == 1 ? first_words : "\nsluice: stopping at once\n");
   if (Run* run = running.load()) run->interrupt();
-  if (count == 2) end_soon();
+  if (count == 2 || ends_soon) end_soon();
   errno = error;
 }
 
-void on_terminate(int) {
-  const int error = errno;
-  tell("\nsluice: terminated: two seconds for what is under way\n");
-  if (Run* run = running.load()) run->interrupt();
-  end_soon();
-  errno = error;
-}
+void on_interrupt(int) { interrupt_run("\nsluice: interrupted: finishing what is under way; once more to stop at once\n", false); }
+void on_terminate(int) { interrupt_run("\nsluice: terminated: two seconds for what is under way\n", true); }
 
 const char* crash_name(int signal) {
   switch (signal) {
