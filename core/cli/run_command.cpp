@@ -66,10 +66,11 @@ int run_command(const Arguments& arguments) {
   print(diagnostics);
   const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::possible, options.files(ProfileUse::reads));
   Diagnostics unwritable;
-  for (const std::string& file : {options.report_file, options.trace_file, options.account_file})
+  for (const auto& [option, file] :
+       {std::pair("--report", options.report_file), std::pair("--trace", options.trace_file), std::pair("--account", options.account_file)})
     if (!file.empty())
       if (const std::string problem = why_not_writable(file); !problem.empty())
-        unwritable.error({"command line", 0, 0}, "", problem, "give another name");
+        unwritable.error({"command line", 0, 0}, "", std::string(option) + ": " + problem, "give another name");
   print(unwritable);
   if (!plan || diagnostics.has_errors() || unwritable.has_errors()) return exit_usage;
 

@@ -64,7 +64,7 @@ TEST_CASE("mistakes on the command line return 2, all together, with the nearest
   CHECK(outcome.code == 2);
   for (const char* part : {"--output is required: the numbers (add --output FILE)", "--batches: 'many' is not an integer",
                            "--threads: 0 is out of range", "--memory: 'lots' is not a size", "--device: there is no device 'gpu'",
-                           "--max-bad-reads: 2 is out of range", "'/nonexistent/r' cannot be written", "--set x: there is no '='"})
+                           "--max-bad-reads: 2 is out of range", "--report: cannot create '/nonexistent/r'", "--set x: there is no '='"})
     CHECK_MESSAGE(outcome.says(part), outcome.err);
   CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 8);
 }
