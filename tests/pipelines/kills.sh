@@ -17,8 +17,8 @@ mkdir made in out
 "$sluice" run synthetic_reference --length 40000 --seed 3 --output made/ref.fa --quiet || exit 1
 "$sluice" run simulate --reference made/ref.fa --reads 200 --seed 3 --mean-length 2500 --output-prefix made/r --quiet || exit 1
 
-# Every pipeline makes the index files that it needs itself.
-fresh_inputs() { rm -rf in && mkdir in && cp made/ref.fa made/r.blow5 made/r.fastq.gz made/r.bam in; }
+# Every pipeline makes the index files that it needs itself. The times stay: an index of a reference says of which state of the file it is.
+fresh_inputs() { rm -rf in && mkdir in && cp -p made/ref.fa made/r.blow5 made/r.fastq.gz made/r.bam in; }
 declare -A arguments=(
   [methylation]="--signal in/r.blow5 --reads in/r.fastq.gz --alignments in/r.bam --reference in/ref.fa --region synthetic_1:1-30000 --output out/calls.tsv
     --frequency out/frequency.tsv --modbam out/calls.bam --account out/account.tsv --report out/report.json"

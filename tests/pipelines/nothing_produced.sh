@@ -64,7 +64,7 @@ nothing "alignments of other reads" "calls.tsv calls.bam" "" methylation --signa
 nothing "alignments that map nowhere" "calls.tsv frequency.tsv" "60 " "${calls[@]}" --alignments unmapped.sam
 grep -q unmapped err.txt || fail "alignments that map nowhere: the reason is not named: $(cat err.txt)"
 nothing "no alignments" "calls.tsv frequency.tsv" "" "${calls[@]}" --alignments empty.sam
-nothing "a region without reads" "calls.tsv frequency.tsv" "" "${calls[@]}" --alignments r.bam --min-mapq 255
+nothing "a mapping quality that none has" "calls.tsv frequency.tsv" "" "${calls[@]}" --alignments r.bam --min-mapq 255
 
 something "reads of the reference" map --reference ref.fa --reads r.fastq.gz --output out/hits.paf
 for format in paf sam bam; do
