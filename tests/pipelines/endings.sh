@@ -43,13 +43,13 @@ TOML
 mkdir out
 
 microseconds() { echo "${EPOCHREALTIME/[.,]/}"; }
-run_misbehaving() { "$sluice" run misbehaving.toml --plugin-dir "$plugins" --output out/numbers.txt "$@"; }
+run=("$sluice" run misbehaving.toml --plugin-dir "$plugins" --output out/numbers.txt)
 # A run that misbehaves so: STAGE WHAT WHEN [ARGUMENTS...]; exit code in $code, what it said in err.txt.
 misbehave() {
   local entry=$1.params what=$2 when=$3
   shift 3
-  timeout -s KILL 60 "$sluice" run misbehaving.toml --plugin-dir "$plugins" --output out/numbers.txt --set "$entry.what=$what" --set "$entry.when=$when" \
-    "$@" >out.txt 2>err.txt
+  # The braces: the shell has something to say about a crash, too.
+  { timeout -s KILL 60 "${run[@]}" --set "$entry.what=$what" --set "$entry.when=$when" "$@" >out.txt 2>err.txt; } 2>/dev/null
   code=$?
 }
 # The same in the background ($pid), when it is where it misbehaves.
@@ -57,7 +57,7 @@ begin() {
   local entry=$1.params what=$2 when=$3
   shift 3
   : >err.txt
-  run_misbehaving --set "$entry.what=$what" --set "$entry.when=$when" "$@" >out.txt 2>err.txt &
+  "${run[@]}" --set "$entry.what=$what" --set "$entry.when=$when" "$@" >out.txt 2>err.txt &
   pid=$!
   for _ in {1..1000}; do
     grep -q "about to $what" err.txt && return
@@ -92,22 +92,26 @@ ends() { # DESCRIPTION SECONDS: with exit code 130, in time, without a file
 }
 # The next run that writes the name removes what a crash left.
 next_run_cleans() { # DESCRIPTION
-  run_misbehaving --quiet || fail "$1: the next run"
+  "${run[@]}" --quiet || fail "$1: the next run"
   [ "$(left)" = "numbers.txt " ] || fail "$1: after the next run there is $(left)"
   rm -rf out && mkdir out
 }
 
-run_misbehaving --quiet || fail "the plain run"
+"${run[@]}" --quiet || fail "the plain run"
 [ "$(tail -1 out/numbers.txt)" = 999 ] || fail "the plain run's numbers"
 rm out/numbers.txt
 
 # ---- interrupts
-for stage in resources.constant stages.source; do
-  begin $stage wait process
-  tell INT
-  end
-  ends "SIGINT while $stage waits" 2
-done
+begin resources.constant wait process
+tell INT
+end
+ends "SIGINT while a resource waits" 2
+begin stages.source wait process
+tell INT
+end
+[ "$(left)" = "numbers.txt.partial " ] || fail "SIGINT while the source waits: it left $(left)"
+rm -f out/numbers.txt.partial
+ends "SIGINT while the source waits" 2
 begin stages.work wait process
 tell INT INT
 end
@@ -134,7 +138,7 @@ tell TERM
 end
 ends "SIGTERM while stages.work waits" 3
 
-run_misbehaving --batches 100000 --milliseconds 5 2>err.txt &
+"${run[@]}" --batches 100000 --milliseconds 5 2>err.txt &
 pid=$!
 sleep 1
 tell TERM
@@ -145,7 +149,7 @@ end
 [ -z "$(find out -name '.*' -type f)" ] || fail "SIGTERM in a long run left $(left)"
 echo "SIGTERM in a long run: exit code $code after $took ms"
 rm -rf out && mkdir out
-run_misbehaving --batches 100000 --milliseconds 5 2>err.txt &
+"${run[@]}" --batches 100000 --milliseconds 5 2>err.txt &
 pid=$!
 sleep 1
 tell INT
@@ -155,7 +159,7 @@ end
 seq 0 $(($(wc -l <out/numbers.txt.partial) - 1)) | cmp - out/numbers.txt.partial || fail "what an interrupted run keeps is not whole"
 grep -q "numbers.txt.partial" err.txt || fail "SIGINT in a long run: it does not say what it kept: $(cat err.txt)"
 echo "SIGINT in a long run: exit code $code after $took ms, $(wc -l <out/numbers.txt.partial) lines kept"
-next_run=$(run_misbehaving --quiet 2>&1) || fail "the run after an interrupted one: $next_run"
+next_run=$("${run[@]}" --quiet 2>&1) || fail "the run after an interrupted one: $next_run"
 rm -rf out && mkdir out
 
 # ---- plugins that leave the process
@@ -222,7 +226,7 @@ if mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
   [ -z "$(ls -A small)" ] || fail "a full disk: it left $(ls -A small)"
   head -c 65536 /dev/zero >small/filling
   for option in report account trace; do
-    run_misbehaving --$option small/$option.txt --quiet 2>err.txt
+    "${run[@]}" --$option small/$option.txt --quiet 2>err.txt
     code=$?
     [ $code = 4 ] || fail "--$option on a full disk: exit code $code"
     grep "small/$option.txt" err.txt | grep -q "No space left on device" || fail "--$option on a full disk is not named: $(cat err.txt)"
