@@ -74,17 +74,27 @@ nothing "reads of another genome, to an index" hits "60 " map --reference other.
 nothing "reads of another genome, with signal" calls.tsv "60 " methylation_from_reads --signal r.blow5 --reads r.fastq.gz --reference other.fa --output out/calls.tsv
 something "reads of the targets" polish --targets ref.fa --reads r.fastq.gz --output out/polished.fa
 nothing "targets of another genome" polished.fa "" polish --targets other.fa --reads r.fastq.gz --output out/polished.fa
-something "targets of another genome, which are written all the same" polish --targets other.fa --reads r.fastq.gz --include-unpolished --output out/polished.fa
 something "reads with matches" seed --reference ref.fa --reads r.fastq.gz --min-length 31 --output out/seeds.txt
 nothing "reads without matches" seeds.txt "60 " seed --reference other.fa --reads r.fastq.gz --min-length 31 --output out/seeds.txt
 
 nothing "no reads to map" hits.paf "" map --reference ref.fa --reads empty.fastq --output out/hits.paf
 nothing "no reads to map (SAM)" hits.sam "" map --reference ref.fa --reads empty.fastq --format sam --output out/hits.sam
-nothing "no reads to compare" overlaps.paf "" overlap --reads empty.fastq --output out/overlaps.paf
-nothing "no reads to correct" corrected.fa "" correct --reads empty.fastq --output out/corrected.fa
-nothing "no reads to polish with" polished.fa "" polish --targets ref.fa --reads empty.fastq --output out/polished.fa
 nothing "no reads to seed" seeds.txt "" seed --reference ref.fa --reads empty.fastq --output out/seeds.txt
 nothing "no windows" consensus.fa "" consensus --windows empty.fa --output out/consensus.fa
+
+# Where reads are also what others are compared with, a file without any is a mistake.
+mistake() { # DESCRIPTION PIPELINE ARGUMENTS...
+  local what=$1
+  shift
+  "$sluice" run "$@" --quiet --allow-empty 2>err.txt
+  local code=$?
+  [ $code = 4 ] || fail "$what: exit code $code: $(cat err.txt)"
+  grep -q "'empty.fastq' is empty" err.txt || fail "$what: the file is not named: $(cat err.txt)"
+  [ -z "$(ls -A out)" ] || fail "$what: it left $(ls -A out)"
+}
+mistake "no reads to compare" overlap --reads empty.fastq --output out/overlaps.paf
+mistake "no reads to correct" correct --reads empty.fastq --output out/corrected.fa
+mistake "no targets to polish" polish --targets empty.fastq --reads r.fastq.gz --output out/polished.fa
 
 # ---- the account names every row, or says how many it cannot name
 for alignments in unmapped.sam r.bam; do
