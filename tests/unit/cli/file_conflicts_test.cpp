@@ -44,6 +44,7 @@ std::string option_of(const PipelineParameter& parameter) { return "--" + kebab_
 struct OptionFile {
   std::string option, suffix;
   FileUse use = FileUse::reads;
+  std::string what;  // as messages name it
 };
 
 // The files that the options of a run stand for, when exactly these path parameters are given.
@@ -57,10 +58,8 @@ std::vector<OptionFile> files_of_options(const WrittenPipeline& written, const s
   std::vector<OptionFile> files;
   for (const PlannedFile& file : files_of(plan, registry()))
     for (const PipelineParameter* parameter : given)
-      if (const std::string value = value_of(*parameter); file.path.starts_with(value)) {
-        CHECK_MESSAGE(file.what.find(option_of(*parameter)) != std::string::npos, file.what);
-        files.push_back({option_of(*parameter), file.path.substr(value.size()), file.use});
-      }
+      if (const std::string value = value_of(*parameter); file.path.starts_with(value))
+        files.push_back({option_of(*parameter), file.path.substr(value.size()), file.use, file.what});
   return files;
 }
 
@@ -80,7 +79,7 @@ std::vector<Conflict> conflicts_among(std::vector<OptionFile> files) {
   for (const OptionFile& file : files)
     if (file.use == FileUse::reads) writers.erase(file.option);
   for (const char* option : {"--report", "--trace", "--account"}) {
-    files.push_back({option, "", FileUse::writes});
+    files.push_back({option, "", FileUse::writes, option});
     writers.insert(option);
   }
   std::vector<Conflict> conflicts;
@@ -165,7 +164,7 @@ void expect_refused(const std::string& pipeline, const std::vector<Conflict>& co
   CHECK(folder.contents() == before);
   for (const auto& [writer, other] : conflicts) {
     const std::string pair = writer.option + writer.suffix + " is " + other.option + other.suffix;
-    CHECK_MESSAGE(one_line_names(outcome.err, writer.option, other.option), pair << "\n" << outcome.err);
+    CHECK_MESSAGE(one_line_names(outcome.err, writer.what, other.what), pair << "\n" << outcome.err);
   }
 }
 
