@@ -121,6 +121,12 @@ void spell(const Conflict& conflict, Spelling spelling, const Folder& folder, Va
   }
 }
 
+std::string joined(const Names& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
+
 bool one_line_names(const std::string& text, const std::string& first, const std::string& second) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -155,8 +161,7 @@ void expect_refused(const std::string& pipeline, const std::vector<Conflict>& co
     }
   Names arguments = {"run", pipeline, "--quiet"};
   for (const auto& [option, value] : values) arguments.insert(arguments.end(), {option, value});
-  std::string command;
-  for (const std::string& argument : arguments) command += argument + " ";
+  const std::string command = joined(arguments);
   CAPTURE(command);
   const auto before = folder.contents();
   const auto outcome = run(arguments);
@@ -297,7 +302,8 @@ TEST_CASE("the outputs that users have lost inputs to are refused by name") {
        "--reference"},
   };
   for (const Refusal& refusal : refusals) {
-    CAPTURE(refusal.arguments);
+    const std::string command = joined(refusal.arguments);
+    CAPTURE(command);
     const auto outcome = run(refusal.arguments);
     CHECK_MESSAGE(outcome.code == 2, outcome.err);
     CHECK_MESSAGE(one_line_names(outcome.err, refusal.first, refusal.second), outcome.err);
@@ -337,7 +343,8 @@ TEST_CASE("the pipeline's own file, a plugin and the machine's profile are input
       {{"bench", "toy.toml", "--output", "x", "--calibrate", "--profile", "x"}, "--profile", "--output"},
   };
   for (const Refusal& refusal : refusals) {
-    CAPTURE(refusal.arguments);
+    const std::string command = joined(refusal.arguments);
+    CAPTURE(command);
     const auto outcome = run(refusal.arguments, {}, "/dev/null", environment);
     CHECK_MESSAGE(outcome.code == 2, outcome.err);
     CHECK_MESSAGE(one_line_names(outcome.err, refusal.first, refusal.second), outcome.err);
