@@ -8,12 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -55,6 +57,14 @@ class Folder {
   std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) result.push_back(entry.path().filename().string());
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+  // Name and content of every file; of a link, where it leads.
+  std::map<std::string, std::string> contents() const {
+    std::map<std::string, std::string> result;
+    for (const std::string& name : names())
+      result[name] = std::filesystem::is_symlink(path(name)) ? "-> " + std::filesystem::read_symlink(path(name)).string() : read(name);
     return result;
   }
 
@@ -62,8 +72,21 @@ class Folder {
   std::filesystem::path path_;
 };
 
+// The working directory while this lives.
+class WorkingDirectory {
+ public:
+  explicit WorkingDirectory(const Folder& folder) : before_(std::filesystem::current_path()) { std::filesystem::current_path(folder.path("")); }
+  ~WorkingDirectory() { std::filesystem::current_path(before_); }
+  WorkingDirectory(const WorkingDirectory&) = delete;
+  WorkingDirectory& operator=(const WorkingDirectory&) = delete;
+
+ private:
+  std::filesystem::path before_;
+};
+
+// `environment`: variables that are set for this run, beside those that keep the user's own files out of it.
 inline Outcome run(const std::vector<std::string>& arguments, const std::vector<Interruption>& interruptions = {},
-                   const std::string& standard_input = "/dev/null") {
+                   const std::string& standard_input = "/dev/null", const std::map<std::string, std::string>& environment = {}) {
   int out[2], err[2];
   Outcome outcome;
   if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) return outcome;
@@ -77,6 +100,7 @@ inline Outcome run(const std::vector<std::string>& arguments, const std::vector<
     ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
     ::setenv("XDG_DATA_HOME", "/nonexistent", 1);
     ::setenv("XDG_CACHE_HOME", "/nonexistent", 1);
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> words = {const_cast<char*>("sluice")};
     for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
