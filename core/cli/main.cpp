@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -95,6 +96,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "sluice: standard output cannot be written: %s\n", std::strerror(errno));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "sluice: out of memory (lower --memory or --threads)\n");
+  } catch (const std::system_error& error) {
+    std::fprintf(stderr, "sluice: out of memory or threads: %s (lower --threads, or raise ulimit -v and -u)\n", error.what());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "sluice: %s\n", error.what());
   }

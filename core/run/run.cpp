@@ -237,11 +237,8 @@ struct Run::Implementation {
         context.files.discard();
       else
         outputs = context.interrupted() ? context.files.keep_partial() : context.files.commit();
-    } catch (const Failure& failure) {
-      context.fail("", failure.status(), failure.what(), failure.remedy());
-      context.files.discard();
-    } catch (const std::exception& exception) {
-      context.fail("", SLUICE_ERROR_INTERNAL, exception.what(), "");
+    } catch (...) {
+      context.fail_with_current_exception("");
       context.files.discard();
     }
     if (context.failed()) {

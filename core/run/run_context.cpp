@@ -7,6 +7,7 @@
 #include <cstring>
 #include <sluice/column.hpp>
 #include <string_view>
+#include <system_error>
 
 #include "run/call_mark.hpp"
 
@@ -206,6 +207,8 @@ void RunContext::fail_with_current_exception(const std::string& stage) noexcept 
       fail(stage, failure.status(), failure.what(), failure.remedy());
     } catch (const std::bad_alloc&) {
       fail(stage, SLUICE_ERROR_MEMORY, "out of memory", "lower --memory or --threads, or use a machine with more memory");
+    } catch (const std::system_error& error) {  // a thread that can't be started
+      fail(stage, SLUICE_ERROR_MEMORY, std::string("out of memory or threads: ") + error.what(), "lower --threads, or raise ulimit -v and -u");
     } catch (const std::exception& exception) {
       fail(stage, SLUICE_ERROR_INTERNAL, exception.what(), "");
     }

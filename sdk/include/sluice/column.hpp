@@ -86,7 +86,7 @@ class Buffer {
     Buffer buffer;
     if (source.api != nullptr) {
       void* memory = source.api->allocate(source.host, bytes);
-      if (memory == nullptr) throw Failure::memory("cannot allocate " + std::to_string(bytes) + " bytes for a column");
+      if (memory == nullptr) throw Failure::memory("out of memory: cannot allocate " + std::to_string(bytes) + " bytes for a column");
       buffer.memory_ = std::shared_ptr<void>(memory, [source](void* p) { source.api->free(source.host, p); });
     } else {
       buffer.memory_ =
