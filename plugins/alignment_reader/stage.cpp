@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <sluice/stage.hpp>
+#include <unordered_map>
 
 #include "alignment_reader/alignment_file.hpp"
 #include "alignment_reader/bam_record.hpp"
+#include "alignment_reader/reference_agreement.hpp"
 
 namespace sluice::alignment_reader {
 namespace {
@@ -107,11 +109,15 @@ class AlignmentReader {
     std::vector<std::vector<std::uint32_t>> cigar;
   };
 
-  void check_reference(const Batch& reference) const {
+  void check_reference(const Batch& reference) {
     std::vector<Contig> known;
     const TextView names = reference.text("name");
     const TextView bases = reference.text("bases");
-    for (std::int64_t i = 0; i < reference.rows(); ++i) known.push_back({std::string(names[i]), static_cast<std::int64_t>(bases[i].size())});
+    for (std::int64_t i = 0; i < reference.rows(); ++i) {
+      known.push_back({std::string(names[i]), static_cast<std::int64_t>(bases[i].size())});
+      contigs_.emplace(names[i], bases[i]);
+    }
+    reference_path_ = reference.attribute("path");
     std::vector<Contig> needed = file_.contigs();
     if (file_.region()) needed = {needed[static_cast<std::size_t>(file_.region()->contig)]};
     const std::string mismatch = contig_mismatch(needed, known);
@@ -121,6 +127,21 @@ class AlignmentReader {
           "give the FASTA file that the reads were aligned to");
   }
 
+  // Another reference of the same names and lengths: the first records tell.
+  void compare_with_reference(const Call& call, const bam1_t& record) {
+    if (agreement_.records >= enough_records) return;
+    const auto contig = contigs_.find(file_.contig_name(record.core.tid));
+    if (contig == contigs_.end()) return;
+    add_record(record, contig->second, agreement_);
+    if (agreement_.records == enough_records) judge_agreement(call);
+  }
+  void judge_agreement(const Call& call) const {
+    if (agreement_.bases < enough_bases || agreement_.share() >= least_agreement) return;
+    call.warn("only " + std::to_string(static_cast<int>(100 * agreement_.share())) + " % of the aligned bases of the first " +
+              std::to_string(agreement_.records) + " records in '" + parameters_.path + "' are those of the reference '" + reference_path_ +
+              "': is it the one that the reads were aligned to? Its names and lengths are right");
+  }
+
   // The next record that passes the filters; nullptr at the end or when the run is cancelled.
   const bam1_t* advance(const Call& call) {
     while (!call.cancelled()) {
@@ -128,6 +149,7 @@ class AlignmentReader {
       if (record == nullptr) {
         if (file_.outside_region() != 0 && !outside_accounted_) call.account(Reason::outside_region, file_.outside_region());
         outside_accounted_ = true;
+        if (agreement_.records < enough_records) judge_agreement(call);
         return nullptr;
       }
       const bam1_core_t& core = record->core;
@@ -141,7 +163,7 @@ class AlignmentReader {
       else if (core.qual < parameters_.min_mapq)
         drop(Reason::low_mapping_quality);
       else
-        return record;
+        return compare_with_reference(call, *record), record;
     }
     return nullptr;
   }
@@ -187,6 +209,9 @@ class AlignmentReader {
 
   Parameters parameters_;
   AlignmentFile file_;
+  std::unordered_map<std::string_view, std::string_view> contigs_;  // names and bases of the reference, if there is one
+  std::string reference_path_;
+  Agreement agreement_;
   bool wants_bases_, wants_record_;
   const bam1_t* pending_ = nullptr;  // read but in no batch yet; the file's own record
   bool outside_accounted_ = false;

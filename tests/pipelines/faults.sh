@@ -119,6 +119,8 @@ expect "alignments cut off" "cut.bam" --signal r.blow5 --reads r.fastq.gz --alig
 expect "compressed reads cut off" "cut.fastq.gz" --signal r.blow5 --reads cut.fastq.gz --alignments r.bam --reference ref.fa
 expect "reads cut off" "cut.fastq|not_in_file" --signal r.blow5 --reads cut.fastq --alignments r.bam --reference ref.fa
 expect "alignments to another reference" "synthetic_1" --signal r.blow5 --reads r.fastq.gz --alignments r.bam --reference other.fa
+"$sluice" run synthetic_reference --length 40000 --seed 7 --output namesake.fa --quiet
+expect "another reference of the same name and length" "% of the aligned bases" --signal r.blow5 --reads r.fastq.gz --alignments r.bam --reference namesake.fa
 for option in signal reads alignments reference; do
   for bad in empty noise missing.file .; do
     arguments=()
