@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 
+# What a plugin says about its build.
+function(sluice_define_build_id target)
+  target_compile_definitions(${target} PRIVATE SLUICE_BUILD_ID="${PROJECT_VERSION}-${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION}")
+endfunction()
+
 # sluice_add_plugin(NAME SOURCES stage.cpp... [KERNELS kernel.cpp...] [CUDA kernel.cu...] [LIBRARIES target...])
 #
 # Builds the plugin NAME as a loadable module. KERNELS are the plain functions behind the stage: they become the static library
@@ -18,8 +23,11 @@ function(sluice_add_plugin name)
     add_library(${name}_kernels STATIC ${plugin_KERNELS})
     target_link_libraries(${name}_kernels PUBLIC sluice::sdk ${plugin_LIBRARIES} PRIVATE ${options})
     target_include_directories(${name}_kernels PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
-    set_target_properties(${name}_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    set_target_properties(${name}_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_compile_options(${name}_kernels PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)
+    if(TARGET kernel_headers)
+      target_precompile_headers(${name}_kernels REUSE_FROM kernel_headers)
+    endif()
     set(kernels ${name}_kernels)
   endif()
   if(plugin_CUDA AND CMAKE_CUDA_COMPILER AND (SLUICE_WITH_CUDA OR NOT DEFINED SLUICE_WITH_CUDA))
@@ -38,11 +46,14 @@ function(sluice_add_plugin name)
   endif()
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/..)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)
-  target_compile_definitions(${name} PRIVATE SLUICE_BUILD_ID="${PROJECT_VERSION}-${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION}")
+  sluice_define_build_id(${name})
   set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   if(TARGET sluice_options)  # in this tree: beside the program, and installed with it
     set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/plugins)
     install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sluice/plugins)
     set_property(GLOBAL APPEND PROPERTY SLUICE_PLUGINS ${name})
+    if(TARGET stage_headers)
+      target_precompile_headers(${name} REUSE_FROM stage_headers)
+    endif()
   endif()
 endfunction()

@@ -3,20 +3,19 @@
 # SPDX-FileCopyrightText: The sluice authors
 # Self-correction: simulated reads become their truth, the same bytes however it ran and wherever the overlaps came from, reads without help stay as they
 # are, and inputs that are wrong.
-#   correct.sh SLUICE SHARED_DIR [DATA_DIR]
+#   correct.sh SLUICE MAKE_TEST_INPUT SHARED_DIR [DATA_DIR]
 # DATA_DIR: the sets of shared/tools/make-data; with it the set `correct` is corrected, too (a minute).
 set -euo pipefail
-sluice=$1 shared=$2 data=${3:-}
-here=$(cd "$(dirname "$0")" && pwd)
+sluice=$1 make_test_input=$2 shared=$3 data=${4:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 correct() { "$sluice" run correct --quiet "$@"; }
-make() { awk -v what="$1" -v seed=5 -v genome=12000 -v reads=80 -v mean=3000 -v error=0.08 -f "$here/correct_reads.awk"; }
-make reads >reads.fq
-make truth >truth.fa
+reads=(5 12000 80 3000 80000)  # seed, bases of the genome, reads, their mean length, errors in a million bases
+"$make_test_input" noisy_reads "${reads[@]}" >reads.fq
+"$make_test_input" noisy_reads_truth "${reads[@]}" >truth.fa
 
 # Of all k-mers of the corrected reads (upper case) and of the truth, the share that only one side has: about 17 for each error.
 wrong_kmers() { # READS TRUTH
@@ -55,12 +54,12 @@ correct --reads reads.fq --output - >now.fa && cmp now.fa corrected.fa || fail "
 for overlaps in twice.paf once.paf; do
   correct --reads reads.fq --overlaps $overlaps --output now.fa && cmp now.fa corrected.fa || fail "$overlaps gives other bytes"
 done
-sort -R --random-source=reads.fq twice.paf >shuffled.paf
+"$make_test_input" shuffled_lines 5 <twice.paf >shuffled.paf
 correct --reads reads.fq --overlaps shuffled.paf --overlap-directions as_given --threads 2 --output now.fa && cmp now.fa corrected.fa || fail "the order of the overlaps counts"
 echo "the same bytes from overlaps in a file, in one direction or two, in any order"
 
 # ---- what is not corrected
-random_read() { awk -v what=reads -v seed=99 -v genome=3000 -v reads=1 -v mean=1500 -v error=0 -f "$here/correct_reads.awk" | sed '1s/.*/@alone/'; }
+random_read() { "$make_test_input" noisy_reads 99 3000 1 1500 0 | sed '1s/.*/@alone/'; }
 { cat reads.fq; random_read; printf '@short\nACGTNacgtn\n+\n::::::::::\n'; } >more.fq
 correct --reads more.fq --output now.fa
 [ "$(grep -A1 '^>alone' now.fa | tail -1)" = "$(random_read | sed -n 2p | tr ACGT acgt)" ] || fail "a read without overlaps is not given in lower case"

@@ -3,9 +3,9 @@
 # SPDX-FileCopyrightText: The sluice authors
 # Load and faults: a slow reader of the output, kill -9, Ctrl-C, a full disk, and inputs that are missing, cut off, empty or of another run.
 # Each must end in a clear line or a counted read; never in a crash, a hang, or a file that looks complete.
-#   faults.sh SLUICE
+#   faults.sh SLUICE MAKE_TEST_INPUT
 set -uo pipefail
-sluice=$1
+sluice=$1 make_test_input=$2
 work=$(mktemp -d)
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work"
@@ -113,7 +113,7 @@ cut_to r.fastq.gz $(($(size r.fastq.gz) / 2)) cut.fastq.gz
 gzip -dc r.fastq.gz >r.fastq
 cut_to r.fastq $(($(size r.fastq) / 2)) cut.fastq
 : >empty
-head -c 100000 /dev/urandom >noise
+"$make_test_input" noise 5 100000 >noise
 expect "signal cut off" "cut.blow5" --signal cut.blow5 --reads r.fastq.gz --alignments r.bam --reference ref.fa
 expect "alignments cut off" "cut.bam" --signal r.blow5 --reads r.fastq.gz --alignments cut.bam --reference ref.fa
 expect "compressed reads cut off" "cut.fastq.gz" --signal r.blow5 --reads cut.fastq.gz --alignments r.bam --reference ref.fa

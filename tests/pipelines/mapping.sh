@@ -3,10 +3,10 @@
 # SPDX-FileCopyrightText: The sluice authors
 # Mapping and overlaps of reads: the lines of minimap2 2.24 (recorded ones, and those of the program itself where it is installed), the same bytes however
 # it ran, every kind of input file, and inputs that are wrong.
-#   mapping.sh SLUICE SHARED_DIR [DATA_DIR]
+#   mapping.sh SLUICE MAKE_TEST_INPUT SHARED_DIR [DATA_DIR]
 # DATA_DIR: the sets of shared/tools/make-data; with it every set is compared as a whole (minutes).
 set -euo pipefail
-sluice=$1 shared=$2 data=${3:-}
+sluice=$1 make_test_input=$2 shared=$3 data=${4:-}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -16,9 +16,8 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 map() { "$sluice" run map --quiet "$@"; }
 overlap() { "$sluice" run overlap --quiet "$@"; }
 
-make() { awk -v what="$1" -v seed="$2" -v reads="${3:-0}" -v error="${4:-0}" -f "$here/mapping_reads.awk"; }
-make reference 1 >ref.fa
-make reads 1 60 0.1 >reads.fq
+"$make_test_input" mapping_reference 1 >ref.fa
+"$make_test_input" mapping_reads 1 60 100000 >reads.fq
 
 # ---- recorded lines of minimap2 2.24
 map --reference ref.fa --reads reads.fq --output hits.paf --paf-no-hit
@@ -163,8 +162,8 @@ presets() { # NAME TARGETS READS
 }
 presets "made for the test" ref.fa reads.fq
 for seed in 2 3; do
-  make reference $seed >ref$seed.fa
-  make reads $seed 60 0.0$((seed * 3)) >reads$seed.fq
+  "$make_test_input" mapping_reference $seed >ref$seed.fa
+  "$make_test_input" mapping_reads $seed 60 $((seed * 30000)) >reads$seed.fq
   compare "seed $seed" in_order map "-x map-ont $exact" "--preset map-ont" ref$seed.fa reads$seed.fq
 done
 while IFS='|' read -r theirs ours; do
@@ -235,10 +234,7 @@ for bytes in 3 10 100 5000 $(($(wc -c <ref2.mmi) - 1)); do
   else expect_error 4 "cut.mmi' is truncated" --reference cut.mmi --reads reads2.fq; fi
 done
 "$sluice" run synthetic_reference --quiet --length 10000000 --seed 9 --output long.fa
-awk 'function random(n) { state = state * 48271 % 2147483647; return state % n }
-     BEGIN { state = 5; print ">read" } /^>/ { next }
-     { for (error = 0; error < 3; error++) { at = 1 + random(length($0)); $0 = substr($0, 1, at - 1) substr("ACGT", 1 + random(4), random(3)) substr($0, at + 1) }
-       print }' long.fa >long_read.fa
+"$make_test_input" one_long_read 5 3 <long.fa >long_read.fa
 compare "a read of 10 Mb" in_order map "-x map-ont $exact" "--preset map-ont" long.fa long_read.fa
 
 if [ ! -d "$shared/data" ]; then

@@ -3,9 +3,9 @@
 # SPDX-FileCopyrightText: The sluice authors
 # A flow cell with Read Until: in virtual time the decisions are those of classify_signal and the bytes the same at any number of threads; and no
 # signal, load or interrupt makes it hang, grow or lose a read.
-#   read_until.sh SLUICE
+#   read_until.sh SLUICE MAKE_TEST_INPUT
 set -uo pipefail
-sluice=$1
+sluice=$1 make_test_input=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -47,30 +47,7 @@ is_true "$(counter live.json model_enrichment) > 1.1" || fail "enrichment by the
 is_true "$(counter live.json late_decisions) == 0" || fail "late decisions in virtual time"
 
 # ---- flat, saturated, tiny and short reads
-python3 - <<'PY'
-import random
-random.seed(3)
-header = """#slow5_version\t0.2.0
-#num_read_groups\t1
-@experiment_type\tgenomic_dna
-@sequencing_kit\tsqk-lsk109
-#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*
-#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal
-"""
-reads = []
-for i in range(60):
-    kind = i % 5
-    if kind == 0: signal = [500] * 20000
-    elif kind == 1: signal = [32767] * 20000
-    elif kind == 2: signal = [450 + random.randrange(100)] * 1
-    elif kind == 3: signal = [450 + random.randrange(100) for _ in range(700)]
-    else: signal = [-32768 if random.random() < .5 else 32767 for _ in range(20000)]
-    reads.append((f"odd{i}", signal))
-with open("odd.slow5", "w") as out:
-    out.write(header)
-    for name, signal in reads:
-        out.write(f"{name}\t0\t8192\t3\t1400\t4000\t{len(signal)}\t{','.join(map(str, signal))}\n")
-PY
+"$make_test_input" odd_signal 3 >odd.slow5
 "$sluice" run read_until --signal odd.slow5 --target target.fa --speed 0 --channels 8 --output odd.tsv --report odd.json --quiet || fail "odd reads end with $?"
 is_true "$(counter odd.json reads) == 60" || fail "$(counter odd.json reads) of 60 odd reads were played"
 is_true "$(counter odd.json accepted) == 0" || fail "$(counter odd.json accepted) odd reads were accepted"

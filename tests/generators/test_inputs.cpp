@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "generators/test_inputs.hpp"
+
+#include <istream>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "generators/sequence_errors.hpp"
+
+namespace sluice::test_input {
+
+void write_windows(std::ostream& out, std::uint64_t seed, std::size_t count) {
+  for (std::size_t window = 0; window < count; ++window) {
+    Random random = random_numbers(seed, window);
+    const auto bases = 10 + random.below(190);
+    const auto drawn_copies = 1 + random.below(25);
+    const auto copies = window + 1 == count ? 25 : drawn_copies;
+    const std::string truth = random_bases(random, bases);
+    out << ">w" << window << ' ' << copies << ' ' << truth << '\n';
+    for (std::uint64_t copy = 0; copy < copies; ++copy) {
+      std::string text;
+      for (const char base : truth) {
+        const auto drawn = random.below(100);
+        if (drawn < 4)
+          text += random_base(random);
+        else if (drawn >= 7)
+          text += base;
+        if (random.below(100) < 3) text += random_base(random);
+      }
+      if (text.empty()) text = truth;
+      out << (copy % 5 == 0 ? lower_case(text) : text) << '\n';
+    }
+  }
+}
+
+void write_noisy_reads(std::ostream& out, const NoisyReads& what, NoisyReadForm form) {
+  Random genome_numbers = random_numbers(what.seed, 0);
+  const std::string genome = random_bases(genome_numbers, what.genome_bases);
+  for (std::size_t number = 0; number < what.reads; ++number) {
+    Random random = random_numbers(what.seed, 1 + number);
+    const std::size_t bases = std::min(genome.size(), what.mean_bases / 2 + random.below(what.mean_bases));
+    const auto begin = random.below(genome.size() - bases + 1);
+    std::string truth = genome.substr(begin, bases);
+    if (random.below(2) == 1) truth = reverse_complement(truth);
+    if (form == NoisyReadForm::truth) {
+      out << ">read" << number << '\n' << truth << '\n';
+      continue;
+    }
+    std::string read, quality;
+    const auto append = [&](char letter, std::size_t score) {
+      read += letter;
+      quality += "()*+,-./0123456789:;<="[score + random.below(6)];
+    };
+    constexpr std::size_t right = 12, wrong = 3;
+    for (const char base : truth) {
+      if (!chance(random, what.errors_per_million)) {
+        append(base, right);
+        continue;
+      }
+      const auto kind = random.below(3);  // a substitution, an insertion, a deletion
+      if (kind == 1) append(base, right);
+      if (kind != 2) {
+        const char other = random_base(random);
+        append(other, wrong);
+      }
+    }
+    out << "@read" << number << " made for tests\n" << read << "\n+\n" << quality << '\n';
+  }
+}
+
+void write_odd_signal(std::ostream& out, std::uint64_t seed) {
+  out << "#slow5_version\t0.2.0\n#num_read_groups\t1\n@experiment_type\tgenomic_dna\n@sequencing_kit\tsqk-lsk109\n"
+         "#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*\n"
+         "#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal\n";
+  constexpr int lowest = -32768, highest = 32767;
+  for (std::size_t number = 0; number < 60; ++number) {
+    Random random = random_numbers(seed, number);
+    const auto plausible = [&] { return 450 + static_cast<int>(random.below(100)); };
+    std::vector<int> signal;
+    switch (number % 5) {
+      case 0:
+        signal.assign(20'000, 500);
+        break;
+      case 1:
+        signal.assign(20'000, highest);
+        break;
+      case 2:
+        signal.assign(1, plausible());
+        break;
+      case 3:
+        for (int sample = 0; sample < 700; ++sample) signal.push_back(plausible());
+        break;
+      default:
+        for (int sample = 0; sample < 20'000; ++sample) signal.push_back(random.below(2) == 0 ? lowest : highest);
+    }
+    out << "odd" << number << "\t0\t8192\t3\t1400\t4000\t" << signal.size();
+    char before = '\t';
+    for (const int sample : signal) out << std::exchange(before, ',') << sample;
+    out << '\n';
+  }
+}
+
+void write_one_long_read(std::istream& fasta, std::ostream& out, std::uint64_t seed, std::size_t errors) {
+  out << ">read\n";
+  std::string line;
+  for (std::uint64_t number = 0; std::getline(fasta, line); ++number) {
+    if (line.starts_with('>') || line.empty()) continue;
+    Random random = random_numbers(seed, number);
+    for (std::size_t error = 0; error < errors && !line.empty(); ++error) {
+      const auto at = random.below(line.size());
+      const auto bases = random.below(3);
+      line.replace(at, 1, random_bases(random, bases));
+    }
+    out << line << '\n';
+  }
+}
+
+void write_shuffled_lines(std::istream& in, std::ostream& out, std::uint64_t seed) {
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(std::move(line));
+  Random random = random_numbers(seed, 0);
+  for (std::size_t left = lines.size(); left > 1; --left) std::swap(lines[left - 1], lines[random.below(left)]);
+  for (const std::string& line : lines) out << line << '\n';
+}
+
+void write_noise(std::ostream& out, std::uint64_t seed, std::size_t bytes) {
+  Random random = random_numbers(seed, 0);
+  for (std::size_t byte = 0; byte < bytes; ++byte) out.put(static_cast<char>(random.below(256)));
+}
+
+}  // namespace sluice::test_input

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Input files of the tests of whole programs, the same bytes on every machine: each is a function of its numbers.
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+
+namespace sluice::test_input {
+
+// Windows for `sluice run consensus`: 1 to 25 noisy copies of 10 to 199 random bases, every fifth in lower case; the third word of a header is what
+// they were made from. The last window has 25 copies: a file that lacks up to 25 of the last lines ends within a window.
+void write_windows(std::ostream& out, std::uint64_t seed, std::size_t count);
+
+// A small mapping problem: three contigs (two with copies of one element, one a tandem repeat in random sequence) as FASTA...
+void write_mapping_reference(std::ostream& out, std::uint64_t seed);
+// ... and reads of them with errors as FASTQ, on both strands; chimeras, reads that stick out of a contig, reads of nothing, reads with N, lower case
+// and U.
+void write_mapping_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million);
+
+enum class NoisyReadForm { reads, truth };
+// Noisy reads of a random genome (FASTQ), or what they were before the errors (FASTA, same names). Half of them are of the reverse strand; qualities
+// are lower where an error is.
+struct NoisyReads {
+  std::uint64_t seed;
+  std::size_t genome_bases;
+  std::size_t reads;
+  std::size_t mean_bases;
+  std::uint64_t errors_per_million;
+};
+void write_noisy_reads(std::ostream& out, const NoisyReads& what, NoisyReadForm form);
+
+// Signal that is none: 60 reads as SLOW5, in turn flat, saturated, of one sample, short, and jumping between both ends of the range.
+void write_odd_signal(std::ostream& out, std::uint64_t seed);
+
+// Each line of sequence with `errors` of its letters replaced by none to two random ones; the first line of a FASTA file becomes ">read", others with
+// '>' vanish.
+void write_one_long_read(std::istream& fasta, std::ostream& out, std::uint64_t seed, std::size_t errors);
+
+// The lines of `in` in another order (Fisher and Yates).
+void write_shuffled_lines(std::istream& in, std::ostream& out, std::uint64_t seed);
+
+void write_noise(std::ostream& out, std::uint64_t seed, std::size_t bytes);
+
+}  // namespace sluice::test_input
