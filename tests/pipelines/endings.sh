@@ -282,7 +282,7 @@ rm -f long.fa
 
 # ---- too little memory: a clear end, at any size
 if [ -z "$sanitizers" ]; then
-  for megabytes in $(seq 50 50 800) 98 146; do
+  for megabytes in $(seq 36 6 96) 98 146 $(seq 100 50 800); do
     (
       ulimit -v $((megabytes * 1024))
       exec timeout -s KILL 60 "$sluice" run methylation "${inputs[@]}" --output limited.tsv --quiet >out.txt 2>err.txt

@@ -50,11 +50,15 @@ for p in "${!pipelines[@]}"; do
   name=${pipelines[$p]}
   read -r -d '' -a options <<<"${arguments[$name]}"
   command=("$sluice" run "$name" "${options[@]}" --quiet)
-  fresh_inputs
-  rm -rf out && mkdir out
-  start=$(microseconds)
-  "${command[@]}" || fail "$name: the uninterrupted run"
-  duration=$(($(microseconds) - start))
+  duration=0
+  for _ in 1 2 3; do # the shortest counts: the machine may have had other things to do
+    fresh_inputs
+    rm -rf out && mkdir out
+    start=$(microseconds)
+    "${command[@]}" || fail "$name: the uninterrupted run"
+    took=$(($(microseconds) - start))
+    [ $duration != 0 ] && [ $took -ge $duration ] || duration=$took
+  done
   mkdir -p "whole/$name"
   cp -r in out "whole/$name"
   expected=$(files)
