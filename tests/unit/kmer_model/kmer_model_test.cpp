@@ -137,7 +137,7 @@ TEST_CASE("a pore without a built-in model asks for a file") {
   CHECK(says(methylation.remedy, "--methylation-model FILE"));
   CHECK(says(methylation.remedy, "f5c"));
   CHECK(says(load({{"pore", "rna004"}, {"alphabet", "methylation"}}).message, "methylation is called on DNA only"));
-  const TestBatch rna = BatchBuilder("signal_file", 0).attribute("chemistry", "rna_r9").build();
+  const auto rna = BatchBuilder("signal_file", 0).attribute("chemistry", "rna_r9").build();
   const Result of_rna = run_stage<KmerModelResource>().with({{"alphabet", "methylation"}}).resource("signal", rna).run();
   CHECK(of_rna.status == SLUICE_ERROR_USAGE);
   CHECK(says(of_rna.message, "methylation is called on DNA only, and the pore 'rna_r9' is of direct RNA"));
