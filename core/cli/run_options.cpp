@@ -48,7 +48,7 @@ std::vector<PlannedFile> RunArguments::files(ProfileUse use) const {
   const std::filesystem::path profile = profile_file.empty() ? default_profile_file() : std::filesystem::path(profile_file);
   if (use == ProfileUse::writes && !profile_file.empty()) files.push_back({profile_file, FileUse::writes, true, false, "--profile"});
   if (use == ProfileUse::reads && !profile.empty() && profile != "none")
-    files.push_back({profile.string(), FileUse::reads, false, true, "the machine profile"});
+    files.push_back({profile.string(), FileUse::reads, false, true, profile_file.empty() ? "the machine profile" : "--profile"});
   return files;
 }
 

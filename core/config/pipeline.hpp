@@ -89,7 +89,7 @@ struct ResolvedStage {
   Location where;
   std::vector<sluice_value> values;  // in descriptor order
   std::deque<std::string> texts;
-  std::vector<std::string> given_by;  // per value: "--option" where the file says nothing but ${option}, else ""
+  std::vector<std::string> given_by;  // per value: "--option" where the file has ${option} in it and no other, else ""
   std::vector<std::size_t> inputs;    // indices into ResolvedPipeline::stages
   std::vector<std::size_t> feedback;  // sources, regroups: sinks whose rows come back, indices into ResolvedPipeline::stages
   std::vector<int> resources;         // per descriptor slot: index into ResolvedPipeline::resources, or -1

@@ -361,8 +361,7 @@ class Resolver {
               "add " + std::string(parameter.name) + " = ... to its params");
       }
       complete = complete && !problem_reported && (parameter.required == 0 || value.is_set != 0);
-      const std::string option = given ? sole_reference(written->second.text) : "";
-      stage.given_by.push_back(option.empty() ? "" : "--" + kebab_case(option));
+      stage.given_by.push_back(given ? option_in(written->second.text) : "");
       stage.values.push_back(value);
     }
     if (complete) check_rules(from, stage);
@@ -395,6 +394,13 @@ class Resolver {
   static std::string sole_reference(const std::string& text) {
     const bool sole = text.size() > 3 && text.starts_with("${") && text.find('}') == text.size() - 1;
     return sole ? text.substr(2, text.size() - 3) : "";
+  }
+
+  // "--output-prefix" for "${output_prefix}.bam"; "" where there is no reference or several.
+  static std::string option_in(const std::string& text) {
+    const std::size_t begin = text.find("${"), end = text.find('}', begin);
+    if (begin == std::string::npos || end == std::string::npos || text.find("${", end) != std::string::npos) return "";
+    return "--" + kebab_case(text.substr(begin + 2, end - begin - 2));
   }
 
   void check_parameter_names(const Draft& from) {

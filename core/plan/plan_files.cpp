@@ -61,7 +61,7 @@ void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<Plan
       else if (file.path != "-")
         side_files.push_back({file.path + role.suffix, use, true, true, "the " + std::string(role.suffix) + " file beside " + file.what});
     }
-    if (file.use == FileUse::writes && file.path != "-")
+    if (file.use == FileUse::writes && file.path != "-" && !is_special_file(file.path))
       side_files.push_back({file.path + ".partial", FileUse::writes, true, true, "what an interrupted run keeps of " + file.what});
     files.push_back(std::move(file));
     files.insert(files.end(), side_files.begin(), side_files.end());

@@ -9,6 +9,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <sluice/failure.hpp>
+#include <string>
+#include <thread>
 
 namespace sluice {
 
@@ -16,7 +20,29 @@ namespace tbb = oneapi::tbb;
 
 struct Arena::Implementation {
   explicit Implementation(int threads)
-      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)), arena(threads, 1) {}
+      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)), arena(threads, 1) {
+    start_workers(threads);
+  }
+  // oneTBB starts its threads when there is work for them, and what it was asked to do stays undone where it can't. So they are started here, where
+  // a failure ends the run before it has begun.
+  void start_workers(int threads) {
+    constexpr std::chrono::milliseconds longest(5);
+    std::atomic<int> arrived{0};
+    const auto end = std::chrono::steady_clock::now() + longest;
+    try {
+      arena.execute([&] {
+        tbb::parallel_for(
+            tbb::blocked_range<int>(0, threads),
+            [&](const tbb::blocked_range<int>&) {
+              ++arrived;
+              while (arrived < threads && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+            },
+            tbb::simple_partitioner());
+      });
+    } catch (const std::exception& error) {
+      throw Failure(SLUICE_ERROR_MEMORY, std::string("out of memory or threads: ") + error.what(), "lower --threads, or raise ulimit -v and -u");
+    }
+  }
   tbb::global_control control;  // so that --threads may exceed the cores (tests of order and races do that)
   tbb::task_arena arena;
 };

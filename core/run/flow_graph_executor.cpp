@@ -188,14 +188,19 @@ void execute_flow_graph(ExecutionParts& parts) {
     if (stage->stage().kind() == SLUICE_SOURCE) {
       graph.reserve_wait();
       parts.dispatcher.source_begins();
-      sources.emplace_back([&, source = stage.get()] {
-        try {
-          pump_source(parts, source->stage(), [&](Message message) { source->send(std::move(message)); });
-        } catch (...) {
-          parts.run.fail_with_current_exception(source->stage().planned().stage->name);
-        }
+      try {
+        sources.emplace_back([&, source = stage.get()] {
+          try {
+            pump_source(parts, source->stage(), [&](Message message) { source->send(std::move(message)); });
+          } catch (...) {
+            parts.run.fail_with_current_exception(source->stage().planned().stage->name);
+          }
+          graph.release_wait();
+        });
+      } catch (...) {  // no thread for it
+        parts.run.fail_with_current_exception(stage->stage().planned().stage->name);
         graph.release_wait();
-      });
+      }
     }
   graph.wait_for_all();
   for (std::thread& source : sources) source.join();

@@ -47,6 +47,8 @@ std::vector<char> read_gzip(const std::string& path) {
   while (true) {
     grow(path, text, filled);
     const int got = gzread(file.get(), text.data() + filled, 1U << 20);
+    int problem = Z_OK;
+    if (got < 0 && (gzerror(file.get(), &problem), problem == Z_MEM_ERROR)) throw std::bad_alloc();
     if (got < 0) fail(path, "is truncated or damaged: its compressed data breaks after " + std::to_string(filled) + " bytes of text");
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
@@ -76,6 +78,7 @@ std::vector<char> read_xz(const std::string& path, std::FILE* file) {
     stream.avail_out = text.size() - filled;
     status = lzma_code(&stream, stream.avail_in == 0 ? LZMA_FINISH : LZMA_RUN);
     filled = text.size() - stream.avail_out;
+    if (status == LZMA_MEM_ERROR) throw std::bad_alloc();
     if (status != LZMA_OK && status != LZMA_STREAM_END)
       fail(path, "is truncated or damaged: its compressed data ends or breaks after " + std::to_string(filled) + " bytes of text");
   }

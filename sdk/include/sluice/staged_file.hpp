@@ -47,6 +47,8 @@ class StagedFile {
   StagedFile() = default;
   // Creates the hidden file and removes those of the same name whose processes are gone. Throws Failure::output.
   explicit StagedFile(const std::string& path) : path_(path), target_(followed(path)) {
+    std::error_code no_link;
+    if (std::filesystem::is_symlink(target_, no_link)) fail("create", ELOOP);
     const std::filesystem::path folder = target_.parent_path().empty() ? std::filesystem::path(".") : target_.parent_path();
     const std::string prefix = hidden_prefix(target_.filename().string());
     remove_left_behind(folder, prefix);
