@@ -65,7 +65,7 @@ class AlignmentReader {
     d.work_unit("base");
   }
 
-  static void check(const Parameters& p) { check_region(p.region.value_or(std::string())); }
+  static void check_parameters(const Parameters& p) { check_region(p.region.value_or(std::string())); }
 
   AlignmentReader(const Setup& setup, const Parameters& p)
       : parameters_(p),

@@ -56,7 +56,7 @@ class EventDetection {
     d.reason("signal_too_long", "more than 2^31 samples");
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     const DetectorParams params = detector_params(p);
     if (params.window_short >= params.window_long)
       throw Failure::usage("window_short (" + std::to_string(params.window_short) + " samples) must be smaller than window_long (" +
@@ -69,7 +69,6 @@ class EventDetection {
         starts_(setup.wanted("event_start")),
         lengths_(setup.wanted("event_length")),
         stdvs_(setup.wanted("event_stdv")) {
-    check(p);
   }
 
   Estimate estimate(const Batch& in) const {

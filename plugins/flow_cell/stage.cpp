@@ -91,14 +91,13 @@ class FlowCell {
     d.work_unit("sample");
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     if (p.repeat && p.duration_seconds <= 0) throw Failure::usage("repeat without duration_seconds would never end", "set duration_seconds");
   }
 
   FlowCell(const Setup& setup, const Parameters& p)
       : p_(p), model_(settings(p)), answers_(setup.feedback_sinks()), waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
     if (answers_ > 1) throw Failure::usage("several sinks give feedback to a flow cell", "name the one that writes the decisions");
-    check(p);
     if (p_.labels && !p_.labels->empty()) {
       labels_ = ReadLabels::read(*p_.labels, p_.label_column);
       has_labels_ = true;

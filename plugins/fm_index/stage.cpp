@@ -69,12 +69,12 @@ class FmIndexResource {
         .gives("symbol_row", "list<u32>", "first row of each base");
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     if (p.format == "fastmap" && p.text == "forward")
       throw Failure::usage("the format fastmap is made from both strands, and text is forward", "leave text out, or choose another format");
   }
 
-  FmIndexResource(const Setup&, const Parameters& p) : parameters_(p) { check(p); }
+  FmIndexResource(const Setup&, const Parameters& p) : parameters_(p) {}
 
   void process(const Call& call, Output& out) {
     const ParallelFor parallel_for = [&call](std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body) {
@@ -100,7 +100,7 @@ class FmIndexResource {
     }
     FmIndexView view;
     if (!index.connect(view)) throw std::logic_error("the parts of a new index do not fit together");
-    check_parameters(view);
+    compare_with_parameters(view);
     if (!std::string(parameters_.save).empty()) {
       OutputFile file(call, parameters_.save);
       write_index(index, source, parallel_for, [&](std::string_view bytes) { file.write(bytes); });
@@ -110,7 +110,7 @@ class FmIndexResource {
   }
 
  private:
-  void check_parameters(const FmIndexView& view) const {
+  void compare_with_parameters(const FmIndexView& view) const {
     const auto refuse = [&](const std::string& is, const std::string& asked) {
       throw Failure::usage("index '" + std::string(parameters_.path) + "' " + is + ", not " + asked,
                            "give the sequences themselves, or make another index");

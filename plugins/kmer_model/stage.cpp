@@ -43,7 +43,7 @@ class KmerModelResource {
     d.work_unit("row");
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     if (p.synthetic_methylation && p.alphabet != "methylation")
       throw Failure::usage("synthetic_methylation needs alphabet = \"methylation\"", "set alphabet, or leave synthetic_methylation out");
     if (!p.path || p.path->empty()) refuse_rna(p, p.pore);
@@ -51,7 +51,6 @@ class KmerModelResource {
 
   KmerModelResource(const Setup& setup, const Parameters& p)
       : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation) {
-    check(p);
     if (p.path && !p.path->empty()) {
       path_ = *p.path;
       source_ = path_;

@@ -111,7 +111,7 @@ class MethylationHmm {
 #endif
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     if (!p.region.empty()) parse_region(p.region);
   }
 

@@ -81,7 +81,7 @@ class MinimizerIndexResource {
     MinimizerIndex index;
     if (begin == index_magic) {
       LoadedIndex loaded = map_index(path, parameters_.verify == "full" ? Verify::full : Verify::large, for_each);
-      check_parameters(loaded.index.view);
+      compare_with_parameters(loaded.index.view);
       index = std::move(loaded.index);
       source = loaded.source;
     } else if (begin.starts_with("MMI")) {
@@ -89,7 +89,7 @@ class MinimizerIndexResource {
       MinimizerTable table = build_table(read.parts(), for_each);
       read.minimizers = {};
       index = make_index(read.parameters, std::move(read.reference), std::move(table));
-      check_parameters(index.view);
+      compare_with_parameters(index.view);
     } else {
       SketchParameters parameters;
       parameters.k = static_cast<std::uint32_t>(parameters_.k.value_or(15));
@@ -109,7 +109,7 @@ class MinimizerIndexResource {
   }
 
  private:
-  void check_parameters(const MinimizerIndexView& index) const {
+  void compare_with_parameters(const MinimizerIndexView& index) const {
     const auto check = [&](const char* name, std::uint32_t asked, std::uint32_t is) {
       if (asked != is)
         throw Failure::usage(

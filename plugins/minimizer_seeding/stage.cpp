@@ -77,12 +77,11 @@ class MinimizerSeeding {
     d.reason("too_long", "the read has 2^31 bases or more").reason("too_many_anchors", "the read has 2^31 anchors or more: lower f or max_max_occ");
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     if (p.for_only && p.rev_only) throw Failure::usage("for_only and rev_only together leave nothing", "give one of them");
   }
 
   MinimizerSeeding(const Setup& setup, const Parameters& p) : index_(minimizer_index_view(setup.resource("index"))), kernels_(sketch_kernels()) {
-    check(p);
     if (p.f >= 1.0F)
       parameters_.mid_occ = static_cast<std::int32_t>(std::min(p.f + .499, double{max_minimizer_occurrences - 1}));
     else

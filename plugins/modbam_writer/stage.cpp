@@ -76,7 +76,7 @@ class ModbamWriter {
     d.reason("alignment_without_read", "CIGAR and bases of the record do not fit each other");
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     if (p.alignments == "-")
       throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write modBAM");
   }
@@ -173,7 +173,6 @@ class ModbamWriter {
   };
 
   static std::unique_ptr<sam_hdr_t, FreeHeader> read_header(const Parameters& parameters) {
-    check(parameters);
     const std::string& path = parameters.alignments;
     errno = 0;
     const std::unique_ptr<htsFile, CloseFile> file(hts_open(path.c_str(), "r"));

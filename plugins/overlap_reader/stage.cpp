@@ -60,7 +60,7 @@ class OverlapReader {
     d.reason("unmapped", "a SAM record without an alignment");
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     if (p.directions == "both" && p.keep != "all")
       throw Failure::usage("directions = both needs keep = all: the longest overlap of a query says nothing about the other direction",
                            "set keep = all, or leave directions out");
@@ -86,7 +86,6 @@ class OverlapReader {
               // With directions = both query and target are of one store.
               account_.add(*call_, reason, reads_.name(overlap.record.query));
             }) {
-    check(p);
     if (gives_both_ && reads_.path() != targets_.path())
       throw Failure::usage("overlap_reader: directions = both needs the same file for reads and targets", "give both resources the same store");
   }

@@ -91,7 +91,7 @@ class PoaConsensus {
     d.reason("too_large", "an alignment of the window needs more memory than the option matrix allows");
   }
 
-  static void check(const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
     if (p.alignment == "local" && p.match <= 0)
       throw Failure::usage("a local alignment needs a positive score of equal letters", "give match a value above 0");
   }
@@ -101,7 +101,6 @@ class PoaConsensus {
         has_layers_(setup.available("layer_begin") && setup.available("layer_end")),
         wants_coverage_(setup.wanted("consensus_coverage")),
         wants_alignment_(setup.wanted("msa")) {
-    check(p);
     parameters_.algorithm = p.algorithm == "majority" ? Algorithm::majority : Algorithm::heaviest_bundle;
     Scoring& scoring = parameters_.scoring;
     scoring.mode = p.alignment == "local" ? AlignmentMode::local : p.alignment == "semi_global" ? AlignmentMode::semi_global : AlignmentMode::global;

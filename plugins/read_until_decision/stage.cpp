@@ -87,7 +87,7 @@ class ReadUntilDecision {
         "by what there is of it, with the threshold of that length; one with fewer than minimum_levels levels is not decided on (wait).");
     describe_decision(d);
   }
-  static void check(const Parameters& p) { check_decision(p); }
+  static void check_parameters(const Parameters& p) { check_decision(p); }
   ReadUntilDecision(const Setup&, const Parameters& p) : thresholds_(thresholds_of(p)), minimum_levels_(p.minimum_levels) {}
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -127,7 +127,7 @@ class ReadUntilDecisionStream {
         .needs("is_last_chunk", "u8", "1: the read ends");
     d.option("decide_early", &Parameters::decide_early, "decide before the prefix is complete where the score is clear");
   }
-  static void check(const Parameters& p) { check_decision(p); }
+  static void check_parameters(const Parameters& p) { check_decision(p); }
   ReadUntilDecisionStream(const Setup&, const Parameters& p)
       : thresholds_(thresholds_of(p)), minimum_levels_(p.minimum_levels), before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait) {}
 

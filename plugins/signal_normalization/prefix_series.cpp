@@ -41,7 +41,7 @@ std::vector<double> ascending_lengths(const std::string& list) {
 
 }  // namespace
 
-void PrefixSeries::check(const Parameters& parameters) { ascending_lengths(parameters.prefix_bases); }
+void PrefixSeries::check_parameters(const Parameters& parameters) { ascending_lengths(parameters.prefix_bases); }
 
 PrefixSeries::PrefixSeries(const Setup&, const Parameters& parameters) : prefix_bases_(ascending_lengths(parameters.prefix_bases)) {}
 

@@ -15,7 +15,7 @@ class PrefixSeries {
     std::string prefix_bases = "50,100,150,200,250";
   };
   static void describe(Describe<PrefixSeries>& d);
-  static void check(const Parameters& parameters);
+  static void check_parameters(const Parameters& parameters);
   PrefixSeries(const Setup& setup, const Parameters& parameters);
   void process(const Call& call, const Batch& in, Output& out) const;
   void finish(const Call&, Output&) {}

@@ -56,7 +56,7 @@ class Blow5Writer {
     d.reason("cannot_encode", "the identifier is empty or longer than 65,535 characters, or the signal has 2^32 samples");
   }
 
-  static void check(const Parameters& parameters) {
+  static void check_parameters(const Parameters& parameters) {
     for (const auto& [name, value] : attributes_of(parameters))
       if (value.find_first_of("\t\n") != std::string::npos)
         throw Failure::usage("header attribute '" + name + "' holds a tab or a line break", "write it without");
@@ -68,7 +68,6 @@ class Blow5Writer {
                                                           : RecordCompression::zstd),
         signal_(parameters.signal_compression == "none" ? SignalCompression::none : SignalCompression::svb_zd),
         file_(setup, parameters.output) {
-    check(parameters);
     const std::string header = blow5_header(attributes_of(parameters), record_, signal_);
     file_.write(header);
     if (parameters.index && parameters.output != "-") {

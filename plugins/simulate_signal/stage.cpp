@@ -98,7 +98,7 @@ class SimulateSignal {
         .gives("truth_frequency", "list<f32>", "per truth_site: share of all molecules in which it is");
   }
 
-  static void check(const Parameters& parameters) {
+  static void check_parameters(const Parameters& parameters) {
     if (const std::string problem = problem_with(parameters); !problem.empty()) throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
   }
 
@@ -111,7 +111,6 @@ class SimulateSignal {
     parameters_.strands = parameters.strands_name == "both"      ? Strands::both
                           : parameters.strands_name == "forward" ? Strands::forward
                                                                  : Strands::reverse;
-    check(parameters);
 
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");

@@ -30,7 +30,7 @@ class TableWriter {
     d.option("failed_rows", &Parameters::failed_rows, "write failed rows too, with empty cells but for text columns");
   }
 
-  static void check(const Parameters& p) { names_of(p.columns); }
+  static void check_parameters(const Parameters& p) { names_of(p.columns); }
 
   TableWriter(const Setup& setup, const Parameters& p) : columns_(names_of(p.columns)), failed_rows_(p.failed_rows), file_(setup, p.output) {
     file_.write(fmt::format("{}\n", fmt::join(columns_, "\t")));

@@ -13,7 +13,7 @@
 //   void commit(const sluice::Call&, const sluice::Batch& in);     // sinks
 //   void finish(const sluice::Call&, sluice::Output& out);         // sinks, regroups
 //   void feedback(const sluice::Call&, const sluice::Batch& in);   // sources, regroups: rows that a sink has committed, beside process()
-//   static void check(const Parameters& p);                        // rules between parameters: throws Failure::usage, before a run begins
+//   static void check_parameters(const Parameters& p);             // rules between parameters: throws Failure::usage, before a run begins
 // A source's process returns bool: true while there may be more rows.
 
 #include <sluice/abi.h>
@@ -346,7 +346,7 @@ struct Adapter {
       if constexpr (requires { &Stage::process; })
         d->template implementation<&Stage::process>("cpu", "portable C++ with run-time SIMD dispatch where it matters");
       Stage::describe(*d);
-      if constexpr (requires(const typename Stage::Parameters& p) { Stage::check(p); }) d->check_with(check);
+      if constexpr (requires(const typename Stage::Parameters& p) { Stage::check_parameters(p); }) d->check_with(check);
       d->finish();
       return d;
     }();
@@ -354,12 +354,13 @@ struct Adapter {
   }
 
   static sluice_status check(const sluice_value* values, sluice_error* error) {
-    return guarded(error, [&] { return Stage::check(description().load_parameters(values)), SLUICE_OK; });
+    return guarded(error, [&] { return Stage::check_parameters(description().load_parameters(values)), SLUICE_OK; });
   }
   static sluice_status create(const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
     return guarded(error, [&]() -> sluice_status {
       const Setup setup(*args, description().descriptor());
       const auto parameters = description().load_parameters(args->parameters);
+      if constexpr (requires { Stage::check_parameters(parameters); }) Stage::check_parameters(parameters);  // a host of ABI 1.1 has not
       *stage = sluice_stage{};
       stage->struct_size = sizeof *stage;
       if constexpr (std::is_constructible_v<Stage, const Setup&, const typename Stage::Parameters&>)
