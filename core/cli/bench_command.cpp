@@ -139,8 +139,7 @@ int bench_command(const Arguments& given) {
   Diagnostics diagnostics;
   RunOptions run_options = options.run_options(diagnostics);
   print(diagnostics);
-  const auto plan =
-      pipeline.make_plan(Missing::error, DeviceSearch::present, options.files(calibrating ? ProfileUse::writes : ProfileUse::reads));
+  const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::present, options.files(calibrating ? ProfileUse::writes : ProfileUse::reads));
   if (!plan || diagnostics.has_errors()) return exit_usage;
   run_options.device = pipeline.device();
   run_options.log = [](int level, const std::string& line) {

@@ -12,7 +12,7 @@ enum ExitCode : int {
   exit_bad_reads = 3,       // the run finished, but produced nothing, or more rows failed than --max-bad-reads allows
   exit_failed = 4,
   exit_interrupted = 130,
-  exit_closed_pipe = 141    // the reader of an output has gone: the process dies of SIGPIPE, as other filters do
+  exit_closed_pipe = 141  // the reader of an output has gone: the process dies of SIGPIPE, as other filters do
 };
 
 }  // namespace sluice::cli

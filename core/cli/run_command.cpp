@@ -44,7 +44,8 @@ void say_how_it_ended(Console& console, const RunResult& result) {
 void say_what_the_reader_left(Console& console, const Plan& plan, const Registry& registry) {
   std::string names;
   for (const PlannedFile& file : files_of(plan, registry))
-    if (file.use == FileUse::writes && !file.side && file.path != "-" && !is_special_file(file.path)) names += (names.empty() ? "" : ", ") + file.path;
+    if (file.use == FileUse::writes && !file.side && file.path != "-" && !is_special_file(file.path))
+      names += (names.empty() ? "" : ", ") + file.path;
   if (!names.empty()) console.line("sluice run: the reader of an output has gone before its end: not written: " + names);
 }
 

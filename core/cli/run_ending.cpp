@@ -115,7 +115,8 @@ RunEnding::RunEnding(Run& run) : run_(run) {
   install(SIGINT, on_interrupt, SA_RESTART);
   install(SIGTERM, on_terminate, SA_RESTART);
 #ifndef SLUICE_SANITIZED  // sanitizers have more to say about a crash
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) install(signal, on_crash, SA_ONSTACK | static_cast<int>(SA_RESETHAND) | SA_NODEFER);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    install(signal, on_crash, SA_ONSTACK | static_cast<int>(SA_RESETHAND) | SA_NODEFER);
 #endif
 }
 

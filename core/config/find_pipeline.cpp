@@ -76,9 +76,9 @@ fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
   diagnostics.error(where, "", "there is no pipeline '" + name_or_file + "'",
                     is_readable_file(name_or_file) ? "a file is named by a path: write './" + name_or_file + "'"
-                    : !near.empty() ? "did you mean '" + near + "'?"
-                    : all.empty() ? "give the path of a .toml file"
-                                  : "give a .toml file or one of: " + all);
+                    : !near.empty()                ? "did you mean '" + near + "'?"
+                    : all.empty()                  ? "give the path of a .toml file"
+                                                   : "give a .toml file or one of: " + all);
   return {};
 }
 

@@ -70,8 +70,8 @@ struct WrittenPipeline {
 WrittenPipeline parse_pipeline(std::string_view text, const std::filesystem::path& file, Diagnostics& diagnostics);
 WrittenPipeline load_pipeline_file(const std::filesystem::path& file, Diagnostics& diagnostics);
 
-// NAME_OR_FILE -> file: what has a '/' or ends in .toml is a path; another name is NAME.toml in the user's folder, SLUICE_PIPELINE_PATH and the installed or build-tree
-// pipelines. Empty path and a diagnostic (with the nearest name) if there is none.
+// NAME_OR_FILE -> file: what has a '/' or ends in .toml is a path; another name is NAME.toml in the user's folder, SLUICE_PIPELINE_PATH and the
+// installed or build-tree pipelines. Empty path and a diagnostic (with the nearest name) if there is none.
 std::filesystem::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics);
 std::vector<std::filesystem::path> shipped_pipelines();
 

@@ -149,7 +149,8 @@ class Resolver {
     } else {
       result.entry = *entry;
       if (const auto files = registry_.definitions_of(written.use); files.size() > 1)
-        error(result, written.use_where, "stage type '" + written.use + "' is defined twice, by " + files[0].string() + " and by " + files[1].string(),
+        error(result, written.use_where,
+              "stage type '" + written.use + "' is defined twice, by " + files[0].string() + " and by " + files[1].string(),
               "remove one of them, or look only where one is: SLUICE_PLUGIN_PATH, --plugin-dir and the user's folder are searched too");
     }
     return result;

@@ -22,7 +22,7 @@ struct Loss {
 //   read = filtered + failed + written + unfinished
 struct PathAccount {
   std::string source, end, row_type;
-  std::string noun;  // what a user calls a row: "alignment"
+  std::string noun;              // what a user calls a row: "alignment"
   std::uint64_t read = 0;        // everything the source saw
   std::uint64_t filtered = 0;    // never became rows
   std::uint64_t failed = 0;      // distinct rows that failed on the way

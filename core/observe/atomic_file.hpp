@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Writes beside the final name, syncs and renames; a device or pipe (/dev/stdout, or - for standard output) is written directly. Returns "" or what went wrong,
-// naming the file.
+// Writes beside the final name, syncs and renames; a device or pipe (/dev/stdout, or - for standard output) is written directly. Returns "" or what
+// went wrong, naming the file.
 std::string write_atomically(const std::filesystem::path& file, std::string_view content);
 
 // Can write_atomically() create it? Asked before a long run begins. Returns "" or why not.

@@ -48,9 +48,9 @@ Json account(const PathAccount& path) {
   for (const Loss& loss : path.losses) losses.push_back({{"stage", loss.stage}, {"reason", loss.reason}, {"rows", loss.rows}});
   Json outcomes = Json::object();
   for (const auto& [name, outcome] : path.outcomes) outcomes[name] = {{"good", outcome.good}, {"total", outcome.total}};
-  return {{"source", path.source}, {"end", path.end},         {"row_type", path.row_type},     {"read", path.read},       {"filtered", path.filtered},
-          {"failed", path.failed}, {"written", path.written}, {"unfinished", path.unfinished}, {"adds_up", path.adds_up}, {"losses", losses},
-          {"called", path.noun},   {"outcomes", outcomes}};
+  return {{"source", path.source},     {"end", path.end},       {"row_type", path.row_type}, {"read", path.read},
+          {"filtered", path.filtered}, {"failed", path.failed}, {"written", path.written},   {"unfinished", path.unfinished},
+          {"adds_up", path.adds_up},   {"losses", losses},      {"called", path.noun},       {"outcomes", outcomes}};
 }
 
 Json implementations(const StageStatistics& stage) {

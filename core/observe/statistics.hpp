@@ -70,7 +70,7 @@ struct StageStatistics {
   std::map<std::string, std::uint64_t> accounted;  // inputs that never became rows, by reason code
   std::map<std::string, std::uint64_t> nameless;   // those of them that came without a name
   std::map<std::string, OutcomeStatistics> outcomes;
-  std::vector<FailedRow> examples;                 // the first few of both, for the report
+  std::vector<FailedRow> examples;  // the first few of both, for the report
   std::map<std::string, double> counters;
   std::map<std::string, DistributionStatistics> quantities;   // that the stage has observed, by name
   std::uint64_t batches_with_deadline = 0, late_batches = 0;  // sinks: committed, and of those later than they should have been

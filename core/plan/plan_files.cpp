@@ -49,8 +49,8 @@ void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<Plan
     if (d.parameters[i].type != SLUICE_PATH || stage.values[i].is_set == 0 || *stage.values[i].text == '\0') continue;
     PlannedFile file;
     file.path = stage.values[i].text;
-    file.what = !stage.given_by[i].empty() ? stage.given_by[i]
-                                           : "parameter '" + std::string(d.parameters[i].name) + "' of " + kind + " '" + stage.name + "'";
+    file.what =
+        !stage.given_by[i].empty() ? stage.given_by[i] : "parameter '" + std::string(d.parameters[i].name) + "' of " + kind + " '" + stage.name + "'";
     file.use = d.kind == SLUICE_SINK ? FileUse::writes : FileUse::reads;
     std::vector<PlannedFile> side_files;
     for (const sluice_parameter_role& role : roles_of(d)) {
@@ -72,7 +72,8 @@ void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnost
   std::set<std::string> said;
   for (const PlannedFile& file : files) {
     struct stat info {};
-    if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) || ::stat(file.path.c_str(), &info) == 0)
+    if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) ||
+        ::stat(file.path.c_str(), &info) == 0)
       continue;
     const int reason = errno;
     if (said.insert(file.path).second)

@@ -19,8 +19,7 @@ namespace sluice {
 namespace tbb = oneapi::tbb;
 
 struct Arena::Implementation {
-  explicit Implementation(int threads)
-      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)), arena(threads, 1) {
+  explicit Implementation(int threads) : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)), arena(threads, 1) {
     start_workers(threads);
   }
   // oneTBB starts its threads when there is work for them, and what it was asked to do stays undone where it can't. So they are started here, where

@@ -112,17 +112,18 @@ class GraphStage {
       if (!next) break;
       under_way_ = true;
       lock.unlock();
-      parts_.dispatcher.submit(stage_, next->batch, [this, message = *next, &gateway, hold = std::make_shared<const Hold>(gateway)](BatchHandle output) {
-        if (output) {
-          note_footprint(message, output);
-          gateway.try_put({std::move(output), message.permit});
-        }
-        {
-          const std::lock_guard again(order_mutex_);
-          under_way_ = false;
-        }
-        serve_in_order(gateway);
-      });
+      parts_.dispatcher.submit(stage_, next->batch,
+                               [this, message = *next, &gateway, hold = std::make_shared<const Hold>(gateway)](BatchHandle output) {
+                                 if (output) {
+                                   note_footprint(message, output);
+                                   gateway.try_put({std::move(output), message.permit});
+                                 }
+                                 {
+                                   const std::lock_guard again(order_mutex_);
+                                   under_way_ = false;
+                                 }
+                                 serve_in_order(gateway);
+                               });
       next.reset();
       lock.lock();
     }

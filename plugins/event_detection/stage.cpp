@@ -68,8 +68,7 @@ class EventDetection {
       : params_(detector_params(p)),
         starts_(setup.wanted("event_start")),
         lengths_(setup.wanted("event_length")),
-        stdvs_(setup.wanted("event_stdv")) {
-  }
+        stdvs_(setup.wanted("event_stdv")) {}
 
   Estimate estimate(const Batch& in) const {
     const auto samples = in.list<std::int16_t>("raw_signal").offsets();

@@ -75,7 +75,7 @@ done
 run map --reference ref.fa --reads sim.fastq.gz --format bam --output now.bam
 run truth.toml --alignments now.bam --output now.tsv
 cmp now.tsv found.tsv || fail "BAM and SAM hold other alignments"
-run index --reference ref.fa --output ref.index >contigs.tsv
+run index --reference ref.fa --output ref.index --contigs contigs.tsv
 [ "$(cut -f 2 contigs.tsv | tail -1)" = 60000 ] || fail "the index has another contig"
 run map --reference ref.index --reads sim.fastq.gz --output now.paf --cigar --cs
 cmp now.paf hits.paf || fail "a saved index gives other bytes"

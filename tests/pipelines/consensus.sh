@@ -48,6 +48,6 @@ echo "no window" >other.txt
 refused "expected '>'" other.txt
 refused "cannot open" absent.txt
 : >empty.txt
-"$sluice" run consensus --windows empty.txt --output now.fa --quiet
+"$sluice" run consensus --windows empty.txt --output now.fa --quiet --allow-empty
 [ ! -s now.fa ] || fail "an empty file gives a consensus"
 echo "all good"

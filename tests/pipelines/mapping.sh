@@ -78,7 +78,7 @@ printf '>same\nACGT\n>same\nACGT\n' >twice.fa
 expect_error 4 "cut.fq" --reference ref.fa --reads cut.fq
 expect_error 4 "same" --reference twice.fa --reads reads.fq
 expect_error 4 "empty.fa" --reference empty.fa --reads reads.fq
-expect_error 4 "no_such" --reference no_such.fa --reads reads.fq
+expect_error 2 "no_such" --reference no_such.fa --reads reads.fq
 printf '>one\n\n>two\n' >empty.fa
 expect_error 4 "empty.fa.*none of its sequences has a base" --reference empty.fa --reads reads.fq
 : >empty.fq

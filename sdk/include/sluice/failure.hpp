@@ -22,7 +22,9 @@ class Failure : public std::runtime_error {
   static Failure input(const std::string& message, std::string remedy = {}) { return {SLUICE_ERROR_INPUT, message, std::move(remedy)}; }
   // An output that could not be written.
   static Failure output(const std::string& message, std::string remedy = {}) { return {SLUICE_ERROR_OUTPUT, message, std::move(remedy)}; }
-  static Failure memory(const std::string& message) { return {SLUICE_ERROR_MEMORY, message, "lower --memory or --threads, or use a machine with more memory"}; }
+  static Failure memory(const std::string& message) {
+    return {SLUICE_ERROR_MEMORY, message, "lower --memory or --threads, or use a machine with more memory"};
+  }
 
   sluice_status status() const { return status_; }
   const std::string& remedy() const { return remedy_; }

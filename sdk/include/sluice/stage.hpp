@@ -160,7 +160,8 @@ class Describe {
     // What a path stands for. Without either: an output of a sink, an input of any other stage. A file that is read must exist ("-": standard input).
     Option& reads() { return role(SLUICE_ROLE_READS, nullptr); }
     Option& writes() { return role(SLUICE_ROLE_WRITES, nullptr); }
-    // After reads() or writes(): the file PATH + suffix goes with it. Of an input it is used if it is there, and may be made; with an output it is written.
+    // After reads() or writes(): the file PATH + suffix goes with it. Of an input it is used if it is there, and may be made; with an output it is
+    // written.
     Option& beside(const char* suffix) { return role(home_->roles_.back().role, suffix); }
     // Names of input columns, separated by commas: the stage needs those, and needs("*", ...) means them.
     Option& columns() { return role(SLUICE_ROLE_COLUMNS, nullptr); }

@@ -133,7 +133,8 @@ class StagedFile {
     std::error_code error;
     for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
       const std::string name = it->path().filename().string();
-      if (name.size() != prefix.size() + random_length + hidden_suffix.size() || !name.starts_with(prefix) || !name.ends_with(hidden_suffix)) continue;
+      if (name.size() != prefix.size() + random_length + hidden_suffix.size() || !name.starts_with(prefix) || !name.ends_with(hidden_suffix))
+        continue;
       const int descriptor = ::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
       if (descriptor < 0) continue;
       if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());

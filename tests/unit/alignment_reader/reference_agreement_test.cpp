@@ -29,9 +29,9 @@ std::uint32_t operation(std::uint32_t length, std::uint32_t code) { return lengt
 
 TEST_CASE("aligned bases are compared where the CIGAR puts them") {
   // Soft clip TT, ACG matches, A inserted, G of the reference deleted, TT matches with one difference.
-  const Agreement agreement = agreement_of(2, {operation(2, BAM_CSOFT_CLIP), operation(3, BAM_CMATCH), operation(1, BAM_CINS), operation(1, BAM_CDEL),
-                                               operation(2, BAM_CMATCH)},
-                                           "TTACGATA", "NNacgGTTNN");
+  const Agreement agreement = agreement_of(
+      2, {operation(2, BAM_CSOFT_CLIP), operation(3, BAM_CMATCH), operation(1, BAM_CINS), operation(1, BAM_CDEL), operation(2, BAM_CMATCH)},
+      "TTACGATA", "NNacgGTTNN");
   CHECK(agreement.records == 1);
   CHECK(agreement.bases == 5);
   CHECK(agreement.equal == 4);
