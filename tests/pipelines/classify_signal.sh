@@ -25,17 +25,18 @@ done
 [ "$(wc -l <targets.tsv)" = 61 ] || fail "$(wc -l <targets.tsv) lines"
 accepted=$(cut -f2 targets.tsv | grep -c accept) wrong=$(cut -f2 others.tsv | grep -c accept || true)
 [ "$accepted" -ge 58 ] && [ "$wrong" -le 1 ] || fail "$accepted of 60 targets and $wrong of 60 others are accepted"
-cat >places.toml <<'TOML'
+cat >truth.toml <<'END'
 [pipeline]
-name = "places"
+name = "truth"
 [stages.alignments]
 use = "alignment_reader"
 params = { path = "targets.bam", min_mapq = 0 }
 [stages.table]
 use = "table_writer"
-params = { output = "-", columns = "read_id,contig,is_reverse,ref_start,ref_end" }
-TOML
-run places.toml | awk -F'\t' -v OFS='\t' 'NR > 1 { print $1, $2, $3 == 1 ? "-" : "+", $4, $5 }' | sort >truth.tsv
+params = { output = "truth.table", columns = "read_id,contig,is_reverse,ref_start,ref_end" }
+END
+run truth.toml
+awk -F'\t' -v OFS='\t' 'NR > 1 { print $1, $2, $3 + 0 ? "-" : "+", $4, $5 }' truth.table | sort >truth.tsv
 awk -F'\t' -v OFS='\t' '$2 == "accept" { print $1, $5, $6, $7, $8 }' targets.tsv | sort | join -t"$(printf '\t')" truth.tsv - |
   awk -F'\t' '$2 == $6 && $3 == $7 && $8 >= $4 - 20 && $9 <= $5 + 20 { right++ } END { exit !(right >= 56) }' || fail "places differ from the truth"
 
