@@ -16,13 +16,6 @@
 namespace sluice::cli {
 namespace {
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 // What is kept of one stage on one device over all runs.
 struct Rates {
   std::string work_unit;

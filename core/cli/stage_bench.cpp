@@ -25,12 +25,6 @@ std::string work_unit(const Plan& plan, std::size_t stage) {
   return unit == nullptr ? "row" : unit;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 double work_of(const ReplayPass& pass) {
   double work = 0;
   for (const ReplayCall& call : pass.calls) work += call.size.work;
@@ -72,6 +66,13 @@ std::optional<StageCost> fit(const std::vector<ReplayCall>& calls) {
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
 
 int bench_stage(const Plan& plan, const Registry& registry, std::size_t stage, const StageBenchOptions& options) {
   Replay replay(plan, registry, options.run, options.streams);

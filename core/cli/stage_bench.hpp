@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "plan/plan.hpp"
 #include "run/replay.hpp"
@@ -25,5 +26,8 @@ int bench_stage(const Plan& plan, const Registry& registry, std::size_t stage, c
 
 // Fits the cost of each implementation of every stage that offers a choice on this machine, and puts it into the profile in `file`.
 int calibrate(const Plan& plan, const Registry& registry, const StageBenchOptions& options, const std::filesystem::path& file);
+
+// Of an empty list 0; of an even number of values the mean of the two in the middle.
+double median(std::vector<double> values);
 
 }  // namespace sluice::cli

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text(const char* chars) { return chars == nullptr ? std::string() : std::string(chars); }
+std::string string_of(const char* chars) { return chars == nullptr ? std::string() : std::string(chars); }
 
 // Descriptors, code and static data of a plugin are used until the last moment of the process (batches release their columns through it), and no
 // order of unloading would be safe.
@@ -175,7 +175,8 @@ void Registry::add(const sluice_plugin_info& info, const fs::path& origin) {
                                        " does: no pipeline can use it before one of them is removed"});
   plugins_.push_back({origin, &info});
   for (std::size_t i = 0; i < info.stage_count; ++i) stages_.push_back({info.stages[i], &info, i});
-  std::sort(stages_.begin(), stages_.end(), [](const StageEntry& a, const StageEntry& b) { return text(a.descriptor->id) < text(b.descriptor->id); });
+  std::sort(stages_.begin(), stages_.end(),
+            [](const StageEntry& a, const StageEntry& b) { return string_of(a.descriptor->id) < string_of(b.descriptor->id); });
 }
 
 const StageEntry* Registry::find(std::string_view id) const {
