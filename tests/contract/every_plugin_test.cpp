@@ -67,6 +67,7 @@ CheckAnswer check(std::string_view id, const sluice::testing::ParameterTexts& gi
 }  // namespace
 
 TEST_CASE("parameters that do not go together are refused before a stage is made") {
+  if (std::getenv("SLUICE_CONTRACT_PLUGINS") != nullptr) return;  // the rules of this tree's own stages
   struct Rule {
     const char* stage;
     sluice::testing::ParameterTexts parameters;
