@@ -127,7 +127,7 @@ void SequenceStream::fill() {
 bool SequenceStream::next(SequenceRecord& record) {
   if (filled_ == 0 && !at_end_) fill();
   if (!format_known_) {
-    if (filled_ == 0) return false;  // no reads: whether that is a mistake the run decides
+    if (filled_ == 0) throw Failure::input("'" + path_ + "' is empty", "give a FASTA or FASTQ file");
     if (!guess_format({buffer_.data(), filled_}, format_))
       throw Failure::input("'" + path_ + "' is neither FASTA nor FASTQ: it starts with neither '>' nor '@'", "give a FASTA or FASTQ file");
     format_known_ = true;

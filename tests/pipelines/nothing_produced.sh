@@ -77,12 +77,9 @@ nothing "targets of another genome" polished.fa "" polish --targets other.fa --r
 something "reads with matches" seed --reference ref.fa --reads r.fastq.gz --min-length 31 --output out/seeds.txt
 nothing "reads without matches" seeds.txt "60 " seed --reference other.fa --reads r.fastq.gz --min-length 31 --output out/seeds.txt
 
-nothing "no reads to map" hits.paf "" map --reference ref.fa --reads empty.fastq --output out/hits.paf
-nothing "no reads to map (SAM)" hits.sam "" map --reference ref.fa --reads empty.fastq --format sam --output out/hits.sam
-nothing "no reads to seed" seeds.txt "" seed --reference ref.fa --reads empty.fastq --output out/seeds.txt
 nothing "no windows" consensus.fa "" consensus --windows empty.fa --output out/consensus.fa
 
-# Where reads are also what others are compared with, a file without any is a mistake.
+# A file of reads without any is a mistake: no program wrote it so on purpose.
 mistake() { # DESCRIPTION PIPELINE ARGUMENTS...
   local what=$1
   shift
@@ -92,6 +89,8 @@ mistake() { # DESCRIPTION PIPELINE ARGUMENTS...
   grep -q "'empty.fastq' is empty" err.txt || fail "$what: the file is not named: $(cat err.txt)"
   [ -z "$(ls -A out)" ] || fail "$what: it left $(ls -A out)"
 }
+mistake "no reads to map" map --reference ref.fa --reads empty.fastq --output out/hits.paf
+mistake "no reads to seed" seed --reference ref.fa --reads empty.fastq --output out/seeds.txt
 mistake "no reads to compare" overlap --reads empty.fastq --output out/overlaps.paf
 mistake "no reads to correct" correct --reads empty.fastq --output out/corrected.fa
 mistake "no targets to polish" polish --targets empty.fastq --reads r.fastq.gz --output out/polished.fa
