@@ -141,20 +141,20 @@ void RunEnding::install(int signal, void (*handler)(int), int flags) {
 
 // Waits for a signal that wants the process to end, then for the run to react.
 void RunEnding::watch() {
-  while (::sem_wait(&wake_) != 0) {
+  while (::sem_wait(&wake_) != 0) {  // a signal came on this thread
   }
   if (over_ || !has_to_end) return;
   timespec deadline{};
   ::clock_gettime(CLOCK_REALTIME, &deadline);
   deadline.tv_sec += seconds_to_react;
-  while (::sem_timedwait(&wake_, &deadline) != 0 || !over_) {
+  for (bool out_of_time = false; !out_of_time;) {
+    out_of_time = ::sem_timedwait(&wake_, &deadline) != 0 && errno == ETIMEDOUT;
     if (over_) return;
-    if (errno != ETIMEDOUT) continue;
-    running = nullptr;
-    run_.remove_temporaries();
-    tell("sluice: stopped: nothing was kept\n");
-    ::_exit(exit_interrupted);
   }
+  running = nullptr;
+  run_.remove_temporaries();
+  tell("sluice: stopped: nothing was kept\n");
+  ::_exit(exit_interrupted);
 }
 
 }  // namespace sluice::cli

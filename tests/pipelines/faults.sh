@@ -42,15 +42,25 @@ assert 0 < peak <= budget
 PY
 
 # ---- Ctrl-C
-# The output is a pipe that nobody reads for a while, so that the interrupt comes in the middle.
+# The output is a pipe of which nobody reads more than a line before the interrupt, so that this comes in the middle.
 mkfifo pipe
-(exec 9<pipe; sleep 2; cat <&9 >/dev/null) &
+(
+  exec 9<pipe
+  read -r _ <&9
+  touch begun
+  until [ -s interrupt.txt ] || [ -e over ]; do sleep 0.02; done
+  cat <&9 >/dev/null
+) &
 "$sluice" run methylation "${inputs[@]}" --output pipe --frequency interrupted.tsv --batch-work 5000 --threads 1 --quiet 2>interrupt.txt &
 pid=$!
-sleep 0.5
+for _ in {1..1000}; do
+  [ -e begun ] && break
+  sleep 0.02
+done
 kill -INT $pid 2>/dev/null
 wait $pid
 code=$?
+touch over
 [ $code = 130 ] || fail "an interrupt ends with exit code $code: $(cat interrupt.txt)"
 [ ! -e interrupted.tsv ] || fail "an interrupted run left a file under its final name"
 [ -s interrupted.tsv.partial ] || fail "an interrupted run did not keep what it had"

@@ -78,7 +78,10 @@ is_true "$(counter fast.json flow_cell_seconds) > 1000" || fail "time stood stil
 # ---- Ctrl-C
 "$sluice" run read_until "${inputs[@]}" --speed 1 --channels 16 --play-again --duration 600 --output stopped.tsv --report stopped.json --quiet &
 pid=$!
-sleep 3
+for _ in {1..1000}; do
+  compgen -G '.stopped.tsv.*' >/dev/null && break
+  sleep 0.02
+done
 kill -INT $pid
 start=$(date +%s)
 wait $pid

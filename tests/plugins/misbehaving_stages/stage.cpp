@@ -20,8 +20,8 @@ template <class Stage>
 void describe_options(sluice::Describe<Stage>& d) {
   using Of = typename Stage::Parameters;
   d.option("what", static_cast<std::string Of::*>(&Of::what), "how to misbehave")
-      .choices(
-          {"nothing", "wait", "be_slow", "hang", "segfault", "segfault_in_parallel_for", "abort", "exit", "quick_exit", "throw", "stack_overflow"});
+      .choices({"nothing", "go_on", "wait", "be_slow", "hang", "segfault", "segfault_in_parallel_for", "abort", "exit", "quick_exit", "throw",
+                "stack_overflow"});
   d.option("when", static_cast<std::string Of::*>(&Of::when), "in which call").choices({"create", "process", "finish"});
   d.option("at_batch", static_cast<std::int64_t Of::*>(&Of::at_batch), "in the batch with this sequence number");
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <numeric>
 #include <sluice/stage.hpp>
@@ -21,7 +22,8 @@ void wait(double milliseconds) {
 class ToySource {
  public:
   struct Parameters {
-    std::int64_t batches = 10, rows = 4, throw_at = -1;
+    std::int64_t batches = 10, rows = 4, throw_at = -1, announce_at = -1;
+    std::string go_on_with;
     double milliseconds = 0, work_per_row = 1;
     bool payload = false;
   };
@@ -37,14 +39,17 @@ class ToySource {
     d.option("batches", &Parameters::batches, "how many batches").range(0, 1e9);
     d.option("rows", &Parameters::rows, "rows of each").range(0, 1e9);
     d.option("throw_at", &Parameters::throw_at, "throw at this batch");
+    d.option("announce_at", &Parameters::announce_at, "say in the log that this batch comes next");
+    d.option("go_on_with", &Parameters::go_on_with, "then wait until this file is there");
     d.option("milliseconds", &Parameters::milliseconds, "time for each batch");
     d.option("work_per_row", &Parameters::work_per_row, "work units of a row");
     d.option("payload", &Parameters::payload, "unused");
     d.reason("skipped", "never became a row");
   }
   ToySource(const sluice::Setup& setup, const Parameters& p) : p_(p), payload_(setup.wanted("payload")) {}
-  bool process(const sluice::Call&, sluice::Output& out) {
+  bool process(const sluice::Call& call, sluice::Output& out) {
     if (batch_ == p_.throw_at) throw std::runtime_error("the source was told to throw");
+    if (batch_ == p_.announce_at) announce(call);
     if (batch_ >= p_.batches) return false;
     wait(p_.milliseconds);
     out.set_rows(p_.rows);
@@ -64,6 +69,11 @@ class ToySource {
   }
 
  private:
+  void announce(const sluice::Call& call) const {
+    call.warn("batch " + std::to_string(batch_) + " comes");
+    while (!p_.go_on_with.empty() && !std::filesystem::exists(p_.go_on_with) && !call.cancelled()) wait(5);
+  }
+
   Parameters p_;
   bool payload_;
   std::int64_t batch_ = 0, next_ = 0;

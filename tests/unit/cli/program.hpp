@@ -9,15 +9,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace program {
@@ -30,10 +29,14 @@ struct Outcome {
   bool prints(const std::string& text) const { return out.find(text) != std::string::npos; }
 };
 
-struct Interruption {
-  int signal = SIGINT;
-  double after_seconds = 0;
+// What happens to a run when it has said `after` on standard error.
+struct Meanwhile {
+  std::string after;
+  std::function<void(pid_t)> act;
 };
+inline Meanwhile send(int signal, const std::string& after) {
+  return {after, [signal](pid_t child) { ::kill(child, signal); }};
+}
 
 // A folder of the test's own, removed with everything in it.
 class Folder {
@@ -84,8 +87,8 @@ class WorkingDirectory {
   std::filesystem::path before_;
 };
 
-// `environment`: variables that are set for this run, beside those that keep the user's own files out of it.
-inline Outcome run(const std::vector<std::string>& arguments, const std::vector<Interruption>& interruptions = {},
+// `meanwhile`: in this order. `environment`: variables that are set for this run, beside those that keep the user's own files out of it.
+inline Outcome run(const std::vector<std::string>& arguments, const std::vector<Meanwhile>& meanwhile = {},
                    const std::string& standard_input = "/dev/null", const std::map<std::string, std::string>& environment = {}) {
   int out[2], err[2];
   Outcome outcome;
@@ -109,15 +112,9 @@ inline Outcome run(const std::vector<std::string>& arguments, const std::vector<
   }
   ::close(out[1]);
   ::close(err[1]);
-  std::thread interrupter([&] {
-    const auto start = std::chrono::steady_clock::now();
-    for (const Interruption& interruption : interruptions) {
-      std::this_thread::sleep_until(start + std::chrono::duration<double>(interruption.after_seconds));
-      ::kill(child, interruption.signal);
-    }
-  });
   pollfd streams[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
   std::string* texts[2] = {&outcome.out, &outcome.err};
+  std::size_t happened = 0;
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     ::poll(streams, 2, -1);
     for (int i = 0; i < 2; ++i) {
@@ -129,15 +126,20 @@ inline Outcome run(const std::vector<std::string>& arguments, const std::vector<
       else
         streams[i].fd = -1;
     }
+    for (; happened < meanwhile.size() && outcome.says(meanwhile[happened].after); ++happened) meanwhile[happened].act(child);
   }
   int status = 0;
-  interrupter.join();
   ::waitpid(child, &status, 0);
   ::close(out[0]);
   ::close(err[0]);
+  if (happened < meanwhile.size()) outcome.err += "\n(never said: " + meanwhile[happened].after + ")";
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return outcome;
 }
+
+// With --set: the toy pipeline says the second when three batches are on their way and the fourth is next.
+inline const char* const announced = "stages.numbers.params.announce_at=3";
+inline const char* const announcement = "batch 3 comes";
 
 // Counts, fails on request, and writes; with an optional branch.
 inline const char* const toy_pipeline = R"([pipeline]

@@ -5,15 +5,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
-#include <future>
-#include <thread>
+#include <functional>
 
 #include "program.hpp"
 
+using program::announced;
+using program::announcement;
 using program::Folder;
 using program::Outcome;
 using program::run;
+using program::send;
 using program::toy_pipeline;
 
 namespace {
@@ -25,13 +26,36 @@ const std::string numbers = "1\n2\n3\n4\n";
 
 // A run of a minute that is killed when it has begun to write.
 void run_and_kill(const Folder& folder, const std::string& toy, const Names& more) {
-  Names arguments = {"run", toy, "--batches", "10000", "--milliseconds", "5"};
+  Names arguments = {"run", toy, "--batches", "10000", "--milliseconds", "5", "--set", announced};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  CHECK(run(arguments, {{SIGKILL, 0.5}}).code == 137);
+  CHECK(run(arguments, {send(SIGKILL, announcement)}).code == 137);
   const Names names = folder.names();
   REQUIRE_MESSAGE(
       std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(".out.") && name.ends_with(".partial"); }),
       "there is no hidden file of the killed run");
+}
+
+// A run of 800 rows into `out` that waits in its middle until `look` has returned.
+Outcome run_and_look(const Folder& folder, const std::string& toy, const Names& more, const std::function<void()>& look) {
+  const Folder gate;
+  Names arguments = {"run",
+                     toy,
+                     "--output",
+                     folder.path("out"),
+                     "--batches",
+                     "200",
+                     "--quiet",
+                     "--set",
+                     announced,
+                     "--set",
+                     "stages.numbers.params.go_on_with=" + gate.path("open")};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Outcome outcome = run(arguments, {{announcement, [&](pid_t) {
+                                             look();
+                                             gate.write("open", "");
+                                           }}});
+  CHECK_MESSAGE(outcome.code == 0, outcome.err);
+  return outcome;
 }
 
 }  // namespace
@@ -40,16 +64,13 @@ TEST_CASE("an output that grows has a hidden name, and no other file is there") 
   const Folder folder;
   const std::string toy = folder.write("toy.toml", toy_pipeline);
   folder.write("out", "old");
-  auto ended = std::async(std::launch::async, [&] {
-    return run({"run", toy, "--output", folder.path("out"), "--batches", "200", "--milliseconds", "5", "--report", folder.path("report"), "--quiet"});
+  run_and_look(folder, toy, {"--report", folder.path("report")}, [&] {
+    const Names names = folder.names();
+    CHECK(folder.read("out") == "old");
+    for (const std::string& name : names)
+      CHECK_MESSAGE((name == "out" || name == "toy.toml" || (name.starts_with(".") && name.ends_with(".partial"))), name);
+    CHECK(std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(".out."); }) == 1);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const Names names = folder.names();
-  CHECK(folder.read("out") == "old");
-  for (const std::string& name : names)
-    CHECK_MESSAGE((name == "out" || name == "toy.toml" || (name.starts_with(".") && name.ends_with(".partial"))), name);
-  CHECK(std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(".out."); }) == 1);
-  CHECK(ended.get().code == 0);
   CHECK(folder.names() == Names{"out", "report", "toy.toml"});
   CHECK(folder.read("out").starts_with(numbers));
 }
@@ -76,22 +97,20 @@ TEST_CASE("a run that fails, and one that is interrupted, remove it too") {
   CHECK(run({"run", toy, "--output", folder.path("out"), "--set", "stages.sum.params.throw_at=3", "--quiet"}).code == 4);
   CHECK(folder.names() == Names{"toy.toml"});
   run_and_kill(folder, toy, {"--output", folder.path("out")});
-  CHECK(run({"run", toy, "--output", folder.path("out"), "--batches", "10000", "--milliseconds", "5", "--quiet"}, {{SIGINT, 0.5}}).code == 130);
+  CHECK(run({"run", toy, "--output", folder.path("out"), "--batches", "10000", "--milliseconds", "5", "--quiet", "--set", announced},
+            {send(SIGINT, announcement)})
+            .code == 130);
   CHECK(folder.names() == Names{"out.partial", "toy.toml"});
 }
 
 TEST_CASE("what a run that still lives is writing is left alone by another of the same name") {
   const Folder folder;
   const std::string toy = folder.write("toy.toml", toy_pipeline);
-  auto slow = std::async(std::launch::async, [&] {
-    return run({"run", toy, "--output", folder.path("out"), "--batches", "200", "--milliseconds", "5", "--quiet"});
+  const Outcome slow = run_and_look(folder, toy, {}, [&] {
+    CHECK(run({"run", toy, "--output", folder.path("out"), "--batches", "1", "--quiet"}).code == 0);
+    CHECK(folder.read("out") == numbers);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));
-  CHECK(run({"run", toy, "--output", folder.path("out"), "--batches", "1", "--quiet"}).code == 0);
-  CHECK(folder.read("out") == numbers);
-  const Outcome outcome = slow.get();
-  CHECK_MESSAGE(outcome.code == 0, outcome.err);
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 0);
+  CHECK_MESSAGE(std::count(slow.err.begin(), slow.err.end(), '\n') == 1, slow.err);  // the announcement
   const std::string last = folder.read("out");
   CHECK(std::count(last.begin(), last.end(), '\n') == 800);
   CHECK(folder.names() == Names{"out", "toy.toml"});
