@@ -282,6 +282,7 @@ pid=$!
 until_true is_growing
 tell INT INT
 end
+rm -f out/*.partial # what was finished when the first of them came is kept
 if [ $code = 0 ]; then echo "SKIPPED: two interrupts while an index is made (it is made too fast)"; else ends "SIGINT twice while an index is made" 5; fi
 rm -f long.fa
 
