@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string string_of(const char* chars) { return chars == nullptr ? std::string() : std::string(chars); }
-
 // Descriptors, code and static data of a plugin are used until the last moment of the process (batches release their columns through it), and no
 // order of unloading would be safe.
 void keep_for_ever(std::unique_ptr<boost::dll::shared_library> library) {
@@ -176,7 +174,7 @@ void Registry::add(const sluice_plugin_info& info, const fs::path& origin) {
   plugins_.push_back({origin, &info});
   for (std::size_t i = 0; i < info.stage_count; ++i) stages_.push_back({info.stages[i], &info, i});
   std::sort(stages_.begin(), stages_.end(),
-            [](const StageEntry& a, const StageEntry& b) { return string_of(a.descriptor->id) < string_of(b.descriptor->id); });
+            [](const StageEntry& a, const StageEntry& b) { return std::string_view(a.descriptor->id) < b.descriptor->id; });
 }
 
 const StageEntry* Registry::find(std::string_view id) const {
