@@ -11,7 +11,7 @@
 #include "cli/run_options.hpp"
 #include "cli/stage_bench.hpp"
 #include "observe/quantity.hpp"
-#include "sched/machine_profile.hpp"
+#include "machine/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {

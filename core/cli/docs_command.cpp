@@ -8,7 +8,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_page.hpp"
-#include "observe/atomic_file.hpp"
+#include "machine/atomic_file.hpp"
 
 namespace sluice::cli {
 namespace {

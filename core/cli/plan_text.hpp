@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plan/plan.hpp"
-#include "sched/machine_profile.hpp"
+#include "machine/machine_profile.hpp"
 
 namespace sluice::cli {
 

@@ -71,8 +71,6 @@ RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
                       : log_level == "error"   ? SLUICE_LOG_ERROR
                                                : SLUICE_LOG_INFO;
   options.executor = executor == "serial" ? Executor::serial : Executor::flow_graph;
-  options.trace_file = trace_file;
-  options.keep_account = !account_file.empty();
   for (const std::string& text : device_faults) {
     if (const auto rule = parse_device_fault(text))
       options.device_faults.push_back(*rule);

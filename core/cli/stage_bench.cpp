@@ -13,7 +13,7 @@
 #include "cli/exit_code.hpp"
 #include "observe/quantity.hpp"
 #include "sched/cost_model.hpp"
-#include "sched/machine_profile.hpp"
+#include "machine/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {

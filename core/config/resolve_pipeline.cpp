@@ -179,7 +179,7 @@ class Resolver {
     const sluice_stage_descriptor* d = stage.entry.descriptor;
     if (stage.written->feedback.empty() || d == nullptr) return sinks;
     const Location& first = stage.written->feedback.front().where;
-    if (feedback_port(*d).row_type == nullptr) {
+    if (d->feedback.row_type == nullptr) {
       error(stage, first, "'" + stage.written->use + "' takes no feedback", "remove feedback");
       return sinks;
     }
@@ -371,9 +371,9 @@ class Resolver {
   // What the stage says of its values together.
   void check_rules(const Draft& from, const ResolvedStage& stage) {
     const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
-    if (!SLUICE_HAS(&descriptor, sluice_stage_descriptor, check) || descriptor.check == nullptr) return;
+    if (descriptor.check == nullptr) return;
     sluice_error problem{};
-    if (descriptor.check(stage.values.data(), &problem) != SLUICE_OK) error(from, from.written->where, problem.message, problem.remedy);
+    if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) != SLUICE_OK) error(from, from.written->where, problem.message, problem.remedy);
   }
 
   // "${reads}" where the required --reads is missing: said already.

@@ -10,8 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include "device/cuda_provider.hpp"
-
 namespace sluice {
 namespace {
 
@@ -21,9 +19,6 @@ std::atomic<int> threads_opening{0};
 constexpr double times_as_long = 2.5;
 constexpr std::chrono::milliseconds look_again_after{20};
 
-// Measured with one H200: waking the driver, a context, and the process's longer end. Of other kinds of devices nothing is known.
-double seconds_to_open(const sluice_device_provider& provider) { return &provider == cuda_provider() ? 0.4 : 0.0; }
-
 }  // namespace
 
 bool devices_are_opening() { return threads_opening > 0; }
@@ -31,7 +26,7 @@ bool devices_are_opening() { return threads_opening > 0; }
 struct DeviceOpening::State {
   std::mutex mutex;  // guards everything below; held while something is delivered
   std::condition_variable changed;
-  std::vector<std::shared_ptr<DeviceMemory>> devices;  // not delivered yet
+  std::vector<std::shared_ptr<Device>> devices;  // not delivered yet
   std::vector<std::string> problems;
   Opened opened;
   Problem problem;
@@ -57,15 +52,15 @@ DeviceOpening::DeviceOpening(std::vector<const sluice_device_provider*> provider
   ++threads_opening;
   std::thread([state = state_, providers = std::move(providers), wish = std::move(wish), limit_bytes, start] {
     for (const sluice_device_provider* provider : providers) {
-      if (start == Start::when_worthwhile && !state->wait_until_worthwhile(seconds_to_open(*provider))) break;
+      if (start == Start::when_worthwhile && !state->wait_until_worthwhile(provider->seconds_to_open)) break;
       const int count = provider->count();
       for (int ordinal = 0; ordinal < count; ++ordinal) {
         const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
         if (wish != "auto" && wish != provider->kind && wish != name) continue;
-        std::shared_ptr<DeviceMemory> device;
+        std::shared_ptr<Device> device;
         std::string problem;
         try {
-          device = DeviceMemory::open(*provider, ordinal, limit_bytes);
+          device = Device::open(*provider, ordinal, limit_bytes);
         } catch (const Failure& failure) {
           problem = failure.what();
         }

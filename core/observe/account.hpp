@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "observe/statistics.hpp"
+#include "record/statistics.hpp"
 #include "plan/plan.hpp"
 
 namespace sluice {

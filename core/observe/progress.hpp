@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "observe/statistics.hpp"
+#include "record/statistics.hpp"
 #include "plan/plan.hpp"
 
 namespace sluice {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "device/host_limits.hpp"
+#include "machine/host_limits.hpp"
 #include "observe/bottleneck.hpp"
-#include "observe/machine.hpp"
+#include "machine/machine.hpp"
 
 namespace sluice {
 namespace {

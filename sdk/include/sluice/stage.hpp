@@ -14,6 +14,8 @@
 //   void finish(const sluice::Call&, sluice::Output& out);         // sinks, regroups
 //   void feedback(const sluice::Call&, const sluice::Batch& in);   // sources, regroups: rows that a sink has committed, beside process()
 //   static void check_parameters(const Parameters& p);             // rules between parameters: throws Failure::usage, before a run begins
+//   std::string position();                                        // sources with positions(): where the next row begins
+//   std::uint64_t durable();                                       // sinks: before which batch everything is in the files
 // A source's process returns bool: true while there may be more rows.
 
 #include <sluice/abi.h>
@@ -71,6 +73,11 @@ class Setup : public Host {
   }
   // Sources, regroups: sinks whose rows come back to feedback(). 0: nobody does, so nothing is to be waited for.
   int feedback_sinks() const { return args_->feedback_sinks; }
+  // Sources with positions(): where to begin; "": at the beginning.
+  std::string begin_at() const { return args_->begin_at == nullptr ? std::string() : std::string(args_->begin_at); }
+  // Sources with parts(): which part of the input, from 0, of how many.
+  std::uint64_t part() const { return args_->part; }
+  std::uint64_t parts() const { return args_->parts; }
   // Is an optional output column used by anybody?
   bool wanted(std::string_view column) const { return flag(descriptor_->output, args_->wanted, column); }
   // Is an optional input column there?
@@ -124,6 +131,10 @@ class Describe {
   // With ordered(): can begin afresh on the CPU when a device is lost with the state on it (see SLUICE_TRAIT_RESTARTABLE).
   Describe& restartable() { return d_.traits |= SLUICE_TRAIT_RESTARTABLE, *this; }
   Describe& inexact() { return d_.traits |= SLUICE_TRAIT_INEXACT, *this; }
+  // Sources: std::string position() says where the next row begins, and Setup::begin_at() is honoured.
+  Describe& positions() { return d_.traits |= SLUICE_TRAIT_POSITIONS, *this; }
+  // Sources: Setup::part() and parts() are honoured.
+  Describe& parts() { return d_.traits |= SLUICE_TRAIT_PARTS, *this; }
 
   Describe& needs(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
     needs_.push_back({column, type, static_cast<std::int32_t>(needed), doc});
@@ -140,6 +151,8 @@ class Describe {
   }
   // Sources, regroups: what a user calls one of the rows that leave, where that is not the row type: "alignment".
   Describe& rows_are(const char* noun) { return d_.row_noun = noun, *this; }
+  // Sources, regroups: the text column that names a row in the account.
+  Describe& rows_named_by(const char* column) { return d_.row_name = column, *this; }
   // In the order of the stage's Reason enum.
   Describe& reason(const char* code, const char* doc) { return reasons_.push_back({code, doc}), *this; }
 
@@ -201,24 +214,29 @@ class Describe {
   }
 
   const sluice_stage_descriptor* finish() {
-    d_.input.columns = needs_.data(), d_.input.column_count = needs_.size();
-    d_.feedback.columns = feedback_needs_.data(), d_.feedback.column_count = feedback_needs_.size();
-    d_.output.columns = gives_.data(), d_.output.column_count = gives_.size();
-    d_.parameters = parameters_.data(), d_.parameter_count = parameters_.size();
-    d_.resources = resources_.data(), d_.resource_count = resources_.size();
-    d_.reasons = reasons_.data(), d_.reason_count = reasons_.size();
-    d_.implementations = implementations_.data(), d_.implementation_count = implementations_.size();
-    d_.roles = roles_.data(), d_.role_count = roles_.size();
+    const auto give = [](const auto& from, auto& items, std::size_t& count, std::size_t& stride) {
+      items = from.data();
+      count = from.size();
+      stride = sizeof from[0];
+    };
+    give(needs_, d_.input.columns, d_.input.column_count, d_.input.column_stride);
+    give(feedback_needs_, d_.feedback.columns, d_.feedback.column_count, d_.feedback.column_stride);
+    give(gives_, d_.output.columns, d_.output.column_count, d_.output.column_stride);
+    give(parameters_, d_.parameters, d_.parameter_count, d_.parameter_stride);
+    give(resources_, d_.resources, d_.resource_count, d_.resource_stride);
+    give(reasons_, d_.reasons, d_.reason_count, d_.reason_stride);
+    give(implementations_, d_.implementations, d_.implementation_count, d_.implementation_stride);
+    give(roles_, d_.roles, d_.role_count, d_.role_stride);
     if (d_.doc == nullptr) d_.doc = "";
     if (d_.work_unit == nullptr) d_.work_unit = "row";
     return &d_;
   }
-  void check_with(sluice_status (*check)(const sluice_value*, sluice_error*)) { d_.check = check; }
+  void check_with(sluice_status (*check)(const sluice_value*, std::size_t, sluice_error*)) { d_.check = check; }
   const sluice_stage_descriptor& descriptor() const { return d_; }
-  Parameters load_parameters(const sluice_value* values) const {
+  Parameters load_parameters(const sluice_value* values, std::size_t stride) const {
     Parameters result;
     for (std::size_t i = 0; i < loaders_.size(); ++i)
-      if (values[i].is_set != 0) loaders_[i](result, values[i]);
+      if (const sluice_value& value = *SLUICE_AT(sluice_value, values, stride, i); value.is_set != 0) loaders_[i](result, value);
     return result;
   }
   sluice_status run(Stage& stage, const Call& call, std::uint32_t implementation, const Batch* in, Output& out) const {
@@ -354,14 +372,14 @@ struct Adapter {
     return *instance;
   }
 
-  static sluice_status check(const sluice_value* values, sluice_error* error) {
-    return guarded(error, [&] { return Stage::check_parameters(description().load_parameters(values)), SLUICE_OK; });
+  static sluice_status check(const sluice_value* values, std::size_t stride, sluice_error* error) {
+    return guarded(error, [&] { return Stage::check_parameters(description().load_parameters(values, stride)), SLUICE_OK; });
   }
   static sluice_status create(const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
     return guarded(error, [&]() -> sluice_status {
       const Setup setup(*args, description().descriptor());
-      const auto parameters = description().load_parameters(args->parameters);
-      if constexpr (requires { Stage::check_parameters(parameters); }) Stage::check_parameters(parameters);  // a host of ABI 1.1 has not
+      const auto parameters = description().load_parameters(args->parameters, args->parameter_stride);
+      if constexpr (requires { Stage::check_parameters(parameters); }) Stage::check_parameters(parameters);
       *stage = sluice_stage{};
       stage->struct_size = sizeof *stage;
       if constexpr (std::is_constructible_v<Stage, const Setup&, const typename Stage::Parameters&>)
@@ -374,6 +392,8 @@ struct Adapter {
       if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.commit(c, b); }) stage->commit = commit;
       if constexpr (requires(Stage & s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
       if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.feedback(c, b); }) stage->feedback = feedback;
+      if constexpr (requires(Stage & s) { s.position(); }) stage->position = position;
+      if constexpr (requires(Stage & s) { s.durable(); }) stage->durable = durable;
       if constexpr (!requires { &Stage::process; }) stage->process = nullptr;
       // bool offers(device) const: whether that implementation can do what this instance's parameters ask for.
       if constexpr (requires(const Stage& s, std::string_view device) { s.offers(device); }) {
@@ -400,9 +420,7 @@ struct Adapter {
       result->largest_row_work = e.largest_row_work;
       result->output_bytes = e.output_bytes;
       result->scratch_bytes = e.scratch_bytes;
-      // An older host does not know the field.
-      if (result->struct_size >= sizeof(sluice_estimate) && result->row_work != nullptr &&
-          e.row_work.size() == static_cast<std::size_t>(input->row_count))
+      if (result->row_work != nullptr && e.row_work.size() == static_cast<std::size_t>(input->row_count))
         std::copy(e.row_work.begin(), e.row_work.end(), result->row_work);
       return SLUICE_OK;
     });
@@ -412,6 +430,18 @@ struct Adapter {
   }
   static sluice_status feedback(void* self, const sluice_call* raw, const sluice_batch* input, sluice_error* error) {
     return guarded(error, [&] { return static_cast<Stage*>(self)->feedback(Call(*raw), Batch(*input)), SLUICE_OK; });
+  }
+  static sluice_status position(void* self, char* text, std::size_t capacity, sluice_error* error) {
+    return guarded(error, [&] {
+      const std::string where = static_cast<Stage*>(self)->position();
+      if (where.size() >= capacity) throw std::length_error("a position of " + std::to_string(where.size()) + " bytes");
+      std::copy(where.begin(), where.end(), text);
+      text[where.size()] = '\0';
+      return SLUICE_OK;
+    });
+  }
+  static sluice_status durable(void* self, std::uint64_t* sequence, sluice_error* error) {
+    return guarded(error, [&] { return *sequence = static_cast<Stage*>(self)->durable(), SLUICE_OK; });
   }
   static sluice_status finish(void* self, const sluice_call* raw, sluice_output* output, sluice_error* error) {
     return guarded(error, [&] {
@@ -428,21 +458,21 @@ struct Adapter {
 
 template <class... Stages>
 sluice_plugin_info plugin(const char* name, const char* version, const char* licence, const char* origin) {
-  static const sluice_stage_descriptor* const descriptors[] = {&Adapter<Stages>::description().descriptor()...};
   sluice_plugin_info info{};
   info.struct_size = sizeof info;
-  info.abi_major = SLUICE_ABI_MAJOR;
-  info.abi_minor = SLUICE_ABI_MINOR;
   info.name = name;
   info.version = version;
   info.licence = licence;
   info.origin = origin;
   info.build_id = SLUICE_BUILD_ID;
   info.stage_count = sizeof...(Stages);
-  info.stages = descriptors;
+  info.stage = [](std::size_t index) -> const sluice_stage_descriptor* {
+    static const sluice_stage_descriptor* const descriptors[] = {&Adapter<Stages>::description().descriptor()..., nullptr};
+    return descriptors[index];
+  };
   info.create = [](std::size_t index, const sluice_create_args* args, sluice_stage* stage, sluice_error* error) -> sluice_status {
     using Create = sluice_status (*)(const sluice_create_args*, sluice_stage*, sluice_error*);
-    static constexpr Create creators[] = {&Adapter<Stages>::create...};
+    static constexpr Create creators[] = {&Adapter<Stages>::create..., nullptr};
     return creators[index](args, stage, error);
   };
   return info;
@@ -452,6 +482,19 @@ sluice_plugin_info plugin(const char* name, const char* version, const char* lic
 }  // namespace sluice
 
 // SLUICE_PLUGIN(name, version, licence, Stage...) in one source file of the plugin.
-#define SLUICE_PLUGIN(NAME, VERSION, LICENCE, ...)                 \
-  extern "C" SLUICE_EXPORT const sluice_plugin_info sluice_plugin; \
-  const sluice_plugin_info sluice_plugin = ::sluice::detail::plugin<__VA_ARGS__>(NAME, VERSION, LICENCE, "")
+#define SLUICE_PLUGIN(NAME, VERSION, LICENCE, ...) SLUICE_PLUGIN_WITH(nullptr, NAME, VERSION, LICENCE, __VA_ARGS__)
+
+// The same with something else that the plugin offers: EXTENSION is a function `const void* (const char* id)`, see sluice_plugin_info.get_extension.
+#define SLUICE_PLUGIN_WITH(EXTENSION, NAME, VERSION, LICENCE, ...)                                                            \
+  extern "C" SLUICE_EXPORT const std::uint32_t sluice_plugin_abi;                                                             \
+  const std::uint32_t sluice_plugin_abi = SLUICE_ABI_NUMBER;                                                                  \
+  extern "C" SLUICE_EXPORT const sluice_plugin_info* sluice_plugin_init(const sluice_init_args*, sluice_error* error) {       \
+    static sluice_plugin_info info{};                                                                                         \
+    const sluice_status status = ::sluice::detail::guarded(error, [] {                                                        \
+      info = ::sluice::detail::plugin<__VA_ARGS__>(NAME, VERSION, LICENCE, "");                                               \
+      info.get_extension = EXTENSION;                                                                                         \
+      return SLUICE_OK;                                                                                                       \
+    });                                                                                                                       \
+    return status == SLUICE_OK ? &info : nullptr;                                                                             \
+  }                                                                                                                           \
+  static_assert(true, "wants a semicolon")

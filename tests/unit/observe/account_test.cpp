@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../config/example_stages.hpp"
-#include "observe/atomic_file.hpp"
+#include "machine/atomic_file.hpp"
 #include "observe/bottleneck.hpp"
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"

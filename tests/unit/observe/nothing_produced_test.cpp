@@ -5,7 +5,7 @@
 
 #include "../config/example_stages.hpp"
 #include "observe/account.hpp"
-#include "observe/recorder.hpp"
+#include "record/recorder.hpp"
 #include "observe/summary.hpp"
 
 using namespace sluice;

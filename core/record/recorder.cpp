@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "observe/recorder.hpp"
+#include "record/recorder.hpp"
 
 #include <algorithm>
 
-#include "plugin/registry.hpp"
+#include "plugin/descriptor.hpp"
 
 namespace sluice {
-StageRecorder::StageRecorder(const ResolvedStage& stage) {
+StageRecorder::StageRecorder(const ResolvedStage& stage, RunListener* listener) : listener_(listener) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
   totals_.name = stage.name;
   totals_.id = d.id;
   totals_.work_unit = d.work_unit == nullptr ? "row" : d.work_unit;
   totals_.role = kind_name(d.kind);
   totals_.row_type = d.input.row_type != nullptr ? d.input.row_type : d.output.row_type;
-  const bool has_noun = SLUICE_HAS(&d, sluice_stage_descriptor, row_noun) && d.row_noun != nullptr;
-  totals_.row_noun = has_noun ? d.row_noun : d.output.row_type != nullptr ? d.output.row_type : "";
+  totals_.row_noun = d.row_noun != nullptr ? d.row_noun : d.output.row_type != nullptr ? d.output.row_type : "";
 }
 
 void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
@@ -53,13 +52,14 @@ void StageRecorder::retry(const std::string& device) {
 }
 
 void StageRecorder::failed_row(const std::string& reason, const std::string& name) {
+  if (listener_ != nullptr) listener_->lost(totals_.name, {name, reason});
   const std::lock_guard lock(mutex_);
   ++totals_.failed[reason];
   if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
-  if (keep_all_) all_names_.push_back({name, reason});
 }
 
 void StageRecorder::accounted(const std::string& reason, std::uint64_t count, const char* name) {
+  if (listener_ != nullptr && name != nullptr) listener_->lost(totals_.name, {name, reason});
   const std::lock_guard lock(mutex_);
   totals_.accounted[reason] += count;
   if (name == nullptr) {
@@ -67,7 +67,6 @@ void StageRecorder::accounted(const std::string& reason, std::uint64_t count, co
     return;
   }
   if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
-  if (keep_all_) all_names_.push_back({name, reason});
 }
 
 void StageRecorder::count(const std::string& counter, double amount) {
@@ -112,24 +111,19 @@ StageStatistics StageRecorder::statistics() const {
   return result;
 }
 
-std::vector<FailedRow> StageRecorder::names() const {
+void StageRecorder::stands_at(const std::string& position) {
   const std::lock_guard lock(mutex_);
-  return all_names_;
+  totals_.position = position;
 }
 
-Recorder::Recorder(const Plan& plan) : resources_(plan.pipeline.resources.size()) {
-  for (const ResolvedStage& resource : plan.pipeline.resources) stages_.emplace_back(resource);
-  for (const ResolvedStage& stage : plan.pipeline.stages) stages_.emplace_back(stage);
+void StageRecorder::is_durable_before(std::uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  totals_.durable_before = sequence;
 }
 
-void Recorder::trace(TraceEvent event) {
-  const std::lock_guard lock(mutex_);
-  trace_.push_back(std::move(event));
-}
-
-std::vector<TraceEvent> Recorder::take_trace() {
-  const std::lock_guard lock(mutex_);
-  return std::move(trace_);
+Recorder::Recorder(const Plan& plan, RunListener* listener) : resources_(plan.pipeline.resources.size()), listener_(listener) {
+  for (const ResolvedStage& resource : plan.pipeline.resources) stages_.emplace_back(resource, listener);
+  for (const ResolvedStage& stage : plan.pipeline.stages) stages_.emplace_back(stage, listener);
 }
 
 }  // namespace sluice

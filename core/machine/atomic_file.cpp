@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "observe/atomic_file.hpp"
+#include "machine/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sluice/staged_file.hpp>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -16,33 +17,38 @@ namespace fs = std::filesystem;
 
 std::string problem(const fs::path& file, int error) { return "'" + file.string() + "' cannot be written: " + std::strerror(error); }
 
-std::string write_directly(const fs::path& file, std::string_view content) {
+std::string write_directly(const fs::path& file, const std::function<std::string()>& next) {
   const int descriptor = file == "-" ? ::dup(STDOUT_FILENO) : ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return problem(file, errno);
   int error = 0;
-  while (!content.empty() && error == 0) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written >= 0)
-      content.remove_prefix(static_cast<std::size_t>(written));
-    else if (errno != EINTR)
-      error = errno;
-  }
+  for (std::string piece = next(); !piece.empty() && error == 0; piece = next())
+    for (std::string_view left = piece; !left.empty() && error == 0;) {
+      const ssize_t written = ::write(descriptor, left.data(), left.size());
+      if (written >= 0)
+        left.remove_prefix(static_cast<std::size_t>(written));
+      else if (errno != EINTR)
+        error = errno;
+    }
   if (::close(descriptor) != 0 && error == 0) error = errno;
   return error == 0 ? "" : problem(file, error);
 }
 
 }  // namespace
 
-std::string write_atomically(const fs::path& file, std::string_view content) {
-  if (file == "-" || is_special_file(file)) return write_directly(file, content);
+std::string write_atomically(const fs::path& file, const std::function<std::string()>& next) {
   try {
+    if (file == "-" || is_special_file(file)) return write_directly(file, next);
     StagedFile staged(file);
-    staged.write(content);
+    for (std::string piece = next(); !piece.empty(); piece = next()) staged.write(piece);
     staged.publish();
     return "";
   } catch (const Failure& failure) {
     return failure.what();
   }
+}
+
+std::string write_atomically(const fs::path& file, std::string_view content) {
+  return write_atomically(file, [&] { return std::string(std::exchange(content, std::string_view())); });
 }
 
 std::string why_not_writable(const fs::path& file) {

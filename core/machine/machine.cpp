@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "observe/machine.hpp"
+#include "machine/machine.hpp"
 
 #include <sys/utsname.h>
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "device/device_statistics.hpp"
 #include "sched/lane_statistics.hpp"
 
 namespace sluice {
@@ -21,21 +22,6 @@ struct ImplementationStatistics {
   std::uint64_t bytes_moved = 0;            // to and from the device for these calls
   double p50_seconds = 0, p95_seconds = 0;  // per call
   double rate = 0;                          // work per second of call time, as the scheduler sees it now
-};
-
-struct DeviceFaults {
-  std::uint64_t memory = 0, kernel = 0, lost = 0;  // calls that ended so
-};
-
-struct DeviceStatistics {
-  std::string name, model;  // "cuda:0", "NVIDIA H200"
-  std::size_t streams = 0;
-  std::uint64_t memory_limit = 0, memory_peak = 0;  // bytes that the run may use there, and did use at one moment
-  std::uint64_t calls = 0;
-  double busy_seconds = 0;  // at least one call was under way, its copies included
-  std::uint64_t copies = 0, bytes_to_device = 0, bytes_to_host = 0;
-  double copy_seconds = 0;  // sum over copies
-  DeviceFaults faults;
 };
 
 // Values of one quantity; the percentiles are right to 1 %.
@@ -77,7 +63,9 @@ struct StageStatistics {
   std::vector<ImplementationStatistics> implementations;
   std::uint64_t output_bytes = 0;
   double busy_seconds = 0;  // sum over calls, all implementations
-  double wait_seconds = 0;  // sources: waiting for the memory budget
+  double wait_seconds = 0;           // sources: waiting for the memory budget
+  std::string position;              // sources that know it: where the next row begins
+  std::uint64_t durable_before = 0;  // sinks that say so: batches before this one are in the files, whatever happens
 };
 
 struct TraceEvent {
@@ -103,7 +91,6 @@ struct RunStatistics {
   std::vector<StageStatistics> stages;  // resources first, then stages in plan order
   std::vector<DeviceStatistics> devices;
   SchedulerStatistics scheduler;
-  std::vector<TraceEvent> trace;
   std::map<std::string, std::string> parameters;
   std::vector<std::string> outputs;    // final names
   std::vector<std::string> decisions;  // what the scheduler did and why, in words

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "sched/machine_profile.hpp"
+#include "machine/machine_profile.hpp"
 
 #include <sys/utsname.h>
 
@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "observe/atomic_file.hpp"
-#include "observe/machine.hpp"
+#include "machine/atomic_file.hpp"
+#include "machine/machine.hpp"
 
 namespace sluice {
 namespace {

@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "observe/distribution.hpp"
-#include "observe/statistics.hpp"
 #include "plan/plan.hpp"
+#include "record/distribution.hpp"
+#include "record/run_listener.hpp"
 
 namespace sluice {
 
 class StageRecorder {
  public:
-  explicit StageRecorder(const ResolvedStage& stage);
+  StageRecorder(const ResolvedStage& stage, RunListener* listener);
 
   void call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes,
             std::uint64_t bytes_moved = 0);
@@ -33,10 +33,10 @@ class StageRecorder {
   void waited(double seconds);
   void progress(double share) { progress_.store(share); }
   double progress() const { return progress_.load(); }  // < 0: unknown
+  // Sources that know positions: where the next row begins. Sinks that say so: before which batch everything is in the files.
+  void stands_at(const std::string& position);
+  void is_durable_before(std::uint64_t sequence);
   StageStatistics statistics() const;
-  // (row, reason) of every row that failed or never became one, if names are kept.
-  void keep_all_names() { keep_all_ = true; }
-  std::vector<FailedRow> names() const;
 
  private:
   static constexpr std::size_t kept_examples = 20;
@@ -45,25 +45,26 @@ class StageRecorder {
   StageStatistics totals_;
   std::vector<Distribution> durations_;  // per implementation in totals_
   std::map<std::string, Distribution> quantities_;
-  std::vector<FailedRow> all_names_;
-  bool keep_all_ = false;
+  RunListener* const listener_;  // null: nobody
 };
 
 class Recorder {
  public:
-  explicit Recorder(const Plan& plan);
+  // listener: null, or lives as long as the recorder.
+  Recorder(const Plan& plan, RunListener* listener);
   StageRecorder& resource(std::size_t index) { return stages_[index]; }
   StageRecorder& stage(std::size_t index) { return stages_[resources_ + index]; }
   const std::deque<StageRecorder>& stages() const { return stages_; }
   std::deque<StageRecorder>& stages() { return stages_; }
-  void trace(TraceEvent event);
-  std::vector<TraceEvent> take_trace();
+  bool traces() const { return listener_ != nullptr && listener_->traces(); }
+  void trace(const TraceEvent& event) {
+    if (listener_ != nullptr) listener_->happened(event);
+  }
 
  private:
   std::size_t resources_;
   std::deque<StageRecorder> stages_;
-  std::mutex mutex_;  // guards trace_
-  std::vector<TraceEvent> trace_;
+  RunListener* const listener_;
 };
 
 }  // namespace sluice
