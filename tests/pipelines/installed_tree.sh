@@ -27,6 +27,26 @@ for name in base_composition read_length; do
   cmake --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log"; fail "build $name"; }
   cp "$work/$name/$name.so" "$work/plugins/"
 done
+# The plugin with a CUDA implementation: with it where there is nvcc, and in any case without it.
+cuda_plugin() { # FOLDER [cmake options]
+  local folder=$1
+  shift
+  cmake -S "$source/examples/cuda_plugin" -B "$folder" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release "$@" \
+    >"$folder.log" 2>&1 || { cat "$folder.log"; fail "configure $folder"; }
+  cmake --build "$folder" >>"$folder.log" 2>&1 || { cat "$folder.log"; fail "build $folder"; }
+  ctest --test-dir "$folder" --verbose >"$folder.test.log" 2>&1 || { cat "$folder.test.log"; fail "the test of $folder"; }
+  grep 'skipped on a CUDA device' "$folder.test.log" || echo "gc_count was tested on a CUDA device"
+}
+cuda_plugin "$work/gc_count_cpu" -DSLUICE_WITH_CUDA=OFF
+"$sluice" inspect gc_count --plugin-dir "$work/gc_count_cpu" | grep -q 'one warp a read' && fail "SLUICE_WITH_CUDA=OFF leaves the CUDA implementation out"
+if [ -x "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)" ]; then
+  cuda_plugin "$work/gc_count"
+  "$sluice" inspect gc_count --plugin-dir "$work/gc_count" | grep -q 'one warp a read' || fail "the CUDA implementation of an out-of-tree plugin is built"
+  cp "$work/gc_count/gc_count.so" "$work/plugins/"
+else
+  echo "SKIPPED: the CUDA implementation of examples/cuda_plugin: there is no nvcc"
+  cp "$work/gc_count_cpu/gc_count.so" "$work/plugins/"
+fi
 SLUICE_CONTRACT_PLUGINS="$work/plugins" "$build/bin/contract_every_plugin" >"$work/contract.log" || { cat "$work/contract.log"; fail "the contract of all stages"; }
 
 printf '@r1\nGGCC\n+\nIIII\n@r2\nACGTACGTAA\n+\nIIIIIIIIII\n@r3\nNNNNN\n+\nIIIII\n' >"$work/reads.fastq"
