@@ -17,6 +17,27 @@ sluice="$work/installed/bin/sluice"
 "$sluice" plugins >"$work/plugins.txt" || fail "the installed program lists its plugins"
 grep -q event_detection "$work/plugins.txt" || fail "the installed program finds its installed plugins"
 
+# What is beside the program: licences, documents, the manual page, completion.
+share="$work/installed/share" doc="$work/installed/share/doc/sluice"
+for file in "$doc/LICENSE" "$doc/THIRD_PARTY_LICENCES.md" "$doc/README.md" "$doc/CHANGELOG.md" "$doc/docs/plugin-author.md" "$doc/plugins/abea/README.md" \
+  "$doc/reference/index.md" "$doc/reference/stages/event_detection.md" "$doc/reference/pipelines/methylation.md" "$share/man/man1/sluice.1" \
+  "$share/bash-completion/completions/sluice" "$share/zsh/site-functions/_sluice" "$share/fish/vendor_completions.d/sluice.fish"; do
+  [ -s "$file" ] || fail "$file is installed"
+done
+for shell in bash zsh fish; do
+  "$sluice" completion $shell | diff - "$(ls "$share"/bash-completion/completions/sluice "$share"/zsh/site-functions/_sluice "$share"/fish/vendor_completions.d/sluice.fish | grep $shell)" \
+    || fail "the installed completion of $shell is the program's own"
+done
+HOME=/nonexistent "$sluice" docs --manual | diff - "$share/man/man1/sluice.1" || fail "the installed manual page is the program's own"
+HOME=/nonexistent "$sluice" docs --check "$doc/reference" || fail "the installed pages are those of the installed stages"
+for file in "$sluice" "$work"/installed/lib*/sluice/plugins/*.so "$work"/installed/lib/*/sluice/plugins/*.so; do
+  [ ! -e "$file" ] || LC_ALL=C readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(lib[^.]*\)\.so.*/\1/p'
+done | sort -u >"$work/linked"
+[ -s "$work/linked" ] || fail "the program is linked with libraries"
+while read -r library; do
+  grep -qF "\`$library\`" "$doc/THIRD_PARTY_LICENCES.md" || fail "THIRD_PARTY_LICENCES.md names $library, which is linked"
+done <"$work/linked"
+
 cxx=$(command -v clang++ || command -v g++)
 cc=$(command -v clang || command -v gcc)
 echo "plugins are built by $cxx and $cc, the host by the compiler of $build"
