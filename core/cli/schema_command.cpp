@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
@@ -50,22 +51,39 @@ Json value_schema(const sluice_parameter& p) {
   return schema;
 }
 
+// A table of a stage: what may be in it, and what must.
+struct Table {
+  Json properties = Json::object(), required = Json::array();
+
+  void add(const char* name, Json value, bool is_required) {
+    properties[name] = std::move(value);
+    if (is_required) required.push_back(name);
+  }
+  Json schema() const {
+    Json result = {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
+    if (!required.empty()) result["required"] = required;
+    return result;
+  }
+};
+
 Json stage_schema(const Registry& registry, bool resources) {
   Json ids = Json::array(), rules = Json::array();
   for (const StageEntry& stage : registry.stages()) {
     const sluice_stage_descriptor& d = *stage.descriptor;
     if ((d.kind == SLUICE_RESOURCE) != resources) continue;
     ids.push_back(d.id);
-    Json parameters = Json::object(), slots = Json::object();
-    for (std::size_t i = 0; i < d.parameter_count; ++i) parameters[d.parameters[i].name] = value_schema(d.parameters[i]);
+    Table parameters, slots;
+    for (std::size_t i = 0; i < d.parameter_count; ++i)
+      parameters.add(d.parameters[i].name, value_schema(d.parameters[i]), d.parameters[i].required != 0);
     for (std::size_t i = 0; i < d.resource_count; ++i)
-      slots[d.resources[i].name] = {{"type", "string"}, {"description", d.resources[i].doc == nullptr ? "" : d.resources[i].doc}};
-    rules.push_back({{"if", {{"properties", {{"use", {{"const", d.id}}}}}}},
-                     {"then",
-                      {{"description", d.summary},
-                       {"properties",
-                        {{"params", {{"type", "object"}, {"additionalProperties", false}, {"properties", parameters}}},
-                         {"resources", {{"type", "object"}, {"additionalProperties", false}, {"properties", slots}}}}}}}});
+      slots.add(d.resources[i].name, {{"type", "string"}, {"description", d.resources[i].doc == nullptr ? "" : d.resources[i].doc}},
+                d.resources[i].optional == 0);
+    Json then = {{"description", d.summary}, {"properties", {{"params", parameters.schema()}, {"resources", slots.schema()}}}};
+    Json required = Json::array();
+    if (!parameters.required.empty()) required.push_back("params");
+    if (!slots.required.empty()) required.push_back("resources");
+    if (!required.empty()) then["required"] = required;
+    rules.push_back({{"if", {{"properties", {{"use", {{"const", d.id}}}}}, {"required", {"use"}}}}, {"then", then}});
   }
   Json properties = {{"use", {{"enum", ids}}},
                      {"params", {{"type", "object"}}},

@@ -4,6 +4,7 @@
 #include <htslib/bgzf.h>
 #include <sys/stat.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sluice/testing.hpp>

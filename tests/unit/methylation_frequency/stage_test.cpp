@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "../methylation_writer/expected_table.hpp"
 
 using namespace sluice::methylation_frequency;

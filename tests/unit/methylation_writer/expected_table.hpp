@@ -3,6 +3,7 @@
 #pragma once
 // Tables that f5c and nanopolish wrote, read back into the columns they were printed from.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
 #include <random>
 #include <sluice/testing.hpp>
 #include <string>

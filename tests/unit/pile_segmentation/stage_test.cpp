@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sluice/testing.hpp>
 
 #include "unit/pile_segmentation/simulated_reads.hpp"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <sluice/testing.hpp>
 #include <string>
 #include <vector>

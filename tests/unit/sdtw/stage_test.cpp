@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <map>
 #include <random>
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/testing.hpp>

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sluice/sequence_store.hpp>
 #include <sluice/testing.hpp>
 #include <string>

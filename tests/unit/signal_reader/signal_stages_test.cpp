@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <iterator>
+#include <limits>
 #include <sluice/testing.hpp>
 
 #include "signal_fixture.hpp"

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <sluice/testing.hpp>
 #include <string>
 #include <vector>

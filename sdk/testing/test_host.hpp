@@ -3,17 +3,12 @@
 #pragma once
 // The host API in one process: memory with guards, threads, files in a temporary folder, and checks of everything a stage hands over.
 
-#include <stdlib.h>  // mkdtemp
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -21,42 +16,18 @@
 #include <new>
 #include <sluice/stage.hpp>
 #include <sluice/testing/result.hpp>
-#include <sluice/testing/test_device.hpp>
-#include <stdexcept>
+#include <sluice/testing/temporary_folder.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "testing/test_device.hpp"
+
 namespace sluice::testing {
 
-// A folder that disappears with its owner.
-class TemporaryFolder {
- public:
-  // Below `parent`, or where the system keeps temporary files.
-  explicit TemporaryFolder(const std::string& parent = "") {
-    std::string name = (parent.empty() ? std::filesystem::temp_directory_path().string() : parent) + "/sluice-test-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder in " + parent);
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;  // a left-over temporary file is not worth a failed test
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 namespace detail {
-
-inline std::string file_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 class MiniHost;
 
