@@ -7,9 +7,9 @@
 #include "device/cuda_provider.hpp"
 #include "device/host_limits.hpp"
 #include "observe/machine.hpp"
+#include "observe/machine_profile.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
-#include "sched/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {

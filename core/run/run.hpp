@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "device/device_fault.hpp"
+#include "observe/machine_profile.hpp"
 #include "observe/statistics.hpp"
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
-#include "sched/machine_profile.hpp"
 
 namespace sluice {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "sched/machine_profile.hpp"
+#include "observe/machine_profile.hpp"
 
 #include <sys/utsname.h>
 
