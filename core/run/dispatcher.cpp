@@ -6,15 +6,17 @@
 
 #include "batch/row_range.hpp"
 #include "run/stage_runner.hpp"
+#include "run/stage_traits.hpp"
 
 namespace sluice {
 
-// A batch in two parts.
+// A batch in parts.
 struct Dispatcher::Division {
+  explicit Division(std::size_t parts) : outputs(parts), rows(parts), left(parts) {}
   std::mutex mutex;  // guards everything below
-  std::vector<BatchHandle> outputs = std::vector<BatchHandle>(2);
-  std::vector<std::vector<std::uint32_t>> rows = std::vector<std::vector<std::uint32_t>>(2);
-  int left = 2;
+  std::vector<BatchHandle> outputs;
+  std::vector<std::vector<std::uint32_t>> rows;
+  std::size_t left;
 };
 
 namespace {
@@ -35,7 +37,10 @@ BatchHandle made_or_failed(RunContext& run, const StageRunner& stage, const Make
 }  // namespace
 
 Dispatcher::Dispatcher(RunContext& run, Devices devices, Spawn spawn)
-    : run_(run), devices_(devices), spawn_(std::move(spawn)), scheduler_(stage_traits(run.plan, run.implementations), run.threads) {
+    : run_(run),
+      devices_(devices),
+      spawn_(std::move(spawn)),
+      scheduler_(stage_traits(run.plan, run.implementations), run.threads, make_policy(run.options.policy)) {
   lanes_.push_back(Lane::cpu());
 }
 
@@ -224,10 +229,10 @@ void Dispatcher::call(Assignment assignment, const LaneStream& stream) {
       std::shared_ptr<Division> division;
       {
         const std::lock_guard lock(piece->mutex);
-        if (!piece->division) piece->division = std::make_shared<Division>();
+        if (!piece->division) piece->division = std::make_shared<Division>(assignment.parts);
         division = piece->division;
       }
-      const auto part = static_cast<std::size_t>(assignment.part);
+      const std::size_t part = assignment.part;
       const std::vector<std::uint32_t> rows = std::move(assignment.rows);
       const Done done = [this, piece, division, part, rows](BatchHandle output) {
         BatchHandle joined;
@@ -237,7 +242,7 @@ void Dispatcher::call(Assignment assignment, const LaneStream& stream) {
           division->rows[part] = rows;
           if (--division->left > 0) return;
         }
-        if (division->outputs[0] && division->outputs[1])
+        if (std::all_of(division->outputs.begin(), division->outputs.end(), [](const BatchHandle& output) { return output != nullptr; }))
           joined = made_or_failed(run_, *piece->stage, [&] { return piece->stage->joined(piece->input, division->outputs, division->rows); });
         piece->done(std::move(joined));
       };

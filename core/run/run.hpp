@@ -15,6 +15,7 @@
 #include "observe/statistics.hpp"
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
+#include "sched/policy_table.hpp"
 
 namespace sluice {
 
@@ -26,6 +27,7 @@ struct RunOptions {
   std::uint64_t memory_bytes = 0;         // 0: default_memory_budget()
   std::uint64_t device_memory_bytes = 0;  // of each device; 0: all that is free
   Executor executor = Executor::flow_graph;
+  std::string policy = default_policy;                          // which batch is called next, and where: one of policy_names()
   double batch_work = 0;                                        // > 0: cut batches at this much work instead of choosing
   std::shared_ptr<const MachineProfile> profile;                // what calls are expected to cost before any was made; null: unknown
   std::vector<DeviceFaultRule> device_faults;                   // made on purpose, for tests
