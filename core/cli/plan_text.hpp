@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan.hpp"
 #include "machine/machine_profile.hpp"
+#include "plan/plan.hpp"
 
 namespace sluice::cli {
 

@@ -7,6 +7,7 @@
 
 #include "batch/row_range.hpp"
 #include "run/second_try.hpp"
+#include "run/stage_traits.hpp"
 
 namespace sluice {
 
@@ -20,7 +21,10 @@ struct Dispatcher::Division {
 };
 
 Dispatcher::Dispatcher(RunContext& run, Devices devices, Spawn spawn)
-    : run_(run), devices_(devices), spawn_(std::move(spawn)), scheduler_(stage_traits(run.plan, run.implementations), run.threads) {
+    : run_(run),
+      devices_(devices),
+      spawn_(std::move(spawn)),
+      scheduler_(stage_traits(run.plan, run.implementations), run.threads, make_policy(run.options.policy)) {
   lanes_.push_back(Lane::cpu());
 }
 
@@ -209,7 +213,7 @@ void Dispatcher::carry_out(Assignment assignment, DeviceStream* stream) {
 
 // What is done with the output of one part.
 Dispatcher::Done Dispatcher::part_done(const std::shared_ptr<Piece>& whole, const Assignment& assignment) {
-  const auto parts = static_cast<std::size_t>(assignment.parts), part = static_cast<std::size_t>(assignment.part);
+  const std::size_t parts = assignment.parts, part = assignment.part;
   std::shared_ptr<Division> division;
   {
     const std::lock_guard lock(whole->mutex);

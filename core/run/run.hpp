@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "device/device_fault.hpp"
-#include "record/run_listener.hpp"
+#include "machine/machine_profile.hpp"
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
-#include "machine/machine_profile.hpp"
+#include "record/run_listener.hpp"
+#include "sched/policy_table.hpp"
 
 namespace sluice {
 
@@ -28,6 +29,7 @@ struct RunOptions {
   std::uint64_t memory_limit_bytes = 0;   // columns never take more; 0: what the process may use of the machine
   std::uint64_t device_memory_bytes = 0;  // of each device; 0: all that is free
   Executor executor = Executor::flow_graph;
+  std::string policy = default_policy;                          // which batch is called next, and where: one of policy_names()
   double batch_work = 0;                                        // > 0: cut batches at this much work instead of choosing
   std::shared_ptr<const MachineProfile> profile;                // what calls are expected to cost before any was made; null: unknown
   std::vector<DeviceFaultRule> device_faults;                   // made on purpose, for tests

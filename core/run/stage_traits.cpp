@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include "run/stage_traits.hpp"
+
 #include <algorithm>
 
 #include "plan/plan.hpp"
-#include "sched/scheduler.hpp"
 
 namespace sluice {
 
