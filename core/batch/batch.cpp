@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sluice/column_check.hpp>
 #include <sluice/failure.hpp>
 
-#include "column/column_layout.hpp"
 #include "device/device_column.hpp"
 
 namespace sluice {

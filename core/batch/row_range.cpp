@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sluice/column.hpp>
+#include <sluice/column_check.hpp>
 #include <string_view>
 
-#include "column/column_layout.hpp"
 
 namespace sluice {
 namespace {

@@ -3,12 +3,11 @@
 #include "device/device_column.hpp"
 
 #include <algorithm>
-#include <sluice/column.hpp>
+#include <sluice/column_check.hpp>
 #include <sluice/failure.hpp>
 #include <string>
 #include <utility>
 
-#include "column/column_layout.hpp"
 
 namespace sluice {
 namespace {

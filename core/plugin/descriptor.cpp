@@ -6,11 +6,11 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <sluice/column_check.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "column/column_layout.hpp"
 
 namespace sluice {
 namespace {

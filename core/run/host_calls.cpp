@@ -4,13 +4,12 @@
 #include <cmath>
 #include <cstdio>
 #include <new>
-#include <sluice/column.hpp>
+#include <sluice/column_check.hpp>
 #include <sluice/failure.hpp>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "column/column_layout.hpp"
 #include "device/device_column.hpp"
 #include "run/call_mark.hpp"
 #include "run/host.hpp"

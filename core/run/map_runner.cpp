@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sluice/column_check.hpp>
 #include <string_view>
 
 #include "batch/row_range.hpp"
-#include "column/column_layout.hpp"
 #include "run/second_try.hpp"
 
 namespace sluice {

@@ -5,9 +5,7 @@
 
 #include <cstdio>
 #include <sluice/testing.hpp>
-#ifdef SLUICE_WITH_CUDA
-#include <sluice/testing/cuda_device.hpp>
-#endif
+#include <sluice/testing/device.hpp>
 
 namespace testing = sluice::testing;
 
@@ -30,7 +28,7 @@ int main() {
   testing::ContractSample sample{.batches = {reads}};
 #ifdef SLUICE_WITH_CUDA
   std::string reason;
-  if (const sluice_device_provider* device = testing::cuda_device(reason))
+  if (const sluice_device_provider* device = testing::device_provider(CUDA_DEVICES_FILE, reason))
     sample.devices.push_back(device);
   else
     std::printf("skipped on a CUDA device: %s\n", reason.c_str());

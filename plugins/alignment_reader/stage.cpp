@@ -25,7 +25,7 @@ class AlignmentReader {
   enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region };
 
   static void describe(Describe<AlignmentReader>& d) {
-    d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read").rows_are("alignment");
+    d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read").rows_are("alignment").rows_named_by("read_id");
     d.doc(
         "One row per mapped record that passes the filters, in file order. `record_index` counts all records visited, filtered ones included (with a "
         "region: those that "

@@ -50,6 +50,7 @@ class FlowCell {
     d.id("flow_cell")
         .summary("plays reads on the channels of a flow cell, and ejects those that are rejected")
         .regroup("read", "read")
+        .rows_named_by("read_id")
         .rows_are("chunk")
         .doc(method);
     d.needs("read_id", "utf8", "name of the read").needs("raw_signal", "list<i16>", "samples of the converter");

@@ -41,7 +41,7 @@ class MethylationTableReader {
         "difference of the "
         "two log-likelihoods is the printed ratio, and log_lik_methylated may be 0.01 off what is printed. A table of version 1 has no strand: its "
         "reads count as forward.");
-    d.source("read").work_unit("row");
+    d.source("read").rows_named_by("read_id").work_unit("row");
     d.gives("read_id", "utf8", "name of the read").gives("contig", "utf8", "name of the reference sequence");
     d.gives("is_reverse", "u8", "1 if the read aligned to the reverse strand");
     d.gives("site_start", "list<i64>", "C of the first CpG of each group, 0-based").gives("site_end", "list<i64>", "C of the last CpG of each group");

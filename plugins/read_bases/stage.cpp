@@ -163,7 +163,7 @@ class ReadReader {
   };
   enum class Reason : std::uint32_t { not_primary, empty_sequence };
   static void describe(Describe<ReadReader>& d) {
-    d.id("read_reader").summary("streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM").source("read");
+    d.id("read_reader").summary("streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM").source("read").rows_named_by("read_id");
     d.doc("Bases are given in upper case, U as T, in sequencing orientation. Of aligned input the primary record of each read is used.");
     d.option("path", &Parameters::path, "input file; - is standard input").reads();
     d.gives("read_id", "utf8", "name of the read");

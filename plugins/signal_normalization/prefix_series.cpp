@@ -9,7 +9,7 @@
 namespace sluice::signal_normalization {
 
 void PrefixSeries::describe(Describe<PrefixSeries>& d) {
-  d.id("prefix_series").summary("gives each read once for each of several lengths of its prefix").regroup("read", "read").work_unit("sample");
+  d.id("prefix_series").summary("gives each read once for each of several lengths of its prefix").regroup("read", "read").rows_named_by("read_id").work_unit("sample");
   d.doc("For calibration: what stands behind it sees the same read with every prefix_bases. Failed reads are left out.");
   d.needs("read_id", "utf8", "identifier").needs("raw_signal", "list<i16>", "samples of the converter");
   d.needs("digitisation", "f64", "number of the converter's levels").needs("range", "f64", "the converter's range, pA");

@@ -262,7 +262,7 @@ class SignalStream {
  public:
   using Parameters = NoParameters;
   static void describe(Describe<SignalStream>& d) {
-    d.id("signal_stream").summary("streams all reads of a BLOW5 or SLOW5 file in file order").source("read");
+    d.id("signal_stream").summary("streams all reads of a BLOW5 or SLOW5 file in file order").source("read").rows_named_by("read_id");
     d.doc("Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.");
     d.gives("read_id", "utf8", "name of the read");
     d.gives("signal_record", "binary", "the record as stored in the file (compressed)");

@@ -36,6 +36,7 @@ class SimulateSignal {
   static void describe(Describe<SimulateSignal>& d) {
     d.id("simulate_signal")
         .source("read")
+        .rows_named_by("read_id")
         .summary("makes reads with signal, bases with errors, truth alignment and methylation truth from a reference and a k-mer model")
         .doc(
             "A read is a stretch of the reference on either strand. Each of its k-mers stays for minimum_dwell plus a gamma-distributed number of "

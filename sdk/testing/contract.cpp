@@ -383,12 +383,11 @@ std::vector<std::string> contract_problems(StageUnderTest stage, const ContractS
 std::vector<std::string> contract_problems(const sluice_plugin_info& plugin, const std::map<std::string, ContractSample>& samples) {
   std::vector<std::string> problems;
   if (plugin.struct_size < sizeof(sluice_plugin_info)) problems.emplace_back("plugin: struct_size is too small");
-  if (plugin.abi_major != SLUICE_ABI_MAJOR || plugin.abi_minor > SLUICE_ABI_MINOR) problems.emplace_back("plugin: made for another ABI version");
   for (const char* text : {plugin.name, plugin.version, plugin.licence})
     if (text == nullptr || *text == '\0') problems.emplace_back("plugin: name, version or licence is missing");
   std::set<std::string> ids;
   for (std::size_t i = 0; i < plugin.stage_count; ++i) {
-    const std::string id = plugin.stages[i]->id;
+    const std::string id = plugin.stage(i)->id;
     if (!ids.insert(id).second) problems.push_back("plugin: two stages are called '" + id + "'");
     const auto sample = samples.find(id);
     const auto found = ContractSuite(stage_of(plugin, id), sample == samples.end() ? nullptr : &sample->second).problems();

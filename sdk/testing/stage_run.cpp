@@ -62,6 +62,15 @@ void take_batches(const std::shared_ptr<detail::MiniHost>& host, detail::OutputS
   out.emitted_failures.clear();
 }
 
+// FNV-1a over every cell.
+std::uint64_t fingerprint(const TestBatch& batch) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const TestBatch::Column& column : batch.contents().columns)
+    for (std::int64_t row = 0; row < batch.rows(); ++row)
+      for (const char byte : batch.cell(column, row)) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3U;
+  return hash;
+}
+
 // An input whose columns lie on the device.
 struct DeviceInput {
   DeviceInput(const TestBatch& batch, detail::TestDevice& device) : raw(batch.raw()) {
@@ -85,8 +94,8 @@ struct DeviceInput {
 
 StageUnderTest stage_of(const sluice_plugin_info& plugin, std::string_view id) {
   for (std::size_t i = 0; i < plugin.stage_count; ++i)
-    if (id == plugin.stages[i]->id)
-      return {plugin.stages[i], [&plugin, i](const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
+    if (id == plugin.stage(i)->id)
+      return {plugin.stage(i), [&plugin, i](const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
                 return plugin.create(i, args, stage, error);
               }};
   throw std::runtime_error("plugin '" + std::string(plugin.name) + "' has no stage '" + std::string(id) + "'");
@@ -95,9 +104,15 @@ StageUnderTest stage_of(const sluice_plugin_info& plugin, std::string_view id) {
 const sluice_plugin_info* load_plugin(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(::dlerror());
-  const void* symbol = ::dlsym(library, SLUICE_PLUGIN_SYMBOL);
-  if (symbol == nullptr) throw std::runtime_error(path + " exports no " SLUICE_PLUGIN_SYMBOL);
-  return static_cast<const sluice_plugin_info*>(symbol);
+  const auto* abi = static_cast<const std::uint32_t*>(::dlsym(library, SLUICE_PLUGIN_ABI_SYMBOL));
+  const auto init = reinterpret_cast<sluice_plugin_init_function>(::dlsym(library, SLUICE_PLUGIN_INIT_SYMBOL));
+  if (abi == nullptr || init == nullptr) throw std::runtime_error(path + " exports no " SLUICE_PLUGIN_ABI_SYMBOL " and " SLUICE_PLUGIN_INIT_SYMBOL);
+  if (*abi >> 16 != SLUICE_ABI_MAJOR || *abi > SLUICE_ABI_NUMBER) throw std::runtime_error(path + " was made for another ABI version");
+  const sluice_init_args args{sizeof args, SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR, path.c_str()};
+  sluice_error error{};
+  const sluice_plugin_info* info = init(&args, &error);
+  if (info == nullptr) throw std::runtime_error(path + ": " + error.message);
+  return info;
 }
 
 std::string Text::shortest(double value) {
@@ -259,6 +274,8 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
   args.host = host->raw();
   args.instance = "under_test";
   args.parameters = values.data();
+  args.parameter_stride = sizeof(sluice_value);
+  args.parts = 1;
   args.resources = resources.data();
   args.wanted = wanted.data();
   args.available = available.data();
@@ -325,9 +342,17 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
     std::unique_ptr<DeviceInput> on_device;
     if (device) on_device = std::make_unique<DeviceInput>(inputs_[i], *device);
     const sluice_batch* input = on_device ? &on_device->raw : &inputs_[i].raw();
-    if (stage.process != nullptr) p.status = stage.process(stage.self, &call, input, reinterpret_cast<sluice_output*>(p.output.get()), &p.error);
+    if (device) p.status = device->enter(p.error);
+    if (stage.process != nullptr && p.status == SLUICE_OK)
+      p.status = stage.process(stage.self, &call, input, reinterpret_cast<sluice_output*>(p.output.get()), &p.error);
+    // Nothing that the call used is given back before the stream has come to rest.
+    sluice_error later{};
+    if (device)
+      if (const sluice_status status = device->synchronize(later); p.status == SLUICE_OK && status != SLUICE_OK) p.status = status, p.error = later;
   };
-  const bool together = threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) &&
+  std::vector<std::uint64_t> before;
+  for (const TestBatch& input : inputs_) before.push_back(fingerprint(input));
+  const bool together = !device && threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) &&
                         (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) == 0;
   if (together) {
     std::atomic<std::size_t> next{0};
@@ -355,6 +380,8 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
     sluice_error error{};
     if (!checked(result, stage.commit(stage.self, &call, &result.batches[first].raw(), &error), error)) return;
   }
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (fingerprint(inputs_[i]) != before[i]) result.problems.push_back("batch " + std::to_string(i) + " was changed by the stage, which may only read it");
 }
 
 StageRun run_stage(StageUnderTest stage, std::vector<TestBatch> batches) { return {std::move(stage), std::move(batches)}; }

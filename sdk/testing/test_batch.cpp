@@ -52,6 +52,7 @@ TestBatch::State::State(Contents given) : contents(std::move(given)) {
   raw.row_status = all_fine ? nullptr : contents.status.data();
   raw.column_count = columns.size();
   raw.columns = columns.data();
+  raw.column_stride = sizeof(sluice_column);
   raw.attribute_count = keys.size();
   raw.attribute_keys = keys.data();
   raw.attribute_values = values.data();
@@ -108,7 +109,7 @@ BatchBuilder& BatchBuilder::add_values(const std::string& name, const ElementTyp
   expect_rows(name, entries);
   Buffer buffer = Buffer::allocate({}, values.size());
   if (!values.empty()) std::memcpy(buffer.data(), values.data(), values.size());
-  return add(name, {sluice::detail::make_schema(type.format), sluice::detail::make_array(contents_.rows, std::move(buffer), {}, 2)});
+  return add(name, {sluice::detail::make_schema(type.format), sluice::detail::make_array(contents_.rows, std::move(buffer), {}, 2), {0, values.size()}});
 }
 
 BatchBuilder& BatchBuilder::add_lists(const std::string& name, const ElementType& type, const std::vector<std::span<const std::byte>>& rows) {
@@ -123,7 +124,7 @@ BatchBuilder& BatchBuilder::add_lists(const std::string& name, const ElementType
   owner->children[0] = &owner->child;
   array.n_children = 1;
   array.children = owner->children;
-  return add(name, {sluice::detail::make_schema("+L", type.format), array});
+  return add(name, {sluice::detail::make_schema("+L", type.format), array, {0, (rows.size() + 1) * sizeof(std::int64_t), 0, values.size()}});
 }
 
 BatchBuilder& BatchBuilder::text(const std::string& name, const std::vector<std::string>& rows, const char* type) {

@@ -26,10 +26,15 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
   TestDevice(const sluice_device_provider& provider, std::int32_t ordinal) : provider_(&provider) {
     sluice_error error{};
     expect(provider.open(ordinal, &device_, &error), "open", error);
+    expect(provider.open_stream(device_, &stream_, &error), "open a stream", error);
+    sluice_device_info info{};
+    info.struct_size = sizeof info;
+    expect(provider.describe(ordinal, &info, &error), "describe itself", error);
     handle_.struct_size = sizeof handle_;
     handle_.kind = provider.kind;
     handle_.ordinal = ordinal;
-    handle_.stream = provider.stream != nullptr ? provider.stream(device_) : nullptr;
+    handle_.native_ordinal = info.native_ordinal;
+    handle_.stream = provider.native_stream != nullptr ? provider.native_stream(device_, stream_) : stream_;
     handle_.context = this;
     handle_.allocate = [](const sluice_device* d, std::size_t bytes, void** memory) {
       return static_cast<TestDevice*>(d->context)->allocate(bytes, memory);
@@ -38,10 +43,15 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
   }
   TestDevice(const TestDevice&) = delete;
   ~TestDevice() {
-    for (void* block : blocks_) provider_->free(device_, block);
+    for (void* block : blocks_) provider_->free(device_, stream_, block);
+    provider_->synchronize(device_, stream_, nullptr);
+    provider_->close_stream(device_, stream_);
     provider_->close(device_);
   }
   const sluice_device& handle() const { return handle_; }
+  // What a host does around a call: the thread goes to the device, and whatever way the call ends, the stream is waited for.
+  sluice_status enter(sluice_error& error) { return provider_->enter == nullptr ? SLUICE_OK : provider_->enter(device_, &error); }
+  sluice_status synchronize(sluice_error& error) { return provider_->synchronize(device_, stream_, &error); }
   std::size_t blocks_in_use() const { return blocks_.size(); }
   std::int64_t allocations_left = std::numeric_limits<std::int64_t>::max();
 
@@ -116,7 +126,7 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
   sluice_status allocate(std::size_t bytes, void** memory) {
     const std::lock_guard lock(mutex_);
     if (allocations_left-- <= 0) return SLUICE_ERROR_DEVICE_MEMORY;
-    const sluice_status status = provider_->allocate(device_, std::max<std::size_t>(bytes, 1), memory);
+    const sluice_status status = provider_->allocate(device_, stream_, std::max<std::size_t>(bytes, 1), memory);
     if (status == SLUICE_OK) blocks_.insert(*memory);
     return status;
   }
@@ -124,28 +134,31 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
     if (memory == nullptr) return;
     const std::lock_guard lock(mutex_);
     blocks_.erase(memory);
-    provider_->free(device_, memory);
+    provider_->free(device_, stream_, memory);
   }
   void* send(const void* source, std::size_t bytes) {
     void* memory = nullptr;
     sluice_error error{};
-    expect(provider_->allocate(device_, std::max<std::size_t>(bytes, 1), &memory), "allocate a column", error);
+    expect(provider_->allocate(device_, stream_, std::max<std::size_t>(bytes, 1), &memory), "allocate a column", error);
     {
       const std::lock_guard lock(mutex_);
       blocks_.insert(memory);
     }
-    if (bytes != 0) expect(provider_->copy_to_device(device_, memory, source, bytes, &error), "copy to it", error);
+    if (bytes != 0) expect(provider_->copy_to_device(device_, stream_, memory, source, bytes, &error), "copy to it", error);
+    expect(provider_->synchronize(device_, stream_, &error), "copy to it", error);
     return memory;
   }
   Buffer fetch(const void* source, std::size_t bytes) {
     Buffer buffer = Buffer::allocate({}, std::max<std::size_t>(bytes, 1));
     sluice_error error{};
-    if (bytes != 0) expect(provider_->copy_to_host(device_, buffer.data(), source, bytes, &error), "copy from it", error);
+    if (bytes != 0) expect(provider_->copy_to_host(device_, stream_, buffer.data(), source, bytes, &error), "copy from it", error);
+    expect(provider_->synchronize(device_, stream_, &error), "copy from it", error);
     return buffer;
   }
 
   const sluice_device_provider* provider_;
   void* device_ = nullptr;
+  void* stream_ = nullptr;
   sluice_device handle_{};
   std::mutex mutex_;  // guards blocks_ and allocations_left
   std::set<void*> blocks_;

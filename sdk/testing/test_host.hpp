@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <sluice/column_check.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/testing/result.hpp>
 #include <sluice/testing/temporary_folder.hpp>
@@ -49,7 +50,10 @@ struct OutputState {
   std::vector<std::pair<std::int64_t, std::uint32_t>> failures;
   std::vector<TestBatch::Contents> emitted;
   std::vector<std::vector<std::pair<std::int64_t, std::uint32_t>>> emitted_failures;
-  std::mutex mutex;  // guards failures
+  std::string problem;  // what was refused first
+  std::mutex mutex;     // guards failures and problem
+
+  sluice_status refuse(const std::string& what);
 };
 
 // Implements sluice_host_api. Memory is counted, filled with 0xA5 and followed by a guard that free() looks at.
@@ -69,72 +73,67 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
     api_.thread_count = [](const sluice_host* host) -> std::int32_t { return of(host).threads; };
     api_.allocate = allocate;
     api_.free = release;
-    api_.account = [](const sluice_host* host, std::uint32_t reason, std::uint64_t count, const char* name) {
+    api_.keeps = [](const sluice_host*, std::uint64_t) {};
+    api_.progress = [](const sluice_host* host, double share) {
+      if (!(share >= 0 && share <= 1)) of(host).problem("a progress of " + std::to_string(share));
+    };
+    api_.account = [](const sluice_host* host, std::uint32_t reason, std::uint64_t count, const char* name) -> sluice_status {
       MiniHost& self = of(host);
       const std::lock_guard lock(self.mutex_);
       Account& account = self.accounts[self.reason_code(reason)];
       account.count += count;
       if (name != nullptr) account.names.emplace_back(name);
+      return SLUICE_OK;
     };
-    api_.count = [](const sluice_host* host, const char* counter, double amount) {
+    api_.count = [](const sluice_host* host, const char* counter, double amount) -> sluice_status {
       MiniHost& self = of(host);
       const std::lock_guard lock(self.mutex_);
       self.counters[counter] += amount;
+      return SLUICE_OK;
     };
-    api_.observe = [](const sluice_host* host, const char* quantity, double value) {
+    api_.observe = [](const sluice_host* host, const char* quantity, double value) -> sluice_status {
       MiniHost& self = of(host);
       const std::lock_guard lock(self.mutex_);
       self.observed[quantity].push_back(value);
+      return SLUICE_OK;
     };
-    api_.set_deadline = [](sluice_output* output, double seconds) {
+    api_.set_deadline = [](sluice_output* output, double seconds) -> sluice_status {
       const sluice_stage_kind kind = of(output).descriptor->kind;
-      if (kind != SLUICE_SOURCE && kind != SLUICE_REGROUP) of(output).home->problem("a deadline set by a stage that makes no batches");
-      if (!(seconds >= 0)) of(output).home->problem("a deadline that is not in the future");
+      if (kind != SLUICE_SOURCE && kind != SLUICE_REGROUP) return of(output).refuse("a deadline set by a stage that makes no batches");
+      if (!(seconds >= 0)) return of(output).refuse("a deadline that is not in the future");
+      return SLUICE_OK;
     };
-    api_.set_row_count = [](sluice_output* output, std::int64_t rows) {
+    api_.set_row_count = [](sluice_output* output, std::int64_t rows) -> sluice_status {
       OutputState& out = of(output);
-      if (!out.contents.columns.empty()) out.home->problem("set_row_count after a column was added");
-      if (out.descriptor->kind == SLUICE_MAP || out.descriptor->kind == SLUICE_SINK) out.home->problem("a map or sink set the row count");
-      if (rows < 0) out.home->problem("negative row count");
+      if (!out.contents.columns.empty()) return out.refuse("set_row_count after a column was added");
+      if (out.descriptor->kind == SLUICE_MAP || out.descriptor->kind == SLUICE_SINK) return out.refuse("a map or sink set the row count");
+      if (rows < 0) return out.refuse("negative row count");
       out.opened = true;
-      out.contents.rows = std::max<std::int64_t>(rows, 0);
-      out.contents.status.assign(static_cast<std::size_t>(out.contents.rows), 0);
+      out.contents.rows = rows;
+      out.contents.status.assign(static_cast<std::size_t>(rows), 0);
+      return SLUICE_OK;
     };
     api_.add_column = add_column;
-    // Brought to the host at once, where it is checked like any other column.
-    api_.add_device_column = [](sluice_output* output, const char* name, ArrowSchema* schema, ArrowDeviceArray* array) -> sluice_status {
-      OutputState& out = of(output);
-      if (!out.device) {
-        out.home->problem(std::string("column '") + name + "' was added on a device by a call on the CPU");
-        return SLUICE_ERROR_INTERNAL;
-      }
-      ArrowArray host{};
-      try {
-        host = out.device->download(column_type(*schema), array->array);
-      } catch (const std::exception& failure) {
-        out.home->problem(std::string("column '") + name + "': " + failure.what());
-        return SLUICE_ERROR_INTERNAL;
-      }
-      const sluice_status status = add_column(output, name, schema, &host);
-      if (status == SLUICE_OK)
-        array->array.release(&array->array);
-      else
-        host.release(&host);
-      return status;
-    };
-    api_.set_attribute = [](sluice_output* output, const char* key, const char* value) {
+    api_.set_attribute = [](sluice_output* output, const char* key, const char* value) -> sluice_status {
       OutputState& out = of(output);
       out.opened = true;
       out.contents.attributes.emplace_back(key, value);
+      return SLUICE_OK;
     };
-    api_.fail_row = [](sluice_output* output, std::int64_t row, std::uint32_t reason) {
+    api_.fail_row = [](sluice_output* output, std::int64_t row, std::uint32_t reason) -> sluice_status {
       OutputState& out = of(output);
-      if (row < 0 || row >= out.contents.rows) return out.home->problem("fail_row of row " + std::to_string(row) + ", which does not exist");
-      if (reason >= out.descriptor->reason_count) return out.home->problem("fail_row with undeclared reason " + std::to_string(reason));
+      if (row < 0 || row >= out.contents.rows) return out.refuse("fail_row of row " + std::to_string(row) + ", which does not exist");
+      if (reason >= out.descriptor->reason_count) return out.refuse("fail_row with undeclared reason " + std::to_string(reason));
       const std::lock_guard lock(out.mutex);
       out.failures.emplace_back(row, reason);
+      return SLUICE_OK;
     };
-    api_.set_work = [](sluice_output*, double) {};
+    api_.set_work = [](sluice_output* output, double work) -> sluice_status {
+      return work >= 0 ? sluice_status{SLUICE_OK} : of(output).refuse("a negative work");
+    };
+    api_.output_problem = [](const sluice_output* output) -> const char* {
+      return reinterpret_cast<const OutputState*>(output)->problem.c_str();
+    };
     api_.emit = [](sluice_output* output) -> sluice_status {
       OutputState& out = of(output);
       if (out.descriptor->kind != SLUICE_REGROUP) {
@@ -144,11 +143,12 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
       out.home->close_batch(out);
       return SLUICE_OK;
     };
-    api_.outcome = [](const sluice_host* host, const char* name, std::uint64_t good, std::uint64_t total) {
+    api_.outcome = [](const sluice_host* host, const char* name, std::uint64_t good, std::uint64_t total) -> sluice_status {
       MiniHost& self = of(host);
       const std::lock_guard lock(self.mutex_);
       self.outcomes[name].first += good;
       self.outcomes[name].second += total;
+      return SLUICE_OK;
     };
     api_.open_file = open_file;
     api_.write_file = write_file;
@@ -263,51 +263,53 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
     --self.blocks_in_use;
   }
 
-  static std::string misfit(const ArrowArray& array, const std::string& type, std::int64_t rows) {
-    if (array.length != rows) return "has " + std::to_string(array.length) + " rows instead of " + std::to_string(rows);
-    if (type == "utf8" || type == "binary" || type.starts_with("list<")) {
-      const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]);
-      if (offsets == nullptr) return "has no offsets";
-      if (offsets[array.offset] < 0) return "has a negative offset";
-      for (std::int64_t row = array.offset; row < array.offset + rows; ++row)
-        if (offsets[row + 1] < offsets[row]) return "has offsets that go down at row " + std::to_string(row);
-      if (type.starts_with("list<") && (array.n_children != 1 || offsets[array.offset + rows] > array.children[0]->length))
-        return "has offsets beyond its values";
-    } else if (rows > 0 && array.buffers[1] == nullptr) {
-      return "has no values";
-    }
-    return {};
-  }
-
-  static sluice_status add_column(sluice_output* output, const char* name, ArrowSchema* schema, ArrowArray* array) {
-    OutputState& out = of(output);
-    const std::string type = column_type(*schema);
-    const auto refuse = [&](const std::string& why) {
-      out.home->problem(std::string("column '") + name + "' " + why);
-      return SLUICE_ERROR_INTERNAL;
-    };
+  // What is wrong with the column, "" if nothing.
+  static std::string misfit(const OutputState& out, const sluice_new_column& made) {
+    const std::string_view name = made.name;
     for (const auto& column : out.contents.columns)
-      if (column.name == name) return refuse("was added twice");
+      if (column.name == name) return "was added twice";
+    std::string type = column_type(*made.schema);
     if (out.prepares_commit) {
-      if (name[0] != '_') return refuse("of a sink does not begin with '_'");
+      if (name.empty() || name[0] != '_') return "of a sink does not begin with '_'";
     } else {
       const sluice_port& port = out.descriptor->output;
-      const auto* spec =
-          std::find_if(port.columns, port.columns + port.column_count, [&](const auto& s) { return std::string_view(s.name) == name; });
-      if (spec == port.columns + port.column_count) return refuse("is not declared in gives");
-      if (type != spec->type) return refuse("is " + type + ", declared " + spec->type);
+      const auto* spec = std::find_if(port.columns, port.columns + port.column_count, [&](const auto& s) { return std::string_view(s.name) == name; });
+      if (spec == port.columns + port.column_count) return "is not declared in gives";
+      type = spec->type;
     }
-    const std::string why = misfit(*array, type, out.contents.rows);
-    if (!why.empty()) return refuse(why);
+    const ArrowArray& array = made.array != nullptr ? *made.array : made.device->array;
+    return column_problem(type, out.contents.rows, *made.schema, array, {made.buffer_bytes, made.buffer_count},
+                          made.array != nullptr ? Place::host : Place::device);
+  }
+
+  static sluice_status add_column(sluice_output* output, const sluice_new_column* made) {
+    OutputState& out = of(output);
+    const std::string name = "column '" + std::string(made->name) + "' ";
+    if (made->device != nullptr && !out.device) return out.refuse(name + "was added on a device by a call on the CPU");
+    if (const std::string why = misfit(out, *made); !why.empty()) return out.refuse(name + why);
+    const std::string type = column_type(*made->schema);
+    ArrowArray array{};
+    if (made->array != nullptr) {
+      array = std::exchange(*made->array, ArrowArray{});
+    } else {
+      // Brought to the host at once, where it is checked like any other column.
+      try {
+        array = out.device->download(type, made->device->array);
+      } catch (const std::exception& failure) {
+        return out.refuse(name + failure.what());
+      }
+      made->device->array.release(&made->device->array);
+      made->device->array.release = nullptr;
+    }
+    const std::vector<std::uint64_t> sizes = made->array != nullptr ? std::vector(made->buffer_bytes, made->buffer_bytes + made->buffer_count)
+                                                                    : buffer_bytes_of(type, array);
     out.opened = true;
     TestBatch::Column column;
-    column.name = name;
+    column.name = made->name;
     column.type = type;
     column.host = out.home->shared_from_this();
-    column.data = std::make_shared<ColumnData>(*schema, *array);
-    schema->release = nullptr;
-    array->release = nullptr;
-    column.array = column.data->array();
+    column.data = std::make_shared<ColumnData>(std::exchange(*made->schema, ArrowSchema{}), array, sizes);
+    column.array = array;
     column.array.release = nullptr;
     out.contents.columns.push_back(std::move(column));
     return SLUICE_OK;
@@ -367,6 +369,13 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   std::vector<std::unique_ptr<OutputFileState>> files_;
   std::mutex mutex_;  // guards log_lines, accounts, outcomes, counters, problems, files_
 };
+
+inline sluice_status OutputState::refuse(const std::string& what) {
+  home->problem(what);
+  const std::lock_guard lock(mutex);
+  if (problem.empty()) problem = what;
+  return SLUICE_ERROR_INTERNAL;
+}
 
 }  // namespace detail
 

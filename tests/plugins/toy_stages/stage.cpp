@@ -34,7 +34,8 @@ class ToySource {
         .source("number")
         .work_unit("row")
         .gives("value", "i64", "0, 1, 2, ...")
-        .gives("read_id", "utf8", "the same as text");
+        .gives("read_id", "utf8", "the same as text")
+        .rows_named_by("read_id");
     d.gives("payload", "list<f32>", "1,000 zeros", sluice::Needed::optional);
     d.option("batches", &Parameters::batches, "how many batches").range(0, 1e9);
     d.option("rows", &Parameters::rows, "rows of each").range(0, 1e9);

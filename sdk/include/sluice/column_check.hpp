@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "column/column_layout.hpp"
+#pragma once
+// How columns lie in memory, and whether one that a plugin made does: what a host looks at before it takes one.
+
+#include <sluice/abi.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <sluice/column.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace sluice {
-namespace {
 
-const std::int64_t* offsets_of(const ArrowArray& array) { return static_cast<const std::int64_t*>(array.buffers[1]) + array.offset; }
+inline std::size_t item_bytes(std::string_view type) {  // of a fixed width; 0 for text and lists
+  for (const ElementType& element : element_types)
+    if (type == element.name) return element.bytes;
+  return 0;
+}
+inline bool is_list(std::string_view type) { return type.starts_with("list<"); }
+inline bool is_text(std::string_view type) { return type == "utf8" || type == "binary"; }
+inline std::string_view item_type(std::string_view list_type) { return list_type.substr(5, list_type.size() - 6); }
+inline bool is_column_type(std::string_view type) {
+  return is_text(type) || item_bytes(is_list(type) && type.ends_with(">") ? item_type(type) : type) > 0;
+}
+
+// Whom `array` belongs to decides what can be looked at: offsets on a device can't.
+enum class Place { host, device };
+
+namespace detail {
+
+inline const std::int64_t* offsets_of(const ArrowArray& array) { return static_cast<const std::int64_t*>(array.buffers[1]) + array.offset; }
 
 // Looks at one array and its child; buffer sizes are taken one after the other.
 class ColumnCheck {
@@ -62,7 +86,7 @@ class ColumnCheck {
   const Place place_;
 };
 
-void add_buffer_bytes(std::string_view type, const ArrowArray& array, std::vector<std::uint64_t>& sizes) {
+inline void add_buffer_bytes(std::string_view type, const ArrowArray& array, std::vector<std::uint64_t>& sizes) {
   const auto end = static_cast<std::uint64_t>(array.offset + array.length);
   sizes.push_back(0);
   if (!is_list(type) && !is_text(type)) return sizes.push_back(end * item_bytes(type));
@@ -71,38 +95,30 @@ void add_buffer_bytes(std::string_view type, const ArrowArray& array, std::vecto
   add_buffer_bytes(item_type(type), *array.children[0], sizes);
 }
 
-}  // namespace
+}  // namespace detail
 
-std::size_t item_bytes(std::string_view type) {
-  for (const ElementType& element : element_types)
-    if (type == element.name) return element.bytes;
-  return 0;
-}
-bool is_list(std::string_view type) { return type.starts_with("list<"); }
-bool is_text(std::string_view type) { return type == "utf8" || type == "binary"; }
-std::string_view item_type(std::string_view list_type) { return list_type.substr(5, list_type.size() - 6); }
-
-bool is_column_type(std::string_view type) { return is_text(type) || item_bytes(is_list(type) && type.ends_with(">") ? item_type(type) : type) > 0; }
-
-std::string column_problem(std::string_view declared_type, std::int64_t rows, const ArrowSchema& schema, const ArrowArray& array,
+// "" if `array` is a well-formed column of `rows` rows of the declared type without nulls, each buffer as long as what it must hold
+// (buffer_bytes: see sluice_new_column); else what is wrong, as the end of a sentence that begins with the column's name.
+inline std::string column_problem(std::string_view declared_type, std::int64_t rows, const ArrowSchema& schema, const ArrowArray& array,
                            std::span<const std::uint64_t> buffer_bytes, Place place) {
   if (const std::string type = column_type(schema); type != declared_type)
     return "is " + (type.empty() ? std::string("of a type that sluice does not have") : type) + ", declared as " + std::string(declared_type);
   if (array.length != rows) return "has " + std::to_string(array.length) + " rows, the batch has " + std::to_string(rows);
-  return ColumnCheck(buffer_bytes, place).problem(declared_type, array);
+  return detail::ColumnCheck(buffer_bytes, place).problem(declared_type, array);
 }
 
-std::uint64_t column_bytes(std::string_view type, const ArrowArray& array) {
+// Bytes of the rows of a well-formed column on the host, and of each of its buffers.
+inline std::uint64_t column_bytes(std::string_view type, const ArrowArray& array) {
   const auto rows = static_cast<std::uint64_t>(array.length);
   if (!is_list(type) && !is_text(type)) return rows * item_bytes(type);
-  const std::int64_t* offsets = offsets_of(array);
+  const std::int64_t* offsets = detail::offsets_of(array);
   const auto values = static_cast<std::uint64_t>(offsets[array.length] - offsets[0]);
   return (rows + 1) * sizeof(std::int64_t) + values * (is_text(type) ? 1 : std::max<std::uint64_t>(item_bytes(item_type(type)), 1));
 }
 
-std::vector<std::uint64_t> buffer_bytes_of(std::string_view type, const ArrowArray& array) {
+inline std::vector<std::uint64_t> buffer_bytes_of(std::string_view type, const ArrowArray& array) {
   std::vector<std::uint64_t> sizes;
-  add_buffer_bytes(type, array, sizes);
+  detail::add_buffer_bytes(type, array, sizes);
   return sizes;
 }
 
