@@ -29,7 +29,7 @@ void offer_devices() {
   offer("auto", "what is expected to be fastest");
   offer("cpu");
   const Registry registry = load_plugins({});
-  for (const sluice_device_provider* provider : device_providers(registry)) {
+  for (const sluice_device_provider* provider : registry.device_providers()) {
     if (provider->count() > 0) offer(provider->kind, "all of them");
     for (int ordinal = 0; ordinal < provider->count(); ++ordinal) offer(std::string(provider->kind) + ":" + std::to_string(ordinal));
   }

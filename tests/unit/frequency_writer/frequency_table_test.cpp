@@ -140,10 +140,10 @@ TEST_CASE("sites that contradict themselves are refused with their place") {
 
 TEST_CASE("frequency_writer keeps the contract of all stages") {
   const auto problems = sluice::testing::contract_problems(
-      sluice_plugin, {{"frequency_writer", {.parameters = {{"output", "sites.tsv"}}, .batches = {single_sites(), single_sites()}}}});
+      *sluice_plugin_init(nullptr, nullptr), {{"frequency_writer", {.parameters = {{"output", "sites.tsv"}}, .batches = {single_sites(), single_sites()}}}});
   CHECK(problems == std::vector<std::string>{});
   const auto bed_problems = sluice::testing::contract_problems(
-      sluice_plugin,
+      *sluice_plugin_init(nullptr, nullptr),
       {{"frequency_writer", {.parameters = {{"output", "sites.bed"}, {"format", "bedmethyl"}}, .batches = {single_sites(), grouped_site()}}}});
   CHECK(bed_problems == std::vector<std::string>{});
 }

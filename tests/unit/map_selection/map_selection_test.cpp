@@ -352,7 +352,7 @@ TEST_CASE("the stage names the read whose chains are impossible") {
 }
 
 TEST_CASE("map_selection keeps the contract of all stages") {
-  CHECK(sluice::testing::contract_problems(sluice_plugin,
+  CHECK(sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr),
                                            {{"map_selection", {.resources = {{"index", contigs()}}, .batches = {three_reads(), three_reads()}}}}) ==
         std::vector<std::string>{});
 }

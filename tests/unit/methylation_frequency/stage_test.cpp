@@ -121,7 +121,7 @@ TEST_CASE("sites are emitted in batches of at most 65,536") {
 
 TEST_CASE("methylation_frequency keeps the contract of all stages") {
   const auto problems = sluice::testing::contract_problems(
-      sluice_plugin, {{"methylation_frequency", {.resources = {{"reference", reference()}, {"model", model("6")}}, .batches = {reads(), reads()}}}});
+      *sluice_plugin_init(nullptr, nullptr), {{"methylation_frequency", {.resources = {{"reference", reference()}, {"model", model("6")}}, .batches = {reads(), reads()}}}});
   CHECK(problems == std::vector<std::string>{});
 }
 

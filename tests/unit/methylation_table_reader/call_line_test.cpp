@@ -82,7 +82,7 @@ TEST_CASE("bad tables are refused with their place") {
 
 TEST_CASE("methylation_table_reader keeps the contract of all stages") {
   const TableFile file(header + body);
-  CHECK(sluice::testing::contract_problems(sluice_plugin, {{"methylation_table_reader", {.parameters = {{"path", file.path()}}}}}) ==
+  CHECK(sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr), {{"methylation_table_reader", {.parameters = {{"path", file.path()}}}}}) ==
         std::vector<std::string>{});
 }
 

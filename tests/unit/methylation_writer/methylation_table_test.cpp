@@ -149,7 +149,7 @@ TEST_CASE("a contig that the reference lacks and a model without k are named") {
 }
 
 TEST_CASE("methylation_tsv keeps the contract of all stages") {
-  const auto problems = sluice::testing::contract_problems(sluice_plugin, {{"methylation_tsv",
+  const auto problems = sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr), {{"methylation_tsv",
                                                                             {.parameters = {{"output", "calls.tsv"}},
                                                                              .resources = {{"reference", small_reference()}, {"model", model("6")}},
                                                                              .batches = {small_reads(), small_reads()}}}});

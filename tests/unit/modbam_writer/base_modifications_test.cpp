@@ -258,7 +258,7 @@ TEST_CASE("a full disk is an output error that names the file") {
 TEST_CASE("modbam_writer keeps the contract of all stages") {
   const SmallRun small;
   const auto problems =
-      sluice::testing::contract_problems(sluice_plugin, {{"modbam_writer",
+      sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr), {{"modbam_writer",
                                                           {.parameters = {{"output", "out.bam"}, {"alignments", small.alignments()}},
                                                            .resources = {{"reference", small.reference()}},
                                                            .batches = {small.rows(), small.rows()}}}});

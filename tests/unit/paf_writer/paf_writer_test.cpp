@@ -100,7 +100,7 @@ TEST_CASE("hits on contigs that the index lacks, and lists of other lengths, are
 
 TEST_CASE("paf_writer keeps the contract of all stages") {
   CHECK(sluice::testing::contract_problems(
-            sluice_plugin,
+            *sluice_plugin_init(nullptr, nullptr),
             {{"paf_writer", {.parameters = {{"output", "hits.paf"}}, .resources = {{"index", contigs()}}, .batches = {reads(), reads()}}}}) ==
         std::vector<std::string>{});
 }
