@@ -3,6 +3,7 @@
 #include "cli/run_options.hpp"
 
 #include "config/parameter_value.hpp"
+#include "sched/policy_table.hpp"
 
 namespace sluice::cli {
 namespace {

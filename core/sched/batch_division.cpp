@@ -108,23 +108,24 @@ std::optional<BatchDivision::Found> BatchDivision::in_two(const Candidate& devic
   return Found{with_cpu(device, division->largest, least_, Reason::division), division->seconds + join_cost(2)};
 }
 
-// Over every lane whose speed is known. Nothing: fewer than three would get rows, or the chosen one would get none.
+// Over every lane whose speed is known; while there is more to read only over those that are idle, as a busy one does more with whole batches.
+// Nothing: they are no more than the CPU and a device would be, or the chosen one would get no rows.
 std::optional<BatchDivision::Found> BatchDivision::over_all() const {
   std::vector<const Candidate*> lanes;
   for (const Candidate& candidate : view_.stages[group_.stage].candidates) {
     if (!candidate.known || !view_.may_do(group_, candidate)) continue;
+    const LaneView& lane = view_.lanes[candidate.lane];
+    if (&candidate != &chosen_ && view_.source.horizon > 0 && lane.running + lane.ready > 0) continue;
     const bool once = std::none_of(lanes.begin(), lanes.end(), [&](const Candidate* other) { return other->lane == candidate.lane; });
     if (once) lanes.push_back(&candidate);
   }
-  if (least_ > 0 && (on_cpu_ == nullptr || !on_cpu_->known)) return std::nullopt;
   // The largest rows go to the CPU, the next to the devices that mind them least.
   std::stable_sort(lanes.begin(), lanes.end(), [](const Candidate* a, const Candidate* b) {
     return a->on_cpu() != b->on_cpu() ? a->on_cpu() : a->cost.per_largest_row < b->cost.per_largest_row;
   });
+  if (lanes.size() < (on_cpu_ != nullptr ? 3 : 2) || (least_ > 0 && !lanes.front()->on_cpu())) return std::nullopt;
   std::vector<DivisionSide> sides;
   for (const Candidate* candidate : lanes) sides.push_back(idle_side(*candidate));
-  // With the CPU and one device there is nothing more to win.
-  if (sides.size() < 2 || (sides.size() == 2 && on_cpu_ != nullptr)) return std::nullopt;
   const Spread spread = balanced_spread(*task_.rows, sides, least_);
   Choice choice{task_.number, {}, Reason::division};
   for (std::size_t i = 0, begin = 0; i < lanes.size(); begin = spread.ends[i++]) {

@@ -109,3 +109,51 @@ TEST_CASE("Devices divide a batch without the CPU too") {
   std::printf("  three devices alone: %.2f of the oracle's time\n", result.makespan / result.oracle);
   CHECK(result.makespan <= 1.5 * result.oracle);
 }
+
+TEST_CASE("Rows above max_row_work stay the CPU's, however many devices share the others, and whether it is busy or not") {
+  for (const bool busy : {false, true})
+    for (const double left_to_read : {0.0, 0.5}) {
+      CAPTURE(busy);
+      CAPTURE(left_to_read);
+      StageTraits stage;
+      stage.name = "work";
+      stage.implementations = {{0, "cpu"}, {1, "device"}};
+      stage.max_row_work = 5;
+      Scheduler scheduler({stage}, 2);
+      scheduler.prime(0, 0, "cpu", {0, 0.1, 0});
+      for (int i = 0; i < 2; ++i) {
+        const std::string name = "device:" + std::to_string(i);
+        scheduler.add_lane({name, "device", 1, 1e9, 0}, 0);
+        scheduler.prime(0, 1, name, {0, 0.1, 0});
+      }
+      const SourceProgress progress{1.0 - left_to_read, left_to_read == 0};
+      const auto add = [&](const std::vector<double>& work) {
+        Task task;
+        task.row_count = work.size();
+        task.rows = std::make_shared<const RowOrder>(work);
+        task.size = {task.rows->largest_work(work.size()), task.rows->row_behind(0)};
+        scheduler.add(std::move(task));
+      };
+      if (busy) {
+        add({7});  // only the CPU may do that
+        REQUIRE(scheduler.take(0, progress)->lane == cpu_lane);
+      }
+      std::vector<double> work(60, 1.0);
+      work[3] = work[40] = 6;
+      add(work);
+      std::vector<int> done(work.size(), 0);
+      std::size_t devices = 0;
+      while (const auto call = scheduler.take(1, progress)) {
+        REQUIRE(call->parts > 1);
+        devices += call->lane != cpu_lane;
+        for (const std::uint32_t row : call->rows) {
+          ++done[row];
+          if (call->lane != cpu_lane) CHECK(work[row] <= 5);
+        }
+      }
+      CHECK(devices >= 1);
+      if (!busy) CHECK(devices == 2);
+      CHECK(std::count(done.begin(), done.end(), 1) == 60);
+      CHECK(scheduler.statistics(1).refused_choices == 0);
+    }
+}
