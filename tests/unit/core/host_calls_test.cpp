@@ -59,6 +59,8 @@ params = { batches = 3, rows = 3 }
 [stages.misuse]
 use = "misusing_map"
 params.what = ")") + misuse.what + R"("
+[stages.map]
+use = "toy_map"
 [stages.sink]
 use = "toy_sink"
 params.output = "${folder}/out.txt"
@@ -80,9 +82,11 @@ params = { batches = 3, rows = 3 }
 [stages.misuse]
 use = "misusing_map"
 params.what = ")") + what + R"("
+[stages.map]
+use = "toy_map"
 [stages.sink]
 use = "toy_sink"
-params = { output = "${folder}/out.txt", column = "value" }
+params.output = "${folder}/out.txt"
 )");
     CHECK_MESSAGE(result.run.state == RunState::finished, result.run.message);
   }
@@ -103,9 +107,11 @@ TEST_CASE("A source can't say how many rows there are at a wrong moment, nor tha
 [stages.misuse]
 use = "misusing_source"
 params.what = ")") + misuse.what + R"("
+[stages.map]
+use = "toy_map"
 [stages.sink]
 use = "toy_sink"
-params = { output = "${folder}/out.txt", column = "value" }
+params.output = "${folder}/out.txt"
 )");
     CHECK(result.run.state == RunState::failed);
     CHECK_MESSAGE(result.run.message.find(misuse.message) != std::string::npos, result.run.message);

@@ -16,7 +16,7 @@
 #include "observe/quantity.hpp"
 #include "observe/report.hpp"
 #include "observe/summary.hpp"
-#include "observe/trace.hpp"
+#include "unit/observe/trace_text.hpp"
 
 using namespace sluice;
 
@@ -178,12 +178,13 @@ TEST_CASE("the report is JSON whatever bytes are in it") {
 }
 
 TEST_CASE("a trace is JSON with one event per call") {
-  const auto trace = nlohmann::json::parse(chrome_trace("m", {{"read \"x\"", "cpu", 1, 10, 2.5, 7, 100}, {"read", "cuda:0", 2, 12, 1, 8, 50}}));
+  const auto trace = nlohmann::json::parse(trace_text("m", {{"read \"x\"", "cpu", 1, 10, 2.5, 7, 100}, {"read", "cuda:0", 2, 12, 1, 8, 50}}));
   REQUIRE(trace["traceEvents"].size() == 4);
-  CHECK(trace["traceEvents"][2]["name"] == "read \"x\"");
-  CHECK(trace["traceEvents"][2]["dur"] == 2.5);
+  CHECK(trace["traceEvents"][0]["args"]["name"] == "cpu");  // a lane is named before its first event
+  CHECK(trace["traceEvents"][1]["name"] == "read \"x\"");
+  CHECK(trace["traceEvents"][1]["dur"] == 2.5);
   CHECK(trace["traceEvents"][3]["pid"] == 1);
-  CHECK(nlohmann::json::parse(chrome_trace("m", {}))["traceEvents"].empty());
+  CHECK(nlohmann::json::parse(trace_text("m", {}))["traceEvents"].empty());
 }
 
 TEST_CASE("the progress line shows rows, rate and time left, and fits the terminal") {
