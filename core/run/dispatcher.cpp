@@ -113,7 +113,7 @@ void Dispatcher::submit(MapRunner& stage, const BatchHandle& input, const CallSi
   if (run_.cancelled()) return done(nullptr);
   if (input->rows == 0) return done(input);
   // A stage that waits has a thread of its own, and what only one thread may do has no choice either.
-  if (devices_ == Devices::never || run_.implementations[stage.index()].empty() || stage.is_blocking()) return call_here(stage, input, size, done);
+  if (calls_here(stage)) return call_here(stage, input, size, done);
   auto piece = std::make_shared<Piece>();
   piece->stage = &stage;
   piece->input = input;

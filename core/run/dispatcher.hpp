@@ -34,6 +34,10 @@ class Dispatcher {
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
 
+  // Is a call of this stage over when submit() returns?
+  bool calls_here(const MapRunner& stage) const {
+    return devices_ == Devices::never || run_.implementations[stage.index()].empty() || stage.is_blocking();
+  }
   // Calls the stage with the batch; `done` is called exactly once, perhaps on another thread, with nullptr after a failure.
   void submit(MapRunner& stage, const BatchHandle& input, const CallSize& size, Done done);
 

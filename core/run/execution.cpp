@@ -103,9 +103,8 @@ void Execution::enter(std::size_t i, Message message) {
     }
     return process_in_order(i);
   }
-  Transport::Token token = transport_->hold(i);
-  if (!stage.is_blocking() || stage.kind() != SLUICE_MAP) return process(i, message, token);
-  transport_->run_in_order(i, [this, i, message = std::move(message), token = std::move(token)] { guard(i, [&] { process(i, message, token); }); });
+  if (!stage.is_blocking() || stage.kind() != SLUICE_MAP) return process(i, message, dispatcher_.calls_here(map(*stages_[i])) ? nullptr : transport_->hold(i));
+  transport_->run_in_order(i, [this, i, message = std::move(message), token = transport_->hold(i)] { guard(i, [&] { process(i, message, token); }); });
 }
 
 // A sink has its files behind it.
@@ -117,17 +116,21 @@ bool Execution::anybody_behind(std::size_t i) const {
 
 void Execution::process(std::size_t i, const Message& message, const Transport::Token& token) {
   MapRunner& stage = map(*stages_[i]);
+  if (message.batch->rows == 0) return leave(i, message);
   const CallNeeds needs = stage.needs_of(*message.batch);
   if (needs.bytes > 0) message.note_footprint(nullptr, needs.bytes);
-  transport_->call([&](Transport::Then then) { dispatcher_.submit(stage, message.batch, needs.size, std::move(then)); },
-                   [this, i, message, token](BatchHandle output) {
-                     guard(i, [&] {
-                       if (!output) return;
-                       message.note_footprint(output, 0);
-                       if (stages_[i]->kind() == SLUICE_SINK) return commit_in_order(i, {std::move(output), message.permit});
-                       transport_->put(i, {std::move(output), message.permit});
-                     });
-                   });
+  transport_->call(dispatcher_, stage, message.batch, needs.size, [this, i, message, token](BatchHandle output) {
+    guard(i, [&] {
+      if (!output) return;
+      message.note_footprint(output, 0);
+      leave(i, {std::move(output), message.permit});
+    });
+  });
+}
+
+void Execution::leave(std::size_t i, Message message) {
+  if (stages_[i]->kind() == SLUICE_SINK) return commit_in_order(i, std::move(message));
+  transport_->put(i, std::move(message));
 }
 
 // One batch after the other. A batch that waits here keeps nothing alive: the one that it waits for does, or the run has failed. The next one

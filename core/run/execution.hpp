@@ -70,6 +70,8 @@ class Execution {
   void read_all(std::size_t source);
   void enter(std::size_t stage, Message message);
   void process(std::size_t stage, const Message& message, const Transport::Token& token);
+  // A batch with the stage's columns.
+  void leave(std::size_t stage, Message message);
   void process_in_order(std::size_t stage);
   void regroup_in_order(std::size_t stage, Message message);
   void commit_in_order(std::size_t stage, Message message);

@@ -39,6 +39,7 @@ std::vector<BatchHandle> make_resources(RunContext& run) {
     const sluice_host& host = run.host_of_resource(i);
     CallResult result;
     BatchHandle made;
+    const std::uint64_t before = run.memory_now();
     run_call(result, [&] { made = make_resource(host, resources); });
     if (run.stopping()) return {};  // whatever it says: nothing is kept
     if (!result.ok()) {
@@ -46,6 +47,9 @@ std::vector<BatchHandle> make_resources(RunContext& run) {
       return {};
     }
     host.recorder->call("cpu", result.seconds, 0, made->rows, 0, made->bytes());
+    // Memory of its own making (a mapped file, a vector) has not been counted when it was allocated.
+    const std::uint64_t counted = std::max(run.memory_now(), before) - before;
+    run.keeps(0, std::max(made->bytes(), counted) - counted);
     resources.push_back(std::move(made));
   }
   return resources;

@@ -119,7 +119,8 @@ struct Run::Implementation {
         budget(memory, plan_.bytes_per_work, 2 * threads + 2, [this] { return context.cancelled(); }),
         needs(device_needs(plan_, options.device)),
         faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {
-    context.on_kept = [this](std::uint64_t bytes) { budget.keep(bytes); };
+    // A budget that nobody has chosen is for batches alone.
+    if (options.memory_bytes > 0) context.on_kept = [this](std::uint64_t bytes) { budget.keep(bytes); };
   }
 
   RunStatistics statistics() const {

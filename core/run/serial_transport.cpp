@@ -18,11 +18,11 @@ class SerialTransport : public Transport {
   void run_in_order(std::size_t, Job job) override { job(); }
   void run_source(std::size_t, Job loop) override { loop(); }
   // The output may come from a thread of a device; what follows happens here.
-  void call(const std::function<void(Then)>& submit, Then then) override {
+  void call(Dispatcher& dispatcher, MapRunner& stage, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) override {
     std::promise<BatchHandle> promise;
     std::future<BatchHandle> output = promise.get_future();
-    submit([&](BatchHandle batch) { promise.set_value(std::move(batch)); });
-    then(output.get());
+    dispatcher.submit(stage, input, size, [&](BatchHandle batch) { promise.set_value(std::move(batch)); });
+    done(output.get());
   }
   void wait() override {}
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "run/dispatcher.hpp"
 #include "run/message.hpp"
 
 namespace sluice {
@@ -28,9 +29,8 @@ class Transport {
   virtual void run_in_order(std::size_t stage, Job job) = 0;
   // A source's loop, on a thread of its own.
   virtual void run_source(std::size_t stage, Job loop) = 0;
-  // Calls `submit` with what is to be done with the output, which is `then` on whichever thread has it.
-  using Then = std::function<void(BatchHandle)>;
-  virtual void call(const std::function<void(Then)>& submit, Then then) = 0;
+  // Gives a call to the dispatcher; `done` gets the output on whichever thread goes on with it.
+  virtual void call(Dispatcher& dispatcher, MapRunner& stage, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) = 0;
   // Until everything that was begun has been done.
   virtual void wait() = 0;
 };

@@ -97,6 +97,7 @@ class MethylationFrequency {
     }
     call.count("calls counted", counted);
     call.count("calls below the threshold", below_threshold);
+    call.keeps(accumulator_.memory_bytes());
   }
 
   void finish(const sluice::Call&, Output& out) {

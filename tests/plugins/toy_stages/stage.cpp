@@ -290,13 +290,16 @@ class ToyRegroup {
  public:
   struct Parameters {
     bool throw_at_end = false;
+    std::int64_t keeps = 0;
   };
   static void describe(sluice::Describe<ToyRegroup>& d) {
     d.id("toy_regroup").summary("adds up pairs").regroup("number", "pair").needs("sum", "i64", "").gives("total", "i64", "");
     d.option("throw_at_end", &Parameters::throw_at_end, "throw in finish");
+    d.option("keeps", &Parameters::keeps, "bytes that it says it keeps");
   }
   ToyRegroup(const sluice::Setup&, const Parameters& p) : p_(p) {}
-  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
+    if (p_.keeps > 0) call.keeps(static_cast<std::uint64_t>(p_.keeps));
     if (in.sequence() != expected_++) throw std::logic_error("a regroup stage got its batches out of order");
     const auto sum = in.column<std::int64_t>("sum");
     std::vector<std::int64_t> totals;

@@ -73,3 +73,15 @@ TEST_CASE("What a stage keeps beside columns counts, and leaves batches half of 
   CHECK(beside);  // half of it is theirs, whatever is kept
   CHECK_FALSE(full.acquire(1));
 }
+
+TEST_CASE("What resources and stages keep is part of the run's peak") {
+  ToyRun without, with;
+  const ToyResult a = without(pipeline);
+  std::string keeping = pipeline;
+  keeping.replace(keeping.find("use = \"toy_regroup\""), 19, "use = \"toy_regroup\"\nparams.keeps = 50000000");
+  const ToyResult b = with(keeping);
+  REQUIRE(b.run.state == RunState::finished);
+  CHECK(a.run.statistics.memory_peak < 50000000);
+  CHECK(b.run.statistics.memory_peak > 50000000);
+  CHECK(b.files == a.files);
+}
