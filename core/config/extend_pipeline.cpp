@@ -75,7 +75,7 @@ class Extension {
       const auto section = std::find_if(std::begin(sections), std::end(sections), [&](const Section& s) { return part.key == s.key; });
       TomlMember* below = member_of(base, part.key);
       const bool tables = below != nullptr && below->value.kind == TomlKind::table && part.value.kind == TomlKind::table;
-      if (section != std::end(sections) && (tables || below == nullptr)) {
+      if (section != std::end(sections) && (tables || (below == nullptr && part.value.kind == TomlKind::table))) {
         if (below == nullptr) below = &base.members.emplace_back(TomlMember{part.key, part.where, {}});
         for (const TomlMember& entry : part.value.members) change_entry(below->value, entry, *section);
       } else if (part.key == "pipeline" && tables) {

@@ -144,6 +144,8 @@ TEST_CASE("what is wrong with an extension is said with its line and a remedy") 
   CHECK(files.problems_of("[stages.write]\nremove = true\ndevice = \"cpu\"\n") ==
         "over.toml:5:10: stage 'write': 'remove' goes with nothing else, and must be true (leave out the rest, or 'remove')\n");
   CHECK(files.problems_of("[stages.detect]\nparms.threshold = 4\n").find("unknown key 'parms' (did you mean 'params'?)") != std::string::npos);
+  CHECK(files.problems_of("[presets]\nfast = 3\n").find("preset 'fast' must be a table") != std::string::npos);
+  CHECK(files.problems_of("[stages]\nread = 3\n").find("stage 'read' must be a table") != std::string::npos);
   CHECK(files.problems_of("[stages.read]\nremove = true\n[stages.detect]\nremove = true\n[stages.write]\nremove = true\n").find("no stages") !=
         std::string::npos);
 }
