@@ -66,6 +66,8 @@ struct Table {
   }
 };
 
+Json remove_schema() { return {{"const", true}, {"description", "takes the entry of the extended pipeline away"}}; }
+
 Json stage_schema(const Registry& registry, bool resources) {
   Json ids = Json::array(), rules = Json::array();
   for (const StageEntry& stage : registry.stages()) {
@@ -86,6 +88,7 @@ Json stage_schema(const Registry& registry, bool resources) {
     rules.push_back({{"if", {{"properties", {{"use", {{"const", d.id}}}}}, {"required", {"use"}}}}, {"then", then}});
   }
   Json properties = {{"use", {{"enum", ids}}},
+                     {"remove", remove_schema()},
                      {"params", {{"type", "object"}}},
                      {"resources", {{"type", "object"}}},
                      {"enabled", {{"type", {"boolean", "string"}}}}};
@@ -97,10 +100,13 @@ Json stage_schema(const Registry& registry, bool resources) {
     properties["device_max_row_work"] = {{"type", {"number", "string"}}, {"description", "rows with more work than this are done on the CPU"}};
     properties["when_most_fail"] = {{"type", "string"}};
   }
-  Json schema = {{"type", "object"}, {"required", {"use"}}, {"additionalProperties", false}, {"properties", properties}};
+  Json schema = {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
   if (!rules.empty()) schema["allOf"] = rules;
   return schema;
 }
+
+// Entries of a pipeline that extends no other are whole, and there is nothing to remove.
+Json whole_entries(const char* key) { return {{"additionalProperties", {{"required", {key}}, {"properties", {{"remove", false}}}}}}; }
 
 Json parameter_schema() {
   Json scalar = {{"type", {"string", "number", "boolean"}}};
@@ -108,10 +114,10 @@ Json parameter_schema() {
   for (const sluice_value_type type : {SLUICE_BOOL, SLUICE_INT, SLUICE_FLOAT, SLUICE_STRING, SLUICE_PATH, SLUICE_SIZE, SLUICE_CHOICE})
     types.push_back(type_name(type));
   return {{"type", "object"},
-          {"required", {"type"}},
           {"additionalProperties", false},
           {"properties",
            {{"type", {{"enum", types}}},
+            {"remove", remove_schema()},
             {"default", scalar},
             {"required", {{"type", "boolean"}}},
             {"choices", {{"type", "array"}, {"items", {{"type", "string"}}}}},
@@ -134,19 +140,24 @@ int schema_command(const Arguments& arguments) {
       {"$schema", "http://json-schema.org/draft-07/schema#"},
       {"title", "sluice pipeline"},
       {"type", "object"},
-      {"required", {"pipeline", "stages"}},
+      {"required", {"pipeline"}},
       {"additionalProperties", false},
       {"properties",
        {{"pipeline",
          {{"type", "object"},
           {"required", {"name"}},
           {"additionalProperties", false},
-          {"properties", {{"name", text}, {"summary", text}, {"doc", text}}}}},
+          {"properties", {{"name", text}, {"extends", text}, {"summary", text}, {"doc", text}}}}},
         {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},
         {"presets",
          {{"type", "object"}, {"additionalProperties", {{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}}}}},
         {"resources", {{"type", "object"}, {"additionalProperties", stage_schema(registry, true)}}},
-        {"stages", {{"type", "object"}, {"additionalProperties", stage_schema(registry, false)}}}}}};
+        {"stages", {{"type", "object"}, {"additionalProperties", stage_schema(registry, false)}}}}},
+      {"if", {{"properties", {{"pipeline", {{"required", {"extends"}}}}}}}},
+      {"then", Json::object()},
+      {"else",
+       {{"required", {"stages"}},
+        {"properties", {{"parameters", whole_entries("type")}, {"resources", whole_entries("use")}, {"stages", whole_entries("use")}}}}}};
   std::printf("%s\n", schema.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   return exit_ok;
 }

@@ -129,7 +129,9 @@ class Planner {
     for (std::size_t c = 0; c < d.output.column_count; ++c) {
       const sluice_column_spec& give = d.output.columns[c];
       if (find(leaving, give.name) != nullptr)
-        error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable", "");
+        error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable",
+              "leave out one of the stages that give it; a stage of your own that regroups rows into rows of the same type can replace columns: see "
+              "'Stages that change reads' in docs/plugin-author.md");
       else
         leaving.push_back({give.name, give.type});
     }

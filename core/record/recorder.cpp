@@ -62,6 +62,7 @@ void StageRecorder::accounted(const std::string& reason, std::uint64_t count, co
   if (listener_ != nullptr && name != nullptr) listener_->lost(totals_.name, {name, reason});
   const std::lock_guard lock(mutex_);
   totals_.accounted[reason] += count;
+  if (totals_.role == "map") return;  // the rows themselves are named where they fail
   if (name == nullptr) {
     totals_.nameless[reason] += count;
     return;

@@ -52,9 +52,10 @@ struct StageStatistics {
   std::string row_type;  // of the rows that enter (sources, resources: that leave)
   std::string row_noun;  // sources, regroups: what a user calls a row that leaves
   std::uint64_t batches = 0, rows_in = 0, rows_out = 0;
-  std::map<std::string, std::uint64_t> failed;     // rows that failed here, by reason code
-  std::map<std::string, std::uint64_t> accounted;  // inputs that never became rows, by reason code
-  std::map<std::string, std::uint64_t> nameless;   // those of them that came without a name
+  std::map<std::string, std::uint64_t> failed;  // rows that failed here, by reason code
+  std::map<std::string, std::uint64_t>
+      accounted;  // inputs that never became rows, by reason code; maps: those of `failed` that were left out on purpose
+  std::map<std::string, std::uint64_t> nameless;  // those of them that came without a name
   std::map<std::string, OutcomeStatistics> outcomes;
   std::vector<FailedRow> examples;  // the first few of both, for the report
   std::map<std::string, double> counters;

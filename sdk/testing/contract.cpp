@@ -283,6 +283,7 @@ class ContractSuite {
   void check_parameter_limits() {
     const sluice_stage_descriptor& d = *stage_.descriptor;
     for (std::size_t i = 0; i < d.parameter_count; ++i) {
+      if (names_columns(i)) continue;
       const sluice_parameter& p = d.parameters[i];
       const bool bounded = p.minimum != 0 || p.maximum != 0;
       std::vector<Text> values;
@@ -310,11 +311,31 @@ class ContractSuite {
   void check_made_up_rows() {
     for (std::uint32_t seed = 1; seed <= 8; ++seed) {
       const std::string what = "made-up rows " + std::to_string(seed);
-      const Result result = observed(what, run({made_up_rows(stage_.descriptor->input, 5, seed)}));
+      const Result result = observed(what, run({made_up_rows(5, seed)}));
       if (result.status == SLUICE_ERROR_CANCELLED) problem(what + ": cancelled without being asked");
     }
   }
-  static TestBatch made_up_rows(const sluice_port& port, std::int64_t rows, std::uint32_t seed) {
+  // Names and types of the columns that the stage may look at: "*" stands for those of the sample, among which are the ones that its parameters name.
+  std::vector<std::pair<std::string, std::string>> input_columns() const {
+    std::vector<std::pair<std::string, std::string>> columns;
+    const sluice_port& port = stage_.descriptor->input;
+    for (std::size_t i = 0; i < port.column_count; ++i) {
+      if (std::string_view(port.columns[i].name) != "*")
+        columns.emplace_back(port.columns[i].name, port.columns[i].type);
+      else if (!sample_.batches.empty())
+        for (const TestBatch::Column& column : sample_.batches.front().contents().columns) columns.emplace_back(column.name, column.type);
+    }
+    return columns;
+  }
+  // The host compares such names with the columns there are, before there is an instance.
+  bool names_columns(std::size_t parameter) const {
+    const sluice_stage_descriptor& d = *stage_.descriptor;
+    if (!SLUICE_HAS(&d, sluice_stage_descriptor, roles)) return false;
+    return std::any_of(d.roles, d.roles + d.role_count,
+                       [&](const sluice_parameter_role& role) { return role.parameter == parameter && role.role == SLUICE_ROLE_COLUMNS; });
+  }
+  TestBatch made_up_rows(std::int64_t rows, std::uint32_t seed) const {
+    const sluice_port& port = stage_.descriptor->input;
     std::uint32_t state = seed * 2654435761U;
     const auto random = [&state](std::uint32_t below) {
       state = state * 1664525U + 1013904223U;
@@ -343,9 +364,9 @@ class ContractSuite {
         builder.list<T>(name, values);
       }
     };
-    for (std::size_t i = 0; i < port.column_count; ++i) {
-      const char* name = port.columns[i].name;
-      std::string_view type = port.columns[i].type;
+    for (const auto& [column_name, column_type] : input_columns()) {
+      const char* name = column_name.c_str();
+      std::string_view type = column_type;
       const bool is_list = type.starts_with("list<");
       if (is_list) type = type.substr(5, type.size() - 6);
       if (type == "i8") fill(std::int8_t{}, name, is_list);

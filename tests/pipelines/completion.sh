@@ -8,7 +8,7 @@ sluice=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
-export XDG_CONFIG_HOME=/nonexistent XDG_DATA_HOME=/nonexistent HOME="$work"
+export XDG_CONFIG_HOME="$work/config" XDG_DATA_HOME="$work/data" XDG_CACHE_HOME="$work/cache" HOME="$work"  # shells write there
 unset SLUICE_PIPELINE_PATH SLUICE_PLUGIN_PATH
 cd "$work"
 touch reads.fastq

@@ -42,7 +42,7 @@ cxx=$(command -v clang++ || command -v g++)
 cc=$(command -v clang || command -v gcc)
 echo "plugins are built by $cxx and $cc, the host by the compiler of $build"
 mkdir "$work/plugins"
-for name in base_composition read_length; do
+for name in base_composition read_length trim_ends; do
   cmake -S "$source/examples/${name}_plugin" -B "$work/$name" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_BUILD_TYPE=Release >"$work/$name.log" 2>&1 || { cat "$work/$name.log"; fail "configure $name"; }
   cmake --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log"; fail "build $name"; }
@@ -74,6 +74,24 @@ printf '@r1\nGGCC\n+\nIIII\n@r2\nACGTACGTAA\n+\nIIIIIIIIII\n@r3\nNNNNN\n+\nIIIII
 "$sluice" run "$source/examples/read_table.toml" --plugin-dir "$work/plugins" --reads "$work/reads.fastq" --minimum-length 5 --output "$work/table.tsv" --quiet
 printf 'read_id\tread_length\tgc_share\tn_share\nr2\t10\t0.4\t0\nr3\t5\t0\t1\n' >"$work/expected.tsv"
 diff "$work/expected.tsv" "$work/table.tsv" || fail "the table of a pipeline of third-party stages"
+
+# A stage that changes reads: what it gives is what the writers see.
+cat >"$work/trimmed.toml" <<'TOML'
+[pipeline]
+name = "trimmed"
+[stages.reads]
+use = "read_reader"
+params.path = "reads.fastq"
+[stages.trim]
+use = "trim_ends"
+params.bases = 2
+[stages.table]
+use = "table_writer"
+params = { output = "trimmed.tsv", columns = "read_id,bases" }
+TOML
+(cd "$work" && "$sluice" run trimmed.toml --plugin-dir "$work/plugins" --quiet --account left_out.tsv)
+printf 'read_id\tbases\nr2\tGTACGT\nr3\tN\n' | diff - "$work/trimmed.tsv" || fail "the reads that trim_ends gives"
+grep -q $'^r1\ttrim\ttoo_short$' "$work/left_out.tsv" || fail "the account names the read of which nothing is left"
 
 cd "$work"
 "$sluice" new-plugin my_stage >/dev/null

@@ -22,11 +22,12 @@ awk '
 
 python3 - "$page" "$source" <<'PYTHON' || exit 1
 import re, sys
-page, source = open(sys.argv[1]).read(), sys.argv[2]
-excerpts = re.findall(r"^```\w+ excerpt=(\S+)\n(.*?)^```$", page, re.M | re.S)
+source = sys.argv[2]
+pages = "".join(open(page).read() for page in (sys.argv[1], source + "/docs/pipeline-reference.md"))
+excerpts = re.findall(r"^```\w+ excerpt=(\S+)\n(.*?)^```$", pages, re.M | re.S)
 stale = [path for path, text in excerpts if text not in open(source + "/" + path).read()]
 if not excerpts or stale:
-    sys.exit("FAILED: excerpts of %s that are no longer lines of their file: %s" % (sys.argv[1], stale))
+    sys.exit("FAILED: excerpts in docs that are no longer lines of their file: %s" % stale)
 PYTHON
 
 cd "$work"

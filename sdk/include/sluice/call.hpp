@@ -147,6 +147,12 @@ class Output {
   void fail(std::int64_t row, Reason reason) {
     host_.api()->fail_row(output_, row, static_cast<std::uint32_t>(reason));
   }
+  // Maps: later stages skip the row, as a failed one, but by choice: it is counted as filtered, and is not bad. Thread-safe for distinct rows.
+  template <class Reason>
+  void filter(std::int64_t row, Reason reason) {
+    fail(row, reason);
+    host_.account(reason, 1);
+  }
   void set_attribute(const std::string& key, const std::string& value) {
     check(host_.api()->set_attribute(output_, key.c_str(), value.c_str()), key.c_str());
   }

@@ -81,6 +81,19 @@ TEST_CASE("read = filtered + failed + written, and the reasons say where") {
   CHECK(worst_failed_fraction(accounts) == doctest::Approx(70.0 / 90));
 }
 
+TEST_CASE("rows that a map leaves out on purpose are filtered, not failed") {
+  RunStatistics s = example_statistics();
+  s.stages[1].accounted["too_short"] = 60;
+  const auto accounts = account_of(example_plan(), s, Ending::finished);
+  const PathAccount& a = accounts[0];
+  CHECK(a.read == 100);
+  CHECK(a.filtered == 70);
+  CHECK(a.failed == 10);
+  CHECK(a.written == 20);
+  CHECK(a.adds_up);
+  CHECK(worst_failed_fraction(accounts) == doctest::Approx(10.0 / 30));
+}
+
 TEST_CASE("a row that nobody counted is noticed") {
   RunStatistics s = example_statistics();
   s.stages[2].rows_out = 19;
