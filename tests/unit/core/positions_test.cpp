@@ -16,6 +16,7 @@ use = "toy_positions"
 params = { rows = 100 }
 [stages.map]
 use = "toy_map"
+params.add = 0
 [stages.sink]
 use = "toy_sink"
 params.output = "${folder}/out.txt"
