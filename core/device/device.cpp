@@ -36,20 +36,35 @@ DeviceStream& Device::open_stream(const std::string& name) {
 }
 
 Device::StreamHandle Device::borrow_stream() {
+  constexpr int most = 4;  // two each way keep a bus busy
   const auto give_back = [](DeviceStream* stream) {
     Device& home = stream->device();
-    const std::lock_guard lock(home.streams_mutex_);
-    home.idle_.emplace_back(stream);
+    {
+      const std::lock_guard lock(home.streams_mutex_);
+      home.idle_.emplace_back(stream);
+    }
+    home.stream_came_back_.notify_one();
   };
   {
-    const std::lock_guard lock(streams_mutex_);
+    std::unique_lock lock(streams_mutex_);
+    stream_came_back_.wait(lock, [&] { return !idle_.empty() || borrowed_ < most; });
     if (!idle_.empty()) {
       std::unique_ptr<DeviceStream> stream = std::move(idle_.back());
       idle_.pop_back();
       return {stream.release(), give_back};
     }
+    ++borrowed_;
   }
-  return {new DeviceStream(*this, ""), give_back};
+  try {
+    return {new DeviceStream(*this, ""), give_back};
+  } catch (...) {
+    {
+      const std::lock_guard lock(streams_mutex_);
+      --borrowed_;
+    }
+    stream_came_back_.notify_one();
+    throw;
+  }
 }
 
 std::string Device::name() const { return std::string(provider_.kind) + ":" + std::to_string(ordinal_); }

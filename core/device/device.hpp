@@ -6,6 +6,7 @@
 #include <sluice/abi.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -33,7 +34,8 @@ class Device : public std::enable_shared_from_this<Device> {
 
   // One more stream for calls. Lives as long as this object. Throws Failure.
   DeviceStream& open_stream(const std::string& name);
-  // A stream for copies outside of calls: nobody else has it while the handle lives. It must not outlive the device.
+  // A stream for copies outside of calls: nobody else has it while the handle lives, and there are few, so that it may have to be waited for. It must
+  // not outlive the device.
   using StreamHandle = std::unique_ptr<DeviceStream, void (*)(DeviceStream*)>;
   StreamHandle borrow_stream();
 
@@ -81,9 +83,11 @@ class Device : public std::enable_shared_from_this<Device> {
   DeviceActivity activity_;
   std::shared_ptr<DeviceFaultInjector> faults_;
   std::shared_mutex calls_;
-  mutable std::mutex streams_mutex_;  // guards the two below
+  mutable std::mutex streams_mutex_;  // guards what follows
+  std::condition_variable stream_came_back_;
   std::deque<std::unique_ptr<DeviceStream>> streams_;
   std::vector<std::unique_ptr<DeviceStream>> idle_;  // for borrow_stream()
+  int borrowed_ = 0;                                 // that were made for it
   std::mutex blocks_mutex_;                          // guards blocks_
   std::unordered_map<void*, Block> blocks_;
 };

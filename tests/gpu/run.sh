@@ -139,7 +139,7 @@ compare() { # TITLE options...
 # The largest share of a stage's work that was done on a device, in whole per cent; what is more than nothing is at least 1.
 device_share() {
   awk '/"devices": \[/ { exit } { gsub(/[",]/, "") } $1 == "device:" { device = $2 }
-    $1 == "share_of_work:" && device != "cpu" && device != "writer" && $2 > most { most = $2 } END { printf "%d", most > 0 && most < 0.01 ? 1 : most * 100 }' "$work/report.json"
+    $1 == "share_of_work:" && device != "cpu" && device != "writer" && $2 > most { most = $2 } END { printf "%d", (most > 0 && most < 0.01 ? 1 : most * 100) }' "$work/report.json"
 }
 
 on_cpu() { "${call[@]}" --output "$work/cpu.tsv" --device cpu --quiet "$@" 2>"$work/log" || row "the CPU run" "FAILED: $(tail -1 "$work/log")"; }
@@ -352,8 +352,9 @@ section_property() {
   on_cpu
   extra="$(wc -l <"$work/cpu.tsv") calls of $reads reads"
   for device in ${devices//,/ }; do
-    compare "--device $device" --device "$device"
-    compare "--device $device --batch-work 30000" --device "$device" --batch-work 30000
+    # With two threads a run is long enough for `auto` to open a device.
+    compare "--device $device, 2 threads" --device "$device" --threads 2
+    compare "--device $device --batch-work 30000, 2 threads" --device "$device" --batch-work 30000 --threads 2
   done
   extra=''
 }
