@@ -90,10 +90,8 @@ params = { output = "${folder}/out.txt", column = "value" }
 
 TEST_CASE("A source can't say how many rows there are at a wrong moment, nor that there are more than fit") {
   const Misuse misuses[] = {
-      {"no_rows", "column 'value' was added before the number of rows was set"},
-      {"negative_rows", "the number of rows was set to -1"},
-      {"absurd_rows", "the number of rows was set to 9223372036854775807"},
-      {"rows_that_do_not_fit", "no room for the rows"},
+      {"no_rows", "column 'value' was added before the number of rows was set"},     {"negative_rows", "the number of rows was set to -1"},
+      {"absurd_rows", "the number of rows was set to 9223372036854775807"},          {"rows_that_do_not_fit", "no room for the rows"},
       {"rows_after_columns", "the number of rows was set after columns were added"},
   };
   for (const Misuse& misuse : misuses) {
@@ -102,7 +100,8 @@ TEST_CASE("A source can't say how many rows there are at a wrong moment, nor tha
     const ToyResult result = run(std::string(R"(
 [stages.misuse]
 use = "misusing_source"
-params.what = ")") + misuse.what + R"("
+params.what = ")") + misuse.what +
+                                 R"("
 [stages.sink]
 use = "toy_sink"
 params = { output = "${folder}/out.txt", column = "value" }
