@@ -7,7 +7,6 @@
 #include <sluice/column_check.hpp>
 #include <string_view>
 
-
 namespace sluice {
 namespace {
 

@@ -6,9 +6,9 @@
 #include "cli/pipeline_arguments.hpp"
 #include "machine/host_limits.hpp"
 #include "machine/machine.hpp"
+#include "machine/machine_profile.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
-#include "machine/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {

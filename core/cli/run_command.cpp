@@ -112,8 +112,7 @@ int run_command(const Arguments& arguments) {
   if (account && result.state != RunState::failed) code = after_side_file(console, account->finish(result.statistics), code);
   if (!options.report_file.empty())
     code = after_side_file(
-        console,
-        write_atomically(options.report_file, report_json(result, *plan, pipeline.registry(), {SLUICE_VERSION, command_line, code})), code);
+        console, write_atomically(options.report_file, report_json(result, *plan, pipeline.registry(), {SLUICE_VERSION, command_line, code})), code);
   if (code == exit_closed_pipe) return say_what_the_reader_left(console, *plan, pipeline.registry()), code;
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);

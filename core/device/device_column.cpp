@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-
 namespace sluice {
 namespace {
 
@@ -181,8 +180,7 @@ ArrowArray download(DeviceStream& stream, std::string_view type, const DeviceCol
   const std::uint64_t limit = is_text(type) ? column.buffer_bytes[2] : static_cast<std::uint64_t>(from.children[0]->length);
   Buffer offsets = fetch_offsets(stream, from, limit);
   const std::int64_t count = offsets.as<std::int64_t>()[static_cast<std::size_t>(from.length)];
-  if (is_text(type))
-    return detail::make_array(from.length, std::move(offsets), fetch(stream, from.buffers[2], static_cast<std::size_t>(count)), 3);
+  if (is_text(type)) return detail::make_array(from.length, std::move(offsets), fetch(stream, from.buffers[2], static_cast<std::size_t>(count)), 3);
   Buffer values = values_of(item_type(type), *from.children[0], count);
   ArrowArray array = detail::make_array(from.length, std::move(offsets), {}, 2);
   auto* owner = static_cast<detail::ArrayOwner*>(array.private_data);

@@ -81,7 +81,8 @@ DeviceStream::Slab& DeviceStream::next_slab() {
   sluice_error error{};
   if (slab.memory == nullptr)
     if (const sluice_status status = device_.provider().allocate_host(device_.raw(), slab_bytes, &slab.memory); status != SLUICE_OK)
-      throw Failure(status == SLUICE_ERROR_DEVICE_LOST ? status : SLUICE_ERROR_DEVICE_MEMORY, "no page-locked memory for copies to " + device_.name());
+      throw Failure(status == SLUICE_ERROR_DEVICE_LOST ? status : SLUICE_ERROR_DEVICE_MEMORY,
+                    "no page-locked memory for copies to " + device_.name());
   if (slab.free_after)
     if (const sluice_status status = device_.provider().await(device_.raw(), slab.free_after->raw(), &error); status != SLUICE_OK)
       device_.raise(status, "a copy to", error);

@@ -27,7 +27,7 @@ class SpoolFile {
  private:
   void flush();
   std::string place_;
-  int descriptor_ = -1;  // opened when the buffer is full for the first time
+  int descriptor_ = -1;      // opened when the buffer is full for the first time
   std::uint64_t bytes_ = 0;  // in the file
   std::string buffer_;
 };

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "record/statistics.hpp"
 #include "plan/plan.hpp"
+#include "record/statistics.hpp"
 
 namespace sluice {
 

@@ -94,7 +94,8 @@ std::string AccountWriter::finish(const RunStatistics& statistics) {
       heads.push(std::move(head));
     }
   };
-  for (std::size_t run = 0; run < runs_.size(); ++run) readers.emplace_back(spool_, runs_[run], run + 1 < runs_.size() ? runs_[run + 1] : spool_.bytes());
+  for (std::size_t run = 0; run < runs_.size(); ++run)
+    readers.emplace_back(spool_, runs_[run], run + 1 < runs_.size() ? runs_[run + 1] : spool_.bytes());
   std::string header = "read\tstage\treason\n";
   bool begun = false;
   return write_atomically(file_, [&] {

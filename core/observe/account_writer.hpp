@@ -33,7 +33,7 @@ class AccountWriter : public RunListener {
   std::mutex mutex_;  // guards everything below
   SpoolFile spool_;
   std::vector<std::string> lines_;
-  std::size_t bytes_ = 0;  // of lines_
+  std::size_t bytes_ = 0;            // of lines_
   std::vector<std::uint64_t> runs_;  // where each sorted run begins
   std::string problem_;
 };

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "machine/host_limits.hpp"
-#include "observe/bottleneck.hpp"
 #include "machine/machine.hpp"
+#include "observe/bottleneck.hpp"
 
 namespace sluice {
 namespace {

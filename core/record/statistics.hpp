@@ -63,7 +63,7 @@ struct StageStatistics {
   std::uint64_t batches_with_deadline = 0, late_batches = 0;  // sinks: committed, and of those later than they should have been
   std::vector<ImplementationStatistics> implementations;
   std::uint64_t output_bytes = 0;
-  double busy_seconds = 0;  // sum over calls, all implementations
+  double busy_seconds = 0;           // sum over calls, all implementations
   double wait_seconds = 0;           // sources: waiting for the memory budget
   std::string position;              // sources that know it: where the next row begins
   std::uint64_t durable_before = 0;  // sinks that say so: batches before this one are in the files, whatever happens

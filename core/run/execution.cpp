@@ -67,8 +67,8 @@ void Execution::read_all(std::size_t i) {
   for (std::uint64_t sequence = 0; !run_.stopping() && !reader.ended(); ++sequence) {
     const double usual = budget_.batch_work(run_.threads);
     const double work = run_.options.batch_work > 0 ? run_.options.batch_work
-                        : has_deadlines            ? usual
-                                                   : dispatcher_.batch_work(usual, budget_.largest_batch_work());
+                        : has_deadlines             ? usual
+                                                    : dispatcher_.batch_work(usual, budget_.largest_batch_work());
     const auto asked = Clock::now();
     MemoryBudget::PermitHandle permit = budget_.acquire(work);
     run_.recorder.stage(i).waited(std::chrono::duration<double>(Clock::now() - asked).count());

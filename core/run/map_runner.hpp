@@ -58,8 +58,8 @@ class MapRunner : public StageRunner {
   bool is_on_host(const BatchData& batch) const;
   bool estimate(const BatchData& batch, sluice_estimate& estimate) const;
 
-  std::mutex serial_mutex_;  // held during a call of a serial stage, on whichever lane
-  std::mutex needs_mutex_;   // guards needs_per_work_
+  std::mutex serial_mutex_;   // held during a call of a serial stage, on whichever lane
+  std::mutex needs_mutex_;    // guards needs_per_work_
   CallNeeds needs_per_work_;  // of the last batch that was looked at; 0: none yet
 };
 

@@ -57,8 +57,7 @@ void RegroupRunner::emitting_call(const BatchHandle& input, const Emit& emit, Bo
   if (!result.ok()) return fail(result);
   if (!input && emission.rows == 0) return;
   host_.recorder->waited(emission.seconds);
-  host_.recorder->call("cpu", result.seconds, input ? input->rows : 0, emission.rows, input ? input->work : 0, emission.bytes,
-                       result.bytes_moved);
+  host_.recorder->call("cpu", result.seconds, input ? input->rows : 0, emission.rows, input ? input->work : 0, emission.bytes, result.bytes_moved);
   if (input) trace("cpu", start, result.seconds, input->sequence, input->rows);
 }
 

@@ -53,7 +53,8 @@ void StageInstance::throw_if_incomplete() const {
   if (missing == nullptr && stage_.position == nullptr && (host_.descriptor().traits & SLUICE_TRAIT_POSITIONS) != 0) missing = "position()";
   if (missing == nullptr) return;
   if (stage_.destroy != nullptr && stage_.self != nullptr) stage_.destroy(stage_.self);
-  throw Failure(SLUICE_ERROR_INTERNAL, std::string("the plugin made an instance without ") + missing, "this is a bug in the plugin: please report it");
+  throw Failure(SLUICE_ERROR_INTERNAL, std::string("the plugin made an instance without ") + missing,
+                "this is a bug in the plugin: please report it");
 }
 
 StageInstance::~StageInstance() {

@@ -65,12 +65,8 @@ static sluice_status process(void* self, const sluice_call* call, const sluice_b
   struct ArrowArray array = {
       .length = input->row_count, .n_buffers = 2, .buffers = column->buffers, .release = release_array, .private_data = column};
   const uint64_t buffer_bytes[] = {0, (uint64_t)input->row_count * sizeof(int64_t)};
-  const sluice_new_column made = {.struct_size = sizeof made,
-                                  .name = "read_length",
-                                  .schema = &schema,
-                                  .array = &array,
-                                  .buffer_count = 2,
-                                  .buffer_bytes = buffer_bytes};
+  const sluice_new_column made = {
+      .struct_size = sizeof made, .name = "read_length", .schema = &schema, .array = &array, .buffer_count = 2, .buffer_bytes = buffer_bytes};
   const sluice_status status = call->api->add_column(output, &made);
   if (status != SLUICE_OK) {
     release_array(&array);

@@ -381,7 +381,8 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
     if (!checked(result, stage.commit(stage.self, &call, &result.batches[first].raw(), &error), error)) return;
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (fingerprint(inputs_[i]) != before[i]) result.problems.push_back("batch " + std::to_string(i) + " was changed by the stage, which may only read it");
+    if (fingerprint(inputs_[i]) != before[i])
+      result.problems.push_back("batch " + std::to_string(i) + " was changed by the stage, which may only read it");
 }
 
 StageRun run_stage(StageUnderTest stage, std::vector<TestBatch> batches) { return {std::move(stage), std::move(batches)}; }

@@ -109,7 +109,8 @@ BatchBuilder& BatchBuilder::add_values(const std::string& name, const ElementTyp
   expect_rows(name, entries);
   Buffer buffer = Buffer::allocate({}, values.size());
   if (!values.empty()) std::memcpy(buffer.data(), values.data(), values.size());
-  return add(name, {sluice::detail::make_schema(type.format), sluice::detail::make_array(contents_.rows, std::move(buffer), {}, 2), {0, values.size()}});
+  return add(name,
+             {sluice::detail::make_schema(type.format), sluice::detail::make_array(contents_.rows, std::move(buffer), {}, 2), {0, values.size()}});
 }
 
 BatchBuilder& BatchBuilder::add_lists(const std::string& name, const ElementType& type, const std::vector<std::span<const std::byte>>& rows) {

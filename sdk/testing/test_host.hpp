@@ -131,9 +131,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
     api_.set_work = [](sluice_output* output, double work) -> sluice_status {
       return work >= 0 ? sluice_status{SLUICE_OK} : of(output).refuse("a negative work");
     };
-    api_.output_problem = [](const sluice_output* output) -> const char* {
-      return reinterpret_cast<const OutputState*>(output)->problem.c_str();
-    };
+    api_.output_problem = [](const sluice_output* output) -> const char* { return reinterpret_cast<const OutputState*>(output)->problem.c_str(); };
     api_.emit = [](sluice_output* output) -> sluice_status {
       OutputState& out = of(output);
       if (out.descriptor->kind != SLUICE_REGROUP) {
@@ -273,7 +271,8 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
       if (name.empty() || name[0] != '_') return "of a sink does not begin with '_'";
     } else {
       const sluice_port& port = out.descriptor->output;
-      const auto* spec = std::find_if(port.columns, port.columns + port.column_count, [&](const auto& s) { return std::string_view(s.name) == name; });
+      const auto* spec =
+          std::find_if(port.columns, port.columns + port.column_count, [&](const auto& s) { return std::string_view(s.name) == name; });
       if (spec == port.columns + port.column_count) return "is not declared in gives";
       type = spec->type;
     }
@@ -301,8 +300,8 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
       made->device->array.release(&made->device->array);
       made->device->array.release = nullptr;
     }
-    const std::vector<std::uint64_t> sizes = made->array != nullptr ? std::vector(made->buffer_bytes, made->buffer_bytes + made->buffer_count)
-                                                                    : buffer_bytes_of(type, array);
+    const std::vector<std::uint64_t> sizes =
+        made->array != nullptr ? std::vector(made->buffer_bytes, made->buffer_bytes + made->buffer_count) : buffer_bytes_of(type, array);
     out.opened = true;
     TestBatch::Column column;
     column.name = made->name;

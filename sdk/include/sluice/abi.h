@@ -217,7 +217,8 @@ enum {                            /* traits, or-ed */
        /* With ORDERED: the stage can go on without the state that a device took with it. After a failure on the device the batch is
         * given to the CPU implementation, once more and whole, and so is every later one; the stage drops what it kept on the device. */
        SLUICE_TRAIT_RESTARTABLE = 16,
-       /* Sources: sluice_stage.position says where the next row begins, and an instance that is made with sluice_create_args.begin_at begins there. */
+       /* Sources: sluice_stage.position says where the next row begins, and an instance that is made with sluice_create_args.begin_at begins there.
+        */
        SLUICE_TRAIT_POSITIONS = 32,
        /* Sources: an instance that is made with sluice_create_args.parts = n gives the rows of one of n parts of the input. All parts together are
         * the input, each in its order, and the i-th comes before the (i+1)-th. */
@@ -355,7 +356,7 @@ typedef struct sluice_host_api {
   /* Sources and regroups: what depends on this batch is wanted within so many seconds from now. The batch goes before others, is never held back to
    * learn something or to make a larger one, and the report counts commits that come later. */
   sluice_status (*set_deadline)(sluice_output*, double seconds);
-  sluice_status (*emit)(sluice_output*); /* regroups: closes this batch, opens the next */
+  sluice_status (*emit)(sluice_output*);               /* regroups: closes this batch, opens the next */
   const char* (*output_problem)(const sluice_output*); /* what the host refused first; "" if nothing. Valid until the call ends */
 
   /* Output files. path "-" is standard output. Written beside the final name, renamed when the whole run has succeeded. */
@@ -393,9 +394,9 @@ typedef struct sluice_call {
 typedef struct sluice_create_args {
   uint32_t struct_size;
   const sluice_host_api* api;
-  const sluice_host* host;              /* lives as long as the instance */
-  const char* instance;                 /* the stage's name in the pipeline */
-  const sluice_value* parameters;       /* in descriptor order, parameter_count of them */
+  const sluice_host* host;        /* lives as long as the instance */
+  const char* instance;           /* the stage's name in the pipeline */
+  const sluice_value* parameters; /* in descriptor order, parameter_count of them */
   size_t parameter_stride;
   const sluice_batch* const* resources; /* in slot order; NULL for an optional one left out; live as long as the instance */
   const uint8_t* wanted;                /* per output column: 1 if somebody uses it */
@@ -434,9 +435,9 @@ typedef struct sluice_stage {
 
 /* ---- Device providers (extension "sluice.device/2" of a plugin) ------------------------------------------------------------------------ */
 
-/* A kind of device: memory of its own, and streams. What goes to one stream happens in its order and later than the call that asks for it; two streams
- * know nothing of each other but through events. Functions are [thread-safe] for different streams, and one at a time for each stream. A device that
- * fails says SLUICE_ERROR_DEVICE_MEMORY, _KERNEL or _LOST; it may do so in a later call on the same stream. */
+/* A kind of device: memory of its own, and streams. What goes to one stream happens in its order and later than the call that asks for it; two
+ * streams know nothing of each other but through events. Functions are [thread-safe] for different streams, and one at a time for each stream. A
+ * device that fails says SLUICE_ERROR_DEVICE_MEMORY, _KERNEL or _LOST; it may do so in a later call on the same stream. */
 #define SLUICE_EXTENSION_DEVICE "sluice.device/2"
 typedef struct sluice_device_info {
   uint32_t struct_size;
@@ -477,7 +478,8 @@ typedef struct sluice_device_provider {
   sluice_status (*copy_to_device)(void* device, void* stream, void* destination, const void* source, size_t bytes, sluice_error*);
   sluice_status (*copy_to_host)(void* device, void* stream, void* destination, const void* source, size_t bytes, sluice_error*);
   /* From another device of this provider, without the host. NULL: not offered. */
-  sluice_status (*copy_from_peer)(void* device, void* stream, void* destination, void* source_device, const void* source, size_t bytes, sluice_error*);
+  sluice_status (*copy_from_peer)(void* device, void* stream, void* destination, void* source_device, const void* source, size_t bytes,
+                                  sluice_error*);
 
   /* An event happens when the stream has done all that went to it before. It is forgotten when nobody waits for it any more. */
   sluice_status (*record)(void* device, void* stream, void** event, sluice_error*);

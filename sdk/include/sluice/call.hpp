@@ -36,9 +36,7 @@ class Host {
   // One value of a quantity whose distribution the report shows, say a latency in seconds.
   void observe(const char* quantity, double value) const { api_->observe(host_, quantity, value); }
   // What became of rows: of `total` rows `good` were "mapped". A sink that ends with 0 of more than 0 has produced nothing, and the run says so.
-  void outcome(const char* name, std::uint64_t good, std::uint64_t total) const {
-    api_->outcome(host_, name, good, total);
-  }
+  void outcome(const char* name, std::uint64_t good, std::uint64_t total) const { api_->outcome(host_, name, good, total); }
   // Sources: how much of the input has been read, 0 to 1.
   void progress(double share) const { api_->progress(host_, share); }
   // What this instance keeps beside columns, in bytes, now and in all: an index, a table that grows.

@@ -100,7 +100,7 @@ inline void add_buffer_bytes(std::string_view type, const ArrowArray& array, std
 // "" if `array` is a well-formed column of `rows` rows of the declared type without nulls, each buffer as long as what it must hold
 // (buffer_bytes: see sluice_new_column); else what is wrong, as the end of a sentence that begins with the column's name.
 inline std::string column_problem(std::string_view declared_type, std::int64_t rows, const ArrowSchema& schema, const ArrowArray& array,
-                           std::span<const std::uint64_t> buffer_bytes, Place place) {
+                                  std::span<const std::uint64_t> buffer_bytes, Place place) {
   if (const std::string type = column_type(schema); type != declared_type)
     return "is " + (type.empty() ? std::string("of a type that sluice does not have") : type) + ", declared as " + std::string(declared_type);
   if (array.length != rows) return "has " + std::to_string(array.length) + " rows, the batch has " + std::to_string(rows);

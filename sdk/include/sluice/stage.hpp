@@ -485,16 +485,16 @@ sluice_plugin_info plugin(const char* name, const char* version, const char* lic
 #define SLUICE_PLUGIN(NAME, VERSION, LICENCE, ...) SLUICE_PLUGIN_WITH(nullptr, NAME, VERSION, LICENCE, __VA_ARGS__)
 
 // The same with something else that the plugin offers: EXTENSION is a function `const void* (const char* id)`, see sluice_plugin_info.get_extension.
-#define SLUICE_PLUGIN_WITH(EXTENSION, NAME, VERSION, LICENCE, ...)                                                            \
-  extern "C" SLUICE_EXPORT const std::uint32_t sluice_plugin_abi;                                                             \
-  const std::uint32_t sluice_plugin_abi = SLUICE_ABI_NUMBER;                                                                  \
-  extern "C" SLUICE_EXPORT const sluice_plugin_info* sluice_plugin_init(const sluice_init_args*, sluice_error* error) {       \
-    static sluice_plugin_info info{};                                                                                         \
-    const sluice_status status = ::sluice::detail::guarded(error, [] {                                                        \
-      info = ::sluice::detail::plugin<__VA_ARGS__>(NAME, VERSION, LICENCE, "");                                               \
-      info.get_extension = EXTENSION;                                                                                         \
-      return SLUICE_OK;                                                                                                       \
-    });                                                                                                                       \
-    return status == SLUICE_OK ? &info : nullptr;                                                                             \
-  }                                                                                                                           \
+#define SLUICE_PLUGIN_WITH(EXTENSION, NAME, VERSION, LICENCE, ...)                                                      \
+  extern "C" SLUICE_EXPORT const std::uint32_t sluice_plugin_abi;                                                       \
+  const std::uint32_t sluice_plugin_abi = SLUICE_ABI_NUMBER;                                                            \
+  extern "C" SLUICE_EXPORT const sluice_plugin_info* sluice_plugin_init(const sluice_init_args*, sluice_error* error) { \
+    static sluice_plugin_info info{};                                                                                   \
+    const sluice_status status = ::sluice::detail::guarded(error, [] {                                                  \
+      info = ::sluice::detail::plugin<__VA_ARGS__>(NAME, VERSION, LICENCE, "");                                         \
+      info.get_extension = EXTENSION;                                                                                   \
+      return SLUICE_OK;                                                                                                 \
+    });                                                                                                                 \
+    return status == SLUICE_OK ? &info : nullptr;                                                                       \
+  }                                                                                                                     \
   static_assert(true, "wants a semicolon")

@@ -40,7 +40,8 @@ sluice_status add(const sluice::Host& host, sluice_output* output, const char* n
 }
 
 // A text column with these offsets over so many bytes; null: no bytes at all.
-sluice_status add_text(const sluice::Host& host, sluice_output* output, const std::vector<std::int64_t>& offsets, std::size_t bytes, bool null = false) {
+sluice_status add_text(const sluice::Host& host, sluice_output* output, const std::vector<std::int64_t>& offsets, std::size_t bytes,
+                       bool null = false) {
   Buffer ends = Buffer::allocate(host.memory(), offsets.size() * sizeof(std::int64_t));
   std::memcpy(ends.data(), offsets.data(), ends.bytes());
   ArrowSchema schema = sluice::detail::make_schema("U");

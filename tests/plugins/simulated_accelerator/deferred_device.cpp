@@ -216,7 +216,9 @@ sluice_device_provider make_provider() {
   };
   p.close_stream = [](void*, void* stream) { delete &stream_of(stream); };
   p.native_stream = [](void*, void* stream) { return stream; };
-  p.synchronize = [](void*, void* stream, sluice_error* error) { return fail(error, stream_of(stream).finish_all(), "the simulated accelerator is gone"); };
+  p.synchronize = [](void*, void* stream, sluice_error* error) {
+    return fail(error, stream_of(stream).finish_all(), "the simulated accelerator is gone");
+  };
   p.allocate = allocate;
   p.free = free_memory;
   p.allocate_host = [](void*, std::size_t bytes, void** memory) -> sluice_status {

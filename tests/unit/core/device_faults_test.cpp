@@ -8,8 +8,8 @@
 #include <sluice/failure.hpp>
 
 #include "batch/batch.hpp"
-#include "device/device_fault.hpp"
 #include "device/device_column.hpp"
+#include "device/device_fault.hpp"
 #include "unit/core/toy_run.hpp"
 
 using namespace sluice;

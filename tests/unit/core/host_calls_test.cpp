@@ -94,10 +94,8 @@ params.output = "${folder}/out.txt"
 
 TEST_CASE("A source can't say how many rows there are at a wrong moment, nor that there are more than fit") {
   const Misuse misuses[] = {
-      {"no_rows", "column 'value' was added before the number of rows was set"},
-      {"negative_rows", "the number of rows was set to -1"},
-      {"absurd_rows", "the number of rows was set to 9223372036854775807"},
-      {"rows_that_do_not_fit", "no room for the rows"},
+      {"no_rows", "column 'value' was added before the number of rows was set"},     {"negative_rows", "the number of rows was set to -1"},
+      {"absurd_rows", "the number of rows was set to 9223372036854775807"},          {"rows_that_do_not_fit", "no room for the rows"},
       {"rows_after_columns", "the number of rows was set after columns were added"},
   };
   for (const Misuse& misuse : misuses) {
