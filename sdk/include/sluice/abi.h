@@ -21,6 +21,8 @@
 #ifndef SLUICE_ABI_H
 #define SLUICE_ABI_H
 
+#include <sluice/abi_values.h>
+#include <sluice/arrow.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,125 +45,6 @@ extern "C" {
 #else
 #define SLUICE_EXPORT
 #endif
-
-/* ---- Arrow C Data and C Device Data Interface (struct definitions as published by Apache Arrow) --------------------------------- */
-
-#ifndef ARROW_C_DATA_INTERFACE
-#define ARROW_C_DATA_INTERFACE
-#define ARROW_FLAG_DICTIONARY_ORDERED 1
-#define ARROW_FLAG_NULLABLE 2
-#define ARROW_FLAG_MAP_KEYS_SORTED 4
-struct ArrowSchema {
-  const char* format;
-  const char* name;
-  const char* metadata;
-  int64_t flags;
-  int64_t n_children;
-  struct ArrowSchema** children;
-  struct ArrowSchema* dictionary;
-  void (*release)(struct ArrowSchema*);
-  void* private_data;
-};
-struct ArrowArray {
-  int64_t length;
-  int64_t null_count;
-  int64_t offset;
-  int64_t n_buffers;
-  int64_t n_children;
-  const void** buffers;
-  struct ArrowArray** children;
-  struct ArrowArray* dictionary;
-  void (*release)(struct ArrowArray*);
-  void* private_data;
-};
-#endif
-
-#ifndef ARROW_C_DEVICE_DATA_INTERFACE
-#define ARROW_C_DEVICE_DATA_INTERFACE
-typedef int32_t ArrowDeviceType;
-#define ARROW_DEVICE_CPU 1
-#define ARROW_DEVICE_CUDA 2
-#define ARROW_DEVICE_EXT_DEV 12
-struct ArrowDeviceArray {
-  struct ArrowArray array;
-  int64_t device_id;
-  ArrowDeviceType device_type;
-  void* sync_event;
-  int64_t reserved[3];
-};
-#endif
-
-/* ---- Status and errors ---------------------------------------------------------------------------------------------------------- */
-
-typedef int32_t sluice_status;
-enum {
-  SLUICE_OK = 0,
-  SLUICE_END = 1,                  /* a source has no more rows (its output may still hold a last batch) */
-  SLUICE_ERROR_USAGE = 2,          /* wrong parameter or pipeline: the user can mend it; exit code 2 */
-  SLUICE_ERROR_INPUT = 3,          /* an input file is missing, corrupt or does not fit the others */
-  SLUICE_ERROR_OUTPUT = 4,         /* an output could not be written (disk full) */
-  SLUICE_ERROR_MEMORY = 5,         /* out of host memory */
-  SLUICE_ERROR_CANCELLED = 6,      /* the call ended early because host->cancelled() said so */
-  SLUICE_ERROR_INTERNAL = 7,       /* a bug */
-  SLUICE_ERROR_UNSUPPORTED = 8,    /* not offered: an extension, an implementation, a format */
-  SLUICE_ERROR_CLOSED_PIPE = 9,    /* the reader of an output has gone: the run ends like any filter, without a word */
-  SLUICE_ERROR_DEVICE_MEMORY = 20, /* out of device memory: the host retries with fewer rows, then on the CPU */
-  SLUICE_ERROR_DEVICE_KERNEL = 21, /* this batch failed on the device: the host retries it on the CPU */
-  SLUICE_ERROR_DEVICE_LOST = 22    /* the device is gone: the host retires it */
-};
-
-/* The size of this struct is fixed for ever. */
-typedef struct sluice_error {
-  sluice_status code;
-  char message[1024]; /* what is wrong, and with which thing */
-  char remedy[512];   /* what the user can do; empty if nothing */
-} sluice_error;
-
-/* ---- Parameters ------------------------------------------------------------------------------------------------------------------ */
-
-typedef int32_t sluice_value_type;
-enum {
-  SLUICE_BOOL = 1,
-  SLUICE_INT = 2,
-  SLUICE_FLOAT = 3,
-  SLUICE_STRING = 4,
-  SLUICE_PATH = 5,  /* like a string; "-" is standard input or output where the stage's help says so */
-  SLUICE_SIZE = 6,  /* bytes, given as 512, "64 KiB", "2GB" ... and passed in `integer` */
-  SLUICE_CHOICE = 7 /* one of `choices`, passed in `text` */
-};
-
-typedef struct sluice_value {
-  sluice_value_type type;
-  int32_t is_set;   /* 0: neither given nor defaulted (an optional parameter left out) */
-  int64_t integer;  /* BOOL (0 or 1), INT, SIZE */
-  double real;      /* FLOAT */
-  const char* text; /* STRING, PATH, CHOICE; never NULL */
-} sluice_value;
-
-typedef struct sluice_parameter {
-  const char* name; /* snake_case */
-  sluice_value_type type;
-  int32_t required;           /* 1: must be given */
-  sluice_value default_value; /* is_set = 0: no default */
-  double minimum, maximum;    /* INT, FLOAT, SIZE; both 0: unbounded */
-  const char* const* choices; /* CHOICE: NULL-terminated list */
-  const char* unit;           /* "" if none */
-  const char* help;           /* one sentence */
-} sluice_parameter;
-
-/* What the text of a parameter stands for, so that the host sees files and columns before anything is opened. A PATH without a role
- * is taken for an output of a sink and for an input of anything else. */
-typedef int32_t sluice_role;
-enum {
-  SLUICE_ROLE_READS = 1,  /* the file, or with a suffix PATH + suffix (an index, say), is read; without a suffix it must exist */
-  SLUICE_ROLE_WRITES = 2, /* the file, or with a suffix PATH + suffix, is written */
-  SLUICE_ROLE_COLUMNS = 3 /* names of input columns, separated by commas: they stand in the place of the needed column "*" */
-};
-typedef struct sluice_parameter_role {
-  uint32_t parameter; /* index into descriptor->parameters */
-  sluice_role role;
-  const char* suffix; /* NULL: the file itself */
-} sluice_parameter_role;
 
 /* ---- Descriptors: static plain data, readable without an instance ------------------------------------------------------------------ */
 
@@ -433,65 +316,6 @@ typedef struct sluice_stage {
   sluice_status (*durable)(void* self, uint64_t* sequence, sluice_error*);
 } sluice_stage;
 
-/* ---- Device providers (extension "sluice.device/2" of a plugin) ------------------------------------------------------------------------ */
-
-/* A kind of device: memory of its own, and streams. What goes to one stream happens in its order and later than the call that asks for it; two
- * streams know nothing of each other but through events. Functions are [thread-safe] for different streams, and one at a time for each stream. A
- * device that fails says SLUICE_ERROR_DEVICE_MEMORY, _KERNEL or _LOST; it may do so in a later call on the same stream. */
-#define SLUICE_EXTENSION_DEVICE "sluice.device/2"
-typedef struct sluice_device_info {
-  uint32_t struct_size;
-  char name[128];
-  int32_t native_ordinal; /* see sluice_device */
-  uint64_t memory_bytes;
-  double bytes_per_second; /* host to device, as declared or measured */
-  double seconds_per_copy; /* latency */
-} sluice_device_info;
-
-typedef struct sluice_device_provider {
-  uint32_t struct_size;
-  const char* kind;       /* what implementations name as their device */
-  double seconds_to_open; /* what waking the driver takes; a run that is over sooner goes without */
-  int32_t (*count)(void); /* devices that can be used */
-  /* What there is, a line for each device, or why there is none: the i-th line, NULL after the last. */
-  const char* (*finding)(size_t i);
-  sluice_status (*describe)(int32_t ordinal, sluice_device_info*, sluice_error*);
-  sluice_status (*open)(int32_t ordinal, void** device, sluice_error*);
-  void (*close)(void* device); /* its streams and memory have been given back */
-  /* The calling thread's calls of the device's own library go to this device from now on. NULL: nothing to do. */
-  sluice_status (*enter)(void* device, sluice_error*);
-
-  sluice_status (*open_stream)(void* device, void** stream, sluice_error*);
-  void (*close_stream)(void* device, void* stream); /* waits for it */
-  void* (*native_stream)(void* device, void* stream);
-  /* Waits until everything that went to the stream has happened, and says if something of it failed. */
-  sluice_status (*synchronize)(void* device, void* stream, sluice_error*);
-
-  /* Memory of the device, in the stream's order: what is freed may be handed out again to what follows on the stream. */
-  sluice_status (*allocate)(void* device, void* stream, size_t bytes, void** memory);
-  void (*free)(void* device, void* stream, void* memory); /* [thread-safe] */
-  /* Page-locked memory of the host, from which copies do not pass through anything else. */
-  sluice_status (*allocate_host)(void* device, size_t bytes, void** memory);
-  void (*free_host)(void* device, void* memory);
-
-  /* Asynchronous copies: both ends stay as they are until the stream has got there. The host end may be any memory. */
-  sluice_status (*copy_to_device)(void* device, void* stream, void* destination, const void* source, size_t bytes, sluice_error*);
-  sluice_status (*copy_to_host)(void* device, void* stream, void* destination, const void* source, size_t bytes, sluice_error*);
-  /* From another device of this provider, without the host. NULL: not offered. */
-  sluice_status (*copy_from_peer)(void* device, void* stream, void* destination, void* source_device, const void* source, size_t bytes,
-                                  sluice_error*);
-
-  /* An event happens when the stream has done all that went to it before. It is forgotten when nobody waits for it any more. */
-  sluice_status (*record)(void* device, void* stream, void** event, sluice_error*);
-  sluice_status (*wait)(void* device, void* stream, void* event, sluice_error*); /* what follows on the stream waits for the event */
-  sluice_status (*await)(void* device, void* event, sluice_error*);              /* the calling thread does */
-  void (*forget)(void* device, void* event);
-
-  /* Named ranges of the calling thread for a profiler. NULL: none. */
-  void (*begin_range)(const char* name);
-  void (*end_range)(void);
-} sluice_device_provider;
-
 /* ---- The plugin ------------------------------------------------------------------------------------------------------------------------ */
 
 /* What a plugin is told when it is loaded. */
@@ -525,4 +349,6 @@ typedef const sluice_plugin_info* (*sluice_plugin_init_function)(const sluice_in
 #ifdef __cplusplus
 }
 #endif
+
+#include <sluice/abi_device.h>
 #endif
