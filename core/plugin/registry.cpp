@@ -47,6 +47,18 @@ std::string info_problem(const sluice_plugin_info* info, const sluice_error& err
   return {};
 }
 
+const sluice_device_provider* provider_of(const sluice_plugin_info& plugin) {
+  return plugin.get_extension == nullptr ? nullptr : static_cast<const sluice_device_provider*>(plugin.get_extension(SLUICE_EXTENSION_DEVICE));
+}
+
+// Only what abi_device.h says may be null is.
+bool is_complete(const sluice_device_provider& p) {
+  return SLUICE_HAS(&p, sluice_device_provider, end_range) && p.kind != nullptr && p.count != nullptr && p.describe != nullptr && p.open != nullptr &&
+         p.close != nullptr && p.open_stream != nullptr && p.close_stream != nullptr && p.synchronize != nullptr && p.allocate != nullptr &&
+         p.free != nullptr && p.allocate_host != nullptr && p.free_host != nullptr && p.copy_to_device != nullptr && p.copy_to_host != nullptr &&
+         p.record != nullptr && p.wait != nullptr && p.await != nullptr && p.forget != nullptr;
+}
+
 fs::path program_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -134,6 +146,8 @@ void Registry::add(sluice_plugin_init_function init, const fs::path& origin) {
     for (const fs::path& other : definitions_of(stage.descriptor->id))
       add_problem(origin, std::string("defines stage '") + stage.descriptor->id + "', as " + other.string() +
                               " does: no pipeline can use it before one of them is removed");
+  if (const auto* provider = provider_of(*info); provider != nullptr && !is_complete(*provider))
+    add_problem(origin, "knows devices, but not all that a host does with them (see sluice_device_provider)");
   plugins_.push_back({origin, info});
   stages_.insert(stages_.end(), stages.begin(), stages.end());
   std::sort(stages_.begin(), stages_.end(),
@@ -158,10 +172,7 @@ std::vector<fs::path> Registry::definitions_of(std::string_view id) const {
 std::vector<const sluice_device_provider*> Registry::device_providers() const {
   std::vector<const sluice_device_provider*> result;
   for (const LoadedPlugin& plugin : plugins_)
-    if (plugin.info->get_extension != nullptr)
-      if (const void* extension = plugin.info->get_extension(SLUICE_EXTENSION_DEVICE))
-        if (const auto* provider = static_cast<const sluice_device_provider*>(extension); SLUICE_HAS(provider, sluice_device_provider, end_range))
-          result.push_back(provider);
+    if (const sluice_device_provider* provider = provider_of(*plugin.info); provider != nullptr && is_complete(*provider)) result.push_back(provider);
   return result;
 }
 

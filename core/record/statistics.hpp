@@ -85,7 +85,7 @@ struct RunStatistics {
   double elapsed_seconds = 0, cpu_seconds = 0;
   int threads = 0;
   std::uint64_t memory_budget = 0;  // bytes
-  std::uint64_t memory_peak = 0;    // bytes of columns and declared scratch at the same time, by the run's own count
+  std::uint64_t memory_peak = 0;    // bytes of columns and of what stages keep at the same time, by the run's own count
   std::uint64_t resident_peak = 0;  // bytes, of the whole process, by the kernel's count
   std::uint64_t batches_in_flight = 0;
   double source_progress = -1;          // 0..1, < 0: unknown
