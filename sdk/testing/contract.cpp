@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "testing/made_up_rows.hpp"
 #include "testing/test_host.hpp"
 
 namespace sluice::testing {
@@ -311,13 +312,13 @@ class ContractSuite {
   void check_made_up_rows() {
     for (std::uint32_t seed = 1; seed <= 8; ++seed) {
       const std::string what = "made-up rows " + std::to_string(seed);
-      const Result result = observed(what, run({made_up_rows(stage_.descriptor->input, 5, seed, sample_.batches)}));
+      const Result result = observed(what, run({made_up_rows(stage_.descriptor->input.row_type, input_columns(), 5, seed)}));
       if (result.status == SLUICE_ERROR_CANCELLED) problem(what + ": cancelled without being asked");
     }
   }
   // Names and types of the columns that the stage may look at: "*" stands for those of the sample, among which are the ones that its parameters name.
-  std::vector<std::pair<std::string, std::string>> input_columns() const {
-    std::vector<std::pair<std::string, std::string>> columns;
+  ColumnTypes input_columns() const {
+    ColumnTypes columns;
     const sluice_port& port = stage_.descriptor->input;
     for (std::size_t i = 0; i < port.column_count; ++i) {
       if (std::string_view(port.columns[i].name) != "*")
@@ -330,7 +331,6 @@ class ContractSuite {
   // The host compares such names with the columns there are, before there is an instance.
   bool names_columns(std::size_t parameter) const {
     const sluice_stage_descriptor& d = *stage_.descriptor;
-    if (!SLUICE_HAS(&d, sluice_stage_descriptor, roles)) return false;
     return std::any_of(d.roles, d.roles + d.role_count,
                        [&](const sluice_parameter_role& role) { return role.parameter == parameter && role.role == SLUICE_ROLE_COLUMNS; });
   }

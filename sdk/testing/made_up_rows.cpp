@@ -9,13 +9,13 @@
 
 namespace sluice::testing {
 
-TestBatch made_up_rows(const sluice_port& port, std::int64_t rows, std::uint32_t seed, const std::vector<TestBatch>& samples) {
+TestBatch made_up_rows(const char* row_type, const ColumnTypes& columns, std::int64_t rows, std::uint32_t seed) {
   std::uint32_t state = seed * 2654435761U;
   const auto random = [&state](std::uint32_t below) {
     state = state * 1664525U + 1013904223U;
     return (state >> 8) % below;
   };
-  BatchBuilder builder(std::string_view(port.row_type) == "*" ? "row" : port.row_type, rows);
+  BatchBuilder builder(std::string_view(row_type) == "*" ? "row" : row_type, rows);
   const auto value = [&]<class T>(T) -> T {
     const std::uint32_t kind = random(8);
     if (kind == 0) return std::numeric_limits<T>::max();
@@ -38,7 +38,7 @@ TestBatch made_up_rows(const sluice_port& port, std::int64_t rows, std::uint32_t
       builder.list<T>(name, values);
     }
   };
-  for (const auto& [column_name, column_type] : input_columns()) {
+  for (const auto& [column_name, column_type] : columns) {
     const char* name = column_name.c_str();
     std::string_view type = column_type;
     const bool is_list = type.starts_with("list<");

@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <sluice/testing/test_batch.hpp>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::testing {
 
-// samples: whose columns take the place of "*".
-TestBatch made_up_rows(const sluice_port& port, std::int64_t rows, std::uint32_t seed, const std::vector<TestBatch>& samples);
+using ColumnTypes = std::vector<std::pair<std::string, std::string>>;  // by name
+
+TestBatch made_up_rows(const char* row_type, const ColumnTypes& columns, std::int64_t rows, std::uint32_t seed);
 
 }  // namespace sluice::testing
