@@ -33,6 +33,8 @@ struct DeviceOpening::State {
   SecondsLeft seconds_left;
   bool delivering = false, stopped = false, finished = false;
 
+  void open_all(const std::vector<const sluice_device_provider*>& providers, const std::string& wish, std::uint64_t limit_bytes, Start start);
+
   // False: stopped before.
   bool wait_until_worthwhile(double seconds) {
     std::unique_lock lock(mutex);
@@ -47,29 +49,37 @@ struct DeviceOpening::State {
   }
 };
 
+void DeviceOpening::State::open_all(const std::vector<const sluice_device_provider*>& providers, const std::string& wish, std::uint64_t limit_bytes,
+                                    Start start) {
+  for (const sluice_device_provider* provider : providers) {
+    if (start == Start::when_worthwhile && !wait_until_worthwhile(provider->seconds_to_open)) return;
+    const int count = provider->count();
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
+      if (wish != "auto" && wish != provider->kind && wish != name) continue;
+      std::shared_ptr<Device> device;
+      std::string problem;
+      try {
+        device = Device::open(*provider, ordinal, limit_bytes);
+      } catch (const Failure& failure) {
+        problem = failure.what();
+      }
+      const std::lock_guard lock(mutex);
+      if (stopped) return;
+      if (device) devices.push_back(std::move(device));
+      if (!problem.empty()) problems.push_back(std::move(problem));
+      flush();
+    }
+  }
+}
+
 DeviceOpening::DeviceOpening(std::vector<const sluice_device_provider*> providers, std::string wish, std::uint64_t limit_bytes, Start start)
     : state_(std::make_shared<State>()) {
   ++threads_opening;
   std::thread([state = state_, providers = std::move(providers), wish = std::move(wish), limit_bytes, start] {
-    for (const sluice_device_provider* provider : providers) {
-      if (start == Start::when_worthwhile && !state->wait_until_worthwhile(provider->seconds_to_open)) break;
-      const int count = provider->count();
-      for (int ordinal = 0; ordinal < count; ++ordinal) {
-        const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
-        if (wish != "auto" && wish != provider->kind && wish != name) continue;
-        std::shared_ptr<Device> device;
-        std::string problem;
-        try {
-          device = Device::open(*provider, ordinal, limit_bytes);
-        } catch (const Failure& failure) {
-          problem = failure.what();
-        }
-        const std::lock_guard lock(state->mutex);
-        if (state->stopped) break;
-        if (device) state->devices.push_back(std::move(device));
-        if (!problem.empty()) state->problems.push_back(std::move(problem));
-        state->flush();
-      }
+    try {
+      state->open_all(providers, wish, limit_bytes, start);
+    } catch (...) {  // no room, say: the run goes on with what is open, or says that no device is left
     }
     {
       const std::lock_guard lock(state->mutex);

@@ -78,7 +78,7 @@ Json stage_entry(const StageStatistics& stage) {
   Json quantities = Json::object();
   for (const auto& [name, values] : stage.quantities)
     quantities[name] = {{"count", values.count}, {"p50", values.p50}, {"p99", values.p99}, {"maximum", values.maximum}};
-  return {{"name", stage.name},
+  Json entry = {{"name", stage.name},
           {"id", stage.id},
           {"role", stage.role},
           {"row_type", stage.row_type},
@@ -97,6 +97,9 @@ Json stage_entry(const StageStatistics& stage) {
           {"batches_with_deadline", stage.batches_with_deadline},
           {"late_batches", stage.late_batches},
           {"implementations", implementations(stage)}};
+  if (!stage.position.empty()) entry["position"] = stage.position;
+  if (stage.durable_before > 0) entry["durable_before"] = stage.durable_before;
+  return entry;
 }
 
 Json device(const DeviceStatistics& d, const RunStatistics& s) {

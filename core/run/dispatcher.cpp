@@ -176,10 +176,21 @@ void Dispatcher::go_on() {
       const std::lock_guard lock(mutex_);
       ++jobs_;
     }
+    // Nothing leaves a thread. What a call that could not even be begun was for is told by the end of its `done`.
+    const auto job = [this, shared](DeviceStream* stream) {
+      try {
+        carry_out(std::move(*shared), stream);
+      } catch (...) {
+        run_.fail_with_current_exception("");
+      }
+      // Under the lock, so that the object is still there while its condition is notified.
+      const std::lock_guard lock(mutex_);
+      if (--jobs_ == 0) idle_.notify_all();
+    };
     if (number == 0)
-      spawn_([this, shared] { carry_out(std::move(*shared), nullptr); });
+      spawn_([job] { job(nullptr); });
     else
-      lane(number).submit([this, shared](DeviceStream* stream) { carry_out(std::move(*shared), stream); });
+      lane(number).submit(job);
   }
   for (Task& task : scheduler_.stranded()) {
     const auto piece = std::static_pointer_cast<Piece>(std::exchange(task.payload, nullptr));
@@ -206,9 +217,6 @@ void Dispatcher::carry_out(Assignment assignment, DeviceStream* stream) {
     call(assignment, piece, input, done, stream);
   }
   go_on();
-  // Under the lock, so that the object is still there while its condition is notified.
-  const std::lock_guard lock(mutex_);
-  if (--jobs_ == 0) idle_.notify_all();
 }
 
 // What is done with the output of one part.

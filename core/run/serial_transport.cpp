@@ -19,9 +19,13 @@ class SerialTransport : public Transport {
   void run_source(std::size_t, Job loop) override { loop(); }
   // The output may come from a thread of a device; what follows happens here.
   void call(Dispatcher& dispatcher, MapRunner& stage, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) override {
-    std::promise<BatchHandle> promise;
-    std::future<BatchHandle> output = promise.get_future();
-    dispatcher.submit(stage, input, size, [&](BatchHandle batch) { promise.set_value(std::move(batch)); });
+    std::future<BatchHandle> output;
+    {
+      // Should nobody ever call it, get() throws when the last copy is gone.
+      const auto promise = std::make_shared<std::promise<BatchHandle>>();
+      output = promise->get_future();
+      dispatcher.submit(stage, input, size, [promise](BatchHandle batch) { promise->set_value(std::move(batch)); });
+    }
     done(output.get());
   }
   void wait() override {}
