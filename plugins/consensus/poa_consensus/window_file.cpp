@@ -2,17 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "poa_consensus/window_file.hpp"
 
-#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
-#include <htslib/hts.h>
-#include <htslib/kstring.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <sluice/failure.hpp>
+#include <sluice/hts/text_file.hpp>
 #include <system_error>
 
 namespace sluice::poa_consensus {
@@ -32,19 +27,10 @@ std::string_view take_word(std::string_view& text) {
 }  // namespace
 
 struct WindowFile::Reader {
-  ~Reader() {
-    if (file != nullptr) bgzf_close(file);
-    std::free(line.s);
-  }
-  BGZF* file = nullptr;
-  kstring_t line = {0, 0, nullptr};
+  hts::TextLines lines;
 };
 
-WindowFile::WindowFile(const std::string& path) : path_(path), reader_(std::make_unique<Reader>()) {
-  hts_set_log_level(HTS_LOG_OFF);  // what goes wrong is said once, by the stage
-  errno = 0;
-  reader_->file = bgzf_open(path.c_str(), "r");
-  if (reader_->file == nullptr) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno));
+WindowFile::WindowFile(const std::string& path) : path_(path), reader_(new Reader{hts::TextLines({path})}) {
   std::error_code none;
   if (path != "-") file_bytes_ = std::filesystem::file_size(path, none);
   if (none) file_bytes_ = 0;
@@ -57,12 +43,9 @@ void WindowFile::refuse(const std::string& problem) const {
 }
 
 bool WindowFile::next_line() {
-  const int status = bgzf_getline(reader_->file, '\n', &reader_->line);
-  if (status < -1) throw Failure::input("'" + path_ + "' can't be read beyond line " + std::to_string(line_number_) + ": truncated or not gzip");
-  if (status == -1) return false;
+  if (!reader_->lines.next()) return false;
   ++line_number_;
-  line_ = {reader_->line.s, reader_->line.l};
-  if (line_.ends_with('\r')) line_.remove_suffix(1);
+  line_ = reader_->lines.line();
   return true;
 }
 
@@ -96,7 +79,7 @@ bool WindowFile::next(FileWindow& window) {
 
 double WindowFile::progress() const {
   if (file_bytes_ == 0) return 0;
-  return std::min(1.0, static_cast<double>(htell(reader_->file->fp)) / static_cast<double>(file_bytes_));
+  return std::min(1.0, static_cast<double>(htell(reader_->lines.file().fp)) / static_cast<double>(file_bytes_));
 }
 
 }  // namespace sluice::poa_consensus

@@ -3,6 +3,7 @@
 #include "read_correction/consensus_vote.hpp"
 
 #include <algorithm>
+#include <sluice/sequence/bases.hpp>
 
 #include "read_correction/template_kmers.hpp"
 
@@ -46,7 +47,7 @@ void ConsensusVote::count(std::string_view sequence, std::string_view qualities)
                     letter < sequence.size() ? votes_of(qualities, letter) : votes_without_neighbour);
   };
   const auto vote = [&](Ballot& ballot) {
-    if (const std::int32_t code = base_code(sequence[letter]); code >= 0) ballot[static_cast<std::size_t>(code)] += votes_of(qualities, letter);
+    if (const std::size_t code = nucleotide_code(sequence[letter]); code != ambiguous_code) ballot[code] += votes_of(qualities, letter);
   };
   for (const PathStep step : steps_) {
     if (step == PathStep::text_only) {
@@ -77,8 +78,8 @@ bool ConsensusVote::elect(std::string& consensus) {
     if (base == consensus.size()) break;
     const Ballot& votes = bases_[base];
     const auto most = static_cast<std::size_t>(std::max_element(votes.begin(), votes.end()) - votes.begin());
-    const std::int32_t held = base_code(consensus[base]);
-    if (votes[most] == 0 || (held >= 0 && votes[static_cast<std::size_t>(held)] == votes[most]))
+    const std::size_t held = nucleotide_code(consensus[base]);
+    if (votes[most] == 0 || (held != ambiguous_code && votes[held] == votes[most]))
       elected_.push_back(consensus[base]);
     else if (most != none)
       elected_.push_back(letters[most]);

@@ -16,15 +16,12 @@ void HitOverlaps::describe(Describe<HitOverlaps>& d) {
   d.needs("hit_target_start", "list<i32>", "per hit: first base on the other read")
       .needs("hit_target_end", "list<i32>", "per hit: end on the other read");
   d.needs("hit_is_reverse", "list<u8>", "per hit: 1: the reverse complement").needs("hit_matches", "list<i32>", "per hit: matching bases");
-  d.gives("query_index", "i64", "row of the read that was hit").gives("target_index", "i64", "row of the read");
-  d.gives("query_start", "i64", "first base on the query, forward strand").gives("query_end", "i64", "end on the query");
-  d.gives("target_start", "i64", "first base on the target").gives("target_end", "i64", "end on the target");
-  d.gives("is_reverse", "u8", "1: the query's reverse complement matches").gives("overlap_index", "i64", "ordinal of the overlap");
-  d.gives("target_overlaps", "i64", "overlaps on this target").gives("overlap_matches", "i64", "matching bases");
+  overlap::describe_overlap_columns(d);
   d.uses("index", "minimizer_index", "the index of the reads").uses("reads", "sequence", "the reads");
 }
 
-HitOverlaps::HitOverlaps(const Setup& setup, const Parameters&) : reads_(setup.resource("reads")), names_(reads_) {
+HitOverlaps::HitOverlaps(const Setup& setup, const Parameters&)
+    : reads_(setup.resource("reads")), names_(reads_), wants_matches_(setup.wanted("overlap_matches")) {
   const MinimizerIndexView index = minimizer_index_view(setup.resource("index"));
   row_of_contig_.resize(index.contigs());
   for (std::size_t contig = 0; contig < index.contigs(); ++contig) {
@@ -61,7 +58,7 @@ void HitOverlaps::process(const Call& call, const Batch& in, Output& out) {
   const auto target_end = in.list<std::int32_t>("hit_target_end");
   const auto is_reverse = in.list<std::uint8_t>("hit_is_reverse");
   const auto matches = in.list<std::int32_t>("hit_matches");
-  std::vector<Row> rows;
+  std::vector<overlap::OverlapRow> rows;
   for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
     if (!in.ok(row)) continue;
     const std::int64_t read = row_of_read(read_id[row]);
@@ -76,33 +73,21 @@ void HitOverlaps::process(const Call& call, const Batch& in, Output& out) {
         throw Failure::input("read '" + std::string(read_id[row]) + "' has a hit on a sequence that the index lacks");
       if (row_of_contig_[contig] == read) continue;
       rows.push_back({row_of_contig_[contig], read, target_start[row][h], target_end[row][h], query_start[row][h], query_end[row][h], hits_++, 0,
-                      matches[row][h], is_reverse[row][h]});
+                      matches[row][h], is_reverse[row][h] != 0});
     }
-    for (std::size_t i = first; i < rows.size(); ++i) rows[i].overlaps = static_cast<std::int64_t>(rows.size() - first);
+    for (std::size_t i = first; i < rows.size(); ++i) rows[i].target_overlaps = static_cast<std::int64_t>(rows.size() - first);
   }
   if (!rows.empty()) emit(rows, out);
 }
 
-void HitOverlaps::emit(const std::vector<Row>& rows, Output& out) const {
+void HitOverlaps::emit(const std::vector<overlap::OverlapRow>& rows, Output& out) const {
   out.set_rows(static_cast<std::int64_t>(rows.size()));
   double work = 0;
-  for (const Row& row : rows) work += static_cast<double>(row.target_end - row.target_start);
+  for (const overlap::OverlapRow& row : rows) work += static_cast<double>(row.target_end - row.target_start);
   out.set_work(work);
-  const auto fill = [&](const char* column, std::int64_t Row::*value) {
-    const auto values = out.column<std::int64_t>(column);
-    for (std::size_t r = 0; r < rows.size(); ++r) values[r] = rows[r].*value;
-  };
-  fill("query_index", &Row::query);
-  fill("target_index", &Row::target);
-  fill("query_start", &Row::query_start);
-  fill("query_end", &Row::query_end);
-  fill("target_start", &Row::target_start);
-  fill("target_end", &Row::target_end);
-  fill("overlap_index", &Row::ordinal);
-  fill("target_overlaps", &Row::overlaps);
-  fill("overlap_matches", &Row::matches);
-  const auto is_reverse = out.column<std::uint8_t>("is_reverse");
-  for (std::size_t r = 0; r < rows.size(); ++r) is_reverse[r] = rows[r].is_reverse;
+  overlap::write_overlap_columns(
+      rows.size(), [&](std::size_t r) -> const overlap::OverlapRow& { return rows[r]; },
+      wants_matches_ ? overlap::Matches::wanted : overlap::Matches::unwanted, out);
   out.emit();
 }
 

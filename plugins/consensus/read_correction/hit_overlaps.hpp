@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/overlap_rows.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
 #include <string_view>
@@ -19,15 +20,12 @@ class HitOverlaps {
   void finish(const Call&, Output&) {}
 
  private:
-  struct Row {
-    std::int64_t query, target, query_start, query_end, target_start, target_end, ordinal, overlaps, matches;
-    std::uint8_t is_reverse;
-  };
   std::int64_t row_of_read(std::string_view name);
-  void emit(const std::vector<Row>& rows, Output& out) const;
+  void emit(const std::vector<overlap::OverlapRow>& rows, Output& out) const;
 
   SequenceStoreView reads_;
   SequenceNames names_;
+  bool wants_matches_;
   std::vector<std::int64_t> row_of_contig_;
   std::int64_t next_read_ = 0, hits_ = 0;
 };

@@ -7,8 +7,6 @@
 namespace sluice::read_correction {
 namespace {
 
-constexpr std::size_t batch_bases = std::size_t{1} << 18;
-
 constexpr char lower_case(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
 }  // namespace
@@ -36,6 +34,7 @@ void PieceJoining::describe(Describe<PieceJoining>& d) {
 
 PieceJoining::PieceJoining(const Setup& setup, const Parameters& p)
     : reads_(setup.resource("reads")),
+      contigs_(reads_, overlap::ContigRows::Corrected::wanted),
       uncorrected_(p.uncorrected == "upper_case" ? Uncorrected::upper_case
                    : p.uncorrected == "trim"     ? Uncorrected::trim
                                                  : Uncorrected::lower_case),
@@ -63,9 +62,9 @@ void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
     ++windows_;
     if (is_polished[r] == 0) continue;
     keep_own_bases(window_start[r]);
-    if (corrected_ == 0) corrected_begin_ = bases_.size();
-    bases_.append(consensus[row]);
-    corrected_end_ = bases_.size();
+    if (corrected_ == 0) corrected_begin_ = contigs_.bases().size();
+    contigs_.bases().append(consensus[row]);
+    corrected_end_ = contigs_.bases().size();
     corrected_ += window_end[r] - window_start[r];
     ++polished_;
     at_ = window_end[r];
@@ -76,18 +75,16 @@ void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
 
 void PieceJoining::finish(const Call& call, Output& out) {
   while (read_ < reads_.size() && !call.cancelled()) next_read(call, out);
-  emit(out);
+  contigs_.emit(out);
   if (failed_ > 0) call.count("windows that failed and stay as they are", failed_);
 }
 
 void PieceJoining::keep_own_bases(std::int64_t end) {
   if (end <= at_) return;
-  const std::size_t first = bases_.size();
-  bases_.resize(first + static_cast<std::size_t>(end - at_));
-  reads_.fetch_bases(read_, at_, end, bases_.data() + first, scratch_);
-  if (uncorrected_ != Uncorrected::upper_case)
-    std::transform(bases_.begin() + static_cast<std::ptrdiff_t>(first), bases_.end(), bases_.begin() + static_cast<std::ptrdiff_t>(first),
-                   lower_case);
+  std::string& bases = contigs_.bases();
+  const auto first = static_cast<std::ptrdiff_t>(bases.size());
+  contigs_.append_own(read_, at_, end);
+  if (uncorrected_ != Uncorrected::upper_case) std::transform(bases.begin() + first, bases.end(), bases.begin() + first, lower_case);
   at_ = end;
 }
 
@@ -97,46 +94,18 @@ void PieceJoining::next_read(const Call& call, Output& out) {
     const std::int64_t length = reads_.length(read_);
     if (length > 0 && static_cast<double>(corrected_) < min_corrected_ * static_cast<double>(length)) {
       call.account(Reason::uncorrected, 1, std::string(reads_.name(read_)));
-      bases_.resize(read_begin_);
+      contigs_.bases().resize(contigs_.begin());
     } else {
       keep_own_bases(length);
       if (uncorrected_ == Uncorrected::trim && corrected_ > 0) {
-        bases_.resize(corrected_end_);
-        bases_.erase(read_begin_, corrected_begin_ - read_begin_);
+        contigs_.bases().resize(corrected_end_);
+        contigs_.bases().erase(contigs_.begin(), corrected_begin_ - contigs_.begin());
       }
-      rows_.push_back({read_, windows_, polished_, overlaps_, corrected_, bases_.size()});
-      if (bases_.size() >= batch_bases) emit(out);
+      contigs_.complete({read_, windows_, polished_, overlaps_, corrected_}, out);
     }
   }
   ++read_;
   at_ = windows_ = polished_ = overlaps_ = corrected_ = 0;
-  read_begin_ = bases_.size();
-}
-
-void PieceJoining::emit(Output& out) {
-  if (rows_.empty()) return;
-  out.set_rows(static_cast<std::int64_t>(rows_.size()));
-  out.set_work(static_cast<double>(bases_.size()));
-  std::vector<std::string_view> names, bases;
-  std::size_t begin = 0;
-  for (const Row& row : rows_) {
-    names.push_back(reads_.name(row.read));
-    bases.push_back(std::string_view(bases_).substr(begin, row.bases_end - begin));
-    begin = row.bases_end;
-  }
-  out.text_rows("contig_name", names);
-  out.text_rows("contig_bases", bases);
-  const auto fill = [&](const char* column, std::int64_t Row::*value) {
-    const auto values = out.column<std::int64_t>(column);
-    for (std::size_t r = 0; r < rows_.size(); ++r) values[r] = rows_[r].*value;
-  };
-  fill("windows", &Row::windows);
-  fill("polished_windows", &Row::polished);
-  fill("overlaps", &Row::overlaps);
-  fill("corrected_bases", &Row::corrected);
-  out.emit();
-  rows_.clear();
-  bases_.clear();
 }
 
 }  // namespace sluice::read_correction

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
+#include <sluice/overlap/contig_rows.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace sluice::read_correction {
 
@@ -24,26 +23,16 @@ class PieceJoining {
 
  private:
   enum class Uncorrected : std::uint8_t { lower_case, upper_case, trim };
-  // A read that waits to be given.
-  struct Row {
-    std::int64_t read, windows, polished, overlaps, corrected;
-    std::size_t bases_end;
-  };
-
   void keep_own_bases(std::int64_t end);
   void next_read(const Call& call, Output& out);
-  void emit(Output& out);
 
   SequenceStoreView reads_;
+  overlap::ContigRows contigs_;
   Uncorrected uncorrected_;
   double min_corrected_;
   std::int64_t read_ = -1, at_ = 0;  // the current read; its bases before at_ are done
   std::int64_t windows_ = 0, polished_ = 0, overlaps_ = 0, corrected_ = 0;
-  std::size_t read_begin_ = 0;  // of the current read in bases_
-  std::size_t corrected_begin_ = 0, corrected_end_ = 0;
-  std::vector<Row> rows_;
-  std::string bases_;
-  std::vector<char> scratch_;
+  std::size_t corrected_begin_ = 0, corrected_end_ = 0;  // in its bases
   double failed_ = 0;
 };
 

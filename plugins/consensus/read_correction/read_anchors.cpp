@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sluice/sequence/bases.hpp>
 
 namespace sluice::read_correction {
 namespace {
@@ -33,12 +34,12 @@ void find_runs(const TemplateKmers& kmers, std::string_view read, const OverlapP
   std::uint32_t kmer = 0;
   std::int32_t letters = 0;
   for (std::int32_t end = 1; end <= static_cast<std::int32_t>(read.size()); ++end) {
-    const std::int32_t code = base_code(read[static_cast<std::size_t>(end - 1)]);
-    if (code < 0) {
+    const std::uint32_t code = nucleotide_code(read[static_cast<std::size_t>(end - 1)]);
+    if (code == ambiguous_code) {
       letters = 0;
       continue;
     }
-    kmer = (kmer << 2U | static_cast<std::uint32_t>(code)) & mask;
+    kmer = (kmer << 2U | code) & mask;
     if (++letters < k) continue;
     const std::int32_t begin = end - k;
     std::int32_t at = kmers.first(kmer);

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "read_correction/template_kmers.hpp"
 
+#include <sluice/sequence/bases.hpp>
+
 namespace sluice::read_correction {
 
 void TemplateKmers::build(std::string_view bases, std::int32_t k) {
@@ -19,12 +21,12 @@ void TemplateKmers::build(std::string_view bases, std::int32_t k) {
   std::uint32_t kmer = 0;
   std::int32_t letters = 0;
   for (std::size_t i = bases.size(); i-- > 0;) {
-    const std::int32_t code = base_code(bases[i]);
-    if (code < 0) {
+    const std::uint32_t code = nucleotide_code(bases[i]);
+    if (code == ambiguous_code) {
       letters = 0;
       continue;
     }
-    kmer = (kmer >> 2U | static_cast<std::uint32_t>(code) << (2 * (k - 1))) & kmer_mask;
+    kmer = (kmer >> 2U | code << (2 * (k - 1))) & kmer_mask;
     if (++letters < k) continue;
     const std::uint32_t bit = kmer * multiplier >> filter_shift_;
     filter_[bit / 64] |= std::uint64_t{1} << bit % 64;

@@ -9,22 +9,6 @@
 
 namespace sluice::read_correction {
 
-// 2-bit code of a base, -1 for any other letter.
-constexpr std::int32_t base_code(char base) {
-  switch (base) {
-    case 'A':
-      return 0;
-    case 'C':
-      return 1;
-    case 'G':
-      return 2;
-    case 'T':
-      return 3;
-    default:
-      return -1;
-  }
-}
-
 class TemplateKmers {
  public:
   static constexpr std::int32_t none = -1;

@@ -3,26 +3,12 @@
 #include "read_correction/unit_cost_path.hpp"
 
 #include <algorithm>
+#include <sluice/sequence/bases.hpp>
 
 namespace sluice::read_correction {
 namespace {
 
 constexpr std::size_t rows_per_block = 64;
-
-constexpr std::size_t code_of(char letter) {
-  switch (letter) {
-    case 'A':
-      return 0;
-    case 'C':
-      return 1;
-    case 'G':
-      return 2;
-    case 'T':
-      return 3;
-    default:
-      return 4;
-  }
-}
 
 constexpr bool is_set(std::uint64_t word, std::size_t bit) { return ((word >> bit) & 1U) != 0; }
 
@@ -32,7 +18,8 @@ void UnitCostAligner::set_pattern(std::string_view pattern) {
   rows_ = static_cast<std::int32_t>(pattern.size());
   blocks_ = (pattern.size() + rows_per_block - 1) / rows_per_block;
   equal_.assign(blocks_, {});
-  for (std::size_t i = 0; i < pattern.size(); ++i) equal_[i / rows_per_block][code_of(pattern[i])] |= std::uint64_t{1} << (i % rows_per_block);
+  for (std::size_t i = 0; i < pattern.size(); ++i)
+    equal_[i / rows_per_block][nucleotide_code(pattern[i])] |= std::uint64_t{1} << (i % rows_per_block);
 }
 
 // finished(column, change) after each column: change is what the last row's score gained over the column before.
@@ -44,7 +31,7 @@ void UnitCostAligner::fill(std::string_view text, Finished&& finished) {
   const std::size_t last_bit = (static_cast<std::size_t>(rows_) + rows_per_block - 1) % rows_per_block;
   Column* column = columns_.data();
   for (std::size_t j = 0; j < text.size(); ++j) {
-    const std::size_t code = code_of(text[j]);
+    const std::size_t code = nucleotide_code(text[j]);
     std::uint64_t plus_in = 1, minus_in = 0;  // row 0 grows by one with each column
     for (std::size_t b = 0; b < blocks_; ++b, ++column) {
       Block& block = state_[b];

@@ -2,21 +2,18 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <charconv>
 #include <cmath>
+#include <sluice/overlap/contig_rows.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "window_merging/contig_writer.hpp"
 #include "window_merging/coverage_trimming.hpp"
 
 namespace sluice::window_merging {
 namespace {
-
-// Short contigs (corrected reads) travel together.
-constexpr std::size_t batch_bases = std::size_t{1} << 18;
 
 class WindowMerging {
  public:
@@ -53,6 +50,7 @@ class WindowMerging {
 
   WindowMerging(const Setup& setup, const Parameters& p)
       : targets_(setup.resource("targets")),
+        contigs_(targets_, overlap::ContigRows::Corrected::unwanted),
         window_length_(p.window_length),
         trims_(p.trim == "always" || (p.trim == "long_reads" && (!setup.has_resource("reads") || mean_length(setup.resource("reads")) > 1000))),
         includes_unpolished_(p.include_unpolished) {}
@@ -87,7 +85,7 @@ class WindowMerging {
 
   void finish(const Call& call, Output& out) {
     while (target_ < targets_.size() && !call.cancelled()) next_target(call, out);
-    emit(out);
+    contigs_.emit(out);
     if (untrimmed_ > 0) call.count("windows without half of the layers anywhere", static_cast<double>(untrimmed_));
     if (failed_ > 0) call.count("windows that failed and stay as they are", static_cast<double>(failed_));
   }
@@ -106,18 +104,15 @@ class WindowMerging {
     const std::int64_t begin = std::min(next_window_ * window_length_, targets_.length(target_));
     const std::int64_t end = std::min(window * window_length_, targets_.length(target_));
     next_window_ = std::max(next_window_, window);
-    if (end <= begin) return;
-    const std::size_t at = bases_.size();
-    bases_.resize(at + static_cast<std::size_t>(end - begin));
-    targets_.fetch_bases(target_, begin, end, bases_.data() + at, scratch_);
+    if (end > begin) contigs_.append_own(target_, begin, end);
   }
 
   void append_polished(std::string_view consensus, std::span<const std::int32_t> coverage, std::int64_t layers) {
     ++polished_windows_;
-    if (!trims_ || coverage.size() != consensus.size()) return void(bases_.append(consensus));
+    if (!trims_ || coverage.size() != consensus.size()) return void(contigs_.bases().append(consensus));
     const KeptBases kept = trim_by_coverage(coverage, layers);
     if (kept.is_untrimmed) ++untrimmed_;
-    bases_.append(consensus.substr(kept.begin, kept.end - kept.begin));
+    contigs_.bases().append(consensus.substr(kept.begin, kept.end - kept.begin));
   }
 
   // Completes the current target (-1: none yet) and begins the next one.
@@ -125,8 +120,7 @@ class WindowMerging {
     if (target_ >= 0) {
       if (polished_windows_ > 0 || includes_unpolished_) {
         keep_backbone(windows_of(target_));
-        rows_.push_back({target_, windows_of(target_), polished_windows_, overlaps_, bases_.size()});
-        if (bases_.size() >= batch_bases) emit(out);
+        contigs_.complete({target_, windows_of(target_), polished_windows_, overlaps_}, out);
       } else {
         call.account(Reason::unpolished, 1, std::string(targets_.name(target_)));
       }
@@ -135,43 +129,11 @@ class WindowMerging {
     next_window_ = polished_windows_ = overlaps_ = 0;
   }
 
-  void emit(Output& out) {
-    if (rows_.empty()) return;
-    out.set_rows(static_cast<std::int64_t>(rows_.size()));
-    out.set_work(static_cast<double>(bases_.size()));
-    std::vector<std::string_view> names, bases;
-    std::size_t begin = 0;
-    for (const Row& row : rows_) {
-      names.push_back(targets_.name(row.target));
-      bases.push_back(std::string_view(bases_).substr(begin, row.bases_end - begin));
-      begin = row.bases_end;
-    }
-    out.text_rows("contig_name", names);
-    out.text_rows("contig_bases", bases);
-    const auto fill = [&](const char* column, std::int64_t Row::*value) {
-      const auto values = out.column<std::int64_t>(column);
-      for (std::size_t r = 0; r < rows_.size(); ++r) values[r] = rows_[r].*value;
-    };
-    fill("windows", &Row::windows);
-    fill("polished_windows", &Row::polished_windows);
-    fill("overlaps", &Row::overlaps);
-    out.emit();
-    rows_.clear();
-    bases_.clear();
-  }
-
-  // A contig that waits to be given.
-  struct Row {
-    std::int64_t target, windows, polished_windows, overlaps;
-    std::size_t bases_end;
-  };
   SequenceStoreView targets_;
+  overlap::ContigRows contigs_;
   std::int64_t window_length_;
   bool trims_, includes_unpolished_;
   std::int64_t target_ = -1, next_window_ = 0, polished_windows_ = 0, overlaps_ = 0;
-  std::vector<Row> rows_;
-  std::string bases_;  // of rows_, then of the current target
-  std::vector<char> scratch_;
   std::uint64_t untrimmed_ = 0, failed_ = 0;
 };
 

@@ -79,7 +79,7 @@ void AlignmentFile::fail(const std::string& what, const std::string& remedy) con
 }
 
 AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path) {
-  hts_set_log_level(HTS_LOG_OFF);  // what it would print is said by our own errors, once and with the file's name
+  hts::silence();
   file_.reset(hts_open(path_.c_str(), "r"));
   if (!file_) {
     const int reason = errno;
@@ -289,21 +289,6 @@ std::int64_t read_bases(const bam1_t& record) {
     if ((bam_cigar_type(operation) & 1) != 0 || operation == BAM_CHARD_CLIP) bases += bam_cigar_oplen(cigar[i]);
   }
   return bases;
-}
-
-void sequenced_bases(const bam1_t& record, std::string& out) {
-  const auto length = static_cast<std::size_t>(record.core.l_qseq);
-  out.resize(length);
-  const std::uint8_t* packed = bam_get_seq(&record);
-  if (!bam_is_rev(&record)) {
-    for (std::size_t i = 0; i < length; ++i) out[i] = seq_nt16_str[bam_seqi(packed, i)];
-    return;
-  }
-  // A 4-bit code has one bit for each of A, C, G, T; its complement has them in reverse order.
-  for (std::size_t i = 0; i < length; ++i) {
-    const unsigned code = bam_seqi(packed, length - 1 - i);
-    out[i] = seq_nt16_str[((code & 1U) << 3) | ((code & 2U) << 1) | ((code & 4U) >> 1) | ((code & 8U) >> 3)];
-  }
 }
 
 }  // namespace sluice::alignment_reader

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/hts/handles.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,13 +61,6 @@ class AlignmentFile {
   std::uint64_t outside_region() const { return outside_region_; }
 
  private:
-  struct Release {
-    void operator()(htsFile* file) const { hts_close(file); }
-    void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
-    void operator()(bam1_t* record) const { bam_destroy1(record); }
-    void operator()(hts_idx_t* index) const { hts_idx_destroy(index); }
-    void operator()(hts_itr_t* iterator) const { hts_itr_destroy(iterator); }
-  };
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
   void open_region(const std::string& region);
   void index_reference(const std::string& fasta) const;
@@ -77,11 +71,11 @@ class AlignmentFile {
   bool sorted_by_coordinate() const;
 
   std::string path_;
-  std::unique_ptr<htsFile, Release> file_;
-  std::unique_ptr<sam_hdr_t, Release> header_;
-  std::unique_ptr<bam1_t, Release> record_;
-  std::unique_ptr<hts_idx_t, Release> index_;
-  std::unique_ptr<hts_itr_t, Release> iterator_;
+  hts::File file_;
+  hts::Header header_;
+  hts::Record record_;
+  hts::Index index_;
+  hts::Iterator iterator_;
   std::optional<Region> region_;
   std::string note_;
   std::int64_t file_bytes_ = 0;  // 0: no regular file
@@ -93,8 +87,5 @@ std::string contig_mismatch(const std::vector<Contig>& alignment, const std::vec
 
 // Bases of the whole read that a record belongs to: those of the CIGAR with all clips, or of SEQ when there is no CIGAR.
 std::int64_t read_bases(const bam1_t& record);
-
-// SEQ in the orientation the read was sequenced in; "" when the record has none.
-void sequenced_bases(const bam1_t& record, std::string& out);
 
 }  // namespace sluice::alignment_reader

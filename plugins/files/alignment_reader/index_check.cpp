@@ -2,14 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "alignment_reader/index_check.hpp"
 
-#include <htslib/bgzf.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <optional>
+#include <sluice/hts/handles.hpp>
 #include <unordered_set>
 
 namespace sluice::alignment_reader {
@@ -177,10 +175,6 @@ class ContigCheck {
   std::optional<Chunk> extent_;
 };
 
-struct CloseBgzf {
-  void operator()(BGZF* file) const { bgzf_close(file); }
-};
-
 }  // namespace
 
 std::string binning_index_problem(std::span<const char> bytes, const IndexedFile& file) {
@@ -237,7 +231,7 @@ std::string crai_problem(std::string_view text, const IndexedFile& file) {
 }
 
 std::string index_problem(const std::string& path, const IndexedFile& file) {
-  const std::unique_ptr<BGZF, CloseBgzf> input(bgzf_open(path.c_str(), "r"));
+  const hts::Bgzf input(bgzf_open(path.c_str(), "r"));
   if (!input) return "cannot be read";
   std::vector<char> bytes;
   std::size_t used = 0;
@@ -248,7 +242,7 @@ std::string index_problem(const std::string& path, const IndexedFile& file) {
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
   }
-  if (input->is_compressed != 0 && input->is_gzip == 0 && input->no_eof_block != 0) return too_short;
+  if (hts::lacks_end(*input)) return too_short;
   bytes.resize(used);
   if (path.ends_with(".crai")) return crai_problem({bytes.data(), bytes.size()}, file);
   return binning_index_problem(bytes, file);

@@ -3,30 +3,14 @@
 #include "alignment_reader/reference_agreement.hpp"
 
 #include <cstddef>
+#include <sluice/sequence/bases.hpp>
 
 namespace sluice::alignment_reader {
 namespace {
 
 // The bit that BAM's 4-bit code has for a base; 0 for anything else.
-unsigned bit_of(char base) {
-  switch (base) {
-    case 'A':
-    case 'a':
-      return 1;
-    case 'C':
-    case 'c':
-      return 2;
-    case 'G':
-    case 'g':
-      return 4;
-    case 'T':
-    case 't':
-      return 8;
-    default:
-      return 0;
-  }
-}
-bool is_base(unsigned code) { return code == 1 || code == 2 || code == 4 || code == 8; }
+unsigned bit_of(char base) { return nucleotide_code(base) == ambiguous_code ? 0 : 1U << nucleotide_code(base); }
+bool is_one_base(unsigned code) { return code == 1 || code == 2 || code == 4 || code == 8; }
 
 }  // namespace
 
@@ -43,7 +27,7 @@ void add_record(const bam1_t& record, std::string_view contig, Agreement& agreem
       for (std::int64_t k = 0; k < length; ++k) {
         if (place + k < 0 || place + k >= static_cast<std::int64_t>(contig.size()) || in_read + k >= record.core.l_qseq) break;
         const unsigned there = bit_of(contig[static_cast<std::size_t>(place + k)]), here = bam_seqi(bases, in_read + k);
-        if (there == 0 || !is_base(here)) continue;
+        if (there == 0 || !is_one_base(here)) continue;
         ++agreement.bases;
         agreement.equal += there == here ? 1 : 0;
       }

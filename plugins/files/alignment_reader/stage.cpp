@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
 #include <unordered_map>
 
@@ -180,7 +181,7 @@ class AlignmentReader {
     rows.mapq.push_back(core.qual);
     rows.cigar.emplace_back(bam_get_cigar(&record), bam_get_cigar(&record) + core.n_cigar);
     rows.record_index.push_back(static_cast<std::int64_t>(file_.visited()) - 1);
-    if (wants_bases_) sequenced_bases(record, rows.aligned_bases.emplace_back());
+    if (wants_bases_) hts::sequenced_bases(record, rows.aligned_bases.emplace_back());
     if (wants_record_) serialise(record, rows.bam_record.emplace_back());
     return 64 + rows.read_id.back().size() + rows.contig.back().size() + 4ULL * core.n_cigar + (wants_bases_ ? rows.aligned_bases.back().size() : 0) +
            (wants_record_ ? rows.bam_record.back().size() : 0);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <sluice/hts/handles.hpp>
+#include <sluice/sequence/bases.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -18,31 +20,6 @@ namespace {
 constexpr std::int64_t longest_bai_contig = std::int64_t{1} << 29U;
 
 enum class Reason { cannot_encode };
-
-struct CloseFile {
-  void operator()(htsFile* file) const { hts_close(file); }
-};
-struct FreeHeader {
-  void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
-};
-struct FreeRecord {
-  void operator()(bam1_t* record) const { bam_destroy1(record); }
-};
-
-char complement(char base) {
-  switch (base) {
-    case 'A':
-      return 'T';
-    case 'C':
-      return 'G';
-    case 'G':
-      return 'C';
-    case 'T':
-      return 'A';
-    default:
-      return 'N';
-  }
-}
 
 class BamWriter {
  public:
@@ -147,7 +124,7 @@ class BamWriter {
       qualities_.assign(qualities[row]);
       if ((flags[i] & BAM_FREVERSE) != 0) {
         std::reverse(bases_.begin(), bases_.end());
-        std::transform(bases_.begin(), bases_.end(), bases_.begin(), complement);
+        std::transform(bases_.begin(), bases_.end(), bases_.begin(), iupac_complement);
         std::reverse(qualities_.begin(), qualities_.end());
       }
       for (char& quality : qualities_) quality = has_qualities_ ? static_cast<char>(quality - 33) : static_cast<char>(0xFF);
@@ -174,9 +151,9 @@ class BamWriter {
   bool has_index_, has_qualities_;
   OutputFile file_, index_file_;
   std::unordered_map<std::string, std::int32_t> contigs_;
-  std::unique_ptr<sam_hdr_t, FreeHeader> header_;
-  std::unique_ptr<bam1_t, FreeRecord> record_;
-  std::unique_ptr<htsFile, CloseFile> bam_;
+  hts::Header header_;
+  hts::Record record_;
+  hts::File bam_;
   std::int32_t last_contig_ = 0;
   std::int64_t last_start_ = 0;
   std::string bases_, qualities_;

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <htslib/bgzf.h>
-#include <htslib/hts.h>
-#include <htslib/kstring.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
+#include <sluice/hts/text_file.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -18,15 +11,6 @@
 
 namespace sluice::methylation_table_reader {
 namespace {
-
-struct CloseFile {
-  void operator()(BGZF* file) const { bgzf_close(file); }
-};
-struct Line : kstring_t {
-  Line() : kstring_t{0, 0, nullptr} {}
-  Line(const Line&) = delete;
-  ~Line() { std::free(s); }
-};
 
 // Source: the calls of an existing table, one row per read and alignment, to be counted or converted without calling again.
 class MethylationTableReader {
@@ -51,13 +35,9 @@ class MethylationTableReader {
     d.option("path", &Parameters::path, "the table, plain or compressed with gzip; - is standard input").required().reads();
   }
 
-  MethylationTableReader(const Setup&, const Parameters& parameters) : path_(parameters.path) {
-    hts_set_log_level(HTS_LOG_OFF);  // what goes wrong is said once, by the stage
-    errno = 0;
-    file_.reset(bgzf_open(path_.c_str(), "r"));
-    if (!file_) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno));
-    if (!next_line()) throw Failure::input("'" + path_ + "' is empty", "give the table that call-methylation wrote");
-    const std::string missing = columns_.parse(line());
+  MethylationTableReader(const Setup&, const Parameters& parameters) : path_(parameters.path), lines_({path_}) {
+    if (!lines_.next()) throw Failure::input("'" + path_ + "' is empty", "give the table that call-methylation wrote");
+    const std::string missing = columns_.parse(lines_.line());
     if (!missing.empty())
       throw Failure::input("'" + path_ + "' has no column '" + missing + "' in its first line", "give the table that call-methylation wrote");
   }
@@ -65,11 +45,11 @@ class MethylationTableReader {
     Rows rows;
     bool more = true;
     while (more && !call.cancelled()) {
-      if (!pending_) pending_ = more = next_line();
+      if (!pending_) pending_ = more = lines_.next();
       if (!pending_) break;
       CallLine parsed;
-      const std::string problem = parse_call(line(), columns_, parsed);
-      if (!problem.empty()) throw Failure::input(path_ + ":" + std::to_string(line_number_) + ": " + problem);
+      const std::string problem = parse_call(lines_.line(), columns_, parsed);
+      if (!problem.empty()) throw Failure::input(path_ + ":" + std::to_string(lines_.number()) + ": " + problem);
       if (!rows.continues(parsed)) {
         // A row is complete only when the next one begins, so that batches never cut a read in two.
         if (!rows.read_id.empty() && is_full(rows, call)) break;
@@ -129,25 +109,10 @@ class MethylationTableReader {
   static bool is_full(const Rows& rows, const Call& call) {
     return static_cast<double>(rows.read_id.size()) >= call.target_work() || rows.bytes >= call.target_bytes();
   }
-  std::string_view line() const {
-    std::string_view text(line_.s, line_.l);
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    return text;
-  }
-  bool next_line() {
-    const int status = bgzf_getline(file_.get(), '\n', &line_);
-    if (status < -1) throw Failure::input("'" + path_ + "' can't be read beyond line " + std::to_string(line_number_) + ": truncated or not gzip");
-    if (status == -1) return false;
-    ++line_number_;
-    return true;
-  }
-
   std::string path_;
-  std::unique_ptr<BGZF, CloseFile> file_;
-  Line line_;
-  std::uint64_t line_number_ = 0;
+  hts::TextLines lines_;
   TableColumns columns_;
-  bool pending_ = false;  // line_ holds a line that no row has yet
+  bool pending_ = false;  // it is at a line that no row has yet
 };
 
 }  // namespace

@@ -9,16 +9,11 @@
 #include <htslib/sam.h>
 
 #include <cstdint>
-#include <memory>
+#include <sluice/hts/handles.hpp>
 #include <string>
 #include <string_view>
 
 namespace sluice::modbam_writer {
-
-struct FreeRecord {
-  void operator()(bam1_t* record) const { bam_destroy1(record); }
-};
-using Record = std::unique_ptr<bam1_t, FreeRecord>;
 
 enum class RecordStatus : std::uint8_t {
   ok,

@@ -25,16 +25,9 @@ namespace {
 
 constexpr const char* plugin_version = "0.1.0";
 
-struct CloseFile {
-  void operator()(htsFile* file) const { hts_close(file); }
-};
-struct FreeHeader {
-  void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
-};
-
 // Reusable memory of one process() call.
 struct Workspace {
-  Record record{bam_init1()};
+  hts::Record record{bam_init1()};
   std::vector<CpgCall> calls;
   ModificationTags tags;
 };
@@ -85,7 +78,7 @@ class ModbamWriter {
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
         header_(read_header(parameters)) {
-    hts_set_log_level(HTS_LOG_OFF);  // what goes wrong is said once, by the stage
+    hts::silence();
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
     const TextView bases = reference.text("bases");
@@ -172,12 +165,12 @@ class ModbamWriter {
     ListView<float> methylated, unmethylated;
   };
 
-  static std::unique_ptr<sam_hdr_t, FreeHeader> read_header(const Parameters& parameters) {
+  static hts::Header read_header(const Parameters& parameters) {
     const std::string& path = parameters.alignments;
     errno = 0;
-    const std::unique_ptr<htsFile, CloseFile> file(hts_open(path.c_str(), "r"));
+    const hts::File file(hts_open(path.c_str(), "r"));
     if (!file) throw Failure::input("cannot open '" + path + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
-    std::unique_ptr<sam_hdr_t, FreeHeader> header(sam_hdr_read(file.get()));
+    hts::Header header(sam_hdr_read(file.get()));
     if (!header) throw Failure::input("'" + path + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
     return header;
   }
@@ -273,11 +266,11 @@ class ModbamWriter {
 
   std::string output_name_;
   FailedReads failed_reads_;
-  std::unique_ptr<sam_hdr_t, FreeHeader> header_;
+  hts::Header header_;
   std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference
   OutputFile file_;
-  std::unique_ptr<htsFile, CloseFile> writer_;
-  Record written_{bam_init1()};  // commit's
+  hts::File writer_;
+  hts::Record written_{bam_init1()};  // commit's
   Workspaces<Workspace> workspaces_;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "overlap_reader/kept_overlaps.hpp"
 
+#include <sluice/overlap/overlap_rows.hpp>
 #include <string>
 
 namespace sluice::overlap_reader {
@@ -32,21 +33,13 @@ std::size_t KeptOverlaps::next(double work) {
 void KeptOverlaps::write(Output& out) const {
   out.set_rows(static_cast<std::int64_t>(rows_.size()));
   out.set_work(bases_);
-  const auto fill = [&](const char* column, auto&& value) {
-    const auto values = out.column<std::int64_t>(column);
-    for (std::size_t row = 0; row < rows_.size(); ++row) values[row] = value(rows_[row]);
+  const auto row_of = [this](std::size_t r) -> overlap::OverlapRow {
+    const OverlapRecord& o = rows_[r];
+    return {o.query,        o.target,         o.query_start, o.query_end,
+            o.target_start, o.target_end,     o.ordinal,     target_overlaps_[static_cast<std::size_t>(o.target)],
+            o.matches,      o.is_reverse != 0};
   };
-  fill("query_index", [](const OverlapRecord& r) { return r.query; });
-  fill("target_index", [](const OverlapRecord& r) { return r.target; });
-  fill("query_start", [](const OverlapRecord& r) { return r.query_start; });
-  fill("query_end", [](const OverlapRecord& r) { return r.query_end; });
-  fill("target_start", [](const OverlapRecord& r) { return r.target_start; });
-  fill("target_end", [](const OverlapRecord& r) { return r.target_end; });
-  fill("overlap_index", [](const OverlapRecord& r) { return r.ordinal; });
-  fill("target_overlaps", [this](const OverlapRecord& r) { return target_overlaps_[static_cast<std::size_t>(r.target)]; });
-  if (wants_matches_) fill("overlap_matches", [](const OverlapRecord& r) { return r.matches; });
-  const auto is_reverse = out.column<std::uint8_t>("is_reverse");
-  for (std::size_t row = 0; row < rows_.size(); ++row) is_reverse[row] = rows_[row].is_reverse;
+  overlap::write_overlap_columns(rows_.size(), row_of, wants_matches_ ? overlap::Matches::wanted : overlap::Matches::unwanted, out);
   if (!wants_cigars_) return;
   const Buffer offsets = out.offsets([&](std::int64_t row) { return rows_[static_cast<std::size_t>(row)].operations; });
   std::span<std::uint32_t> operations = out.list<std::uint32_t>("given_cigar", offsets);

@@ -40,15 +40,4 @@ class KeptOverlaps {
   std::uint64_t count_ = 0, given_ = 0;
 };
 
-// The columns of KeptOverlaps without CIGARs.
-template <class Stage>
-void describe_overlap_columns(Describe<Stage>& d) {
-  d.gives("query_index", "i64", "row of the read in the store of reads").gives("target_index", "i64", "row of the target in its store");
-  d.gives("query_start", "i64", "first base on the read, forward strand").gives("query_end", "i64", "end on the read, exclusive");
-  d.gives("target_start", "i64", "first base on the target").gives("target_end", "i64", "end on the target, exclusive");
-  d.gives("is_reverse", "u8", "1: the read's reverse complement matches").gives("overlap_index", "i64", "ordinal of the overlap in its file");
-  d.gives("target_overlaps", "i64", "overlaps that are kept on this target");
-  d.gives("overlap_matches", "i64", "matching bases; 0: unknown", Needed::optional);
-}
-
 }  // namespace sluice::overlap_reader

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/overlap_rows.hpp>
 
 #include "overlap_reader/overlap_line.hpp"
 
@@ -30,7 +31,7 @@ void OverlapCollection::describe(Describe<OverlapCollection>& d) {
   d.needs("hit_query_start", "list<i32>", "per hit: first base on the read").needs("hit_query_end", "list<i32>", "per hit: end on the read");
   d.needs("hit_target_start", "list<i32>", "per hit: first base on the contig").needs("hit_target_end", "list<i32>", "per hit: end on the contig");
   d.needs("hit_matches", "list<i32>", "per hit: matching bases");
-  describe_overlap_columns(d);
+  overlap::describe_overlap_columns(d);
   d.uses("index", "minimizer_index", "what the reads were mapped to")
       .uses("reads", "sequence", "the reads")
       .uses("targets", "sequence", "the targets");

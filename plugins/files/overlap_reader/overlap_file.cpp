@@ -2,77 +2,49 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "overlap_reader/overlap_file.hpp"
 
-#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
-#include <htslib/hts.h>
-#include <htslib/kstring.h>
-#include <htslib/sam.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/hts/text_file.hpp>
 #include <utility>
 
 namespace sluice::overlap_reader {
 namespace {
 
-struct Close {
-  void operator()(BGZF* file) const { bgzf_close(file); }
-  void operator()(htsFile* file) const { hts_close(file); }
-  void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
-  void operator()(bam1_t* record) const { bam_destroy1(record); }
-};
-
-// Of its own, so that it is freed when a constructor throws, too.
-struct Line : kstring_t {
-  Line() : kstring_t{0, 0, nullptr} {}
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-  ~Line() { std::free(s); }
-};
-
 class TextOverlaps final : public OverlapFile {
  public:
-  TextOverlaps(std::string path, hFILE* opened, FileFormat format) : path_(std::move(path)), file_(bgzf_hopen(opened, "r")) {
-    if (!file_) throw Failure::input("'" + path_ + "' is neither plain nor gzip text", "give a PAF, MHAP, SAM or BAM file");
+  TextOverlaps(std::string path, hts::Bgzf file, FileFormat format) : path_(std::move(path)), lines_(std::move(file), {path_}) {
     if (format == FileFormat::paf) format_ = LineFormat::paf;
     if (format == FileFormat::mhap) format_ = LineFormat::mhap;
     has_line_ = read_line();
     if (!has_line_) throw Failure::input("'" + path_ + "' is empty", "map the reads to the targets first, for instance with minimap2");
-    if (!format_) format_ = guess_line_format(line());
+    if (!format_) format_ = guess_line_format(lines_.line());
   }
 
   bool next(Overlap& overlap) override {
     if (!has_line_ && !read_line()) return false;
     has_line_ = false;
-    const char* problem = format_ == LineFormat::paf ? parse_paf_line(line(), overlap) : parse_mhap_line(line(), overlap);
+    const char* problem = format_ == LineFormat::paf ? parse_paf_line(lines_.line(), overlap) : parse_mhap_line(lines_.line(), overlap);
     if (problem != nullptr)
       throw Failure::input("'" + path_ + "', " + place() + ": " + problem, "the file is damaged, truncated, or of another format: make it again");
     return true;
   }
-  std::string place() const override { return "line " + std::to_string(lines_); }
+  std::string place() const override { return "line " + std::to_string(lines_.number()); }
 
  private:
-  std::string_view line() const { return {line_.s, line_.l}; }
   // Blank lines are passed over.
   bool read_line() {
-    while (true) {
-      const int got = bgzf_getline(file_.get(), '\n', &line_);
-      if (got < -1) throw Failure::input("'" + path_ + "' is truncated or damaged after line " + std::to_string(lines_), "copy the file again");
-      if (got < 0) return false;
-      ++lines_;
-      if (line_.l > 0 && line_.s[line_.l - 1] == '\r') --line_.l;
-      if (line_.l > 0) return true;
-    }
+    while (lines_.next())
+      if (!lines_.line().empty()) return true;
+    return false;
   }
   std::string path_;
-  std::unique_ptr<BGZF, Close> file_;
+  hts::TextLines lines_;
   std::optional<LineFormat> format_;
-  Line line_;
   bool has_line_ = false;
-  std::uint64_t lines_ = 0;
 };
 
 class AlignmentOverlaps final : public OverlapFile {
@@ -124,23 +96,25 @@ class AlignmentOverlaps final : public OverlapFile {
     return true;
   }
   std::string path_;
-  std::unique_ptr<htsFile, Close> file_;
-  std::unique_ptr<sam_hdr_t, Close> header_;
-  std::unique_ptr<bam1_t, Close> record_;
+  hts::File file_;
+  hts::Header header_;
+  hts::Record record_;
   std::uint64_t records_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<OverlapFile> open_overlap_file(const std::string& path, FileFormat format) {
-  hts_set_log_level(HTS_LOG_OFF);  // what it would print is said by our own errors, once and with the file's name
+  hts::silence();
   hFILE* opened = hopen(path.c_str(), "r");
   if (opened == nullptr) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path of the overlaps");
   htsFormat content{};
   const bool known = hts_detect_format(opened, &content) == 0;
   const bool alignments = known && content.category == sequence_data && (content.format == bam || content.format == sam || content.format == cram);
   if (format == FileFormat::sam || (format == FileFormat::automatic && alignments)) return std::make_unique<AlignmentOverlaps>(path, opened);
-  return std::make_unique<TextOverlaps>(path, opened, format);
+  hts::Bgzf text(bgzf_hopen(opened, "r"));
+  if (!text) throw Failure::input("'" + path + "' is neither plain nor gzip text", "give a PAF, MHAP, SAM or BAM file");
+  return std::make_unique<TextOverlaps>(path, std::move(text), format);
 }
 
 }  // namespace sluice::overlap_reader

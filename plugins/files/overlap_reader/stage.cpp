@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <sluice/overlap/overlap_rows.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -49,7 +50,7 @@ class OverlapReader {
          "both: each overlap is given once more with query and target exchanged, for files that have each pair of reads once; its CIGAR is left out")
         .choices({"as_given", "both"});
     d.option("memory", &Parameters::memory, "records beyond this size wait in a temporary file");
-    describe_overlap_columns(d);
+    overlap::describe_overlap_columns(d);
     d.gives("given_cigar", "list<u32>", "alignment as SAM states it: M, I and D in BAM encoding; empty: none", Needed::optional);
     d.uses("reads", "sequence", "the queries").uses("targets", "sequence", "the targets");
     d.reason("unknown_sequence", "an overlap of a name that is in neither reads nor targets");

@@ -3,8 +3,6 @@
 #include "read_bases/sequence_file.hpp"
 
 #include <fcntl.h>
-#include <htslib/bgzf.h>
-#include <htslib/hts.h>
 #include <libdeflate.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -89,15 +87,12 @@ std::size_t block_bytes(const char* header) {
   return std::size_t{load<std::uint16_t>(header + 16)} + 1;
 }
 
-struct BgzfCloser {
-  void operator()(BGZF* file) const { bgzf_close(file); }
-};
-
 }  // namespace
 
 // ---- SequenceStream
 
-SequenceStream::SequenceStream(BGZF* input, std::string path) : input_(input), path_(std::move(path)), buffer_(stream_bytes) {}
+SequenceStream::SequenceStream(hts::Bgzf input, std::string path)
+    : input_(std::move(input), {path}, 0), path_(std::move(path)), buffer_(stream_bytes) {}
 
 void SequenceStream::fail(const std::string& what, std::uint64_t line) const {
   throw Failure::input("'" + path_ + "', line " + std::to_string(line) + ", record " + std::to_string(records_ + 1) + ": " + what,
@@ -112,15 +107,9 @@ void SequenceStream::fill() {
   // A record longer than half of the buffer doubles it, so that parsing it again after each refill stays linear altogether.
   if (filled_ > buffer_.size() / 2) buffer_.resize(buffer_.size() * 2);
   while (filled_ < buffer_.size() && !at_end_) {
-    const ssize_t got = bgzf_read(input_, buffer_.data() + filled_, buffer_.size() - filled_);
-    if (got < 0)
-      throw Failure::input("'" + path_ + "' is truncated or damaged: its compressed data ends or breaks after record " + std::to_string(records_),
-                           "copy the file again and compare checksums");
-    if (got == 0) at_end_ = true;
-    if (got == 0 && input_->no_eof_block != 0)
-      throw Failure::input("'" + path_ + "' is truncated: it has no BGZF end-of-file block",
-                           "copy the file again, or compress it again with `bgzip`");
-    filled_ += static_cast<std::size_t>(got);
+    const std::size_t got = input_.read(buffer_.data() + filled_, buffer_.size() - filled_);
+    at_end_ = got == 0;
+    filled_ += got;
   }
 }
 
@@ -159,7 +148,7 @@ SequenceFile::SequenceFile(std::string path, OpenReport& report)
       file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)),
       decompressor_(libdeflate_alloc_decompressor(), libdeflate_free_decompressor) {
   if (!decompressor_) throw std::bad_alloc();
-  hts_set_log_level(HTS_LOG_OFF);  // what it would print is said by our own errors, once and with the file's name
+  hts::silence();
   if (file_.number < 0) throw Failure::input("cannot open '" + path_ + "': " + system_text(), "check the path of the FASTA or FASTQ file");
   struct stat info {};
   if (::fstat(file_.number, &info) != 0 || !S_ISREG(info.st_mode))
@@ -273,24 +262,16 @@ void SequenceFile::decompress_to_temporary_file(OpenReport& report) {
     throw Failure::output("cannot make a temporary file in '" + folder.string() + "' to decompress '" + path_ + "' into: " + system_text(),
                           "compress the reads with `bgzip` instead of gzip, or set TMPDIR");
   ::unlink(name.c_str());
-  const std::unique_ptr<BGZF, BgzfCloser> input(bgzf_open(path_.c_str(), "r"));
-  std::vector<char> buffer(stream_bytes);
-  std::uint64_t total = 0;
-  while (input) {
-    const ssize_t got = bgzf_read(input.get(), buffer.data(), buffer.size());
-    if (got < 0)
-      fail("is truncated or damaged: its gzip data ends or breaks after " + std::to_string(total) + " bytes of text",
-           "copy the file again and compare checksums");
-    if (got == 0) break;
-    for (ssize_t done = 0; done < got;) {
-      const ssize_t written = ::write(file.number, buffer.data() + done, static_cast<std::size_t>(got - done));
+  hts::TextFile input({path_});
+  for (std::string_view text = input.next(); !text.empty(); text = input.next())
+    while (!text.empty()) {
+      const ssize_t written = ::write(file.number, text.data(), text.size());
       if (written < 0 && errno != EINTR)
         throw Failure::output("cannot decompress '" + path_ + "' into '" + folder.string() + "': " + system_text(),
                               "compress the reads with `bgzip` instead of gzip, or set TMPDIR to a folder with more room");
-      if (written > 0) done += written;
+      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
     }
-    total += static_cast<std::uint64_t>(got);
-  }
+  const std::uint64_t total = input.total();
   file_.replace(file);
   file_bytes_ = text_bytes_ = total;
   keep_index_ = false;
@@ -365,9 +346,9 @@ void SequenceFile::build_index(std::string& fai, std::uint64_t& duplicates) {
   // A copy of the descriptor: the temporary file of a gzip input has no name any more.
   const int copy = ::fcntl(file_.number, F_DUPFD_CLOEXEC, 0);
   if (copy >= 0) ::lseek(copy, 0, SEEK_SET);
-  const std::unique_ptr<BGZF, BgzfCloser> input(copy < 0 ? nullptr : bgzf_dopen(copy, "r"));
+  hts::Bgzf input(copy < 0 ? nullptr : bgzf_dopen(copy, "r"));
   if (!input) fail("cannot be read: " + system_text(), "");
-  SequenceStream stream(input.get(), path_);
+  SequenceStream stream(std::move(input), path_);
   SequenceRecord record;
   duplicates = 0;
   while (stream.next(record)) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <sluice/failure.hpp>
+#include <sluice/hts/text_file.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,6 @@
 #include "read_bases/sequence_index.hpp"
 #include "read_bases/sequence_records.hpp"
 
-struct BGZF;
 struct libdeflate_decompressor;
 
 namespace sluice::read_bases {
@@ -23,19 +23,20 @@ namespace sluice::read_bases {
 // Records one after the other. The whole record is in memory at a time, so a line may be as long as memory allows.
 class SequenceStream {
  public:
-  // `input` stays the caller's. `path` is for messages.
-  SequenceStream(BGZF* input, std::string path);
+  // `path` is for messages.
+  SequenceStream(hts::Bgzf input, std::string path);
   // False at the end. Views in `record` are valid until the next call.
   bool next(SequenceRecord& record);
   SequenceFormat format() const { return format_; }
   std::uint64_t records() const { return records_; }
   // Offset in the uncompressed text of a view into the current record.
   std::uint64_t text_offset(std::string_view view) const { return buffer_begin_ + static_cast<std::uint64_t>(view.data() - buffer_.data()); }
+  const BGZF& file() const { return input_.file(); }
 
  private:
   void fill();
   [[noreturn]] void fail(const std::string& what, std::uint64_t line) const;
-  BGZF* input_;
+  hts::TextFile input_;
   std::string path_;
   SequenceFormat format_ = SequenceFormat::fasta;
   std::vector<char> buffer_;

@@ -7,129 +7,48 @@
 namespace sluice::read_bases {
 namespace {
 
-// Lines of a text that may go on after what is in memory.
-struct Lines {
-  std::string_view text;
-  bool at_end;
-  std::size_t at = 0;
-  std::uint64_t number = 0;
-
-  // The line at `at` without its end ("\n" or "\r\n"), and where the next one starts; false when its end is not in memory.
-  bool peek(std::string_view& line, std::size_t& next) const {
-    if (at == text.size()) return false;
-    const void* newline = std::memchr(text.data() + at, '\n', text.size() - at);
-    if (newline == nullptr && !at_end) return false;
-    const std::size_t end = newline == nullptr ? text.size() : static_cast<std::size_t>(static_cast<const char*>(newline) - text.data());
-    next = newline == nullptr ? end : end + 1;
-    line = text.substr(at, end - at);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    return true;
-  }
-  void go(std::size_t next) {
-    at = next;
-    ++number;
+// Stops the parser behind the first record.
+struct OneRecord {
+  SequenceTextRecord places;
+  void begin_record(std::string_view) {}
+  void take_bases(std::string_view) {}
+  void take_qualities(std::string_view) {}
+  bool end_record(const SequenceTextRecord& record) {
+    places = record;
+    return false;
   }
 };
-
-bool is_sequence_character(unsigned char c) { return static_cast<unsigned char>((c | 0x20U) - 'a') < 26 || c == '-' || c == '.' || c == '*'; }
-
-bool all_sequence_characters(std::string_view line) {
-  unsigned bad = 0;
-  for (const char c : line) bad |= is_sequence_character(static_cast<unsigned char>(c)) ? 0U : 1U;
-  return bad == 0;
-}
-
-bool all_quality_characters(std::string_view line) {
-  unsigned bad = 0;
-  for (const char c : line) bad |= static_cast<unsigned char>(c - '!') <= '~' - '!' ? 0U : 1U;
-  return bad == 0;
-}
 
 }  // namespace
 
 ParseStatus parse_record(std::string_view text, bool at_end, SequenceFormat format, SequenceRecord& record, std::size_t& used,
                          ParseProblem& problem) {
-  Lines lines{text, at_end};
-  std::string_view line;
-  std::size_t next = 0;
+  OneRecord found;
+  SequenceTextParser parser(found);
+  using Outcome = SequenceTextParser<OneRecord>::Outcome;
+  parser.expect(format);
   record = {};
-  const auto malformed = [&](const char* what) {
-    problem = {lines.number, what};
+  Outcome outcome = parser.feed(text);
+  if (outcome == Outcome::fine && !at_end) return ParseStatus::incomplete;
+  if (outcome == Outcome::fine) outcome = parser.finish();
+  if (outcome == Outcome::malformed) {
+    problem = {parser.problem().line - 1, parser.problem().what};
     return ParseStatus::malformed;
+  }
+  used = static_cast<std::size_t>(parser.position());
+  if (outcome == Outcome::fine) return ParseStatus::end;
+  const SequenceLines &bases = found.places.bases, &qualities = found.places.qualities;
+  const auto part = [&](std::uint64_t begin, std::uint64_t end) {
+    return text.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   };
-  const auto unfinished = [&](const char* what) { return at_end ? malformed(what) : ParseStatus::incomplete; };
-
-  do {
-    if (!lines.peek(line, next)) {
-      if (lines.at < text.size() || !at_end) return ParseStatus::incomplete;
-      used = text.size();
-      return ParseStatus::end;
-    }
-    lines.go(next);
-  } while (line.empty());
-  --lines.number;
-  const char mark = format == SequenceFormat::fasta ? '>' : '@';
-  if (line.front() != mark) return malformed(format == SequenceFormat::fasta ? "a record must start with '>'" : "a record must start with '@'");
-  record.id = line.substr(1);
-  for (std::size_t i = 0; i < record.id.size(); ++i)
-    if (record.id[i] == ' ' || record.id[i] == '\t') record.id = record.id.substr(0, i);
-  if (record.id.empty()) return malformed("the record has no name");
-  ++lines.number;
-
-  const char sequence_end = format == SequenceFormat::fasta ? '>' : '+';
-  std::size_t begin = lines.at;
-  std::size_t end = begin;
-  bool short_line = false;
-  bool ended = false;
-  while (lines.peek(line, next)) {
-    if (!line.empty() && line.front() == sequence_end) {
-      ended = true;
-      break;
-    }
-    if (!all_sequence_characters(line)) return malformed("a sequence has a character that is not a letter");
-    if (!line.empty()) {
-      if (record.bases == 0) {
-        begin = lines.at;
-        record.line_bases = line.size();
-        record.line_bytes = next - lines.at;
-      }
-      record.even_lines = record.even_lines && !short_line && line.size() <= record.line_bases;
-      short_line = short_line || line.size() < record.line_bases || next - lines.at != record.line_bytes;
-      record.bases += line.size();
-      end = lines.at + line.size();
-    } else {
-      short_line = short_line || record.bases != 0;
-    }
-    lines.go(next);
-  }
-  if (format == SequenceFormat::fasta && !ended && !at_end) return ParseStatus::incomplete;
-  if (format == SequenceFormat::fastq && !ended) return unfinished("the file ends inside a sequence (no '+' line)");
-  record.sequence = text.substr(begin, end - begin);
-
-  if (format == SequenceFormat::fastq) {
-    lines.go(next);
-    std::uint64_t scores = 0;
-    begin = lines.at;
-    end = begin;
-    do {
-      if (!lines.peek(line, next)) {
-        if (record.bases == 0 && at_end) break;
-        return unfinished("the file ends inside a quality string");
-      }
-      if (record.bases == 0 && !line.empty()) {
-        if (line.front() == '@') break;
-        return malformed("a record without bases has a quality string");
-      }
-      if (!all_quality_characters(line)) return malformed("the quality string is too short, or has a character that is none of '!' to '~'");
-      scores += line.size();
-      if (scores > record.bases) return malformed("the quality string is longer than the sequence");
-      end = lines.at + line.size();
-      lines.go(next);
-    } while (scores < record.bases);
-    record.quality = text.substr(begin, end - begin);
-  }
-  record.lines = lines.number;
-  used = lines.at;
+  record.id = part(found.places.name_begin, found.places.name_begin + found.places.name.size());
+  record.sequence = part(bases.begin, bases.end);
+  if (format == SequenceFormat::fastq) record.quality = part(qualities.begin, qualities.end);
+  record.bases = bases.letters;
+  record.line_bases = bases.line_letters;
+  record.line_bytes = bases.line_bytes;
+  record.even_lines = bases.even;
+  record.lines = parser.line() - 1;
   return ParseStatus::record;
 }
 
@@ -153,15 +72,13 @@ void copy_letters(std::string_view lines, char* out) {
 }
 
 bool normalise_bases(std::span<char> bases) {
-  unsigned bad = 0;
+  bool good = true;
   for (char& base : bases) {
-    const auto c = static_cast<unsigned char>(base);
-    const auto upper = static_cast<unsigned char>(static_cast<unsigned char>(c - 'a') < 26 ? c - 32 : c);
-    const bool fine = (static_cast<unsigned char>(upper - 'A') < 26) | (c == '-') | (c == '.') | (c == '*');
-    bad |= fine ? 0U : 1U;
-    base = static_cast<char>(upper == 'U' ? 'T' : upper);
+    const char normal = normal_bases[static_cast<unsigned char>(base)];
+    good &= normal != '\0';
+    base = normal != '\0' ? normal : base;
   }
-  return bad == 0;
+  return good;
 }
 
 }  // namespace sluice::read_bases

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// FASTA and FASTQ records as a plain function over memory.
+// FASTA and FASTQ records, whole in memory.
 
 #include <cstddef>
 #include <cstdint>
+#include <sluice/sequence/text.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace sluice::read_bases {
-
-enum class SequenceFormat : std::uint8_t { fasta, fastq };
 
 // Views into the parsed text.
 struct SequenceRecord {
@@ -33,7 +33,7 @@ enum class ParseStatus : std::uint8_t {
 
 struct ParseProblem {
   std::uint64_t line = 0;  // counted from the start of `text`, from 0
-  const char* what = "";
+  std::string what;
 };
 
 // Parses the record at the start of `text`. `used`: bytes to go on from. Sequences may span several lines in both formats; a FASTQ quality string
@@ -46,7 +46,7 @@ bool guess_format(std::string_view text, SequenceFormat& format);
 // Copies `sequence` or `quality` of a record without its line ends; `out` must hold as many characters as the record has bases.
 void copy_letters(std::string_view lines, char* out);
 
-// Upper case, and U becomes T. False if a character is not a letter, '-', '.' or '*'.
+// Upper case, and U becomes T. False if a character is no base; it stays.
 bool normalise_bases(std::span<char> bases);
 
 }  // namespace sluice::read_bases

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
-#include <htslib/hts.h>
-#include <htslib/sam.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <sluice/hts/handles.hpp>
+#include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
 
 #include "read_bases/sequence_file.hpp"
@@ -148,13 +147,6 @@ class ReadBases {
   bool has_cigar_;
 };
 
-struct HtsClose {
-  void operator()(htsFile* file) const { hts_close(file); }
-  void operator()(BGZF* file) const { bgzf_close(file); }
-  void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
-  void operator()(bam1_t* record) const { bam_destroy1(record); }
-};
-
 // Reads without alignments, in file order.
 class ReadReader {
  public:
@@ -177,7 +169,7 @@ class ReadReader {
     d.work_unit("base");
   }
   ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")) {
-    hts_set_log_level(HTS_LOG_OFF);  // what it would print is said by our own errors, once and with the file's name
+    hts::silence();
     hFILE* opened = hopen(path_.c_str(), "r");
     if (opened == nullptr) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
     if (struct stat info{}; ::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
@@ -190,9 +182,9 @@ class ReadReader {
       record_.reset(bam_init1());
       if (!header_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
     } else {
-      text_.reset(bgzf_hopen(opened, "r"));
-      if (!text_) throw Failure::input("'" + path_ + "' is neither plain nor gzip text", "give a FASTA, FASTQ, BAM, SAM or CRAM file");
-      stream_.emplace(text_.get(), path_);
+      hts::Bgzf text(bgzf_hopen(opened, "r"));
+      if (!text) throw Failure::input("'" + path_ + "' is neither plain nor gzip text", "give a FASTA, FASTQ, BAM, SAM or CRAM file");
+      stream_.emplace(std::move(text), path_);
     }
   }
 
@@ -224,7 +216,7 @@ class ReadReader {
  private:
   // Share of the file's bytes that has been read; < 0: unknown (a pipe, CRAM).
   double share_read() const {
-    const BGZF* blocks = text_ ? text_.get() : file_ && file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
+    const BGZF* blocks = stream_ ? &stream_->file() : file_ && file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
     if (file_bytes_ <= 0 || blocks == nullptr) return -1;
     return std::min(1.0, static_cast<double>(htell(blocks->fp)) / static_cast<double>(file_bytes_));
   }
@@ -267,15 +259,8 @@ class ReadReader {
     const bool reverse = bam_is_rev(record_.get());
     const auto length = static_cast<std::size_t>(record_->core.l_qseq);
     id_ = bam_get_qname(record_.get());
-    bases_.resize(length);
+    hts::sequenced_bases(*record_, bases_);
     qualities_.clear();
-    const std::uint8_t* packed = bam_get_seq(record_.get());
-    // seq_nt16_str holds "=ACMGRSVTWYHKDBN"; the complement of a code has its four bits reversed.
-    for (std::size_t i = 0; i < length; ++i) {
-      const unsigned code = bam_seqi(packed, i);
-      const unsigned complement = ((code & 1U) << 3) | ((code & 2U) << 1) | ((code & 4U) >> 1) | ((code & 8U) >> 3);
-      bases_[reverse ? length - 1 - i : i] = seq_nt16_str[reverse ? complement : code];
-    }
     const std::uint8_t* scores = bam_get_qual(record_.get());
     if (wants_qualities_ && length != 0 && scores[0] != 0xFF) {
       qualities_.resize(length);
@@ -287,11 +272,10 @@ class ReadReader {
 
   std::string path_;
   bool wants_qualities_;
-  std::unique_ptr<BGZF, HtsClose> text_;     // FASTA and FASTQ
-  std::unique_ptr<htsFile, HtsClose> file_;  // the others
-  std::unique_ptr<sam_hdr_t, HtsClose> header_;
-  std::unique_ptr<bam1_t, HtsClose> record_;
-  std::optional<SequenceStream> stream_;
+  std::optional<SequenceStream> stream_;  // FASTA and FASTQ
+  hts::File file_;                        // the others
+  hts::Header header_;
+  hts::Record record_;
   std::uint64_t records_ = 0;
   std::int64_t file_bytes_ = 0;         // 0: no regular file
   std::string id_, bases_, qualities_;  // one read ahead of the batch

@@ -4,23 +4,14 @@
 
 #include <array>
 #include <cstring>
-#include <unordered_set>
+#include <sluice/sequence/text.hpp>
 
 namespace sluice::reference_sequence {
 namespace {
 
-// What each letter of the IUPAC code is read as; 0: not a base.
-constexpr std::array<char, 256> make_bases(std::string_view to) {
-  std::array<char, 256> table{};
-  constexpr std::string_view from = "ACGTUMRWVHDNSYBK";
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    table[static_cast<unsigned char>(from[i])] = to[i];
-    table[static_cast<unsigned char>(from[i]) + ('a' - 'A')] = to[i];
-  }
-  return table;
-}
-constexpr std::array<char, 256> first_base = make_bases("ACGTTAAAAAAACCCG");
-constexpr std::array<char, 256> base_or_n = make_bases("ACGTTNNNNNNNNNNN");
+// What a base is read as; '\0': not a base.
+constexpr std::array<char, 256> first_base = letter_table(iupac_letters, "ACGTTAAACCGAAACA", '\0');
+constexpr std::array<char, 256> base_or_n = letter_table(iupac_letters, "ACGTTNNNNNNNNNNN", '\0');
 
 // The line at the start of `text`, without its end; takes it off.
 std::string_view take_line(std::string_view& text) {
@@ -32,33 +23,31 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+// What the parser finds, as places in a text that is in memory.
+struct ContigTable {
+  std::string_view fasta;
+  std::vector<ContigText>& contigs;
+  void begin_record(std::string_view) {}
+  void take_bases(std::string_view) {}
+  void take_qualities(std::string_view) {}
+  bool end_record(const SequenceTextRecord& record) {
+    contigs.push_back({fasta.substr(static_cast<std::size_t>(record.name_begin), record.name.size()),
+                       fasta.substr(static_cast<std::size_t>(record.bases.begin), static_cast<std::size_t>(record.bases.end - record.bases.begin)),
+                       record.first_line, record.bases.letters});
+    return true;
+  }
+};
+
 }  // namespace
 
 bool find_contigs(std::string_view fasta, std::vector<ContigText>& contigs, FastaProblem& problem) {
   contigs.clear();
-  std::unordered_set<std::string_view> names;
-  std::uint64_t number = 0;
-  const char* begin = nullptr;  // of the current contig's lines
-  while (!fasta.empty()) {
-    const char* line_begin = fasta.data();
-    const std::string_view line = take_line(fasta);
-    ++number;
-    if (!line.empty() && line.front() == '>') {
-      if (begin != nullptr) contigs.back().lines = {begin, static_cast<std::size_t>(line_begin - begin)};
-      const std::string_view name =
-          line.substr(1, line.find_first_of(" \t") == std::string_view::npos ? line.size() - 1 : line.find_first_of(" \t") - 1);
-      if (name.empty()) return problem = {number, "a sequence has no name"}, false;
-      if (!names.insert(name).second) return problem = {number, "there is an earlier sequence named '" + std::string(name) + "'"}, false;
-      contigs.push_back({name, {}, number + 1, 0});
-      begin = fasta.data();
-    } else if (begin != nullptr) {
-      contigs.back().bases += line.size();
-    } else if (!line.empty()) {
-      return problem = {number, "the file does not start with '>', so it is not FASTA"}, false;
-    }
-  }
+  ContigTable table{fasta, contigs};
+  SequenceTextParser parser(table, {SequenceTextRules::Formats::fasta, SequenceTextRules::Names::unique, SequenceTextRules::Letters::by_the_sink});
+  using Outcome = SequenceTextParser<ContigTable>::Outcome;
+  if (parser.feed(fasta) == Outcome::malformed || parser.finish() == Outcome::malformed)
+    return problem = {parser.problem().line, parser.problem().what}, false;
   if (contigs.empty()) return problem = {0, "there is no sequence in it"}, false;
-  contigs.back().lines = {begin, static_cast<std::size_t>(fasta.data() - begin)};
   return true;
 }
 
@@ -77,9 +66,7 @@ bool copy_bases(const ContigText& contig, AmbiguousBases ambiguous, char* out, F
     if (least == 0) {
       std::size_t at = 0;
       while (base_of[static_cast<unsigned char>(line[at])] != 0) ++at;
-      const auto code = static_cast<unsigned char>(line[at]);
-      const std::string shown = code >= '!' && code <= '~' ? "'" + std::string(1, line[at]) + "'" : "byte " + std::to_string(code);
-      problem = {number, "contig '" + std::string(contig.name) + "', position " + std::to_string(done + at + 1) + ": " + shown + " is not a base"};
+      problem = {number, not_a_base(contig.name, done + at, line[at])};
       return false;
     }
     out += line.size();

@@ -15,7 +15,7 @@ namespace sluice::reference_sequence {
 // One contig of a FASTA text.
 struct ContigText {
   std::string_view name;         // up to the first blank
-  std::string_view lines;        // its bases, with line ends
+  std::string_view lines;        // from the first base to the last, with the line ends between
   std::uint64_t first_line = 0;  // number of the first of `lines`, from 1
   std::uint64_t bases = 0;
 };

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <htslib/bgzf.h>
-#include <htslib/hts.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <mutex>
 #include <new>
+#include <sluice/hts/text_file.hpp>
 #include <sluice/stage.hpp>
 #include <utility>
 #include <vector>
@@ -17,10 +12,6 @@
 
 namespace sluice::reference_sequence {
 namespace {
-
-struct CloseBgzf {
-  void operator()(BGZF* file) const { bgzf_close(file); }
-};
 
 // Text that grows in place: realloc moves pages instead of copying them, and nothing is zeroed first (a vector took 45 % of the loading time).
 class GrowingText {
@@ -45,24 +36,15 @@ class GrowingText {
 
 // The whole text of a plain, gzip or BGZF file.
 GrowingText read_text(const std::string& path) {
-  hts_set_log_level(HTS_LOG_OFF);
-  const std::unique_ptr<BGZF, CloseBgzf> file(bgzf_open(path.c_str(), "r"));
-  if (!file) throw Failure::input("cannot open reference '" + path + "': " + std::strerror(errno), "check the path of the FASTA file");
+  hts::TextFile file({path, "reference", "check the path of the FASTA file"}, 0);
   GrowingText text;
   std::size_t filled = 0;
   while (true) {
     if (text.size() - filled < (std::size_t{1} << 20)) text.resize(text.size() + text.size() / 2 + (std::size_t{4} << 20));
-    const ssize_t got = bgzf_read(file.get(), text.data() + filled, text.size() - filled);
-    if (got < 0)
-      throw Failure::input(
-          "reference '" + path + "' is truncated or damaged: its compressed data ends or breaks after " + std::to_string(filled) + " bytes of text",
-          "copy the file again and compare checksums");
+    const std::size_t got = file.read(text.data() + filled, text.size() - filled);
     if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
+    filled += got;
   }
-  if (file->no_eof_block != 0)
-    throw Failure::input("reference '" + path + "' is truncated: it has no BGZF end-of-file block",
-                         "copy the file again, or compress it again with `bgzip`");
   if (filled == 0) throw Failure::input("reference '" + path + "' is empty", "give a FASTA file");
   text.resize(filled);
   return text;

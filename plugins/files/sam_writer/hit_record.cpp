@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <sluice/sequence/bases.hpp>
 
 namespace sluice::sam_writer {
 namespace {
@@ -18,15 +19,6 @@ constexpr std::uint32_t clip_soft = BAM_CSOFT_CLIP, clip_hard = BAM_CHARD_CLIP;
 constexpr std::size_t most_bam_operations = 65535;
 // Uncompressed bytes of a BGZF block, as HTSlib cuts them.
 constexpr std::size_t block_bytes = 0xFF00;
-
-constexpr std::array<char, 256> make_complements() {
-  std::array<char, 256> table{};
-  table.fill('N');
-  constexpr std::string_view from = "ACGTUMRWSYKVHDBNacgtumrwsykvhdbn", to = "TGCAAKYWSRMBDHVNTGCAAKYWSRMBDHVN";
-  for (std::size_t i = 0; i < from.size(); ++i) table[static_cast<unsigned char>(from[i])] = to[i];
-  return table;
-}
-constexpr std::array<char, 256> complements = make_complements();
 
 void put(std::string& bytes, const void* data, std::size_t count) { bytes.append(static_cast<const char*>(data), count); }
 void put_u32(std::string& bytes, std::uint32_t value) {
@@ -126,7 +118,7 @@ bool RecordWriter::make_record(const sam_hdr_t& header, const ReadRecord& read, 
     if (hit->is_reverse) {
       std::swap(left, right);
       std::reverse(bases_.begin(), bases_.end());
-      std::transform(bases_.begin(), bases_.end(), bases_.begin(), [](char base) { return complements[static_cast<unsigned char>(base)]; });
+      std::transform(bases_.begin(), bases_.end(), bases_.begin(), iupac_complement);
       std::reverse(qualities_.begin(), qualities_.end());
     }
     const std::uint32_t clip = hard ? clip_hard : clip_soft;

@@ -6,21 +6,13 @@
 #include <htslib/sam.h>
 
 #include <cstdint>
-#include <memory>
+#include <sluice/hts/handles.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sluice::sam_writer {
-
-struct FreeHeader {
-  void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
-};
-struct FreeRecord {
-  void operator()(bam1_t* record) const { bam_destroy1(record); }
-};
-using Header = std::unique_ptr<sam_hdr_t, FreeHeader>;
 
 // One alignment of a read, coordinates as base_alignment gives them.
 struct HitRecord {
@@ -62,7 +54,7 @@ class RecordWriter {
   bool make_record(const sam_hdr_t& header, const ReadRecord& read, const HitRecord* hit, const RecordOptions& options, Form form);
   bool add_tags(const sam_hdr_t& header, const ReadRecord& read, const HitRecord& hit, const RecordOptions& options);
 
-  std::unique_ptr<bam1_t, FreeRecord> record_;
+  hts::Record record_;
   std::vector<std::uint32_t> cigar_, whole_cigar_;
   std::string bases_, qualities_, others_;
 };

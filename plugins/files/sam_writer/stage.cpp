@@ -195,7 +195,7 @@ class SamWriter {
   bool is_bam_, has_qualities_, secondary_, hits_only_;
   int level_;
   RecordOptions options_;
-  Header header_;
+  hts::Header header_;
   OutputFile file_;
   Workspaces<Workspace> workspaces_;
 };

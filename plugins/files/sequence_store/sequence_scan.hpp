@@ -5,8 +5,10 @@
 // the name a record.
 
 #include <cstdint>
+#include <sluice/sequence/text.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::sequence_store {
@@ -39,44 +41,32 @@ class SequenceScan {
  public:
   // sink: takes the letters for Places::packed, otherwise unused (nullptr). `path` is for messages.
   SequenceScan(std::string path, Places places, LetterSink* sink, SequenceTable& table)
-      : path_(std::move(path)), places_(places), sink_(sink), table_(&table) {}
+      : path_(std::move(path)), places_(places), sink_(sink), table_(&table), parser_(*this) {}
+  SequenceScan(const SequenceScan&) = delete;
   // The next piece. False: a record has lines of unequal length, so that only Places::packed can describe it; then this scan is over.
   // Throws Failure (input) naming record and line where the text is neither FASTA nor FASTQ.
-  bool feed(std::string_view text);
+  bool feed(std::string_view text) { return fits(parser_.feed(text)); }
   // The end of the text. As feed().
-  bool finish();
+  bool finish() { return fits(parser_.finish()); }
 
  private:
-  enum class Line : std::uint8_t { undecided, blank, header, bases, plus, qualities };
-  enum class Expected : std::uint8_t { record, bases, qualities };
-  // Lines of one section (bases or qualities) of a record.
-  struct Section {
-    std::int64_t offset = -1, letters = 0, line_letters = 0, line_bytes = 0;
-    bool ended_short = false;
-  };
-  void begin_line(char first);
-  void take(std::string_view letters);
-  bool end_line(std::int64_t line_end_bytes);
-  bool end_section_line(Section& section, std::int64_t line_end_bytes);
-  bool end_record();
-  [[noreturn]] void fail(const std::string& what) const;
+  using Parser = SequenceTextParser<SequenceScan>;
+  friend Parser;
+  void begin_record(std::string_view name);
+  void take_bases(std::string_view letters);
+  void take_qualities(std::string_view letters);
+  bool end_record(const SequenceTextRecord& record);
+  void take(std::string_view letters, std::int64_t& offset);
+  bool fits(Parser::Outcome outcome) const;
 
   std::string path_;
   Places places_;
   LetterSink* sink_;
   SequenceTable* table_;
-  char mark_ = '\0';  // '>' or '@': the first character of every record
-  Expected expected_ = Expected::record;
-  Line line_ = Line::undecided;
-  bool name_ended_ = false;
-  bool return_held_ = false;    // a carriage return at the end of the last piece, perhaps of a line
-  std::int64_t position_ = 0;   // in the text
-  std::int64_t packed_ = 0;     // letters given to the sink
-  std::int64_t lines_ = 1;      // number of the current one
-  std::int64_t line_size_ = 0;  // letters of the current line
-  bool in_record_ = false;
-  bool any_quality_ = false;
-  Section bases_, qualities_;
+  Parser parser_;
+  std::int64_t packed_ = 0;  // letters given to the sink
+  std::int64_t bases_offset_ = -1, qualities_offset_ = -1;
+  bool any_quality_ = false;  // of this record, other than '!'
 };
 
 }  // namespace sluice::sequence_store

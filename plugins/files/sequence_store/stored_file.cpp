@@ -3,17 +3,15 @@
 #include "sequence_store/stored_file.hpp"
 
 #include <fcntl.h>
-#include <htslib/bgzf.h>
-#include <htslib/hts.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <sluice/failure.hpp>
-#include <vector>
+#include <sluice/hts/text_file.hpp>
 
 namespace sluice::sequence_store {
 namespace {
@@ -58,26 +56,18 @@ class Spool final : public LetterSink {
   std::int64_t bytes_ = 0;
 };
 
-struct CloseBgzf {
-  void operator()(BGZF* file) const { bgzf_close(file); }
-};
-
 // False: uneven lines in a file that is scanned in place.
-bool scan(BGZF* file, const std::string& path, SequenceScan& scan, const std::function<bool()>& cancelled) {
-  std::vector<char> piece(piece_bytes);
-  bool empty = true;
+bool scan(hts::TextFile& file, const std::string& path, SequenceScan& scan, const std::function<bool()>& cancelled) {
   while (!cancelled()) {
-    const ssize_t got = bgzf_read(file, piece.data(), piece.size());
-    if (got < 0) throw Failure::input("'" + path + "' is truncated or damaged", "copy the file again and compare checksums");
-    if (got == 0) break;
-    empty = false;
-    if (!scan.feed({piece.data(), static_cast<std::size_t>(got)})) return false;
+    const std::string_view text = file.next();
+    if (!text.empty()) {
+      if (!scan.feed(text)) return false;
+      continue;
+    }
+    if (file.total() == 0) throw Failure::input("'" + path + "' is empty", "give a FASTA or FASTQ file");
+    return scan.finish();
   }
-  if (cancelled()) return true;
-  if (empty) throw Failure::input("'" + path + "' is empty", "give a FASTA or FASTQ file");
-  if (file->is_compressed != 0 && file->is_gzip == 0 && file->no_eof_block != 0)
-    throw Failure::input("'" + path + "' is truncated: it has no BGZF end-of-file block", "copy the file again, or compress it again with `bgzip`");
-  return scan.finish();
+  return true;
 }
 
 }  // namespace
@@ -87,17 +77,12 @@ FileDescriptor::~FileDescriptor() {
 }
 
 StoredFile open_stored_file(const std::string& path, const std::function<bool()>& cancelled) {
-  hts_set_log_level(HTS_LOG_OFF);  // what it would print is said by our own errors, once and with the file's name
-  const auto open = [&] {
-    std::unique_ptr<BGZF, CloseBgzf> file(bgzf_open(path.c_str(), "r"));
-    if (!file) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path of the FASTA or FASTQ file");
-    return file;
-  };
+  const hts::FileLabel label{path, "", "check the path of the FASTA or FASTQ file"};
   StoredFile result;
-  std::unique_ptr<BGZF, CloseBgzf> file = open();
+  std::optional<hts::TextFile> file(std::in_place, label, piece_bytes);
   struct stat info {};
   const bool is_file = path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-  const bool plain = is_file && file->is_compressed == 0;
+  const bool plain = is_file && !file->is_compressed();
   result.why_spooled = !is_file ? "it is no file that can be read twice"
                        : !plain
                            ? "it is compressed, and its sequences are fetched many times (an index does not change that): decompress it to save this"
@@ -106,13 +91,13 @@ StoredFile open_stored_file(const std::string& path, const std::function<bool()>
     result.file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (result.file.number() < 0) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path");
     SequenceScan in_place(path, Places::in_text, nullptr, result.table);
-    if (scan(file.get(), path, in_place, cancelled)) return result;
+    if (scan(*file, path, in_place, cancelled)) return result;
     result.table = {};
-    file = open();
+    file.emplace(label, piece_bytes);
   }
   Spool spool;
   SequenceScan packed(path, Places::packed, &spool, result.table);
-  scan(file.get(), path, packed, cancelled);
+  scan(*file, path, packed, cancelled);
   spool.flush();
   result.spooled = spool.bytes();
   result.file = spool.release();

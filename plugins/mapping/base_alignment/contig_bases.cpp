@@ -3,22 +3,9 @@
 #include "base_alignment/contig_bases.hpp"
 
 #include <algorithm>
-#include <array>
+#include <sluice/sequence/bases.hpp>
 
 namespace sluice::base_alignment {
-namespace {
-
-constexpr std::array<char, 256> make_table(std::string_view to) {
-  std::array<char, 256> table{};
-  table.fill('n');
-  constexpr std::string_view upper = "ACGTU", lower = "acgtu";
-  for (std::size_t i = 0; i < upper.size(); ++i) table[static_cast<unsigned char>(upper[i])] = table[static_cast<unsigned char>(lower[i])] = to[i];
-  return table;
-}
-constexpr std::array<char, 256> same = make_table("ACGTT"), complement = make_table("TGCAA");
-
-}  // namespace
-
 void copy_contig_bases(const MinimizerIndexView& index, std::size_t contig, std::int64_t begin, std::int64_t end, std::string& text) {
   text.resize(static_cast<std::size_t>(std::max<std::int64_t>(end - begin, 0)));
   const std::int64_t first = index.contig_base_begin[contig] + begin;
@@ -35,12 +22,13 @@ void copy_contig_bases(const MinimizerIndexView& index, std::size_t contig, std:
   }
 }
 
+// An n in a read is not the N of a contig: the two do not match.
 void orient(std::string_view bases, Orientation orientation, std::string& text) {
   text.resize(bases.size());
   if (orientation == Orientation::forward)
-    std::transform(bases.begin(), bases.end(), text.begin(), [](char base) { return same[static_cast<unsigned char>(base)]; });
+    std::transform(bases.begin(), bases.end(), text.begin(), [](char base) { return "ACGTn"[nucleotide_code(base)]; });
   else
-    std::transform(bases.rbegin(), bases.rend(), text.begin(), [](char base) { return complement[static_cast<unsigned char>(base)]; });
+    std::transform(bases.rbegin(), bases.rend(), text.begin(), [](char base) { return "TGCAn"[nucleotide_code(base)]; });
 }
 
 }  // namespace sluice::base_alignment

@@ -7,18 +7,15 @@
 
 #include <cstdint>
 #include <limits>
+#include <sluice/overlap/primary_hits.hpp>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base_alignment/scoring.hpp"
 
 namespace sluice::base_alignment {
 
-enum class Masking : std::uint8_t {
-  soft,  // a hit that covers bases of the read that no better hit covers may be primary in spite of the overlap
-  hard,  // the overlap alone decides
-};
+using overlap::Masking;
 
 struct RankingSettings {
   float mask_level = 0.5F;  // overlap with a better hit, as a share of the shorter one, above which a hit is secondary
@@ -49,7 +46,7 @@ struct RankingScratch {
   };
   std::vector<std::size_t> order;
   std::vector<Primary> primaries;
-  std::vector<std::pair<std::int32_t, std::int32_t>> covered;
+  overlap::PrimaryHits intervals;
 };
 
 // `hits`: those of a read that have alignments, in the order of their chains, which is kept. repeat_length: bases of the read under minimizers that

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <sluice/index_file/index_file.hpp>
 #include <string>
 #include <string_view>
 
@@ -13,19 +14,10 @@
 namespace sluice::fm_index {
 
 inline constexpr std::string_view index_magic = "SLUICEFM";
-inline constexpr std::uint64_t largest_checked_bytes = std::uint64_t{4} << 30;
 
-// The sequences that an index was made from, to see later whether they have changed. bytes = 0: unknown.
-struct IndexSource {
-  std::string path;
-  std::uint64_t bytes = 0;
-  std::int64_t modified_ns = 0;
-};
-IndexSource source_of(const std::string& path);
-
-// large: of files above largest_checked_bytes only the parts are checked that say how much there is of others; full: everything; structure:
-// everything but the checksums, to test that nothing behind them leads out of the index.
-enum class Verify : std::uint8_t { large, full, structure };
+using IndexSource = index_file::Source;
+using index_file::source_of;
+using index_file::Verify;
 
 struct LoadedIndex {
   FmIndex index;

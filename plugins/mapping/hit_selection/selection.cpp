@@ -8,19 +8,6 @@
 namespace sluice::hit_selection {
 namespace {
 
-// Bases of [begin, end) that no interval of `covered` covers. Sorts `covered`.
-std::int32_t uncovered_bases(std::int32_t begin, std::int32_t end, std::vector<std::pair<std::int32_t, std::int32_t>>& covered) {
-  std::sort(covered.begin(), covered.end());
-  std::int32_t bases = 0;
-  for (const auto& [from, to] : covered) {
-    if (from > begin) bases += from - begin;
-    begin = std::max(begin, to);
-  }
-  return end > begin ? bases + end - begin : bases;
-}
-
-bool overlap(const Hit& a, const Hit& b) { return a.query_end > b.query_start && a.query_start < b.query_end; }
-
 // Last base, on the forward strand of the read, of the k-mer of anchor i of the hit counted along that strand.
 std::int32_t anchor_on_read(const ReadChains& read, const Hit& hit, std::int32_t i) {
   const auto at = static_cast<std::size_t>(hit.first_anchor + (hit.reverse ? hit.anchors - 1 - i : i));
@@ -48,34 +35,21 @@ std::int64_t seed_at(std::span<const std::uint64_t> seeds, std::int32_t place) {
 }  // namespace
 
 void set_parents(const Settings& settings, SelectionScratch& scratch, std::vector<Hit>& hits) {
-  auto& primaries = scratch.primaries;
-  primaries.clear();
+  scratch.intervals.clear();
+  scratch.primaries.clear();
+  const overlap::MaskRules rules{settings.mask_level, settings.masking, settings.mask_length};
   for (Hit& hit : hits) {
     hit.parent = hit.id;
     hit.second_score = hit.rivals = 0;
-    scratch.covered.clear();
-    for (const std::int32_t p : primaries) {
-      const Hit& primary = hits[static_cast<std::size_t>(p)];
-      if (overlap(primary, hit))
-        scratch.covered.emplace_back(std::max(primary.query_start, hit.query_start), std::min(primary.query_end, hit.query_end));
+    const std::size_t better = scratch.intervals.add(rules, {hit.query_start, hit.query_end}).primary;
+    if (better == overlap::PrimaryHits::none) {
+      scratch.primaries.push_back(hit.id);
+      continue;
     }
-    if (!scratch.covered.empty()) {
-      const std::int32_t uncovered = settings.masking == Masking::hard ? 0 : uncovered_bases(hit.query_start, hit.query_end, scratch.covered);
-      for (const std::int32_t p : primaries) {
-        Hit& primary = hits[static_cast<std::size_t>(p)];
-        if (!overlap(primary, hit)) continue;
-        const auto [shorter, longer] = std::minmax({primary.query_end - primary.query_start, hit.query_end - hit.query_start});
-        const std::int32_t common = std::min(primary.query_end, hit.query_end) - std::max(primary.query_start, hit.query_start);
-        const float share = static_cast<float>(common) / static_cast<float>(shorter) - static_cast<float>(uncovered) / static_cast<float>(longer);
-        if (share > settings.mask_level && uncovered <= settings.mask_length) {
-          hit.parent = primary.id;
-          primary.second_score = std::max(primary.second_score, hit.score);
-          if (hit.anchors >= primary.anchors) ++primary.rivals;
-          break;
-        }
-      }
-    }
-    if (hit.primary()) primaries.push_back(hit.id);
+    Hit& primary = hits[static_cast<std::size_t>(scratch.primaries[better])];
+    hit.parent = primary.id;
+    primary.second_score = std::max(primary.second_score, hit.score);
+    if (hit.anchors >= primary.anchors) ++primary.rivals;
   }
 }
 
@@ -162,18 +136,13 @@ void set_mapping_quality(std::int32_t repeat_length, std::int32_t min_chain_scor
   for (const Hit& hit : hits)
     if (hit.primary()) primary_scores += hit.score;
   if (primary_scores == 0) return;  // no primary hit: all stay 0
-  const float unique = static_cast<float>(primary_scores) / static_cast<float>(primary_scores + repeat_length);
+  const float unique = overlap::unique_share(primary_scores, repeat_length);
   for (Hit& hit : hits) {
     if (!hit.primary()) continue;
-    const float by_score = (hit.score > 100 ? 1.0F : 0.01F * static_cast<float>(hit.score)) * unique;
-    const float by_anchors = hit.anchors > 10 ? 1.0F : 0.1F * static_cast<float>(hit.anchors);
-    const float sure = std::min(by_score, by_anchors);
+    const float sure = overlap::chain_weight(hit.score, hit.anchors, unique);
     const float second = static_cast<float>(std::max(hit.second_score, min_chain_score)) / static_cast<float>(hit.score);
     const float quality = sure * 40.0F * (1.0F - second) * std::log(static_cast<float>(hit.score));
-    const auto rivals = static_cast<std::int32_t>(4.343F * std::log(static_cast<float>(hit.rivals + 1)) + 0.499F);
-    // `quality` may be far below 0 or above any integer when options contradict each other; the limits change nothing else, as 60 is the most.
-    const auto limited = static_cast<std::int32_t>(std::clamp(quality, 0.0F, 1e6F));
-    hit.mapping_quality = static_cast<std::uint8_t>(std::clamp(limited - rivals, 0, 60));
+    hit.mapping_quality = static_cast<std::uint8_t>(std::clamp(overlap::whole_quality(quality) - overlap::rivals_penalty(hit.rivals), 0, 60));
   }
 }
 

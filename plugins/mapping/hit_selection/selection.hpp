@@ -6,8 +6,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <sluice/overlap/primary_hits.hpp>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "hit_selection/hits.hpp"
@@ -19,10 +19,7 @@ enum class Selection : std::uint8_t {
   all,   // every chain is a hit; none is primary (-P)
 };
 
-enum class Masking : std::uint8_t {
-  soft,  // a hit that covers bases of the read that no better hit covers may be primary in spite of the overlap
-  hard,  // the overlap alone decides (--hard-mask-level)
-};
+using overlap::Masking;
 
 struct Settings {
   std::int32_t k = 15;  // of the index
@@ -41,8 +38,8 @@ struct Settings {
 // Reusable memory of select_hits.
 struct SelectionScratch {
   HitOrder order;
+  overlap::PrimaryHits intervals;
   std::vector<std::int32_t> primaries;
-  std::vector<std::pair<std::int32_t, std::int32_t>> covered;
   std::vector<std::int32_t> renumbered;
 };
 

@@ -3,29 +3,11 @@
 #include "mem_seeding/packed_read.hpp"
 
 #include <algorithm>
-#include <array>
 #include <sluice/fm_index.hpp>
+#include <sluice/sequence/bases.hpp>
 
 namespace sluice::mem_seeding {
 namespace {
-
-constexpr std::uint8_t ambiguous = 4;
-constexpr std::array<std::uint8_t, 256> make_codes() {
-  std::array<std::uint8_t, 256> codes{};
-  for (std::uint8_t& code : codes) code = ambiguous;
-  constexpr std::string_view letters = "ACGTUacgtu";
-  for (std::size_t i = 0; i < letters.size(); ++i)
-    codes[static_cast<unsigned char>(letters[i])] = static_cast<std::uint8_t>(std::min<std::size_t>(i % 5, 3));
-  return codes;
-}
-constexpr std::array<std::uint8_t, 256> codes = make_codes();
-
-std::uint64_t reversed_word(std::uint64_t word) {
-  word = ~word;
-  word = (word >> 2 & 0x3333333333333333U) | (word & 0x3333333333333333U) << 2;
-  word = (word >> 4 & 0x0F0F0F0F0F0F0F0FU) | (word & 0x0F0F0F0F0F0F0F0FU) << 4;
-  return __builtin_bswap64(word);
-}
 
 void add_ambiguous(std::vector<Stretch>& stretches, std::int32_t& begin, std::int32_t at) {
   if (at > begin) stretches.push_back({begin, at});
@@ -44,14 +26,15 @@ void pack_read(std::string_view bases, PackedRead& packed) {
     std::uint64_t word = 0;
     std::uint32_t seen = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t code = codes[static_cast<unsigned char>(bases[first + i])];
+      const std::uint32_t code = nucleotide_codes[static_cast<unsigned char>(bases[first + i])];
       seen |= code;
       word = word << 2 | (code & 3);
     }
     packed.words[first / 32 + 1] = word << (64 - 2 * count);
-    if (seen < ambiguous) continue;
+    if (seen < ambiguous_code) continue;
     for (std::size_t i = first; i < first + count; ++i)
-      if (codes[static_cast<unsigned char>(bases[i])] == ambiguous) add_ambiguous(packed.stretches, begin, static_cast<std::int32_t>(i));
+      if (nucleotide_codes[static_cast<unsigned char>(bases[i])] == ambiguous_code)
+        add_ambiguous(packed.stretches, begin, static_cast<std::int32_t>(i));
   }
   add_ambiguous(packed.stretches, begin, packed.length);
 }
@@ -61,7 +44,7 @@ void reverse_complement(const PackedRead& packed, PackedRead& reversed) {
   reversed.words.assign(packed.words.size(), 0);
   std::int32_t place = packed.length - 32;
   for (std::size_t word = 1; place > -32; ++word, place -= 32) {
-    reversed.words[word] = reversed_word(FmIndexTables::packed_bases_at(packed.words.data(), place));
+    reversed.words[word] = reverse_complement_of_word(FmIndexTables::packed_bases_at(packed.words.data(), place));
     if (place < 0) reversed.words[word] &= ~std::uint64_t{0} << (-2 * place);
   }
   reversed.stretches.clear();

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <sluice/index_file/index_file.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,22 +28,12 @@ namespace sluice::minimizer_index {
 
 inline constexpr std::string_view index_magic = "SLUICEMI";
 
-// The file that an index was made from.
-struct IndexSource {
-  std::string path;
-  std::uint64_t bytes = 0;
-  std::int64_t modified_ns = 0;
-};
-// Size and time of a file as it is now; zeros if it cannot be looked at.
-IndexSource source_of(const std::string& path);
+using IndexSource = index_file::Source;
+using index_file::source_of;
+using index_file::Verify;
 
 using WriteBytes = std::function<void(std::string_view)>;
 void write_index(const MinimizerIndexView& index, const IndexSource& source, const ForEach& for_each, const WriteBytes& write);
-
-// large: everything in files of up to `largest_checked_bytes`, otherwise only the header and what belongs to contigs. structure: everything but the
-// checksums, to test that nothing behind them leads out of the index.
-enum class Verify : std::uint8_t { large, full, structure };
-inline constexpr std::uint64_t largest_checked_bytes = std::uint64_t{4} << 30;
 
 struct LoadedIndex {
   MinimizerIndex index;

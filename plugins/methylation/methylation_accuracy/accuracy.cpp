@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <sluice/sequence/text.hpp>
 
 namespace sluice::methylation_accuracy {
 namespace {
@@ -130,19 +131,23 @@ std::string parse_read_truths(std::string_view text, ReadTruths& truths) {
 }
 
 std::string parse_molecules(std::string_view text, Molecules& molecules) {
-  std::string* sequence = nullptr;
-  return for_each_line(text, [&](std::int64_t, std::string_view line) -> std::string {
-    if (line.starts_with('>')) {
-      const std::string_view name = line.substr(1, line.find_first_of(" \t") - 1);
-      if (name.empty()) return "a record without a name";
+  struct Sink {
+    Molecules& molecules;
+    std::string* sequence = nullptr;
+    void begin_record(std::string_view name) {
       sequence = &molecules[std::string(name)];
       sequence->clear();
-      return {};
     }
-    if (sequence == nullptr) return line.empty() ? "" : "bases before the first '>'";
-    for (const char base : line) sequence->push_back(base >= 'a' && base <= 'z' ? static_cast<char>(base - 32) : base);
-    return {};
-  });
+    void take_bases(std::string_view bases) {
+      for (const char base : bases) sequence->push_back(upper_case(base));
+    }
+    void take_qualities(std::string_view) {}
+    bool end_record(const SequenceTextRecord&) { return true; }
+  } sink{molecules};
+  SequenceTextParser parser(sink, {SequenceTextRules::Formats::fasta});
+  using Outcome = SequenceTextParser<Sink>::Outcome;
+  if (parser.feed(text) == Outcome::fine && parser.finish() == Outcome::fine) return {};
+  return "line " + std::to_string(parser.problem().line) + ": " + parser.problem().what;
 }
 
 bool locate_molecule(std::string_view molecule, Strand strand, std::string_view reference, std::int64_t anchor, ReadTruth& truth) {
@@ -155,7 +160,7 @@ bool locate_molecule(std::string_view molecule, Strand strand, std::string_view 
     if (strand == Strand::forward)
       plain[i] = base;
     else
-      plain[molecule.size() - 1 - i] = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : base == 'T' ? 'A' : base;
+      plain[molecule.size() - 1 - i] = complement_of(base);
   }
   const auto length = static_cast<std::int64_t>(molecule.size());
   const auto reference_length = static_cast<std::int64_t>(reference.size());

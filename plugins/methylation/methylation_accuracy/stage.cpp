@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <fmt/format.h>
-#include <htslib/bgzf.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <sluice/hts/text_file.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -18,23 +18,12 @@
 namespace sluice::methylation_accuracy {
 namespace {
 
-struct CloseFile {
-  void operator()(BGZF* file) const { bgzf_close(file); }
-};
 // A whole file, plain or gzip.
 std::string read_text(const std::string& path) {
-  const std::unique_ptr<BGZF, CloseFile> file(bgzf_open(path.c_str(), "r"));
-  if (file == nullptr) throw Failure::input("cannot open " + path, "check the path");
+  hts::TextFile file({path});
   std::string text;
-  constexpr std::size_t piece = std::size_t{1} << 20U;
-  for (;;) {
-    const std::size_t before = text.size();
-    text.resize(before + piece);
-    const ssize_t got = bgzf_read(file.get(), text.data() + before, piece);
-    if (got < 0) throw Failure::input(path + " is corrupt or truncated");
-    text.resize(before + static_cast<std::size_t>(got));
-    if (got == 0) return text;
-  }
+  for (std::string_view block = file.next(); !block.empty(); block = file.next()) text += block;
+  return text;
 }
 
 void check(const std::string& path, const std::string& problem) {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <sluice/sequence/bases.hpp>
 
 #include "read_correction/border_places.hpp"
 #include "read_correction/piece_borders.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 std::uint32_t code_of(std::string_view kmer) {
   std::uint32_t code = 0;
-  for (const char base : kmer) code = code << 2U | static_cast<std::uint32_t>(base_code(base));
+  for (const char base : kmer) code = code << 2U | sluice::nucleotide_code(base);
   return code;
 }
 

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sluice/hts/record_bases.hpp>
 #include <sluice/testing.hpp>
 
 #include "alignment_reader/alignment_file.hpp"
@@ -219,7 +220,7 @@ TEST_CASE("CRAM is read with a reference whose index is made whole or not at all
   const bam1_t* read = file.next();
   REQUIRE(read != nullptr);
   std::string sequence;
-  sequenced_bases(*read, sequence);
+  sluice::hts::sequenced_bases(*read, sequence);
   CHECK(sequence == bases.substr(390, 20));
   CHECK(bytes_of(fasta + ".fai") == "one\t800\t17\t800\t801\n");
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 3);

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
+#include <sluice/hts/handles.hpp>
 #include <string>
 #include <vector>
 
@@ -12,12 +12,8 @@ using namespace sluice::alignment_reader;
 
 namespace {
 
-struct FreeRecord {
-  void operator()(bam1_t* record) const { bam_destroy1(record); }
-};
-
 Agreement agreement_of(std::int64_t start, const std::vector<std::uint32_t>& cigar, const std::string& bases, std::string_view contig) {
-  const std::unique_ptr<bam1_t, FreeRecord> record(bam_init1());
+  const sluice::hts::Record record(bam_init1());
   REQUIRE(bam_set1(record.get(), 1, "r", 0, 0, start, 60, cigar.size(), cigar.data(), -1, -1, 0, bases.size(), bases.data(), nullptr, 0) >= 0);
   Agreement agreement;
   add_record(*record, contig, agreement);

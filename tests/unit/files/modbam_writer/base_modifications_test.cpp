@@ -69,9 +69,9 @@ class SmallRun {
   }
   static std::vector<std::string> records_of(const std::string& path) {
     std::vector<std::string> records;
-    const std::unique_ptr<htsFile, CloseFile> file(hts_open(path.c_str(), "r"));
-    const std::unique_ptr<sam_hdr_t, FreeHeader> header(sam_hdr_read(file.get()));
-    const Record record(bam_init1());
+    const sluice::hts::File file(hts_open(path.c_str(), "r"));
+    const sluice::hts::Header header(sam_hdr_read(file.get()));
+    const sluice::hts::Record record(bam_init1());
     while (sam_read1(file.get(), header.get(), record.get()) >= 0) store_record(*record, records.emplace_back());
     return records;
   }
@@ -169,7 +169,7 @@ TEST_CASE("records that contradict themselves have no tags") {
 
 TEST_CASE("records survive storing and loading, and damaged bytes are refused") {
   const SmallRun small;
-  const Record record(bam_init1());
+  const sluice::hts::Record record(bam_init1());
   for (const std::string& bytes : SmallRun::records_of(small.alignments())) {
     REQUIRE(load_record(bytes, 1, *record) == RecordStatus::ok);
     std::string again;
@@ -295,7 +295,7 @@ TEST_CASE("HTSlib reads back the calls of real reads at the right bases") {
   std::vector<std::string> records;
   std::vector<Calls> calls;
   std::map<std::string, int> alignments_of;
-  const Record record(bam_init1());
+  const sluice::hts::Record record(bam_init1());
   const std::vector<std::string> all_records = SmallRun::records_of(data + "reads.bam");
   for (const std::string& bytes : all_records) {
     REQUIRE(load_record(bytes, 1'000'000, *record) == RecordStatus::ok);

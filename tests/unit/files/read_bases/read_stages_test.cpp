@@ -232,8 +232,8 @@ TEST_CASE("files that are missing, empty, truncated or broken are named with rec
   CHECK(says(message("", Packing::gzip), "is empty"));
   CHECK(says(message("BAM\1"), "neither FASTA nor FASTQ"));
   const std::string text = fastq_text(3);
-  CHECK(says(message(text.substr(0, text.size() - 100)), "line 13, record 3: the file ends inside a quality string"));
-  CHECK(says(message("@a\nAC\n+\nII\n@b\nAC\n+\nIII\n"), "line 8, record 2: the quality string is longer"));
+  CHECK(says(message(text.substr(0, text.size() - 100)), "line 13, record 3: the file ends within the qualities of"));
+  CHECK(says(message("@a\nAC\n+\nII\n@b\nAC\n+\nIII\n"), "line 8, record 2: the qualities of 'b' are longer"));
   CHECK(says(message(">a\nAC\nA\nAC\n"), "different lengths"));
 
   const std::string path = folder.path() + "/cut.fq.gz";

@@ -14,8 +14,8 @@ using namespace sluice::sam_writer;
 
 namespace {
 
-Header header_of(const std::string& text) {
-  Header header(sam_hdr_init());
+sluice::hts::Header header_of(const std::string& text) {
+  sluice::hts::Header header(sam_hdr_init());
   REQUIRE(sam_hdr_add_lines(header.get(), text.data(), text.size()) == 0);
   return header;
 }
@@ -32,9 +32,9 @@ std::string read_back(const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
   htsFile* file = hts_open(path.c_str(), "r");
   REQUIRE(file != nullptr);
-  const Header header(sam_hdr_read(file));
+  const sluice::hts::Header header(sam_hdr_read(file));
   REQUIRE(header != nullptr);
-  const std::unique_ptr<bam1_t, FreeRecord> record(bam_init1());
+  const sluice::hts::Record record(bam_init1());
   std::string text;
   int status = 0;
   while ((status = sam_read1(file, header.get(), record.get())) >= 0) {
@@ -55,7 +55,7 @@ const std::string header_text = "@SQ\tSN:one\tLN:100000\n@SQ\tSN:two\tLN:3000000
 }  // namespace
 
 TEST_CASE("primary, supplementary, secondary and unmapped records say what SAM wants of them") {
-  const Header header = header_of(header_text);
+  const sluice::hts::Header header = header_of(header_text);
   const std::vector<std::uint32_t> first_cigar = {4U << 4 | BAM_CMATCH, 1U << 4 | BAM_CINS, 3U << 4 | BAM_CMATCH},
                                    second_cigar = {6U << 4 | BAM_CMATCH};
   const std::vector<HitRecord> hits = {{0, 1, 9, 99, false, true, 60, first_cigar, 1, 10, 3, 40, 20, ":7", "7"},
@@ -79,7 +79,7 @@ TEST_CASE("primary, supplementary, secondary and unmapped records say what SAM w
 }
 
 TEST_CASE("BAM holds the same records as SAM, also with more operations than its field can count") {
-  const Header header = header_of(header_text);
+  const sluice::hts::Header header = header_of(header_text);
   std::mt19937 random(1);
   RecordWriter writer;
   std::string sam, bam = bam_header(*header), file;
@@ -108,7 +108,7 @@ TEST_CASE("BAM holds the same records as SAM, also with more operations than its
 }
 
 TEST_CASE("a name that SAM can't hold is refused, and nothing of it is written") {
-  const Header header = header_of(header_text);
+  const sluice::hts::Header header = header_of(header_text);
   RecordWriter writer;
   std::string text;
   CHECK_FALSE(writer.append_sam(*header, {std::string(255, 'x'), "ACGT", "", 0, {}}, {}, text));

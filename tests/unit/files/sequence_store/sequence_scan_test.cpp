@@ -88,8 +88,8 @@ TEST_CASE("uneven lines can only be packed") {
 TEST_CASE("broken records name line and record") {
   CHECK(scan("ACGT\n").problem.find("neither FASTA nor FASTQ") != std::string::npos);
   CHECK(scan(">a\nAC GT\n").problem.find("line 2, record 1") != std::string::npos);
-  CHECK(scan("@a\nAC\n+\nI\n@b\nAC\n+\nII\n").problem.find("more qualities than bases") != std::string::npos);
-  CHECK(scan("@a\nAC\n+\nII\n@b\nAC\n").problem.find("ends within a record") != std::string::npos);
+  CHECK(scan("@a\nAC\n+\nI\n@b\nAC\n+\nII\n").problem.find("the qualities of 'a' are longer than its bases") != std::string::npos);
+  CHECK(scan("@a\nAC\n+\nII\n@b\nAC\n").problem.find("ends within the bases of 'b'") != std::string::npos);
   CHECK(scan("@a\nAC\n+\nII\nb\nAC\n").problem.find("must begin with '@'") != std::string::npos);
   CHECK(scan(">\nAC\n").problem.find("no name") != std::string::npos);
   CHECK(scan("@a\nAC\n+\nI\x01\n").problem.find("outside '!' to '~'") != std::string::npos);

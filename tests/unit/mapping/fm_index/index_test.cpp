@@ -213,8 +213,8 @@ TEST_CASE("what is not a reference is refused with its line") {
   };
   CHECK(says(message("ACGT\n"), "line 1: the file does not start with '>'"));
   CHECK(says(message(">a\nAC\n>a b\nC\n"), "line 3: there is an earlier sequence named 'a'"));
-  CHECK(says(message("> a\nAC\n"), "line 1: a sequence has no name"));
-  CHECK(says(message(">a\nAC\x01\n"), "line 2: byte 1 is not a base"));
+  CHECK(says(message("> a\nAC\n"), "line 1: the record has no name"));
+  CHECK(says(message(">a\nAC\x01\n"), "line 2: sequence 'a', position 3: byte 1 is not a base"));
   CHECK(says(message(""), "no sequence"));
   CHECK(says(message(">a\n"), "no bases"));
   CHECK(says(load({{"path", "/no/such/file.fa"}}).message, "cannot open"));

@@ -241,9 +241,9 @@ TEST_CASE("what is not a reference is refused with the place") {
   CHECK(has("", "is empty"));
   CHECK(has("\n\n", "is empty"));
   CHECK(has(">one\n\n>two\n", "none of its sequences has a base"));
-  CHECK(has("ACGT\n", "line 1: the file does not start with '>' or '@'"));
+  CHECK(has("ACGT\n", "line 1: the file starts with neither '>' nor '@'"));
   CHECK(has(">a\nAC\n>b\nAC\n>a\n", "line 5: there is an earlier sequence named 'a'"));
-  CHECK(has("> \nAC\n", "a sequence has no name"));
+  CHECK(has("> \nAC\n", "the record has no name"));
   CHECK(has("@a\nACGT\n+\nIII", "ends within the qualities of 'a'"));
   CHECK(has("@a\nACGT\n+\nIIIII\n", "line 4: the qualities of 'a' are longer"));
   CHECK(has("@a\nACGT\n+", "ends within the qualities of 'a'"));
