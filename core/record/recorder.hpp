@@ -18,7 +18,7 @@ namespace sluice {
 
 class StageRecorder {
  public:
-  StageRecorder(const ResolvedStage& stage, RunListener* listener);
+  explicit StageRecorder(const ResolvedStage& stage, RunListener* listener = nullptr);
 
   void call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes,
             std::uint64_t bytes_moved = 0);
