@@ -113,9 +113,8 @@ void lay_out_scratch(Job& job, std::uint32_t nodes) {
   g.node_capacity = job.node_capacity = nodes;
   g.kept_capacity = job.kept_capacity = nodes / 4 + 16;
   std::uint32_t bytes = 0;
-  int member = 0;
-  lay_out(g, Columns<halves>::row_words * sizeof(std::uint32_t), RowMemory<halves>::bytes, [&](std::uint64_t size) {
-    job.place[member++] = bytes;
+  lay_out(g, Columns<halves>::row_words * sizeof(std::uint32_t), RowMemory<halves>::bytes, [&](Member member, std::uint64_t size) {
+    job.place[member] = bytes;
     bytes += static_cast<std::uint32_t>((size + 15) / 16 * 16);
   });
   job.scratch_of_warp = (bytes + 255) / 256 * 256;

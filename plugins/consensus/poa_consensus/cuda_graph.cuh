@@ -129,36 +129,40 @@ __device__ __forceinline__ Graph with_new_addresses(Graph g) {
   return g;
 }
 
-// Calls place(bytes) for every array.
+// Bytes of an array.
+inline std::uint64_t bytes_of(Member member, const Graph& g, std::uint64_t direction_bytes, std::uint64_t row_bytes) {
+  const std::uint64_t nodes = g.node_capacity;
+  const std::uint64_t edges = nodes * in_edge_places + static_cast<std::uint64_t>(g.blocks()) * in_edges_of_block;
+  switch (member) {
+    case member_row:
+      return (nodes + warp_lanes) * sizeof(uint4);
+    case member_directions:
+      return (nodes + 1) * direction_bytes;
+    case member_kept:
+      return (g.kept_capacity + 1) * row_bytes;
+    case member_in_tail:
+      return edges * sizeof(std::uint16_t);
+    case member_in_weight:
+      return edges * sizeof(std::int32_t);
+    case member_score:
+      return nodes * sizeof(std::int32_t);
+    case member_blocks_taken:
+      return sizeof(std::uint32_t);
+    case member_letter:
+    case member_in_count:
+    case member_state:
+    case member_cursor:
+      return nodes;
+    default:  // 16 bits (or two times 8: marks) of each node, rank or row
+      return (nodes + warp_lanes) * sizeof(std::uint16_t);
+  }
+}
+
+// Calls place(member, bytes) for every array.
 template <class Place>
 void lay_out(const Graph& g, std::uint64_t direction_bytes, std::uint64_t row_bytes, Place&& place) {
-  const std::uint64_t n = g.node_capacity, halves = (n + warp_lanes) * sizeof(std::uint16_t);
-  const std::uint64_t edges = n * in_edge_places + static_cast<std::uint64_t>(g.blocks()) * in_edges_of_block;
-  place((n + warp_lanes) * sizeof(uint4));
-  place((n + 1) * direction_bytes);
-  place((g.kept_capacity + 1) * row_bytes);
-  place(edges * sizeof(std::uint16_t));
-  place(edges * sizeof(std::int32_t));
-  place(n * sizeof(std::int32_t));
-  place(sizeof(std::uint32_t));
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(halves);
-  place(n);
-  place(n);
-  place(n);
-  place(n);
+  for (int member = 0; member < members_of_graph; ++member)
+    place(static_cast<Member>(member), bytes_of(static_cast<Member>(member), g, direction_bytes, row_bytes));
 }
 
 // A sequence of a window.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
+#include <sluice/cuda/warp.cuh>
 
 #include "chaining/cuda_step.cuh"
 
@@ -284,9 +285,86 @@ __device__ __forceinline__ std::uint64_t peak_of(std::int32_t score, std::uint32
 __device__ __forceinline__ std::uint32_t anchor_of(std::uint64_t peak) { return ~static_cast<std::uint32_t>(peak); }
 __device__ __forceinline__ std::int32_t score_of(std::uint64_t peak) { return static_cast<std::int32_t>(peak >> 32); }
 
-__device__ __forceinline__ std::uint64_t highest_of_warp(std::uint64_t value) {
-  for (int distance = 16; distance > 0; distance /= 2) value = max(value, __shfl_xor_sync(whole_warp, value, distance));
-  return value;
+// What the threads of peaks_kernel share.
+struct PeakMemory {
+  std::uint16_t table[most_tabled_band + 1];
+  std::uint64_t highest_in_warp[peak_warps];
+  std::uint32_t expired_in_warp[peak_warps];
+  std::uint32_t first_changed;
+};
+
+// The anchor that a thread has in hand.
+struct AnchorInHand {
+  std::uint32_t number;
+  bool active;  // false: the run has ended
+  std::uint64_t x;
+  std::int32_t score;
+  std::uint32_t window;  // where its window begins
+  bool took_offer;       // its predecessor lies before its window
+  std::int32_t offered;  // the step that it was offered: a place among the sorted anchors, -1: none
+};
+
+__device__ __forceinline__ AnchorInHand take_anchor(std::uint32_t number, const WideRun& run, const DeviceAnchors& anchors, const Runs& runs,
+                                                    const Diagonals& diagonals, const DeviceScores& scores) {
+  if (number >= run.begin + run.anchors) return {number, false, 0, 0, 0, false, -1};
+  const std::uint32_t window = runs.window_begin[number];
+  const std::int32_t predecessor = scores.predecessor[number];
+  const bool took_offer = predecessor >= 0 && static_cast<std::uint32_t>(predecessor) + run.row_begin < window;
+  return {number, true, anchors.x[number], scores.score[number], window, took_offer, diagonals.offered[run.first_sorted + (number - run.begin)]};
+}
+
+// The highest of `peak` and of the values of all threads below. `of_warp`: the highest value of the warp whose number is this lane's.
+__device__ __forceinline__ std::uint64_t highest_before(std::uint64_t value, std::uint64_t peak, PeakMemory& shared, std::uint64_t& of_warp) {
+  const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
+  const std::uint64_t scanned =
+      sluice::cuda::scan_over_warp(value, static_cast<int>(lane), [](std::uint64_t own, std::uint64_t below) { return max(own, below); });
+  std::uint64_t before = __shfl_up_sync(whole_warp, scanned, 1);
+  if (lane == 0) before = no_peak;
+  if (lane == warp_lanes - 1) shared.highest_in_warp[warp] = scanned;
+  __syncthreads();
+  of_warp = shared.highest_in_warp[lane];
+  return max(before, max(peak, sluice::cuda::highest_of_warp(lane < warp ? of_warp : no_peak)));
+}
+
+// The first thread of the block for which the condition holds, peak_threads: none.
+__device__ __forceinline__ std::uint32_t first_thread_with(bool condition, PeakMemory& shared) {
+  const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
+  const std::uint32_t lanes = __ballot_sync(whole_warp, condition);
+  if (lane == 0)
+    shared.expired_in_warp[warp] = lanes == 0 ? peak_threads : warp * warp_lanes + static_cast<std::uint32_t>(__ffs(static_cast<int>(lanes))) - 1;
+  __syncthreads();
+  return __reduce_min_sync(whole_warp, shared.expired_in_warp[lane]);
+}
+
+// The step that the anchor should be offered; is_expired: its peak lies in its window.
+template <Penalty penalty>
+__device__ __forceinline__ std::int32_t wanted_offer(const AnchorInHand& anchor, std::uint64_t peak, bool is_expired, const WideRun& run,
+                                                     const DeviceAnchors& anchors, const StepRules& rules, const PeakMemory& shared) {
+  const std::uint32_t peak_anchor = anchor_of(peak);
+  const bool beyond_window = !is_expired && anchor.window > 0 && peak_anchor < anchor.window - 1;
+  if (!beyond_window) return anchor.took_offer ? -1 : anchor.offered;
+  const auto peak_number = static_cast<std::int32_t>(run.first_sorted + (peak_anchor - run.begin));
+  if (anchor.offered == peak_number || anchor.took_offer) return peak_number;
+  const std::uint64_t y = anchors.y[anchor.number], peak_x = anchors.x[peak_anchor], peak_y = anchors.y[peak_anchor];
+  const Step s =
+      step<penalty>(device_target(anchor.x), device_query(y), device_target(peak_x), device_query(peak_y), device_span(peak_y), rules, shared.table);
+  return s.valid && score_of(peak) + s.score > anchor.score ? peak_number : anchor.offered;
+}
+
+// The peak behind anchor `at`, chosen anew: the best of its window, the latest of equal ones; then the anchor itself if it is higher.
+__device__ __forceinline__ std::uint64_t peak_of_window(std::uint32_t at, const Runs& runs, const DeviceScores& scores, PeakMemory& shared) {
+  const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
+  const std::uint32_t at_window = runs.window_begin[at];
+  std::uint64_t best = 0;
+  for (std::uint32_t j = at_window + threadIdx.x; j < at; j += peak_threads) best = max(best, key_of(scores.score[j], j));
+  best = sluice::cuda::highest_of_warp(best);
+  if (lane == 0) shared.highest_in_warp[warp] = best;
+  __syncthreads();
+  best = sluice::cuda::highest_of_warp(shared.highest_in_warp[lane]);
+  __syncthreads();
+  const std::int32_t at_score = scores.score[at];
+  const bool from_window = at_window < at && score_of(best) >= at_score;
+  return from_window ? peak_of(score_of(best), static_cast<std::uint32_t>(best)) : peak_of(at_score, at);
 }
 
 // One block walks along a run in order, an anchor a thread, with the anchor that the method keeps as the best so far, and compares what it would do
@@ -299,94 +377,42 @@ __device__ __forceinline__ std::uint64_t highest_of_warp(std::uint64_t value) {
 template <Penalty penalty>
 __global__ void __launch_bounds__(peak_threads)
     peaks_kernel(DeviceAnchors anchors, StepRules rules, Runs runs, Diagonals diagonals, DeviceScores scores) {
-  __shared__ std::uint16_t table[most_tabled_band + 1];
-  __shared__ std::uint64_t highest_in_warp[peak_warps];
-  __shared__ std::uint32_t expired_in_warp[peak_warps];
-  __shared__ std::uint32_t first_changed;
+  __shared__ PeakMemory shared;
   WideRun& shared_run = runs.wide[blockIdx.x];
   const WideRun run = shared_run;
   if (runs.window_cut[runs.ordinal[run.begin] - 1] == 0) return;
-  if constexpr (penalty == Penalty::tabled) fill_penalties(table, rules);
-  if (threadIdx.x == 0) first_changed = no_anchor;
+  if constexpr (penalty == Penalty::tabled) fill_penalties(shared.table, rules);
+  if (threadIdx.x == 0) shared.first_changed = no_anchor;
   __syncthreads();
-  const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
   const auto reach = static_cast<std::uint64_t>(rules.limits.target_gap);
-  const std::uint32_t end = run.begin + run.anchors;
   std::uint64_t peak = no_peak;  // before the anchors in hand
-  for (std::uint32_t tile = run.begin; tile < end; tile += peak_threads) {
-    const std::uint32_t i = tile + threadIdx.x;
-    const bool active = i < end;
-    const std::uint64_t x = active ? anchors.x[i] : 0;
-    const std::int32_t score = active ? scores.score[i] : 0;
-    const std::uint32_t window = active ? runs.window_begin[i] : 0;
-    const std::int32_t predecessor = active ? scores.predecessor[i] : -1;
-    const bool took_offer = predecessor >= 0 && static_cast<std::uint32_t>(predecessor) + run.row_begin < window;
-    const std::int32_t offered = active ? diagonals.offered[run.first_sorted + (i - run.begin)] : -1;
+  for (std::uint32_t tile = run.begin; tile < run.begin + run.anchors; tile += peak_threads) {
+    const AnchorInHand anchor = take_anchor(tile + threadIdx.x, run, anchors, runs, diagonals, scores);
     for (std::uint32_t from = 0;;) {  // threads before are done
-      const bool open = active && threadIdx.x >= from;
-      std::uint64_t scanned = open ? peak_of(score, i) : no_peak;
-      for (std::uint32_t distance = 1; distance < warp_lanes; distance *= 2) {
-        const std::uint64_t other = __shfl_up_sync(whole_warp, scanned, distance);
-        if (lane >= distance) scanned = max(scanned, other);
-      }
-      std::uint64_t before = __shfl_up_sync(whole_warp, scanned, 1);
-      if (lane == 0) before = no_peak;
-      if (lane == warp_lanes - 1) highest_in_warp[warp] = scanned;
-      __syncthreads();
-      const std::uint64_t of_warp = highest_in_warp[lane];
-      before = max(before, max(peak, highest_of_warp(lane < warp ? of_warp : no_peak)));
-      const bool expired = open && (before == no_peak || x - anchors.x[anchor_of(before)] > reach);
-      const std::uint32_t expired_lanes = __ballot_sync(whole_warp, expired);
-      if (lane == 0)
-        expired_in_warp[warp] =
-            expired_lanes == 0 ? peak_threads : warp * warp_lanes + static_cast<std::uint32_t>(__ffs(static_cast<int>(expired_lanes))) - 1;
-      __syncthreads();
-      const std::uint32_t first_expired = __reduce_min_sync(whole_warp, expired_in_warp[lane]);
+      const bool open = anchor.active && threadIdx.x >= from;
+      std::uint64_t of_warp = 0;
+      const std::uint64_t before = highest_before(open ? peak_of(anchor.score, anchor.number) : no_peak, peak, shared, of_warp);
+      const bool expired = open && (before == no_peak || anchor.x - anchors.x[anchor_of(before)] > reach);
+      const std::uint32_t first_expired = first_thread_with(expired, shared);
 
       // What is scanned stands for the threads before the first expired one; that one finds its peak in its window.
       if (open && threadIdx.x <= first_expired) {
-        const std::uint32_t peak_anchor = anchor_of(before);
-        const bool beyond_window = threadIdx.x < first_expired && window > 0 && peak_anchor < window - 1;
-        const auto peak_number = static_cast<std::int32_t>(run.first_sorted + (peak_anchor - run.begin));
-        std::int32_t wanted = offered;
-        if (!beyond_window) {
-          if (took_offer) wanted = -1;
-        } else if (offered != peak_number) {
-          if (took_offer) {
-            wanted = peak_number;
-          } else {
-            const std::uint64_t y = anchors.y[i], peak_x = anchors.x[peak_anchor], peak_y = anchors.y[peak_anchor];
-            const Step s =
-                step<penalty>(device_target(x), device_query(y), device_target(peak_x), device_query(peak_y), device_span(peak_y), rules, table);
-            if (s.valid && score_of(before) + s.score > score) wanted = peak_number;
-          }
-        }
-        if (wanted != offered) {
-          diagonals.offered[run.first_sorted + (i - run.begin)] = wanted;
-          atomicMin(&first_changed, i);
+        const std::int32_t wanted = wanted_offer<penalty>(anchor, before, threadIdx.x == first_expired, run, anchors, rules, shared);
+        if (wanted != anchor.offered) {
+          diagonals.offered[run.first_sorted + (anchor.number - run.begin)] = wanted;
+          atomicMin(&shared.first_changed, anchor.number);
         }
       }
       if (first_expired == peak_threads) {
-        peak = max(peak, highest_of_warp(of_warp));
+        peak = max(peak, sluice::cuda::highest_of_warp(of_warp));
         break;
       }
-
-      // The best of the window, the latest of equal ones; then the anchor itself if it is higher.
-      const std::uint32_t at = tile + first_expired, at_window = runs.window_begin[at];
-      std::uint64_t best = 0;
-      for (std::uint32_t j = at_window + threadIdx.x; j < at; j += peak_threads) best = max(best, key_of(scores.score[j], j));
-      best = highest_of_warp(best);
-      if (lane == 0) highest_in_warp[warp] = best;
-      __syncthreads();
-      best = highest_of_warp(highest_in_warp[lane]);
-      __syncthreads();
-      const std::int32_t at_score = scores.score[at];
-      const bool from_window = at_window < at && score_of(best) >= at_score;
-      peak = from_window ? peak_of(score_of(best), static_cast<std::uint32_t>(best)) : peak_of(at_score, at);
+      peak = peak_of_window(tile + first_expired, runs, scores, shared);
       from = first_expired + 1;
     }
   }
   __syncthreads();
+  const std::uint32_t first_changed = shared.first_changed;
   if (first_changed == no_anchor) return;
   for (std::uint32_t number = run.first_sorted + (first_changed - run.begin) + threadIdx.x; number < run.first_sorted + run.anchors;
        number += peak_threads)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cub/device/device_scan.cuh>
+#include <sluice/cuda/warp.cuh>
 
 #include "chaining/cuda_step.cuh"
 #include "chaining/cuda_windows.cuh"
@@ -126,8 +127,7 @@ __global__ void __launch_bounds__(threads) find_windows_kernel(DeviceAnchors anc
     pairs = anchor - low;
     if (is_long) query = static_cast<std::uint32_t>(anchors.y[i]);
   }
-  std::uint64_t sum = pairs;
-  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(whole_warp, sum, distance);
+  const std::uint64_t sum = sluice::cuda::sum_over_warp(std::uint64_t{pairs});
   const std::uint32_t highest_query = __reduce_max_sync(whole_warp, query);
   const std::uint32_t first_run = __shfl_sync(whole_warp, run, 0);
   const bool one_run = __all_sync(whole_warp, run == first_run);

@@ -5,6 +5,7 @@
 // equals the best so far never does. Between the 32 anchors themselves the order is that of the method.
 
 #include <algorithm>
+#include <sluice/cuda/warp.cuh>
 
 #include "chaining/cuda_step.cuh"
 #include "chaining/cuda_windows.cuh"
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(block_threads)
       __syncwarp();  // the next tile reads these scores
     }
   }
-  for (int distance = 16; distance > 0; distance /= 2) evaluated += __shfl_xor_sync(whole_warp, evaluated, distance);
+  evaluated = sluice::cuda::sum_over_warp(evaluated);
   if (lane == 0) atomicAdd(reinterpret_cast<unsigned long long*>(&runs.totals->evaluated_pairs), evaluated);
 }
 

@@ -6,6 +6,7 @@
 // and parts without equal anchors are taken from the stable sort.
 
 #include <cub/block/block_reduce.cuh>
+#include <sluice/cuda/warp.cuh>
 
 #include "minimizer_seeding/cuda_batch.cuh"
 #include "minimizer_seeding/sort_pass.hpp"
@@ -161,12 +162,7 @@ class RowOrder {
       place_two(part, __shfl_sync(whole_warp, lowest, first_lane), part.begin + __shfl_sync(whole_warp, lowest_count, first_lane));
       return;
     }
-    std::uint32_t at = sum;
-    for (std::uint32_t step = 1; step < 32; step *= 2) {
-      const std::uint32_t before = __shfl_up_sync(whole_warp, at, step);
-      if (lane >= step) at += before;
-    }
-    at += part.begin - sum;
+    std::uint32_t at = part.begin + sluice::cuda::inclusive_sum_over_warp(sum, static_cast<int>(lane)) - sum;
     __syncwarp();
     for (std::uint32_t i = 0; i < buckets_per_lane; ++i) {
       next[lane * buckets_per_lane + i] = at;

@@ -6,6 +6,7 @@
 // aligned blocks by prefix sums; after that every group of every row is a thread of its own.
 
 #include <cub/block/block_scan.cuh>
+#include <sluice/cuda/warp.cuh>
 #include <vector>
 
 #include "methylation_hmm/cuda.hpp"
@@ -161,14 +162,6 @@ __device__ EventMap event_map(const Alignments& alignments, std::uint32_t row, s
           static_cast<std::int64_t>(k), alignments.is_reverse[row] != 0};
 }
 
-__device__ std::int64_t inclusive_sum(std::int64_t value, int lane) {
-  for (int distance = 1; distance < kWarp; distance *= 2) {
-    const std::int64_t other = __shfl_up_sync(kAllLanes, value, distance);
-    if (lane >= distance) value += other;
-  }
-  return value;
-}
-
 // list_aligned_blocks of group_events.cpp, by one warp.
 __device__ RowStatus list_aligned_blocks(const Alignments& alignments, std::uint32_t row, std::uint32_t k, HardClips hard_clips,
                                          std::int64_t read_length, AlignedBlock* blocks, std::int64_t& block_count) {
@@ -191,8 +184,8 @@ __device__ RowStatus list_aligned_blocks(const Alignments& alignments, std::uint
       const std::uint32_t first = __shfl_sync(kAllLanes, operation, __ffs(static_cast<int>(failing)) - 1);
       return first == 3 ? RowStatus::reference_skip : RowStatus::bad_cigar;
     }
-    const std::int64_t reference_sum = inclusive_sum(on_reference ? length : 0, lane);
-    const std::int64_t read_sum = inclusive_sum(on_read ? length : 0, lane);
+    const std::int64_t reference_sum = sluice::cuda::inclusive_sum_over_warp(on_reference ? length : 0, lane);
+    const std::int64_t read_sum = sluice::cuda::inclusive_sum_over_warp(on_read ? length : 0, lane);
     const std::int64_t position = read_position + read_sum - (on_read ? length : 0);
     const std::int64_t skipped = position < lowest ? lowest - position : 0;
     const std::int64_t within = length < read_end - position ? length : read_end - position;

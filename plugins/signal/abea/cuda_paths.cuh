@@ -3,6 +3,8 @@
 #pragma once
 // Private to the CUDA implementation: from the codes of a path (cuda_walk_back.cuh) to the map, the sums and the status of a read.
 
+#include <sluice/cuda/warp.cuh>
+
 #include "abea/cuda_reads.cuh"
 
 namespace sluice::abea::cuda {
@@ -48,13 +50,6 @@ __device__ __forceinline__ std::int32_t skip_that_reaches(const PathInput& path,
     skip += warp_lanes;
     kmer += warp_lanes;
   }
-}
-
-template <class T>
-__device__ __forceinline__ T sum_over_warp(T value) {
-#pragma unroll
-  for (int distance = warp_lanes / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(whole_warp, value, distance);
-  return value;
 }
 
 // The map of a segment's k-mers and its share of the sums, by one warp. Segments of a read do not depend on each other.
@@ -113,8 +108,8 @@ __device__ __forceinline__ void sum_segment(const PathInput& path, std::int32_t 
   const std::uint32_t all_pairs = __reduce_add_sync(whole_warp, static_cast<std::uint32_t>(pairs));
   longest_skip = __reduce_max_sync(whole_warp, longest_skip);
   const std::uint32_t smallest_of_all = __reduce_min_sync(whole_warp, __float_as_uint(smallest));
-  const double magnitude = sum_over_warp(static_cast<double>(magnitude_of_lane));
-  sum = sum_over_warp(sum);
+  const double magnitude = sluice::cuda::sum_over_warp(static_cast<double>(magnitude_of_lane));
+  sum = sluice::cuda::sum_over_warp(sum);
   if (lane != 0) return;
   atomicAdd(&sums.emission, sum);
   atomicAdd(&sums.magnitude, magnitude);

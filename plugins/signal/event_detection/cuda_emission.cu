@@ -6,6 +6,7 @@
 #include <climits>
 #include <cmath>
 #include <cstdint>
+#include <sluice/cuda/warp.cuh>
 
 #include "event_detection/cuda_batch.hpp"
 
@@ -18,11 +19,7 @@ __device__ T exclusive_sum(T value, T& total) {
   __shared__ T warps[tiles_per_sum / 32];
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int warp = static_cast<int>(threadIdx.x / 32);
-  T scan = value;
-  for (int step = 1; step < 32; step *= 2) {
-    const T below = __shfl_up_sync(0xFFFFFFFFU, scan, step);
-    if (lane >= step) scan += below;
-  }
+  const T scan = sluice::cuda::inclusive_sum_over_warp(value, lane);
   __syncthreads();
   if (lane == 31) warps[warp] = scan;
   __syncthreads();
@@ -201,11 +198,7 @@ __global__ void __launch_bounds__(32 * emission_warps, emission_blocks)
 #pragma unroll
     for (int group = 0; group < 4; ++group) groups[group] = load_group(frame.signals.samples + word_begin + 8 * group);
   }
-  int rank = __popc(marks);
-  for (int step = 1; step < 32; step *= 2) {
-    const int below = __shfl_up_sync(0xFFFFFFFFU, rank, step);
-    if (lane >= step) rank += below;
-  }
+  int rank = sluice::cuda::inclusive_sum_over_warp(__popc(marks), lane);
   const int mark_count = __shfl_sync(0xFFFFFFFFU, rank, 31);
   if (mark_count == 0) return;
   rank -= __popc(marks);
