@@ -15,7 +15,8 @@ void check_rules(const ResolvingScope& scope, const Draft& from, const ResolvedS
   const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
   if (descriptor.check == nullptr) return;
   sluice_error problem{};
-  if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) != SLUICE_OK) scope.error(from, from.written->where, problem.message, problem.remedy);
+  if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) != SLUICE_OK)
+    scope.error(from, from.written->where, problem.message, problem.remedy);
 }
 
 // "${reads}" where the required --reads is missing: said already.

@@ -79,24 +79,24 @@ Json stage_entry(const StageStatistics& stage) {
   for (const auto& [name, values] : stage.quantities)
     quantities[name] = {{"count", values.count}, {"p50", values.p50}, {"p99", values.p99}, {"maximum", values.maximum}};
   Json entry = {{"name", stage.name},
-          {"id", stage.id},
-          {"role", stage.role},
-          {"row_type", stage.row_type},
-          {"batches", stage.batches},
-          {"rows_in", stage.rows_in},
-          {"rows_out", stage.rows_out},
-          {"failed", stage.failed},
-          {"accounted", stage.accounted},
-          {"examples", examples},
-          {"work_unit", stage.work_unit},
-          {"busy_seconds", rounded(stage.busy_seconds)},
-          {"wait_seconds", rounded(stage.wait_seconds)},
-          {"output_bytes", stage.output_bytes},
-          {"counters", stage.counters},
-          {"quantities", quantities},
-          {"batches_with_deadline", stage.batches_with_deadline},
-          {"late_batches", stage.late_batches},
-          {"implementations", implementations(stage)}};
+                {"id", stage.id},
+                {"role", stage.role},
+                {"row_type", stage.row_type},
+                {"batches", stage.batches},
+                {"rows_in", stage.rows_in},
+                {"rows_out", stage.rows_out},
+                {"failed", stage.failed},
+                {"accounted", stage.accounted},
+                {"examples", examples},
+                {"work_unit", stage.work_unit},
+                {"busy_seconds", rounded(stage.busy_seconds)},
+                {"wait_seconds", rounded(stage.wait_seconds)},
+                {"output_bytes", stage.output_bytes},
+                {"counters", stage.counters},
+                {"quantities", quantities},
+                {"batches_with_deadline", stage.batches_with_deadline},
+                {"late_batches", stage.late_batches},
+                {"implementations", implementations(stage)}};
   if (!stage.position.empty()) entry["position"] = stage.position;
   if (stage.durable_before > 0) entry["durable_before"] = stage.durable_before;
   return entry;

@@ -103,8 +103,10 @@ void Execution::enter(std::size_t i, Message message) {
     }
     return process_in_order(i);
   }
-  if (!stage.is_blocking() || stage.kind() != SLUICE_MAP) return process(i, message, dispatcher_.calls_here(map(*stages_[i])) ? nullptr : transport_->hold(i));
-  transport_->run_in_order(i, [this, i, message = std::move(message), token = transport_->hold(i)] { guard(i, [&] { process(i, message, token); }); });
+  if (!stage.is_blocking() || stage.kind() != SLUICE_MAP)
+    return process(i, message, dispatcher_.calls_here(map(*stages_[i])) ? nullptr : transport_->hold(i));
+  transport_->run_in_order(i,
+                           [this, i, message = std::move(message), token = transport_->hold(i)] { guard(i, [&] { process(i, message, token); }); });
 }
 
 // A sink has its files behind it.

@@ -55,7 +55,8 @@ class DeviceContract {
     Replay replay(plan_, registry_, options(0), 1);
     replay.gather(stages_, {});
     for (const std::size_t stage : stages_) check_stage(replay, stage);
-    for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{1} << 12, std::uint64_t{1} << 16, std::uint64_t{1} << 20, std::uint64_t{1} << 23})
+    for (const std::uint64_t bytes :
+         {std::uint64_t{1}, std::uint64_t{1} << 12, std::uint64_t{1} << 16, std::uint64_t{1} << 20, std::uint64_t{1} << 23})
       check_full(bytes);
     return stages_.size();
   }
@@ -99,7 +100,8 @@ class DeviceContract {
       } catch (const Failure& failure) {
         fail(name(stage), std::string(what) + ": " + failure.what());
       }
-    std::printf("%s on %s: %zu batches, %lld rows, compared\n", name(stage).c_str(), device->name.c_str(), whole.size(), static_cast<long long>(rows));
+    std::printf("%s on %s: %zu batches, %lld rows, compared\n", name(stage).c_str(), device->name.c_str(), whole.size(),
+                static_cast<long long>(rows));
   }
 
   // With so little memory a call may fail for that reason, in halves down to single rows, and for no other.

@@ -429,5 +429,5 @@ class ToyResource {
 
 }  // namespace
 
-SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyRunningSum, ToyRegroup,
-              ToyExpand, ToySink, ToyResource);
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyRunningSum,
+              ToyRegroup, ToyExpand, ToySink, ToyResource);

@@ -104,7 +104,8 @@ TEST_CASE("A source can't say how many rows there are at a wrong moment, nor tha
     const ToyResult result = run(std::string(R"(
 [stages.misuse]
 use = "misusing_source"
-params.what = ")") + misuse.what + R"("
+params.what = ")") + misuse.what +
+                                 R"("
 [stages.map]
 use = "toy_map"
 [stages.sink]

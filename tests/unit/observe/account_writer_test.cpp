@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Accounts of any length are sorted on the disk.
+#include "observe/account_writer.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "observe/account_writer.hpp"
 #include "observe/trace.hpp"
 #include "sluice/testing/temporary_folder.hpp"
 
@@ -66,7 +67,8 @@ TEST_CASE("a trace names its lanes and tracks, and is JSON, however long it is")
   const std::string file = folder.path() + "/trace.json";
   TraceWriter trace(file, "a \"pipeline\"");
   for (int i = 0; i < 20000; ++i) {
-    TraceEvent event{"stage", i % 2 == 0 ? "cpu" : "cuda:0", static_cast<std::uint32_t>(i % 3), 1.0 * i, 0.5, static_cast<std::uint64_t>(i), 10, "", 0};
+    TraceEvent event{"stage", i % 2 == 0 ? "cpu" : "cuda:0", static_cast<std::uint32_t>(i % 3), 1.0 * i, 0.5, static_cast<std::uint64_t>(i), 10, "",
+                     0};
     if (i % 2 == 1) event.track = "stream " + std::to_string(i % 4);
     if (i % 5 == 1) event.bytes = 100;
     trace.happened(event);
