@@ -3,41 +3,14 @@
 #include "batch/batch.hpp"
 
 #include <algorithm>
-#include <sluice/column.hpp>
+#include <numeric>
+#include <sluice/column_check.hpp>
 #include <sluice/failure.hpp>
 
-#include "device/lane.hpp"
+#include "device/device_column.hpp"
 
 namespace sluice {
 namespace {
-
-std::size_t item_bytes(std::string_view type) {
-  for (const ElementType& element : element_types)
-    if (type == element.name) return element.bytes;
-  return 0;
-}
-bool is_list(std::string_view type) { return type.starts_with("list<"); }
-bool is_text(std::string_view type) { return type == "utf8" || type == "binary"; }
-std::string_view item_type(std::string_view type) { return type.substr(5, type.size() - 6); }
-
-std::string check_offsets(const ArrowArray& array, std::int64_t limit, const char* what) {
-  const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]);
-  if (offsets == nullptr) return "has no offsets";
-  offsets += array.offset;
-  if (offsets[0] < 0) return "begins at a negative offset";
-  for (std::int64_t row = 0; row < array.length; ++row)
-    if (offsets[row + 1] < offsets[row]) return "has offsets that go back at row " + std::to_string(row);
-  if (limit >= 0 && offsets[array.length] > limit) return std::string("has offsets that point past its ") + what;
-  return {};
-}
-
-std::uint64_t host_bytes(std::string_view type, const ArrowArray& array) {
-  const auto rows = static_cast<std::uint64_t>(array.length);
-  if (!is_list(type) && !is_text(type)) return rows * item_bytes(type);
-  const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
-  const auto values = static_cast<std::uint64_t>(offsets[array.length] - offsets[0]);
-  return (rows + 1) * 8 + values * (is_text(type) ? 1 : item_bytes(item_type(type)));
-}
 
 // The column's host form, which lives as long as somebody has not released this.
 ArrowArray shared_array(ColumnHandle column) {
@@ -52,40 +25,20 @@ ArrowArray shared_array(ColumnHandle column) {
 
 }  // namespace
 
-std::string check_column(const std::string& type, std::int64_t rows, const ArrowSchema& schema, const ArrowArray& array) {
-  if (column_type(schema) != type)
-    return "is " + (column_type(schema).empty() ? std::string("of a type that sluice does not have") : column_type(schema)) + ", declared as " + type;
-  if (array.length != rows) return "has " + std::to_string(array.length) + " rows, the batch has " + std::to_string(rows);
-  if (array.offset < 0) return "has a negative offset";
-  if (is_list(type)) {
-    if (array.n_buffers < 2 || array.n_children != 1 || array.children[0] == nullptr) return "has no values";
-    const ArrowArray& child = *array.children[0];
-    if (std::string problem = check_offsets(array, child.length, "values"); !problem.empty()) return problem;
-    if (child.length > 0 && (child.n_buffers < 2 || child.buffers[1] == nullptr)) return "has no values";
-    return {};
-  }
-  if (is_text(type)) return array.n_buffers < 3 ? "has no characters" : check_offsets(array, -1, "characters");
-  if (array.n_buffers < 2 || (rows > 0 && array.buffers[1] == nullptr)) return "has no values";
-  return {};
-}
-
 Column::Column(std::string name, std::string type, ArrowSchema schema, ArrowArray array)
     : name_(std::move(name)), type_(std::move(type)), rows_(array.length), schema_(schema), host_(array) {
-  bytes_ = host_bytes(type_, host_);
+  bytes_ = column_bytes(type_, host_);
 }
 
-Column::Column(std::string name, std::string type, ArrowSchema schema, ArrowDeviceArray array, std::shared_ptr<DeviceMemory> device)
-    : name_(std::move(name)), type_(std::move(type)), rows_(array.array.length), schema_(schema) {
-  bytes_ = static_cast<std::uint64_t>(rows_) * std::max<std::uint64_t>(item_bytes(type_), 8);
-  if (is_list(type_)) bytes_ += static_cast<std::uint64_t>(array.array.children[0]->length) * item_bytes(item_type(type_));
-  copies_.push_back(std::make_unique<DeviceCopy>(DeviceCopy{std::move(device), array}));
+Column::Column(std::string name, std::string type, ArrowSchema schema, std::unique_ptr<DeviceColumn> made)
+    : name_(std::move(name)), type_(std::move(type)), rows_(made->array.array.length), schema_(schema) {
+  bytes_ = std::accumulate(made->buffer_bytes.begin(), made->buffer_bytes.end(), std::uint64_t{0});
+  copies_.push_back(std::move(made));
 }
 
 Column::~Column() {
   if (schema_.release != nullptr) schema_.release(&schema_);
   if (host_.release != nullptr) host_.release(&host_);
-  for (const auto& copy : copies_)
-    if (copy->array.array.release != nullptr) copy->array.array.release(&copy->array.array);
 }
 
 void Column::remember(std::shared_ptr<ColumnOrigin> origin) const {
@@ -104,7 +57,8 @@ std::vector<ColumnHandle> Column::kept_for_origin() const {
 
 void Column::fetch() const {
   try {
-    host_ = copies_.front()->device->download(type_, copies_.front()->array);
+    const Device::StreamHandle stream = copies_.front()->device->borrow_stream();
+    host_ = download(*stream, type_, *copies_.front());
   } catch (const Failure& failure) {
     if (failure.status() != SLUICE_ERROR_DEVICE_LOST || !origin_) throw;
     host_ = shared_array(origin_->make_again(name_));
@@ -118,23 +72,26 @@ const ArrowArray& Column::host() const {
   return host_;
 }
 
-const ArrowDeviceArray& Column::on(const std::shared_ptr<DeviceMemory>& device) const {
+const ArrowDeviceArray& Column::on(DeviceStream& stream) const {
   const std::lock_guard lock(mutex_);
   for (const auto& copy : copies_)
-    if (copy->device == device) return copy->array;
-  if (host_.release == nullptr) fetch();
-  copies_.push_back(std::make_unique<DeviceCopy>(DeviceCopy{device, device->upload(type_, host_)}));
+    if (copy->device.get() == &stream.device()) {
+      if (copy->ready) stream.wait_for(*copy->ready);
+      return copy->array;
+    }
+  if (host_.release == nullptr && stream.device().is_peer_of(*copies_.front()->device)) {
+    copies_.push_back(std::make_unique<DeviceColumn>(copy_from_peer(stream, type_, *copies_.front())));
+  } else {
+    if (host_.release == nullptr) fetch();
+    copies_.push_back(std::make_unique<DeviceColumn>(upload(stream, type_, host_)));
+  }
   return copies_.back()->array;
 }
 
-void Column::leave(const DeviceMemory& device) const {
+void Column::leave(const Device& device) const {
   const std::lock_guard lock(mutex_);
   if (host_.release == nullptr) return;
-  std::erase_if(copies_, [&](const std::unique_ptr<DeviceCopy>& copy) {
-    if (copy->device.get() != &device) return false;
-    copy->array.array.release(&copy->array.array);
-    return true;
-  });
+  std::erase_if(copies_, [&](const auto& copy) { return copy->device.get() == &device; });
 }
 
 bool Column::is_on_host() const {
@@ -142,12 +99,12 @@ bool Column::is_on_host() const {
   return host_.release != nullptr;
 }
 
-bool Column::is_on(const DeviceMemory& device) const {
+bool Column::is_on(const Device& device) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(copies_.begin(), copies_.end(), [&](const auto& copy) { return copy->device.get() == &device; });
 }
 
-const DeviceMemory* Column::home() const {
+const Device* Column::home() const {
   const std::lock_guard lock(mutex_);
   return copies_.empty() ? nullptr : copies_.front()->device.get();
 }
@@ -156,6 +113,15 @@ const ColumnHandle* BatchData::find(std::string_view name) const {
   for (const ColumnHandle& column : columns)
     if (column->name() == name) return &column;
   return nullptr;
+}
+
+std::string BatchData::name_of(std::int64_t row) const {
+  if (const ColumnHandle* column = row_name.empty() ? nullptr : find(row_name); column != nullptr && (*column)->is_on_host()) {
+    const ArrowArray& array = (*column)->host();
+    const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
+    return {static_cast<const char*>(array.buffers[2]) + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row])};
+  }
+  return row_type + " " + std::to_string(row) + " of batch " + std::to_string(sequence);
 }
 
 std::uint64_t BatchData::bytes() const {
@@ -215,12 +181,11 @@ BatchView::BatchView(const BatchData& batch, const sluice_port& port) {
   finish(batch);
 }
 
-BatchView::BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device, const sluice_port& port) {
-  for (std::size_t c = 0; c < port.column_count; ++c)
-    if (const ColumnHandle* column = batch.find(port.columns[c].name)) {
-      const ArrowDeviceArray& there = (*column)->on(device);
-      add(**column, (*column)->is_on_host() ? &(*column)->host() : nullptr, &there);
-    }
+BatchView::BatchView(const BatchData& batch, DeviceStream& stream, const sluice_port& port) {
+  for (const ColumnHandle& column : batch.named_by(port)) {
+    const ArrowDeviceArray& there = column->on(stream);
+    add(*column, column->is_on_host() ? &column->host() : nullptr, &there);
+  }
   finish(batch);
 }
 
@@ -245,6 +210,7 @@ void BatchView::finish(const BatchData& batch) {
   view_.row_count = batch.rows;
   view_.row_status = batch.status ? batch.status->data() : nullptr;
   view_.column_count = columns_.size();
+  view_.column_stride = sizeof(sluice_column);
   view_.columns = columns_.data();
   view_.attribute_count = keys_.size();
   view_.attribute_keys = keys_.data();

@@ -16,7 +16,9 @@
 
 namespace sluice {
 
-class DeviceMemory;  // device/lane.hpp
+class Device;
+class DeviceStream;
+struct DeviceColumn;
 
 class Column;
 using ColumnHandle = std::shared_ptr<const Column>;
@@ -34,9 +36,9 @@ class ColumnOrigin {
 // One column. Immutable once made; a copy on another device is added behind its back, under its mutex.
 class Column {
  public:
-  // Take ownership of the structs (and release them). The host form has been checked by check_column().
+  // Take ownership of the structs (and release them), which column_problem() has looked at.
   Column(std::string name, std::string type, ArrowSchema schema, ArrowArray array);
-  Column(std::string name, std::string type, ArrowSchema schema, ArrowDeviceArray array, std::shared_ptr<DeviceMemory> device);
+  Column(std::string name, std::string type, ArrowSchema schema, std::unique_ptr<DeviceColumn> made);
   Column(const Column&) = delete;
   ~Column();
 
@@ -49,43 +51,38 @@ class Column {
   // The host form, copied from a device the first time somebody asks; made again when that device is lost and the column has an origin.
   // Throws Failure when neither works.
   const ArrowArray& host() const;
-  // The form on `device`, copied there the first time. Throws Failure (SLUICE_ERROR_DEVICE_MEMORY among others).
-  const ArrowDeviceArray& on(const std::shared_ptr<DeviceMemory>& device) const;
+  // The form on the stream's device, copied there the first time: from a peer of it, or from the host. What follows on the stream finds it there.
+  // Throws Failure (SLUICE_ERROR_DEVICE_MEMORY among others).
+  const ArrowDeviceArray& on(DeviceStream& stream) const;
   // Gives up the copy on `device` if there is one on the host. Nobody may be using it.
-  void leave(const DeviceMemory& device) const;
+  void leave(const Device& device) const;
   bool is_on_host() const;
   // Kept until there is a host form.
   void remember(std::shared_ptr<ColumnOrigin> origin) const;
   // What the origin keeps; nothing without one.
   std::vector<ColumnHandle> kept_for_origin() const;
-  bool is_on(const DeviceMemory& device) const;
+  bool is_on(const Device& device) const;
   // A device that has it; null: none.
-  const DeviceMemory* home() const;
+  const Device* home() const;
 
  private:
   void fetch() const;
-  struct DeviceCopy {
-    std::shared_ptr<DeviceMemory> device;
-    ArrowDeviceArray array;
-  };
   std::string name_, type_;
   std::int64_t rows_;
   std::uint64_t bytes_ = 0;
   ArrowSchema schema_;
   mutable std::mutex mutex_;  // guards everything below
   mutable ArrowArray host_{};
-  mutable std::vector<std::unique_ptr<DeviceCopy>> copies_;
+  mutable std::vector<std::unique_ptr<DeviceColumn>> copies_;
   mutable std::shared_ptr<ColumnOrigin> origin_;
 };
-
-// "" if `array` is a well-formed column of `rows` rows of the type that `schema` says and `type` names; else what is wrong with it.
-std::string check_column(const std::string& type, std::int64_t rows, const ArrowSchema& schema, const ArrowArray& array);
 
 struct BatchData;
 using BatchHandle = std::shared_ptr<const BatchData>;
 
 struct BatchData {
   std::string row_type;
+  std::string row_name;  // the column that names a row in the account; "": none
   std::uint64_t sequence = 0;
   std::int64_t rows = 0;
   std::shared_ptr<const std::vector<std::uint16_t>> status;  // null: all rows are fine
@@ -97,6 +94,8 @@ struct BatchData {
   std::shared_ptr<const std::vector<double>> row_work;
 
   const ColumnHandle* find(std::string_view name) const;
+  // What the account calls a row: by the column that names it, if that is on the host, else by its number.
+  std::string name_of(std::int64_t row) const;
   std::uint64_t bytes() const;
   std::int64_t good_rows() const;
   // The columns that `port` names; all for "*".
@@ -114,8 +113,8 @@ class BatchView {
   explicit BatchView(const BatchData& batch);
   // Only the columns that `port` names (all for "*"): the others stay where they are.
   BatchView(const BatchData& batch, const sluice_port& port);
-  // For a call on a device: only the columns that `port` names, and those on the device.
-  BatchView(const BatchData& batch, const std::shared_ptr<DeviceMemory>& device, const sluice_port& port);
+  // For a call on a device's stream: only the columns that `port` names, on the device.
+  BatchView(const BatchData& batch, DeviceStream& stream, const sluice_port& port);
   BatchView(const BatchView&) = delete;
   const sluice_batch& get() const { return view_; }
 

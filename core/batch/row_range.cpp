@@ -4,24 +4,22 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sluice/column.hpp>
+#include <sluice/column_check.hpp>
 #include <string_view>
 
 namespace sluice {
 namespace {
-
-bool is_list(std::string_view type) { return type.starts_with("list<"); }
-bool is_text(std::string_view type) { return type == "utf8" || type == "binary"; }
 
 const ElementType& element_named(std::string_view name) {
   for (const ElementType& type : element_types)
     if (name == type.name) return type;
   throw Failure(SLUICE_ERROR_INTERNAL, "a column of the unknown type '" + std::string(name) + "'");
 }
-std::string_view item_type(std::string_view type) { return is_list(type) ? type.substr(5, type.size() - 6) : type; }
+// Of a fixed width: the type itself.
+std::string_view element_of(std::string_view type) { return is_list(type) ? item_type(type) : type; }
 
 ArrowSchema schema_of(std::string_view type) {
-  return is_list(type) ? detail::make_schema("+L", element_named(item_type(type)).format) : detail::make_schema(element_named(type).format);
+  return is_list(type) ? detail::make_schema("+L", element_named(element_of(type)).format) : detail::make_schema(element_named(type).format);
 }
 
 // A window on another column's array; keeps that column.
@@ -48,7 +46,7 @@ std::pair<const char*, std::size_t> values_of(std::string_view type, const Arrow
             static_cast<std::size_t>(array.length) * width};
   }
   const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
-  const std::size_t width = is_text(type) ? 1 : element_named(item_type(type)).bytes;
+  const std::size_t width = is_text(type) ? 1 : element_named(element_of(type)).bytes;
   const char* values = is_text(type)
                            ? static_cast<const char*>(array.buffers[2])
                            : static_cast<const char*>(array.children[0]->buffers[1]) + static_cast<std::size_t>(array.children[0]->offset) * width;
@@ -69,7 +67,7 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
   };
   std::vector<Source> sources;
   const bool has_offsets = is_list(type) || is_text(type);
-  const std::size_t width = is_text(type) ? 1 : element_named(item_type(type)).bytes;
+  const std::size_t width = is_text(type) ? 1 : element_named(element_of(type)).bytes;
   for (const ColumnHandle& part : parts) {
     const ArrowArray& array = part->host();
     sources.push_back({values_of(type, array).first, has_offsets ? static_cast<const std::int64_t*>(array.buffers[1]) + array.offset : nullptr});

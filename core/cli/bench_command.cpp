@@ -10,8 +10,8 @@
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_options.hpp"
 #include "cli/stage_bench.hpp"
+#include "machine/machine_profile.hpp"
 #include "observe/quantity.hpp"
-#include "sched/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {

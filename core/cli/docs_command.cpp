@@ -4,11 +4,14 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "cli/exit_code.hpp"
+#include "cli/manual_page.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_page.hpp"
-#include "observe/atomic_file.hpp"
+#include "machine/atomic_file.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -18,8 +21,32 @@ using Pages = std::map<std::string, std::string>;  // path inside the folder -> 
 
 constexpr const char* generated = "<!-- Written by `sluice docs` from the descriptors: change the plugin or the pipeline, not this file. -->\n\n";
 
+// Where to begin: the stages in the order in which rows meet them, and the pipelines.
+std::string index_page(const Registry& registry, const std::vector<WrittenPipeline>& pipelines) {
+  constexpr std::pair<sluice_stage_kind, const char*> kinds[] = {{SLUICE_SOURCE, "Sources: where rows come from"},
+                                                                 {SLUICE_MAP, "Maps: add columns to rows"},
+                                                                 {SLUICE_REGROUP, "Regroups: make other rows of them"},
+                                                                 {SLUICE_SINK, "Sinks: write rows"},
+                                                                 {SLUICE_RESOURCE, "Resources: what all rows share"}};
+  std::string page = "# Stages and pipelines\n\n";
+  for (const auto& [kind, title] : kinds) {
+    std::string lines;
+    for (const StageEntry& stage : registry.stages())
+      if (stage.descriptor->kind == kind)
+        lines += std::string("- [") + stage.descriptor->id + "](stages/" + stage.descriptor->id + ".md): " + stage.descriptor->summary + "\n";
+    if (!lines.empty()) page += std::string("## ") + title + "\n\n" + lines + "\n";
+  }
+  page += "## Pipelines\n\n";
+  for (const WrittenPipeline& pipeline : pipelines) {
+    const std::string name = pipeline.file.stem().string();
+    page += "- [" + name + "](pipelines/" + name + ".md): " + pipeline.summary + "\n";
+  }
+  return page;
+}
+
 Pages all_pages(const Registry& registry, Diagnostics& diagnostics) {
   Pages pages;
+  std::vector<WrittenPipeline> written;
   std::string stages = "# Stages\n\n", pipelines = "# Pipelines\n\n";
   for (const StageEntry& stage : registry.stages()) {
     const std::string id = stage.descriptor->id;
@@ -27,11 +54,12 @@ Pages all_pages(const Registry& registry, Diagnostics& diagnostics) {
     stages += "- [" + id + "](" + id + ".md) (" + kind_name(stage.descriptor->kind) + "): " + stage.descriptor->summary + "\n";
   }
   for (const fs::path& file : shipped_pipelines()) {
-    const WrittenPipeline pipeline = load_pipeline_file(file, diagnostics);
+    const WrittenPipeline& pipeline = written.emplace_back(load_pipeline_file(file, diagnostics));
     const std::string name = file.stem().string();
     pages["pipelines/" + name + ".md"] = generated + pipeline_page(pipeline);
     pipelines += "- [" + name + "](" + name + ".md): " + pipeline.summary + "\n";
   }
+  pages["index.md"] = generated + index_page(registry, written);
   pages["stages/README.md"] = generated + stages;
   pages["pipelines/README.md"] = generated + pipelines;
   return pages;
@@ -84,11 +112,13 @@ int docs_command(const Arguments& arguments) {
   CLI::App app("writes the pages of all stages and shipped pipelines as Markdown", "sluice docs");
   std::vector<std::string> plugin_dirs;
   std::string folder;
-  bool check = false;
-  app.add_option("folder", folder, "stages/ and pipelines/ are written here")->type_name("FOLDER");
+  bool check = false, manual = false;
+  app.add_option("folder", folder, "index.md, stages/ and pipelines/ are written here")->type_name("FOLDER");
   app.add_flag("--check", check, "write nothing; return 1 when a page is missing or out of date");
+  app.add_flag("--manual", manual, "print the manual page sluice(1) instead");
   add_plugin_dir(app, plugin_dirs);
   if (const auto ended = parse_options(app, arguments)) return *ended;
+  if (manual) return std::fputs(manual_page(SLUICE_VERSION).c_str(), stdout), exit_ok;
   if (folder.empty()) return print_error(app, "no folder is named", "sluice docs FOLDER"), exit_usage;
 
   const Registry registry = load_plugins(plugin_dirs);

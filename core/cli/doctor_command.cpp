@@ -4,12 +4,11 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
-#include "device/cuda_provider.hpp"
-#include "device/host_limits.hpp"
-#include "observe/machine.hpp"
+#include "machine/host_limits.hpp"
+#include "machine/machine.hpp"
+#include "machine/machine_profile.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
-#include "sched/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -53,11 +52,17 @@ void look_at_processors(Findings& findings) {
 }
 
 void look_at_devices(const Registry& registry, Findings& findings) {
-  for (const std::string& line : cuda_preflight()) findings.fine("gpu", line);
   const auto providers = registry.device_providers();
+  if (providers.empty()) findings.fine("gpu", "none: no plugin is there that knows devices (this sluice was built without CUDA)");
   for (const sluice_device_provider* provider : providers) {
     const int count = provider->count();
-    if (count <= 0) findings.fine(provider->kind, "no device found");
+    std::size_t lines = 0;
+    if (provider->finding != nullptr)
+      while (const char* line = provider->finding(lines)) {
+        findings.fine(provider->kind, line);
+        ++lines;
+      }
+    if (count <= 0 && lines == 0) findings.fine(provider->kind, "no device found");
     for (int ordinal = 0; ordinal < count; ++ordinal) {
       sluice_device_info info{};
       info.struct_size = sizeof info;

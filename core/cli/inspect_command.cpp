@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_page.hpp"
 
 namespace sluice::cli {
+namespace {
+
+// A pipeline's name is a mistake about the command, a part of a stage's name ("event") one about the name.
+std::string remedy_for(const std::string& name, const std::vector<std::string>& stages) {
+  for (const auto& file : shipped_pipelines())
+    if (file.stem() == name) return "'" + name + "' is a pipeline: 'sluice plan " + name + "' or 'sluice run " + name + " --help' describes it";
+  if (const std::string near = nearest_name(name, stages); !near.empty()) return "did you mean '" + near + "'?";
+  std::string list;
+  for (const std::string& stage : stages)
+    if (name.size() > 2 && stage.find(name) != std::string::npos) list += (list.empty() ? "'" : ", '") + stage + "'";
+  return list.empty() ? "'sluice plugins' lists them, and the plugins that could not be loaded" : "did you mean " + list + "?";
+}
+
+}  // namespace
 
 int inspect_command(const Arguments& arguments) {
   CLI::App app("describes stages: columns, parameters, resources, reasons, implementations", "sluice inspect");
@@ -25,9 +41,7 @@ int inspect_command(const Arguments& arguments) {
       std::fputs(stage_page(*stage).c_str(), stdout);
       continue;
     }
-    const std::string near = nearest_name(id, known);
-    print_error(app, "there is no stage '" + id + "'",
-                near.empty() ? "'sluice plugins' lists them, and the plugins that could not be loaded" : "did you mean '" + near + "'?");
+    print_error(app, "there is no stage '" + id + "'", remedy_for(id, known));
     code = exit_usage;
   }
   return code;

@@ -10,6 +10,9 @@
 namespace sluice::cli {
 namespace {
 
+// Set while look_at_options() asks a command for its options. Commands run one at a time, on the main thread.
+const std::function<void(const CLI::App&)>* looking = nullptr;
+
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
@@ -45,6 +48,10 @@ const CLI::Option* option_that_ate_another(const CLI::App& app) {
 }  // namespace
 
 std::optional<int> parse_options(CLI::App& app, const Arguments& arguments) {
+  if (looking != nullptr) {
+    (*looking)(app);
+    return exit_ok;
+  }
   app.allow_extras();
   Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 wants them so
   try {
@@ -63,6 +70,19 @@ std::optional<int> parse_options(CLI::App& app, const Arguments& arguments) {
   }
   if (const std::vector<std::string> rest = app.remaining(); !rest.empty()) return unknown_argument(app, rest);
   return std::nullopt;
+}
+
+void look_at_options(const Command& command, const Arguments& arguments, const std::function<void(const CLI::App&)>& look) {
+  looking = &look;
+  command.execute(arguments);
+  looking = nullptr;
+}
+
+std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
+  std::vector<const CLI::Option*> shown;
+  for (const CLI::Option* option : app.get_options())
+    if (!option->get_positional() && !option->get_group().empty()) shown.push_back(option);
+  return shown;
 }
 
 void print(const Diagnostics& diagnostics) {

@@ -4,6 +4,7 @@
 // What every command does with its options: --help, mistakes with the nearest name, exit codes.
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,12 @@ namespace sluice::cli {
 
 // Parses. Returns the exit code if the command ends here: help was shown, or something is wrong and was said.
 std::optional<int> parse_options(CLI::App& app, const Arguments& arguments);
+
+// Shows `look` the options that a command has for these arguments (a pipeline's parameters are options too) instead of executing it, for
+// completion and for the manual page.
+void look_at_options(const Command& command, const Arguments& arguments, const std::function<void(const CLI::App&)>& look);
+// Those that --help shows.
+std::vector<const CLI::Option*> shown_options(const CLI::App& app);
 
 // Prints one line per diagnostic to standard error.
 void print(const Diagnostics& diagnostics);

@@ -54,7 +54,7 @@ const char* value_name(sluice_value_type type) {
 void check_device(const std::string& device, const Registry& registry, Diagnostics& diagnostics) {
   std::vector<std::string> names = {"auto", "cpu"};
   if (device == "auto" || device == "cpu") return;
-  for (const sluice_device_provider* provider : device_providers(registry)) {
+  for (const sluice_device_provider* provider : registry.device_providers()) {
     const int count = provider->count();
     if (count > 0) names.emplace_back(provider->kind);
     for (int ordinal = 0; ordinal < count; ++ordinal) names.push_back(std::string(provider->kind) + ":" + std::to_string(ordinal));

@@ -13,7 +13,7 @@ namespace {
 std::vector<PlanDevice> devices_for(const Registry& registry, const std::string& wish) {
   std::vector<PlanDevice> devices;
   if (wish == "cpu") return devices;
-  for (const sluice_device_provider* provider : device_providers(registry))
+  for (const sluice_device_provider* provider : registry.device_providers())
     for (int ordinal = 0; ordinal < provider->count(); ++ordinal) {
       const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
       if (wish != "auto" && wish != provider->kind && wish != name) continue;

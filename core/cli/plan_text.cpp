@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "config/parameter_value.hpp"
-#include "device/host_limits.hpp"
+#include "machine/host_limits.hpp"
 #include "observe/quantity.hpp"
 #include "plugin/registry.hpp"
 #include "run/run.hpp"
@@ -147,7 +147,7 @@ void describe_stage(const Plan& plan, std::size_t index, const PlanSituation& si
   if (const std::string names = input_names(plan, stage); !names.empty()) fmt::format_to(out, "  reads from    {}\n", names);
   for (const std::size_t sink : stage.stage->feedback) {
     std::string columns;
-    const sluice_port port = feedback_port(d);
+    const sluice_port port = d.feedback;
     for (std::size_t c = 0; c < port.column_count; ++c) columns += (columns.empty() ? "" : ", ") + std::string(port.columns[c].name);
     fmt::format_to(out, "  feedback from {}: {}\n", plan.stages[sink].stage->name, columns);
   }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/machine_profile.hpp"
 #include "plan/plan.hpp"
-#include "sched/machine_profile.hpp"
 
 namespace sluice::cli {
 

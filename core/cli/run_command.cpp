@@ -8,8 +8,9 @@
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_ending.hpp"
 #include "cli/run_options.hpp"
+#include "machine/atomic_file.hpp"
 #include "observe/account.hpp"
-#include "observe/atomic_file.hpp"
+#include "observe/account_writer.hpp"
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"
 #include "observe/report.hpp"
@@ -21,9 +22,8 @@ namespace {
 
 const char* level_prefix(int level) { return level >= SLUICE_LOG_ERROR ? "error: " : level == SLUICE_LOG_WARNING ? "warning: " : ""; }
 
-int write_side_file(Console& console, const std::string& file, const std::string& content, int code) {
-  if (file.empty()) return code;
-  const std::string problem = write_atomically(file, content);
+// What became of a file about the run: "" or what went wrong.
+int after_side_file(Console& console, const std::string& problem, int code) {
   if (problem.empty()) return code;
   console.line("sluice run: " + problem);
   return code == exit_ok || code == exit_bad_reads ? static_cast<int>(exit_failed) : code;
@@ -86,6 +86,12 @@ int run_command(const Arguments& arguments) {
     if (!problem.empty()) run_options.log(SLUICE_LOG_INFO, problem);
   }
   if (!options.quiet) say_what_is_waited_for(console, *plan, pipeline.registry());
+  std::optional<TraceWriter> trace;
+  std::optional<AccountWriter> account;
+  RunListeners listeners;
+  if (!options.trace_file.empty()) listeners.add(trace.emplace(options.trace_file, plan->pipeline.name));
+  if (!options.account_file.empty()) listeners.add(account.emplace(options.account_file));
+  run_options.listener = &listeners;
   RunResult result;
   {
     Run run(*plan, pipeline.registry(), run_options);
@@ -102,12 +108,11 @@ int run_command(const Arguments& arguments) {
   if (too_many_failed || !emptiness.empty()) code = exit_bad_reads;
   Arguments command_line = {"sluice", "run"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
-  code = write_side_file(console, options.trace_file, options.trace_file.empty() ? "" : chrome_trace(plan->pipeline.name, result.statistics.trace),
-                         code);
-  if (result.state != RunState::failed) code = write_side_file(console, options.account_file, result.account, code);
-  code =
-      write_side_file(console, options.report_file,
-                      options.report_file.empty() ? "" : report_json(result, *plan, pipeline.registry(), {SLUICE_VERSION, command_line, code}), code);
+  if (trace) code = after_side_file(console, trace->finish(), code);
+  if (account && result.state != RunState::failed) code = after_side_file(console, account->finish(result.statistics), code);
+  if (!options.report_file.empty())
+    code = after_side_file(
+        console, write_atomically(options.report_file, report_json(result, *plan, pipeline.registry(), {SLUICE_VERSION, command_line, code})), code);
   if (code == exit_closed_pipe) return say_what_the_reader_left(console, *plan, pipeline.registry()), code;
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);

@@ -3,6 +3,7 @@
 #include "cli/run_options.hpp"
 
 #include "config/parameter_value.hpp"
+#include "sched/policy_table.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -30,6 +31,9 @@ void RunArguments::add_to(CLI::App& app) {
   app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
   app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL")->default_str("info");
   app.add_option("--batch-work", batch_work, "cut batches at this much of the source's work, instead of choosing")->type_name("N");
+  app.add_option("--policy", policy, "what decides which batch goes to which device (docs/scheduling.md)")
+      ->type_name("NAME")
+      ->default_str(default_policy);
   add_profile_to(app);
   app.add_option("--inject-device-fault", device_faults, "memory, kernel or lost@N[,every=M]")->allow_extra_args(false)->group("");
   app.add_option("--executor", executor, "flow_graph or serial")->group("");
@@ -57,7 +61,7 @@ RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
   const ValueRule whole{SLUICE_INT, 1, 4096, {}, ""}, bytes{SLUICE_SIZE, 16 << 20, {}, {}, "bytes"}, work{SLUICE_FLOAT, 1, {}, {}, ""},
       fraction{SLUICE_FLOAT, 0, 1, {}, ""};
   const ValueRule levels{SLUICE_CHOICE, {}, {}, {"debug", "info", "warning", "error"}, ""},
-      executors{SLUICE_CHOICE, {}, {}, {"flow_graph", "serial"}, ""};
+      executors{SLUICE_CHOICE, {}, {}, {"flow_graph", "serial"}, ""}, policies{SLUICE_CHOICE, {}, {}, policy_names(), ""};
   options.threads = static_cast<int>(checked("--threads", threads, whole, diagnostics).integer);
   options.memory_bytes = static_cast<std::uint64_t>(checked("--memory", memory, bytes, diagnostics).integer);
   options.device_memory_bytes = static_cast<std::uint64_t>(checked("--gpu-memory", gpu_memory, bytes, diagnostics).integer);
@@ -66,13 +70,13 @@ RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
   if (!max_bad_reads.empty()) allowed_bad_reads = checked("--max-bad-reads", max_bad_reads, fraction, diagnostics).real;
   checked("--log-level", log_level, levels, diagnostics);
   checked("--executor", executor, executors, diagnostics);
+  checked("--policy", policy, policies, diagnostics);
   options.log_level = log_level == "debug"     ? SLUICE_LOG_DEBUG
                       : log_level == "warning" ? SLUICE_LOG_WARNING
                       : log_level == "error"   ? SLUICE_LOG_ERROR
                                                : SLUICE_LOG_INFO;
   options.executor = executor == "serial" ? Executor::serial : Executor::flow_graph;
-  options.trace_file = trace_file;
-  options.keep_account = !account_file.empty();
+  options.policy = policy;
   for (const std::string& text : device_faults) {
     if (const auto rule = parse_device_fault(text))
       options.device_faults.push_back(*rule);

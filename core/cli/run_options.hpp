@@ -26,7 +26,7 @@ struct RunArguments {
   // Checks the texts; problems go to `diagnostics`.
   RunOptions run_options(Diagnostics& diagnostics);
 
-  std::string threads, memory, gpu_memory, batch_work, max_bad_reads, watchdog, executor = "flow_graph", log_level = "info";
+  std::string threads, memory, gpu_memory, batch_work, max_bad_reads, watchdog, executor = "flow_graph", policy = default_policy, log_level = "info";
   double allowed_bad_reads = 1;  // set by run_options()
   std::string report_file, trace_file, account_file;
   std::string profile_file;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
@@ -50,24 +51,44 @@ Json value_schema(const sluice_parameter& p) {
   return schema;
 }
 
+// A table of a stage: what may be in it, and what must.
+struct Table {
+  Json properties = Json::object(), required = Json::array();
+
+  void add(const char* name, Json value, bool is_required) {
+    properties[name] = std::move(value);
+    if (is_required) required.push_back(name);
+  }
+  Json schema() const {
+    Json result = {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
+    if (!required.empty()) result["required"] = required;
+    return result;
+  }
+};
+
+Json remove_schema() { return {{"const", true}, {"description", "takes the entry of the extended pipeline away"}}; }
+
 Json stage_schema(const Registry& registry, bool resources) {
   Json ids = Json::array(), rules = Json::array();
   for (const StageEntry& stage : registry.stages()) {
     const sluice_stage_descriptor& d = *stage.descriptor;
     if ((d.kind == SLUICE_RESOURCE) != resources) continue;
     ids.push_back(d.id);
-    Json parameters = Json::object(), slots = Json::object();
-    for (std::size_t i = 0; i < d.parameter_count; ++i) parameters[d.parameters[i].name] = value_schema(d.parameters[i]);
+    Table parameters, slots;
+    for (std::size_t i = 0; i < d.parameter_count; ++i)
+      parameters.add(d.parameters[i].name, value_schema(d.parameters[i]), d.parameters[i].required != 0);
     for (std::size_t i = 0; i < d.resource_count; ++i)
-      slots[d.resources[i].name] = {{"type", "string"}, {"description", d.resources[i].doc == nullptr ? "" : d.resources[i].doc}};
-    rules.push_back({{"if", {{"properties", {{"use", {{"const", d.id}}}}}}},
-                     {"then",
-                      {{"description", d.summary},
-                       {"properties",
-                        {{"params", {{"type", "object"}, {"additionalProperties", false}, {"properties", parameters}}},
-                         {"resources", {{"type", "object"}, {"additionalProperties", false}, {"properties", slots}}}}}}}});
+      slots.add(d.resources[i].name, {{"type", "string"}, {"description", d.resources[i].doc == nullptr ? "" : d.resources[i].doc}},
+                d.resources[i].optional == 0);
+    Json then = {{"description", d.summary}, {"properties", {{"params", parameters.schema()}, {"resources", slots.schema()}}}};
+    Json required = Json::array();
+    if (!parameters.required.empty()) required.push_back("params");
+    if (!slots.required.empty()) required.push_back("resources");
+    if (!required.empty()) then["required"] = required;
+    rules.push_back({{"if", {{"properties", {{"use", {{"const", d.id}}}}}, {"required", {"use"}}}}, {"then", then}});
   }
   Json properties = {{"use", {{"enum", ids}}},
+                     {"remove", remove_schema()},
                      {"params", {{"type", "object"}}},
                      {"resources", {{"type", "object"}}},
                      {"enabled", {{"type", {"boolean", "string"}}}}};
@@ -79,10 +100,13 @@ Json stage_schema(const Registry& registry, bool resources) {
     properties["device_max_row_work"] = {{"type", {"number", "string"}}, {"description", "rows with more work than this are done on the CPU"}};
     properties["when_most_fail"] = {{"type", "string"}};
   }
-  Json schema = {{"type", "object"}, {"required", {"use"}}, {"additionalProperties", false}, {"properties", properties}};
+  Json schema = {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
   if (!rules.empty()) schema["allOf"] = rules;
   return schema;
 }
+
+// Entries of a pipeline that extends no other are whole, and there is nothing to remove.
+Json whole_entries(const char* key) { return {{"additionalProperties", {{"required", {key}}, {"properties", {{"remove", false}}}}}}; }
 
 Json parameter_schema() {
   Json scalar = {{"type", {"string", "number", "boolean"}}};
@@ -90,10 +114,10 @@ Json parameter_schema() {
   for (const sluice_value_type type : {SLUICE_BOOL, SLUICE_INT, SLUICE_FLOAT, SLUICE_STRING, SLUICE_PATH, SLUICE_SIZE, SLUICE_CHOICE})
     types.push_back(type_name(type));
   return {{"type", "object"},
-          {"required", {"type"}},
           {"additionalProperties", false},
           {"properties",
            {{"type", {{"enum", types}}},
+            {"remove", remove_schema()},
             {"default", scalar},
             {"required", {{"type", "boolean"}}},
             {"choices", {{"type", "array"}, {"items", {{"type", "string"}}}}},
@@ -116,19 +140,24 @@ int schema_command(const Arguments& arguments) {
       {"$schema", "http://json-schema.org/draft-07/schema#"},
       {"title", "sluice pipeline"},
       {"type", "object"},
-      {"required", {"pipeline", "stages"}},
+      {"required", {"pipeline"}},
       {"additionalProperties", false},
       {"properties",
        {{"pipeline",
          {{"type", "object"},
           {"required", {"name"}},
           {"additionalProperties", false},
-          {"properties", {{"name", text}, {"summary", text}, {"doc", text}}}}},
+          {"properties", {{"name", text}, {"extends", text}, {"summary", text}, {"doc", text}}}}},
         {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},
         {"presets",
          {{"type", "object"}, {"additionalProperties", {{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}}}}},
         {"resources", {{"type", "object"}, {"additionalProperties", stage_schema(registry, true)}}},
-        {"stages", {{"type", "object"}, {"additionalProperties", stage_schema(registry, false)}}}}}};
+        {"stages", {{"type", "object"}, {"additionalProperties", stage_schema(registry, false)}}}}},
+      {"if", {{"properties", {{"pipeline", {{"required", {"extends"}}}}}}}},
+      {"then", Json::object()},
+      {"else",
+       {{"required", {"stages"}},
+        {"properties", {{"parameters", whole_entries("type")}, {"resources", whole_entries("use")}, {"stages", whole_entries("use")}}}}}};
   std::printf("%s\n", schema.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   return exit_ok;
 }

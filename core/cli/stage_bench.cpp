@@ -11,9 +11,9 @@
 #include <sluice/failure.hpp>
 
 #include "cli/exit_code.hpp"
+#include "machine/machine_profile.hpp"
 #include "observe/quantity.hpp"
 #include "sched/cost_model.hpp"
-#include "sched/machine_profile.hpp"
 
 namespace sluice::cli {
 namespace {

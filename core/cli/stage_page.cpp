@@ -108,7 +108,7 @@ std::string stage_page(const StageEntry& stage) {
                  text(stage.plugin->licence), d.work_unit == nullptr ? "row" : d.work_unit, traits_text(d.traits));
   if (!text(d.doc).empty()) page += "\n" + text(d.doc) + (text(d.doc).ends_with('\n') ? "" : "\n");
   page += section("Needs", columns_of(d.input, "optional"));
-  if (const sluice_port feedback = feedback_port(d); feedback.row_type != nullptr)
+  if (const sluice_port feedback = d.feedback; feedback.row_type != nullptr)
     page += section(std::string("Takes back from sinks, in `") + feedback.row_type + "` rows", columns_of(feedback, "optional"));
   page += section("Gives", columns_of(d.output, "only when used"));
   page += section("Parameters", parameters_of(d));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "config/pipeline.hpp"
+#include "config/pipeline_file.hpp"
 
 namespace sluice {
 namespace {
@@ -58,10 +59,9 @@ std::vector<fs::path> shipped_pipelines() {
   return found;
 }
 
-fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics) {
-  const Location where{"command line", 0, 0};
+fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics, const Location& where) {
   // Never by what happens to lie in the working directory: a file of reads called "map" must not hide the pipeline.
-  if (name_or_file.find('/') != std::string::npos || fs::path(name_or_file).extension() == ".toml") {
+  if (is_pipeline_path(name_or_file)) {
     if (is_readable_file(name_or_file)) return name_or_file;
     diagnostics.error(where, "", "there is no pipeline file '" + name_or_file + "'", "check the path");
     return {};

@@ -3,10 +3,11 @@
 // The form of a pipeline file: which keys there are and of what kind. What they mean is checked by resolve_pipeline().
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 
+#include "config/extend_pipeline.hpp"
 #include "config/parameter_value.hpp"
 #include "config/pipeline.hpp"
+#include "config/pipeline_file.hpp"
 #include "config/table_reader.hpp"
 
 namespace sluice {
@@ -266,7 +267,8 @@ const std::vector<std::string>& reserved_parameter_names() {
   static const std::vector<std::string> names = {"help",      "threads", "device",  "memory",     "gpu_memory", "report",      "trace",
                                                  "quiet",     "account", "set",     "plugin_dir", "executor",   "batch_work",  "max_bad_reads",
                                                  "log_level", "repeat",  "dot",     "resume",     "version",    "profile",     "inject_device_fault",
-                                                 "rows",      "work",    "streams", "pipeline",   "calibrate",  "allow_empty", "watchdog"};
+                                                 "rows",      "work",    "streams", "pipeline",   "calibrate",  "allow_empty", "watchdog",
+                                                 "policy"};
   return names;
 }
 
@@ -279,22 +281,16 @@ std::string kebab_case(std::string_view snake_case) {
 WrittenPipeline parse_pipeline(std::string_view text, const std::filesystem::path& file, Diagnostics& diagnostics) {
   WrittenPipeline pipeline;
   pipeline.file = file;
-  if (const auto document = parse_toml(text, file.string(), diagnostics)) PipelineReader(pipeline, diagnostics).read(*document);
+  auto document = parse_toml(text, file.string(), diagnostics);
+  if (document && extend_pipeline(*document, file, diagnostics)) PipelineReader(pipeline, diagnostics).read(*document);
   return pipeline;
 }
 
 WrittenPipeline load_pipeline_file(const std::filesystem::path& file, Diagnostics& diagnostics) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(largest_document + 1, '\0');  // one byte more, so that a longer file is seen to be longer without reading all of it
-  if (stream) stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!stream.is_open() || stream.bad() || (stream.fail() && !stream.eof())) {
-    diagnostics.error({file.string(), 0, 0}, "", "the pipeline file cannot be read", "does it exist, and may you read it?");
-    WrittenPipeline nothing;
-    nothing.file = file;
-    return nothing;
-  }
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return parse_pipeline(text, file, diagnostics);
+  if (const auto text = read_pipeline_text(file, diagnostics)) return parse_pipeline(*text, file, diagnostics);
+  WrittenPipeline nothing;
+  nothing.file = file;
+  return nothing;
 }
 
 }  // namespace sluice

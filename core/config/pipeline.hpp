@@ -65,14 +65,14 @@ struct WrittenPipeline {
   std::vector<WrittenStage> resources, stages;  // in file order
 };
 
-// Reads and checks the form of a pipeline file (syntax, unknown keys, types of keys). Errors go to `diagnostics`; what could be read is
-// returned, so that later checks can still find more. Never throws on any bytes.
+// Reads and checks the form of a pipeline file (syntax, unknown keys, types of keys), on top of the pipeline that it extends. Errors go to
+// `diagnostics`; what could be read is returned, so that later checks can still find more. Never throws on any bytes.
 WrittenPipeline parse_pipeline(std::string_view text, const std::filesystem::path& file, Diagnostics& diagnostics);
 WrittenPipeline load_pipeline_file(const std::filesystem::path& file, Diagnostics& diagnostics);
 
 // NAME_OR_FILE -> file: what has a '/' or ends in .toml is a path; another name is NAME.toml in the user's folder, SLUICE_PIPELINE_PATH and the
 // installed or build-tree pipelines. Empty path and a diagnostic (with the nearest name) if there is none.
-std::filesystem::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics);
+std::filesystem::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics, const Location& where = {"command line", 0, 0});
 std::vector<std::filesystem::path> shipped_pipelines();
 
 // Names that a pipeline parameter can't have, because `sluice run` has an option of that name.

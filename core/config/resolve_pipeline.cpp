@@ -1,43 +1,32 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
-#include <unordered_map>
 
+#include "config/enabled_rule.hpp"
 #include "config/expansion.hpp"
 #include "config/parameter_value.hpp"
 #include "config/pipeline.hpp"
-#include "config/pipeline_parameters.hpp"
 #include "config/set_override.hpp"
+#include "config/stage_draft.hpp"
 #include "config/stage_graph.hpp"
+#include "config/stage_values.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t absent = static_cast<std::size_t>(-1);
-
-enum class Part { resource, stage };
 enum class Check { names_only, everything };
-
-// What is known about a written stage or resource while the pipeline is put together.
-struct Draft {
-  const WrittenStage* written = nullptr;
-  Part part = Part::stage;
-  StageEntry entry;  // descriptor NULL: unknown type, reported
-  bool enabled = true;
-  std::vector<std::size_t> slots;  // per descriptor slot: index of the resource as written, or absent
-};
 
 class Resolver {
  public:
   Resolver(const WrittenPipeline& pipeline, const Overrides& overrides, const Registry& registry, Diagnostics& diagnostics)
-      : pipeline_(pipeline), overrides_(overrides), registry_(registry), diagnostics_(diagnostics) {}
+      : scope_(pipeline, overrides, diagnostics), pipeline_(pipeline), registry_(registry), diagnostics_(diagnostics) {}
 
   ResolvedPipeline resolve() {
     ResolvedPipeline result;
     result.name = pipeline_.name;
     result.summary = pipeline_.summary;
     result.file = pipeline_.file.string();
-    result.parameters = parameters_ = final_parameters(pipeline_, overrides_, diagnostics_);
+    result.parameters = scope_.parameters;
 
     for (const WrittenStage& resource : pipeline_.resources) resources_.push_back(draft(resource, Part::resource));
     for (const WrittenStage& stage : pipeline_.stages) stages_.push_back(draft(stage, Part::stage));
@@ -78,61 +67,11 @@ class Resolver {
   }
 
  private:
-  void error(const Draft& about, const Location& where, const std::string& message, const std::string& remedy) {
-    if (about.part == Part::stage)
-      diagnostics_.error(where, about.written->name, message, remedy);
-    else
-      diagnostics_.error(where, "", "resource '" + about.written->name + "': " + message, remedy);
-  }
-
-  // The text with ${...} replaced; "" after a problem, which is reported once.
-  std::string expanded(const Draft& about, const std::string& what, const WrittenValue& value) {
-    Expansion expansion = expand(value.text, parameters_);
-    if (!expansion.message.empty()) {
-      error(about, value.where, what + expansion.message, expansion.remedy);
-      return "";
-    }
-    return std::move(expansion.text);
-  }
-
-  // true, false, ${x} (given, and not false), or a comparison "A == B", "A != B". What stands around the sign is split before ${...} is
-  // replaced, so that no value can be taken for a sign; anything else would mean what nobody intended, and is refused.
-  bool is_enabled(const Draft& about, const WrittenValue& value) {
-    for (const std::string sign : {" == ", " != "}) {
-      const std::size_t at = value.text.find(sign);
-      if (at == std::string::npos) continue;
-      WrittenValue left = value, right = value;
-      left.text.resize(at);
-      right.text.erase(0, at + sign.size());
-      if (has_operator(left.text) || has_operator(right.text)) break;
-      return (expanded(about, "enabled: ", left) == expanded(about, "enabled: ", right)) == (sign == " == ");
-    }
-    if (value.text.empty() || value.text == "false") return false;
-    if (value.text == "true") return true;
-    if (!sole_reference(value.text).empty()) {
-      const std::string text = expanded(about, "enabled: ", value);
-      return !text.empty() && text != "false";
-    }
-    error(about, value.where, "enabled: '" + value.text + "' is not understood", "write true, false, ${x}, ${x} == value or ${x} != value");
-    return false;
-  }
-
-  // Signs that a reader would take for an expression, outside of ${...}.
-  static bool has_operator(const std::string& text) {
-    bool inside = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text.compare(i, 2, "${") == 0) inside = true;
-      if (!inside && std::string_view("<>=!&|()").find(text[i]) != std::string_view::npos) return true;
-      if (text[i] == '}') inside = false;
-    }
-    return false;
-  }
-
   Draft draft(const WrittenStage& written, Part part) {
     Draft result;
     result.written = &written;
     result.part = part;
-    if (written.enabled) result.enabled = is_enabled(result, *written.enabled);
+    if (written.enabled) result.enabled = is_enabled(scope_, result, *written.enabled);
     if (written.use.empty()) return result;  // reported by parse_pipeline
     const StageEntry* entry = registry_.find(written.use);
     if (entry == nullptr) {
@@ -140,18 +79,18 @@ class Resolver {
       for (const StageEntry& known : registry_.stages())
         if ((known.descriptor->kind == SLUICE_RESOURCE) == (part == Part::resource)) ids.emplace_back(known.descriptor->id);
       const std::string near = nearest_name(written.use, ids);
-      error(result, written.use_where, "unknown stage type '" + written.use + "'",
-            near.empty() ? "'sluice plugins' lists the types and the plugins that could not be loaded" : "did you mean '" + near + "'?");
+      scope_.error(result, written.use_where, "unknown stage type '" + written.use + "'",
+                   near.empty() ? "'sluice plugins' lists the types and the plugins that could not be loaded" : "did you mean '" + near + "'?");
     } else if ((entry->descriptor->kind == SLUICE_RESOURCE) != (part == Part::resource)) {
       const bool should_be_resource = part == Part::stage;
-      error(result, written.use_where, "'" + written.use + "' makes " + (should_be_resource ? "a resource" : "no resource"),
-            std::string("move it to [") + (should_be_resource ? "resources." : "stages.") + written.name + "]");
+      scope_.error(result, written.use_where, "'" + written.use + "' makes " + (should_be_resource ? "a resource" : "no resource"),
+                   std::string("move it to [") + (should_be_resource ? "resources." : "stages.") + written.name + "]");
     } else {
       result.entry = *entry;
       if (const auto files = registry_.definitions_of(written.use); files.size() > 1)
-        error(result, written.use_where,
-              "stage type '" + written.use + "' is defined twice, by " + files[0].string() + " and by " + files[1].string(),
-              "remove one of them, or look only where one is: SLUICE_PLUGIN_PATH, --plugin-dir and the user's folder are searched too");
+        scope_.error(result, written.use_where,
+                     "stage type '" + written.use + "' is defined twice, by " + files[0].string() + " and by " + files[1].string(),
+                     "remove one of them, or look only where one is: SLUICE_PLUGIN_PATH, --plugin-dir and the user's folder are searched too");
     }
     return result;
   }
@@ -166,7 +105,7 @@ class Resolver {
       node.enabled = stage.enabled;
       if (stage.written->inputs) {
         node.inputs.emplace();
-        for (const WrittenValue& input : *stage.written->inputs) node.inputs->emplace_back(expanded(stage, "inputs: ", input), input.where);
+        for (const WrittenValue& input : *stage.written->inputs) node.inputs->emplace_back(scope_.expanded(stage, "inputs: ", input), input.where);
       }
       nodes.push_back(std::move(node));
     }
@@ -179,12 +118,12 @@ class Resolver {
     const sluice_stage_descriptor* d = stage.entry.descriptor;
     if (stage.written->feedback.empty() || d == nullptr) return sinks;
     const Location& first = stage.written->feedback.front().where;
-    if (feedback_port(*d).row_type == nullptr) {
-      error(stage, first, "'" + stage.written->use + "' takes no feedback", "remove feedback");
+    if (d->feedback.row_type == nullptr) {
+      scope_.error(stage, first, "'" + stage.written->use + "' takes no feedback", "remove feedback");
       return sinks;
     }
     for (const WrittenValue& value : stage.written->feedback) {
-      const std::string name = expanded(stage, "feedback: ", value);
+      const std::string name = scope_.expanded(stage, "feedback: ", value);
       if (name.empty()) continue;
       const auto found = std::find_if(stages_.begin(), stages_.end(), [&](const Draft& other) { return other.written->name == name; });
       if (found == stages_.end()) {
@@ -192,10 +131,10 @@ class Resolver {
         for (const Draft& other : stages_)
           if (other.entry.descriptor != nullptr && other.entry.descriptor->kind == SLUICE_SINK) names.push_back(other.written->name);
         const std::string near = nearest_name(name, names);
-        error(stage, value.where, "unknown stage '" + name + "' in feedback",
-              near.empty() ? "name a sink of this file" : "did you mean '" + near + "'?");
+        scope_.error(stage, value.where, "unknown stage '" + name + "' in feedback",
+                     near.empty() ? "name a sink of this file" : "did you mean '" + near + "'?");
       } else if (found->entry.descriptor != nullptr && found->entry.descriptor->kind != SLUICE_SINK) {
-        error(stage, value.where, "feedback from '" + name + "', which is no sink", "name the sink at the end of the stages that decide");
+        scope_.error(stage, value.where, "feedback from '" + name + "', which is no sink", "name the sink at the end of the stages that decide");
       } else {
         const auto index = static_cast<std::size_t>(found - stages_.begin());
         if (std::find(sinks.begin(), sinks.end(), index) == sinks.end()) sinks.push_back(index);
@@ -215,11 +154,11 @@ class Resolver {
       const auto slot = std::find(slot_names.begin(), slot_names.end(), slot_name);
       if (slot == slot_names.end()) {
         const std::string near = nearest_name(slot_name, slot_names);
-        error(stage, value.key_where, "'" + stage.written->use + "' has no resource slot '" + slot_name + "'",
-              near.empty() ? slot_names.empty() ? "remove it" : "its slots: " + joined(slot_names) : "did you mean '" + near + "'?");
+        scope_.error(stage, value.key_where, "'" + stage.written->use + "' has no resource slot '" + slot_name + "'",
+                     near.empty() ? slot_names.empty() ? "remove it" : "its slots: " + joined(slot_names) : "did you mean '" + near + "'?");
         continue;
       }
-      const std::string name = expanded(stage, "resources." + slot_name + ": ", value);
+      const std::string name = scope_.expanded(stage, "resources." + slot_name + ": ", value);
       if (!name.empty()) stage.slots[static_cast<std::size_t>(slot - slot_names.begin())] = find_resource(stage, slot_name, name, value);
     }
     if (check == Check::everything) require_slots(stage);
@@ -231,8 +170,8 @@ class Resolver {
     std::vector<std::string> names;
     for (const Draft& resource : resources_) names.push_back(resource.written->name);
     const std::string near = nearest_name(name, names);
-    error(stage, value.where, "resources." + slot_name + ": there is no resource '" + name + "'",
-          near.empty() ? "add a [resources." + name + "] table" : "did you mean '" + near + "'?");
+    scope_.error(stage, value.where, "resources." + slot_name + ": there is no resource '" + name + "'",
+                 near.empty() ? "add a [resources." + name + "] table" : "did you mean '" + near + "'?");
     return absent;
   }
 
@@ -246,20 +185,20 @@ class Resolver {
       const bool filled = stage.slots[i] != absent;
       const bool disabled = filled && !resources_[stage.slots[i]].enabled;
       if (disabled && slot.optional == 0) {
-        error(stage, where, "resource slot '" + std::string(slot.name) + "': '" + resources_[stage.slots[i]].written->name + "' is disabled",
-              "give the parameter that enables it");
+        scope_.error(stage, where, "resource slot '" + std::string(slot.name) + "': '" + resources_[stage.slots[i]].written->name + "' is disabled",
+                     "give the parameter that enables it");
       } else if (!filled && slot.optional == 0 && written == stage.written->resources.end()) {
-        error(stage, where, "resource slot '" + std::string(slot.name) + "' (rows of type '" + slot.row_type + "') is not filled",
-              "add resources." + std::string(slot.name) + " = \"NAME\"");
+        scope_.error(stage, where, "resource slot '" + std::string(slot.name) + "' (rows of type '" + slot.row_type + "') is not filled",
+                     "add resources." + std::string(slot.name) + " = \"NAME\"");
       } else if (!filled && slot.optional == 0 && expands_to_nothing(written->second.text)) {
-        error(stage, where, "resource slot '" + std::string(slot.name) + "' is empty", "name a resource");
+        scope_.error(stage, where, "resource slot '" + std::string(slot.name) + "' is empty", "name a resource");
       }
       if (disabled) stage.slots[i] = absent;
     }
   }
 
   bool expands_to_nothing(const std::string& text) const {
-    const Expansion expansion = expand(text, parameters_);
+    const Expansion expansion = expand(text, scope_.parameters);
     return expansion.message.empty() && expansion.text.empty();
   }
 
@@ -292,8 +231,8 @@ class Resolver {
     if (!all) {
       std::string names;
       for (const std::size_t i : cycle) names += (names.empty() ? "" : " -> ") + resources_[i].written->name;
-      error(resources_[cycle.front()], resources_[cycle.front()].written->where, "the resources need each other in a circle: " + names,
-            "fill one of the slots otherwise");
+      scope_.error(resources_[cycle.front()], resources_[cycle.front()].written->where, "the resources need each other in a circle: " + names,
+                   "fill one of the slots otherwise");
       return {};
     }
     for (const std::size_t i : *all)
@@ -309,18 +248,19 @@ class Resolver {
     stage.when_most_fail = from.written->when_most_fail;
     for (const std::size_t resource : from.slots) stage.resources.push_back(resource == absent ? -1 : resource_index[resource]);
     if (from.written->device) {
-      stage.device = expanded(from, "device: ", *from.written->device);
+      stage.device = scope_.expanded(from, "device: ", *from.written->device);
       if (!is_device_text(stage.device))
-        error(from, from.written->device->where, "'" + stage.device + "' is not a device", "write auto, cpu, cuda or cuda:N");
+        scope_.error(from, from.written->device->where, "'" + stage.device + "' is not a device", "write auto, cpu, cuda or cuda:N");
     }
     if (from.written->device_max_row_work) {
-      const std::string text = expanded(from, "device_max_row_work: ", *from.written->device_max_row_work);
+      const std::string text = scope_.expanded(from, "device_max_row_work: ", *from.written->device_max_row_work);
       sluice_value value{};
       const ValueProblem problem = convert_value(text, {SLUICE_FLOAT, 0, {}, {}, ""}, value);
-      if (!problem.message.empty()) error(from, from.written->device_max_row_work->where, "device_max_row_work: " + problem.message, problem.remedy);
+      if (!problem.message.empty())
+        scope_.error(from, from.written->device_max_row_work->where, "device_max_row_work: " + problem.message, problem.remedy);
       stage.device_max_row_work = value.real;
     }
-    if (from.entry.descriptor != nullptr) fill_values(from, stage);
+    if (from.entry.descriptor != nullptr) fill_values(scope_, from, stage);
     return stage;
   }
 
@@ -333,94 +273,12 @@ class Resolver {
            ordinal.size() <= 4 && ordinal.find_first_not_of("0123456789") == std::string_view::npos;
   }
 
-  void fill_values(const Draft& from, ResolvedStage& stage) {
-    const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
-    check_parameter_names(from);
-    bool complete = true;
-    for (std::size_t i = 0; i < descriptor.parameter_count; ++i) {
-      const sluice_parameter& parameter = descriptor.parameters[i];
-      sluice_value value = parameter.default_value;
-      value.type = parameter.type;
-      if (value.text == nullptr) value.text = "";
-      const auto written = from.written->params.find(parameter.name);
-      const std::string subject = "parameter '" + std::string(parameter.name) + "': ";
-      const bool given = written != from.written->params.end();
-      bool problem_reported = false;
-      std::string text;
-      if (given) {
-        Expansion expansion = expand(written->second.text, parameters_);
-        text = std::move(expansion.text);
-        problem_reported = !expansion.message.empty();
-        if (problem_reported) error(from, written->second.where, subject + expansion.message, expansion.remedy);
-      }
-      if (!text.empty()) {
-        const ValueProblem problem = convert_value(text, rule_of(parameter), value);
-        if (!problem.message.empty()) report_value(from, subject, written->second, problem), complete = false;
-        value.text = stage.texts.emplace_back(std::move(text)).c_str();
-      } else if (parameter.required != 0 && !problem_reported && value.is_set == 0 && !reported_as_missing(given ? &written->second : nullptr)) {
-        error(from, given ? written->second.where : from.written->where, subject + (given ? "it is required, but empty" : "it is required"),
-              "add " + std::string(parameter.name) + " = ... to its params");
-      }
-      complete = complete && !problem_reported && (parameter.required == 0 || value.is_set != 0);
-      stage.given_by.push_back(given ? option_in(written->second.text) : "");
-      stage.values.push_back(value);
-    }
-    if (complete) check_rules(from, stage);
-  }
-
-  // What the stage says of its values together.
-  void check_rules(const Draft& from, const ResolvedStage& stage) {
-    const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
-    if (!SLUICE_HAS(&descriptor, sluice_stage_descriptor, check) || descriptor.check == nullptr) return;
-    sluice_error problem{};
-    if (descriptor.check(stage.values.data(), &problem) != SLUICE_OK) error(from, from.written->where, problem.message, problem.remedy);
-  }
-
-  // "${reads}" where the required --reads is missing: said already.
-  bool reported_as_missing(const WrittenValue* value) const {
-    const std::string name = value == nullptr ? "" : sole_reference(value->text);
-    return std::any_of(pipeline_.parameters.begin(), pipeline_.parameters.end(),
-                       [&](const PipelineParameter& p) { return p.name == name && p.required; });
-  }
-
-  // A value that is nothing but ${x}, with x given on the command line, is wrong there and not in the file.
-  void report_value(const Draft& from, const std::string& subject, const WrittenValue& value, const ValueProblem& problem) {
-    const std::string name = sole_reference(value.text);
-    if (!name.empty() && overrides_.parameters.contains(name))
-      error(from, {"command line", 0, 0}, "--" + kebab_case(name) + ": " + problem.message, problem.remedy);
-    else
-      error(from, value.where, subject + problem.message, problem.remedy);
-  }
-
-  static std::string sole_reference(const std::string& text) {
-    const bool sole = text.size() > 3 && text.starts_with("${") && text.find('}') == text.size() - 1;
-    return sole ? text.substr(2, text.size() - 3) : "";
-  }
-
-  // "--output-prefix" for "${output_prefix}.bam"; "" where there is no reference or several.
-  static std::string option_in(const std::string& text) {
-    const std::size_t begin = text.find("${"), end = text.find('}', begin);
-    if (begin == std::string::npos || end == std::string::npos || text.find("${", end) != std::string::npos) return "";
-    return "--" + kebab_case(text.substr(begin + 2, end - begin - 2));
-  }
-
-  void check_parameter_names(const Draft& from) {
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < from.entry.descriptor->parameter_count; ++i) names.emplace_back(from.entry.descriptor->parameters[i].name);
-    for (const auto& [name, value] : from.written->params) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-      const std::string near = nearest_name(name, names);
-      error(from, value.key_where, "unknown parameter '" + name + "'",
-            near.empty() ? "'sluice inspect " + from.written->use + "' lists them" : "did you mean '" + near + "'?");
-    }
-  }
-
   // Disabled stages and unused resources: the names must still be right, the values may be empty.
   void check_names_of_the_rest(const StageGraph& graph, const std::vector<int>& resource_index) {
     const auto check = [&](const Draft& rest) {
       if (rest.entry.descriptor == nullptr) return;
-      check_parameter_names(rest);
-      for (const auto& [name, value] : rest.written->params) expanded(rest, "parameter '" + name + "': ", value);
+      check_parameter_names(scope_, rest);
+      for (const auto& [name, value] : rest.written->params) scope_.expanded(rest, "parameter '" + name + "': ", value);
     };
     for (std::size_t i = 0; i < stages_.size(); ++i)
       if (graph.present[i] == 0) check(stages_[i]);
@@ -434,11 +292,10 @@ class Resolver {
     return result;
   }
 
+  const ResolvingScope scope_;
   const WrittenPipeline& pipeline_;
-  const Overrides& overrides_;
   const Registry& registry_;
   Diagnostics& diagnostics_;
-  std::map<std::string, std::string> parameters_;
   std::vector<Draft> resources_, stages_;
 };
 

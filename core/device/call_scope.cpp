@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "device/call_scope.hpp"
 
+#include <atomic>
 #include <sluice/failure.hpp>
 #include <utility>
 
@@ -9,31 +10,43 @@ namespace sluice {
 namespace {
 
 thread_local CallScope* current_scope = nullptr;
+std::atomic<const sluice_device_provider*> profiler{nullptr};
 
 }  // namespace
 
-CallScope::CallScope(const CallScopeName& name, DeviceMemory* device, std::uint64_t& bytes_moved)
-    : name_(name), device_(device), bytes_moved_(bytes_moved) {
-  range_.emplace(name_.stage + " batch " + std::to_string(name_.sequence) + ", " + std::to_string(name_.rows) + " rows");
-  if (device_ != nullptr) {
-    if (const auto fault = device_->next_fault()) {
-      if (*fault == DeviceFault::memory) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, device_->name() + " has no room (injected)");
-      if (*fault == DeviceFault::lost) device_->lose();
+void show_ranges_with(const sluice_device_provider* provider) { profiler = provider; }
+
+CallScope::CallScope(const std::string& stage, std::uint64_t sequence, std::int64_t rows, DeviceStream* stream, std::uint64_t& bytes_moved)
+    : stage_(stage), sequence_(sequence), rows_(rows), stream_(stream), bytes_moved_(bytes_moved) {
+  if (stream_ != nullptr) {
+    Device& device = stream_->device();
+    if (const auto fault = device.next_fault()) {
+      if (*fault == DeviceFault::memory) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, device.name() + " has no room (injected)");
+      if (*fault == DeviceFault::lost) device.lose();
       kernel_fault_ = *fault == DeviceFault::kernel;
     }
-    device_->throw_if_lost();
-    device_->activity().begin_call();
+    stream_->enter();
+    device.activity().begin_call();
   }
+  if (const sluice_device_provider* ranges = profiler)
+    ranges->begin_range((stage + " batch " + std::to_string(sequence) + ", " + std::to_string(rows) + " rows").c_str());
   outer_ = std::exchange(current_scope, this);
 }
 
 CallScope::~CallScope() {
+  if (stream_ != nullptr && !at_rest_) stream_->settle();
   current_scope = outer_;
-  if (device_ != nullptr) device_->activity().end_call();
+  if (const sluice_device_provider* ranges = profiler) ranges->end_range();
+  if (stream_ != nullptr) stream_->device().activity().end_call();
 }
 
 CallScope* CallScope::current() { return current_scope; }
 
-bool CallScope::take_kernel_fault() { return std::exchange(kernel_fault_, false); }
+void CallScope::synchronize() {
+  if (stream_ == nullptr) return;
+  stream_->synchronize();
+  at_rest_ = true;
+  if (kernel_fault_) throw Failure(SLUICE_ERROR_DEVICE_KERNEL, stream_->device().name() + ": a kernel failed (injected)");
+}
 
 }  // namespace sluice

@@ -10,7 +10,7 @@
 #include <functional>
 #include <mutex>
 
-#include "observe/statistics.hpp"
+#include "device/device_statistics.hpp"
 
 namespace sluice {
 

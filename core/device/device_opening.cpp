@@ -10,8 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include "device/cuda_provider.hpp"
-
 namespace sluice {
 namespace {
 
@@ -21,9 +19,6 @@ std::atomic<int> threads_opening{0};
 constexpr double times_as_long = 2.5;
 constexpr std::chrono::milliseconds look_again_after{20};
 
-// Measured with one H200: waking the driver, a context, and the process's longer end. Of other kinds of devices nothing is known.
-double seconds_to_open(const sluice_device_provider& provider) { return &provider == cuda_provider() ? 0.4 : 0.0; }
-
 }  // namespace
 
 bool devices_are_opening() { return threads_opening > 0; }
@@ -31,12 +26,14 @@ bool devices_are_opening() { return threads_opening > 0; }
 struct DeviceOpening::State {
   std::mutex mutex;  // guards everything below; held while something is delivered
   std::condition_variable changed;
-  std::vector<std::shared_ptr<DeviceMemory>> devices;  // not delivered yet
+  std::vector<std::shared_ptr<Device>> devices;  // not delivered yet
   std::vector<std::string> problems;
   Opened opened;
   Problem problem;
   SecondsLeft seconds_left;
   bool delivering = false, stopped = false, finished = false;
+
+  void open_all(const std::vector<const sluice_device_provider*>& providers, const std::string& wish, std::uint64_t limit_bytes, Start start);
 
   // False: stopped before.
   bool wait_until_worthwhile(double seconds) {
@@ -52,29 +49,37 @@ struct DeviceOpening::State {
   }
 };
 
+void DeviceOpening::State::open_all(const std::vector<const sluice_device_provider*>& providers, const std::string& wish, std::uint64_t limit_bytes,
+                                    Start start) {
+  for (const sluice_device_provider* provider : providers) {
+    if (start == Start::when_worthwhile && !wait_until_worthwhile(provider->seconds_to_open)) return;
+    const int count = provider->count();
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
+      if (wish != "auto" && wish != provider->kind && wish != name) continue;
+      std::shared_ptr<Device> device;
+      std::string problem;
+      try {
+        device = Device::open(*provider, ordinal, limit_bytes);
+      } catch (const Failure& failure) {
+        problem = failure.what();
+      }
+      const std::lock_guard lock(mutex);
+      if (stopped) return;
+      if (device) devices.push_back(std::move(device));
+      if (!problem.empty()) problems.push_back(std::move(problem));
+      flush();
+    }
+  }
+}
+
 DeviceOpening::DeviceOpening(std::vector<const sluice_device_provider*> providers, std::string wish, std::uint64_t limit_bytes, Start start)
     : state_(std::make_shared<State>()) {
   ++threads_opening;
   std::thread([state = state_, providers = std::move(providers), wish = std::move(wish), limit_bytes, start] {
-    for (const sluice_device_provider* provider : providers) {
-      if (start == Start::when_worthwhile && !state->wait_until_worthwhile(seconds_to_open(*provider))) break;
-      const int count = provider->count();
-      for (int ordinal = 0; ordinal < count; ++ordinal) {
-        const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
-        if (wish != "auto" && wish != provider->kind && wish != name) continue;
-        std::shared_ptr<DeviceMemory> device;
-        std::string problem;
-        try {
-          device = DeviceMemory::open(*provider, ordinal, limit_bytes);
-        } catch (const Failure& failure) {
-          problem = failure.what();
-        }
-        const std::lock_guard lock(state->mutex);
-        if (state->stopped) break;
-        if (device) state->devices.push_back(std::move(device));
-        if (!problem.empty()) state->problems.push_back(std::move(problem));
-        state->flush();
-      }
+    try {
+      state->open_all(providers, wish, limit_bytes, start);
+    } catch (...) {  // no room, say: the run goes on with what is open, or says that no device is left
     }
     {
       const std::lock_guard lock(state->mutex);

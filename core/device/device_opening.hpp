@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "device/lane.hpp"
+#include "device/device.hpp"
 
 namespace sluice {
 
 class DeviceOpening {
  public:
-  using Opened = std::function<void(const std::shared_ptr<DeviceMemory>&)>;
+  using Opened = std::function<void(const std::shared_ptr<Device>&)>;
   using Problem = std::function<void(const std::string&)>;
   using SecondsLeft = std::function<double()>;  // how long the run is expected to go on
   enum class Start { now, when_worthwhile };

@@ -38,7 +38,7 @@ PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size
   std::vector<std::uint8_t> on_path(plan.stages.size(), 0);
   bool joins = false;
   collect_path(plan, end, true, on_path, joins);
-  std::uint64_t made = 0, failures = 0;
+  std::uint64_t made = 0, failures = 0, by_choice = 0;
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const StageStatistics* stage = statistics_of(statistics, plan, i);
     if (on_path[i] == 0 || stage == nullptr) continue;
@@ -57,6 +57,7 @@ PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size
     } else {
       failures += sum(stage->failed);
       add_losses(*stage, stage->failed, account.losses);
+      if (stage->role == "map") by_choice += sum(stage->accounted);
     }
   }
   const StageStatistics* last = statistics_of(statistics, plan, end);
@@ -73,6 +74,10 @@ PathAccount path_to(const Plan& plan, const RunStatistics& statistics, std::size
   account.unfinished = made - account.written - account.failed;
   const bool agrees = arrived <= made && (joins ? failures >= account.failed : failures == account.failed);
   account.adds_up = agrees && (ending != Ending::finished || account.unfinished == 0);
+  // Rows that a map leaves out on purpose fail there, so that later stages skip them, but are not bad.
+  by_choice = std::min(by_choice, account.failed);
+  account.failed -= by_choice;
+  account.filtered += by_choice;
   std::stable_sort(account.losses.begin(), account.losses.end(), [](const Loss& a, const Loss& b) { return a.rows > b.rows; });
   return account;
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "observe/statistics.hpp"
 #include "plan/plan.hpp"
+#include "record/statistics.hpp"
 
 namespace sluice {
 
@@ -24,7 +24,7 @@ struct PathAccount {
   std::string source, end, row_type;
   std::string noun;              // what a user calls a row: "alignment"
   std::uint64_t read = 0;        // everything the source saw
-  std::uint64_t filtered = 0;    // never became rows
+  std::uint64_t filtered = 0;    // never became rows, or were left out on purpose
   std::uint64_t failed = 0;      // distinct rows that failed on the way
   std::uint64_t written = 0;     // rows that were fine at the end
   std::uint64_t unfinished = 0;  // under way when the run stopped

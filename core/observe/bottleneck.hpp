@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "observe/statistics.hpp"
 #include "plan/plan.hpp"
+#include "record/statistics.hpp"
 
 namespace sluice {
 

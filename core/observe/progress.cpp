@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <exception>
 
 #include "observe/account.hpp"
 #include "observe/quantity.hpp"
@@ -79,7 +80,10 @@ ProgressDisplay::ProgressDisplay(Console& console, const Plan& plan, std::functi
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, std::chrono::milliseconds(500), [this] { return ended_; })) {
       lock.unlock();
-      console_.show_progress(progress_line(plan, snapshot(), console_.width()));
+      try {
+        console_.show_progress(progress_line(plan, snapshot(), console_.width()));
+      } catch (const std::exception&) {  // no room for a line: the next one, perhaps
+      }
       lock.lock();
     }
   });

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "observe/statistics.hpp"
 #include "plan/plan.hpp"
+#include "record/statistics.hpp"
 
 namespace sluice {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "device/host_limits.hpp"
+#include "machine/host_limits.hpp"
+#include "machine/machine.hpp"
 #include "observe/bottleneck.hpp"
-#include "observe/machine.hpp"
 
 namespace sluice {
 namespace {
@@ -78,25 +78,28 @@ Json stage_entry(const StageStatistics& stage) {
   Json quantities = Json::object();
   for (const auto& [name, values] : stage.quantities)
     quantities[name] = {{"count", values.count}, {"p50", values.p50}, {"p99", values.p99}, {"maximum", values.maximum}};
-  return {{"name", stage.name},
-          {"id", stage.id},
-          {"role", stage.role},
-          {"row_type", stage.row_type},
-          {"batches", stage.batches},
-          {"rows_in", stage.rows_in},
-          {"rows_out", stage.rows_out},
-          {"failed", stage.failed},
-          {"accounted", stage.accounted},
-          {"examples", examples},
-          {"work_unit", stage.work_unit},
-          {"busy_seconds", rounded(stage.busy_seconds)},
-          {"wait_seconds", rounded(stage.wait_seconds)},
-          {"output_bytes", stage.output_bytes},
-          {"counters", stage.counters},
-          {"quantities", quantities},
-          {"batches_with_deadline", stage.batches_with_deadline},
-          {"late_batches", stage.late_batches},
-          {"implementations", implementations(stage)}};
+  Json entry = {{"name", stage.name},
+                {"id", stage.id},
+                {"role", stage.role},
+                {"row_type", stage.row_type},
+                {"batches", stage.batches},
+                {"rows_in", stage.rows_in},
+                {"rows_out", stage.rows_out},
+                {"failed", stage.failed},
+                {"accounted", stage.accounted},
+                {"examples", examples},
+                {"work_unit", stage.work_unit},
+                {"busy_seconds", rounded(stage.busy_seconds)},
+                {"wait_seconds", rounded(stage.wait_seconds)},
+                {"output_bytes", stage.output_bytes},
+                {"counters", stage.counters},
+                {"quantities", quantities},
+                {"batches_with_deadline", stage.batches_with_deadline},
+                {"late_batches", stage.late_batches},
+                {"implementations", implementations(stage)}};
+  if (!stage.position.empty()) entry["position"] = stage.position;
+  if (stage.durable_before > 0) entry["durable_before"] = stage.durable_before;
+  return entry;
 }
 
 Json device(const DeviceStatistics& d, const RunStatistics& s) {

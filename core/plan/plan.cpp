@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string_view>
 
 namespace sluice {
@@ -128,7 +129,9 @@ class Planner {
     for (std::size_t c = 0; c < d.output.column_count; ++c) {
       const sluice_column_spec& give = d.output.columns[c];
       if (find(leaving, give.name) != nullptr)
-        error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable", "");
+        error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable",
+              "leave out one of the stages that give it; a stage of your own that regroups rows into rows of the same type can replace columns: see "
+              "'Stages that change reads' in docs/plugin-author.md");
       else
         leaving.push_back({give.name, give.type});
     }
@@ -145,7 +148,7 @@ class Planner {
   bool take_named_columns(PlannedStage& planned, const std::vector<PlannedColumn>& arriving) {
     const sluice_stage_descriptor& d = descriptor(*planned.stage);
     bool named = false;
-    for (const sluice_parameter_role& role : roles_of(d)) {
+    for (const sluice_parameter_role& role : std::span(d.roles, d.role_count)) {
       if (role.role != SLUICE_ROLE_COLUMNS || planned.stage->values[role.parameter].is_set == 0) continue;
       named = true;
       std::string_view rest = planned.stage->values[role.parameter].text;
@@ -178,7 +181,7 @@ class Planner {
   void connect_feedback(std::size_t source, std::size_t sink) {
     const ResolvedStage& stage = stages_[source];
     const std::string& name = stages_[sink].name;
-    const sluice_port port = feedback_port(descriptor(stage));
+    const sluice_port port = descriptor(stage).feedback;
     plan_.stages[sink].feeds_back_to.push_back(source);
     if (stages_[sink].inputs.empty()) return;
     if (plan_.stages[sink].stream != source)
@@ -294,7 +297,7 @@ class Planner {
     for (const sluice_column_spec& need : plan_.stages[consumer].needs)
       if (column == need.name || (asked == Asked::in_any_way && std::string_view(need.name) == "*")) return true;
     for (const std::size_t source : plan_.stages[consumer].feeds_back_to) {
-      const sluice_port port = feedback_port(descriptor(stages_[source]));
+      const sluice_port port = descriptor(stages_[source]).feedback;
       for (std::size_t c = 0; c < port.column_count; ++c)
         if (column == port.columns[c].name) return true;
     }

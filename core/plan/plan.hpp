@@ -20,7 +20,7 @@ struct PlannedStage {
   PlannedStage(PlannedStage&&) = default;  // a moved deque keeps its elements where they are; a copy would leave `needs` dangling
   PlannedStage& operator=(PlannedStage&&) = default;
   // The columns that the stage reads: the descriptor's, with "*" replaced by those that a parameter names.
-  sluice_port input() const { return {stage->entry.descriptor->input.row_type, needs.size(), needs.data()}; }
+  sluice_port input() const { return {stage->entry.descriptor->input.row_type, needs.size(), sizeof(sluice_column_spec), needs.data()}; }
 
   const ResolvedStage* stage = nullptr;
   std::vector<sluice_column_spec> needs;

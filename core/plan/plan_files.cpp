@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <sluice/staged_file.hpp>
+#include <span>
 #include <tuple>
 
 namespace sluice {
@@ -53,7 +54,7 @@ void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<Plan
         !stage.given_by[i].empty() ? stage.given_by[i] : "parameter '" + std::string(d.parameters[i].name) + "' of " + kind + " '" + stage.name + "'";
     file.use = d.kind == SLUICE_SINK ? FileUse::writes : FileUse::reads;
     std::vector<PlannedFile> side_files;
-    for (const sluice_parameter_role& role : roles_of(d)) {
+    for (const sluice_parameter_role& role : std::span(d.roles, d.role_count)) {
       if (role.parameter != i || role.role == SLUICE_ROLE_COLUMNS) continue;
       const FileUse use = role.role == SLUICE_ROLE_WRITES ? FileUse::writes : FileUse::reads;
       if (role.suffix == nullptr)

@@ -8,10 +8,11 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
+#include "plugin/descriptor.hpp"
 #include "plugin/elf_extent.hpp"
 
 namespace sluice {
@@ -28,36 +29,34 @@ void keep_for_ever(std::unique_ptr<boost::dll::shared_library> library) {
   libraries.push_back(std::move(library));
 }
 
-// What is wrong with a plugin's own description of itself; "" if nothing. The host trusts descriptors after this.
-std::string check_info(const sluice_plugin_info& info) {
-  if (info.abi_major != SLUICE_ABI_MAJOR || info.abi_minor > SLUICE_ABI_MINOR)
-    return "was built for ABI " + std::to_string(info.abi_major) + "." + std::to_string(info.abi_minor) + ", this sluice has " +
-           std::to_string(SLUICE_ABI_MAJOR) + "." + std::to_string(SLUICE_ABI_MINOR) + " (rebuild it with this sluice's SDK)";
-  if (info.struct_size < sizeof(sluice_plugin_info))
-    return "has a sluice_plugin_info of " + std::to_string(info.struct_size) + " bytes, at least " + std::to_string(sizeof(sluice_plugin_info)) +
+// A plugin of another ABI is not called: its structs may be anything. The number itself is where it always was.
+std::string abi_problem(std::uint32_t number) {
+  if (number >> 16 == SLUICE_ABI_MAJOR && (number & 0xFFFF) <= SLUICE_ABI_MINOR) return {};
+  return "was built for ABI " + std::to_string(number >> 16) + "." + std::to_string(number & 0xFFFF) + ", this sluice has " +
+         std::to_string(SLUICE_ABI_MAJOR) + "." + std::to_string(SLUICE_ABI_MINOR) + " (rebuild it with this sluice's SDK)";
+}
+
+// What its init function says of itself; the stages are looked at one by one.
+std::string info_problem(const sluice_plugin_info* info, const sluice_error& error) {
+  if (info == nullptr) return error.message[0] != '\0' ? error.message : "can't be used, and does not say why";
+  if (!SLUICE_HAS(info, sluice_plugin_info, get_extension))
+    return "has a sluice_plugin_info of " + std::to_string(info->struct_size) + " bytes, at least " + std::to_string(sizeof(sluice_plugin_info)) +
            " are needed";
-  if (info.name == nullptr || info.version == nullptr || info.create == nullptr || (info.stage_count > 0 && info.stages == nullptr))
+  if (info->name == nullptr || info->version == nullptr || (info->stage_count > 0 && (info->stage == nullptr || info->create == nullptr)))
     return "has an incomplete sluice_plugin_info";
-  for (std::size_t i = 0; i < info.stage_count; ++i) {
-    const sluice_stage_descriptor* d = info.stages[i];
-    if (d == nullptr || d->struct_size < offsetof(sluice_stage_descriptor, feedback) || d->id == nullptr || d->summary == nullptr)
-      return "has an incomplete descriptor for stage " + std::to_string(i);
-    const std::string who = std::string("stage '") + d->id + "': ";
-    if (d->kind < SLUICE_SOURCE || d->kind > SLUICE_RESOURCE) return who + "unknown kind " + std::to_string(d->kind);
-    if (d->implementation_count == 0 && d->kind != SLUICE_SINK) return who + "offers no implementation";
-    const bool reads = d->kind == SLUICE_MAP || d->kind == SLUICE_REGROUP || d->kind == SLUICE_SINK;
-    if (reads && d->input.row_type == nullptr) return who + "no input row type";
-    if (d->kind != SLUICE_SINK && d->output.row_type == nullptr) return who + "no output row type";
-    if ((d->traits & SLUICE_TRAIT_ORDERED) != 0 && (d->kind != SLUICE_MAP || (d->traits & SLUICE_TRAIT_BLOCKING) != 0))
-      return who + "only a map that does not block can be ordered";
-    if (feedback_port(*d).row_type != nullptr && d->kind != SLUICE_SOURCE && d->kind != SLUICE_REGROUP)
-      return who + "only sources and regroups take feedback";
-    for (const sluice_parameter_role& role : roles_of(*d))
-      if (role.parameter >= d->parameter_count) return who + "a role of a parameter that it does not have";
-    for (std::size_t p = 0; p < d->parameter_count; ++p)
-      if (d->parameters[p].name == nullptr || d->parameters[p].help == nullptr) return who + "a parameter without name or help";
-  }
   return {};
+}
+
+const sluice_device_provider* provider_of(const sluice_plugin_info& plugin) {
+  return plugin.get_extension == nullptr ? nullptr : static_cast<const sluice_device_provider*>(plugin.get_extension(SLUICE_EXTENSION_DEVICE));
+}
+
+// Only what abi_device.h says may be null is.
+bool is_complete(const sluice_device_provider& p) {
+  return SLUICE_HAS(&p, sluice_device_provider, end_range) && p.kind != nullptr && p.count != nullptr && p.describe != nullptr && p.open != nullptr &&
+         p.close != nullptr && p.open_stream != nullptr && p.close_stream != nullptr && p.synchronize != nullptr && p.allocate != nullptr &&
+         p.free != nullptr && p.allocate_host != nullptr && p.free_host != nullptr && p.copy_to_device != nullptr && p.copy_to_host != nullptr &&
+         p.record != nullptr && p.wait != nullptr && p.await != nullptr && p.forget != nullptr;
 }
 
 fs::path program_folder() {
@@ -67,27 +66,6 @@ fs::path program_folder() {
 }
 
 }  // namespace
-
-const char* kind_name(sluice_stage_kind kind) {
-  switch (kind) {
-    case SLUICE_SOURCE:
-      return "source";
-    case SLUICE_MAP:
-      return "map";
-    case SLUICE_REGROUP:
-      return "regroup";
-    case SLUICE_SINK:
-      return "sink";
-    case SLUICE_RESOURCE:
-      return "resource";
-    default:
-      return "unknown";
-  }
-}
-
-sluice_port feedback_port(const sluice_stage_descriptor& descriptor) {
-  return SLUICE_HAS(&descriptor, sluice_stage_descriptor, feedback) ? descriptor.feedback : sluice_port{};
-}
 
 std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_dirs) {
   std::vector<fs::path> result = plugin_dirs;
@@ -113,11 +91,6 @@ std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_
   return result;
 }
 
-std::span<const sluice_parameter_role> roles_of(const sluice_stage_descriptor& descriptor) {
-  if (!SLUICE_HAS(&descriptor, sluice_stage_descriptor, roles)) return {};
-  return {descriptor.roles, descriptor.role_count};
-}
-
 void Registry::load_folder(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -130,15 +103,9 @@ void Registry::load_folder(const fs::path& folder) {
 void Registry::load_file(const fs::path& file) {
   std::error_code error;
   const fs::path exact = fs::canonical(file, error);
-  if (error) {
-    problems_.push_back({file, "cannot be read: " + error.message()});
-    return;
-  }
+  if (error) return add_problem(file, "cannot be read: " + error.message());
   if (std::any_of(plugins_.begin(), plugins_.end(), [&](const LoadedPlugin& plugin) { return plugin.file == exact; })) return;
-  if (std::string problem = elf_problem(exact); !problem.empty()) {
-    problems_.push_back({exact, problem});
-    return;
-  }
+  if (std::string problem = elf_problem(exact); !problem.empty()) return add_problem(exact, problem);
   auto library = std::make_unique<boost::dll::shared_library>();
   boost::dll::fs::error_code load_error;
   library->load(boost::dll::fs::path(exact.string()), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, load_error);
@@ -150,29 +117,39 @@ void Registry::load_file(const fs::path& file) {
     } catch (const std::exception& exception) {
       reason = exception.what();
     }
-    problems_.push_back({exact, "cannot be loaded: " + reason});
-    return;
+    return add_problem(exact, "cannot be loaded: " + reason);
   }
-  if (!library->has(SLUICE_PLUGIN_SYMBOL)) {
-    problems_.push_back({exact, "is not a sluice plugin: it exports no '" SLUICE_PLUGIN_SYMBOL "'"});
-    return;
-  }
-  const auto& info = library->get<const sluice_plugin_info>(SLUICE_PLUGIN_SYMBOL);
+  if (library->has("sluice_plugin") && !library->has(SLUICE_PLUGIN_ABI_SYMBOL)) return add_problem(exact, abi_problem(1 << 16));
+  if (!library->has(SLUICE_PLUGIN_ABI_SYMBOL) || !library->has(SLUICE_PLUGIN_INIT_SYMBOL))
+    return add_problem(exact, "is not a sluice plugin: it exports no '" SLUICE_PLUGIN_ABI_SYMBOL "' and '" SLUICE_PLUGIN_INIT_SYMBOL "'");
+  if (std::string problem = abi_problem(library->get<const std::uint32_t>(SLUICE_PLUGIN_ABI_SYMBOL)); !problem.empty())
+    return add_problem(exact, problem);
+  const auto init = &library->get<std::remove_pointer_t<sluice_plugin_init_function>>(SLUICE_PLUGIN_INIT_SYMBOL);
   keep_for_ever(std::move(library));
-  add(info, exact);
+  add(init, exact);
 }
 
-void Registry::add(const sluice_plugin_info& info, const fs::path& origin) {
-  if (std::string problem = check_info(info); !problem.empty()) {
-    problems_.push_back({origin, problem});
-    return;
+void Registry::add(sluice_plugin_init_function init, const fs::path& origin) {
+  const std::string path = origin.string();
+  const sluice_init_args args{sizeof args, SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR, path.c_str()};
+  sluice_error error{};
+  const sluice_plugin_info* info = init(&args, &error);
+  if (std::string problem = info_problem(info, error); !problem.empty()) return add_problem(origin, problem);
+  std::vector<StageEntry> stages;
+  for (std::size_t i = 0; i < info->stage_count; ++i) {
+    std::string problem;
+    const sluice_stage_descriptor* descriptor = take_descriptor(info->stage(i), problem);
+    if (descriptor == nullptr) return add_problem(origin, problem);
+    stages.push_back({descriptor, info, i});
   }
-  for (std::size_t i = 0; i < info.stage_count; ++i)
-    for (const fs::path& other : definitions_of(info.stages[i]->id))
-      problems_.push_back({origin, std::string("defines stage '") + info.stages[i]->id + "', as " + other.string() +
-                                       " does: no pipeline can use it before one of them is removed"});
-  plugins_.push_back({origin, &info});
-  for (std::size_t i = 0; i < info.stage_count; ++i) stages_.push_back({info.stages[i], &info, i});
+  for (const StageEntry& stage : stages)
+    for (const fs::path& other : definitions_of(stage.descriptor->id))
+      add_problem(origin, std::string("defines stage '") + stage.descriptor->id + "', as " + other.string() +
+                              " does: no pipeline can use it before one of them is removed");
+  if (const auto* provider = provider_of(*info); provider != nullptr && !is_complete(*provider))
+    add_problem(origin, "knows devices, but not all that a host does with them (see sluice_device_provider)");
+  plugins_.push_back({origin, info});
+  stages_.insert(stages_.end(), stages.begin(), stages.end());
   std::sort(stages_.begin(), stages_.end(),
             [](const StageEntry& a, const StageEntry& b) { return std::string_view(a.descriptor->id) < b.descriptor->id; });
 }
@@ -195,9 +172,7 @@ std::vector<fs::path> Registry::definitions_of(std::string_view id) const {
 std::vector<const sluice_device_provider*> Registry::device_providers() const {
   std::vector<const sluice_device_provider*> result;
   for (const LoadedPlugin& plugin : plugins_)
-    if (plugin.info->get_extension != nullptr)
-      if (const void* extension = plugin.info->get_extension(SLUICE_EXTENSION_DEVICE))
-        result.push_back(static_cast<const sluice_device_provider*>(extension));
+    if (const sluice_device_provider* provider = provider_of(*plugin.info); provider != nullptr && is_complete(*provider)) result.push_back(provider);
   return result;
 }
 

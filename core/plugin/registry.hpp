@@ -6,20 +6,13 @@
 #include <sluice/abi.h>
 
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "plugin/descriptor.hpp"
+
 namespace sluice {
-
-const char* kind_name(sluice_stage_kind kind);  // "source", "map", ...
-
-// What a source or regroup takes back. Plugins made for ABI 1.0 do not have the field.
-sluice_port feedback_port(const sluice_stage_descriptor& descriptor);
-
-// What parameters stand for. Plugins made for ABI 1.1 and before do not say.
-std::span<const sluice_parameter_role> roles_of(const sluice_stage_descriptor& descriptor);
 
 struct LoadedPlugin {
   std::filesystem::path file;
@@ -28,9 +21,9 @@ struct LoadedPlugin {
 
 // A stage type and where it comes from. Valid for the life of the process: plugins are never unloaded.
 struct StageEntry {
-  const sluice_stage_descriptor* descriptor = nullptr;
+  const sluice_stage_descriptor* descriptor = nullptr;  // the host's copy
   const sluice_plugin_info* plugin = nullptr;
-  std::size_t index = 0;  // in plugin->stages
+  std::size_t index = 0;  // the plugin's number for it
 };
 
 struct PluginProblem {
@@ -46,8 +39,8 @@ class Registry {
 
   void load_folder(const std::filesystem::path& folder);
   void load_file(const std::filesystem::path& file);
-  // For tests: a plugin that is part of the program.
-  void add(const sluice_plugin_info& info, const std::filesystem::path& origin);
+  // A plugin whose code is there already: just loaded, or (in tests) part of the program.
+  void add(sluice_plugin_init_function init, const std::filesystem::path& origin);
 
   const StageEntry* find(std::string_view id) const;
   // The files that define a stage of this name. More than one: nobody can say which is meant, so no pipeline may use it.
@@ -58,6 +51,7 @@ class Registry {
   std::vector<const sluice_device_provider*> device_providers() const;
 
  private:
+  void add_problem(const std::filesystem::path& file, const std::string& reason) { problems_.push_back({file, reason}); }
   std::vector<LoadedPlugin> plugins_;
   std::vector<StageEntry> stages_;
   std::vector<PluginProblem> problems_;

@@ -3,39 +3,28 @@
 #include "run/dispatcher.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "batch/row_range.hpp"
-#include "run/stage_runner.hpp"
+#include "run/second_try.hpp"
+#include "run/stage_traits.hpp"
 
 namespace sluice {
 
-// A batch in two parts.
+// A batch in several parts, which are put together when the last one is done.
 struct Dispatcher::Division {
+  explicit Division(std::size_t parts) : outputs(parts), rows(parts), left(parts) {}
   std::mutex mutex;  // guards everything below
-  std::vector<BatchHandle> outputs = std::vector<BatchHandle>(2);
-  std::vector<std::vector<std::uint32_t>> rows = std::vector<std::vector<std::uint32_t>>(2);
-  int left = 2;
+  std::vector<BatchHandle> outputs;
+  std::vector<std::vector<std::uint32_t>> rows;
+  std::size_t left;
 };
 
-namespace {
-
-// What is made of a piece's rows on the way to a call or back. Null: the run has failed and been told.
-template <class Make>
-BatchHandle made_or_failed(RunContext& run, const StageRunner& stage, const Make& make) {
-  try {
-    return make();
-  } catch (const Failure& failure) {
-    run.fail(stage.planned().stage->name, failure.status(), failure.what(), failure.remedy());
-  } catch (const std::exception& exception) {
-    run.fail(stage.planned().stage->name, SLUICE_ERROR_MEMORY, exception.what(), "lower --memory or --threads");
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 Dispatcher::Dispatcher(RunContext& run, Devices devices, Spawn spawn)
-    : run_(run), devices_(devices), spawn_(std::move(spawn)), scheduler_(stage_traits(run.plan, run.implementations), run.threads) {
+    : run_(run),
+      devices_(devices),
+      spawn_(std::move(spawn)),
+      scheduler_(stage_traits(run.plan, run.implementations), run.threads, make_policy(run.options.policy)) {
   lanes_.push_back(Lane::cpu());
 }
 
@@ -49,15 +38,15 @@ Lane& Dispatcher::lane(std::size_t number) {
   return *lanes_[number];
 }
 
-int Dispatcher::lane_of(const DeviceMemory* device) {
+int Dispatcher::lane_of(const Device* device) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 1; i < lanes_.size(); ++i)
-    if (lanes_[i]->memory().get() == device) return static_cast<int>(i);
+    if (lanes_[i]->device().get() == device) return static_cast<int>(i);
   return -1;
 }
 
-void Dispatcher::add_device(const std::shared_ptr<DeviceMemory>& device, int streams) {
-  std::unique_ptr<Lane> lane = Lane::device(device, streams);
+void Dispatcher::add_device(const std::shared_ptr<Device>& device, int streams) {
+  std::unique_ptr<Lane> lane = Lane::on_device(device, streams);
   const sluice_device_info& info = device->info();
   const LaneTraits traits{device->name(), device->kind(), streams, info.bytes_per_second, info.seconds_per_copy};
   std::size_t number = 0;
@@ -76,7 +65,7 @@ void Dispatcher::add_device(const std::shared_ptr<DeviceMemory>& device, int str
             scheduler_.prime(stage, k, of == 0 ? "cpu" : traits.name,
                              {cost->seconds_per_call, cost->seconds_per_work, cost->seconds_per_largest_row});
     }
-  pump();
+  go_on();
 }
 
 void Dispatcher::pin_ordered_stages() {
@@ -113,40 +102,43 @@ SchedulerStatistics Dispatcher::statistics() const {
   SchedulerStatistics result = scheduler_.statistics(run_.seconds());
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 1; i < lanes_.size() && i < result.lanes.size(); ++i) {
-    const DeviceStatistics device = lanes_[i]->memory()->statistics();
+    const DeviceStatistics device = lanes_[i]->device()->statistics();
     result.lanes[i].bytes_moved = device.bytes_to_device + device.bytes_to_host;
     result.lanes[i].memory_peak = device.memory_peak;
   }
   return result;
 }
 
-void Dispatcher::submit(StageRunner& stage, const BatchHandle& input, Done done) {
+void Dispatcher::submit(MapRunner& stage, const BatchHandle& input, const CallSize& size, Done done) {
   if (run_.cancelled()) return done(nullptr);
   if (input->rows == 0) return done(input);
   // A stage that waits has a thread of its own, and what only one thread may do has no choice either.
-  const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
-  if (devices_ == Devices::never || offered.empty() || stage.is_blocking()) {
-    const std::uint32_t implementation = offered.empty() ? 0 : offered.front();
-    CallResult result;
-    BatchHandle output = stage.call_on_lane(input, {implementation, &lane(0), {}}, result);
-    ++run_.progress;
-    if (output)
-      stage.account(*input, *output, "cpu", result, stage.size_of(*input).work);
-    else if (!run_.cancelled())
-      stage.fail(result);
-    return done(std::move(output));
-  }
+  if (calls_here(stage)) return call_here(stage, input, size, done);
   auto piece = std::make_shared<Piece>();
   piece->stage = &stage;
   piece->input = input;
   piece->done = std::move(done);
-  add(std::move(piece), !stage.is_ordered());
-  pump();
-  fail_stranded();
+  add(std::move(piece), size, !stage.is_ordered());
+  go_on();
 }
 
-void Dispatcher::place(const BatchData& batch, const sluice_port& needs, Task& task) {
-  const DeviceMemory* home = nullptr;
+void Dispatcher::call_here(MapRunner& stage, const BatchHandle& input, const CallSize& size, const Done& done) {
+  CallResult result;
+  BatchHandle output;
+  const auto implementation = stage.cpu_implementation();
+  if (!implementation && stage.descriptor().implementation_count > 0)
+    result.set_failure(SLUICE_ERROR_USAGE, "the stage does not run on the CPU", "allow a device that it has an implementation for");
+  else
+    output = stage.call_once(input, {implementation.value_or(0), &lane(0), nullptr}, result);
+  if (output)
+    stage.account(*input, *output, "cpu", result, size.work);
+  else if (!run_.cancelled())
+    stage.fail(result);
+  done(std::move(output));
+}
+
+void Dispatcher::describe_place(const BatchData& batch, const sluice_port& needs, Task& task) {
+  const Device* home = nullptr;
   for (const ColumnHandle& column : batch.named_by(needs)) {
     ++task.columns;
     task.bytes += static_cast<double>(column->bytes());
@@ -157,15 +149,8 @@ void Dispatcher::place(const BatchData& batch, const sluice_port& needs, Task& t
   if (home != nullptr) task.home = lane_of(home);
 }
 
-// May this run use the stage's implementation for the CPU?
-bool Dispatcher::offers_cpu(const StageRunner& stage) const {
-  const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
-  return std::any_of(offered.begin(), offered.end(),
-                     [&](std::uint32_t k) { return std::string_view(stage.descriptor().implementations[k].device) == "cpu"; });
-}
-
-void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
-  StageRunner& stage = *piece->stage;
+void Dispatcher::add(std::shared_ptr<Piece> piece, const CallSize& size, bool divisible) {
+  MapRunner& stage = *piece->stage;
   Task task;
   task.stage = stage.index();
   task.sequence = piece->input->sequence;
@@ -173,137 +158,131 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, bool divisible) {
   task.source_work = piece->input->work;
   task.deadline = piece->input->deadline;
   task.excluded = piece->excluded;
-  task.size = stage.size_of(*piece->input);
-  const std::vector<std::uint32_t>& offered = run_.implementations[stage.index()];
-  const bool on_cpu = offers_cpu(stage);
-  if (divisible && on_cpu && offered.size() > 1 && stage.kind() == SLUICE_MAP && piece->input->rows > 1)
+  task.size = size;
+  const std::size_t offered = run_.implementations[stage.index()].size();
+  const bool on_cpu = stage.offers_cpu();
+  if (divisible && on_cpu && offered > 1 && stage.kind() == SLUICE_MAP && piece->input->rows > 1)
     if (const auto row_work = stage.row_work_of(piece->input, task.size.work)) task.rows = std::make_shared<const RowOrder>(*row_work);
-  if (offered.size() > 1 || !on_cpu) place(*piece->input, stage.planned().input(), task);
+  if (offered > 1 || !on_cpu) describe_place(*piece->input, stage.planned().input(), task);
   task.payload = std::move(piece);
   scheduler_.add(std::move(task));
 }
 
-void Dispatcher::pump() {
+void Dispatcher::go_on() {
   while (auto assignment = scheduler_.take(run_.seconds(), progress())) {
-    if (assignment->lane == 0) {
-      {
-        const std::lock_guard lock(mutex_);
-        on_cpu_.push_back(std::move(*assignment));
-        ++jobs_;
-      }
-      spawn_([this] { run_next_on_cpu(); });
-    } else {
-      {
-        const std::lock_guard lock(mutex_);
-        ++jobs_;
-      }
-      Lane& on = lane(assignment->lane);
-      on.submit(
-          [this, shared = std::make_shared<Assignment>(std::move(*assignment))](const LaneStream& stream) { call(std::move(*shared), stream); });
+    const std::size_t number = assignment->lane;
+    auto shared = std::make_shared<Assignment>(std::move(*assignment));
+    {
+      const std::lock_guard lock(mutex_);
+      ++jobs_;
     }
-  }
-}
-
-void Dispatcher::run_next_on_cpu() {
-  Assignment assignment;
-  {
-    const std::lock_guard lock(mutex_);
-    assignment = std::move(on_cpu_.front());
-    on_cpu_.pop_front();
-  }
-  call(std::move(assignment), {});
-}
-
-void Dispatcher::call(Assignment assignment, const LaneStream& stream) {
-  {
-    const auto piece = std::static_pointer_cast<Piece>(std::exchange(assignment.task.payload, nullptr));
-    if (assignment.parts == 1) {
-      const CallSize size = assignment.size;
-      call_part(std::move(assignment), piece, piece->input, size, stream, piece->done);
-    } else {
-      std::shared_ptr<Division> division;
-      {
-        const std::lock_guard lock(piece->mutex);
-        if (!piece->division) piece->division = std::make_shared<Division>();
-        division = piece->division;
+    // Nothing leaves a thread. What a call that could not even be begun was for is told by the end of its `done`.
+    const auto job = [this, shared](DeviceStream* stream) {
+      try {
+        carry_out(std::move(*shared), stream);
+      } catch (...) {
+        run_.fail_with_current_exception("");
       }
-      const auto part = static_cast<std::size_t>(assignment.part);
-      const std::vector<std::uint32_t> rows = std::move(assignment.rows);
-      const Done done = [this, piece, division, part, rows](BatchHandle output) {
-        BatchHandle joined;
-        {
-          const std::lock_guard lock(division->mutex);
-          division->outputs[part] = std::move(output);
-          division->rows[part] = rows;
-          if (--division->left > 0) return;
-        }
-        if (division->outputs[0] && division->outputs[1])
-          joined = made_or_failed(run_, *piece->stage, [&] { return piece->stage->joined(piece->input, division->outputs, division->rows); });
-        piece->done(std::move(joined));
-      };
-      const CallSize size = assignment.size;
-      BatchHandle input =
-          run_.cancelled() ? piece->input : made_or_failed(run_, *piece->stage, [&] { return piece->stage->part_of(piece->input, rows); });
-      call_part(std::move(assignment), piece, std::move(input), size, stream, done);
-    }
+      // Under the lock, so that the object is still there while its condition is notified.
+      const std::lock_guard lock(mutex_);
+      if (--jobs_ == 0) idle_.notify_all();
+    };
+    if (number == 0)
+      spawn_([job] { job(nullptr); });
+    else
+      lane(number).submit(job);
   }
-  // Under the lock, so that the object is still there while its condition is notified.
-  const std::lock_guard lock(mutex_);
-  if (--jobs_ == 0) idle_.notify_all();
-}
-
-// One call, what follows for the scheduler, and another try elsewhere if a device failed. input null: the run has failed.
-void Dispatcher::call_part(Assignment assignment, const std::shared_ptr<Piece>& whole, BatchHandle input, const CallSize& size,
-                           const LaneStream& stream, Done done) {
-  StageRunner& stage = *whole->stage;
-  Lane& on = lane(assignment.lane);
-  CallResult result;
-  BatchHandle output;
-  if (!run_.cancelled()) output = stage.call_on_lane(input, {assignment.implementation, &on, stream}, result);
-  if (!output && result.status == SLUICE_ERROR_DEVICE_LOST && !on.is_cpu()) scheduler_.retire(assignment.lane, result.error.message);
-  scheduler_.completed(assignment, run_.seconds(), output ? CallOutcome::finished : CallOutcome::failed);
-  ++run_.progress;
-  if (output) {
-    stage.account(*input, *output, on.name(), result, size.work);
-    pump();
-    return done(std::move(output));
-  }
-  const bool can_restart = stage.is_restartable() && offers_cpu(stage);
-  const bool state_is_lost = stage.is_ordered() && !can_restart;
-  if (run_.cancelled() || on.is_cpu() || !is_device_failure(result.status) || state_is_lost) {
-    if (state_is_lost && is_device_failure(result.status))
-      StageRunner::set_error(result, result.status, std::string(result.error.message) + " (with it what this stage remembers of earlier batches)",
-                             stage.is_restartable() ? "allow the CPU, where the stage can begin afresh: --device auto"
-                                                    : "run again, with device = \"cpu\" for this stage if it fails again");
-    if (!run_.cancelled()) stage.fail(result);
-    pump();
-    return done(nullptr);
-  }
-  stage.retry(on.name());
-  if (stage.is_ordered()) {
-    run_.log(SLUICE_LOG_WARNING, stage.planned().stage->name, on.name() + ": " + result.error.message + "; the stage begins afresh on the CPU");
-    scheduler_.pin(stage.index(), 0);
-  }
-  run_.log(SLUICE_LOG_DEBUG, stage.planned().stage->name, on.name() + ": " + result.error.message + "; the batch is done elsewhere");
-  auto again = std::make_shared<Piece>();
-  again->stage = &stage;
-  again->input = std::move(input);
-  again->done = std::move(done);
-  again->excluded = whole->excluded;
-  again->excluded.push_back(assignment.lane);
-  add(std::move(again), false);
-  pump();
-  fail_stranded();
-}
-
-void Dispatcher::fail_stranded() {
   for (Task& task : scheduler_.stranded()) {
-    const auto piece = std::static_pointer_cast<Piece>(task.payload);
+    const auto piece = std::static_pointer_cast<Piece>(std::exchange(task.payload, nullptr));
     CallResult result;
-    StageRunner::set_error(result, SLUICE_ERROR_DEVICE_LOST, "no device is left that this stage can run on", "allow the CPU: --device auto");
+    result.set_failure(SLUICE_ERROR_DEVICE_LOST, "no device is left that this stage can run on", "allow the CPU: --device auto");
     if (!run_.cancelled()) piece->stage->fail(result);
     piece->done(nullptr);
   }
+}
+
+// One assignment, on the thread that makes its call.
+void Dispatcher::carry_out(Assignment assignment, DeviceStream* stream) {
+  {
+    const auto piece = std::static_pointer_cast<Piece>(std::exchange(assignment.task.payload, nullptr));
+    MapRunner& stage = *piece->stage;
+    Done done = piece->done;
+    BatchHandle input = piece->input;
+    CallResult cutting;
+    if (assignment.parts > 1) {
+      done = part_done(piece, assignment);
+      if (!run_.cancelled()) run_call(cutting, [&] { input = stage.part_of(piece->input, assignment.rows); });
+      if (!cutting.ok()) stage.fail(cutting);
+    }
+    call(assignment, piece, input, done, stream);
+  }
+  go_on();
+}
+
+// What is done with the output of one part.
+Dispatcher::Done Dispatcher::part_done(const std::shared_ptr<Piece>& whole, const Assignment& assignment) {
+  const std::size_t parts = assignment.parts, part = assignment.part;
+  std::shared_ptr<Division> division;
+  {
+    const std::lock_guard lock(whole->mutex);
+    if (!whole->division) whole->division = std::make_shared<Division>(parts);
+    division = whole->division;
+  }
+  return [this, whole, division, part, rows = assignment.rows](BatchHandle output) {
+    {
+      const std::lock_guard lock(division->mutex);
+      division->outputs[part] = std::move(output);
+      division->rows[part] = rows;
+      if (--division->left > 0) return;
+    }
+    const bool complete = std::all_of(division->outputs.begin(), division->outputs.end(), [](const BatchHandle& part) { return part != nullptr; });
+    BatchHandle joined;
+    CallResult joining;
+    if (complete) run_call(joining, [&] { joined = whole->stage->joined(whole->input, division->outputs, division->rows); });
+    if (!joining.ok()) whole->stage->fail(joining);
+    whole->done(std::move(joined));
+  };
+}
+
+// One call, and another try elsewhere if a device failed.
+void Dispatcher::call(const Assignment& assignment, const std::shared_ptr<Piece>& whole, const BatchHandle& input, const Done& done,
+                      DeviceStream* stream) {
+  MapRunner& stage = *whole->stage;
+  Lane& on = lane(assignment.lane);
+  CallResult result;
+  BatchHandle output;
+  if (!run_.cancelled()) output = call_on_lane(stage, input, {assignment.implementation, &on, stream}, result);
+  if (!output && result.status == SLUICE_ERROR_DEVICE_LOST && !on.is_cpu()) scheduler_.retire(assignment.lane, result.message);
+  scheduler_.completed(assignment, run_.seconds(), output ? CallOutcome::finished : CallOutcome::failed);
+  if (output) {
+    stage.account(*input, *output, on.name(), result, assignment.size.work);
+    go_on();  // what was waiting begins while this batch goes on its way
+    return done(std::move(output));
+  }
+  if (run_.cancelled()) return done(nullptr);
+  const AfterFault next = after_fault(stage, on, result);
+  if (next == AfterFault::fail) {
+    stage.fail(result);
+    return done(nullptr);
+  }
+  stage.retried(on.name());
+  if (next == AfterFault::restart) {
+    stage.log(SLUICE_LOG_WARNING, on.name() + ": " + result.message + "; the stage begins afresh on the CPU");
+    scheduler_.pin(stage.index(), 0);
+  }
+  try_again(assignment, *whole, input, done, on.name() + ": " + result.message);
+}
+
+void Dispatcher::try_again(const Assignment& assignment, const Piece& whole, const BatchHandle& input, const Done& done, const std::string& why) {
+  MapRunner& stage = *whole.stage;
+  stage.log(SLUICE_LOG_DEBUG, why + "; the batch is done elsewhere");
+  auto again = std::make_shared<Piece>();
+  again->stage = &stage;
+  again->input = input;
+  again->done = done;
+  again->excluded = whole.excluded;
+  again->excluded.push_back(assignment.lane);
+  add(std::move(again), stage.needs_of(*input).size, false);
 }
 
 }  // namespace sluice

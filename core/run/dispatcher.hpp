@@ -14,12 +14,11 @@
 
 #include "batch/batch.hpp"
 #include "device/lane.hpp"
+#include "run/map_runner.hpp"
 #include "run/run_context.hpp"
 #include "sched/scheduler.hpp"
 
 namespace sluice {
-
-class StageRunner;
 
 // May devices take part in the run? With `never` every batch is called at once on the thread that brings it.
 enum class Devices { never, possible };
@@ -35,11 +34,15 @@ class Dispatcher {
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
 
+  // Is a call of this stage over when submit() returns?
+  bool calls_here(const MapRunner& stage) const {
+    return devices_ == Devices::never || run_.implementations[stage.index()].empty() || stage.is_blocking();
+  }
   // Calls the stage with the batch; `done` is called exactly once, perhaps on another thread, with nullptr after a failure.
-  void submit(StageRunner& stage, const BatchHandle& input, Done done);
+  void submit(MapRunner& stage, const BatchHandle& input, const CallSize& size, Done done);
 
   // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
-  void add_device(const std::shared_ptr<DeviceMemory>& device, int streams);
+  void add_device(const std::shared_ptr<Device>& device, int streams);
 
   // Stages that keep state get the lane that they stay on: the first device that they may use, else the CPU. Once, when devices are open.
   void pin_ordered_stages();
@@ -58,7 +61,7 @@ class Dispatcher {
   struct Division;
   // What the scheduler carries for a task.
   struct Piece {
-    StageRunner* stage;
+    MapRunner* stage;
     BatchHandle input;
     Done done;
     std::vector<std::size_t> excluded;  // lanes that have failed on it
@@ -66,17 +69,17 @@ class Dispatcher {
     std::shared_ptr<Division> division;
   };
 
-  void add(std::shared_ptr<Piece> piece, bool divisible);
-  void pump();
-  void run_next_on_cpu();
-  void call(Assignment assignment, const LaneStream& stream);
-  void call_part(Assignment assignment, const std::shared_ptr<Piece>& piece, BatchHandle input, const CallSize& size, const LaneStream& stream,
-                 Done done);
-  void fail_stranded();
-  bool offers_cpu(const StageRunner& stage) const;
+  void call_here(MapRunner& stage, const BatchHandle& input, const CallSize& size, const Done& done);
+  void add(std::shared_ptr<Piece> piece, const CallSize& size, bool divisible);
+  void describe_place(const BatchData& batch, const sluice_port& needs, Task& task);
+  // Starts every call for which there is room, and fails what no lane can do any more.
+  void go_on();
+  void carry_out(Assignment assignment, DeviceStream* stream);
+  Done part_done(const std::shared_ptr<Piece>& whole, const Assignment& assignment);
+  void call(const Assignment& assignment, const std::shared_ptr<Piece>& whole, const BatchHandle& input, const Done& done, DeviceStream* stream);
+  void try_again(const Assignment& assignment, const Piece& whole, const BatchHandle& input, const Done& done, const std::string& why);
   Lane& lane(std::size_t number);
-  int lane_of(const DeviceMemory* device);
-  void place(const BatchData& batch, const sluice_port& needs, Task& task);
+  int lane_of(const Device* device);
 
   RunContext& run_;
   const Devices devices_;
@@ -85,7 +88,6 @@ class Dispatcher {
   std::atomic<int> sources_{0};
   mutable std::mutex mutex_;  // guards everything below
   std::deque<std::unique_ptr<Lane>> lanes_;
-  std::deque<Assignment> on_cpu_;  // for the jobs that were spawned
   std::condition_variable idle_;
   int jobs_ = 0;
 };

@@ -12,9 +12,9 @@
 
 #include "batch/fingerprint.hpp"
 #include "batch/row_range.hpp"
-#include "device/host_limits.hpp"
-#include "run/executor.hpp"
-#include "sched/memory_budget.hpp"
+#include "machine/host_limits.hpp"
+#include "run/resources.hpp"
+#include "run/second_try.hpp"
 
 namespace sluice {
 namespace {
@@ -38,12 +38,12 @@ Replay::Replay(const Plan& plan, const Registry& registry, const RunOptions& opt
   context_.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena_.parallel_for(count, grain, body); };
   lanes_.push_back(Lane::cpu());
   if (options_.device == "cpu") return;
-  for (const sluice_device_provider* provider : device_providers(registry))
+  for (const sluice_device_provider* provider : registry.device_providers())
     for (int ordinal = 0; ordinal < provider->count(); ++ordinal) {
       const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
       if (options_.device != "auto" && options_.device != provider->kind && options_.device != name) continue;
-      context_.devices.push_back(DeviceMemory::open(*provider, ordinal, options_.device_memory_bytes));
-      lanes_.push_back(Lane::device(context_.devices.back(), streams));
+      context_.devices.push_back(Device::open(*provider, ordinal, options_.device_memory_bytes));
+      lanes_.push_back(Lane::on_device(context_.devices.back(), streams));
     }
 }
 
@@ -66,11 +66,9 @@ void Replay::make_stages(const std::vector<std::size_t>& stages) {
   resources_ = make_resources(context_);
   throw_if_failed();
   stages_.resize(plan.stages.size());
-  joins_.resize(plan.stages.size());
   for (const std::size_t i : plan.order) {
     if (needed[i] == 0) continue;
-    stages_[i] = std::make_unique<StageRunner>(context_, i);
-    joins_[i] = std::make_unique<BranchJoin>(stages_[i]->inputs());
+    stages_[i] = make_runner(context_, i);
     stages_[i]->create(resources_);
     throw_if_failed();
   }
@@ -79,65 +77,26 @@ void Replay::make_stages(const std::vector<std::size_t>& stages) {
 void Replay::gather(const std::vector<std::size_t>& stages, const ReplayLimits& limits) {
   for (const std::size_t stage : stages) kept_[stage];
   make_stages(stages);
-  for (const std::size_t i : context_.plan.order)
-    if (stages_[i] && stages_[i]->kind() == SLUICE_SOURCE) feed(i, limits);
-  for (const std::size_t i : context_.plan.order)
-    if (stages_[i] && stages_[i]->kind() == SLUICE_REGROUP) stages_[i]->finish(emit_from(i));
-  throw_if_failed();
-}
-
-void Replay::feed(std::size_t source, const ReplayLimits& limits) {
   // Batches as a run would cut them.
   const std::uint64_t memory = options_.memory_bytes > 0 ? options_.memory_bytes : default_memory_budget(context_.threads);
-  const MemoryBudget budget(memory, context_.plan.bytes_per_work, 2 * context_.threads + 2);
-  const double target = options_.batch_work > 0 ? options_.batch_work : budget.batch_work(context_.threads);
+  MemoryBudget budget(memory, context_.plan.bytes_per_work, 2 * context_.threads + 2);
+  Dispatcher on_cpu(context_, Devices::never, [](const std::function<void()>& job) { job(); });
   std::uint64_t rows = 0;
   double work = 0;
-  StageRunner& stage = *stages_[source];
-  for (std::uint64_t sequence = 0; !stage.ended(); ++sequence) {
-    if ((limits.rows > 0 && rows >= limits.rows) || (limits.work > 0 && work >= limits.work)) return;
-    BatchHandle batch = stage.read(target, static_cast<std::uint64_t>(target * budget.bytes_per_work()), sequence);
-    throw_if_failed();
-    if (!batch) return;
+  ExecutionProbe probe;
+  probe.read = [&](BatchHandle batch) -> BatchHandle {
+    if ((limits.rows > 0 && rows >= limits.rows) || (limits.work > 0 && work >= limits.work)) return nullptr;
     if (limits.rows > 0 && rows + static_cast<std::uint64_t>(batch->rows) > limits.rows)
       batch = slice_rows(batch, 0, static_cast<std::int64_t>(limits.rows - rows));
     rows += static_cast<std::uint64_t>(batch->rows);
     work += batch->work;
-    hand_on(source, batch);
-  }
-}
-
-void Replay::hand_on(std::size_t from, const BatchHandle& batch) {
-  for (const std::size_t consumer : context_.plan.stages[from].consumers)
-    if (stages_[consumer]) deliver(consumer, batch);
-}
-
-StageRunner::Emit Replay::emit_from(std::size_t stage) {
-  return [this, stage](const BatchHandle& batch) {
-    hand_on(stage, batch);
-    return true;
+    return batch;
   };
-}
-
-void Replay::deliver(std::size_t i, BatchHandle batch) {
-  Message message{std::move(batch), nullptr};
-  if (!joins_[i]->arrive(message)) return;
-  StageRunner& stage = *stages_[i];
-  if (const auto kept = kept_.find(i); kept != kept_.end() && message.batch->rows > 0) kept->second.push_back(message.batch);
-  if (stage.kind() == SLUICE_REGROUP) {
-    stage.regroup(message.batch, emit_from(i));
-    return throw_if_failed();
-  }
-  const bool somebody_waits = std::any_of(context_.plan.stages[i].consumers.begin(), context_.plan.stages[i].consumers.end(),
-                                          [&](std::size_t consumer) { return stages_[consumer] != nullptr; });
-  if (!somebody_waits) return;
-  std::uint32_t implementation = 0;
-  if (!find_implementation(context_.plan.stages[i], "cpu", implementation))
-    throw Failure::usage("stage '" + context_.plan.stages[i].stage->name + "' does not run on the CPU", "choose a stage in front of it");
-  CallResult result;
-  const BatchHandle output = stage.call_on_lane(message.batch, {implementation, lanes_.front().get(), {}}, result);
-  if (!output) throw Failure(result.status, "stage '" + context_.plan.stages[i].stage->name + "': " + result.error.message, result.error.remedy);
-  hand_on(i, output);
+  probe.arrived = [&](std::size_t stage, const BatchHandle& batch) {
+    if (const auto kept = kept_.find(stage); kept != kept_.end() && batch->rows > 0) kept->second.push_back(batch);
+  };
+  Execution(context_, stages_, on_cpu, budget, serial_transport, probe).run();
+  throw_if_failed();
 }
 
 std::vector<ReplayTarget> Replay::targets(std::size_t stage) const {
@@ -152,7 +111,7 @@ std::vector<ReplayTarget> Replay::targets(std::size_t stage) const {
     if (all != result.end())
       all->lanes.push_back(lane.get());
     else
-      result.push_back({lane->kind(), implementation, lane->memory()->info().name, {lane.get()}});
+      result.push_back({lane->kind(), implementation, lane->device()->info().name, {lane.get()}});
   }
   // Several devices of a kind: the first one is measured alone too.
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -171,19 +130,18 @@ std::vector<ReplayTarget> Replay::targets(std::size_t stage) const {
 
 ReplayCall Replay::call(std::size_t stage, const ReplayTarget& target, const CallPlace& place, const BatchHandle& batch, Outputs outputs,
                         std::uint64_t& fingerprint_of) {
-  StageRunner& runner = *stages_.at(stage);
+  MapRunner& runner = map_stage(stage);
   CallResult result;
-  const BatchHandle output = runner.call_on_lane(batch, place, result);
-  if (!output)
-    throw Failure(result.status, "stage '" + context_.plan.stages[stage].stage->name + "' on " + target.name + ": " + result.error.message);
+  const BatchHandle output = call_on_lane(runner, batch, place, result);
+  if (!output) throw Failure(result.status, "stage '" + runner.name() + "' on " + target.name + ": " + result.message, result.remedy);
   if (outputs == Outputs::fingerprinted) {
     std::vector<std::string> names;
     const sluice_port& port = runner.descriptor().output;
     for (std::size_t c = 0; c < port.column_count; ++c) names.emplace_back(port.columns[c].name);
     fingerprint_of = fingerprint(*output, names);
   }
-  const std::string& stream = place.stream.name;
-  return {place.lane->name() + (stream.empty() ? "" : " " + stream), runner.size_of(*batch), result.seconds};
+  const std::string stream = place.stream != nullptr ? " " + place.stream->name() : "";
+  return {place.lane->name() + stream, runner.needs_of(*batch).size, result.seconds};
 }
 
 ReplayPass Replay::pass(std::size_t stage, const ReplayTarget& target, const std::vector<BatchHandle>& batches, Pace pace, Outputs outputs) {
@@ -195,7 +153,7 @@ ReplayPass Replay::pass(std::size_t stage, const ReplayTarget& target, const std
   std::atomic<std::size_t> next{0};
   std::mutex mutex;  // guards problem
   std::exception_ptr problem;
-  const auto work = [&](Lane& lane, const LaneStream& stream) {
+  const auto work = [&](Lane& lane, DeviceStream* stream) {
     try {
       for (std::size_t i = next++; i < batches.size(); i = next++)
         result.calls[i] = call(stage, target, {target.implementation, &lane, stream}, batches[i], outputs, result.fingerprints[i]);
@@ -208,10 +166,10 @@ ReplayPass Replay::pass(std::size_t stage, const ReplayTarget& target, const std
   if (target.lanes.front()->is_cpu()) {
     const auto workers = pace == Pace::one_by_one ? std::size_t{1} : static_cast<std::size_t>(context_.threads);
     if (workers == 1) {
-      work(*target.lanes.front(), {});
+      work(*target.lanes.front(), nullptr);
     } else {
       arena_.parallel_for(workers, 1, [&](std::size_t begin, std::size_t end) -> sluice_status {
-        for (std::size_t w = begin; w < end; ++w) work(*target.lanes.front(), {});
+        for (std::size_t w = begin; w < end; ++w) work(*target.lanes.front(), nullptr);
         return SLUICE_OK;
       });
     }
@@ -220,7 +178,7 @@ ReplayPass Replay::pass(std::size_t stage, const ReplayTarget& target, const std
     std::latch done(static_cast<std::ptrdiff_t>(pace == Pace::one_by_one ? 1 : target.lanes.size() * static_cast<std::size_t>(streams_)));
     for (Lane* lane : target.lanes) {
       for (int job = 0; job < jobs; ++job)
-        lane->submit([&, lane](const LaneStream& stream) {
+        lane->submit([&, lane](DeviceStream* stream) {
           work(*lane, stream);
           done.count_down();
         });

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // Single stages of a pipeline on batches that are in memory already: what `sluice bench STAGE` and `sluice bench --calibrate` measure.
-// Everything in front of them runs once, on the CPU; nothing behind them is even made, so no output file is opened.
+// Everything in front of them runs once, on the CPU, by the serial execution; nothing behind them is even made, so no output file is opened.
 
 #include <cstdint>
 #include <map>
@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "run/arena.hpp"
-#include "run/executor.hpp"
+#include "run/execution.hpp"
 #include "run/run.hpp"
-#include "run/run_context.hpp"
-#include "run/stage_runner.hpp"
 
 namespace sluice {
 
@@ -65,16 +63,13 @@ class Replay {
   std::vector<ReplayTarget> targets(std::size_t stage) const;
   ReplayPass pass(std::size_t stage, const ReplayTarget& target, const std::vector<BatchHandle>& batches, Pace pace, Outputs outputs);
 
-  CallSize size_of(std::size_t stage, const BatchData& batch) { return stages_.at(stage)->size_of(batch); }
+  CallSize size_of(std::size_t stage, const BatchData& batch) { return map_stage(stage).needs_of(batch).size; }
   int threads() const { return context_.threads; }
 
  private:
   void make_stages(const std::vector<std::size_t>& stages);
-  void feed(std::size_t source, const ReplayLimits& limits);
-  void hand_on(std::size_t from, const BatchHandle& batch);
-  void deliver(std::size_t stage, BatchHandle batch);
-  StageRunner::Emit emit_from(std::size_t stage);
   void throw_if_failed() const;
+  MapRunner& map_stage(std::size_t stage) const { return static_cast<MapRunner&>(*stages_.at(stage)); }
   ReplayCall call(std::size_t stage, const ReplayTarget& target, const CallPlace& place, const BatchHandle& batch, Outputs outputs,
                   std::uint64_t& fingerprint);
 
@@ -84,8 +79,7 @@ class Replay {
   Arena arena_;
   std::vector<std::unique_ptr<Lane>> lanes_;  // [0]: the CPU
   std::vector<BatchHandle> resources_;
-  std::vector<std::unique_ptr<StageRunner>> stages_;  // null: not needed
-  std::vector<std::unique_ptr<BranchJoin>> joins_;
+  StageRunners stages_;
   std::map<std::size_t, std::vector<BatchHandle>> kept_;
 };
 

@@ -11,13 +11,11 @@
 #include <string_view>
 
 #include "device/call_scope.hpp"
-#include "device/cuda_provider.hpp"
 #include "device/device_opening.hpp"
-#include "device/host_limits.hpp"
+#include "machine/host_limits.hpp"
 #include "run/arena.hpp"
-#include "run/dispatcher.hpp"
-#include "run/executor.hpp"
-#include "run/run_context.hpp"
+#include "run/execution.hpp"
+#include "run/resources.hpp"
 #include "run/watchdog.hpp"
 
 namespace sluice {
@@ -40,8 +38,8 @@ double cpu_seconds() {
 constexpr int streams_per_device = 8;
 
 // Copies become events of the trace.
-void trace_copies(DeviceMemory& device, RunContext& run) {
-  if (run.options.trace_file.empty()) return;
+void trace_copies(Device& device, RunContext& run) {
+  if (!run.recorder.traces()) return;
   device.activity().observe_copies([&run, name = device.name()](const CopyEvent& copy) {
     // Events of one track must not overlap: a copy lies within its call's, or within those of the thread that fetches.
     static std::atomic<std::uint32_t> threads{0};
@@ -54,12 +52,12 @@ void trace_copies(DeviceMemory& device, RunContext& run) {
     event.duration_us = copy.seconds * 1e6;
     event.bytes = copy.bytes;
     if (const CallScope* call = CallScope::current()) {
-      event.name += " for " + call->name().stage;
-      event.sequence = call->name().sequence;
-      event.rows = call->name().rows;
-      if (!call->name().stream.empty()) event.track = call->name().stream;
+      event.name += " for " + call->stage();
+      event.sequence = call->sequence();
+      event.rows = call->rows();
+      if (call->stream() != nullptr) event.track = call->stream()->name();
     }
-    run.recorder.trace(std::move(event));
+    run.recorder.trace(event);
   });
 }
 
@@ -90,16 +88,10 @@ DeviceNeeds device_needs(const Plan& plan, const std::string& wish) {
 
 }  // namespace
 
-std::vector<const sluice_device_provider*> device_providers(const Registry& registry) {
-  std::vector<const sluice_device_provider*> result = registry.device_providers();
-  if (const sluice_device_provider* cuda = cuda_provider()) result.push_back(cuda);
-  return result;
-}
-
 std::vector<std::string> device_kinds(const Registry& registry, const std::string& device, DeviceSearch search) {
   std::vector<std::string> kinds = {"cpu"};
   if (device == "cpu") return kinds;
-  for (const sluice_device_provider* provider : device_providers(registry))
+  for (const sluice_device_provider* provider : registry.device_providers())
     if ((search == DeviceSearch::possible && device == "auto") || provider->count() > 0) kinds.emplace_back(provider->kind);
   return kinds;
 }
@@ -126,7 +118,10 @@ struct Run::Implementation {
         // Two batches a thread keep every thread busy; more only make an interrupt slow and memory large.
         budget(memory, plan_.bytes_per_work, 2 * threads + 2, [this] { return context.cancelled(); }),
         needs(device_needs(plan_, options.device)),
-        faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {}
+        faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {
+    // A budget that nobody has chosen is for batches alone.
+    if (options.memory_bytes > 0) context.on_kept = [this](std::uint64_t bytes) { budget.keep(bytes); };
+  }
 
   RunStatistics statistics() const {
     RunStatistics result;
@@ -148,7 +143,7 @@ struct Run::Implementation {
     return result;
   }
 
-  void use(const std::shared_ptr<DeviceMemory>& device, Dispatcher& dispatcher) {
+  void use(const std::shared_ptr<Device>& device, Dispatcher& dispatcher) {
     device->inject(faults);
     trace_copies(*device, context);
     context.devices.push_back(device);
@@ -163,22 +158,21 @@ struct Run::Implementation {
   // Resources, stages and batches live inside this call; the context, which owns their memory, outlives them.
   void run_stages() {
     std::optional<DeviceOpening> opening;
+    for (const sluice_device_provider* provider : registry.device_providers())
+      if (provider->begin_range != nullptr && provider->end_range != nullptr) show_ranges_with(provider);
     if (needs.devices == Devices::possible) {
       const auto start = needs.wait == Wait::for_devices ? DeviceOpening::Start::now : DeviceOpening::Start::when_worthwhile;
-      opening.emplace(device_providers(registry), options.device, options.device_memory_bytes, start);
+      opening.emplace(registry.device_providers(), options.device, options.device_memory_bytes, start);
     }
     std::vector<BatchHandle> resources = make_resources(context);
     if (context.failed() || context.interrupted()) return;
-    std::vector<std::unique_ptr<StageRunner>> stages;
-    for (std::size_t i = 0; i < context.plan.stages.size(); ++i) {
-      stages.push_back(std::make_unique<StageRunner>(context, i));
-      if (!stages.back()->create(resources)) return;
-    }
+    StageRunners stages;
+    for (std::size_t i = 0; i < context.plan.stages.size(); ++i)
+      if (!stages.emplace_back(make_runner(context, i))->create(resources)) return;
     Dispatcher dispatcher(context, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
-    ExecutionParts parts{context, stages, dispatcher, budget};
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (opening) {
-      opening->deliver([&](const std::shared_ptr<DeviceMemory>& device) { use(device, dispatcher); },
+      opening->deliver([&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },
                        [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it)"); },
                        [&, began = context.seconds()] {
                          const SourceProgress progress = dispatcher.progress();
@@ -189,28 +183,13 @@ struct Run::Implementation {
       if (needs.wait == Wait::for_devices) opening->wait();
     }
     if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();
-    if (options.executor == Executor::serial) {
-      execute_serial(parts);
-    } else {
-      arena->execute([&] { execute_flow_graph(parts); });
-    }
+    if (options.executor == Executor::serial)
+      Execution(context, stages, dispatcher, budget, serial_transport).run();
+    else
+      arena->execute([&] { Execution(context, stages, dispatcher, budget, flow_graph_transport).run(); });
     if (opening) opening->stop();
     scheduler_statistics = dispatcher.statistics();
     decisions = dispatcher.decisions();
-  }
-
-  std::string account_text() {
-    std::vector<std::string> lines;
-    for (const StageRecorder& recorder : context.recorder.stages()) {
-      const StageStatistics stage = recorder.statistics();
-      for (const FailedRow& row : recorder.names()) lines.push_back(row.row + "\t" + stage.name + "\t" + row.reason + "\n");
-      for (const auto& [reason, count] : stage.nameless)
-        lines.push_back("(" + std::to_string(count) + " without a name)\t" + stage.name + "\t" + reason + "\n");
-    }
-    std::sort(lines.begin(), lines.end());
-    std::string text = "read\tstage\treason\n";
-    for (const std::string& line : lines) text += line;
-    return text;
   }
 
   // A reader that has gone is no fault; libraries that write to standard output themselves only know that they could not.
@@ -249,9 +228,7 @@ struct Run::Implementation {
       result.state = RunState::interrupted;
     }
     result.statistics = statistics();
-    if (options.keep_account && !context.failed()) result.account = account_text();
     for (const auto& device : context.devices) result.statistics.devices.push_back(device->statistics());
-    result.statistics.trace = context.recorder.take_trace();
     result.statistics.outputs = std::move(outputs);
     result.statistics.decisions = decisions;
     result.statistics.scheduler = scheduler_statistics;

@@ -6,15 +6,17 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "device/device_fault.hpp"
-#include "observe/statistics.hpp"
+#include "machine/machine_profile.hpp"
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
-#include "sched/machine_profile.hpp"
+#include "record/run_listener.hpp"
+#include "sched/policy_table.hpp"
 
 namespace sluice {
 
@@ -24,14 +26,17 @@ struct RunOptions {
   int threads = 0;  // 0: what the cgroup and affinity allow
   std::string device = "auto";
   std::uint64_t memory_bytes = 0;         // 0: default_memory_budget()
+  std::uint64_t memory_limit_bytes = 0;   // columns never take more; 0: what the process may use of the machine
   std::uint64_t device_memory_bytes = 0;  // of each device; 0: all that is free
   Executor executor = Executor::flow_graph;
+  std::string policy = default_policy;                          // which batch is called next, and where: one of policy_names()
   double batch_work = 0;                                        // > 0: cut batches at this much work instead of choosing
   std::shared_ptr<const MachineProfile> profile;                // what calls are expected to cost before any was made; null: unknown
   std::vector<DeviceFaultRule> device_faults;                   // made on purpose, for tests
   double watchdog_seconds = 30;                                 // no progress for this long: dump the state to the log
-  std::string trace_file;                                       // "" none; events are kept only when set
-  bool keep_account = false;                                    // of every row that is not in the output: its name, stage and reason
+  RunListener* listener = nullptr;                              // hears of every call, copy and lost row; null: nobody
+  std::map<std::string, std::string> begin_at;                  // by source: a position that it has said once
+  std::uint64_t part = 0, parts = 1;                            // which part of their input sources that have parts read
   int log_level = 1;                                            // sluice_log_level
   std::function<void(int level, const std::string& line)> log;  // called from any thread, one line at a time
 };
@@ -44,15 +49,11 @@ struct RunResult {
   std::string stage;                 // where it happened
   std::string message, remedy;
   RunStatistics statistics;
-  std::string account;  // the table of every row that is not in the output, where RunOptions ask for it and outputs were kept
 };
 
 // 0 ok, 2 usage, 4 failed, 130 interrupted, 141 the reader of an output has gone, as a shell sees other filters end (3, nothing or too many bad
 // reads, is decided by the command line).
 int exit_code(const RunResult& result);
-
-// Those of the plugins, and CUDA where this sluice was built with it.
-std::vector<const sluice_device_provider*> device_providers(const Registry& registry);
 
 // present: those of this machine. possible: with device = "auto" also those that nobody has looked for yet, so that no driver is woken.
 enum class DeviceSearch { present, possible };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// What the parts of one run share: options, cancellation, the first failure, memory counts, reasons of bad rows, and the C host API.
+// What the parts of one run share: options, cancellation, the first failure, memory counts, and reasons of bad rows.
 
 #include <sluice/abi.h>
 
@@ -18,22 +18,11 @@
 #include <vector>
 
 #include "batch/batch.hpp"
-#include "device/lane.hpp"
-#include "observe/recorder.hpp"
+#include "device/device.hpp"
+#include "record/recorder.hpp"
+#include "run/host.hpp"
 #include "run/output_files.hpp"
 #include "run/run.hpp"
-
-namespace sluice {
-class RunContext;
-}
-
-// The host as one stage instance (or resource) sees it.
-struct sluice_host {
-  sluice::RunContext* run = nullptr;
-  sluice::StageRecorder* recorder = nullptr;
-  const sluice::ResolvedStage* stage = nullptr;
-  std::uint16_t first_reason = 0;  // row status of the stage's reason 0
-};
 
 namespace sluice {
 
@@ -44,7 +33,6 @@ class RunContext {
       std::function<sluice_status(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body)>;
 
   RunContext(const Plan& plan, const RunOptions& options, int threads);
-  static const sluice_host_api& api();
 
   // Hosts live as long as the context; columns may outlive a run's stages but not its context.
   sluice_host& host_of_resource(std::size_t index) { return *hosts_[index]; }
@@ -67,8 +55,12 @@ class RunContext {
   // The row's status in words: the stage's name and the reason code.
   std::pair<std::string, std::string> reason(std::uint16_t status) const;
 
+  // Memory of columns. Null: the machine, or this process's share of it, has no more.
   void* allocate(std::size_t bytes);
   void free(void* memory);
+  // An instance keeps `now` bytes beside columns, which were `before` until now.
+  void keeps(std::uint64_t before, std::uint64_t now);
+  std::uint64_t memory_kept() const { return memory_kept_.load(); }
   std::uint64_t memory_peak() const { return memory_peak_.load(); }
   std::uint64_t memory_now() const { return memory_now_.load(); }
 
@@ -80,9 +72,10 @@ class RunContext {
   const int threads;
   Recorder recorder;
   OutputFiles files;
-  std::vector<std::shared_ptr<DeviceMemory>> devices;  // outlive every column, stage and lane of the run
+  std::vector<std::shared_ptr<Device>> devices;  // outlive every column, stage and lane of the run
   ParallelFor parallel_for;
-  std::atomic<std::uint64_t> progress{0};  // counts completed calls: the watchdog looks whether it moves
+  std::function<void(std::uint64_t bytes)> on_kept;  // told whenever memory_kept() changes
+  std::atomic<std::uint64_t> progress{0};            // counts completed calls: the watchdog looks whether it moves
 
  private:
   std::deque<std::unique_ptr<sluice_host>> hosts_;
@@ -93,37 +86,11 @@ class RunContext {
     std::string stage, message, remedy;
     sluice_status status = SLUICE_OK;
   } failure_;
+  const std::uint64_t memory_limit_;
   mutable std::mutex log_mutex_;  // one line at a time
-  std::atomic<std::uint64_t> memory_now_{0}, memory_peak_{0};
+  void count_memory(std::uint64_t now);
+  std::atomic<std::uint64_t> memory_now_{0}, memory_kept_{0}, memory_peak_{0};
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace sluice
-
-// What one call produces. Each batch that a regroup stage emits goes to `emit`, which may wait; false: the run ends.
-struct sluice_output {
-  sluice_output(sluice_host& owner, std::int64_t row_count) : host(&owner), batch(std::make_shared<sluice::BatchData>()) { set_rows(row_count); }
-  void set_rows(std::int64_t rows) {
-    batch->rows = rows;
-    failures.assign(static_cast<std::size_t>(rows), 0);
-    rows_set = true;
-  }
-
-  // Regroups: the batch is complete, rows that failed included; the next one begins.
-  bool close_batch() {
-    if (std::any_of(failures.begin(), failures.end(), [](std::uint16_t s) { return s != 0; }))
-      batch->status = std::make_shared<std::vector<std::uint16_t>>(std::move(failures));
-    std::shared_ptr<sluice::BatchData> closed = std::exchange(batch, std::make_shared<sluice::BatchData>());
-    failures.clear();
-    rows_set = false;
-    return !emit || emit(std::move(closed));
-  }
-
-  sluice_host* host;
-  std::shared_ptr<sluice::BatchData> batch;
-  std::vector<std::uint16_t> failures;
-  bool rows_set = false;
-  std::function<bool(std::shared_ptr<sluice::BatchData>)> emit;
-  std::shared_ptr<sluice::DeviceMemory> device;  // where device columns of this call lie
-  std::string problem;                           // why the host refused something, for the error message
-};

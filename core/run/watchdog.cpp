@@ -3,6 +3,7 @@
 #include "run/watchdog.hpp"
 
 #include <chrono>
+#include <exception>
 
 namespace sluice {
 
@@ -28,16 +29,22 @@ void Watchdog::watch() {
       seen = now;
       continue;
     }
-    std::string state = "no stage has finished a call for " + std::to_string(static_cast<int>(seconds_)) + " s; " +
-                        std::to_string(budget_.in_flight()) + " batches are under way, " + std::to_string(run_.memory_now() >> 20) +
-                        " MiB in columns;";
-    for (const StageRecorder& recorder : run_.recorder.stages()) {
-      const StageStatistics stage = recorder.statistics();
-      state += " " + stage.name + " " + std::to_string(stage.batches) + " calls, " + std::to_string(stage.rows_in) + " rows in, " +
-               std::to_string(stage.rows_out) + " out;";
+    try {
+      tell();
+    } catch (const std::exception&) {  // no room for words: the next time, perhaps
     }
-    run_.log(SLUICE_LOG_WARNING, "watchdog", state);
   }
+}
+
+void Watchdog::tell() const {
+  std::string state = "no stage has finished a call for " + std::to_string(static_cast<int>(seconds_)) + " s; " +
+                      std::to_string(budget_.in_flight()) + " batches are under way, " + std::to_string(run_.memory_now() >> 20) + " MiB in columns;";
+  for (const StageRecorder& recorder : run_.recorder.stages()) {
+    const StageStatistics stage = recorder.statistics();
+    state += " " + stage.name + " " + std::to_string(stage.batches) + " calls, " + std::to_string(stage.rows_in) + " rows in, " +
+             std::to_string(stage.rows_out) + " out;";
+  }
+  run_.log(SLUICE_LOG_WARNING, "watchdog", state);
 }
 
 }  // namespace sluice

@@ -19,6 +19,7 @@ class Watchdog {
 
  private:
   void watch();
+  void tell() const;
   const RunContext& run_;
   const MemoryBudget& budget_;
   const double seconds_;

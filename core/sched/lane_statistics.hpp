@@ -44,13 +44,14 @@ struct PlacementStatistics {
 
 struct StageDecisions {
   std::uint64_t batches = 0;  // that had a choice
-  std::uint64_t divided = 0;  // of those: between two lanes, because that was expected to pay or max_row_work asked for it
+  std::uint64_t divided = 0;  // of those: between lanes, because that was expected to pay or max_row_work asked for it
 };
 
 struct SchedulerStatistics {
   std::vector<LaneStatistics> lanes;            // the CPU first
   std::vector<PlacementStatistics> placements;  // of stages with more than one candidate or a device
   std::vector<StageDecisions> stages;           // per Plan::stages
+  std::uint64_t refused_choices = 0;            // of the policy, that could not be carried out: 0 unless it has a fault
 };
 
 }  // namespace sluice

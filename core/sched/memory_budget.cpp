@@ -27,7 +27,7 @@ MemoryBudget::PermitHandle MemoryBudget::admit(Flow& flow, double size) {
 MemoryBudget::PermitHandle MemoryBudget::acquire(double work) {
   std::unique_lock lock(mutex_);
   const auto fits = [&] {
-    const std::uint64_t limit = flows_wait_ ? limit_ / 2 : limit_;
+    const std::uint64_t limit = flows_wait_ ? room() / 2 : room();
     return batches_ == 0 || (used_ + bytes_of(sources(), work) <= limit && sources().batches_ < most_batches_);
   };
   return wait(lock, fits) ? admit(sources(), work) : nullptr;
@@ -42,7 +42,7 @@ MemoryBudget::Flow& MemoryBudget::add_flow() {
 MemoryBudget::PermitHandle MemoryBudget::acquire_emitted(Flow& flow, std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   const auto size = static_cast<double>(bytes);
-  const auto fits = [&] { return flow.batches_ == 0 || (used_ + bytes_of(flow, size) <= limit_ && flow.batches_ < most_batches_); };
+  const auto fits = [&] { return flow.batches_ == 0 || (used_ + bytes_of(flow, size) <= room() && flow.batches_ < most_batches_); };
   if (!fits()) flows_wait_ = true;
   return wait(lock, fits) ? admit(flow, size) : nullptr;
 }
@@ -54,7 +54,7 @@ void MemoryBudget::grow(const PermitHandle& permit, double work) {
     return bytes > permit->bytes_ ? bytes - permit->bytes_ : 0;
   };
   ++growing_;
-  wait(lock, [&] { return batches_ <= growing_ || used_ + more() <= limit_; });
+  wait(lock, [&] { return batches_ <= growing_ || used_ + more() <= room(); });
   --growing_;
   const std::uint64_t extra = more();
   used_ += extra;
@@ -73,7 +73,15 @@ double MemoryBudget::batch_work(int threads) const {
 
 double MemoryBudget::largest_batch_work() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<double>(limit_) / (sources().bytes_per_unit_ * most_batches_);
+  return static_cast<double>(room()) / (sources().bytes_per_unit_ * most_batches_);
+}
+
+void MemoryBudget::keep(std::uint64_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    kept_ = bytes;
+  }
+  changed_.notify_all();
 }
 
 void MemoryBudget::allow_more_batches(int batches) {

@@ -73,6 +73,8 @@ class MemoryBudget {
   double batch_work(int threads) const;
   // The largest batch of which all that may be in flight still fit.
   double largest_batch_work() const;
+  // So much of the memory is taken by what is no batch (indexes, tables that grow). Batches are left half of it, whatever that is.
+  void keep(std::uint64_t bytes);
   // Lets more batches in: a device works on several at once.
   void allow_more_batches(int batches);
   int in_flight() const;
@@ -93,13 +95,14 @@ class MemoryBudget {
   template <class Ready>
   bool wait(std::unique_lock<std::mutex>& lock, const Ready& ready);
   PermitHandle admit(Flow& flow, double size);
+  std::uint64_t room() const { return limit_ - std::min(kept_, limit_ / 2); }
 
   const std::uint64_t limit_;
   const std::function<bool()> given_up_;
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   std::deque<Flow> flows_;  // the sources' first
-  std::uint64_t used_ = 0;
+  std::uint64_t used_ = 0, kept_ = 0;
   int batches_ = 0;
   int growing_ = 0;  // batches whose source waits in grow()
   int most_batches_;

@@ -15,7 +15,8 @@ class RowOrder {
  public:
   // row_work: in the stage's work unit, one per row, none negative. Of equal rows the later one comes first, so that what is left of a
   // batch of equal rows is its beginning, in one piece.
-  explicit RowOrder(const std::vector<double>& row_work) : order_(row_work.size()), work_(row_work.size()), sum_(row_work.size() + 1, 0.0) {
+  explicit RowOrder(const std::vector<double>& row_work)
+      : order_(row_work.size()), work_(row_work.size()), sum_(row_work.size() + 1, 0.0), row_work_(row_work) {
     std::iota(order_.begin(), order_.end(), std::uint32_t{0});
     std::sort(order_.begin(), order_.end(),
               [&](std::uint32_t a, std::uint32_t b) { return row_work[a] != row_work[b] ? row_work[a] > row_work[b] : a > b; });
@@ -37,19 +38,21 @@ class RowOrder {
                                     work_.begin());
   }
 
-  // Row numbers, ascending.
-  std::vector<std::uint32_t> largest(std::size_t k) const { return sorted(0, k); }
-  std::vector<std::uint32_t> others(std::size_t k) const { return sorted(k, order_.size()); }
-
- private:
-  std::vector<std::uint32_t> sorted(std::size_t begin, std::size_t end) const {
+  // From the begin-th largest row to before the end-th: their work, and their numbers, ascending.
+  double work_between(std::size_t begin, std::size_t end) const { return sum_[end] - sum_[begin]; }
+  std::vector<std::uint32_t> between(std::size_t begin, std::size_t end) const {
     std::vector<std::uint32_t> rows(order_.begin() + static_cast<std::ptrdiff_t>(begin), order_.begin() + static_cast<std::ptrdiff_t>(end));
     std::sort(rows.begin(), rows.end());
     return rows;
   }
+  // Of the row with this number.
+  double work_of(std::uint32_t row) const { return row_work_[row]; }
+
+ private:
   std::vector<std::uint32_t> order_;
   std::vector<double> work_;  // descending
   std::vector<double> sum_;   // sum_[k]: of the k largest
+  std::vector<double> row_work_;
 };
 
 }  // namespace sluice

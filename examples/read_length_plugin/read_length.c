@@ -38,8 +38,10 @@ static sluice_status report(sluice_error* error, sluice_status code, const char*
 }
 
 static const sluice_column* find_column(const sluice_batch* batch, const char* name) {
-  for (size_t i = 0; i < batch->column_count; ++i)
-    if (strcmp(batch->columns[i].name, name) == 0) return &batch->columns[i];
+  for (size_t i = 0; i < batch->column_count; ++i) {
+    const sluice_column* column = SLUICE_AT(sluice_column, batch->columns, batch->column_stride, i);
+    if (strcmp(column->name, name) == 0) return column;
+  }
   return NULL;
 }
 
@@ -62,10 +64,13 @@ static sluice_status process(void* self, const sluice_call* call, const sluice_b
   struct ArrowSchema schema = {.format = "l", .name = "", .release = release_schema};
   struct ArrowArray array = {
       .length = input->row_count, .n_buffers = 2, .buffers = column->buffers, .release = release_array, .private_data = column};
-  const sluice_status status = call->api->add_column(output, "read_length", &schema, &array);
+  const uint64_t buffer_bytes[] = {0, (uint64_t)input->row_count * sizeof(int64_t)};
+  const sluice_new_column made = {
+      .struct_size = sizeof made, .name = "read_length", .schema = &schema, .array = &array, .buffer_count = 2, .buffer_bytes = buffer_bytes};
+  const sluice_status status = call->api->add_column(output, &made);
   if (status != SLUICE_OK) {
     release_array(&array);
-    return report(error, status, "the host refused column 'read_length'");
+    return report(error, status, call->api->output_problem(output));
   }
   return SLUICE_OK;
 }
@@ -76,7 +81,7 @@ static sluice_status create(size_t index, const sluice_create_args* arguments, s
   (void)index;
   struct read_length* self = malloc(sizeof *self);
   if (self == NULL) return report(error, SLUICE_ERROR_MEMORY, "out of memory");
-  self->minimum = arguments->parameters[PARAMETER_MINIMUM].integer;
+  self->minimum = SLUICE_AT(sluice_value, arguments->parameters, arguments->parameter_stride, PARAMETER_MINIMUM)->integer;
   memset(stage, 0, sizeof *stage);
   stage->struct_size = sizeof *stage;
   stage->self = self;
@@ -105,29 +110,37 @@ static const sluice_stage_descriptor read_length_descriptor = {
     .summary = "length of every read; short ones fail",
     .doc = "An example in plain C.",
     .kind = SLUICE_MAP,
-    .input = {"read", 1, needs},
-    .output = {"read", 1, gives},
+    .input = {"read", 1, sizeof needs[0], needs},
+    .output = {"read", 1, sizeof gives[0], gives},
     .parameter_count = 1,
+    .parameter_stride = sizeof parameters[0],
     .parameters = parameters,
     .reason_count = 1,
+    .reason_stride = sizeof reasons[0],
     .reasons = reasons,
     .implementation_count = 1,
+    .implementation_stride = sizeof implementations[0],
     .implementations = implementations,
     .work_unit = "row",
 };
-static const sluice_stage_descriptor* const stages[] = {&read_length_descriptor};
+static const sluice_stage_descriptor* stage(size_t index) { return index == 0 ? &read_length_descriptor : NULL; }
 
-extern SLUICE_EXPORT const sluice_plugin_info sluice_plugin;
-const sluice_plugin_info sluice_plugin = {
+static const sluice_plugin_info info = {
     .struct_size = sizeof(sluice_plugin_info),
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor = SLUICE_ABI_MINOR,
     .name = "read_length",
     .version = "1.0.0",
     .licence = "MIT",
     .origin = "",
     .build_id = "example",
     .stage_count = 1,
-    .stages = stages,
+    .stage = stage,
     .create = create,
 };
+
+extern SLUICE_EXPORT const uint32_t sluice_plugin_abi;
+const uint32_t sluice_plugin_abi = SLUICE_ABI_NUMBER;
+
+SLUICE_EXPORT const sluice_plugin_info* sluice_plugin_init(const sluice_init_args* args, sluice_error* error) {
+  (void)args, (void)error;
+  return &info;
+}

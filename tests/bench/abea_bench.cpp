@@ -12,7 +12,7 @@
 #include <ctime>
 #include <vector>
 
-#include "../unit/abea/simulated_read.hpp"
+#include "../unit/signal/abea/simulated_read.hpp"
 #include "abea/abea.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "chaining/predecessor_search.hpp"
-#include "unit/chaining/made_up_anchors.hpp"
+#include "unit/mapping/chaining/made_up_anchors.hpp"
 
 using namespace sluice::chaining;
 

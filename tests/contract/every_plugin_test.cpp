@@ -39,7 +39,7 @@ struct CheckAnswer {
 CheckAnswer check(std::string_view id, const sluice::testing::ParameterTexts& given) {
   for (const sluice_plugin_info* plugin : plugins())
     for (std::size_t s = 0; s < plugin->stage_count; ++s) {
-      const sluice_stage_descriptor& stage = *plugin->stages[s];
+      const sluice_stage_descriptor& stage = *plugin->stage(s);
       if (id != stage.id || stage.check == nullptr) continue;
       std::vector<sluice_value> values;
       for (std::size_t p = 0; p < stage.parameter_count; ++p) {
@@ -56,7 +56,7 @@ CheckAnswer check(std::string_view id, const sluice::testing::ParameterTexts& gi
       }
       sluice_error error{};
       CheckAnswer answer;
-      answer.status = stage.check(values.data(), &error);
+      answer.status = stage.check(values.data(), sizeof(sluice_value), &error);
       answer.message = error.message;
       answer.remedy = error.remedy;
       return answer;
@@ -94,6 +94,10 @@ TEST_CASE("parameters that do not go together are refused before a stage is made
       {"simulate_signal", {}, ""},
       {"table_writer", {{"columns", "read_id,,bases"}}, "empty name"},
       {"table_writer", {{"columns", "read_id,bases"}}, ""},
+      {"row_filter", {{"column", "a,b"}, {"minimum", 1}}, "more than one column"},
+      {"row_filter", {{"column", "a"}}, "nothing is asked"},
+      {"row_filter", {{"column", "a"}, {"minimum", 2}, {"maximum", 1}}, "minimum is above maximum"},
+      {"row_filter", {{"column", "a"}, {"equals", "x"}}, ""},
       {"fm_index", {{"format", "fastmap"}, {"text", "forward"}}, "both strands"},
       {"fm_index", {{"format", "fastmap"}}, ""},
       {"kmer_model", {{"synthetic_methylation", true}}, "needs alphabet"},
@@ -130,7 +134,7 @@ TEST_CASE("parameters that do not go together are refused before a stage is made
 TEST_CASE("every path of every stage says whether it is read or written") {
   for (const sluice_plugin_info* plugin : plugins())
     for (std::size_t s = 0; s < plugin->stage_count; ++s) {
-      const sluice_stage_descriptor& stage = *plugin->stages[s];
+      const sluice_stage_descriptor& stage = *plugin->stage(s);
       CAPTURE(stage.id);
       for (std::size_t p = 0; p < stage.parameter_count; ++p) {
         const sluice_role role = role_of(stage, p);
@@ -150,7 +154,7 @@ TEST_CASE("every plugin keeps the contract of all stages") {
   for (const sluice_plugin_info* plugin : plugins()) {
     CAPTURE(plugin->name);
     for (const std::string& problem : sluice::testing::contract_problems(*plugin)) FAIL_CHECK(problem);
-    for (std::size_t i = 0; i < plugin->stage_count; ++i) CHECK_MESSAGE(ids.insert(plugin->stages[i]->id).second, plugin->stages[i]->id);
+    for (std::size_t i = 0; i < plugin->stage_count; ++i) CHECK_MESSAGE(ids.insert(plugin->stage(i)->id).second, plugin->stage(i)->id);
   }
   CHECK(!ids.empty());
 }

@@ -10,6 +10,7 @@
 #include "reference_sequence/fasta.hpp"
 
 using namespace sluice::read_bases;
+using sluice::SequenceFormat;
 
 namespace {
 

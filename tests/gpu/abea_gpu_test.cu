@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "../unit/abea/simulated_read.hpp"
+#include "../unit/signal/abea/simulated_read.hpp"
 #include "abea/abea.hpp"
 #include "abea/cuda.hpp"
 #include "kernel_check.hpp"

@@ -3,12 +3,12 @@
 # SPDX-FileCopyrightText: The sluice authors
 # All GPU checks and timings in one call, on a machine with a GPU and nothing installed but bash, awk and cmp; prints one table in Markdown.
 #   run.sh [options] RUNTIME DATA
-# RUNTIME: bin/ (sluice and the *_gpu_test programs), lib/ (plugins and shared libraries), pipelines/.
+# RUNTIME: bin/ (sluice, device_contract and the *_gpu_test programs), lib/ (plugins and shared libraries), pipelines/.
 # DATA: one folder per set with reads.blow5, reads.bam and perhaps reads.fastq.gz; `options`, a line of further options of `sluice run methylation`
 #   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set;
 #   one with reference.fa and reads.fq is a set for mapping. With minimap2 in RUNTIME/bin mapping is timed beside it.
 #   One with signal.blow5 and target.fa is a set for Read Until, one with windows.txt (as sluice run consensus reads it) a set for consensus.
-#   --sections LIST   of: doctor kernels same faults timing scheduler property leak devices mapping read_until consensus
+#   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping read_until consensus
 #                     sanitizer (default: all, in this order)
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
@@ -18,7 +18,7 @@
 #   --batches N       batches of the leak test (default 1000)
 set -uo pipefail
 
-sections=doctor,kernels,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
+sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -113,12 +113,33 @@ compare() { # TITLE options...
   if ! "${call[@]}" --output "$work/device.tsv" --report "$work/report.json" --quiet "$@" >"$work/log" 2>&1; then
     row "$title" "FAILED: $(tail -1 "$work/log")"
   elif cmp -s "$work/cpu.tsv" "$work/device.tsv"; then
-    local counted=''
-    [ -z "$fault_counts" ] || counted="; counted: memory $(reported_sum memory), kernel $(reported_sum kernel), lost $(reported_sum lost)"
+    local counted='' share
+    share=$(device_share)
+    case " $* " in
+      *" --device cpu "*) ;;
+      *" --device auto "*) # a run that is over soon goes without a device: of a section's runs some must have had one
+        echo "$share" >>"$work/auto_shares"
+        counted="; the device's share $share %"
+        ;;
+      *)
+        if [ "$share" = 0 ]; then
+          row "$title" "FAILED: same bytes, but the device did nothing"
+          return
+        fi
+        counted="; the device's share $share %"
+        ;;
+    esac
+    [ -z "$fault_counts" ] || counted+="; counted: memory $(reported_sum memory), kernel $(reported_sum kernel), lost $(reported_sum lost)"
     row "$title" "same bytes${extra:+, $extra}$counted"
   else
     row "$title" "FAILED: other bytes ($(wc -l <"$work/device.tsv") lines instead of $(wc -l <"$work/cpu.tsv"))"
   fi
+}
+
+# The largest share of a stage's work that was done on a device, in whole per cent; what is more than nothing is at least 1.
+device_share() {
+  awk '/"devices": \[/ { exit } { gsub(/[",]/, "") } $1 == "device:" { device = $2 }
+    $1 == "share_of_work:" && device != "cpu" && device != "writer" && $2 > most { most = $2 } END { printf "%d", (most > 0 && most < 0.01 ? 1 : most * 100) }' "$work/report.json"
 }
 
 on_cpu() { "${call[@]}" --output "$work/cpu.tsv" --device cpu --quiet "$@" 2>"$work/log" || row "the CPU run" "FAILED: $(tail -1 "$work/log")"; }
@@ -331,8 +352,9 @@ section_property() {
   on_cpu
   extra="$(wc -l <"$work/cpu.tsv") calls of $reads reads"
   for device in ${devices//,/ }; do
-    compare "--device $device" --device "$device"
-    compare "--device $device --batch-work 30000" --device "$device" --batch-work 30000
+    # With two threads a run is long enough for `auto` to open a device.
+    compare "--device $device, 2 threads" --device "$device" --threads 2
+    compare "--device $device --batch-work 30000, 2 threads" --device "$device" --batch-work 30000 --threads 2
   done
   extra=''
 }
@@ -446,6 +468,39 @@ section_consensus() {
   done
 }
 
+# Each CUDA implementation with the batches that pipelines give it: single rows, empty ones, rows that have failed, a device that is full.
+section_contract() {
+  local windows=$work/sets/windows.txt check=("$runtime/bin/device_contract" "$runtime/lib" cuda) name
+  [ -x "$runtime/bin/device_contract" ] || { row "the contract of implementations" "SKIPPED: device_contract is not packed"; return; }
+  use_simulated contract 400 --mean-length 4000 --seed 19
+  local folder=$work/sets/contract
+  head -c 40000 "$folder/reference.fa" >"$folder/target.fa"
+  local -A of=(
+    [methylation]="signal=$folder/reads.blow5 alignments=$folder/reads.bam reads=$folder/reads.fastq.gz reference=$folder/reference.fa output=$work/unused"
+    [map]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz output=$work/unused"
+    [seed]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz output=$work/unused"
+    [classify_signal]="signal=$folder/reads.blow5 target=$folder/target.fa output=$work/unused"
+  )
+  [ ! -e "$data/windows/windows.txt" ] || of[consensus]="windows=$data/windows/windows.txt output=$work/unused"
+  for name in "${!of[@]}"; do
+    # shellcheck disable=SC2086
+    if "${check[@]}" "$runtime/pipelines/$name.toml" ${of[$name]} >"$work/log" 2>&1; then
+      while IFS= read -r line; do row "$name: ${line%% on *}" "${line#* on }, as on the CPU; single rows, empty, failed, full device too"; done < <(grep ', compared$' "$work/log" | sed 's/, compared$//')
+    else
+      row "$name" "FAILED: $(grep -m1 -E 'FAILED|SKIPPED' "$work/log" || tail -1 "$work/log")"
+    fi
+  done
+}
+
 if ! declare -F "section_$only" >/dev/null; then echo "run.sh: there is no section '$only'" >&2; exit 2; fi
+rm -f "$work/auto_shares"
 "section_$only"
+# These sections' runs are long enough for a device to be worth its opening.
+case $only in
+  faults | property)
+    if [ -e "$work/auto_shares" ] && [ "$(gpus)" -ge 1 ] && ! grep -qv '^0$' "$work/auto_shares"; then
+      row "--device auto" "FAILED: in none of these runs a device took part"
+    fi
+    ;;
+esac
 exit 0

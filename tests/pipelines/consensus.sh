@@ -43,7 +43,7 @@ refused() {  # WORDS FILE
 head -n -5 windows.txt >cut.txt  # the last window has 25 sequences
 refused "the file ends in window" cut.txt
 head -c 3000 windows.gz >cut.gz
-refused "truncated or not gzip" cut.gz
+refused "truncated or damaged" cut.gz
 echo "no window" >other.txt
 refused "expected '>'" other.txt
 refused "cannot open" absent.txt

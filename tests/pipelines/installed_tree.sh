@@ -17,22 +17,81 @@ sluice="$work/installed/bin/sluice"
 "$sluice" plugins >"$work/plugins.txt" || fail "the installed program lists its plugins"
 grep -q event_detection "$work/plugins.txt" || fail "the installed program finds its installed plugins"
 
+# What is beside the program: licences, documents, the manual page, completion.
+share="$work/installed/share" doc="$work/installed/share/doc/sluice"
+for file in "$doc/LICENSE" "$doc/THIRD_PARTY_LICENCES.md" "$doc/README.md" "$doc/CHANGELOG.md" "$doc/docs/plugin-author.md" "$doc/plugins/signal/abea/README.md" \
+  "$doc/reference/index.md" "$doc/reference/stages/event_detection.md" "$doc/reference/pipelines/methylation.md" "$share/man/man1/sluice.1" \
+  "$share/bash-completion/completions/sluice" "$share/zsh/site-functions/_sluice" "$share/fish/vendor_completions.d/sluice.fish"; do
+  [ -s "$file" ] || fail "$file is installed"
+done
+for shell in bash zsh fish; do
+  "$sluice" completion $shell | diff - "$(ls "$share"/bash-completion/completions/sluice "$share"/zsh/site-functions/_sluice "$share"/fish/vendor_completions.d/sluice.fish | grep $shell)" \
+    || fail "the installed completion of $shell is the program's own"
+done
+HOME=/nonexistent "$sluice" docs --manual | diff - "$share/man/man1/sluice.1" || fail "the installed manual page is the program's own"
+HOME=/nonexistent "$sluice" docs --check "$doc/reference" || fail "the installed pages are those of the installed stages"
+for file in "$sluice" "$work"/installed/lib*/sluice/plugins/*.so "$work"/installed/lib/*/sluice/plugins/*.so; do
+  [ ! -e "$file" ] || LC_ALL=C readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(lib[^.]*\)\.so.*/\1/p'
+done | sort -u >"$work/linked"
+[ -s "$work/linked" ] || fail "the program is linked with libraries"
+while read -r library; do
+  grep -qF "\`$library\`" "$doc/THIRD_PARTY_LICENCES.md" || fail "THIRD_PARTY_LICENCES.md names $library, which is linked"
+done <"$work/linked"
+
 cxx=$(command -v clang++ || command -v g++)
 cc=$(command -v clang || command -v gcc)
 echo "plugins are built by $cxx and $cc, the host by the compiler of $build"
 mkdir "$work/plugins"
-for name in base_composition read_length; do
+for name in base_composition read_length trim_ends; do
   cmake -S "$source/examples/${name}_plugin" -B "$work/$name" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_BUILD_TYPE=Release >"$work/$name.log" 2>&1 || { cat "$work/$name.log"; fail "configure $name"; }
   cmake --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log"; fail "build $name"; }
   cp "$work/$name/$name.so" "$work/plugins/"
 done
+# The plugin with a CUDA implementation: with it where there is nvcc, and in any case without it.
+cuda_plugin() { # FOLDER [cmake options]
+  local folder=$1
+  shift
+  cmake -S "$source/examples/cuda_plugin" -B "$folder" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release "$@" \
+    >"$folder.log" 2>&1 || { cat "$folder.log"; fail "configure $folder"; }
+  cmake --build "$folder" >>"$folder.log" 2>&1 || { cat "$folder.log"; fail "build $folder"; }
+  ctest --test-dir "$folder" --verbose >"$folder.test.log" 2>&1 || { cat "$folder.test.log"; fail "the test of $folder"; }
+  grep 'skipped on a CUDA device' "$folder.test.log" || echo "gc_count was tested on a CUDA device"
+}
+cuda_plugin "$work/gc_count_cpu" -DSLUICE_WITH_CUDA=OFF
+"$sluice" inspect gc_count --plugin-dir "$work/gc_count_cpu" | grep -q 'one warp a read' && fail "SLUICE_WITH_CUDA=OFF leaves the CUDA implementation out"
+if [ -x "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)" ]; then
+  cuda_plugin "$work/gc_count"
+  "$sluice" inspect gc_count --plugin-dir "$work/gc_count" | grep -q 'one warp a read' || fail "the CUDA implementation of an out-of-tree plugin is built"
+  cp "$work/gc_count/gc_count.so" "$work/plugins/"
+else
+  echo "SKIPPED: the CUDA implementation of examples/cuda_plugin: there is no nvcc"
+  cp "$work/gc_count_cpu/gc_count.so" "$work/plugins/"
+fi
 SLUICE_CONTRACT_PLUGINS="$work/plugins" "$build/bin/contract_every_plugin" >"$work/contract.log" || { cat "$work/contract.log"; fail "the contract of all stages"; }
 
 printf '@r1\nGGCC\n+\nIIII\n@r2\nACGTACGTAA\n+\nIIIIIIIIII\n@r3\nNNNNN\n+\nIIIII\n' >"$work/reads.fastq"
 "$sluice" run "$source/examples/read_table.toml" --plugin-dir "$work/plugins" --reads "$work/reads.fastq" --minimum-length 5 --output "$work/table.tsv" --quiet
 printf 'read_id\tread_length\tgc_share\tn_share\nr2\t10\t0.4\t0\nr3\t5\t0\t1\n' >"$work/expected.tsv"
 diff "$work/expected.tsv" "$work/table.tsv" || fail "the table of a pipeline of third-party stages"
+
+# A stage that changes reads: what it gives is what the writers see.
+cat >"$work/trimmed.toml" <<'TOML'
+[pipeline]
+name = "trimmed"
+[stages.reads]
+use = "read_reader"
+params.path = "reads.fastq"
+[stages.trim]
+use = "trim_ends"
+params.bases = 2
+[stages.table]
+use = "table_writer"
+params = { output = "trimmed.tsv", columns = "read_id,bases" }
+TOML
+(cd "$work" && "$sluice" run trimmed.toml --plugin-dir "$work/plugins" --quiet --account left_out.tsv)
+printf 'read_id\tbases\nr2\tGTACGT\nr3\tN\n' | diff - "$work/trimmed.tsv" || fail "the reads that trim_ends gives"
+grep -q $'^r1\ttrim\ttoo_short$' "$work/left_out.tsv" || fail "the account names the read of which nothing is left"
 
 cd "$work"
 "$sluice" new-plugin my_stage >/dev/null

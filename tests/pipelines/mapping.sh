@@ -88,12 +88,12 @@ while IFS='|' read -r words record; do
   { head -n 8 reads.fq; printf "$record"; sed 's/^@/@other_/' reads.fq; } >broken.fq
   expect_error 4 "broken.fq', line [0-9]*, record 3: $words" --reference ref.fa --reads broken.fq
 done <<'END'
-the quality string is too short|@read\nACGT\n+\nIII\n
-the quality string is longer|@read\nACGT\n+\nIIIII\n
-a sequence has a character that is not a letter|@read\nACGT\nIIII!\n
-a sequence has a character that is not a letter|@read\nAC!T\n+\nIIII\n
+the qualities of 'read' are too short|@read\nACGT\n+\nIII\n
+the qualities of 'read' are longer|@read\nACGT\n+\nIIIII\n
+sequence 'read', position 5: 'I' is not a base|@read\nACGT\nIIII!\n
+sequence 'read', position 3: '!' is not a base|@read\nAC!T\n+\nIIII\n
 the record has no name|@\nACGT\n+\nIIII\n
-a record must start with|read\nACGT\n+\nIIII\n
+a record must begin with|read\nACGT\n+\nIIII\n
 END
 { head -n 8 reads.fq; head -n 8 reads.fq; } >twice.fq
 map --reference ref.fa --reads twice.fq --output now.paf

@@ -89,7 +89,7 @@ head -c 5000 overlaps.paf >cut.paf; overlaps=cut.paf refused "truncated PAF" "li
 head -c 1000 overlaps.paf.gz >cut.paf.gz; overlaps=cut.paf.gz refused "truncated gzip" "truncated or damaged"
 sed 's/\t30000\t/\t31000\t/' overlaps.paf >long.paf; overlaps=long.paf refused "another length" "is said to have 31000 bases, but has 30000"
 : >empty; overlaps=empty refused "empty overlaps" "is empty"; reads=empty refused "empty reads" "is empty"; targets=empty refused "empty targets" "is empty"
-head -n 3 reads.fq >cut.fq; reads=cut.fq refused "truncated reads" "ends within a record"
+head -n 3 reads.fq >cut.fq; reads=cut.fq refused "truncated reads" "ends within the qualities of"
 { cat overlaps.paf; printf 'nobody\t10\t0\t10\t+\tdraft\t30000\t0\t10\t1\t1\t1\n'; printf 'r1\t%d\t0\t99999\t+\tdraft\t30000\t0\t10\t1\t1\t1\n' "$(awk -F'\t' '$1 == "r1" { print $2 }' overlaps.paf)"; } >odd.paf
 overlaps=odd.paf polish --compat racon --output now.fa 2>log
 cmp first.fa now.fa

@@ -7,7 +7,8 @@
 set -euo pipefail
 # A clean Debian has ninja, which this project needs, but not make.
 export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
-prefix=$(realpath "$1") page=$(realpath "$2")/docs/plugin-author.md
+prefix=$(realpath "$1") source=$(realpath "$2")
+page=$source/docs/plugin-author.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -18,6 +19,16 @@ awk '
   mode               { print }
   END                { if (files < 5 || commands < 3 || mode) exit 1 }
 ' "$page" >"$work/steps.sh" || { echo "FAILED: $page has fewer marked blocks than the tutorial needs" >&2; exit 1; }
+
+python3 - "$page" "$source" <<'PYTHON' || exit 1
+import re, sys
+source = sys.argv[2]
+pages = "".join(open(page).read() for page in (sys.argv[1], source + "/docs/pipeline-reference.md"))
+excerpts = re.findall(r"^```\w+ excerpt=(\S+)\n(.*?)^```$", pages, re.M | re.S)
+stale = [path for path, text in excerpts if text not in open(source + "/" + path).read()]
+if not excerpts or stale:
+    sys.exit("FAILED: excerpts in docs that are no longer lines of their file: %s" % stale)
+PYTHON
 
 cd "$work"
 export PATH="$prefix/bin:$PATH" CMAKE_PREFIX_PATH="$prefix"

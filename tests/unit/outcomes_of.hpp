@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <sluice/testing.hpp>
 #include <string>
 #include <utility>
@@ -13,8 +12,4 @@
 // Good ones and all, by name.
 using Outcomes = std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;
 
-inline Outcomes outcomes_of(sluice::testing::StageRun run) {
-  std::shared_ptr<sluice::testing::detail::MiniHost> host;
-  run.observe(&host).run();
-  return host->outcomes;
-}
+inline Outcomes outcomes_of(const sluice::testing::StageRun& run) { return run.run().outcomes; }

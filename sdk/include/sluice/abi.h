@@ -3,8 +3,9 @@
  *
  * The sluice plugin ABI: the whole contract between the host and a plugin, in C11 without dependencies.
  *
- * A plugin is a shared library that exports ONE object, `sluice_plugin` (type sluice_plugin_info). The host loads it iff the ABI
- * major number is equal and the plugin's minor number is not newer than the host's. C++ authors use <sluice/stage.hpp> instead.
+ * A plugin is a shared library that exports a number, `sluice_plugin_abi`, and ONE function, `sluice_plugin_init`. The host reads the number
+ * first and calls the function iff the ABI major number is equal and the plugin's minor number is not newer than the host's. C++ authors use
+ * <sluice/stage.hpp> instead.
  *
  * Rules that hold for every function below
  *  - Nothing throws across the boundary. A function that can fail returns SLUICE_OK or another sluice_status and, when the call has
@@ -12,12 +13,16 @@
  *  - Pointers handed to a function are valid until it returns, unless the comment says otherwise. Strings are NUL-terminated UTF-8.
  *  - Ownership moves only through the Arrow structs' `release` callbacks, as the Arrow C Data Interface defines it.
  *  - [thread-safe]: may be called from several threads at once. [one at a time]: the host serialises the calls on one instance.
- *  - Every struct that may grow begins with `struct_size`, set by whoever fills it to sizeof of the version it was compiled with;
- *    a reader must not touch members beyond that size.
+ *  - Every struct that may grow begins with `struct_size`, set by whoever fills it to sizeof of the version it was compiled with; a reader asks
+ *    SLUICE_HAS before it touches a member that is newer than the major version. Structs that lie in arrays have no such member: beside the
+ *    array stands its stride, sizeof of one element as its maker knows it, and a reader steps by it (SLUICE_AT).
+ *  - The host trusts nobody: what a function is given is looked at before it is used, and what is refused comes back as a status with the cause.
  */
 #ifndef SLUICE_ABI_H
 #define SLUICE_ABI_H
 
+#include <sluice/abi_values.h>
+#include <sluice/arrow.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,8 +30,13 @@
 extern "C" {
 #endif
 
-#define SLUICE_ABI_MAJOR 1
-#define SLUICE_ABI_MINOR 2
+#define SLUICE_ABI_MAJOR 2
+#define SLUICE_ABI_MINOR 0
+
+/* Does a struct that its maker filled hold this member? */
+#define SLUICE_HAS(pointer, type, member) ((pointer)->struct_size >= offsetof(type, member) + sizeof((pointer)->member))
+/* Element i of an array whose elements are `stride` bytes apart. Members that its maker did not know lie beyond the stride. */
+#define SLUICE_AT(type, items, stride, i) ((const type*)((const char*)(items) + (size_t)(i) * (size_t)(stride)))
 
 #if defined(_WIN32)
 #define SLUICE_EXPORT __declspec(dllexport)
@@ -36,127 +46,9 @@ extern "C" {
 #define SLUICE_EXPORT
 #endif
 
-/* ---- Arrow C Data and C Device Data Interface (struct definitions as published by Apache Arrow) --------------------------------- */
-
-#ifndef ARROW_C_DATA_INTERFACE
-#define ARROW_C_DATA_INTERFACE
-#define ARROW_FLAG_DICTIONARY_ORDERED 1
-#define ARROW_FLAG_NULLABLE 2
-#define ARROW_FLAG_MAP_KEYS_SORTED 4
-struct ArrowSchema {
-  const char* format;
-  const char* name;
-  const char* metadata;
-  int64_t flags;
-  int64_t n_children;
-  struct ArrowSchema** children;
-  struct ArrowSchema* dictionary;
-  void (*release)(struct ArrowSchema*);
-  void* private_data;
-};
-struct ArrowArray {
-  int64_t length;
-  int64_t null_count;
-  int64_t offset;
-  int64_t n_buffers;
-  int64_t n_children;
-  const void** buffers;
-  struct ArrowArray** children;
-  struct ArrowArray* dictionary;
-  void (*release)(struct ArrowArray*);
-  void* private_data;
-};
-#endif
-
-#ifndef ARROW_C_DEVICE_DATA_INTERFACE
-#define ARROW_C_DEVICE_DATA_INTERFACE
-typedef int32_t ArrowDeviceType;
-#define ARROW_DEVICE_CPU 1
-#define ARROW_DEVICE_CUDA 2
-#define ARROW_DEVICE_EXT_DEV 12
-struct ArrowDeviceArray {
-  struct ArrowArray array;
-  int64_t device_id;
-  ArrowDeviceType device_type;
-  void* sync_event;
-  int64_t reserved[3];
-};
-#endif
-
-/* ---- Status and errors ---------------------------------------------------------------------------------------------------------- */
-
-typedef int32_t sluice_status;
-enum {
-  SLUICE_OK = 0,
-  SLUICE_END = 1,                  /* a source has no more rows (its output may still hold a last batch) */
-  SLUICE_ERROR_USAGE = 2,          /* wrong parameter or pipeline: the user can mend it; exit code 2 */
-  SLUICE_ERROR_INPUT = 3,          /* an input file is missing, corrupt or does not fit the others */
-  SLUICE_ERROR_OUTPUT = 4,         /* an output could not be written (disk full) */
-  SLUICE_ERROR_MEMORY = 5,         /* out of host memory */
-  SLUICE_ERROR_CANCELLED = 6,      /* the call ended early because host->cancelled() said so */
-  SLUICE_ERROR_INTERNAL = 7,       /* a bug */
-  SLUICE_ERROR_UNSUPPORTED = 8,    /* not offered: an extension, an implementation, a format */
-  SLUICE_ERROR_CLOSED_PIPE = 9,    /* the reader of an output has gone: the run ends like any filter, without a word (ABI 1.2) */
-  SLUICE_ERROR_DEVICE_MEMORY = 20, /* out of device memory: the host retries with fewer rows, then on the CPU */
-  SLUICE_ERROR_DEVICE_KERNEL = 21, /* this batch failed on the device: the host retries it on the CPU */
-  SLUICE_ERROR_DEVICE_LOST = 22    /* the device is gone: the host retires it */
-};
-
-typedef struct sluice_error {
-  sluice_status code;
-  char message[1024]; /* what is wrong, and with which thing */
-  char remedy[512];   /* what the user can do; empty if nothing */
-} sluice_error;
-
-/* ---- Parameters ------------------------------------------------------------------------------------------------------------------ */
-
-typedef int32_t sluice_value_type;
-enum {
-  SLUICE_BOOL = 1,
-  SLUICE_INT = 2,
-  SLUICE_FLOAT = 3,
-  SLUICE_STRING = 4,
-  SLUICE_PATH = 5,  /* like a string; "-" is standard input or output where the stage's help says so */
-  SLUICE_SIZE = 6,  /* bytes, given as 512, "64 KiB", "2GB" ... and passed in `integer` */
-  SLUICE_CHOICE = 7 /* one of `choices`, passed in `text` */
-};
-
-typedef struct sluice_value {
-  sluice_value_type type;
-  int32_t is_set;   /* 0: neither given nor defaulted (an optional parameter left out) */
-  int64_t integer;  /* BOOL (0 or 1), INT, SIZE */
-  double real;      /* FLOAT */
-  const char* text; /* STRING, PATH, CHOICE; never NULL */
-} sluice_value;
-
-typedef struct sluice_parameter {
-  const char* name; /* snake_case */
-  sluice_value_type type;
-  int32_t required;           /* 1: must be given */
-  sluice_value default_value; /* is_set = 0: no default */
-  double minimum, maximum;    /* INT, FLOAT, SIZE; both 0: unbounded */
-  const char* const* choices; /* CHOICE: NULL-terminated list */
-  const char* unit;           /* "" if none */
-  const char* help;           /* one sentence */
-} sluice_parameter;
-
-/* What the text of a parameter stands for (ABI 1.2), so that the host sees files and columns before anything is opened. A PATH without a role
- * is taken for an output of a sink and for an input of anything else. */
-typedef int32_t sluice_role;
-enum {
-  SLUICE_ROLE_READS = 1,  /* the file, or with a suffix PATH + suffix (an index, say), is read; without a suffix it must exist */
-  SLUICE_ROLE_WRITES = 2, /* the file, or with a suffix PATH + suffix, is written */
-  SLUICE_ROLE_COLUMNS = 3 /* names of input columns, separated by commas: they stand in the place of the needed column "*" */
-};
-typedef struct sluice_parameter_role {
-  uint32_t parameter; /* index into descriptor->parameters */
-  sluice_role role;
-  const char* suffix; /* NULL: the file itself */
-} sluice_parameter_role;
-
 /* ---- Descriptors: static plain data, readable without an instance ------------------------------------------------------------------ */
 
-/* Column types: "i8" "u8" "i16" "u16" "i32" "u32" "i64" "u64" "f32" "f64" "utf8" "binary" and "list<T>" of a fixed-width T or utf8.
+/* Column types: "i8" "u8" "i16" "u16" "i32" "u32" "i64" "u64" "f32" "f64" "utf8" "binary" and "list<T>" of a fixed-width T.
  * In Arrow terms: fixed width as named, utf8 = large_utf8 ("U"), binary = large_binary ("Z"), list = large_list ("+L"). */
 typedef struct sluice_column_spec {
   const char* name; /* needs: "*" (type "*", optional) stands for every column there is */
@@ -167,7 +59,7 @@ typedef struct sluice_column_spec {
 
 typedef struct sluice_port {
   const char* row_type; /* "read", "site", ...; "*" on an input: any */
-  size_t column_count;
+  size_t column_count, column_stride;
   const sluice_column_spec* columns;
 } sluice_port;
 
@@ -191,7 +83,7 @@ typedef struct sluice_implementation {
 typedef int32_t sluice_stage_kind;
 enum {
   SLUICE_SOURCE = 1,  /* no input; process() is called until SLUICE_END, on a thread of its own [one at a time] */
-  SLUICE_MAP = 2,     /* adds columns to the rows it gets */
+  SLUICE_MAP = 2,     /* adds columns to the rows it gets; the only kind that may have implementations for other devices than the CPU */
   SLUICE_REGROUP = 3, /* reads rows of one type in order, emits rows of another; finish() may emit more [one at a time, in order] */
   SLUICE_SINK = 4,    /* process() (optional, parallel) prepares columns, commit() writes them [one at a time, in order, own thread] */
   SLUICE_RESOURCE = 5 /* process() is called once and makes the resource batch */
@@ -201,13 +93,19 @@ enum {                            /* traits, or-ed */
        SLUICE_TRAIT_SERIAL = 1,   /* process() of one instance must not run on two threads at once */
        SLUICE_TRAIT_BLOCKING = 2, /* process() waits for a disk or a network: runs on a thread of its own, one at a time, in arrival order */
        SLUICE_TRAIT_INEXACT = 4,  /* implementations are not bit-identical: one of them is pinned for a whole run */
-       /* Maps (ABI 1.1): process() is called one batch at a time, in the order of their sequence numbers, always by the same implementation
+       /* Maps: process() is called one batch at a time, in the order of their sequence numbers, always by the same implementation
         * on the same lane (the first device that is offered, else the CPU), so that the instance may keep state between calls, also in memory
         * of the device. No call is repeated: when one fails on a device, the run fails. */
        SLUICE_TRAIT_ORDERED = 8,
-       /* With ORDERED (ABI 1.1): the stage can go on without the state that a device took with it. After a failure on the device the batch is
+       /* With ORDERED: the stage can go on without the state that a device took with it. After a failure on the device the batch is
         * given to the CPU implementation, once more and whole, and so is every later one; the stage drops what it kept on the device. */
-       SLUICE_TRAIT_RESTARTABLE = 16
+       SLUICE_TRAIT_RESTARTABLE = 16,
+       /* Sources: sluice_stage.position says where the next row begins, and an instance that is made with sluice_create_args.begin_at begins there.
+        */
+       SLUICE_TRAIT_POSITIONS = 32,
+       /* Sources: an instance that is made with sluice_create_args.parts = n gives the rows of one of n parts of the input. All parts together are
+        * the input, each in its order, and the i-th comes before the (i+1)-th. */
+       SLUICE_TRAIT_PARTS = 64
 };
 
 typedef struct sluice_stage_descriptor {
@@ -219,29 +117,26 @@ typedef struct sluice_stage_descriptor {
   uint32_t traits;
   sluice_port input;  /* columns needed; row_type NULL for sources and resources */
   sluice_port output; /* columns given; row_type NULL for sinks; equal to the input's for maps */
-  size_t parameter_count;
+  /* Sources and regroups: columns that the rows must have which sinks give back, see sluice_stage.feedback; row_type NULL: takes nothing back. */
+  sluice_port feedback;
+  size_t parameter_count, parameter_stride;
   const sluice_parameter* parameters;
-  size_t resource_count;
+  size_t role_count, role_stride;
+  const sluice_parameter_role* roles;
+  size_t resource_count, resource_stride;
   const sluice_resource_slot* resources;
-  size_t reason_count; /* why rows fail here, or inputs never become rows */
-  const sluice_reason* reasons;
-  size_t implementation_count;
+  size_t reason_count, reason_stride;
+  const sluice_reason* reasons; /* why rows fail here, or inputs never become rows */
+  size_t implementation_count, implementation_stride;
   const sluice_implementation* implementations; /* the first is "cpu" unless the stage has none for it */
   const char* work_unit;                        /* what estimate().work counts: "base", "sample", "row" ... */
-  /* Sources and regroups (ABI 1.1): columns that the rows must have which sinks give back, see sluice_stage.feedback; row_type NULL: takes
-   * nothing back. */
-  sluice_port feedback;
-  /* ABI 1.2 */
-  size_t role_count;
-  const sluice_parameter_role* roles;
+  const char* row_noun; /* sources, regroups: what a user calls one of the rows that leave, "alignment"; NULL: as the row type */
+  /* Sources, regroups: the output column (utf8) that names a row in the account, wherever it fails; NULL: rows are numbered. */
+  const char* row_name;
   /* Rules between parameters: called with the final values, in descriptor order, before anything is made or opened. NULL: none. Returns
    * SLUICE_ERROR_USAGE and fills the error where they do not go together. [thread-safe; looks at nothing but the values] */
-  sluice_status (*check)(const sluice_value* parameters, sluice_error*);
-  const char* row_noun; /* sources, regroups: what a user calls one of the rows that leave, "alignment"; NULL: as the row type */
+  sluice_status (*check)(const sluice_value* parameters, size_t stride, sluice_error*);
 } sluice_stage_descriptor;
-
-/* Does a struct that its maker filled hold this member? Members at the end were added by later minor versions. */
-#define SLUICE_HAS(pointer, type, member) ((pointer)->struct_size >= offsetof(type, member) + sizeof((pointer)->member))
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -259,7 +154,7 @@ typedef struct sluice_batch {
   uint64_t sequence; /* position in the stream, from 0 without holes */
   int64_t row_count;
   const uint16_t* row_status; /* 0: fine; else the row failed earlier: skip it. NULL: all fine */
-  size_t column_count;
+  size_t column_count, column_stride;
   const sluice_column* columns;
   size_t attribute_count; /* facts about the whole batch or resource, as text: "k" = "6" */
   const char* const* attribute_keys;
@@ -270,6 +165,7 @@ typedef struct sluice_estimate {
   uint32_t struct_size;
   double work; /* of all rows, in the descriptor's work unit */
   double largest_row_work;
+  /* What the call takes beside its input: both count against the run's memory while it is under way. */
   uint64_t output_bytes;  /* columns it will add */
   uint64_t scratch_bytes; /* largest working memory of one thread */
   /* NULL, or room for row_count numbers: the work of each row, by which a batch is divided between a device and the CPU. A stage that does
@@ -282,6 +178,20 @@ typedef struct sluice_estimate {
 typedef struct sluice_host sluice_host;     /* opaque: one per stage instance */
 typedef struct sluice_output sluice_output; /* opaque: what a call produces */
 typedef struct sluice_file sluice_file;     /* opaque: an output file that appears under its name only when the run succeeds */
+
+/* A column that a call has made. The host looks at everything before it takes it: type and length, offsets, and whether each buffer is as long as
+ * what it must hold. There are no nulls: null_count is 0 and no buffer is a bitmap. Taken, `release` of what was handed over is NULL. */
+typedef struct sluice_new_column {
+  uint32_t struct_size;
+  const char* name;
+  struct ArrowSchema* schema;
+  struct ArrowArray* array;        /* on the host; or NULL, and */
+  struct ArrowDeviceArray* device; /* on the call's device */
+  /* Bytes of each buffer, those of the column first, then those of its child: fixed width { 0, values }, text { 0, offsets, bytes }, a list
+   * { 0, offsets, 0, values }. */
+  size_t buffer_count;
+  const uint64_t* buffer_bytes;
+} sluice_new_column;
 
 typedef int32_t sluice_log_level;
 enum { SLUICE_LOG_DEBUG = 0, SLUICE_LOG_INFO = 1, SLUICE_LOG_WARNING = 2, SLUICE_LOG_ERROR = 3 };
@@ -301,51 +211,55 @@ typedef struct sluice_host_api {
   sluice_status (*parallel_for)(const sluice_host*, size_t count, size_t grain, sluice_status (*body)(void* argument, size_t begin, size_t end),
                                 void* argument);
   int32_t (*thread_count)(const sluice_host*);
-  /* Memory that counts against the run's budget, aligned to 64 bytes; NULL when there is none. free(NULL) does nothing. */
+  /* Memory of columns, aligned to 64 bytes. It counts against the run's budget, which decides how many batches are let in; NULL when the machine,
+   * or this process's share of it, has no more. free(NULL) does nothing. */
   void* (*allocate)(const sluice_host*, size_t bytes);
   void (*free)(const sluice_host*, void*);
-  /* Counts inputs that never became rows, by this stage's reason (index into descriptor->reasons). name may be NULL. */
-  void (*account)(const sluice_host*, uint32_t reason, uint64_t count, const char* name);
-  /* A named number in the run report, added up over all calls. */
-  void (*count)(const sluice_host*, const char* counter, double amount);
+  /* What the instance keeps beside columns (an index, a table that grows), in bytes, now and in all: counts against the budget too. [thread-safe] */
+  void (*keeps)(const sluice_host*, uint64_t bytes);
+  /* Counts inputs that never became rows, by this stage's reason (index into descriptor->reasons). name may be NULL. [thread-safe] */
+  sluice_status (*account)(const sluice_host*, uint32_t reason, uint64_t count, const char* name);
+  /* A named number in the run report, added up over all calls. [thread-safe] */
+  sluice_status (*count)(const sluice_host*, const char* counter, double amount);
+  /* One value of a named quantity, say a latency in seconds: the report has count, median, 99th percentile and maximum. [thread-safe] */
+  sluice_status (*observe)(const sluice_host*, const char* quantity, double value);
+  /* What became of rows: of `total` rows `good` were "mapped", "called", ... Added up by name over a run and said at its end. A sink that ends with
+   * 0 of more than 0 has produced nothing, and the run says so. [thread-safe] */
+  sluice_status (*outcome)(const sluice_host*, const char* name, uint64_t good, uint64_t total);
+  /* Sources: how much of the input has been read, 0 to 1, for the progress display. [thread-safe] */
+  void (*progress)(const sluice_host*, double share);
 
-  /* Output of a call [one thread at a time per output, but for fail_row, which is thread-safe for distinct rows] */
-  void (*set_row_count)(sluice_output*, int64_t rows); /* sources, regroups, resources: before columns */
-  sluice_status (*add_column)(sluice_output*, const char* name, struct ArrowSchema*, struct ArrowArray*);              /* moves both */
-  sluice_status (*add_device_column)(sluice_output*, const char* name, struct ArrowSchema*, struct ArrowDeviceArray*); /* moves both */
-  void (*set_attribute)(sluice_output*, const char* key, const char* value);
-  void (*fail_row)(sluice_output*, int64_t row, uint32_t reason); /* reason: index into descriptor->reasons */
-  void (*set_work)(sluice_output*, double work);                  /* sources: the batch's size in the source's work unit */
-  sluice_status (*emit)(sluice_output*);                          /* regroups: closes this batch, opens the next */
+  /* Output of a call [one thread at a time per output, but for fail_row, which is thread-safe for distinct rows]. What a call may not do is refused
+   * with SLUICE_ERROR_INTERNAL; output_problem then says why. */
+  sluice_status (*set_row_count)(sluice_output*, int64_t rows); /* sources, regroups, resources: once for each batch, before columns */
+  sluice_status (*add_column)(sluice_output*, const sluice_new_column*);
+  sluice_status (*set_attribute)(sluice_output*, const char* key, const char* value);
+  sluice_status (*fail_row)(sluice_output*, int64_t row, uint32_t reason); /* reason: index into descriptor->reasons */
+  sluice_status (*set_work)(sluice_output*, double work);                  /* sources: the batch's size in the source's work unit */
+  /* Sources and regroups: what depends on this batch is wanted within so many seconds from now. The batch goes before others, is never held back to
+   * learn something or to make a larger one, and the report counts commits that come later. */
+  sluice_status (*set_deadline)(sluice_output*, double seconds);
+  sluice_status (*emit)(sluice_output*);               /* regroups: closes this batch, opens the next */
+  const char* (*output_problem)(const sluice_output*); /* what the host refused first; "" if nothing. Valid until the call ends */
 
   /* Output files. path "-" is standard output. Written beside the final name, renamed when the whole run has succeeded. */
   sluice_status (*open_file)(const sluice_host*, const char* path, sluice_file**, sluice_error*);
   sluice_status (*write_file)(sluice_file*, const void* data, size_t bytes, sluice_error*);
   const char* (*file_path)(const sluice_file*);             /* the temporary path, for libraries that write files themselves; closes nothing */
   sluice_status (*close_file)(sluice_file*, sluice_error*); /* flushes; the rename comes at the end of the run */
-
-  /* Sources: how much of the input has been read, 0 to 1, for the progress display. [thread-safe] */
-  void (*progress)(const sluice_host*, double share);
-
-  /* Sources and regroups (ABI 1.1): what depends on this batch is wanted within so many seconds from now. The batch goes before others, is never held
-   * back to learn something or to make a larger one, and the report counts commits that come later. */
-  void (*set_deadline)(sluice_output*, double seconds);
-  /* One value of a named quantity (ABI 1.1), say a latency in seconds: the report has count, median, 99th percentile and maximum. [thread-safe] */
-  void (*observe)(const sluice_host*, const char* quantity, double value);
-  /* What became of rows (ABI 1.2): of `total` rows `good` were "mapped", "called", ... Added up by name over a run and said at its end. A sink
-   * that ends with 0 of more than 0 has produced nothing, and the run says so. [thread-safe] */
-  void (*outcome)(const sluice_host*, const char* name, uint64_t good, uint64_t total);
 } sluice_host_api;
 
-/* A device as an implementation sees it during one call. CPU calls get NULL. */
+/* A device as an implementation sees it during one call. CPU calls get NULL. The device is the calling thread's current one. Work goes to `stream`;
+ * whatever way the call ends, the host waits for the stream before it frees or reuses anything. */
 typedef struct sluice_device {
   uint32_t struct_size;
-  const char* kind; /* "cuda" or a provider's kind */
-  int32_t ordinal;
-  void* stream; /* cudaStream_t for "cuda"; the provider's own elsewhere */
-  void* context;
+  const char* kind;       /* "cuda" or a provider's kind */
+  int32_t ordinal;        /* as in "cuda:1": among the devices of the kind that can be used */
+  int32_t native_ordinal; /* what the device's own library calls it (cudaSetDevice), which differs where some devices can't be used */
+  void* stream;           /* cudaStream_t for "cuda"; the provider's own elsewhere */
+  void* context;          /* the host's */
   sluice_status (*allocate)(const struct sluice_device*, size_t bytes, void** memory); /* from the device's pool, in stream order */
-  void (*free)(const struct sluice_device*, void* memory);
+  void (*free)(const struct sluice_device*, void* memory);                             /* [thread-safe] */
 } sluice_device;
 
 typedef struct sluice_call {
@@ -363,13 +277,16 @@ typedef struct sluice_call {
 typedef struct sluice_create_args {
   uint32_t struct_size;
   const sluice_host_api* api;
-  const sluice_host* host;              /* lives as long as the instance */
-  const char* instance;                 /* the stage's name in the pipeline */
-  const sluice_value* parameters;       /* in descriptor order, parameter_count of them */
+  const sluice_host* host;        /* lives as long as the instance */
+  const char* instance;           /* the stage's name in the pipeline */
+  const sluice_value* parameters; /* in descriptor order, parameter_count of them */
+  size_t parameter_stride;
   const sluice_batch* const* resources; /* in slot order; NULL for an optional one left out; live as long as the instance */
   const uint8_t* wanted;                /* per output column: 1 if somebody uses it */
   const uint8_t* available;             /* per input column: 1 if it is there (0 only for optional ones) */
-  int32_t feedback_sinks;               /* (ABI 1.1) how many sinks give their rows back to this instance */
+  int32_t feedback_sinks;               /* how many sinks give their rows back to this instance */
+  const char* begin_at;                 /* sources with SLUICE_TRAIT_POSITIONS: a position to begin at; NULL: at the beginning */
+  uint64_t part, parts;                 /* sources with SLUICE_TRAIT_PARTS: part 0 to parts - 1; 0 of 1: everything */
 } sluice_create_args;
 
 typedef struct sluice_stage {
@@ -385,57 +302,53 @@ typedef struct sluice_stage {
   sluice_status (*finish)(void* self, const sluice_call*, sluice_output*, sluice_error*);
   void (*destroy)(void* self);
   const void* (*get_extension)(void* self, const char* id); /* NULL or returns NULL: not offered */
-  /* Bit i: implementation i can't do what this instance's parameters ask for; the host uses the others. At least one must remain. */
+  /* Maps. Bit i: implementation i can't do what this instance's parameters ask for; the host uses the others. At least one must remain. */
   uint64_t declined;
-  /* Sources and regroups that take something back (ABI 1.1): rows that this instance made, with their sequence number, after a sink has
-   * committed them, in order; every batch that was not empty comes back once from each sink unless the run ends early. It must not wait. [thread-safe
-   * against process() and against itself if several sinks give back] */
+  /* Sources and regroups that take something back: rows that this instance made, with their sequence number, after a sink has committed them, in
+   * order; every batch that was not empty comes back once from each sink unless the run ends early. It must not wait. [thread-safe against process()
+   * and against itself if several sinks give back] */
   sluice_status (*feedback)(void* self, const sluice_call*, const sluice_batch* input, sluice_error*);
+  /* Sources with SLUICE_TRAIT_POSITIONS: between two calls of process(), where the next row begins, as text without tabs and line ends that
+   * sluice_create_args.begin_at takes. */
+  sluice_status (*position)(void* self, char* text, size_t capacity, sluice_error*);
+  /* Sinks, between two commits: everything before this sequence number is in the files, whatever happens to the process. NULL: nothing is before
+   * finish(). */
+  sluice_status (*durable)(void* self, uint64_t* sequence, sluice_error*);
 } sluice_stage;
-
-/* ---- Device providers (extension "sluice.device/1" of a plugin) ------------------------------------------------------------------------ */
-
-#define SLUICE_EXTENSION_DEVICE "sluice.device/1"
-typedef struct sluice_device_info {
-  uint32_t struct_size;
-  char name[128];
-  uint64_t memory_bytes;
-  double bytes_per_second; /* host to device, as declared or measured */
-  double seconds_per_copy; /* latency */
-} sluice_device_info;
-
-typedef struct sluice_device_provider {
-  uint32_t struct_size;
-  const char* kind; /* what implementations name as their device */
-  int32_t (*count)(void);
-  sluice_status (*describe)(int32_t ordinal, sluice_device_info*, sluice_error*);
-  sluice_status (*open)(int32_t ordinal, void** device, sluice_error*);
-  void (*close)(void* device);
-  sluice_status (*allocate)(void* device, size_t bytes, void** memory);
-  void (*free)(void* device, void* memory);
-  sluice_status (*copy_to_device)(void* device, void* destination, const void* source, size_t bytes, sluice_error*);
-  sluice_status (*copy_to_host)(void* device, void* destination, const void* source, size_t bytes, sluice_error*);
-  sluice_status (*synchronize)(void* device, sluice_error*);
-  void* (*stream)(void* device);
-} sluice_device_provider;
 
 /* ---- The plugin ------------------------------------------------------------------------------------------------------------------------ */
 
+/* What a plugin is told when it is loaded. */
+typedef struct sluice_init_args {
+  uint32_t struct_size;
+  uint16_t abi_major, abi_minor; /* the host's */
+  const char* path;              /* the plugin's own file */
+} sluice_init_args;
+
 typedef struct sluice_plugin_info {
   uint32_t struct_size;
-  uint16_t abi_major, abi_minor; /* SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR */
   const char *name, *version, *licence, *origin, *build_id;
+  /* How many stages there are, and the descriptor of the i-th: lives as long as the process. */
   size_t stage_count;
-  const sluice_stage_descriptor* const* stages;
-  /* Makes an instance of stages[index]. Called after all resources of the run are there. */
+  const sluice_stage_descriptor* (*stage)(size_t index);
+  /* Makes an instance of the i-th stage. Called after all resources of the run are there. */
   sluice_status (*create)(size_t index, const sluice_create_args*, sluice_stage* stage, sluice_error*);
-  const void* (*get_extension)(const char* id); /* NULL: none */
+  const void* (*get_extension)(const char* id); /* NULL, or returns NULL: none */
 } sluice_plugin_info;
 
-#define SLUICE_PLUGIN_SYMBOL "sluice_plugin"
-/* In the plugin: extern SLUICE_EXPORT const sluice_plugin_info sluice_plugin; */
+/* What a plugin exports. The number: SLUICE_ABI_MAJOR * 65536 + SLUICE_ABI_MINOR. The function is called once; it may look for stages beside `path`.
+ * NULL: the plugin can't be used here, and the error says why. */
+#define SLUICE_PLUGIN_ABI_SYMBOL "sluice_plugin_abi"
+#define SLUICE_PLUGIN_INIT_SYMBOL "sluice_plugin_init"
+#define SLUICE_ABI_NUMBER (SLUICE_ABI_MAJOR * 65536u + SLUICE_ABI_MINOR)
+typedef const sluice_plugin_info* (*sluice_plugin_init_function)(const sluice_init_args*, sluice_error*);
+/* In the plugin:
+ *   SLUICE_EXPORT const uint32_t sluice_plugin_abi = SLUICE_ABI_NUMBER;
+ *   SLUICE_EXPORT const sluice_plugin_info* sluice_plugin_init(const sluice_init_args* args, sluice_error* error) { ... } */
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <sluice/abi_device.h>
 #endif

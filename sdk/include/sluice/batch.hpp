@@ -85,7 +85,7 @@ class Batch {
   const sluice_batch& raw() const { return *batch_; }
   const sluice_column* find(std::string_view name) const {
     for (std::size_t i = 0; i < batch_->column_count; ++i)
-      if (name == batch_->columns[i].name) return &batch_->columns[i];
+      if (const sluice_column* column = SLUICE_AT(sluice_column, batch_->columns, batch_->column_stride, i); name == column->name) return column;
     return nullptr;
   }
 

@@ -36,13 +36,11 @@ class Host {
   // One value of a quantity whose distribution the report shows, say a latency in seconds.
   void observe(const char* quantity, double value) const { api_->observe(host_, quantity, value); }
   // What became of rows: of `total` rows `good` were "mapped". A sink that ends with 0 of more than 0 has produced nothing, and the run says so.
-  void outcome(const char* name, std::uint64_t good, std::uint64_t total) const {
-    if (SLUICE_HAS(api_, sluice_host_api, outcome)) api_->outcome(host_, name, good, total);
-  }
+  void outcome(const char* name, std::uint64_t good, std::uint64_t total) const { api_->outcome(host_, name, good, total); }
   // Sources: how much of the input has been read, 0 to 1.
-  void progress(double share) const {
-    if (api_->progress != nullptr) api_->progress(host_, share);
-  }
+  void progress(double share) const { api_->progress(host_, share); }
+  // What this instance keeps beside columns, in bytes, now and in all: an index, a table that grows.
+  void keeps(std::uint64_t bytes) const { api_->keeps(host_, bytes); }
   // An input that never became a row: counted under this stage's reason, and named in the account when `name` is given.
   template <class Reason>
   void account(Reason reason, std::uint64_t count, const std::string& name = {}) const {
@@ -140,14 +138,22 @@ class Output {
   std::int64_t rows() const { return rows_; }
   void set_rows(std::int64_t rows) {
     rows_ = rows;
-    host_.api()->set_row_count(output_, rows);
+    check(host_.api()->set_row_count(output_, rows), "set_rows");
   }
   // The row is bad from here on; later stages skip it and the account names it. Thread-safe for distinct rows.
   template <class Reason>
   void fail(std::int64_t row, Reason reason) {
     host_.api()->fail_row(output_, row, static_cast<std::uint32_t>(reason));
   }
-  void set_attribute(const std::string& key, const std::string& value) { host_.api()->set_attribute(output_, key.c_str(), value.c_str()); }
+  // Maps: later stages skip the row, as a failed one, but by choice: it is counted as filtered, and is not bad. Thread-safe for distinct rows.
+  template <class Reason>
+  void filter(std::int64_t row, Reason reason) {
+    fail(row, reason);
+    host_.account(reason, 1);
+  }
+  void set_attribute(const std::string& key, const std::string& value) {
+    check(host_.api()->set_attribute(output_, key.c_str(), value.c_str()), key.c_str());
+  }
   void set_work(double work) { host_.api()->set_work(output_, work); }
   // Sources, regroups: what depends on this batch is wanted within so many seconds from now.
   void set_deadline(double seconds) { host_.api()->set_deadline(output_, seconds); }
@@ -218,14 +224,27 @@ class Output {
       at += row.size();
     }
   }
-  void add(const char* name, ColumnData column) { check(host_.api()->add_column(output_, name, &column.schema(), &column.array()), name); }
+  void add(const char* name, ColumnData column) {
+    sluice_new_column made{};
+    made.struct_size = sizeof made;
+    made.name = name;
+    made.schema = &column.schema();
+    made.array = &column.array();
+    made.buffer_count = column.buffer_bytes().size();
+    made.buffer_bytes = column.buffer_bytes().data();
+    add(made);
+  }
+  // A column of other making; what the host takes is moved from.
+  void add(const sluice_new_column& column) { check(host_.api()->add_column(output_, &column), column.name); }
   const Host& host() const { return host_; }
   sluice_output* raw() const { return output_; }
 
  private:
-  static void check(sluice_status status, const char* what) {
-    if (status != SLUICE_OK)
-      throw Failure(status, std::string("the host refused '") + what + "' (not declared in gives, of another type or length, or added twice)");
+  void check(sluice_status status, const char* what) const {
+    if (status == SLUICE_OK) return;
+    const std::string why = host_.api()->output_problem(output_);
+    if (status == SLUICE_ERROR_CANCELLED) throw Failure(status, "the run ends");
+    throw Failure(status, why.empty() ? std::string("the host refused '") + what + "'" : why, "this is a bug in the plugin: please report it");
   }
   Host host_;
   sluice_output* output_;

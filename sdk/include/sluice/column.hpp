@@ -62,7 +62,7 @@ constexpr const ElementType& element_type() {
 inline std::string column_type(const ArrowSchema& schema) {
   if (schema.format == nullptr) return {};
   const std::string_view format = schema.format;
-  if (format == "+L" && schema.n_children == 1) {
+  if (format == "+L" && schema.n_children == 1 && schema.children != nullptr && schema.children[0] != nullptr) {
     const std::string item = column_type(*schema.children[0]);
     return item.empty() ? std::string() : "list<" + item + ">";
   }
@@ -176,8 +176,10 @@ inline ArrowArray make_array(std::int64_t length, Buffer first, Buffer second, i
 // A finished column: moved into an output by sluice_host_api.add_column. Releases itself otherwise.
 class ColumnData {
  public:
-  ColumnData(ArrowSchema schema, ArrowArray array) : schema_(schema), array_(array) {}
-  ColumnData(ColumnData&& other) noexcept : schema_(other.schema_), array_(other.array_) {
+  // buffer_bytes: see sluice_new_column.
+  ColumnData(ArrowSchema schema, ArrowArray array, std::vector<std::uint64_t> buffer_bytes)
+      : schema_(schema), array_(array), buffer_bytes_(std::move(buffer_bytes)) {}
+  ColumnData(ColumnData&& other) noexcept : schema_(other.schema_), array_(other.array_), buffer_bytes_(std::move(other.buffer_bytes_)) {
     other.schema_.release = nullptr;
     other.array_.release = nullptr;
   }
@@ -188,32 +190,38 @@ class ColumnData {
   }
   ArrowSchema& schema() { return schema_; }
   ArrowArray& array() { return array_; }
+  const std::vector<std::uint64_t>& buffer_bytes() const { return buffer_bytes_; }
 
  private:
   ArrowSchema schema_;
   ArrowArray array_;
+  std::vector<std::uint64_t> buffer_bytes_;
 };
 
 // Fixed width: one T a row.
 template <Element T>
 ColumnData fixed_column(std::int64_t rows, Buffer values) {
-  return {detail::make_schema(element_type<T>().format), detail::make_array(rows, std::move(values), {}, 2)};
+  const std::uint64_t bytes = values.bytes();
+  return {detail::make_schema(element_type<T>().format), detail::make_array(rows, std::move(values), {}, 2), {0, bytes}};
 }
 // Text or bytes: rows + 1 int64 offsets and the bytes.
 inline ColumnData text_column(std::int64_t rows, Buffer offsets, Buffer bytes, const char* type = "utf8") {
-  return {detail::make_schema(std::string_view(type) == "utf8" ? "U" : "Z"), detail::make_array(rows, std::move(offsets), std::move(bytes), 3)};
+  std::vector<std::uint64_t> sizes = {0, offsets.bytes(), bytes.bytes()};
+  return {detail::make_schema(std::string_view(type) == "utf8" ? "U" : "Z"), detail::make_array(rows, std::move(offsets), std::move(bytes), 3),
+          std::move(sizes)};
 }
 // Lists: rows + 1 int64 offsets (several columns may share one buffer) and the values.
 template <Element T>
 ColumnData list_column(std::int64_t rows, Buffer offsets, Buffer values) {
   const std::int64_t count = offsets.as<std::int64_t>()[static_cast<std::size_t>(rows)];
+  std::vector<std::uint64_t> sizes = {0, offsets.bytes(), 0, values.bytes()};
   ArrowArray array = detail::make_array(rows, std::move(offsets), {}, 2);
   auto* owner = static_cast<detail::ArrayOwner*>(array.private_data);
   owner->child = detail::make_array(count, std::move(values), {}, 2);
   owner->children[0] = &owner->child;
   array.n_children = 1;
   array.children = owner->children;
-  return {detail::make_schema("+L", element_type<T>().format), array};
+  return {detail::make_schema("+L", element_type<T>().format), array, std::move(sizes)};
 }
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 #include <sluice/stage.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,10 +68,10 @@ struct Text {
 class DeviceCall {
  public:
   explicit DeviceCall(const Call& call) : call_(call), device_(*call.device()), stream_(static_cast<cudaStream_t>(device_.stream)) {
-    check(cudaSetDevice(device_.ordinal), "cudaSetDevice");
+    check(cudaSetDevice(device_.native_ordinal), "cudaSetDevice");
   }
   cudaStream_t stream() const { return stream_; }
-  int ordinal() const { return device_.ordinal; }
+  int ordinal() const { return device_.native_ordinal; }  // CUDA's
   const sluice_device& device() const { return device_; }
   Memory allocate(std::size_t bytes) const { return Memory(device_, bytes); }
   template <class T>
@@ -118,18 +119,20 @@ class DeviceCall {
   // Columns that stay on the device. `count`: number of values in all rows.
   template <Element T>
   void add_column(Output& out, const char* name, Memory values) const {
+    const std::uint64_t bytes[] = {0, values.bytes()};
     ArrowDeviceArray array = fixed(out.rows(), std::move(values));
-    add(out, name, detail::make_schema(element_type<T>().format), array);
+    add(out, name, detail::make_schema(element_type<T>().format), array, bytes);
   }
   template <Element T>
   void add_list(Output& out, const char* name, Memory offsets, Memory values, std::int64_t count) const {
+    const std::uint64_t bytes[] = {0, offsets.bytes(), 0, values.bytes()};
     ArrowDeviceArray array = fixed(out.rows(), std::move(offsets));
     auto* parent = static_cast<Owner*>(array.array.private_data);
     parent->child = fixed(count, std::move(values)).array;
     parent->children[0] = &parent->child;
     array.array.n_children = 1;
     array.array.children = parent->children;
-    add(out, name, detail::make_schema("+L", element_type<T>().format), array);
+    add(out, name, detail::make_schema("+L", element_type<T>().format), array, bytes);
   }
 
  private:
@@ -159,11 +162,23 @@ class DeviceCall {
     result.array.private_data = owner.release();
     return result;
   }
-  static void add(Output& out, const char* name, ArrowSchema schema, ArrowDeviceArray& array) {
-    const sluice_status status = out.host().api()->add_device_column(out.raw(), name, &schema, &array);
-    if (schema.release != nullptr) schema.release(&schema);
-    if (array.array.release != nullptr) array.array.release(&array.array);
-    if (status != SLUICE_OK) throw Failure(status, std::string("the host refused device column '") + name + "'");
+  static void add(Output& out, const char* name, ArrowSchema schema, ArrowDeviceArray& array, std::span<const std::uint64_t> buffer_bytes) {
+    sluice_new_column made{};
+    made.struct_size = sizeof made;
+    made.name = name;
+    made.schema = &schema;
+    made.device = &array;
+    made.buffer_count = buffer_bytes.size();
+    made.buffer_bytes = buffer_bytes.data();
+    struct Releases {  // what the host has not taken
+      ArrowSchema& schema;
+      ArrowDeviceArray& array;
+      ~Releases() {
+        if (schema.release != nullptr) schema.release(&schema);
+        if (array.array.release != nullptr) array.array.release(&array.array);
+      }
+    } const releases{schema, array};
+    out.add(made);
   }
   const ArrowArray& array(const Batch& in, const char* name) const {
     const sluice_column* column = in.find(name);

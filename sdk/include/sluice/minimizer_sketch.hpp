@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <limits>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/sequence/bases.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -55,23 +56,6 @@ struct PackedSequence {
 };
 // Words that a sequence takes, with the readable ones behind it.
 constexpr std::size_t packed_words(std::int64_t length) { return static_cast<std::size_t>(length + 31) / 32 + 4; }
-
-// Code of a base, T and U 3, or 4 for anything but A, C, G, T and U of either case.
-constexpr std::uint8_t nucleotide_code(char base) {
-  switch (base & ~0x20) {
-    case 'A':
-      return 0;
-    case 'C':
-      return 1;
-    case 'G':
-      return 2;
-    case 'T':
-    case 'U':
-      return 3;
-    default:
-      return 4;
-  }
-}
 
 // Elements between two ambiguous bases, for the vector kernel: the k-mers that end at the bases [first, end).
 struct SketchRun {

@@ -15,31 +15,13 @@
 #include <cstring>
 #include <sluice/batch.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/sequence/bases.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sluice {
-
-// The same letters in upper case; everything that is no lower case letter stays.
-constexpr char upper_case(char letter) { return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter; }
-
-// Complement of an upper case base; other letters stay, as racon has it.
-constexpr char complement_of(char base) {
-  switch (base) {
-    case 'A':
-      return 'T';
-    case 'C':
-      return 'G';
-    case 'G':
-      return 'C';
-    case 'T':
-      return 'A';
-    default:
-      return base;
-  }
-}
 
 class SequenceStoreView {
  public:

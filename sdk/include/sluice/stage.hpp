@@ -14,39 +14,27 @@
 //   void finish(const sluice::Call&, sluice::Output& out);         // sinks, regroups
 //   void feedback(const sluice::Call&, const sluice::Batch& in);   // sources, regroups: rows that a sink has committed, beside process()
 //   static void check_parameters(const Parameters& p);             // rules between parameters: throws Failure::usage, before a run begins
+//   std::string position();                                        // sources with positions(): where the next row begins
+//   std::uint64_t durable();                                       // sinks: before which batch everything is in the files
 // A source's process returns bool: true while there may be more rows.
 
 #include <sluice/abi.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
-#include <functional>
-#include <initializer_list>
-#include <memory>
 #include <new>
-#include <optional>
 #include <sluice/batch.hpp>
 #include <sluice/call.hpp>
 #include <sluice/column.hpp>
+#include <sluice/describe.hpp>
 #include <sluice/failure.hpp>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace sluice {
-
-// A file name; "-" means standard input or output where the help says so.
-struct Path : std::string {
-  using std::string::string;
-  Path() = default;
-  Path(std::string text) : std::string(std::move(text)) {}
-};
-// A number of bytes; users write "64 KiB" or "2GB".
-struct Size {
-  std::int64_t bytes = 0;
-};
 
 struct Estimate {
   double work = 0;
@@ -71,6 +59,11 @@ class Setup : public Host {
   }
   // Sources, regroups: sinks whose rows come back to feedback(). 0: nobody does, so nothing is to be waited for.
   int feedback_sinks() const { return args_->feedback_sinks; }
+  // Sources with positions(): where to begin; "": at the beginning.
+  std::string begin_at() const { return args_->begin_at == nullptr ? std::string() : std::string(args_->begin_at); }
+  // Sources with parts(): which part of the input, from 0, of how many.
+  std::uint64_t part() const { return args_->part; }
+  std::uint64_t parts() const { return args_->parts; }
   // Is an optional output column used by anybody?
   bool wanted(std::string_view column) const { return flag(descriptor_->output, args_->wanted, column); }
   // Is an optional input column there?
@@ -89,222 +82,6 @@ class Setup : public Host {
   }
   const sluice_create_args* args_;
   const sluice_stage_descriptor* descriptor_;
-};
-
-enum class Needed : std::int32_t { always = 0, optional = 1 };
-
-// Builds a stage's static descriptor. All strings must be literals (or live for ever).
-template <class Stage>
-class Describe {
- public:
-  using Parameters = typename Stage::Parameters;
-
-  Describe() { d_.struct_size = sizeof d_; }
-  Describe(const Describe&) = delete;
-
-  Describe& id(const char* text) { return d_.id = text, *this; }
-  Describe& summary(const char* text) { return d_.summary = text, *this; }
-  Describe& doc(const char* text) { return d_.doc = text, *this; }
-  Describe& work_unit(const char* text) { return d_.work_unit = text, *this; }
-  Describe& source(const char* row_type) { return d_.kind = SLUICE_SOURCE, d_.output.row_type = row_type, *this; }
-  Describe& map(const char* row_type) { return d_.kind = SLUICE_MAP, d_.input.row_type = d_.output.row_type = row_type, *this; }
-  Describe& regroup(const char* from, const char* to) { return d_.kind = SLUICE_REGROUP, d_.input.row_type = from, d_.output.row_type = to, *this; }
-  Describe& sink(const char* row_type) { return d_.kind = SLUICE_SINK, d_.input.row_type = row_type, *this; }
-  Describe& resource(const char* row_type) { return d_.kind = SLUICE_RESOURCE, d_.output.row_type = row_type, *this; }
-  // Sources, regroups: takes rows of this type back from sinks that the pipeline names (see sluice_stage.feedback), with these columns.
-  Describe& feedback(const char* row_type) { return d_.feedback.row_type = row_type, *this; }
-  Describe& feedback_needs(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
-    feedback_needs_.push_back({column, type, static_cast<std::int32_t>(needed), doc});
-    return *this;
-  }
-  Describe& serial() { return d_.traits |= SLUICE_TRAIT_SERIAL, *this; }
-  Describe& blocking() { return d_.traits |= SLUICE_TRAIT_BLOCKING, *this; }
-  // One batch at a time, in order, on one lane for a whole run: the instance may keep state between calls (see SLUICE_TRAIT_ORDERED).
-  Describe& ordered() { return d_.traits |= SLUICE_TRAIT_ORDERED, *this; }
-  // With ordered(): can begin afresh on the CPU when a device is lost with the state on it (see SLUICE_TRAIT_RESTARTABLE).
-  Describe& restartable() { return d_.traits |= SLUICE_TRAIT_RESTARTABLE, *this; }
-  Describe& inexact() { return d_.traits |= SLUICE_TRAIT_INEXACT, *this; }
-
-  Describe& needs(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
-    needs_.push_back({column, type, static_cast<std::int32_t>(needed), doc});
-    return *this;
-  }
-  // Needed::optional: made only when somebody downstream wants it (Setup::wanted).
-  Describe& gives(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
-    gives_.push_back({column, type, static_cast<std::int32_t>(needed), doc});
-    return *this;
-  }
-  Describe& uses(const char* slot, const char* row_type, const char* doc, Needed needed = Needed::always) {
-    resources_.push_back({slot, row_type, static_cast<std::int32_t>(needed), doc});
-    return *this;
-  }
-  // Sources, regroups: what a user calls one of the rows that leave, where that is not the row type: "alignment".
-  Describe& rows_are(const char* noun) { return d_.row_noun = noun, *this; }
-  // In the order of the stage's Reason enum.
-  Describe& reason(const char* code, const char* doc) { return reasons_.push_back({code, doc}), *this; }
-
-  class Option {
-   public:
-    Option(Describe* home, std::size_t index) : home_(home), index_(index) {}
-    Option& range(double minimum, double maximum) { return parameter().minimum = minimum, parameter().maximum = maximum, *this; }
-    Option& unit(const char* text) { return parameter().unit = text, *this; }
-    Option& required() { return parameter().required = 1, parameter().default_value.is_set = 0, *this; }
-    Option& choices(std::initializer_list<const char*> names) {
-      auto& list = home_->choices_.emplace_back(names);
-      list.push_back(nullptr);
-      parameter().type = parameter().default_value.type = SLUICE_CHOICE;
-      parameter().choices = list.data();
-      return *this;
-    }
-
-    // What a path stands for. Without either: an output of a sink, an input of any other stage. A file that is read must exist ("-": standard input).
-    Option& reads() { return role(SLUICE_ROLE_READS, nullptr); }
-    Option& writes() { return role(SLUICE_ROLE_WRITES, nullptr); }
-    // After reads() or writes(): the file PATH + suffix goes with it. Of an input it is used if it is there, and may be made; with an output it is
-    // written.
-    Option& beside(const char* suffix) { return role(home_->roles_.back().role, suffix); }
-    // Names of input columns, separated by commas: the stage needs those, and needs("*", ...) means them.
-    Option& columns() { return role(SLUICE_ROLE_COLUMNS, nullptr); }
-
-   private:
-    Option& role(sluice_role kind, const char* suffix) {
-      home_->roles_.push_back({static_cast<std::uint32_t>(index_), kind, suffix});
-      return *this;
-    }
-    sluice_parameter& parameter() { return home_->parameters_[index_]; }
-    Describe* home_;
-    std::size_t index_;
-  };
-  // bool, integers, floating point, std::string, Path, Size, or std::optional of one of these (no default: may be left out).
-  template <class T, class Owner>
-  requires std::is_base_of_v<Owner, Parameters> Option option(const char* name, T Owner::*member, const char* help) {
-    sluice_parameter p{};
-    p.name = name;
-    p.help = help;
-    p.unit = "";
-    p.type = p.default_value.type = type_of(static_cast<const T*>(nullptr));
-    p.default_value.text = "";
-    set_default(p.default_value, defaults_.*member);
-    parameters_.push_back(p);
-    loaders_.push_back([member](Parameters& target, const sluice_value& value) { load(target.*member, value); });
-    return {this, parameters_.size() - 1};
-  }
-
-  using Process = sluice_status (*)(Stage&, const Call&, const Batch*, Output&);
-  // The CPU implementation is Stage::process. Further ones: implementation<&Mine::process_cuda>("cuda", "what it does").
-  template <auto Method>
-  Describe& implementation(const char* device, const char* doc) {
-    implementations_.push_back({device, doc});
-    processes_.push_back(
-        [](Stage& stage, const Call& call, const Batch* in, Output& out) -> sluice_status { return invoke<Method>(stage, call, in, out); });
-    return *this;
-  }
-
-  const sluice_stage_descriptor* finish() {
-    d_.input.columns = needs_.data(), d_.input.column_count = needs_.size();
-    d_.feedback.columns = feedback_needs_.data(), d_.feedback.column_count = feedback_needs_.size();
-    d_.output.columns = gives_.data(), d_.output.column_count = gives_.size();
-    d_.parameters = parameters_.data(), d_.parameter_count = parameters_.size();
-    d_.resources = resources_.data(), d_.resource_count = resources_.size();
-    d_.reasons = reasons_.data(), d_.reason_count = reasons_.size();
-    d_.implementations = implementations_.data(), d_.implementation_count = implementations_.size();
-    d_.roles = roles_.data(), d_.role_count = roles_.size();
-    if (d_.doc == nullptr) d_.doc = "";
-    if (d_.work_unit == nullptr) d_.work_unit = "row";
-    return &d_;
-  }
-  void check_with(sluice_status (*check)(const sluice_value*, sluice_error*)) { d_.check = check; }
-  const sluice_stage_descriptor& descriptor() const { return d_; }
-  Parameters load_parameters(const sluice_value* values) const {
-    Parameters result;
-    for (std::size_t i = 0; i < loaders_.size(); ++i)
-      if (values[i].is_set != 0) loaders_[i](result, values[i]);
-    return result;
-  }
-  sluice_status run(Stage& stage, const Call& call, std::uint32_t implementation, const Batch* in, Output& out) const {
-    return processes_[implementation](stage, call, in, out);
-  }
-
-  template <auto Method>
-  static sluice_status invoke(Stage& stage, const Call& call, const Batch* in, Output& out) {
-    using M = decltype(Method);
-    if constexpr (std::is_invocable_v<M, Stage&, const Call&, Output&>) {
-      static_assert(std::is_void_v<std::invoke_result_t<M, Stage&, const Call&, Output&>> ||
-                    std::is_same_v<std::invoke_result_t<M, Stage&, const Call&, Output&>, bool>);
-      if constexpr (std::is_void_v<std::invoke_result_t<M, Stage&, const Call&, Output&>>)
-        return (stage.*Method)(call, out), SLUICE_OK;
-      else
-        return (stage.*Method)(call, out) ? SLUICE_OK : SLUICE_END;
-    } else {
-      return (stage.*Method)(call, *in, out), SLUICE_OK;
-    }
-  }
-
- private:
-  template <class T>
-  static sluice_value_type type_of(const T*) {
-    if constexpr (std::is_same_v<T, bool>)
-      return SLUICE_BOOL;
-    else if constexpr (std::is_integral_v<T>)
-      return SLUICE_INT;
-    else if constexpr (std::is_floating_point_v<T>)
-      return SLUICE_FLOAT;
-    else if constexpr (std::is_same_v<T, Path>)
-      return SLUICE_PATH;
-    else if constexpr (std::is_same_v<T, Size>)
-      return SLUICE_SIZE;
-    else
-      return SLUICE_STRING;
-  }
-  template <class T>
-  static sluice_value_type type_of(const std::optional<T>*) {
-    return type_of(static_cast<const T*>(nullptr));
-  }
-
-  template <class T>
-  void set_default(sluice_value& value, const T& initial) {
-    value.is_set = 1;
-    if constexpr (std::is_integral_v<T>)
-      value.integer = static_cast<std::int64_t>(initial);
-    else if constexpr (std::is_floating_point_v<T>)
-      value.real = initial;
-    else if constexpr (std::is_same_v<T, Size>)
-      value.integer = initial.bytes;
-    else
-      value.text = texts_.emplace_back(initial).c_str();
-  }
-  template <class T>
-  void set_default(sluice_value& value, const std::optional<T>& initial) {
-    if (initial) set_default(value, *initial);
-  }
-  template <class T>
-  static void load(T& target, const sluice_value& value) {
-    if constexpr (std::is_integral_v<T>)
-      target = static_cast<T>(value.integer);
-    else if constexpr (std::is_floating_point_v<T>)
-      target = static_cast<T>(value.real);
-    else if constexpr (std::is_same_v<T, Size>)
-      target.bytes = value.integer;
-    else
-      target = T(value.text);
-  }
-  template <class T>
-  static void load(std::optional<T>& target, const sluice_value& value) {
-    load(target.emplace(), value);
-  }
-
-  sluice_stage_descriptor d_{};
-  Parameters defaults_{};
-  std::vector<sluice_column_spec> needs_, gives_, feedback_needs_;
-  std::vector<sluice_resource_slot> resources_;
-  std::vector<sluice_reason> reasons_;
-  std::vector<sluice_parameter> parameters_;
-  std::vector<sluice_parameter_role> roles_;
-  std::vector<std::function<void(Parameters&, const sluice_value&)>> loaders_;
-  std::vector<sluice_implementation> implementations_;
-  std::vector<Process> processes_;
-  std::deque<std::vector<const char*>> choices_;
-  std::deque<std::string> texts_;
 };
 
 struct NoParameters {};
@@ -354,14 +131,14 @@ struct Adapter {
     return *instance;
   }
 
-  static sluice_status check(const sluice_value* values, sluice_error* error) {
-    return guarded(error, [&] { return Stage::check_parameters(description().load_parameters(values)), SLUICE_OK; });
+  static sluice_status check(const sluice_value* values, std::size_t stride, sluice_error* error) {
+    return guarded(error, [&] { return Stage::check_parameters(description().load_parameters(values, stride)), SLUICE_OK; });
   }
   static sluice_status create(const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
     return guarded(error, [&]() -> sluice_status {
       const Setup setup(*args, description().descriptor());
-      const auto parameters = description().load_parameters(args->parameters);
-      if constexpr (requires { Stage::check_parameters(parameters); }) Stage::check_parameters(parameters);  // a host of ABI 1.1 has not
+      const auto parameters = description().load_parameters(args->parameters, args->parameter_stride);
+      if constexpr (requires { Stage::check_parameters(parameters); }) Stage::check_parameters(parameters);
       *stage = sluice_stage{};
       stage->struct_size = sizeof *stage;
       if constexpr (std::is_constructible_v<Stage, const Setup&, const typename Stage::Parameters&>)
@@ -374,6 +151,8 @@ struct Adapter {
       if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.commit(c, b); }) stage->commit = commit;
       if constexpr (requires(Stage & s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
       if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.feedback(c, b); }) stage->feedback = feedback;
+      if constexpr (requires(Stage & s) { s.position(); }) stage->position = position;
+      if constexpr (requires(Stage & s) { s.durable(); }) stage->durable = durable;
       if constexpr (!requires { &Stage::process; }) stage->process = nullptr;
       // bool offers(device) const: whether that implementation can do what this instance's parameters ask for.
       if constexpr (requires(const Stage& s, std::string_view device) { s.offers(device); }) {
@@ -400,9 +179,7 @@ struct Adapter {
       result->largest_row_work = e.largest_row_work;
       result->output_bytes = e.output_bytes;
       result->scratch_bytes = e.scratch_bytes;
-      // An older host does not know the field.
-      if (result->struct_size >= sizeof(sluice_estimate) && result->row_work != nullptr &&
-          e.row_work.size() == static_cast<std::size_t>(input->row_count))
+      if (result->row_work != nullptr && e.row_work.size() == static_cast<std::size_t>(input->row_count))
         std::copy(e.row_work.begin(), e.row_work.end(), result->row_work);
       return SLUICE_OK;
     });
@@ -412,6 +189,18 @@ struct Adapter {
   }
   static sluice_status feedback(void* self, const sluice_call* raw, const sluice_batch* input, sluice_error* error) {
     return guarded(error, [&] { return static_cast<Stage*>(self)->feedback(Call(*raw), Batch(*input)), SLUICE_OK; });
+  }
+  static sluice_status position(void* self, char* text, std::size_t capacity, sluice_error* error) {
+    return guarded(error, [&] {
+      const std::string where = static_cast<Stage*>(self)->position();
+      if (where.size() >= capacity) throw std::length_error("a position of " + std::to_string(where.size()) + " bytes");
+      std::copy(where.begin(), where.end(), text);
+      text[where.size()] = '\0';
+      return SLUICE_OK;
+    });
+  }
+  static sluice_status durable(void* self, std::uint64_t* sequence, sluice_error* error) {
+    return guarded(error, [&] { return *sequence = static_cast<Stage*>(self)->durable(), SLUICE_OK; });
   }
   static sluice_status finish(void* self, const sluice_call* raw, sluice_output* output, sluice_error* error) {
     return guarded(error, [&] {
@@ -428,21 +217,21 @@ struct Adapter {
 
 template <class... Stages>
 sluice_plugin_info plugin(const char* name, const char* version, const char* licence, const char* origin) {
-  static const sluice_stage_descriptor* const descriptors[] = {&Adapter<Stages>::description().descriptor()...};
   sluice_plugin_info info{};
   info.struct_size = sizeof info;
-  info.abi_major = SLUICE_ABI_MAJOR;
-  info.abi_minor = SLUICE_ABI_MINOR;
   info.name = name;
   info.version = version;
   info.licence = licence;
   info.origin = origin;
   info.build_id = SLUICE_BUILD_ID;
   info.stage_count = sizeof...(Stages);
-  info.stages = descriptors;
+  info.stage = [](std::size_t index) -> const sluice_stage_descriptor* {
+    static const sluice_stage_descriptor* const descriptors[] = {&Adapter<Stages>::description().descriptor()..., nullptr};
+    return descriptors[index];
+  };
   info.create = [](std::size_t index, const sluice_create_args* args, sluice_stage* stage, sluice_error* error) -> sluice_status {
     using Create = sluice_status (*)(const sluice_create_args*, sluice_stage*, sluice_error*);
-    static constexpr Create creators[] = {&Adapter<Stages>::create...};
+    static constexpr Create creators[] = {&Adapter<Stages>::create..., nullptr};
     return creators[index](args, stage, error);
   };
   return info;
@@ -452,6 +241,19 @@ sluice_plugin_info plugin(const char* name, const char* version, const char* lic
 }  // namespace sluice
 
 // SLUICE_PLUGIN(name, version, licence, Stage...) in one source file of the plugin.
-#define SLUICE_PLUGIN(NAME, VERSION, LICENCE, ...)                 \
-  extern "C" SLUICE_EXPORT const sluice_plugin_info sluice_plugin; \
-  const sluice_plugin_info sluice_plugin = ::sluice::detail::plugin<__VA_ARGS__>(NAME, VERSION, LICENCE, "")
+#define SLUICE_PLUGIN(NAME, VERSION, LICENCE, ...) SLUICE_PLUGIN_WITH(nullptr, NAME, VERSION, LICENCE, __VA_ARGS__)
+
+// The same with something else that the plugin offers: EXTENSION is a function `const void* (const char* id)`, see sluice_plugin_info.get_extension.
+#define SLUICE_PLUGIN_WITH(EXTENSION, NAME, VERSION, LICENCE, ...)                                                      \
+  extern "C" SLUICE_EXPORT const std::uint32_t sluice_plugin_abi;                                                       \
+  const std::uint32_t sluice_plugin_abi = SLUICE_ABI_NUMBER;                                                            \
+  extern "C" SLUICE_EXPORT const sluice_plugin_info* sluice_plugin_init(const sluice_init_args*, sluice_error* error) { \
+    static sluice_plugin_info info{};                                                                                   \
+    const sluice_status status = ::sluice::detail::guarded(error, [] {                                                  \
+      info = ::sluice::detail::plugin<__VA_ARGS__>(NAME, VERSION, LICENCE, "");                                         \
+      info.get_extension = EXTENSION;                                                                                   \
+      return SLUICE_OK;                                                                                                 \
+    });                                                                                                                 \
+    return status == SLUICE_OK ? &info : nullptr;                                                                       \
+  }                                                                                                                     \
+  static_assert(true, "wants a semicolon")

@@ -3,6 +3,8 @@
 // A second stage on the simulated accelerator: what the first one gives stays there, so that a test can lose the device between the two.
 #include <sluice/stage.hpp>
 
+#include "../simulated_accelerator/simulated_accelerator.hpp"
+
 namespace sluice::simulated_accelerator {
 namespace {
 
@@ -25,8 +27,9 @@ class SecondSimulatedWork {
     const auto result = out.column<std::int64_t>("worked_again");
     for (std::size_t i = 0; i < worked.size(); ++i) result[i] = worked_again(worked[i]);
   }
-  // The accelerator's memory is the host's, so the result is made on the host.
-  void process_on_device(const Call&, const Batch& in, Output& out) {
+  // The accelerator's memory is the host's, so the result is made on the host, when everything before has happened.
+  void process_on_device(const Call& call, const Batch& in, Output& out) {
+    static_cast<DeferredStream*>(call.device()->stream)->finish();
     const auto* worked = static_cast<const std::int64_t*>(in.find("worked")->device->array.buffers[1]);
     const auto result = out.column<std::int64_t>("worked_again");
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = worked_again(worked[i]);

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <sluice/stage.hpp>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
+#include <utility>
 
+#include "deferred_device.hpp"
 #include "simulated_accelerator.hpp"
 
 namespace sluice::simulated_accelerator {
-namespace {
 
 Settings& settings() {
   static Settings instance;
   return instance;
 }
+
+namespace {
 
 void spend(double seconds) {
   if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -29,56 +30,14 @@ std::int64_t worked(std::int64_t value) {
   return static_cast<std::int64_t>(x >> 20);
 }
 
-// ---- the device: host memory behind a provider -------------------------------------------------------------------------------------
+DeferredStream& stream_of(const sluice_device& device) { return *static_cast<DeferredStream*>(device.stream); }
 
-struct Block {
-  std::size_t bytes;
-};
-
-sluice_status describe_device(std::int32_t, sluice_device_info* info, sluice_error*) {
-  std::strcpy(info->name, "simulated accelerator");
-  info->memory_bytes = settings().memory_bytes;
-  info->bytes_per_second = settings().bytes_per_second;
-  info->seconds_per_copy = settings().seconds_per_copy;
-  return SLUICE_OK;
+// All bytes of a value that lay in freed memory are the same.
+bool is_freed(std::int64_t value) {
+  std::int64_t pattern = 0;
+  std::memset(&pattern, freed_byte, sizeof pattern);
+  return value == pattern;
 }
-sluice_status allocate(void*, std::size_t bytes, void** memory) {
-  auto* block = static_cast<Block*>(std::malloc(sizeof(Block) + bytes));
-  if (block == nullptr) return SLUICE_ERROR_DEVICE_MEMORY;
-  block->bytes = bytes;
-  settings().bytes_allocated += static_cast<std::int64_t>(bytes);
-  *memory = block + 1;
-  return SLUICE_OK;
-}
-void free_memory(void*, void* memory) {
-  Block* block = static_cast<Block*>(memory) - 1;
-  settings().bytes_allocated -= static_cast<std::int64_t>(block->bytes);
-  std::free(block);
-}
-sluice_status copy(void*, void* destination, const void* source, std::size_t bytes, sluice_error* error) {
-  if (settings().lost_after >= 0 && settings().calls > settings().lost_after) {
-    std::strcpy(error->message, "the simulated accelerator is gone, with what lay on it");
-    return SLUICE_ERROR_DEVICE_LOST;
-  }
-  spend(settings().seconds_per_copy + static_cast<double>(bytes) / settings().bytes_per_second);
-  std::memcpy(destination, source, bytes);
-  return SLUICE_OK;
-}
-
-const sluice_device_provider provider = {
-    sizeof(sluice_device_provider),
-    "simulated",
-    []() -> std::int32_t { return settings().devices; },
-    describe_device,
-    [](std::int32_t, void** device, sluice_error*) -> sluice_status { return *device = &settings(), SLUICE_OK; },
-    [](void*) {},
-    allocate,
-    free_memory,
-    copy,
-    copy,
-    [](void*, sluice_error*) -> sluice_status { return SLUICE_OK; },
-    [](void*) -> void* { return nullptr; },
-};
 
 // ---- a stage that offers both ------------------------------------------------------------------------------------------------------
 
@@ -107,21 +66,37 @@ class SimulatedWork {
   }
   void process_on_device(const Call& call, const Batch& in, Output& out) {
     const int number = ++settings().calls;
-    if (settings().lost_after >= 0 && number > settings().lost_after) throw Failure(SLUICE_ERROR_DEVICE_LOST, "the simulated accelerator is gone");
-    if (settings().fail_kernel_every > 0 && number % settings().fail_kernel_every == 0)
-      throw Failure(SLUICE_ERROR_DEVICE_KERNEL, "a simulated kernel failed");
-    if (settings().fail_memory_every > 0 && number % settings().fail_memory_every == 0)
-      throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "the simulated accelerator is full");
     const sluice_device& device = *call.device();
-    const ArrowDeviceArray& input = *in.find("value")->device;
+    if (current_device() != device.native_ordinal) ++settings().wrong_devices;
+    if (settings().lost_after >= 0 && number > settings().lost_after) throw Failure(SLUICE_ERROR_DEVICE_LOST, "the simulated accelerator is gone");
+    const auto fail_if_told = [&] {
+      if (settings().fail_kernel_every > 0 && number % settings().fail_kernel_every == 0)
+        throw Failure(SLUICE_ERROR_DEVICE_KERNEL, "a simulated kernel failed");
+      if (settings().fail_memory_every > 0 && number % settings().fail_memory_every == 0)
+        throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "the simulated accelerator is full");
+    };
+    if (!settings().fail_behind_kernel) fail_if_told();
     const auto rows = static_cast<std::size_t>(in.rows());
     void* memory = nullptr;
     if (const sluice_status status = device.allocate(&device, rows * sizeof(std::int64_t), &memory); status != SLUICE_OK)
       throw Failure(status, "no room for the result");
-    const auto* value = static_cast<const std::int64_t*>(input.array.buffers[1]);
-    for (std::size_t i = 0; i < rows; ++i) static_cast<std::int64_t*>(memory)[i] = worked(value[i]);
-    spend(static_cast<double>(rows) * settings().seconds_per_work / settings().speed);
-    add_on_device(device, out, memory);
+    struct Frees {  // what the output has not taken
+      const sluice_device& device;
+      void* memory;
+      ~Frees() {
+        if (memory != nullptr) device.free(&device, memory);
+      }
+    } result{device, memory};
+    const auto* value = static_cast<const std::int64_t*>(in.find("value")->device->array.buffers[1]);
+    stream_of(device).launch([value, rows, to = static_cast<std::int64_t*>(memory)] {
+      spend(static_cast<double>(rows) * settings().seconds_per_work / settings().speed);
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (is_freed(value[i])) ++settings().read_after_free;
+        to[i] = worked(value[i]);
+      }
+    });
+    if (settings().fail_behind_kernel) fail_if_told();
+    add_on_device(device, out, std::exchange(result.memory, nullptr));
   }
 
  private:
@@ -146,8 +121,9 @@ class SimulatedWork {
       delete mine;
       released->release = nullptr;
     };
-    if (out.host().api()->add_device_column(out.raw(), "worked", &schema, &array) != SLUICE_OK)
-      throw Failure(SLUICE_ERROR_INTERNAL, "the host refused a device column");
+    const std::uint64_t bytes[] = {0, static_cast<std::uint64_t>(out.rows()) * sizeof(std::int64_t)};
+    sluice_new_column made{sizeof made, "worked", &schema, nullptr, &array, std::size(bytes), bytes};
+    out.add(made);
   }
 };
 
@@ -176,13 +152,14 @@ class SimulatedSum {
   }
   void process_on_device(const Call& call, const Batch& in, Output& out) {
     const int number = ++settings().calls;
+    home_ = call.device();
     if (on_device_ == nullptr) {
-      home_ = call.device();
       if (home_->allocate(home_, sizeof(std::int64_t), reinterpret_cast<void**>(&on_device_)) != SLUICE_OK)
         throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "no room for the sum");
       *on_device_ = 0;
     }
     const ArrowDeviceArray& input = *in.find("value")->device;
+    stream_of(*home_).finish();  // its memory is the host's, but only when everything has come
     add({static_cast<const std::int64_t*>(input.array.buffers[1]), static_cast<std::size_t>(in.rows())}, out, *on_device_);
     if (settings().lost_after >= 0 && number > settings().lost_after) throw Failure(SLUICE_ERROR_DEVICE_LOST, "the simulated accelerator is gone");
     if (settings().fail_kernel_every > 0 && number % settings().fail_kernel_every == 0)
@@ -207,19 +184,13 @@ class SimulatedSum {
 };
 
 const void* extension(const char* id) {
-  if (std::string_view(id) == SLUICE_EXTENSION_DEVICE) return &provider;
+  if (std::string_view(id) == SLUICE_EXTENSION_DEVICE) return &deferred_provider();
   if (std::string_view(id) == extension_id) return &settings();
   return nullptr;
-}
-
-sluice_plugin_info info() {
-  sluice_plugin_info result = detail::plugin<SimulatedWork, SimulatedSum<false>, SimulatedSum<true>>("simulated_accelerator", "1.0.0", "MIT", "");
-  result.get_extension = extension;
-  return result;
 }
 
 }  // namespace
 }  // namespace sluice::simulated_accelerator
 
-extern "C" SLUICE_EXPORT const sluice_plugin_info sluice_plugin;
-const sluice_plugin_info sluice_plugin = sluice::simulated_accelerator::info();
+SLUICE_PLUGIN_WITH(sluice::simulated_accelerator::extension, "simulated_accelerator", "1.0.0", "MIT", sluice::simulated_accelerator::SimulatedWork,
+                   sluice::simulated_accelerator::SimulatedSum<false>, sluice::simulated_accelerator::SimulatedSum<true>);

@@ -34,7 +34,8 @@ class ToySource {
         .source("number")
         .work_unit("row")
         .gives("value", "i64", "0, 1, 2, ...")
-        .gives("read_id", "utf8", "the same as text");
+        .gives("read_id", "utf8", "the same as text")
+        .rows_named_by("read_id");
     d.gives("payload", "list<f32>", "1,000 zeros", sluice::Needed::optional);
     d.option("batches", &Parameters::batches, "how many batches").range(0, 1e9);
     d.option("rows", &Parameters::rows, "rows of each").range(0, 1e9);
@@ -77,6 +78,34 @@ class ToySource {
   Parameters p_;
   bool payload_;
   std::int64_t batch_ = 0, next_ = 0;
+};
+
+// Rows 0 to `rows` - 1, of which it can begin at any, or give one of several parts.
+class ToyPositions {
+ public:
+  struct Parameters {
+    std::int64_t rows = 100, of_batch = 7;
+  };
+  static void describe(sluice::Describe<ToyPositions>& d) {
+    d.id("toy_positions").summary("counts from anywhere").source("number").positions().parts().gives("value", "i64", "0, 1, 2, ...");
+    d.option("rows", &Parameters::rows, "how many");
+    d.option("of_batch", &Parameters::of_batch, "rows of each batch");
+  }
+  ToyPositions(const sluice::Setup& setup, const Parameters& p) : of_batch_(p.of_batch) {
+    const auto parts = static_cast<std::int64_t>(setup.parts()), part = static_cast<std::int64_t>(setup.part());
+    next_ = p.rows * part / parts;
+    end_ = p.rows * (part + 1) / parts;
+    if (!setup.begin_at().empty()) next_ = std::stoll(setup.begin_at());
+  }
+  bool process(const sluice::Call&, sluice::Output& out) {
+    out.set_rows(std::min(of_batch_, end_ - next_));
+    for (std::int64_t& value : out.column<std::int64_t>("value")) value = next_++;
+    return next_ < end_;
+  }
+  std::string position() const { return std::to_string(next_); }
+
+ private:
+  std::int64_t of_batch_, next_ = 0, end_ = 0;
 };
 
 // Makes each batch from what came back of the one before: begins where its sums ended.
@@ -261,13 +290,16 @@ class ToyRegroup {
  public:
   struct Parameters {
     bool throw_at_end = false;
+    std::int64_t keeps = 0;
   };
   static void describe(sluice::Describe<ToyRegroup>& d) {
     d.id("toy_regroup").summary("adds up pairs").regroup("number", "pair").needs("sum", "i64", "").gives("total", "i64", "");
     d.option("throw_at_end", &Parameters::throw_at_end, "throw in finish");
+    d.option("keeps", &Parameters::keeps, "bytes that it says it keeps");
   }
   ToyRegroup(const sluice::Setup&, const Parameters& p) : p_(p) {}
-  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
+    if (p_.keeps > 0) call.keeps(static_cast<std::uint64_t>(p_.keeps));
     if (in.sequence() != expected_++) throw std::logic_error("a regroup stage got its batches out of order");
     const auto sum = in.column<std::int64_t>("sum");
     std::vector<std::int64_t> totals;
@@ -362,12 +394,15 @@ class ToySink {
     if (static_cast<std::int64_t>(in.sequence()) == p_.throw_at) throw sluice::Failure::output("the sink was told to throw");
     wait(p_.milliseconds);
     for (std::int64_t row = 0; row < in.rows(); ++row) file_.write(in.text("_line")[row]);
+    committed_ = in.sequence() + 1;
   }
+  std::uint64_t durable() const { return committed_; }  // as far as a process can tell
   void finish(const sluice::Call&, sluice::Output&) { file_.close(); }
 
  private:
   Parameters p_;
   sluice::OutputFile file_;
+  std::uint64_t committed_ = 0;
 };
 
 class ToyResource {
@@ -394,5 +429,5 @@ class ToyResource {
 
 }  // namespace
 
-SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyRunningSum, ToyRegroup,
-              ToyExpand, ToySink, ToyResource);
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyRunningSum,
+              ToyRegroup, ToyExpand, ToySink, ToyResource);

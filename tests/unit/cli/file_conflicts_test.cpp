@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "config/pipeline.hpp"
 #include "plan/plan.hpp"

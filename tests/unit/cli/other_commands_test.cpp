@@ -104,6 +104,12 @@ TEST_CASE("inspect answers every question about a stage") {
   const auto unknown = run({"inspect", "toy_mapp"});
   CHECK(unknown.code == 2);
   CHECK(unknown.says("did you mean 'toy_map'?"));
+  const auto part = run({"inspect", "toy"});
+  CHECK(part.says("'toy_map'"));
+  CHECK(part.says("'toy_sink'"));
+  const auto pipeline = run({"inspect", "methylation"});
+  CHECK(pipeline.code == 2);
+  CHECK(pipeline.says("'methylation' is a pipeline: 'sluice plan methylation' or 'sluice run methylation --help' describes it"));
 }
 
 TEST_CASE("plugins lists stages, and the loader's reason for a plugin that it could not load") {
@@ -132,6 +138,9 @@ TEST_CASE("docs writes a page per stage and notices when one is out of date") {
   const Folder folder;
   CHECK(run({"docs", folder.path("pages")}).code == 0);
   CHECK(folder.read("pages/stages/toy_map.md").find("# toy_map") != std::string::npos);
+  const std::string index = folder.read("pages/index.md");
+  CHECK(index.find("## Maps: add columns to rows") < index.find("- [toy_map](stages/toy_map.md): "));
+  CHECK(index.find("- [methylation](pipelines/methylation.md): ") != std::string::npos);
   CHECK(run({"docs", folder.path("pages"), "--check"}).code == 0);
   folder.write("pages/stages/toy_map.md", "old");
   folder.write("pages/stages/gone.md", "old");
@@ -171,10 +180,46 @@ TEST_CASE("bench shows the median of several runs") {
   CHECK(outcome.prints("toy_map"));
 }
 
-TEST_CASE("completion knows commands and a pipeline's parameters") {
+TEST_CASE("completion offers commands, pipelines, stages, options and the values of options") {
   const Folder folder;
-  CHECK(run({"completion", "bash"}).prints("complete -o filenames -F _sluice sluice"));
-  CHECK(run({"completion", "words"}).prints("new-plugin"));
-  CHECK(run({"completion", "words", "run", folder.write("toy.toml", toy_pipeline)}).prints("--batches"));
-  CHECK(run({"completion", "fish"}).code == 2);
+  const std::string toy = folder.write("toy.toml", toy_pipeline);
+  const auto words = [&](std::vector<std::string> before) {
+    before.insert(before.begin(), {"completion", "words"});
+    return "\n" + run(before).out;
+  };
+  const auto offers = [](const std::string& lines, const std::string& word) {
+    return lines.find("\n" + word + "\n") != std::string::npos || lines.find("\n" + word + "\t") != std::string::npos;
+  };
+  CHECK(offers(words({}), "new-plugin"));
+  CHECK(offers(words({"run"}), "methylation"));
+  CHECK(offers(words({"run"}), ":files"));
+  CHECK(offers(words({"run", toy}), "--batches"));
+  CHECK(offers(words({"run", toy}), "--threads"));
+  CHECK_FALSE(offers(words({"run", toy}), "methylation"));
+  for (const char* command : {"run", "bench"})
+    for (const char* hidden : {"--watchdog", "--inject-device-fault", "--executor", "--no-shout"}) CHECK_FALSE(offers(words({command, toy}), hidden));
+  CHECK(words({"run", toy, "--device"}).find("\nauto\t") != std::string::npos);
+  CHECK_FALSE(offers(words({"run", toy, "--device"}), "--batches"));
+  CHECK(words({"run", toy, "--log-level"}) == "\ndebug\ninfo\nwarning\nerror\n");
+  CHECK(words({"run", toy, "--log-level", "="}) == "\ndebug\ninfo\nwarning\nerror\n");
+  CHECK(words({"run", toy, "--output"}) == "\n:files\n");
+  CHECK(words({"run", toy, "--plugin-dir"}) == "\n:folders\n");
+  CHECK(words({"run", toy, "--batches"}) == "\n");
+  CHECK(offers(words({"run", toy, "--set"}), "stages.numbers.params.batches="));
+  CHECK(offers(words({"run", "map", "--format"}), "paf"));
+  CHECK(offers(words({"inspect"}), "toy_map"));
+  CHECK(offers(words({"bench"}), "toy_map"));
+  CHECK(offers(words({"bench", "toy_map"}), "--pipeline"));
+  CHECK(offers(words({"bench", "toy_map", "--pipeline"}), "methylation"));
+  CHECK(offers(words({"completion"}), "fish"));
+  for (const char* shell : {"bash", "zsh", "fish"}) CHECK(run({"completion", shell}).prints("completion words"));
+  CHECK(run({"completion", "tcsh"}).code == 2);
+}
+
+TEST_CASE("the manual page has every command and the options that --help shows") {
+  const auto page = run({"docs", "--manual"});
+  REQUIRE(page.code == 0);
+  for (const char* part : {".TH SLUICE 1", "sluice new\\-plugin", "\\-\\-max\\-bad\\-reads", "\\-\\-calibrate", "methylation"})
+    CHECK(page.prints(part));
+  CHECK_FALSE(page.prints("watchdog"));
 }

@@ -178,8 +178,8 @@ TEST_CASE("the answer does not depend on threads, batch size and executor") {
   const Folder folder;
   const std::string toy = folder.write("toy.toml", toy_pipeline);
   std::string first;
-  for (const std::vector<std::string>& how :
-       std::vector<std::vector<std::string>>{{"--threads", "1"}, {"--threads", "4"}, {"--batch-work", "1"}, {"--executor", "serial"}}) {
+  for (const std::vector<std::string>& how : std::vector<std::vector<std::string>>{
+           {"--threads", "1"}, {"--threads", "4"}, {"--batch-work", "1"}, {"--executor", "serial"}, {"--policy", "first_free"}}) {
     std::vector<std::string> arguments = {
         "run", toy, "--output", "-", "--quiet", "--batches", "200", "--every", "7", "--set", "stages.sum.params.jitter=true"};
     arguments.insert(arguments.end(), how.begin(), how.end());
@@ -188,4 +188,13 @@ TEST_CASE("the answer does not depend on threads, batch size and executor") {
     if (first.empty()) first = outcome.out;
     CHECK(outcome.out == first);
   }
+}
+
+TEST_CASE("an unknown policy is a mistake of the command line, which names those that there are") {
+  const Folder folder;
+  const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--output", folder.path("out"), "--policy", "clever"});
+  CHECK(outcome.code == 2);
+  CHECK_MESSAGE(outcome.says("--policy"), outcome.err);
+  CHECK(outcome.says("adaptive"));
+  CHECK(outcome.says("first_free"));
 }

@@ -43,7 +43,7 @@ inline const sluice_column_spec site_columns[] = {{"start", "i64", 0, "0-based"}
 inline const sluice_resource_slot model_slots[] = {{"model", "kmer", 0, "levels"}, {"contigs", "contig", 1, "the reference"}};
 inline const sluice_reason reasons[] = {{"too_short", "fewer than ten bases"}};
 
-inline const sluice_plugin_info& plugin() {
+inline const sluice_plugin_info* plugin(const sluice_init_args*, sluice_error*) {
   static sluice_parameter reader_parameters[] = {required_path("path"), integer("min_mapq", 20, 0, 255)};
   static sluice_parameter detect_parameters[] = {integer("window", 3, 1, 10), parameter("threshold", SLUICE_FLOAT, "a level"),
                                                  parameter("label", SLUICE_STRING, "a text"), parameter("rna", SLUICE_BOOL, "a switch"),
@@ -65,21 +65,26 @@ inline const sluice_plugin_info& plugin() {
     d.input = input;
     d.output = output;
     d.implementation_count = 1;
+    d.implementation_stride = sizeof on_cpu[0];
     d.implementations = on_cpu;
     d.reason_count = 1;
+    d.reason_stride = sizeof reasons[0];
     d.reasons = reasons;
+    d.parameter_stride = sizeof(sluice_parameter);
+    d.resource_stride = sizeof(sluice_resource_slot);
     d.work_unit = "base";
     return d;
   };
-  static const sluice_port none{nullptr, 0, nullptr}, reads{"read", 1, read_columns}, events{"read", 1, event_columns},
-      sites{"site", 1, site_columns};
+  constexpr std::size_t stride = sizeof(sluice_column_spec);
+  static const sluice_port none{nullptr, 0, stride, nullptr}, reads{"read", 1, stride, read_columns}, events{"read", 1, stride, event_columns},
+      sites{"site", 1, stride, site_columns};
   static sluice_stage_descriptor reader = stage("reader", SLUICE_SOURCE, none, reads),
-                                 lookup = stage("lookup", SLUICE_MAP, reads, {"read", 0, nullptr}),
+                                 lookup = stage("lookup", SLUICE_MAP, reads, {"read", 0, stride, nullptr}),
                                  detect = stage("detect", SLUICE_MAP, reads, events), count = stage("count", SLUICE_REGROUP, reads, sites),
                                  write_reads = stage("write_reads", SLUICE_SINK, reads, none),
                                  write_sites = stage("write_sites", SLUICE_SINK, sites, none),
-                                 model = stage("model", SLUICE_RESOURCE, none, {"kmer", 0, nullptr}),
-                                 genome = stage("genome", SLUICE_RESOURCE, none, {"contig", 0, nullptr});
+                                 model = stage("model", SLUICE_RESOURCE, none, {"kmer", 0, stride, nullptr}),
+                                 genome = stage("genome", SLUICE_RESOURCE, none, {"contig", 0, stride, nullptr});
   static const sluice_stage_descriptor* const all[] = {&reader, &lookup, &detect, &count, &write_reads, &write_sites, &model, &genome};
   static const sluice_plugin_info info = [] {
     reader.parameters = reader_parameters, reader.parameter_count = std::size(reader_parameters);
@@ -90,21 +95,19 @@ inline const sluice_plugin_info& plugin() {
     model.resources = model_slots + 1, model.resource_count = 1;
     sluice_plugin_info result{};
     result.struct_size = sizeof result;
-    result.abi_major = SLUICE_ABI_MAJOR;
-    result.abi_minor = SLUICE_ABI_MINOR;
     result.name = "example", result.version = "1", result.licence = "MIT", result.origin = "", result.build_id = "test";
     result.stage_count = std::size(all);
-    result.stages = all;
+    result.stage = [](std::size_t index) { return all[index]; };
     result.create = [](std::size_t, const sluice_create_args*, sluice_stage*, sluice_error*) -> sluice_status { return SLUICE_ERROR_UNSUPPORTED; };
     return result;
   }();
-  return info;
+  return &info;
 }
 
 inline const sluice::Registry& registry() {
   static const sluice::Registry* const instance = [] {
     auto* made = new sluice::Registry;  // lives as long as the descriptors that it points to
-    made->add(plugin(), "example");
+    made->add(plugin, "example");
     return made;
   }();
   return *instance;

@@ -59,9 +59,9 @@ TEST_CASE("Rows are ordered by work, and of equal ones the beginning of the batc
   CHECK(rows.row_behind(2) == 1);
   CHECK(rows.row_behind(6) == 0);
   CHECK(rows.rows_above(1) == 2);
-  CHECK(rows.largest(2) == std::vector<std::uint32_t>{1, 4});
-  CHECK(rows.largest(3) == std::vector<std::uint32_t>{1, 4, 5});
-  CHECK(rows.others(3) == std::vector<std::uint32_t>{0, 2, 3});
+  CHECK(rows.between(0, 2) == std::vector<std::uint32_t>{1, 4});
+  CHECK(rows.between(0, 3) == std::vector<std::uint32_t>{1, 4, 5});
+  CHECK(rows.between(3, 6) == std::vector<std::uint32_t>{0, 2, 3});
 }
 
 TEST_CASE("A balanced division ends at the same time on both sides") {

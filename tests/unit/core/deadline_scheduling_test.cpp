@@ -29,9 +29,9 @@ Task task(std::size_t stage, std::uint64_t sequence, double deadline) {
   return result;
 }
 
-LaneTraits accelerator() {
+LaneTraits accelerator(int number = 0) {
   LaneTraits result;
-  result.name = "simulated:0";
+  result.name = "simulated:" + std::to_string(number);
   result.kind = "simulated";
   result.slots = 1;
   result.bytes_per_second = 1e9;
@@ -86,4 +86,32 @@ TEST_CASE("A batch with a deadline waits for the lane that will have done it fir
     CHECK(second.has_value() == (deadline == never));
     if (second) CHECK(second->lane == 1);
   }
+}
+
+TEST_CASE("Batches with a deadline are taken where there are only devices that nobody has timed, by each that has room") {
+  StageTraits stage = traits("only", 0);
+  stage.implementations = {{1, "simulated"}};
+  Scheduler scheduler({stage}, 1);
+  const std::size_t first = scheduler.add_lane(accelerator(0), 0), second = scheduler.add_lane(accelerator(1), 0);
+  for (std::uint64_t i = 0; i < 3; ++i) scheduler.add(task(0, i, 2.0));
+  const auto one = scheduler.take(0, {}), other = scheduler.take(0, {});
+  REQUIRE(one);
+  REQUIRE(other);
+  CHECK(one->lane == first);
+  CHECK(other->lane == second);
+  CHECK_FALSE(scheduler.take(0, {}));  // neither has room
+  scheduler.completed(*one, 1, CallOutcome::finished);
+  scheduler.completed(*other, 1, CallOutcome::finished);
+  CHECK(scheduler.take(1, {}));
+}
+
+TEST_CASE("A batch with a deadline does not wait for threads that nobody has timed while a device has room") {
+  Scheduler scheduler({traits("only", 0)}, 1);
+  const std::size_t device = scheduler.add_lane(accelerator(), 0);
+  for (std::uint64_t i = 0; i < 2; ++i) scheduler.add(task(0, i, 2.0));
+  const auto one = scheduler.take(0, {}), other = scheduler.take(0, {});
+  REQUIRE(one);
+  REQUIRE(other);
+  CHECK(one->lane == 0);
+  CHECK(other->lane == device);
 }

@@ -8,8 +8,8 @@
 #include <sluice/failure.hpp>
 
 #include "batch/batch.hpp"
+#include "device/device_column.hpp"
 #include "device/device_fault.hpp"
-#include "device/lane.hpp"
 #include "unit/core/toy_run.hpp"
 
 using namespace sluice;
@@ -234,12 +234,13 @@ TEST_CASE("A column that lay only on a lost device is made again from its origin
     buffer.as<std::int64_t>()[0] = value;
     return detail::make_array(1, std::move(buffer), {}, 2);
   };
-  const auto device = DeviceMemory::open(*toy_registry().device_providers().front(), 0, 0);
+  const auto device = Device::open(*toy_registry().device_providers().front(), 0, 0);
+  DeviceStream& stream = device->open_stream("stream 0");
   const auto on_device = [&] {
     ArrowArray host = number(7);
-    const ArrowDeviceArray copy = device->upload("i64", host);
+    auto copy = std::make_unique<DeviceColumn>(upload(stream, "i64", host));
     host.release(&host);
-    return std::make_shared<Column>("x", "i64", detail::make_schema("l"), copy, device);
+    return std::make_shared<Column>("x", "i64", detail::make_schema("l"), std::move(copy));
   };
   const auto origin = std::make_shared<Origin>();
   origin->made = std::make_shared<Column>("x", "i64", detail::make_schema("l"), number(42));
@@ -309,10 +310,11 @@ TEST_CASE("A trace has the device's streams as tracks, with copies inside their 
   const Accelerator calm;
   ToyRun run;
   run.options.device = "simulated";
-  run.options.trace_file = "kept";
+  Events events;
+  run.options.listener = &events;
   const ToyResult result = run(pipeline);
   std::size_t calls = 0, copies_in_calls = 0, copies = 0;
-  for (const TraceEvent& event : result.run.statistics.trace) {
+  for (const TraceEvent& event : events.trace) {
     if (event.lane != "simulated:0") continue;
     CHECK_FALSE(event.track.empty());
     if (event.bytes == 0) {
@@ -321,7 +323,7 @@ TEST_CASE("A trace has the device's streams as tracks, with copies inside their 
       continue;
     }
     ++copies;
-    for (const TraceEvent& call : result.run.statistics.trace)
+    for (const TraceEvent& call : events.trace)
       if (call.bytes == 0 && call.lane == event.lane && call.track == event.track && call.sequence == event.sequence &&
           call.start_us <= event.start_us + 1 && event.start_us + event.duration_us <= call.start_us + call.duration_us + 1)
         ++copies_in_calls;

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "observe/distribution.hpp"
+#include "record/distribution.hpp"
 #include "unit/core/toy_run.hpp"
 
 using namespace sluice;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "device/host_limits.hpp"
+#include "machine/host_limits.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

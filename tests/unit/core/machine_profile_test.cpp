@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "sched/machine_profile.hpp"
+#include "machine/machine_profile.hpp"
 
 #include <doctest/doctest.h>
 

@@ -109,27 +109,49 @@ TEST_CASE("Divided batches: the same bytes, with every kind of fault in their pa
   const std::string expected = reference_output();
   accelerator().seconds_per_work = 1e-4;
   accelerator().speed = 1;
-  for (const int fault : {0, 1, 2, 3}) {
-    CAPTURE(fault);
-    accelerator().calls = 0;
-    accelerator().fail_kernel_every = fault == 1 ? 3 : 0;
-    accelerator().fail_memory_every = fault == 2 ? 3 : 0;
-    accelerator().lost_after = fault == 3 ? 6 : -1;
+  for (const int devices : {1, 3})
+    for (const int fault : {0, 1, 2, 3}) {
+      CAPTURE(devices);
+      CAPTURE(fault);
+      accelerator().devices = devices;
+      accelerator().calls = 0;
+      accelerator().fail_kernel_every = fault == 1 ? 3 : 0;
+      accelerator().fail_memory_every = fault == 2 ? 3 : 0;
+      accelerator().lost_after = fault == 3 ? 6 : -1;
+      ToyRun run;
+      run.options.device = "auto";
+      run.options.threads = 1;
+      // One batch at a time is under way, so that dividing is the only way to use both.
+      run.options.executor = Executor::serial;
+      const ToyResult result = run(pipeline);
+      CAPTURE(result.run.message);
+      REQUIRE(result.run.state == RunState::finished);
+      CHECK(result.files.at("out.txt") == expected);
+      CHECK(result.stage("work").rows_in == 6000);
+      CHECK(accelerator().bytes_allocated == 0);
+      std::uint64_t divided = 0;
+      for (const StageDecisions& stage : result.run.statistics.scheduler.stages) divided += stage.divided;
+      CHECK(divided >= 1);
+      if (fault == 3) CHECK(result.run.statistics.scheduler.lanes.back().retired);
+      CHECK(result.run.statistics.scheduler.refused_choices == 0);
+      std::uint64_t lanes_with_parts = 0;
+      for (const PlacementStatistics& placement : result.run.statistics.scheduler.placements) lanes_with_parts += placement.parts > 2;
+      if (fault == 0) CHECK(lanes_with_parts == static_cast<std::uint64_t>(devices) + 1);
+    }
+}
+
+TEST_CASE("The same bytes with every policy") {
+  const Fresh fresh;
+  const std::string expected = reference_output();
+  accelerator().devices = 2;
+  for (const std::string& policy : policy_names()) {
+    CAPTURE(policy);
     ToyRun run;
     run.options.device = "auto";
-    run.options.threads = 1;
-    // One batch at a time is under way, so that dividing is the only way to use both.
-    run.options.executor = Executor::serial;
+    run.options.policy = policy;
     const ToyResult result = run(pipeline);
-    CAPTURE(result.run.message);
     REQUIRE(result.run.state == RunState::finished);
     CHECK(result.files.at("out.txt") == expected);
-    CHECK(result.stage("work").rows_in == 6000);
-    CHECK(accelerator().bytes_allocated == 0);
-    std::uint64_t divided = 0;
-    for (const StageDecisions& stage : result.run.statistics.scheduler.stages) divided += stage.divided;
-    CHECK(divided >= 1);
-    if (fault == 3) CHECK(result.run.statistics.scheduler.lanes.back().retired);
   }
 }
 

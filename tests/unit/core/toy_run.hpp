@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -35,6 +36,25 @@ inline simulated_accelerator::Settings& accelerator() {
       return *static_cast<simulated_accelerator::Settings*>(const_cast<void*>(plugin.info->get_extension(simulated_accelerator::extension_id)));
   throw std::logic_error("the simulated accelerator is not there");
 }
+
+// Keeps what a run tells.
+class Events : public RunListener {
+ public:
+  bool traces() const override { return true; }
+  void happened(const TraceEvent& event) noexcept override {
+    const std::lock_guard lock(mutex_);
+    trace.push_back(event);
+  }
+  void lost(const std::string& stage, const FailedRow& row) noexcept override {
+    const std::lock_guard lock(mutex_);
+    rows.push_back(row.row + " " + stage + " " + row.reason);
+  }
+  std::vector<TraceEvent> trace;
+  std::vector<std::string> rows;
+
+ private:
+  std::mutex mutex_;  // guards both
+};
 
 struct ToyResult {
   RunResult run;

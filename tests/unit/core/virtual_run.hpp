@@ -60,8 +60,8 @@ struct VirtualResult {
 
 class VirtualRun {
  public:
-  VirtualRun(const VirtualMachine& machine, const VirtualInput& input)
-      : machine_(machine), input_(input), scheduler_(stages(machine), machine.threads), random_(input.seed) {}
+  VirtualRun(const VirtualMachine& machine, const VirtualInput& input, std::unique_ptr<const Policy> policy = make_policy(default_policy))
+      : machine_(machine), input_(input), scheduler_(stages(machine), machine.threads, std::move(policy)), random_(input.seed) {}
 
   VirtualResult operator()() {
     // 1,000 units a second and thread: a batch of the usual size takes a thread 0.1 s.
@@ -144,7 +144,7 @@ class VirtualRun {
 
   void begin(Assignment assignment) {
     Batch& batch = batches_[assignment.task.sequence];
-    if (batch.parts_left == 0) batch.parts_left = assignment.parts;
+    if (batch.parts_left == 0) batch.parts_left = static_cast<int>(assignment.parts);
     auto& times = done_[assignment.task.sequence];
     double work = 0, largest = 0;
     const auto take = [&](std::size_t i) {

@@ -10,13 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "../config/example_stages.hpp"
-#include "observe/atomic_file.hpp"
+#include "machine/atomic_file.hpp"
 #include "observe/bottleneck.hpp"
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"
 #include "observe/report.hpp"
 #include "observe/summary.hpp"
-#include "observe/trace.hpp"
+#include "unit/observe/trace_text.hpp"
 
 using namespace sluice;
 
@@ -79,6 +79,19 @@ TEST_CASE("read = filtered + failed + written, and the reasons say where") {
   CHECK(a.losses[0].reason == "too_short");
   CHECK(a.losses[0].rows == 60);
   CHECK(worst_failed_fraction(accounts) == doctest::Approx(70.0 / 90));
+}
+
+TEST_CASE("rows that a map leaves out on purpose are filtered, not failed") {
+  RunStatistics s = example_statistics();
+  s.stages[1].accounted["too_short"] = 60;
+  const auto accounts = account_of(example_plan(), s, Ending::finished);
+  const PathAccount& a = accounts[0];
+  CHECK(a.read == 100);
+  CHECK(a.filtered == 70);
+  CHECK(a.failed == 10);
+  CHECK(a.written == 20);
+  CHECK(a.adds_up);
+  CHECK(worst_failed_fraction(accounts) == doctest::Approx(10.0 / 30));
 }
 
 TEST_CASE("a row that nobody counted is noticed") {
@@ -178,12 +191,13 @@ TEST_CASE("the report is JSON whatever bytes are in it") {
 }
 
 TEST_CASE("a trace is JSON with one event per call") {
-  const auto trace = nlohmann::json::parse(chrome_trace("m", {{"read \"x\"", "cpu", 1, 10, 2.5, 7, 100}, {"read", "cuda:0", 2, 12, 1, 8, 50}}));
+  const auto trace = nlohmann::json::parse(trace_text("m", {{"read \"x\"", "cpu", 1, 10, 2.5, 7, 100}, {"read", "cuda:0", 2, 12, 1, 8, 50}}));
   REQUIRE(trace["traceEvents"].size() == 4);
-  CHECK(trace["traceEvents"][2]["name"] == "read \"x\"");
-  CHECK(trace["traceEvents"][2]["dur"] == 2.5);
+  CHECK(trace["traceEvents"][0]["args"]["name"] == "cpu");  // a lane is named before its first event
+  CHECK(trace["traceEvents"][1]["name"] == "read \"x\"");
+  CHECK(trace["traceEvents"][1]["dur"] == 2.5);
   CHECK(trace["traceEvents"][3]["pid"] == 1);
-  CHECK(nlohmann::json::parse(chrome_trace("m", {}))["traceEvents"].empty());
+  CHECK(nlohmann::json::parse(trace_text("m", {}))["traceEvents"].empty());
 }
 
 TEST_CASE("the progress line shows rows, rate and time left, and fits the terminal") {

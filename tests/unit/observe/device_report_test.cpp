@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "device/device_activity.hpp"
-#include "observe/trace.hpp"
+#include "unit/observe/trace_text.hpp"
 
 using namespace sluice;
 
@@ -50,10 +50,10 @@ TEST_CASE("copies, memory and faults are counted by kind") {
 }
 
 TEST_CASE("streams of a device are named tracks of its process, and copies are events of their own kind") {
-  const auto trace = nlohmann::json::parse(chrome_trace("m", {{"align", "cpu", 4, 0, 1, 0, 10},
-                                                              {"align", "cuda:0", 1, 0, 5, 1, 10, "stream 1", 0},
-                                                              {"to device for align", "cuda:0", 0, 1, 2, 1, 10, "stream 1", 4096},
-                                                              {"align", "cuda:0", 2, 0, 5, 2, 10, "stream 0", 0}}));
+  const auto trace = nlohmann::json::parse(trace_text("m", {{"align", "cpu", 4, 0, 1, 0, 10},
+                                                            {"align", "cuda:0", 1, 0, 5, 1, 10, "stream 1", 0},
+                                                            {"to device for align", "cuda:0", 0, 1, 2, 1, 10, "stream 1", 4096},
+                                                            {"align", "cuda:0", 2, 0, 5, 2, 10, "stream 0", 0}}));
   std::map<std::string, nlohmann::json> names;
   std::vector<nlohmann::json> events;
   for (const auto& event : trace["traceEvents"])

@@ -5,8 +5,8 @@
 
 #include "../config/example_stages.hpp"
 #include "observe/account.hpp"
-#include "observe/recorder.hpp"
 #include "observe/summary.hpp"
+#include "record/recorder.hpp"
 
 using namespace sluice;
 

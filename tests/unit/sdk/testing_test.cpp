@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <sluice/testing.hpp>
 #include <string>
 #include <vector>
@@ -45,20 +47,27 @@ struct Sum {
 // A device that is plain memory, and a map with an implementation for it.
 namespace plain {
 std::int64_t blocks = 0;
-const sluice_device_provider provider = {
-    sizeof(sluice_device_provider),
-    "plain",
-    []() -> std::int32_t { return 1; },
-    [](std::int32_t, sluice_device_info*, sluice_error*) -> sluice_status { return SLUICE_OK; },
-    [](std::int32_t, void**, sluice_error*) -> sluice_status { return SLUICE_OK; },
-    [](void*) {},
-    [](void*, std::size_t bytes, void** memory) -> sluice_status { return *memory = ::operator new(bytes), ++blocks, SLUICE_OK; },
-    [](void*, void* memory) { ::operator delete(memory), --blocks; },
-    [](void*, void* to, const void* from, std::size_t bytes, sluice_error*) -> sluice_status { return std::memcpy(to, from, bytes), SLUICE_OK; },
-    [](void*, void* to, const void* from, std::size_t bytes, sluice_error*) -> sluice_status { return std::memcpy(to, from, bytes), SLUICE_OK; },
-    [](void*, sluice_error*) -> sluice_status { return SLUICE_OK; },
-    [](void*) -> void* { return nullptr; },
-};
+const sluice_device_provider& provider() {
+  static const sluice_device_provider made = [] {
+    sluice_device_provider p{};
+    p.struct_size = sizeof p;
+    p.kind = "plain";
+    p.count = []() -> std::int32_t { return 1; };
+    p.describe = [](std::int32_t, sluice_device_info*, sluice_error*) -> sluice_status { return SLUICE_OK; };
+    p.open = [](std::int32_t, void**, sluice_error*) -> sluice_status { return SLUICE_OK; };
+    p.close = [](void*) {};
+    p.open_stream = [](void*, void**, sluice_error*) -> sluice_status { return SLUICE_OK; };
+    p.close_stream = [](void*, void*) {};
+    p.synchronize = [](void*, void*, sluice_error*) -> sluice_status { return SLUICE_OK; };
+    p.allocate = [](void*, void*, std::size_t bytes, void** memory) -> sluice_status { return *memory = ::operator new(bytes), ++blocks, SLUICE_OK; };
+    p.free = [](void*, void*, void* memory) { ::operator delete(memory), --blocks; };
+    p.copy_to_device = p.copy_to_host = [](void*, void*, void* to, const void* from, std::size_t bytes, sluice_error*) -> sluice_status {
+      return std::memcpy(to, from, bytes), SLUICE_OK;
+    };
+    return p;
+  }();
+  return made;
+}
 }  // namespace plain
 
 struct Lengths {
@@ -101,8 +110,9 @@ struct Lengths {
       delete mine;
       released->release = nullptr;
     };
-    if (out.host().api()->add_device_column(out.raw(), "length", &schema, &array) != SLUICE_OK)
-      throw sluice::Failure(SLUICE_ERROR_INTERNAL, "refused");
+    const std::uint64_t bytes[] = {0, static_cast<std::uint64_t>(in.rows()) * 8};
+    const sluice_new_column made{sizeof made, "length", &schema, nullptr, &array, 2, bytes};
+    out.add(made);
   }
 };
 
@@ -250,12 +260,12 @@ TEST_CASE("a sink's files come back, in the order of the batches") {
 }
 
 TEST_CASE("an implementation for a device gets its columns there") {
-  const Result result = run_stage<Lengths>(numbers().rows(1, 4)).device(plain::provider).run();
+  const Result result = run_stage<Lengths>(numbers().rows(1, 4)).device(plain::provider()).run();
   REQUIRE_MESSAGE(result.ok(), result.message);
   CHECK(result.problems == none);
   CHECK(result.batch().view().column<std::int64_t>("length")[2] == 3);
-  CHECK(run_stage<Sum>(numbers()).device(plain::provider).run().status == SLUICE_ERROR_UNSUPPORTED);
-  CHECK(contract_problems<Lengths>({.batches = {numbers(), numbers()}, .devices = {&plain::provider}}) == none);
+  CHECK(run_stage<Sum>(numbers()).device(plain::provider()).run().status == SLUICE_ERROR_UNSUPPORTED);
+  CHECK(contract_problems<Lengths>({.batches = {numbers(), numbers()}, .devices = {&plain::provider()}}) == none);
   CHECK(plain::blocks == 0);
 }
 

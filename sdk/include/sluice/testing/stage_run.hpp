@@ -3,30 +3,29 @@
 #pragma once
 // run_stage: makes an instance, gives it batches and resources, and collects what comes out.
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <set>
 #include <sluice/stage.hpp>
-#include <sluice/testing/test_host.hpp>
-#include <stdexcept>
+#include <sluice/testing/result.hpp>
+#include <sluice/testing/temporary_folder.hpp>
+#include <sluice/testing/test_batch.hpp>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <dlfcn.h>
-#endif
-
 namespace sluice::testing {
+
+namespace detail {
+class MiniHost;
+class TestDevice;
+struct OutputState;
+}  // namespace detail
 
 // What run_stage needs of a stage, whether its class is at hand or only the plugin that holds it.
 struct StageUnderTest {
@@ -39,25 +38,10 @@ StageUnderTest stage_of() {
   using Adapter = sluice::detail::Adapter<Stage>;
   return {&Adapter::description().descriptor(), Adapter::create};
 }
-inline StageUnderTest stage_of(const sluice_plugin_info& plugin, std::string_view id) {
-  for (std::size_t i = 0; i < plugin.stage_count; ++i)
-    if (id == plugin.stages[i]->id)
-      return {plugin.stages[i], [&plugin, i](const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
-                return plugin.create(i, args, stage, error);
-              }};
-  throw std::runtime_error("plugin '" + std::string(plugin.name) + "' has no stage '" + std::string(id) + "'");
-}
+StageUnderTest stage_of(const sluice_plugin_info& plugin, std::string_view id);
 
-#if defined(__unix__) || defined(__APPLE__)
 // Loads a plugin file, for good: its code may be referred to until the test ends.
-inline const sluice_plugin_info* load_plugin(const std::string& path) {
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(::dlerror());
-  const void* symbol = ::dlsym(library, SLUICE_PLUGIN_SYMBOL);
-  if (symbol == nullptr) throw std::runtime_error(path + " exports no " SLUICE_PLUGIN_SYMBOL);
-  return static_cast<const sluice_plugin_info*>(symbol);
-}
-#endif
+const sluice_plugin_info* load_plugin(const std::string& path);
 
 // A parameter's value as a user would type it.
 struct Text : std::string {
@@ -69,339 +53,56 @@ struct Text : std::string {
   requires(!std::same_as<T, bool>) Text(T value) : std::string(std::to_string(value)) {}
 
  private:
-  static std::string shortest(double value) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    return {digits.data(), end};
-  }
+  static std::string shortest(double value);
 };
 using ParameterTexts = std::map<std::string, Text>;
 
 class StageRun {
  public:
-  StageRun(StageUnderTest stage, std::vector<TestBatch> inputs) : stage_(std::move(stage)), inputs_(std::move(inputs)) {}
+  StageRun(StageUnderTest stage, std::vector<TestBatch> inputs);
+  StageRun(const StageRun&);
+  StageRun(StageRun&&) noexcept;
+  ~StageRun();
 
-  StageRun& with(const ParameterTexts& parameters) {
-    for (const auto& [name, value] : parameters) parameters_.insert_or_assign(name, value);
-    return *this;
-  }
-  StageRun& resource(const std::string& slot, TestBatch batch) { return resources_.insert_or_assign(slot, std::move(batch)), *this; }
+  StageRun& with(const ParameterTexts& parameters);
+  StageRun& resource(const std::string& slot, TestBatch batch);
   // Which optional output columns somebody uses. Left out: all.
-  StageRun& wanted(std::set<std::string> columns) { return wanted_ = std::move(columns), wants_all_ = false, *this; }
+  StageRun& wanted(std::set<std::string> columns);
   // Threads of parallel_for; from 2 on several batches of a map or sink are also processed at once (unless the stage is serial or blocking).
-  StageRun& threads(int count) { return threads_ = count, *this; }
+  StageRun& threads(int count);
   // cancelled() says yes from this check on.
-  StageRun& cancel_after(std::int64_t checks) { return cancel_after_ = checks, *this; }
+  StageRun& cancel_after(std::int64_t checks);
   // allocate() gives nothing from this allocation on.
-  StageRun& memory_for(std::int64_t allocations) { return allocations_ = allocations, *this; }
+  StageRun& memory_for(std::int64_t allocations);
   // OutputFile::write fails beyond this many bytes a file, as on a full disk.
-  StageRun& file_capacity(std::uint64_t bytes) { return file_capacity_ = bytes, *this; }
+  StageRun& file_capacity(std::uint64_t bytes);
   // Runs the implementation for this provider's kind of device. Input columns are then on the device only. The provider must outlive the run.
-  StageRun& device(const sluice_device_provider& provider, std::int32_t ordinal = 0) { return provider_ = &provider, ordinal_ = ordinal, *this; }
+  StageRun& device(const sluice_device_provider& provider, std::int32_t ordinal = 0);
   // The device's memory is full from this allocation of the stage on.
-  StageRun& device_memory_for(std::int64_t allocations) { return device_allocations_ = allocations, *this; }
+  StageRun& device_memory_for(std::int64_t allocations);
   // Where temporary output files are made, for tests on a small file system.
-  StageRun& files_in(std::string folder) { return folder_ = std::move(folder), *this; }
+  StageRun& files_in(std::string folder);
   // Sources: size of a batch, and after how many calls to stop.
-  StageRun& target_work(double work) { return target_work_ = work, *this; }
-  StageRun& target_bytes(std::uint64_t bytes) { return target_bytes_ = bytes, *this; }
-  StageRun& at_most_calls(std::size_t calls) { return most_calls_ = calls, *this; }
+  StageRun& target_work(double work);
+  StageRun& target_bytes(std::uint64_t bytes);
+  StageRun& at_most_calls(std::size_t calls);
 
-  Result run() const {
-    Result result;
-    const sluice_stage_descriptor& descriptor = *stage_.descriptor;
-    auto host = std::make_shared<detail::MiniHost>(descriptor, folder_);
-    host->threads = threads_;
-    host->allocations_left = allocations_;
-    host->file_capacity = file_capacity_;
-    run_with(host, result);
-    if (observer_) *observer_ = host;
-    host->finish_files(result.ok(), result);
-    result.log = host->log_lines;
-    result.accounts = host->accounts;
-    result.counters = host->counters;
-    result.problems.insert(result.problems.end(), host->problems.begin(), host->problems.end());
-    return result;
-  }
-  Result expect_rows(std::int64_t rows) const { return run().expect_rows(rows); }
+  Result run() const;
+  Result expect_rows(std::int64_t rows) const;
   // For the contract suite: where to put the host of the next run, to see what outlived the run.
-  StageRun& observe(std::shared_ptr<detail::MiniHost>* host) { return observer_ = host, *this; }
+  StageRun& observe(std::shared_ptr<detail::MiniHost>* host);
 
  private:
-  static bool fail(Result& result, sluice_status status, const std::string& message, const std::string& remedy = {}) {
-    if (result.ok()) {
-      result.status = status;
-      result.message = message;
-      result.remedy = remedy;
-    }
-    return false;
-  }
-  static bool checked(Result& result, sluice_status status, const sluice_error& error) {
-    if (status == SLUICE_OK) return true;
-    if (error.message[0] == '\0') result.problems.push_back("status " + std::to_string(status) + " without a message");
-    return fail(result, status, error.message, error.remedy);
-  }
-
-  static bool parse_number(std::string_view text, double& value) {
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  }
-  static bool parse_integer(std::string_view text, std::int64_t& value) {
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  }
   // As a host does: type, range and choices are checked before the stage sees a value.
-  bool parameter_values(std::vector<sluice_value>& values, Result& result) const {
-    const sluice_stage_descriptor& d = *stage_.descriptor;
-    for (std::size_t i = 0; i < d.parameter_count; ++i) {
-      const sluice_parameter& p = d.parameters[i];
-      sluice_value value = p.default_value;
-      value.type = p.type;
-      if (value.text == nullptr) value.text = "";
-      const auto given = parameters_.find(p.name);
-      if (given == parameters_.end()) {
-        if (p.required != 0) return fail(result, SLUICE_ERROR_USAGE, std::string("parameter '") + p.name + "' is required");
-        values.push_back(value);
-        continue;
-      }
-      const std::string& text = given->second;
-      const std::string wrong = std::string("parameter '") + p.name + "' can't be '" + text + "'";
-      value.is_set = 1;
-      value.text = text.c_str();
-      bool fits = true;
-      double number = 0;
-      switch (p.type) {
-        case SLUICE_BOOL:
-          fits = text == "true" || text == "false";
-          value.integer = text == "true" ? 1 : 0;
-          break;
-        case SLUICE_INT:
-        case SLUICE_SIZE:
-          fits = parse_integer(text, value.integer);
-          number = static_cast<double>(value.integer);
-          break;
-        case SLUICE_FLOAT:
-          fits = parse_number(text, value.real);
-          number = value.real;
-          break;
-        case SLUICE_CHOICE:
-          fits = false;
-          for (const char* const* choice = p.choices; *choice != nullptr; ++choice) fits = fits || text == *choice;
-          break;
-        default:
-          break;
-      }
-      if (fits && (p.minimum != 0 || p.maximum != 0) && (p.type == SLUICE_INT || p.type == SLUICE_SIZE || p.type == SLUICE_FLOAT))
-        fits = number >= p.minimum && number <= p.maximum;
-      if (!fits) return fail(result, SLUICE_ERROR_USAGE, wrong);
-      values.push_back(value);
-    }
-    for (const auto& [name, value] : parameters_) {
-      const bool known =
-          std::any_of(d.parameters, d.parameters + d.parameter_count, [&given = name](const sluice_parameter& p) { return given == p.name; });
-      if (!known) return fail(result, SLUICE_ERROR_USAGE, "unknown parameter '" + name + "'");
-    }
-    return true;
-  }
-
-  bool check_inputs(std::vector<std::uint8_t>& available, Result& result) const {
-    const sluice_port& needs = stage_.descriptor->input;
-    available.assign(needs.column_count, inputs_.empty() ? 0 : 1);
-    for (const TestBatch& batch : inputs_)
-      for (std::size_t i = 0; i < needs.column_count; ++i) {
-        if (std::string_view(needs.columns[i].name) == "*") continue;  // every column there is
-        const sluice_column* column = batch.view().find(needs.columns[i].name);
-        if (column == nullptr && needs.columns[i].optional == 0)
-          return fail(result, SLUICE_ERROR_USAGE, std::string("the test's batch lacks column '") + needs.columns[i].name + "'");
-        if (column == nullptr) available[i] = 0;
-        if (column != nullptr && std::string_view(column->type) != needs.columns[i].type)
-          return fail(result, SLUICE_ERROR_USAGE,
-                      std::string("the test's column '") + needs.columns[i].name + "' is " + column->type + " instead of " + needs.columns[i].type);
-      }
-    return true;
-  }
-
-  struct Processed {
-    sluice_status status = SLUICE_OK;
-    sluice_error error{};
-    std::unique_ptr<detail::OutputState> output;
-  };
-
+  bool parameter_values(std::vector<sluice_value>& values, Result& result) const;
+  bool check_inputs(std::vector<std::uint8_t>& available, Result& result) const;
   std::unique_ptr<detail::OutputState> open_output(const std::shared_ptr<detail::MiniHost>& host, const std::vector<std::uint8_t>& wanted,
-                                                   const TestBatch* input) const {
-    auto out = std::make_unique<detail::OutputState>();
-    out->home = host.get();
-    out->descriptor = stage_.descriptor;
-    out->wanted = &wanted;
-    out->prepares_commit = stage_.descriptor->kind == SLUICE_SINK;
-    const char* row_type = stage_.descriptor->output.row_type;
-    if (stage_.descriptor->kind == SLUICE_MAP || stage_.descriptor->kind == SLUICE_SINK) {
-      out->contents.row_type = input != nullptr ? input->contents().row_type : "";
-      out->contents.rows = input != nullptr ? input->rows() : 0;
-      if (input != nullptr) out->contents.status = input->contents().status;
-    } else {
-      out->contents.row_type = row_type != nullptr ? row_type : "";
-    }
-    return out;
-  }
-
-  static void take_batches(const std::shared_ptr<detail::MiniHost>& host, detail::OutputState& out, Result& result) {
-    for (std::size_t i = 0; i < out.emitted.size(); ++i) {
-      TestBatch::Contents& contents = out.emitted[i];
-      contents.sequence = result.batches.size();
-      auto& failures = out.emitted_failures[i];
-      std::sort(failures.begin(), failures.end());
-      for (const auto& [row, reason] : failures) {
-        auto& status = contents.status[static_cast<std::size_t>(row)];
-        if (status != 0) result.problems.push_back("row " + std::to_string(row) + " failed twice, or had failed before");
-        status = static_cast<std::uint16_t>(reason + 1);
-        result.failed.push_back({result.batches.size(), row, host->reason_code(reason)});
-      }
-      result.batches.emplace_back(std::move(contents));
-    }
-    out.emitted.clear();
-    out.emitted_failures.clear();
-  }
-
-  void run_with(const std::shared_ptr<detail::MiniHost>& host, Result& result) const {
-    const sluice_stage_descriptor& d = *stage_.descriptor;
-    std::vector<sluice_value> values;
-    std::vector<std::uint8_t> available;
-    if (!parameter_values(values, result) || !check_inputs(available, result)) return;
-    std::vector<const sluice_batch*> resources;
-    for (std::size_t i = 0; i < d.resource_count; ++i) {
-      const auto found = resources_.find(d.resources[i].name);
-      if (found == resources_.end() && d.resources[i].optional == 0)
-        return static_cast<void>(fail(result, SLUICE_ERROR_USAGE, std::string("resource '") + d.resources[i].name + "' is required"));
-      resources.push_back(found == resources_.end() ? nullptr : &found->second.raw());
-    }
-    std::vector<std::uint8_t> wanted;
-    for (std::size_t i = 0; i < d.output.column_count; ++i)
-      wanted.push_back(d.output.columns[i].optional == 0 || wants_all_ || wanted_.contains(d.output.columns[i].name) ? 1 : 0);
-
-    sluice_create_args args{};
-    args.struct_size = sizeof args;
-    args.api = &host->api();
-    args.host = host->raw();
-    args.instance = "under_test";
-    args.parameters = values.data();
-    args.resources = resources.data();
-    args.wanted = wanted.data();
-    args.available = available.data();
-    sluice_stage made{};
-    sluice_error error{};
-    if (!checked(result, stage_.create(&args, &made, &error), error)) return;
-    const std::unique_ptr<sluice_stage, void (*)(sluice_stage*)> stage(&made, [](sluice_stage* s) { s->destroy(s->self); });
-    host->cancel_checks_left = cancel_after_;
-
-    sluice_call call{};
-    call.struct_size = sizeof call;
-    call.api = &host->api();
-    call.host = host->raw();
-    call.target_work = target_work_;
-    call.target_bytes = target_bytes_;
-    std::shared_ptr<detail::TestDevice> device;
-    if (provider_ != nullptr) {
-      while (call.implementation < d.implementation_count && std::string_view(d.implementations[call.implementation].device) != provider_->kind)
-        ++call.implementation;
-      if (call.implementation == d.implementation_count)
-        return static_cast<void>(
-            fail(result, SLUICE_ERROR_UNSUPPORTED, std::string("the stage has no implementation for '") + provider_->kind + "'"));
-      device = std::make_shared<detail::TestDevice>(*provider_, ordinal_);
-      device->allocations_left = device_allocations_;
-      call.device = &device->handle();
-    }
-
-    if (d.kind == SLUICE_SOURCE || d.kind == SLUICE_RESOURCE)
-      run_without_input(host, made, call, wanted, result);
-    else
-      run_over_inputs(host, made, call, device, wanted, result);
-    if (device && device->blocks_in_use() != 0)
-      result.problems.push_back(std::to_string(device->blocks_in_use()) + " blocks of device memory were never freed");
-    if (!result.ok() || made.finish == nullptr) return;
-    auto out = open_output(host, wanted, nullptr);
-    sluice_error finish_error{};
-    const sluice_status status = made.finish(made.self, &call, reinterpret_cast<sluice_output*>(out.get()), &finish_error);
-    if (!checked(result, status, finish_error)) return;
-    if (out->opened && out->contents.rows > 0) host->close_batch(*out);
-    take_batches(host, *out, result);
-  }
-
+                                                   const TestBatch* input) const;
+  void run_with(const std::shared_ptr<detail::MiniHost>& host, Result& result) const;
   void run_without_input(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call,
-                         const std::vector<std::uint8_t>& wanted, Result& result) const {
-    const std::size_t calls = stage_.descriptor->kind == SLUICE_RESOURCE ? 1 : most_calls_;
-    for (std::size_t i = 0; i < calls; ++i) {
-      auto out = open_output(host, wanted, nullptr);
-      sluice_error error{};
-      const sluice_status status = stage.process(stage.self, &call, nullptr, reinterpret_cast<sluice_output*>(out.get()), &error);
-      if (status != SLUICE_END && !checked(result, status, error)) return;
-      if (out->opened && (out->contents.rows > 0 || stage_.descriptor->kind == SLUICE_RESOURCE)) host->close_batch(*out);
-      take_batches(host, *out, result);
-      if (status == SLUICE_END) return;
-    }
-  }
-
-  // An input whose columns lie on the device.
-  struct DeviceInput {
-    DeviceInput(const TestBatch& batch, detail::TestDevice& device) : raw(batch.raw()) {
-      arrays.reserve(batch.contents().columns.size());
-      for (const TestBatch::Column& column : batch.contents().columns) {
-        arrays.push_back(device.upload(column.type, column.array));
-        columns.push_back({column.name.c_str(), column.type.c_str(), &column.data->schema(), nullptr, &arrays.back()});
-      }
-      raw.columns = columns.data();
-    }
-    DeviceInput(const DeviceInput&) = delete;
-    ~DeviceInput() {
-      for (ArrowDeviceArray& array : arrays) array.array.release(&array.array);
-    }
-    std::vector<ArrowDeviceArray> arrays;
-    std::vector<sluice_column> columns;
-    sluice_batch raw;
-  };
-
+                         const std::vector<std::uint8_t>& wanted, Result& result) const;
   void run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call,
-                       const std::shared_ptr<detail::TestDevice>& device, const std::vector<std::uint8_t>& wanted, Result& result) const {
-    const sluice_stage_descriptor& d = *stage_.descriptor;
-    std::vector<Processed> processed(inputs_.size());
-    const auto process = [&](std::size_t i) {
-      Processed& p = processed[i];
-      p.output = open_output(host, wanted, &inputs_[i]);
-      p.output->device = device;
-      std::unique_ptr<DeviceInput> on_device;
-      if (device) on_device = std::make_unique<DeviceInput>(inputs_[i], *device);
-      const sluice_batch* input = on_device ? &on_device->raw : &inputs_[i].raw();
-      if (stage.process != nullptr) p.status = stage.process(stage.self, &call, input, reinterpret_cast<sluice_output*>(p.output.get()), &p.error);
-    };
-    const bool together = threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) &&
-                          (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) == 0;
-    if (together) {
-      std::atomic<std::size_t> next{0};
-      std::vector<std::thread> workers;
-      for (int t = 0; t < threads_; ++t)
-        workers.emplace_back([&] {
-          for (std::size_t i = next++; i < inputs_.size(); i = next++) process(i);
-        });
-      for (std::thread& worker : workers) worker.join();
-    }
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!together) process(i);
-      Processed& p = processed[i];
-      if (!checked(result, p.status, p.error)) return;
-      if (d.kind != SLUICE_REGROUP || (p.output->opened && p.output->contents.rows > 0)) host->close_batch(*p.output);
-      const std::size_t first = result.batches.size();
-      if (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) {
-        TestBatch::Contents& contents = p.output->emitted.front();
-        const TestBatch::Contents& input = inputs_[i].contents();
-        contents.columns.insert(contents.columns.begin(), input.columns.begin(), input.columns.end());
-        contents.attributes.insert(contents.attributes.begin(), input.attributes.begin(), input.attributes.end());
-      }
-      take_batches(host, *p.output, result);
-      if (stage.commit == nullptr) continue;
-      sluice_error error{};
-      if (!checked(result, stage.commit(stage.self, &call, &result.batches[first].raw(), &error), error)) return;
-    }
-  }
+                       const std::shared_ptr<detail::TestDevice>& device, const std::vector<std::uint8_t>& wanted, Result& result) const;
 
   StageUnderTest stage_;
   std::vector<TestBatch> inputs_;
@@ -423,15 +124,15 @@ class StageRun {
   std::shared_ptr<detail::MiniHost>* observer_ = nullptr;
 };
 
-inline StageRun run_stage(StageUnderTest stage, std::vector<TestBatch> batches = {}) { return {std::move(stage), std::move(batches)}; }
-inline StageRun run_stage(StageUnderTest stage, TestBatch batch) { return {std::move(stage), std::vector{std::move(batch)}}; }
+StageRun run_stage(StageUnderTest stage, std::vector<TestBatch> batches = {});
+StageRun run_stage(StageUnderTest stage, TestBatch batch);
 template <class Stage>
 StageRun run_stage(std::vector<TestBatch> batches = {}) {
-  return {stage_of<Stage>(), std::move(batches)};
+  return run_stage(stage_of<Stage>(), std::move(batches));
 }
 template <class Stage>
 StageRun run_stage(TestBatch batch) {
-  return {stage_of<Stage>(), std::vector{std::move(batch)}};
+  return run_stage(stage_of<Stage>(), std::move(batch));
 }
 
 }  // namespace sluice::testing

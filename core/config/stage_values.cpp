@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "config/stage_values.hpp"
+
+#include <algorithm>
+
+#include "config/expansion.hpp"
+#include "config/parameter_value.hpp"
+
+namespace sluice {
+namespace {
+
+// What the stage says of its values together.
+void check_rules(const ResolvingScope& scope, const Draft& from, const ResolvedStage& stage) {
+  const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
+  if (descriptor.check == nullptr) return;
+  sluice_error problem{};
+  if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) != SLUICE_OK)
+    scope.error(from, from.written->where, problem.message, problem.remedy);
+}
+
+// "${reads}" where the required --reads is missing: said already.
+bool reported_as_missing(const ResolvingScope& scope, const WrittenValue* value) {
+  const std::string name = value == nullptr ? "" : sole_reference(value->text);
+  return std::any_of(scope.pipeline.parameters.begin(), scope.pipeline.parameters.end(),
+                     [&](const PipelineParameter& p) { return p.name == name && p.required; });
+}
+
+// A value that is nothing but ${x}, with x given on the command line, is wrong there and not in the file.
+void report_value(const ResolvingScope& scope, const Draft& from, const std::string& subject, const WrittenValue& value,
+                  const ValueProblem& problem) {
+  const std::string name = sole_reference(value.text);
+  if (!name.empty() && scope.overrides.parameters.contains(name))
+    scope.error(from, {"command line", 0, 0}, "--" + kebab_case(name) + ": " + problem.message, problem.remedy);
+  else
+    scope.error(from, value.where, subject + problem.message, problem.remedy);
+}
+
+// "--output-prefix" for "${output_prefix}.bam"; "" where there is no reference or several.
+std::string option_in(const std::string& text) {
+  const std::size_t begin = text.find("${"), end = text.find('}', begin);
+  if (begin == std::string::npos || end == std::string::npos || text.find("${", end) != std::string::npos) return "";
+  return "--" + kebab_case(text.substr(begin + 2, end - begin - 2));
+}
+
+}  // namespace
+
+void fill_values(const ResolvingScope& scope, const Draft& from, ResolvedStage& stage) {
+  const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
+  check_parameter_names(scope, from);
+  bool complete = true;
+  for (std::size_t i = 0; i < descriptor.parameter_count; ++i) {
+    const sluice_parameter& parameter = descriptor.parameters[i];
+    sluice_value value = parameter.default_value;
+    value.type = parameter.type;
+    if (value.text == nullptr) value.text = "";
+    const auto written = from.written->params.find(parameter.name);
+    const std::string subject = "parameter '" + std::string(parameter.name) + "': ";
+    const bool given = written != from.written->params.end();
+    bool problem_reported = false;
+    std::string text;
+    if (given) {
+      Expansion expansion = expand(written->second.text, scope.parameters);
+      text = std::move(expansion.text);
+      problem_reported = !expansion.message.empty();
+      if (problem_reported) scope.error(from, written->second.where, subject + expansion.message, expansion.remedy);
+    }
+    if (!text.empty()) {
+      const ValueProblem problem = convert_value(text, rule_of(parameter), value);
+      if (!problem.message.empty()) report_value(scope, from, subject, written->second, problem), complete = false;
+      value.text = stage.texts.emplace_back(std::move(text)).c_str();
+    } else if (parameter.required != 0 && !problem_reported && value.is_set == 0 && !reported_as_missing(scope, given ? &written->second : nullptr)) {
+      scope.error(from, given ? written->second.where : from.written->where, subject + (given ? "it is required, but empty" : "it is required"),
+                  "add " + std::string(parameter.name) + " = ... to its params");
+    }
+    complete = complete && !problem_reported && (parameter.required == 0 || value.is_set != 0);
+    stage.given_by.push_back(given ? option_in(written->second.text) : "");
+    stage.values.push_back(value);
+  }
+  if (complete) check_rules(scope, from, stage);
+}
+
+void check_parameter_names(const ResolvingScope& scope, const Draft& from) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < from.entry.descriptor->parameter_count; ++i) names.emplace_back(from.entry.descriptor->parameters[i].name);
+  for (const auto& [name, value] : from.written->params) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string near = nearest_name(name, names);
+    scope.error(from, value.key_where, "unknown parameter '" + name + "'",
+                near.empty() ? "'sluice inspect " + from.written->use + "' lists them" : "did you mean '" + near + "'?");
+  }
+}
+
+}  // namespace sluice

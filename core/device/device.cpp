@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "device/device.hpp"
+
+#include <sluice/failure.hpp>
+#include <utility>
+
+#include "device/device_stream.hpp"
+
+namespace sluice {
+
+Device::Device(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes)
+    : provider_(provider), ordinal_(ordinal), limit_(limit_bytes) {}
+
+std::shared_ptr<Device> Device::open(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes) {
+  std::shared_ptr<Device> device(new Device(provider, ordinal, limit_bytes));
+  sluice_error error{};
+  device->info_.struct_size = sizeof device->info_;
+  sluice_status status = provider.describe(ordinal, &device->info_, &error);
+  if (status == SLUICE_OK) status = provider.open(ordinal, &device->device_, &error);
+  if (status != SLUICE_OK) throw Failure(status, "cannot open " + device->name() + ": " + error.message, error.remedy);
+  if (device->limit_ == 0 || device->limit_ > device->info_.memory_bytes) device->limit_ = device->info_.memory_bytes;
+  return device;
+}
+
+Device::~Device() {
+  streams_.clear();
+  idle_.clear();
+  if (device_ != nullptr) provider_.close(device_);
+}
+
+DeviceStream& Device::open_stream(const std::string& name) {
+  auto stream = std::make_unique<DeviceStream>(*this, name);
+  const std::lock_guard lock(streams_mutex_);
+  return *streams_.emplace_back(std::move(stream));
+}
+
+Device::StreamHandle Device::borrow_stream() {
+  constexpr int most = 4;  // two each way keep a bus busy
+  const auto give_back = [](DeviceStream* stream) {
+    Device& home = stream->device();
+    {
+      const std::lock_guard lock(home.streams_mutex_);
+      home.idle_.emplace_back(stream);
+    }
+    home.stream_came_back_.notify_one();
+  };
+  {
+    std::unique_lock lock(streams_mutex_);
+    stream_came_back_.wait(lock, [&] { return !idle_.empty() || borrowed_ < most; });
+    if (!idle_.empty()) {
+      std::unique_ptr<DeviceStream> stream = std::move(idle_.back());
+      idle_.pop_back();
+      return {stream.release(), give_back};
+    }
+    ++borrowed_;
+  }
+  try {
+    return {new DeviceStream(*this, ""), give_back};
+  } catch (...) {
+    {
+      const std::lock_guard lock(streams_mutex_);
+      --borrowed_;
+    }
+    stream_came_back_.notify_one();
+    throw;
+  }
+}
+
+std::string Device::name() const { return std::string(provider_.kind) + ":" + std::to_string(ordinal_); }
+
+sluice_status Device::allocate(void* stream, std::size_t bytes, void** memory) {
+  if (lost_) return SLUICE_ERROR_DEVICE_LOST;
+  const std::uint64_t before = used_.fetch_add(bytes);
+  const sluice_status status = before + bytes > limit_ ? SLUICE_ERROR_DEVICE_MEMORY : provider_.allocate(device_, stream, bytes, memory);
+  if (status != SLUICE_OK) {
+    used_.fetch_sub(bytes);
+    return status;
+  }
+  activity_.uses(before + bytes);
+  const std::lock_guard lock(blocks_mutex_);
+  blocks_[*memory] = {bytes, stream};
+  return SLUICE_OK;
+}
+
+void Device::free(void* memory) {
+  Block block{};
+  {
+    const std::lock_guard lock(blocks_mutex_);
+    const auto found = blocks_.find(memory);
+    if (found == blocks_.end()) return;
+    block = found->second;
+    blocks_.erase(found);
+  }
+  provider_.free(device_, block.stream, memory);
+  used_.fetch_sub(block.bytes);
+}
+
+DeviceStatistics Device::statistics() const {
+  DeviceStatistics result = activity_.statistics();
+  result.name = name();
+  result.model = info_.name;
+  result.memory_limit = limit_;
+  const std::lock_guard lock(streams_mutex_);
+  result.streams = streams_.size();
+  return result;
+}
+
+void Device::throw_if_lost() const {
+  if (lost_) throw Failure(SLUICE_ERROR_DEVICE_LOST, name() + " is gone (injected)");
+}
+
+void Device::raise(sluice_status status, const std::string& what, const sluice_error& error) const {
+  throw Failure(status, what + " " + name() + ": " + error.message, error.remedy);
+}
+
+}  // namespace sluice

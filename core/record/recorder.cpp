@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "record/recorder.hpp"
+
+#include <algorithm>
+
+#include "plugin/descriptor.hpp"
+
+namespace sluice {
+StageRecorder::StageRecorder(const ResolvedStage& stage, RunListener* listener) : listener_(listener) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  totals_.name = stage.name;
+  totals_.id = d.id;
+  totals_.work_unit = d.work_unit == nullptr ? "row" : d.work_unit;
+  totals_.role = kind_name(d.kind);
+  totals_.row_type = d.input.row_type != nullptr ? d.input.row_type : d.output.row_type;
+  totals_.row_noun = d.row_noun != nullptr ? d.row_noun : d.output.row_type != nullptr ? d.output.row_type : "";
+}
+
+void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
+                         std::uint64_t output_bytes, std::uint64_t bytes_moved) {
+  const std::lock_guard lock(mutex_);
+  auto found = std::find_if(totals_.implementations.begin(), totals_.implementations.end(), [&](const auto& i) { return i.device == device; });
+  if (found == totals_.implementations.end()) {
+    totals_.implementations.push_back({device});
+    durations_.emplace_back();
+    found = totals_.implementations.end() - 1;
+  }
+  ++totals_.batches;
+  totals_.rows_in += static_cast<std::uint64_t>(rows_in);
+  totals_.rows_out += static_cast<std::uint64_t>(rows_out);
+  totals_.output_bytes += output_bytes;
+  totals_.busy_seconds += seconds;
+  ++found->batches;
+  found->rows += static_cast<std::uint64_t>(std::max(rows_in, rows_out));
+  found->work += work;
+  found->seconds += seconds;
+  found->bytes_moved += bytes_moved;
+  durations_[static_cast<std::size_t>(found - totals_.implementations.begin())].add(seconds);
+}
+
+void StageRecorder::retry(const std::string& device) {
+  const std::lock_guard lock(mutex_);
+  for (auto& implementation : totals_.implementations)
+    if (implementation.device == device) {
+      ++implementation.retries;
+      return;
+    }
+  totals_.implementations.push_back({device});
+  durations_.emplace_back();
+  ++totals_.implementations.back().retries;
+}
+
+void StageRecorder::failed_row(const std::string& reason, const std::string& name) {
+  if (listener_ != nullptr) listener_->lost(totals_.name, {name, reason});
+  const std::lock_guard lock(mutex_);
+  ++totals_.failed[reason];
+  if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
+}
+
+void StageRecorder::accounted(const std::string& reason, std::uint64_t count, const char* name) {
+  if (listener_ != nullptr && name != nullptr) listener_->lost(totals_.name, {name, reason});
+  const std::lock_guard lock(mutex_);
+  totals_.accounted[reason] += count;
+  if (totals_.role == "map") return;  // the rows themselves are named where they fail
+  if (name == nullptr) {
+    totals_.nameless[reason] += count;
+    return;
+  }
+  if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
+}
+
+void StageRecorder::count(const std::string& counter, double amount) {
+  const std::lock_guard lock(mutex_);
+  totals_.counters[counter] += amount;
+}
+
+void StageRecorder::observe(const std::string& quantity, double value) {
+  const std::lock_guard lock(mutex_);
+  quantities_[quantity].add(value);
+}
+
+void StageRecorder::outcome(const std::string& name, std::uint64_t good, std::uint64_t total) {
+  const std::lock_guard lock(mutex_);
+  OutcomeStatistics& outcome = totals_.outcomes[name];
+  outcome.good += good;
+  outcome.total += total;
+}
+
+void StageRecorder::committed_by(double seconds_left) {
+  const std::lock_guard lock(mutex_);
+  ++totals_.batches_with_deadline;
+  if (seconds_left < 0) ++totals_.late_batches;
+}
+
+void StageRecorder::waited(double seconds) {
+  const std::lock_guard lock(mutex_);
+  totals_.wait_seconds += seconds;
+}
+
+StageStatistics StageRecorder::statistics() const {
+  const std::lock_guard lock(mutex_);
+  StageStatistics result = totals_;
+  for (std::size_t i = 0; i < result.implementations.size(); ++i) {
+    auto& implementation = result.implementations[i];
+    implementation.p50_seconds = durations_[i].quantile(0.50);
+    implementation.p95_seconds = durations_[i].quantile(0.95);
+    implementation.rate = implementation.seconds > 0 ? implementation.work / implementation.seconds : 0;
+  }
+  for (const auto& [name, values] : quantities_)
+    result.quantities[name] = {values.count(), values.quantile(0.50), values.quantile(0.99), values.maximum()};
+  return result;
+}
+
+void StageRecorder::stands_at(const std::string& position) {
+  const std::lock_guard lock(mutex_);
+  totals_.position = position;
+}
+
+void StageRecorder::is_durable_before(std::uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  totals_.durable_before = sequence;
+}
+
+Recorder::Recorder(const Plan& plan, RunListener* listener) : resources_(plan.pipeline.resources.size()), listener_(listener) {
+  for (const ResolvedStage& resource : plan.pipeline.resources) stages_.emplace_back(resource, listener);
+  for (const ResolvedStage& stage : plan.pipeline.stages) stages_.emplace_back(stage, listener);
+}
+
+}  // namespace sluice

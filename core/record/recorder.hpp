@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Collects what the stages of a run do. Thread-safe.
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "record/distribution.hpp"
+#include "record/run_listener.hpp"
+
+namespace sluice {
+
+class StageRecorder {
+ public:
+  explicit StageRecorder(const ResolvedStage& stage, RunListener* listener = nullptr);
+
+  void call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes,
+            std::uint64_t bytes_moved = 0);
+  void retry(const std::string& device);
+  void failed_row(const std::string& reason, const std::string& name);
+  void accounted(const std::string& reason, std::uint64_t count, const char* name);
+  void count(const std::string& counter, double amount);
+  void observe(const std::string& quantity, double value);
+  void outcome(const std::string& name, std::uint64_t good, std::uint64_t total);
+  // Sinks: a batch with a deadline was committed with so many seconds left; < 0: late.
+  void committed_by(double seconds_left);
+  void waited(double seconds);
+  void progress(double share) { progress_.store(share); }
+  double progress() const { return progress_.load(); }  // < 0: unknown
+  // Sources that know positions: where the next row begins. Sinks that say so: before which batch everything is in the files.
+  void stands_at(const std::string& position);
+  void is_durable_before(std::uint64_t sequence);
+  StageStatistics statistics() const;
+
+ private:
+  static constexpr std::size_t kept_examples = 20;
+  std::atomic<double> progress_{-1};
+  mutable std::mutex mutex_;  // guards everything below
+  StageStatistics totals_;
+  std::vector<Distribution> durations_;  // per implementation in totals_
+  std::map<std::string, Distribution> quantities_;
+  RunListener* const listener_;  // null: nobody
+};
+
+class Recorder {
+ public:
+  // listener: null, or lives as long as the recorder.
+  Recorder(const Plan& plan, RunListener* listener);
+  StageRecorder& resource(std::size_t index) { return stages_[index]; }
+  StageRecorder& stage(std::size_t index) { return stages_[resources_ + index]; }
+  const std::deque<StageRecorder>& stages() const { return stages_; }
+  std::deque<StageRecorder>& stages() { return stages_; }
+  bool traces() const { return listener_ != nullptr && listener_->traces(); }
+  void trace(const TraceEvent& event) {
+    if (listener_ != nullptr) listener_->happened(event);
+  }
+
+ private:
+  std::size_t resources_;
+  std::deque<StageRecorder> stages_;
+  RunListener* const listener_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "run/execution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+SourceRunner& source(StageRunner& stage) { return static_cast<SourceRunner&>(stage); }
+MapRunner& map(StageRunner& stage) { return static_cast<MapRunner&>(stage); }
+RegroupRunner& regroup(StageRunner& stage) { return static_cast<RegroupRunner&>(stage); }
+SinkRunner& sink(StageRunner& stage) { return static_cast<SinkRunner&>(stage); }
+
+}  // namespace
+
+std::unique_ptr<StageRunner> make_runner(RunContext& run, std::size_t index) {
+  switch (run.plan.stages[index].stage->entry.descriptor->kind) {
+    case SLUICE_SOURCE:
+      return std::make_unique<SourceRunner>(run, index);
+    case SLUICE_REGROUP:
+      return std::make_unique<RegroupRunner>(run, index);
+    case SLUICE_SINK:
+      return std::make_unique<SinkRunner>(run, index);
+    default:
+      return std::make_unique<MapRunner>(run, index);
+  }
+}
+
+Execution::Execution(RunContext& run, StageRunners& stages, Dispatcher& dispatcher, MemoryBudget& budget, MakeTransport transport,
+                     ExecutionProbe probe)
+    : run_(run), stages_(stages), dispatcher_(dispatcher), budget_(budget), probe_(std::move(probe)), transport_(transport(*this)) {
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size()));
+    if (stages[i] && stages[i]->kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();
+  }
+}
+
+void Execution::run() {
+  const auto of_kind = [&](sluice_stage_kind kind, const auto& work) {
+    for (const std::size_t i : run_.plan.order)
+      if (stages_[i] && stages_[i]->kind() == kind) work(i);
+  };
+  of_kind(SLUICE_SOURCE, [&](std::size_t) { dispatcher_.source_begins(); });
+  of_kind(SLUICE_SOURCE, [&](std::size_t i) {
+    transport_->run_source(i, [this, i] {
+      guard(i, [&] { read_all(i); });
+      dispatcher_.source_ends();
+    });
+  });
+  transport_->wait();
+  of_kind(SLUICE_REGROUP, [&](std::size_t i) {
+    transport_->run_in_order(i, [this, i, token = transport_->hold(i)] { guard(i, [&] { regroup(*stages_[i]).finish(emit_from(i)); }); });
+    transport_->wait();
+  });
+  of_kind(SLUICE_SINK, [&](std::size_t i) { sink(*stages_[i]).finish(); });
+}
+
+void Execution::read_all(std::size_t i) {
+  using Clock = std::chrono::steady_clock;
+  SourceRunner& reader = source(*stages_[i]);
+  // A source whose batches have deadlines makes them when their time comes: it is never asked for larger ones.
+  bool has_deadlines = false;
+  for (std::uint64_t sequence = 0; !run_.stopping() && !reader.ended(); ++sequence) {
+    const double usual = budget_.batch_work(run_.threads);
+    const double work = run_.options.batch_work > 0 ? run_.options.batch_work
+                        : has_deadlines             ? usual
+                                                    : dispatcher_.batch_work(usual, budget_.largest_batch_work());
+    const auto asked = Clock::now();
+    MemoryBudget::PermitHandle permit = budget_.acquire(work);
+    run_.recorder.stage(i).waited(std::chrono::duration<double>(Clock::now() - asked).count());
+    if (!permit) return;
+    BatchHandle batch = reader.read(work, static_cast<std::uint64_t>(work * budget_.bytes_per_work()), sequence);
+    if (batch && probe_.read) batch = probe_.read(std::move(batch));
+    if (!batch) return;
+    has_deadlines = has_deadlines || std::isfinite(batch->deadline);
+    if (batch->work > work) budget_.grow(permit, batch->work);
+    permit->used(batch->bytes());
+    transport_->put(i, {std::move(batch), std::move(permit)});
+  }
+}
+
+void Execution::receive(std::size_t i, Message message) noexcept {
+  guard(i, [&] {
+    if (!stages_[i] || run_.cancelled() || !stations_[i]->join.arrive(message)) return;
+    if (probe_.arrived) probe_.arrived(i, message.batch);
+    enter(i, std::move(message));
+  });
+}
+
+void Execution::enter(std::size_t i, Message message) {
+  const StageRunner& stage = *stages_[i];
+  if (stage.kind() == SLUICE_REGROUP) return regroup_in_order(i, std::move(message));
+  if (!anybody_behind(i)) return;
+  if (stage.is_ordered()) {
+    {
+      const std::lock_guard lock(stations_[i]->mutex);
+      const std::uint64_t sequence = message.batch->sequence;
+      stations_[i]->in_order.put(sequence, std::move(message));
+    }
+    return process_in_order(i);
+  }
+  if (!stage.is_blocking() || stage.kind() != SLUICE_MAP)
+    return process(i, message, dispatcher_.calls_here(map(*stages_[i])) ? nullptr : transport_->hold(i));
+  transport_->run_in_order(i,
+                           [this, i, message = std::move(message), token = transport_->hold(i)] { guard(i, [&] { process(i, message, token); }); });
+}
+
+// A sink has its files behind it.
+bool Execution::anybody_behind(std::size_t i) const {
+  const std::vector<std::size_t>& consumers = run_.plan.stages[i].consumers;
+  return stages_[i]->kind() == SLUICE_SINK ||
+         std::any_of(consumers.begin(), consumers.end(), [&](std::size_t consumer) { return stages_[consumer] != nullptr; });
+}
+
+void Execution::process(std::size_t i, const Message& message, const Transport::Token& token) {
+  MapRunner& stage = map(*stages_[i]);
+  if (message.batch->rows == 0) return leave(i, message);
+  const CallNeeds needs = stage.needs_of(*message.batch);
+  if (needs.bytes > 0) message.note_footprint(nullptr, needs.bytes);
+  transport_->call(dispatcher_, stage, message.batch, needs.size, [this, i, message, token](BatchHandle output) {
+    guard(i, [&] {
+      if (!output) return;
+      message.note_footprint(output, 0);
+      leave(i, {std::move(output), message.permit});
+    });
+  });
+}
+
+void Execution::leave(std::size_t i, Message message) {
+  if (stages_[i]->kind() == SLUICE_SINK) return commit_in_order(i, std::move(message));
+  transport_->put(i, std::move(message));
+}
+
+// One batch after the other. A batch that waits here keeps nothing alive: the one that it waits for does, or the run has failed. The next one
+// starts on the thread that has finished this one, but never inside its call, however many wait.
+void Execution::process_in_order(std::size_t i) {
+  Station& station = *stations_[i];
+  std::unique_lock lock(station.mutex);
+  if (station.serving) return;
+  station.serving = true;
+  while (!station.under_way) {
+    std::optional<Message> next = station.in_order.take();
+    if (!next) break;
+    station.under_way = true;
+    lock.unlock();
+    // When the last copy of this token goes, the call has ended, whether or not anything came of it.
+    const auto ended = [this, i, outer = transport_->hold(i)](const void*) mutable {
+      {
+        const std::lock_guard again(stations_[i]->mutex);
+        stations_[i]->under_way = false;
+      }
+      guard(i, [&] { process_in_order(i); });
+    };
+    process(i, *next, Transport::Token(static_cast<const void*>(nullptr), ended));
+    next.reset();
+    lock.lock();
+  }
+  station.serving = false;
+}
+
+// On the stage's own thread, which has the buffer for itself, as it may have to wait until there is room for what it emits.
+void Execution::regroup_in_order(std::size_t i, Message message) {
+  transport_->run_in_order(i, [this, i, message = std::move(message), token = transport_->hold(i)]() mutable {
+    guard(i, [&] {
+      ReorderBuffer<Message>& in_order = stations_[i]->in_order;
+      const std::uint64_t sequence = message.batch->sequence;
+      in_order.put(sequence, std::move(message));
+      while (std::optional<Message> next = in_order.take()) regroup(*stages_[i]).regroup(next->batch, emit_from(i));
+    });
+  });
+}
+
+Emit Execution::emit_from(std::size_t i) {
+  return [this, i](BatchHandle batch) {
+    const std::uint64_t bytes = batch->bytes();
+    MemoryBudget::PermitHandle permit = budget_.acquire_emitted(*stations_[i]->flow, bytes);
+    if (!permit || run_.cancelled()) return false;
+    permit->used(bytes);
+    transport_->put(i, {std::move(batch), std::move(permit)});
+    return !run_.cancelled();
+  };
+}
+
+// Writes, and gives back to the stages that want it.
+void Execution::commit_in_order(std::size_t i, Message message) {
+  transport_->run_in_order(i, [this, i, message = std::move(message), token = transport_->hold(i)]() mutable {
+    guard(i, [&] {
+      ReorderBuffer<Message>& in_order = stations_[i]->in_order;
+      const std::uint64_t sequence = message.batch->sequence;
+      in_order.put(sequence, std::move(message));
+      while (std::optional<Message> next = in_order.take())
+        if (sink(*stages_[i]).commit(next->batch))
+          for (const std::size_t asks : run_.plan.stages[i].feeds_back_to) stages_[asks]->feedback(next->batch);
+    });
+  });
+}
+
+}  // namespace sluice

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Moves batches from the sources through the stages to the sinks: the one set of rules, whatever threads there are (see transport.hpp).
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "run/dispatcher.hpp"
+#include "run/map_runner.hpp"
+#include "run/message.hpp"
+#include "run/regroup_runner.hpp"
+#include "run/sink_runner.hpp"
+#include "run/source_runner.hpp"
+#include "run/transport.hpp"
+#include "sched/memory_budget.hpp"
+#include "sched/reorder_buffer.hpp"
+
+namespace sluice {
+
+// The stages of a plan, by their indices there. Null: not made.
+using StageRunners = std::vector<std::unique_ptr<StageRunner>>;
+std::unique_ptr<StageRunner> make_runner(RunContext& run, std::size_t index);
+
+// For replays, which look at batches on their way.
+struct ExecutionProbe {
+  // Sources: the batch, less of it, or null to stop reading.
+  std::function<BatchHandle(BatchHandle)> read;
+  std::function<void(std::size_t stage, const BatchHandle&)> arrived;
+};
+
+class Execution {
+ public:
+  using MakeTransport = std::unique_ptr<Transport> (*)(Execution&);
+
+  Execution(RunContext& run, StageRunners& stages, Dispatcher& dispatcher, MemoryBudget& budget, MakeTransport transport, ExecutionProbe probe = {});
+
+  // Until the sources have ended and everything has been written, or the run has failed.
+  void run();
+
+  // A batch has come to the stage along one of its inputs. No exception leaves.
+  void receive(std::size_t stage, Message message) noexcept;
+
+  const Plan& plan() const { return run_.plan; }
+  const StageRunners& stages() const { return stages_; }
+  // Runs the job; what it throws ends the run.
+  template <class Job>
+  void guard(std::size_t stage, Job&& job) noexcept {
+    try {
+      job();
+    } catch (...) {
+      run_.fail_with_current_exception(run_.plan.stages[stage].stage->name);
+    }
+  }
+
+ private:
+  // What a stage has beside its runner.
+  struct Station {
+    explicit Station(std::size_t inputs) : join(inputs) {}
+    BranchJoin join;
+    MemoryBudget::Flow* flow = nullptr;  // of a regroup
+    std::mutex mutex;                    // of an ordered map: guards what follows. Of others the own thread has it alone
+    ReorderBuffer<Message> in_order;
+    bool serving = false;    // a thread looks for the next batch
+    bool under_way = false;  // a call has not ended
+  };
+
+  void read_all(std::size_t source);
+  void enter(std::size_t stage, Message message);
+  void process(std::size_t stage, const Message& message, const Transport::Token& token);
+  // A batch with the stage's columns.
+  void leave(std::size_t stage, Message message);
+  void process_in_order(std::size_t stage);
+  void regroup_in_order(std::size_t stage, Message message);
+  void commit_in_order(std::size_t stage, Message message);
+  Emit emit_from(std::size_t stage);
+  bool anybody_behind(std::size_t stage) const;
+
+  RunContext& run_;
+  StageRunners& stages_;
+  Dispatcher& dispatcher_;
+  MemoryBudget& budget_;
+  const ExecutionProbe probe_;
+  std::vector<std::unique_ptr<Station>> stations_;
+  const std::unique_ptr<Transport> transport_;
+};
+
+}  // namespace sluice

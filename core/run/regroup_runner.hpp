@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Feeds batches in order to a stage that emits others.
+
+#include "run/stage_runner.hpp"
+
+namespace sluice {
+
+class RegroupRunner : public StageRunner {
+ public:
+  using StageRunner::StageRunner;
+
+  // What the stage emits, numbered in order, goes to `emit` while the call is under way.
+  void regroup(const BatchHandle& input, const Emit& emit);
+  // After the last batch.
+  void finish(const Emit& emit);
+
+ private:
+  // What one call has emitted so far.
+  struct Emission {
+    std::int64_t rows = 0;
+    std::uint64_t bytes = 0;
+    double seconds = 0;  // spent in Emit: waiting, or in later stages
+  };
+  bool send(std::shared_ptr<BatchData> batch, const Emit& emit, Emission& emission);
+  // Runs `body`, which calls the plugin with the output; the last batch is emitted by itself.
+  template <class Body>
+  void emitting_call(const BatchHandle& input, const Emit& emit, Body&& body);
+
+  std::uint64_t emitted_ = 0;  // next sequence number
+};
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "run/resources.hpp"
+
+#include <algorithm>
+
+#include "run/call_mark.hpp"
+#include "run/run_context.hpp"
+#include "run/stage_call.hpp"
+#include "run/stage_instance.hpp"
+
+namespace sluice {
+namespace {
+
+BatchHandle make_resource(const sluice_host& host, const std::vector<BatchHandle>& others) {
+  const std::vector<std::uint8_t> wanted(std::max<std::size_t>(host.descriptor().output.column_count, 1), 1);
+  const StageInstance instance(host, others, {wanted.data(), wanted.data()});
+  sluice_output output(host);
+  sluice_call call{};
+  call.struct_size = sizeof call;
+  call.api = &host_api();
+  call.host = &host;
+  sluice_error error{};
+  const CallMark mark(host);
+  const sluice_status status = instance->process(instance.self(), &call, nullptr, &output, &error);
+  output.throw_if_refused();
+  if (status != SLUICE_END) throw_unless_ok(status, error);
+  std::shared_ptr<BatchData> batch = output.take_batch();
+  if (!batch) throw Failure(SLUICE_ERROR_INTERNAL, "the plugin made no resource", "this is a bug in the plugin: please report it");
+  batch->row_type = host.descriptor().output.row_type;
+  return batch;
+}
+
+}  // namespace
+
+std::vector<BatchHandle> make_resources(RunContext& run) {
+  std::vector<BatchHandle> resources;
+  for (std::size_t i = 0; i < run.plan.pipeline.resources.size(); ++i) {
+    const sluice_host& host = run.host_of_resource(i);
+    CallResult result;
+    BatchHandle made;
+    const std::uint64_t before = run.memory_now();
+    run_call(result, [&] { made = make_resource(host, resources); });
+    if (run.stopping()) return {};  // whatever it says: nothing is kept
+    if (!result.ok()) {
+      run.fail(host.stage->name, result.status, result.message, result.remedy);
+      return {};
+    }
+    host.recorder->call("cpu", result.seconds, 0, made->rows, 0, made->bytes());
+    // Memory of its own making (a mapped file, a vector) has not been counted when it was allocated.
+    const std::uint64_t counted = std::max(run.memory_now(), before) - before;
+    run.keeps(0, std::max(made->bytes(), counted) - counted);
+    resources.push_back(std::move(made));
+  }
+  return resources;
+}
+
+}  // namespace sluice

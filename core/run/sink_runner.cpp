@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "run/sink_runner.hpp"
+
+#include <cmath>
+
+namespace sluice {
+
+bool SinkRunner::commit(const BatchHandle& prepared) {
+  if (run_.cancelled() || prepared->rows == 0) return false;
+  const double start = run_.seconds();
+  const CallResult result = call(prepared->sequence, prepared->rows, [&] {
+    sluice_error error{};
+    const sluice_call made = make_call();
+    const BatchView view(*prepared);
+    throw_unless_ok((*instance_)->commit(instance_->self(), &made, &view.get(), &error), error);
+    if ((*instance_)->durable == nullptr) return;
+    std::uint64_t before = 0;
+    throw_unless_ok((*instance_)->durable(instance_->self(), &before, &error), error);
+    host_.recorder->is_durable_before(before);
+  });
+  if (!result.ok()) {
+    fail(result);
+    return false;
+  }
+  host_.recorder->call("writer", result.seconds, 0, 0, 0, 0);
+  if (std::isfinite(prepared->deadline)) host_.recorder->committed_by(prepared->deadline - run_.seconds());
+  trace("writer", start, result.seconds, prepared->sequence, prepared->rows);
+  return true;
+}
+
+void SinkRunner::finish() {
+  if ((*instance_)->finish == nullptr || run_.cancelled()) return;
+  sluice_output output(host_);
+  const CallResult result = call(CallMark::no_batch, 0, [&] {
+    sluice_error error{};
+    const sluice_call made = make_call();
+    throw_unless_ok((*instance_)->finish(instance_->self(), &made, &output, &error), error);
+    output.throw_if_refused();
+  });
+  if (!result.ok()) fail(result);
+}
+
+}  // namespace sluice

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "run/source_runner.hpp"
+
+#include <array>
+
+namespace sluice {
+
+BatchHandle SourceRunner::read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence) {
+  if (run_.stopping() || ended_) return nullptr;
+  sluice_call made = make_call();
+  made.target_work = target_work;
+  made.target_bytes = target_bytes;
+  sluice_output output(host_);
+  const double start = run_.seconds();
+  const CallResult result = call(sequence, 0, [&] {
+    sluice_error error{};
+    const sluice_status status = (*instance_)->process(instance_->self(), &made, nullptr, &output, &error);
+    output.throw_if_refused();
+    if (status != SLUICE_END) throw_unless_ok(status, error);
+    if (output.batch->rows > 0) output.throw_if_incomplete(planned_.wanted);
+    if (has(SLUICE_TRAIT_POSITIONS)) remember_position();
+    ended_ = status == SLUICE_END;
+  });
+  if (!result.ok()) {
+    fail(result);
+    return nullptr;
+  }
+  const std::vector<std::uint16_t> failures = output.failures;
+  std::shared_ptr<BatchData> batch = output.take_batch();
+  if (!batch && ended_) return nullptr;
+  if (!batch) batch = std::make_shared<BatchData>();  // nothing this time
+  batch->row_type = descriptor().output.row_type;
+  batch->row_name = descriptor().row_name != nullptr ? descriptor().row_name : "";
+  batch->sequence = sequence;
+  if (batch->work <= 0) batch->work = static_cast<double>(batch->rows);
+  const auto status = std::exchange(batch->status, nullptr);
+  count_failures(*batch, failures);
+  batch->status = status;
+  host_.recorder->call("cpu", result.seconds, 0, batch->rows, batch->work, batch->bytes());
+  trace("reader", start, result.seconds, sequence, batch->rows);
+  if (ended_ && batch->rows == 0) return nullptr;
+  return batch;
+}
+
+void SourceRunner::remember_position() {
+  std::array<char, 256> text{};
+  sluice_error error{};
+  throw_unless_ok((*instance_)->position(instance_->self(), text.data(), text.size(), &error), error);
+  host_.recorder->stands_at(text.data());
+}
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Reads batches, one at a time.
+
+#include "run/stage_runner.hpp"
+
+namespace sluice {
+
+class SourceRunner : public StageRunner {
+ public:
+  using StageRunner::StageRunner;
+
+  // The next batch, of about that much work and that many bytes. Null: no more rows, or the run is stopping or has failed.
+  BatchHandle read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence);
+  // The last rows have been read.
+  bool ended() const { return ended_; }
+
+ private:
+  void remember_position();
+  bool ended_ = false;
+};
+
+}  // namespace sluice

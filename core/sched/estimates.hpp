@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// When calls are expected to end, by what a view knows. For policies, and for the book-keeping's own expectations.
+
+#include "sched/policy.hpp"
+
+namespace sluice {
+
+// Seconds of the copies that a call on the lane needs, by where the columns lie.
+double copy_seconds(const std::vector<LaneView>& lanes, const Task& task, std::size_t lane);
+
+// Seconds of a call with the whole task, copies included, that has the lane to itself.
+double call_seconds(const View& view, const Task& task, const Candidate& candidate);
+
+// Calls at once that the lane is given while the run lasts `horizon` seconds more.
+std::size_t useful_calls(const View& view, const Candidate& candidate, double horizon);
+
+// Calls' worth of work that the candidate's lane does at once when it has all useful calls.
+double parallel_calls(const View& view, const Candidate& candidate);
+
+// Seconds until the lane would have finished the task and what it has to do already.
+double finish_seconds(const View& view, const Task& task, const Candidate& candidate);
+
+// Seconds until lanes other than `lane` would have finished all that waits, none of it begun.
+double waiting_seconds_without(const View& view, std::size_t lane);
+
+}  // namespace sluice

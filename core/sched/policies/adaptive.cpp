@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// A free lane takes a batch when it would finish it before the other lanes are expected to have finished everything, including what the
+// source has not read yet. Of several batches it takes one that it does better than the others do. A batch is divided where that is
+// expected to be done earlier. Why, with numbers: docs/scheduling.md.
+#include <cmath>
+#include <limits>
+
+#include "sched/batch_division.hpp"
+#include "sched/batch_growth.hpp"
+#include "sched/estimates.hpp"
+
+namespace sluice::policies {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+// Never so far out of order that finished batches pile up behind one that nobody likes.
+constexpr std::uint64_t sequence_window = 32;
+// Of each group so many are looked at: what lies behind them may not be taken before them, but for gaps in the sequence.
+constexpr std::size_t tasks_looked_at = 2 * sequence_window;
+// A lane that has not been used for so many batches of a stage (times how much slower it was) is tried once more.
+constexpr std::uint64_t explore_again_after = 64;
+
+// A call that could begin now.
+struct Option {
+  const WaitingGroup* group;
+  const Task* task;
+  const Candidate* candidate;
+  double advantage = never;  // how much faster than all other lanes together
+  bool explores = false;
+};
+
+// The options of one view, each compared with the best so far.
+class Options {
+ public:
+  explicit Options(const View& view) : view_(view), waiting_seconds_(view.lanes.size(), -1.0) {
+    for (const WaitingGroup& group : view.waiting) add(group);
+  }
+  const std::optional<Option>& best() const { return best_; }
+
+ private:
+  void add(const WaitingGroup& group);
+  std::optional<Option> consider(const WaitingGroup& group, const Task& task, const Candidate& candidate);
+  std::optional<Option> untimed(Option option) const;
+  bool should_explore(const Option& option) const;
+  bool better(const Option& a, const Option& b) const;
+  bool may_begin(const WaitingGroup& group, const Candidate& candidate) const {
+    return view_.may_do(group, candidate) && view_.lanes[candidate.lane].running < useful_calls(view_, candidate, view_.source.horizon);
+  }
+  // As waiting_seconds_without(), computed once.
+  double waiting_seconds(std::size_t lane) {
+    if (waiting_seconds_[lane] < 0) waiting_seconds_[lane] = waiting_seconds_without(view_, lane);
+    return waiting_seconds_[lane];
+  }
+
+  const View& view_;
+  std::vector<double> waiting_seconds_;
+  std::optional<Option> best_;
+};
+
+void Options::add(const WaitingGroup& group) {
+  const StageView& stage = view_.stages[group.stage];
+  if (group.tasks.empty() || !view_.may_begin(stage)) return;
+  std::vector<const Candidate*> free;
+  for (const Candidate& candidate : stage.candidates)
+    if (may_begin(group, candidate)) free.push_back(&candidate);
+  if (free.empty()) return;
+  std::size_t looked_at = 0;
+  for (const auto& [turn, task] : group.tasks) {
+    if (++looked_at > tasks_looked_at) return;
+    for (const Candidate* candidate : free)
+      if (const std::optional<Option> option = consider(group, task, *candidate); option && (!best_ || better(*option, *best_))) best_ = option;
+  }
+}
+
+std::optional<Option> Options::consider(const WaitingGroup& group, const Task& task, const Candidate& candidate) {
+  Option option{&group, &task, &candidate};
+  double best = never, rates = 0, backlog = 0;
+  bool only_one = true;
+  for (const Candidate& other : view_.stages[group.stage].candidates) {
+    if (&other == &candidate || !view_.may_do(group, other)) continue;
+    only_one = false;
+    if (!other.known) continue;
+    best = std::min(best, finish_seconds(view_, task, other));
+    const double parallel = parallel_calls(view_, other), rate = parallel / call_seconds(view_, task, other);
+    rates += rate;
+    backlog += rate * view_.lanes[other.lane].backlog / parallel;
+  }
+  if (only_one) return option;
+  if (!group.urgent && should_explore(option)) {
+    option.explores = true;
+    return option;
+  }
+  if (!candidate.known) return untimed(option);
+  if (rates <= 0) return option;
+  option.advantage = parallel_calls(view_, candidate) / call_seconds(view_, task, candidate) / rates;
+  const double mine = finish_seconds(view_, task, candidate);
+  if (mine <= best) return option;
+  if (group.urgent) return std::nullopt;  // it would be done earlier elsewhere
+  // When the others would have finished all that waits, with this batch.
+  const double others_end = backlog / rates + waiting_seconds(candidate.lane);
+  return mine <= others_end + view_.source.horizon ? std::optional(option) : std::nullopt;
+}
+
+// Threads that have nothing better to do are how the CPU's speed becomes known. A device is tried out with a small part of a batch that nobody
+// waits for, see should_explore; a batch with a deadline goes there if nobody else is known to be faster, or free.
+std::optional<Option> Options::untimed(Option option) const {
+  if (option.candidate->on_cpu()) return option;
+  if (!option.group->urgent) return std::nullopt;
+  for (const Candidate& other : view_.stages[option.group->stage].candidates)
+    if (view_.may_do(*option.group, other) && (other.known || (other.on_cpu() && may_begin(*option.group, other)))) return std::nullopt;
+  return option;
+}
+
+// A lane that nobody has timed tries one part of one batch at a time.
+bool Options::should_explore(const Option& option) const {
+  const StageView& stage = view_.stages[option.group->stage];
+  const Candidate& candidate = *option.candidate;
+  if (candidate.on_cpu() || candidate.under_way > 0) return false;
+  if (!candidate.known) return true;
+  const std::uint64_t unused_for = stage.batches - candidate.last_used_at;
+  if (unused_for <= explore_again_after) return false;
+  const double mine = call_seconds(view_, *option.task, candidate);
+  double fastest = mine;
+  for (const Candidate& other : stage.candidates)
+    if (other.known && view_.may_do(*option.group, other)) fastest = std::min(fastest, call_seconds(view_, *option.task, other));
+  return static_cast<double>(unused_for) > static_cast<double>(explore_again_after) * (1.0 + std::min(mine / fastest, 64.0));
+}
+
+bool Options::better(const Option& a, const Option& b) const {
+  const Task &x = *a.task, &y = *b.task;
+  if (x.deadline != y.deadline) return x.deadline < y.deadline;
+  if (x.sequence + sequence_window < y.sequence) return true;
+  if (y.sequence + sequence_window < x.sequence) return false;
+  if (a.explores != b.explores) return a.explores;
+  const auto bucket = [](double advantage) { return std::isinf(advantage) ? 1e9 : std::floor(std::log2(std::max(advantage, 1e-9))); };
+  if (bucket(a.advantage) != bucket(b.advantage)) return bucket(a.advantage) > bucket(b.advantage);
+  const int depth_a = view_.stages[a.group->stage].traits.depth, depth_b = view_.stages[b.group->stage].traits.depth;
+  if (depth_a != depth_b) return depth_a > depth_b;
+  return x.sequence < y.sequence;
+}
+
+class Adaptive : public Policy {
+ public:
+  std::optional<Choice> decide(const View& view) const override {
+    const Options options(view);
+    const std::optional<Option>& option = options.best();
+    if (!option) return std::nullopt;
+    const Candidate& candidate = *option->candidate;
+    const BatchDivision division(view, *option->group, *option->task, candidate);
+    if (std::optional<Choice> divided = option->explores ? division.trial() : division.best()) return divided;
+    return Choice{option->task->number, {{candidate.lane, candidate.implementation}}, option->explores ? Reason::trial : Reason::placement};
+  }
+  BatchSize batch_size(const View& view, double usual, double largest) const override { return grown_batch(view, usual, largest); }
+};
+
+}  // namespace
+
+std::unique_ptr<const Policy> adaptive() { return std::make_unique<Adaptive>(); }
+
+}  // namespace sluice::policies

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A vote on each base of a consensus: the sequences that it was made from are aligned to it, and change it where most of them disagree.
+//
+// A partial order graph splits a column when sequences were merged into it with their differences at different places, and what is split loses: most
+// errors that a column majority leaves on a piece are a base too many. Aligned once more to the finished consensus, with gaps at the same place in
+// all, the sequences agree.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "read_correction/unit_cost_path.hpp"
+
+namespace sluice::read_correction {
+
+class ConsensusVote {
+ public:
+  // Sequences one after the other, their lengths, and Phred + 33 of all their letters (empty: every letter has one vote). Replaces `consensus` by the
+  // outcome of up to `rounds` votes; ends with the first that changes nothing. Sequences without letters do not vote. Lengths must add up.
+  //
+  // A letter votes with its Phred score (at least 1), a missing letter with the lower score of its two neighbours. A base is replaced or removed when
+  // another outcome has strictly more votes; an insertion before a base is made (its first letter) when it has strictly more votes than none.
+  // A vote that would leave nothing changes nothing. Letters other than A, C, G, T vote for no base.
+  void refine(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities, std::int32_t rounds,
+              std::string& consensus);
+
+  std::size_t bytes() const { return aligner_.bytes(); }
+
+ private:
+  using Ballot = std::array<std::int64_t, 5>;  // A, C, G, T, none
+
+  void count(std::string_view sequence, std::string_view qualities);
+  bool elect(std::string& consensus);
+
+  UnitCostAligner aligner_;
+  std::vector<PathStep> steps_;
+  std::vector<Ballot> bases_, insertions_;  // per base of the consensus; before it, and behind the last
+  std::string elected_;
+};
+
+}  // namespace sluice::read_correction

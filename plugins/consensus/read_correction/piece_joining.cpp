@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "read_correction/piece_joining.hpp"
+
+#include <algorithm>
+
+namespace sluice::read_correction {
+namespace {
+
+constexpr char lower_case(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+}  // namespace
+
+void PieceJoining::describe(Describe<PieceJoining>& d) {
+  d.id("piece_joining").summary("joins the consensuses of a read's pieces to the corrected read").regroup("window", "contig").rows_are("read");
+  d.doc(
+      "Corrected bases are upper case. Between pieces, and where a piece was not polished or failed, the read keeps its own bases: in lower case, in "
+      "upper "
+      "case, or (trim) in lower case and cut off at both ends of the read. A read is never split. Every read of the store is given, in its order, "
+      "also one without windows, unless less than min_corrected of its bases were corrected. Windows must come in the order of reads and places.");
+  d.work_unit("base");
+  d.option("uncorrected", &Parameters::uncorrected, "how a read's own bases are given").choices({"lower_case", "upper_case", "trim"});
+  d.option("min_corrected", &Parameters::min_corrected, "reads with a smaller share of corrected bases are left out (CONSENT: 0.1)").range(0, 1);
+  d.needs("target_index", "i64", "row of the read in the store").needs("target_overlaps", "i64", "overlaps on it");
+  d.needs("window_start", "i64", "first base of the piece on the read").needs("window_end", "i64", "its end");
+  d.needs("consensus", "utf8", "consensus of the piece").needs("is_polished", "u8", "0: the piece was kept");
+  d.needs("voted_consensus", "utf8", "is taken instead of consensus where it is there", Needed::optional);
+  d.gives("contig_name", "utf8", "name of the read").gives("contig_bases", "utf8", "the corrected read");
+  d.gives("windows", "i64", "windows of the read").gives("polished_windows", "i64", "of these, corrected");
+  d.gives("overlaps", "i64", "overlaps on the read").gives("corrected_bases", "i64", "bases of the read in corrected pieces");
+  d.uses("reads", "sequence", "the reads");
+  d.reason("uncorrected", "a read of which less than min_corrected was corrected");
+}
+
+PieceJoining::PieceJoining(const Setup& setup, const Parameters& p)
+    : reads_(setup.resource("reads")),
+      contigs_(reads_, overlap::ContigRows::Corrected::wanted),
+      uncorrected_(p.uncorrected == "upper_case" ? Uncorrected::upper_case
+                   : p.uncorrected == "trim"     ? Uncorrected::trim
+                                                 : Uncorrected::lower_case),
+      min_corrected_(p.min_corrected) {}
+
+void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
+  const auto target_index = in.column<std::int64_t>("target_index");
+  const auto target_overlaps = in.column<std::int64_t>("target_overlaps");
+  const auto window_start = in.column<std::int64_t>("window_start");
+  const auto window_end = in.column<std::int64_t>("window_end");
+  const auto is_polished = in.column<std::uint8_t>("is_polished");
+  const TextView consensus = in.text(in.has("voted_consensus") ? "voted_consensus" : "consensus");
+  for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
+    if (!in.ok(row)) {
+      ++failed_;  // its read keeps its own bases there
+      continue;
+    }
+    const auto r = static_cast<std::size_t>(row);
+    const std::int64_t read = target_index[r];
+    if (read < 0 || read >= reads_.size() || read < read_ || (read == read_ && window_start[r] < at_) || window_start[r] < 0 ||
+        window_end[r] < window_start[r] || window_end[r] > reads_.length(read))
+      throw Failure::usage("piece_joining: windows do not come in the order of their reads and places", "use the windows of pile_segmentation");
+    while (read_ < read) next_read(call, out);
+    overlaps_ = target_overlaps[r];
+    ++windows_;
+    if (is_polished[r] == 0) continue;
+    keep_own_bases(window_start[r]);
+    if (corrected_ == 0) corrected_begin_ = contigs_.bases().size();
+    contigs_.bases().append(consensus[row]);
+    corrected_end_ = contigs_.bases().size();
+    corrected_ += window_end[r] - window_start[r];
+    ++polished_;
+    at_ = window_end[r];
+  }
+  // The reads are read long before they are corrected.
+  if (reads_.size() > 0) call.progress(static_cast<double>(std::max<std::int64_t>(read_, 0)) / static_cast<double>(reads_.size()));
+}
+
+void PieceJoining::finish(const Call& call, Output& out) {
+  while (read_ < reads_.size() && !call.cancelled()) next_read(call, out);
+  contigs_.emit(out);
+  if (failed_ > 0) call.count("windows that failed and stay as they are", failed_);
+}
+
+void PieceJoining::keep_own_bases(std::int64_t end) {
+  if (end <= at_) return;
+  std::string& bases = contigs_.bases();
+  const auto first = static_cast<std::ptrdiff_t>(bases.size());
+  contigs_.append_own(read_, at_, end);
+  if (uncorrected_ != Uncorrected::upper_case) std::transform(bases.begin() + first, bases.end(), bases.begin() + first, lower_case);
+  at_ = end;
+}
+
+// Completes the current read (-1: none yet) and begins the next one.
+void PieceJoining::next_read(const Call& call, Output& out) {
+  if (read_ >= 0) {
+    const std::int64_t length = reads_.length(read_);
+    if (length > 0 && static_cast<double>(corrected_) < min_corrected_ * static_cast<double>(length)) {
+      call.account(Reason::uncorrected, 1, std::string(reads_.name(read_)));
+      contigs_.bases().resize(contigs_.begin());
+    } else {
+      keep_own_bases(length);
+      if (uncorrected_ == Uncorrected::trim && corrected_ > 0) {
+        contigs_.bases().resize(corrected_end_);
+        contigs_.bases().erase(contigs_.begin(), corrected_begin_ - contigs_.begin());
+      }
+      contigs_.complete({read_, windows_, polished_, overlaps_, corrected_}, out);
+    }
+  }
+  ++read_;
+  at_ = windows_ = polished_ = overlaps_ = corrected_ = 0;
+}
+
+}  // namespace sluice::read_correction

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <sluice/stage.hpp>
+
+#include "read_correction/hit_overlaps.hpp"
+#include "read_correction/piece_joining.hpp"
+#include "read_correction/pile_windows.hpp"
+#include "read_correction/vote_stage.hpp"
+
+SLUICE_PLUGIN("read_correction", "0.1.0", "MIT", sluice::read_correction::HitOverlaps, sluice::read_correction::PileSegmentation,
+              sluice::read_correction::VoteStage, sluice::read_correction::PieceJoining);

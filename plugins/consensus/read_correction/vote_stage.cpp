@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "read_correction/vote_stage.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace sluice::read_correction {
+namespace {
+
+constexpr std::size_t windows_per_part = 32;
+// Memory of a workspace that one huge window has blown up is not kept.
+constexpr std::size_t kept_bytes = std::size_t{8} << 20U;
+
+bool fit_together(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities) {
+  std::uint64_t letters = 0;
+  for (const std::int32_t length : lengths) {
+    if (length < 0) return false;
+    letters += static_cast<std::uint64_t>(length);
+  }
+  return letters == sequences.size() && (qualities.empty() || qualities.size() == sequences.size());
+}
+
+}  // namespace
+
+void VoteStage::describe(Describe<VoteStage>& d) {
+  d.id("consensus_vote").summary("lets a window's sequences vote on each base of its consensus").map("window").work_unit("base");
+  d.doc(
+      "The sequences are aligned to the consensus at unit costs, gaps as far right as they can lie. A letter votes with its Phred score, a missing "
+      "one with the "
+      "lower score of its two neighbours; a base is replaced, removed or inserted where that has strictly more votes. Windows of one sequence, "
+      "and those that were not polished, stay as they are.");
+  d.option("rounds", &Parameters::rounds, "votes, each on the outcome of the one before; 0: none").range(0, 100);
+  d.needs("sequences", "utf8", "the window's sequences, one after the other").needs("sequence_length", "list<i32>", "length of each");
+  d.needs("sequence_qualities", "utf8", "Phred + 33 of all their letters; empty: every letter weighs 1", Needed::optional);
+  d.needs("consensus", "utf8", "the window's consensus").needs("is_polished", "u8", "0: sequence 0 was kept");
+  d.gives("voted_consensus", "utf8", "the consensus after the votes");
+  d.reason("bad_sequences", "lengths, letters and qualities of the sequences do not fit each other");
+}
+
+VoteStage::VoteStage(const Setup& setup, const Parameters& p)
+    : rounds_(static_cast<std::int32_t>(p.rounds)), has_qualities_(setup.available("sequence_qualities")) {}
+
+Estimate VoteStage::estimate(const Batch& in) const {
+  const TextView sequences = in.text("sequences");
+  Estimate e;
+  e.row_work.reserve(static_cast<std::size_t>(in.rows()));
+  for (std::int64_t row = 0; row < in.rows(); ++row) {
+    const double work = in.ok(row) ? static_cast<double>(sequences[row].size()) : 0;
+    e.row_work.push_back(work);
+    e.work += work;
+    e.largest_row_work = std::max(e.largest_row_work, work);
+  }
+  const auto consensus = in.text("consensus").offsets();
+  e.output_bytes = static_cast<std::uint64_t>(consensus.back() - consensus.front());
+  return e;
+}
+
+void VoteStage::process(const Call& call, const Batch& in, Output& out) {
+  const TextView sequences = in.text("sequences");
+  const auto lengths = in.list<std::int32_t>("sequence_length");
+  const TextView consensus = in.text("consensus");
+  const auto is_polished = in.column<std::uint8_t>("is_polished");
+  const auto rows = static_cast<std::size_t>(in.rows());
+  std::vector<std::string> voted(rows);
+  call.parallel_for(rows, windows_per_part, [&](std::size_t begin, std::size_t end) {
+    auto workspace = workspaces_.take();
+    for (std::size_t r = begin; r < end && !call.cancelled(); ++r) {
+      const auto row = static_cast<std::int64_t>(r);
+      if (!in.ok(row)) continue;
+      const std::string_view qualities = has_qualities_ ? in.text("sequence_qualities")[row] : std::string_view();
+      if (!fit_together(sequences[row], lengths[row], qualities)) {
+        out.fail(row, Reason::bad_sequences);
+        continue;
+      }
+      voted[r] = consensus[row];
+      if (is_polished[r] != 0 && lengths[row].size() > 1) workspace->refine(sequences[row], lengths[row], qualities, rounds_, voted[r]);
+    }
+    if (workspace->bytes() > kept_bytes) workspace.discard();
+  });
+  out.text_rows("voted_consensus", voted);
+}
+
+}  // namespace sluice::read_correction

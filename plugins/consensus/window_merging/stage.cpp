@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <charconv>
+#include <cmath>
+#include <sluice/overlap/contig_rows.hpp>
+#include <sluice/sequence_store.hpp>
+#include <sluice/stage.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "window_merging/contig_writer.hpp"
+#include "window_merging/coverage_trimming.hpp"
+
+namespace sluice::window_merging {
+namespace {
+
+class WindowMerging {
+ public:
+  enum class Reason : std::uint32_t { unpolished };
+
+  struct Parameters {
+    std::int64_t window_length = 500;
+    std::string trim = "long_reads";
+    bool include_unpolished = false;
+  };
+  static void describe(Describe<WindowMerging>& d) {
+    d.id("window_merging").summary("joins the consensus of a target's windows to a polished contig").regroup("window", "contig");
+    d.doc(
+        "The consensuses of a target's windows in order; windows that did not come, were not polished or failed keep the target's own bases. The "
+        "ends "
+        "of a polished window's consensus that less than half of its layers cover are cut off, as racon does for long reads (mean length above 1000 "
+        "bases); where fewer than two bases would be left the window is kept whole and counted. Windows must come in the order of targets and "
+        "places, as window_cutting gives them.");
+    d.work_unit("base");
+    d.option("window_length", &Parameters::window_length, "length of a window, as in window_cutting").range(2, 1000000000).unit("bases");
+    d.option("trim", &Parameters::trim, "cut off badly covered ends of windows: never, always, or if the reads are long")
+        .choices({"long_reads", "always", "never"});
+    d.option("include_unpolished", &Parameters::include_unpolished, "give targets without any polished window, too");
+    d.needs("target_index", "i64", "row of the target in its store").needs("window_index", "i64", "ordinal of the window on its target");
+    d.needs("target_overlaps", "i64", "overlaps on the target").needs("sequence_length", "list<i32>", "bases of backbone and layers");
+    d.needs("consensus", "utf8", "consensus of the window").needs("consensus_coverage", "list<i32>", "per base: sequences with a letter there");
+    d.needs("is_polished", "u8", "0: the backbone was kept");
+    d.gives("contig_name", "utf8", "name of the target").gives("contig_bases", "utf8", "the polished bases");
+    d.gives("windows", "i64", "windows of the target").gives("polished_windows", "i64", "of these, polished");
+    d.gives("overlaps", "i64", "overlaps on the target");
+    d.uses("targets", "sequence", "the targets").uses("reads", "sequence", "whose mean length says whether they are long", Needed::optional);
+    d.reason("unpolished", "a target without any polished window");
+  }
+
+  WindowMerging(const Setup& setup, const Parameters& p)
+      : targets_(setup.resource("targets")),
+        contigs_(targets_, overlap::ContigRows::Corrected::unwanted),
+        window_length_(p.window_length),
+        trims_(p.trim == "always" || (p.trim == "long_reads" && (!setup.has_resource("reads") || mean_length(setup.resource("reads")) > 1000))),
+        includes_unpolished_(p.include_unpolished) {}
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const auto target_index = in.column<std::int64_t>("target_index");
+    const auto window_index = in.column<std::int64_t>("window_index");
+    const auto target_overlaps = in.column<std::int64_t>("target_overlaps");
+    const auto sequence_length = in.list<std::int32_t>("sequence_length");
+    const TextView consensus = in.text("consensus");
+    const auto coverage = in.list<std::int32_t>("consensus_coverage");
+    const auto is_polished = in.column<std::uint8_t>("is_polished");
+    for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
+      if (!in.ok(row)) {
+        ++failed_;
+        continue;
+      }
+      const auto r = static_cast<std::size_t>(row);
+      const std::int64_t target = target_index[r];
+      if (target < 0 || target >= targets_.size() || target < target_ || window_index[r] < (target == target_ ? next_window_ : 0) ||
+          window_index[r] >= windows_of(target))
+        throw Failure::usage("window_merging: windows do not come in the order of their targets",
+                             "use the windows of window_cutting, with its window_length");
+      while (target_ < target) next_target(call, out);
+      overlaps_ = target_overlaps[r];
+      if (is_polished[r] == 0) continue;
+      keep_backbone(window_index[r]);
+      append_polished(consensus[row], coverage[row], static_cast<std::int64_t>(sequence_length[row].size()) - 1);
+      next_window_ = window_index[r] + 1;
+    }
+  }
+
+  void finish(const Call& call, Output& out) {
+    while (target_ < targets_.size() && !call.cancelled()) next_target(call, out);
+    contigs_.emit(out);
+    if (untrimmed_ > 0) call.count("windows without half of the layers anywhere", static_cast<double>(untrimmed_));
+    if (failed_ > 0) call.count("windows that failed and stay as they are", static_cast<double>(failed_));
+  }
+
+ private:
+  static double mean_length(const Batch& store) {
+    const std::string_view text = store.attribute("mean_length");
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  }
+  std::int64_t windows_of(std::int64_t target) const { return (targets_.length(target) + window_length_ - 1) / window_length_; }
+
+  // Windows up to `window` have the target's own bases.
+  void keep_backbone(std::int64_t window) {
+    const std::int64_t begin = std::min(next_window_ * window_length_, targets_.length(target_));
+    const std::int64_t end = std::min(window * window_length_, targets_.length(target_));
+    next_window_ = std::max(next_window_, window);
+    if (end > begin) contigs_.append_own(target_, begin, end);
+  }
+
+  void append_polished(std::string_view consensus, std::span<const std::int32_t> coverage, std::int64_t layers) {
+    ++polished_windows_;
+    if (!trims_ || coverage.size() != consensus.size()) return void(contigs_.bases().append(consensus));
+    const KeptBases kept = trim_by_coverage(coverage, layers);
+    if (kept.is_untrimmed) ++untrimmed_;
+    contigs_.bases().append(consensus.substr(kept.begin, kept.end - kept.begin));
+  }
+
+  // Completes the current target (-1: none yet) and begins the next one.
+  void next_target(const Call& call, Output& out) {
+    if (target_ >= 0) {
+      if (polished_windows_ > 0 || includes_unpolished_) {
+        keep_backbone(windows_of(target_));
+        contigs_.complete({target_, windows_of(target_), polished_windows_, overlaps_}, out);
+      } else {
+        call.account(Reason::unpolished, 1, std::string(targets_.name(target_)));
+      }
+    }
+    ++target_;
+    next_window_ = polished_windows_ = overlaps_ = 0;
+  }
+
+  SequenceStoreView targets_;
+  overlap::ContigRows contigs_;
+  std::int64_t window_length_;
+  bool trims_, includes_unpolished_;
+  std::int64_t target_ = -1, next_window_ = 0, polished_windows_ = 0, overlaps_ = 0;
+  std::uint64_t untrimmed_ = 0, failed_ = 0;
+};
+
+}  // namespace
+}  // namespace sluice::window_merging
+
+SLUICE_PLUGIN("window_merging", "0.1.0", "MIT", sluice::window_merging::WindowMerging, sluice::window_merging::ContigWriter);

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "alignment_reader/alignment_file.hpp"
+
+#include <htslib/bgzf.h>
+#include <htslib/faidx.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <sluice/staged_file.hpp>
+#include <unordered_map>
+
+namespace sluice::alignment_reader {
+namespace {
+
+// A .bai index cannot describe contigs of 2^29 bases or more; a .csi index with this shift (16 kb bins) can.
+constexpr std::int64_t longest_bai_contig = std::int64_t{1} << 29;
+constexpr int csi_shift = 14;
+constexpr const char* region_remedy = "write contig or contig:first-last, with positions from 1";
+
+// May the user of this program write into the folder? A folder whose mode has no write bit at all is left alone even by root, who could.
+bool may_write_beside(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const char* name = folder.empty() ? "." : folder.c_str();
+  struct stat info {};
+  return ::stat(name, &info) == 0 && (info.st_mode & 0222U) != 0 && ::access(name, W_OK) == 0;
+}
+
+std::vector<std::string> existing_indexes(const std::string& path) {
+  std::vector<std::string> found;
+  const std::filesystem::path without_extension = std::filesystem::path(path).replace_extension();
+  for (const char* extension : {".csi", ".bai", ".crai"})
+    for (const std::string& candidate : {path + extension, without_extension.string() + extension}) {
+      struct stat info {};
+      if (::stat(candidate.c_str(), &info) == 0) found.push_back(candidate);
+    }
+  return found;
+}
+
+bool older(const std::string& a, const std::string& b) {
+  struct stat x {
+  }, y{};
+  if (::stat(a.c_str(), &x) != 0 || ::stat(b.c_str(), &y) != 0) return false;
+  return x.st_mtim.tv_sec != y.st_mtim.tv_sec ? x.st_mtim.tv_sec < y.st_mtim.tv_sec : x.st_mtim.tv_nsec < y.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
+void check_region(const std::string& text) {
+  if (text.empty() || text.front() == '{') return;
+  const std::size_t colon = text.rfind(':');
+  std::string range = colon == std::string::npos ? std::string() : text.substr(colon + 1);
+  // Names of contigs may have colons, too: only what can be nothing but positions is judged here.
+  if (range.empty() || range.find_first_not_of("0123456789,-") != std::string::npos) return;
+  std::erase(range, ',');
+  const std::size_t dash = range.find('-');
+  std::int64_t first = 0, last = 0;
+  const auto parse = [](std::string_view digits, std::int64_t& number) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return error == std::errc() && end == digits.data() + digits.size();
+  };
+  const bool has_last = dash != std::string::npos && dash + 1 < range.size();
+  if ((dash != 0 && !parse(std::string_view(range).substr(0, dash), first)) || (has_last && !parse(std::string_view(range).substr(dash + 1), last)) ||
+      range == "-")
+    throw Failure::usage("region '" + text + "' is not contig:first-last", region_remedy);
+  if (has_last && first > last)
+    throw Failure::usage(
+        "region '" + text + "': its first position, " + std::to_string(first) + ", is greater than its last, " + std::to_string(last), region_remedy);
+}
+
+void AlignmentFile::fail(const std::string& what, const std::string& remedy) const {
+  throw Failure::input("alignment file '" + path_ + "' " + what, remedy);
+}
+
+AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path) {
+  hts::silence();
+  file_.reset(hts_open(path_.c_str(), "r"));
+  if (!file_) {
+    const int reason = errno;
+    throw Failure::input("cannot open alignment file '" + path_ + "': " + (reason == ENOEXEC ? std::string("unknown format") : std::strerror(reason)),
+                         "check the path of the BAM, SAM or CRAM file");
+  }
+  const htsFormat* format = hts_get_format(file_.get());
+  if (format->format == empty_format) fail("is empty", "give a BAM, SAM or CRAM file");
+  if (format->format != bam && format->format != sam && format->format != cram)
+    fail("is not BAM, SAM or CRAM", "align the reads with `minimap2 -a`, sort with `samtools sort`");
+  // 0: a file that should end with a mark has none. Other values: it has, or it cannot be told before the end (a pipe).
+  if (hts_check_EOF(file_.get()) == 0)
+    fail("is truncated: it has no end-of-file block (noticed before any record was read)",
+         "copy the file again, or save what is whole with `samtools view -b`");
+  if (options.threads > 0) hts_set_threads(file_.get(), options.threads);
+  if (!options.reference.empty() && format->format == cram) index_reference(options.reference);
+  if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
+    fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
+  header_.reset(sam_hdr_read(file_.get()));
+  if (!header_) fail("is truncated or damaged: its header cannot be read", "copy the file again and compare checksums");
+  record_.reset(bam_init1());
+  if (!record_) throw std::bad_alloc();
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
+  if (!options.region.empty()) open_region(options.region);
+}
+
+std::vector<Contig> AlignmentFile::contigs() const {
+  std::vector<Contig> list;
+  for (int i = 0; i < sam_hdr_nref(header_.get()); ++i) list.push_back({sam_hdr_tid2name(header_.get(), i), sam_hdr_tid2len(header_.get(), i)});
+  return list;
+}
+
+bool AlignmentFile::sorted_by_coordinate() const {
+  kstring_t order = KS_INITIALIZE;
+  const bool sorted = sam_hdr_find_tag_hd(header_.get(), "SO", &order) == 0 && std::string_view(ks_c_str(&order)) == "coordinate";
+  ks_free(&order);
+  return sorted;
+}
+
+void AlignmentFile::open_region(const std::string& text) {
+  check_region(text);
+  hts_pos_t begin = 0, end = 0;
+  int contig = -1;
+  const char* parsed = sam_parse_region(header_.get(), text.c_str(), &contig, &begin, &end, 0);
+  if (parsed == nullptr || contig < 0) {
+    const int known = sam_hdr_nref(header_.get());
+    throw Failure::usage(
+        "region '" + text + "' is not on a contig of '" + path_ + "', which has " +
+            (known == 0   ? std::string("none")
+             : known == 1 ? std::string("only '") + contig_name(0) + "'"
+                          : std::string("'") + contig_name(0) + "' and " + std::to_string(known - 1) + (known == 2 ? " other" : " others")),
+        region_remedy);
+  }
+  region_ = Region{contig, begin, std::min<std::int64_t>(end, sam_hdr_tid2len(header_.get(), contig))};
+  if (region_->begin >= region_->end)
+    throw Failure::usage(
+        "region '" + text + "' is empty: '" + contig_name(contig) + "' has " + std::to_string(sam_hdr_tid2len(header_.get(), contig)) + " bases",
+        region_remedy);
+  if (path_ == "-" || !load_index()) return;
+  iterator_.reset(sam_itr_queryi(index_.get(), contig, begin, end));
+  if (!iterator_) fail("has an index that does not know region '" + text + "'", "make the index again with `samtools index`");
+}
+
+IndexedFile AlignmentFile::indexed_file() const {
+  IndexedFile file;
+  file.bytes = file_bytes_ > 0 ? static_cast<std::uint64_t>(file_bytes_) : std::numeric_limits<std::uint64_t>::max();
+  for (const Contig& contig : contigs()) file.contig_lengths.push_back(contig.length);
+  return file;
+}
+
+bool AlignmentFile::take_index(const std::string& index_path) {
+  index_.reset(sam_index_load3(file_.get(), path_.c_str(), index_path.c_str(), HTS_IDX_SILENT_FAIL));
+  return index_ != nullptr;
+}
+
+// HTSlib makes a .fai that is missing in its place, so that a full disk would leave half of one.
+void AlignmentFile::index_reference(const std::string& fasta) const {
+  struct stat info {};
+  if (::stat((fasta + ".fai").c_str(), &info) == 0 || ::stat(fasta.c_str(), &info) != 0 || !may_write_beside(fasta)) return;
+  StagedFile fai(fasta + ".fai"), gzi(fasta + ".gzi");
+  errno = 0;
+  if (fai_build3(fasta.c_str(), fai.temporary().c_str(), gzi.temporary().c_str()) != 0)
+    fail("cannot be decoded with reference '" + fasta + "': no index of it can be made" +
+             (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()),
+         "check the FASTA file that the CRAM file was made with and the room beside it");
+  if (::fstat(gzi.descriptor(), &info) == 0 && info.st_size > 0) gzi.publish();  // made of BGZF only
+  fai.publish();
+}
+
+// False: the file cannot have an index, so the region is found by reading everything.
+bool AlignmentFile::load_index() {
+  std::string why;
+  for (const std::string& existing : existing_indexes(path_)) {
+    std::string problem = "the one beside the file is older than the file";
+    if (!older(existing, path_)) {
+      problem = index_problem(existing, indexed_file());
+      if (problem.empty() && take_index(existing)) return true;
+      problem = "the one beside the file is damaged" + (problem.empty() ? std::string() : ": it " + problem);
+    }
+    if (why.empty()) why = problem;
+  }
+  if (why.empty()) why = "there is none";
+  const htsFormat* format = hts_get_format(file_.get());
+  if (!sorted_by_coordinate() || (format->format == sam && format->compression != bgzf)) {
+    note_ = "'" + path_ + "' " + (format->format == sam ? "is SAM text" : "is not sorted by coordinate") + ": all of it is read to find the region";
+    return false;
+  }
+  const std::vector<Contig> all = contigs();
+  const bool long_contigs = std::any_of(all.begin(), all.end(), [](const Contig& c) { return c.length >= longest_bai_contig; });
+  const std::string extension = format->format == cram ? ".crai" : long_contigs ? ".csi" : ".bai";
+  const int shift = long_contigs ? csi_shift : 0;
+  std::string not_kept = "the folder cannot be written to";
+  if (may_write_beside(path_)) {
+    try {
+      StagedFile staged(path_ + extension);
+      if (build_index(staged.temporary(), shift)) {
+        staged.publish();
+        note_ = "made the index '" + staged.path() + "': " + why;
+        return true;
+      }
+      not_kept = "it cannot be written: " + std::string(std::strerror(errno));
+    } catch (const Failure& failure) {
+      not_kept = failure.what();
+    }
+  }
+  std::string folder = (std::filesystem::temp_directory_path() / "sluice-index-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr)
+    throw Failure::output("cannot make a temporary folder '" + folder + "': " + std::strerror(errno), "set TMPDIR");
+  const bool built = build_index(folder + "/index" + extension, shift);
+  const int reason = errno;
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  if (!built)
+    throw Failure::output("cannot write an index of '" + path_ + "', neither beside it (" + not_kept + ") nor in '" +
+                              std::filesystem::temp_directory_path().string() + "': " + std::strerror(reason),
+                          "free space in one of them, or set TMPDIR");
+  note_ = "made for this run an index of '" + path_ + "': " + why + ", and " + not_kept;
+  return true;
+}
+
+// Makes the index in a file and loads it. False: it cannot be written, for the reason in errno.
+bool AlignmentFile::build_index(const std::string& index_path, int shift) {
+  constexpr int cannot_be_saved = -4;
+  errno = 0;
+  const int built = sam_index_build3(path_.c_str(), index_path.c_str(), shift, 0);
+  // HTSlib does not notice every write that fails.
+  if (built == 0 && index_problem(index_path, indexed_file()).empty() && take_index(index_path)) return true;
+  if (built == 0 || built == cannot_be_saved) {
+    if (errno == 0) errno = ENOSPC;
+    return false;
+  }
+  fail("cannot be indexed, although its header says that it is sorted", "sort it with `samtools sort`, which indexes it with --write-index");
+}
+
+double AlignmentFile::share_read() const {
+  const htsFormat* format = hts_get_format(file_.get());
+  if (file_bytes_ <= 0 || iterator_ || format->format != bam || format->compression != bgzf) return -1;
+  return std::min(1.0, static_cast<double>(bgzf_tell(file_->fp.bgzf) >> 16) / static_cast<double>(file_bytes_));
+}
+
+const bam1_t* AlignmentFile::next() {
+  while (true) {
+    const int got = iterator_ ? sam_itr_next(file_.get(), iterator_.get(), record_.get()) : sam_read1(file_.get(), header_.get(), record_.get());
+    const htsFormat* format = hts_get_format(file_.get());
+    if (got < -1)
+      fail("is truncated or damaged: it cannot be read on after " + std::to_string(visited_) + " records",
+           format->format == cram ? "check `reference` (the FASTA the CRAM file was made with), or copy the file again"
+                                  : "copy the file again and compare checksums");
+    if (got == -1) {
+      if (!iterator_ && format->compression == bgzf && format->format == bam && file_->fp.bgzf->no_eof_block != 0)
+        fail("is truncated: it ends without an end-of-file block after " + std::to_string(visited_) + " records",
+             "look for an error of the program that wrote it");
+      return nullptr;
+    }
+    if (region_ && !iterator_) {
+      const bam1_core_t& core = record_->core;
+      if (core.tid != region_->contig || core.pos >= region_->end || bam_endpos(record_.get()) <= region_->begin) {
+        ++outside_region_;
+        continue;
+      }
+    }
+    ++visited_;
+    return record_.get();
+  }
+}
+
+std::string contig_mismatch(const std::vector<Contig>& alignment, const std::vector<Contig>& reference) {
+  std::unordered_map<std::string_view, std::int64_t> lengths;
+  for (const Contig& contig : reference) lengths.emplace(contig.name, contig.length);
+  for (const Contig& contig : alignment) {
+    const auto found = lengths.find(contig.name);
+    if (found == lengths.end()) return "contig '" + contig.name + "' (" + std::to_string(contig.length) + " bases) is not in the reference";
+    if (found->second != contig.length)
+      return "contig '" + contig.name + "' has " + std::to_string(contig.length) + " bases in the alignments and " + std::to_string(found->second) +
+             " in the reference";
+  }
+  return {};
+}
+
+std::int64_t read_bases(const bam1_t& record) {
+  if (record.core.n_cigar == 0) return record.core.l_qseq;
+  const std::uint32_t* cigar = bam_get_cigar(&record);
+  std::int64_t bases = 0;
+  for (std::uint32_t i = 0; i < record.core.n_cigar; ++i) {
+    const std::uint32_t operation = bam_cigar_op(cigar[i]);
+    if ((bam_cigar_type(operation) & 1) != 0 || operation == BAM_CHARD_CLIP) bases += bam_cigar_oplen(cigar[i]);
+  }
+  return bases;
+}
+
+}  // namespace sluice::alignment_reader

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A BAM, SAM or CRAM file, or the part of one that overlaps a region, record by record. Throws sluice::Failure (input) naming the file.
+
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <sluice/failure.hpp>
+#include <sluice/hts/handles.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alignment_reader/index_check.hpp"
+
+namespace sluice::alignment_reader {
+
+// A part of one contig; 0-based, end exclusive.
+struct Region {
+  int contig = 0;  // index in the header
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+struct OpenOptions {
+  std::string path;       // "-": standard input
+  std::string reference;  // for CRAM; "": what the file itself says
+  std::string region;     // "": all; "contig" or "contig:first-last", 1-based, both inclusive
+  int threads = 0;        // further threads for decompression
+};
+
+struct Contig {
+  std::string name;
+  std::int64_t length = 0;  // bases
+};
+
+// Throws Failure (usage) for a region that is on no contig of any file: its positions are no numbers, or the first is greater than the last.
+void check_region(const std::string& region);
+
+class AlignmentFile {
+ public:
+  explicit AlignmentFile(const OpenOptions& options);
+
+  std::vector<Contig> contigs() const;
+  const char* contig_name(int contig) const { return sam_hdr_tid2name(header_.get(), contig); }
+  const std::optional<Region>& region() const { return region_; }
+  // What the user should be told about the index; "" if nothing.
+  const std::string& note() const { return note_; }
+
+  // The next record of the file or the region; nullptr at the end. Valid until the next call.
+  const bam1_t* next();
+  // Records given by next() so far.
+  std::uint64_t visited() const { return visited_; }
+  // Share of the file's bytes that has been read, 0 to 1; < 0: unknown (a pipe, a region, a text file).
+  double share_read() const;
+  // Records outside the region that were read without an index.
+  std::uint64_t outside_region() const { return outside_region_; }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
+  void open_region(const std::string& region);
+  void index_reference(const std::string& fasta) const;
+  IndexedFile indexed_file() const;
+  bool load_index();
+  bool build_index(const std::string& index_path, int shift);
+  bool take_index(const std::string& index_path);
+  bool sorted_by_coordinate() const;
+
+  std::string path_;
+  hts::File file_;
+  hts::Header header_;
+  hts::Record record_;
+  hts::Index index_;
+  hts::Iterator iterator_;
+  std::optional<Region> region_;
+  std::string note_;
+  std::int64_t file_bytes_ = 0;  // 0: no regular file
+  std::uint64_t visited_ = 0, outside_region_ = 0;
+};
+
+// Compares the header's contigs with those of a reference ("" if they fit): the first contig that the reference lacks or has in another length.
+std::string contig_mismatch(const std::vector<Contig>& alignment, const std::vector<Contig>& reference);
+
+// Bases of the whole read that a record belongs to: those of the CIGAR with all clips, or of SEQ when there is no CIGAR.
+std::int64_t read_bases(const bam1_t& record);
+
+}  // namespace sluice::alignment_reader

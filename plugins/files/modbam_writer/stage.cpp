@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <htslib/faidx.h>
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sluice/stage.hpp>
+#include <sluice/staged_file.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "modbam_writer/alignment_record.hpp"
+#include "modbam_writer/base_modifications.hpp"
+
+namespace sluice::modbam_writer {
+namespace {
+
+constexpr const char* plugin_version = "0.1.0";
+
+// Reusable memory of one process() call.
+struct Workspace {
+  hts::Record record{bam_init1()};
+  std::vector<CpgCall> calls;
+  ModificationTags tags;
+};
+
+// Sink: the alignments again, each with its methylation calls in the tags MM and ML. Tags are made in parallel, records written in order.
+class ModbamWriter {
+ public:
+  enum class Reason : std::uint32_t { corrupt_record, sites_not_on_reference, alignment_without_read };
+  enum class FailedReads : std::uint8_t { keep, drop };
+
+  struct Parameters {
+    Path output;
+    Path alignments;
+    std::string format = "auto";
+    bool keep_failed = true;
+  };
+  static void describe(Describe<ModbamWriter>& d) {
+    d.id("modbam_writer").summary("writes the alignments with methylation calls in the tags MM and ML (modBAM)");
+    d.doc(
+        "Each record comes out as it was, with MM, ML and MN for 5-methylcytosine at CpGs (\"C+m?\": cytosines that are not listed were not called). "
+        "The probability is 1 / (1 + exp(-log-likelihood ratio)); all CpGs of a group carry the group's. Only CpGs that the read itself shows are "
+        "listed. "
+        "Earlier MM, ML and MN tags are replaced.\n\n"
+        "The output is not a copy of the input: records that alignment_reader leaves out (unmapped, of a mapping quality below min_mapq, secondary "
+        "ones) are not in it. The end of a run says how many they were, by reason, and --account names them.");
+    d.sink("read").work_unit("row");
+    d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it");
+    d.needs("site_start", "list<i64>", "C of the first CpG of each group, 0-based").needs("site_end", "list<i64>", "C of the last CpG of each group");
+    d.needs("site_motifs", "list<i32>", "CpGs of each group");
+    d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
+    d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    d.uses("reference", "contig", "the sequences that the reads are aligned to; also what CRAM is compressed against");
+    d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise").required().writes();
+    d.option("alignments", &Parameters::alignments, "the file that alignment_reader reads: its header is copied").required().reads();
+    d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .cram, else BAM)").choices({"auto", "bam", "sam", "cram"});
+    d.option("keep_failed", &Parameters::keep_failed, "also write records without calls because their read failed, without the tags");
+    d.reason("corrupt_record", "the alignment record contradicts itself or the header");
+    d.reason("sites_not_on_reference", "the called sites are no CpGs of this reference");
+    d.reason("alignment_without_read", "CIGAR and bases of the record do not fit each other");
+  }
+
+  static void check_parameters(const Parameters& p) {
+    if (p.alignments == "-")
+      throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write modBAM");
+  }
+
+  ModbamWriter(const Setup& setup, const Parameters& parameters)
+      : output_name_(parameters.output),
+        failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
+        header_(read_header(parameters)) {
+    hts::silence();
+    const Batch reference = setup.resource("reference");
+    const TextView names = reference.text("name");
+    const TextView bases = reference.text("bases");
+    std::unordered_map<std::string_view, std::string_view> by_name;
+    for (std::int64_t row = 0; row < reference.rows(); ++row) by_name.emplace(names[row], bases[row]);
+    for (int tid = 0; tid < sam_hdr_nref(header_.get()); ++tid) {
+      const auto found = by_name.find(sam_hdr_tid2name(header_.get(), tid));
+      contigs_.push_back(found == by_name.end() ? std::nullopt : std::optional(found->second));
+    }
+    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "5mC calls at CpGs in MM and ML (modbam_writer)",
+                       nullptr) != 0)
+      throw Failure::input("the header of '" + std::string(parameters.alignments) + "' takes no @PG line");
+
+    file_ = OutputFile(setup, parameters.output);
+    const std::string format = parameters.format == "auto" ? format_of(parameters.output) : parameters.format;
+    writer_.reset(hts_open(file_.path().c_str(), format == "sam" ? "w" : format == "cram" ? "wc" : "wb"));
+    if (!writer_) throw write_failure();
+    if (format == "cram") {
+      const std::string fasta(reference.attribute("path"));
+      if (!fasta.empty()) index_reference(fasta);
+      const int status =
+          fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
+      if (status != 0)
+        throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "'", "give an uncompressed FASTA, or write BAM");
+    }
+    if (sam_hdr_write(writer_.get(), header_.get()) != 0) throw write_failure();
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const TextView records = in.text("bam_record");
+    const Calls calls(in);
+    std::vector<std::string> tagged(static_cast<std::size_t>(in.rows()));
+    const std::span<std::uint8_t> has_calls = out.column<std::uint8_t>("_has_calls");
+    call.parallel_for(tagged.size(), 16, [&](std::size_t begin, std::size_t end) {
+      auto workspace = workspaces_.take();
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto row = static_cast<std::int64_t>(i);
+        if (in.ok(row))
+          has_calls[i] = tag_record(records[row], calls, row, *workspace, tagged[i], out) ? 1 : 0;
+        else if (failed_reads_ == FailedReads::keep)
+          strip_record(records[row], *workspace, tagged[i]);
+      }
+    });
+    out.text_rows("_record", tagged, "binary");
+  }
+
+  void commit(const Call& call, const Batch& in) {
+    const TextView records = in.text("_record");
+    const auto has_calls = in.column<std::uint8_t>("_has_calls");
+    double with_tags = 0;
+    double without_tags = 0;
+    std::uint64_t with_calls = 0;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (records[row].empty()) continue;
+      if (load_record(records[row], sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
+        throw Failure::memory("no memory for a record of '" + output_name_ + "'");
+      errno = 0;
+      if (sam_write1(writer_.get(), header_.get(), written_.get()) < 0) throw write_failure();
+      (in.ok(row) ? with_tags : without_tags) += 1;
+      with_calls += in.ok(row) ? has_calls[static_cast<std::size_t>(row)] : 0;
+    }
+    call.count("records written with tags", with_tags);
+    call.count("records written without tags", without_tags);
+    call.outcome("tagged", with_calls, static_cast<std::uint64_t>(in.rows()));
+  }
+
+  void finish(const Call&, Output&) {
+    errno = 0;
+    if (hts_close(writer_.release()) != 0) throw write_failure();
+    file_.close();
+  }
+
+ private:
+  // The columns of a batch that hold the calls.
+  struct Calls {
+    explicit Calls(const Batch& in)
+        : start(in.list<std::int64_t>("site_start")),
+          end(in.list<std::int64_t>("site_end")),
+          motifs(in.list<std::int32_t>("site_motifs")),
+          methylated(in.list<float>("log_lik_methylated")),
+          unmethylated(in.list<float>("log_lik_unmethylated")) {}
+    ListView<std::int64_t> start, end;
+    ListView<std::int32_t> motifs;
+    ListView<float> methylated, unmethylated;
+  };
+
+  static hts::Header read_header(const Parameters& parameters) {
+    const std::string& path = parameters.alignments;
+    errno = 0;
+    const hts::File file(hts_open(path.c_str(), "r"));
+    if (!file) throw Failure::input("cannot open '" + path + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
+    hts::Header header(sam_hdr_read(file.get()));
+    if (!header) throw Failure::input("'" + path + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
+    return header;
+  }
+  // HTSlib makes a .fai that is missing in its place, so that a full disk would leave half of one.
+  void index_reference(const std::string& fasta) const {
+    if (std::filesystem::exists(fasta + ".fai") || !std::filesystem::exists(fasta)) return;
+    StagedFile fai(fasta + ".fai"), gzi(fasta + ".gzi");
+    if (fai_build3(fasta.c_str(), fai.temporary().c_str(), gzi.temporary().c_str()) != 0)
+      throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "': no index of it can be made",
+                           "give a FASTA that `samtools faidx` can index, or write BAM");
+    if (std::filesystem::file_size(gzi.temporary()) > 0) gzi.publish();  // made of BGZF only
+    fai.publish();
+  }
+  static std::string format_of(std::string_view path) { return path.ends_with(".sam") ? "sam" : path.ends_with(".cram") ? "cram" : "bam"; }
+
+  Failure write_failure() const {
+    const int code = errno;
+    const std::string name = output_name_ == "-" ? "standard output" : "'" + output_name_ + "'";
+    return Failure::output("cannot write " + name + ": " + (code != 0 ? std::strerror(code) : "HTSlib gives no reason"),
+                           code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "");
+  }
+
+  static void remove_tags(bam1_t& record) {
+    for (const char* tag : {"MM", "ML", "MN", "Mm", "Ml"})
+      if (std::uint8_t* found = bam_aux_get(&record, tag)) bam_aux_del(&record, found);
+  }
+
+  void load(std::string_view bytes, bam1_t& record, RecordStatus& status) const {
+    status = load_record(bytes, sam_hdr_nref(header_.get()), record);
+    if (status == RecordStatus::no_memory) throw Failure::memory("no memory for an alignment record of " + std::to_string(bytes.size()) + " bytes");
+  }
+
+  void strip_record(std::string_view bytes, Workspace& workspace, std::string& result) const {
+    RecordStatus status{};
+    load(bytes, *workspace.record, status);
+    if (status != RecordStatus::ok) return;  // the row failed earlier: it is in the account already
+    remove_tags(*workspace.record);
+    store_record(*workspace.record, result);
+  }
+
+  // Is there a call in it?
+  bool tag_record(std::string_view bytes, const Calls& calls, std::int64_t row, Workspace& workspace, std::string& result, Output& out) const {
+    bam1_t& record = *workspace.record;
+    RecordStatus status{};
+    load(bytes, record, status);
+    const auto fail = [&](Reason reason) { return out.fail(row, reason), false; };
+    if (status != RecordStatus::ok) return fail(Reason::corrupt_record);
+    remove_tags(record);
+    if (record.core.l_qseq == 0) return store_record(record, result), false;  // SEQ is "*": there is nothing that MM could count
+
+    const std::size_t groups = calls.start[row].size();
+    if (calls.end[row].size() != groups || calls.motifs[row].size() != groups || calls.methylated[row].size() != groups ||
+        calls.unmethylated[row].size() != groups)
+      throw Failure::input(std::string("read '") + bam_get_qname(&record) + "': the lists of its methylation calls differ in length");
+    workspace.calls.clear();
+    if (groups > 0) {
+      const std::string_view bases = bases_of(record.core.tid);
+      for (std::size_t i = 0; i < groups; ++i) {
+        const double ratio = static_cast<double>(calls.methylated[row][i]) - static_cast<double>(calls.unmethylated[row][i]);
+        if (ratio != ratio) continue;  // no call
+        const CpgGroup group{calls.start[row][i], calls.end[row][i], calls.motifs[row][i]};
+        if (!append_group(bases, group, probability_code(ratio), workspace.calls)) return fail(Reason::sites_not_on_reference);
+      }
+    }
+    const RecordAlignment alignment{.reference_start = record.core.pos,
+                                    .cigar = {bam_get_cigar(&record), record.core.n_cigar},
+                                    .packed_bases = bam_get_seq(&record),
+                                    .base_count = record.core.l_qseq,
+                                    .strand = bam_is_rev(&record) ? Strand::reverse : Strand::forward};
+    ModificationTags& tags = workspace.tags;
+    tags.probabilities.reserve(1);  // HTSlib wants a pointer even for no elements
+    if (!make_tags(alignment, workspace.calls, tags)) return fail(Reason::alignment_without_read);
+    errno = 0;
+    const bool added =
+        bam_aux_append(&record, "MM", 'Z', static_cast<int>(tags.positions.size() + 1),
+                       reinterpret_cast<const std::uint8_t*>(tags.positions.c_str())) == 0 &&
+        bam_aux_update_array(&record, "ML", 'C', static_cast<std::uint32_t>(tags.probabilities.size()), tags.probabilities.data()) == 0 &&
+        bam_aux_update_int(&record, "MN", record.core.l_qseq) == 0;
+    if (!added) {
+      if (errno == ENOMEM) throw Failure::memory("no memory for the tags of an alignment record");
+      return fail(Reason::corrupt_record);
+    }
+    store_record(record, result);
+    return !tags.probabilities.empty();
+  }
+
+  std::string_view bases_of(std::int32_t tid) const {
+    if (tid >= 0 && contigs_[static_cast<std::size_t>(tid)]) return *contigs_[static_cast<std::size_t>(tid)];
+    const std::string name = tid >= 0 ? sam_hdr_tid2name(header_.get(), tid) : "*";
+    throw Failure::input("contig '" + name + "' is not in the reference, needed for '" + output_name_ + "'",
+                         "give the reference that the reads were aligned to");
+  }
+
+  std::string output_name_;
+  FailedReads failed_reads_;
+  hts::Header header_;
+  std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference
+  OutputFile file_;
+  hts::File writer_;
+  hts::Record written_{bam_init1()};  // commit's
+  Workspaces<Workspace> workspaces_;
+};
+
+}  // namespace
+}  // namespace sluice::modbam_writer
+
+SLUICE_PLUGIN("modbam_writer", sluice::modbam_writer::plugin_version, "MIT", sluice::modbam_writer::ModbamWriter);

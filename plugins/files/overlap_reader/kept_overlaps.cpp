@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "overlap_reader/kept_overlaps.hpp"
+
+#include <sluice/overlap/overlap_rows.hpp>
+#include <string>
+
+namespace sluice::overlap_reader {
+
+void KeptOverlaps::add(const CandidateOverlap& overlap) {
+  ++count_;
+  ++target_overlaps_[static_cast<std::size_t>(overlap.record.target)];
+  ordered_.add(overlap.record, wants_cigars_ ? std::span<const std::uint32_t>(overlap.cigar) : std::span<const std::uint32_t>());
+}
+
+void KeptOverlaps::sort(const Call& call) {
+  ordered_.sort();
+  if (ordered_.runs_in_file() > 0) call.info("overlaps were sorted in a temporary file, in " + std::to_string(ordered_.runs_in_file()) + " parts");
+}
+
+std::size_t KeptOverlaps::next(double work) {
+  rows_.clear();
+  bases_ = 0;
+  OverlapRecord record;
+  while ((bases_ < work || rows_.empty()) && ordered_.next(record)) {
+    rows_.push_back(record);
+    bases_ += static_cast<double>(record.query_end - record.query_start);
+  }
+  given_ += rows_.size();
+  return rows_.size();
+}
+
+void KeptOverlaps::write(Output& out) const {
+  out.set_rows(static_cast<std::int64_t>(rows_.size()));
+  out.set_work(bases_);
+  const auto row_of = [this](std::size_t r) -> overlap::OverlapRow {
+    const OverlapRecord& o = rows_[r];
+    return {o.query,        o.target,         o.query_start, o.query_end,
+            o.target_start, o.target_end,     o.ordinal,     target_overlaps_[static_cast<std::size_t>(o.target)],
+            o.matches,      o.is_reverse != 0};
+  };
+  overlap::write_overlap_columns(rows_.size(), row_of, wants_matches_ ? overlap::Matches::wanted : overlap::Matches::unwanted, out);
+  if (!wants_cigars_) return;
+  const Buffer offsets = out.offsets([&](std::int64_t row) { return rows_[static_cast<std::size_t>(row)].operations; });
+  std::span<std::uint32_t> operations = out.list<std::uint32_t>("given_cigar", offsets);
+  for (const OverlapRecord& record : rows_) {
+    ordered_.cigar(record, operations.first(record.operations));
+    operations = operations.subspan(record.operations);
+  }
+}
+
+}  // namespace sluice::overlap_reader

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <sluice/overlap/overlap_rows.hpp>
+#include <sluice/sequence_store.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <utility>
+
+#include "overlap_reader/kept_overlaps.hpp"
+#include "overlap_reader/overlap_collection.hpp"
+#include "overlap_reader/overlap_file.hpp"
+#include "overlap_reader/query_account.hpp"
+
+namespace sluice::overlap_reader {
+namespace {
+
+class OverlapReader {
+ public:
+  enum class Reason : std::uint32_t { unknown_sequence, past_the_end, itself, too_different, not_the_longest, unmapped };
+
+  struct Parameters {
+    Path path;
+    std::string format = "auto";
+    std::string keep = "longest";
+    double max_error = 0.3;
+    std::string order = "target";
+    std::string directions = "as_given";
+    Size memory{std::int64_t{64} << 20};
+  };
+  static void describe(Describe<OverlapReader>& d) {
+    d.id("overlap_reader").summary("reads overlaps of reads with targets, filtered as racon does, in the order of the targets").source("overlap");
+    d.doc(
+        "PAF, MHAP (plain or gzip), SAM, BAM or CRAM. The length of an overlap is the longer of its two spans, its error 1 - shorter / longer. Of "
+        "the overlaps of one query on consecutive lines the longest is kept (of equal ones the first); as in racon 1.5 one with too large an error "
+        "goes when its turn comes, after it may have beaten shorter ones before it. With keep=all every overlap stays that is no sequence with "
+        "itself "
+        "and whose error is not too large (racon -f).\n\n"
+        "The whole file is read before the first row: compact records, in sorted runs in a temporary file beyond `memory`. Lines of unknown "
+        "sequences "
+        "are left out and counted; a length that differs from the sequence's own ends the run.");
+    d.work_unit("base");
+    d.option("path", &Parameters::path, "overlaps: PAF, MHAP, SAM, BAM or CRAM").required().reads();
+    d.option("format", &Parameters::format, "format of the file; auto goes by its content").choices({"auto", "paf", "mhap", "sam"});
+    d.option("keep", &Parameters::keep, "longest: one overlap of each query; all: every one").choices({"longest", "all"});
+    d.option("max_error", &Parameters::max_error, "overlaps whose spans differ by more than this share are left out").range(0, 1);
+    d.option("order", &Parameters::order, "target: by target and place; query: by query, in the order of the file").choices({"target", "query"});
+    d.option(
+         "directions", &Parameters::directions,
+         "both: each overlap is given once more with query and target exchanged, for files that have each pair of reads once; its CIGAR is left out")
+        .choices({"as_given", "both"});
+    d.option("memory", &Parameters::memory, "records beyond this size wait in a temporary file");
+    overlap::describe_overlap_columns(d);
+    d.gives("given_cigar", "list<u32>", "alignment as SAM states it: M, I and D in BAM encoding; empty: none", Needed::optional);
+    d.uses("reads", "sequence", "the queries").uses("targets", "sequence", "the targets");
+    d.reason("unknown_sequence", "an overlap of a name that is in neither reads nor targets");
+    d.reason("past_the_end", "an overlap that ends behind the end of its sequence");
+    d.reason("itself", "an overlap of a sequence with itself");
+    d.reason("too_different", "an overlap whose spans differ by more than max_error");
+    d.reason("not_the_longest", "an overlap of a query that has a longer one beside it");
+    d.reason("unmapped", "a SAM record without an alignment");
+  }
+
+  static void check_parameters(const Parameters& p) {
+    if (p.directions == "both" && p.keep != "all")
+      throw Failure::usage("directions = both needs keep = all: the longest overlap of a query says nothing about the other direction",
+                           "set keep = all, or leave directions out");
+  }
+
+  OverlapReader(const Setup& setup, const Parameters& p)
+      : path_(p.path),
+        format_(p.format == "paf"    ? FileFormat::paf
+                : p.format == "mhap" ? FileFormat::mhap
+                : p.format == "sam"  ? FileFormat::sam
+                                     : FileFormat::automatic),
+        reads_(setup.resource("reads")),
+        targets_(setup.resource("targets")),
+        kept_(p.order == "query" ? OverlapOrder::query : OverlapOrder::target, static_cast<std::size_t>(std::max<std::int64_t>(p.memory.bytes, 0)),
+              targets_.size(), setup.wanted("overlap_matches") ? Wanted::yes : Wanted::no, setup.wanted("given_cigar") ? Wanted::yes : Wanted::no),
+        gives_both_(p.directions == "both"),
+        selection_(
+            p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); },
+            [this](const CandidateOverlap& overlap, Drop drop) {
+              const Reason reason = drop == Drop::itself          ? Reason::itself
+                                    : drop == Drop::too_different ? Reason::too_different
+                                                                  : Reason::not_the_longest;
+              // With directions = both query and target are of one store.
+              account_.add(*call_, reason, reads_.name(overlap.record.query));
+            }) {
+    if (gives_both_ && reads_.path() != targets_.path())
+      throw Failure::usage("overlap_reader: directions = both needs the same file for reads and targets", "give both resources the same store");
+  }
+
+  bool process(const Call& call, Output& out) {
+    if (!is_read_) read_all(call);
+    if (call.cancelled() || kept_.next(call.target_work()) == 0) return false;
+    kept_.write(out);
+    call.progress(kept_.share_given());
+    return true;
+  }
+
+ private:
+  void read_all(const Call& call) {
+    is_read_ = true;
+    call_ = &call;
+    const SequenceNames read_names(reads_), target_names(targets_);
+    warn_of_duplicates(call, reads_, read_names);
+    if (targets_.path() != reads_.path()) warn_of_duplicates(call, targets_, target_names);
+    const std::unique_ptr<OverlapFile> file = open_overlap_file(path_, format_);
+    file->tell_unmapped([&](const char* name) { account_.add(call, Reason::unmapped, name); });
+    Overlap overlap;
+    CandidateOverlap candidate;
+    std::int64_t ordinal = 0;
+    while (file->next(overlap)) {
+      if (ordinal % 4096 == 0 && call.cancelled()) return;
+      ++ordinal;
+      const bool by_name = overlap.query_number == 0;
+      const std::int64_t query = by_name ? read_names.find(overlap.query) : overlap.query_number <= reads_.size() ? overlap.query_number - 1 : -1;
+      const std::int64_t target = by_name                                    ? target_names.find(overlap.target)
+                                  : overlap.target_number <= targets_.size() ? overlap.target_number - 1
+                                                                             : -1;
+      if (query < 0 || target < 0) {
+        account_.add(call, Reason::unknown_sequence, overlap.query);
+        continue;
+      }
+      check_length(*file, "read", reads_, query, overlap.query_length);
+      check_length(*file, "target", targets_, target, overlap.target_length);
+      if (overlap.query_end > overlap.query_length || overlap.target_end > overlap.target_length) {
+        account_.add(call, Reason::past_the_end, reads_.name(query));
+        continue;
+      }
+      candidate.record = {.query = static_cast<std::int32_t>(query),
+                          .target = static_cast<std::int32_t>(target),
+                          .query_start = static_cast<std::int32_t>(overlap.query_start),
+                          .query_end = static_cast<std::int32_t>(overlap.query_end),
+                          .target_start = static_cast<std::int32_t>(overlap.target_start),
+                          .target_end = static_cast<std::int32_t>(overlap.target_end),
+                          .matches = static_cast<std::int32_t>(overlap.matches),
+                          .ordinal = ordinal - 1,
+                          .is_reverse = overlap.is_reverse ? std::uint8_t{1} : std::uint8_t{0}};
+      candidate.length = overlap_length(overlap);
+      candidate.error = overlap_error(overlap);
+      candidate.is_itself = reads_.name(query) == targets_.name(target);
+      std::swap(candidate.cigar, overlap.cigar);
+      selection_.add(candidate);
+      if (!gives_both_) continue;
+      std::swap(candidate.record.query, candidate.record.target);
+      std::swap(candidate.record.query_start, candidate.record.target_start);
+      std::swap(candidate.record.query_end, candidate.record.target_end);
+      candidate.cigar.clear();
+      selection_.add(candidate);
+    }
+    selection_.finish();
+    kept_.sort(call);
+    account_.flush(call);
+    if (kept_.count() == 0)
+      call.warn("'" + path_ + "': none of " + std::to_string(ordinal) + " overlaps can be used: do its names belong to these files?");
+  }
+
+  static void warn_of_duplicates(const Call& call, const SequenceStoreView& store, const SequenceNames& names) {
+    if (names.duplicates() > 0)
+      call.warn("'" + store.path() + "' has " + std::to_string(names.duplicates()) +
+                " sequences whose name a later one has, too: the last one counts");
+  }
+  void check_length(const OverlapFile& file, const char* what, const SequenceStoreView& store, std::int64_t row, std::int64_t stated) const {
+    if (store.length(row) == stated) return;
+    throw Failure::input("'" + path_ + "', " + file.place() + ": " + what + " '" + std::string(store.name(row)) + "' is said to have " +
+                             std::to_string(stated) + " bases, but has " + std::to_string(store.length(row)) + " in '" + store.path() + "'",
+                         "give the files that the overlaps were made from");
+  }
+
+  std::string path_;
+  FileFormat format_;
+  SequenceStoreView reads_, targets_;
+  KeptOverlaps kept_;
+  bool gives_both_;
+  OverlapSelection selection_;
+  QueryAccount<Reason> account_;
+  const Call* call_ = nullptr;  // the one that reads the file
+  bool is_read_ = false;
+};
+
+}  // namespace
+}  // namespace sluice::overlap_reader
+
+SLUICE_PLUGIN("overlap_reader", "0.1.0", "MIT", sluice::overlap_reader::OverlapReader, sluice::overlap_reader::OverlapCollection);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <htslib/hfile.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <sluice/hts/handles.hpp>
+#include <sluice/hts/record_bases.hpp>
+#include <sluice/stage.hpp>
+
+#include "read_bases/sequence_file.hpp"
+
+namespace sluice::read_bases {
+namespace {
+
+constexpr std::uint32_t hard_clip = BAM_CHARD_CLIP;
+
+// The whole read of each row, from the file that the base caller wrote.
+class ReadBases {
+ public:
+  struct Parameters {
+    std::optional<Path> path;
+  };
+  enum class Reason : std::uint32_t { read_not_in_file, no_bases };
+  static void describe(Describe<ReadBases>& d) {
+    d.id("read_bases")
+        .summary("fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment")
+        .map("read")
+        .blocking();
+    d.doc(
+        "The file may be plain or bgzip-compressed; its index (.fai, .gzi as samtools faidx makes them) is made when missing or older than the file, "
+        "and only in memory "
+        "when the folder cannot be written to. A gzip file that is not BGZF is decompressed to the temporary folder first. Of reads with the same "
+        "name the first is used.\n\n"
+        "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to "
+        "the whole read.\n\n"
+        "Bases are given in upper case, U as T.");
+    d.option("path", &Parameters::path, "FASTA or FASTQ file (.gz: use bgzip); left out: use the bases in the alignments")
+        .reads()
+        .beside(".fai")
+        .beside(".gzi");
+    d.needs("read_id", "utf8", "name of the read");
+    d.needs("aligned_bases", "utf8", "SEQ of the alignment in sequencing orientation", Needed::optional);
+    d.needs("cigar", "list<u32>", "CIGAR of the alignment, to see hard clips", Needed::optional);
+    d.gives("bases", "utf8", "the whole read in sequencing orientation, upper case, T for U");
+    d.reason("read_not_in_file", "the FASTA or FASTQ file has no read of this name, or it is empty");
+    d.reason("no_bases", "the alignment has no SEQ or only a hard-clipped part of the read, and no file of reads was given");
+    d.work_unit("base");
+  }
+  ReadBases(const Setup& setup, const Parameters& p) : has_cigar_(setup.available("cigar")) {
+    if (!p.path || p.path->empty()) {
+      if (!setup.available("aligned_bases"))
+        throw Failure::usage("stage 'read_bases' has neither a file of reads nor a column 'aligned_bases'",
+                             "give `path`, or read alignments with alignment_reader");
+      return;
+    }
+    OpenReport report;
+    file_.emplace(*p.path, report);
+    for (const std::string& text : report.infos) setup.info(text);
+    for (const std::string& text : report.warnings) setup.warn(text);
+  }
+
+  Estimate estimate(const Batch& in) const {
+    const TextView texts = in.text(file_ ? "read_id" : "aligned_bases");
+    Estimate e;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      std::uint64_t bases = texts[row].size();
+      if (file_) {
+        const SequencePlace* place = file_->index().find(texts[row]);
+        bases = place == nullptr ? 0 : place->bases;
+      }
+      e.work += static_cast<double>(bases);
+      e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(bases));
+      e.output_bytes += bases;
+    }
+    return e;
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    if (file_)
+      look_up(call, in, out);
+    else
+      take_aligned(in, out);
+  }
+
+ private:
+  void look_up(const Call& call, const Batch& in, Output& out) {
+    const TextView read_ids = in.text("read_id");
+    const auto rows = static_cast<std::size_t>(in.rows());
+    std::vector<const SequencePlace*> places(rows, nullptr);
+    std::vector<std::size_t> order;
+    order.reserve(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto r = static_cast<std::int64_t>(row);
+      if (!in.ok(r)) continue;
+      const SequencePlace* place = file_->index().find(read_ids[r]);
+      if (place == nullptr || place->bases == 0) {
+        out.fail(r, Reason::read_not_in_file);
+        continue;
+      }
+      places[row] = place;
+      order.push_back(row);
+    }
+    const Buffer offsets = out.offsets([&](std::int64_t r) {
+      const SequencePlace* place = places[static_cast<std::size_t>(r)];
+      return place == nullptr ? std::uint64_t{0} : place->bases;
+    });
+    const std::span<char> bases = out.text("bases", offsets);
+    const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
+    // In file order, so that reads that share a compressed block follow each other.
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a]->offset < places[b]->offset; });
+    for (const std::size_t row : order) {
+      if (call.cancelled()) return;
+      file_->fetch(read_ids[static_cast<std::int64_t>(row)], *places[row], bases.data() + begin[row]);
+    }
+  }
+
+  void take_aligned(const Batch& in, Output& out) const {
+    const TextView aligned = in.text("aligned_bases");
+    std::optional<ListView<std::uint32_t>> cigars;
+    if (has_cigar_) cigars.emplace(in.list<std::uint32_t>("cigar"));
+    std::vector<std::string_view> taken(static_cast<std::size_t>(in.rows()));
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      const auto cigar = cigars ? (*cigars)[row] : std::span<const std::uint32_t>();
+      const bool clipped = !cigar.empty() && ((cigar.front() & 15U) == hard_clip || (cigar.back() & 15U) == hard_clip);
+      if (clipped || aligned[row].empty())
+        out.fail(row, Reason::no_bases);
+      else
+        taken[static_cast<std::size_t>(row)] = aligned[row];
+    }
+    const Buffer offsets = out.offsets([&](std::int64_t r) { return taken[static_cast<std::size_t>(r)].size(); });
+    const std::span<char> bases = out.text("bases", offsets);
+    std::size_t at = 0;
+    for (const std::string_view text : taken) {
+      std::copy(text.begin(), text.end(), bases.begin() + static_cast<std::ptrdiff_t>(at));
+      at += text.size();
+    }
+    normalise_bases(bases);
+  }
+
+  std::optional<SequenceFile> file_;
+  bool has_cigar_;
+};
+
+// Reads without alignments, in file order.
+class ReadReader {
+ public:
+  struct Parameters {
+    Path path = "-";
+  };
+  enum class Reason : std::uint32_t { not_primary, empty_sequence };
+  static void describe(Describe<ReadReader>& d) {
+    d.id("read_reader")
+        .summary("streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM")
+        .source("read")
+        .rows_named_by("read_id");
+    d.doc("Bases are given in upper case, U as T, in sequencing orientation. Of aligned input the primary record of each read is used.");
+    d.option("path", &Parameters::path, "input file; - is standard input").reads();
+    d.gives("read_id", "utf8", "name of the read");
+    d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U");
+    d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
+    d.reason("not_primary", "a secondary or supplementary record of aligned input");
+    d.reason("empty_sequence", "the record has no bases");
+    d.work_unit("base");
+  }
+  ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")) {
+    hts::silence();
+    hFILE* opened = hopen(path_.c_str(), "r");
+    if (opened == nullptr) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
+    if (struct stat info{}; ::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
+    htsFormat format{};
+    const bool known = hts_detect_format(opened, &format) == 0;
+    // Each of the two below takes `opened` over when it succeeds.
+    if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
+      file_.reset(hts_hopen(opened, path_.c_str(), "r"));
+      if (file_) header_.reset(sam_hdr_read(file_.get()));
+      record_.reset(bam_init1());
+      if (!header_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+    } else {
+      hts::Bgzf text(bgzf_hopen(opened, "r"));
+      if (!text) throw Failure::input("'" + path_ + "' is neither plain nor gzip text", "give a FASTA, FASTQ, BAM, SAM or CRAM file");
+      stream_.emplace(std::move(text), path_);
+    }
+  }
+
+  bool process(const Call& call, Output& out) {
+    std::vector<std::string> ids, bases, qualities;
+    double work = 0;
+    std::uint64_t bytes = 0;
+    bool more = true;
+    while (more && (ids.empty() || (work < call.target_work() && bytes < call.target_bytes())) && !call.cancelled()) {
+      if (!pending_ && !(more = advance(call))) break;
+      const auto read_work = static_cast<double>(bases_.size());
+      if (!ids.empty() && read_work >= call.target_work()) break;
+      pending_ = false;
+      work += read_work;
+      bytes += id_.size() + bases_.size() + qualities_.size();
+      ids.push_back(std::move(id_));
+      bases.push_back(std::move(bases_));
+      qualities.push_back(std::move(qualities_));
+    }
+    out.set_rows(static_cast<std::int64_t>(ids.size()));
+    out.text_rows("read_id", ids);
+    out.text_rows("bases", bases);
+    if (wants_qualities_) out.text_rows("qualities", qualities);
+    out.set_work(work);
+    if (const double share = share_read(); share >= 0) call.progress(share);
+    return more;
+  }
+
+ private:
+  // Share of the file's bytes that has been read; < 0: unknown (a pipe, CRAM).
+  double share_read() const {
+    const BGZF* blocks = stream_ ? &stream_->file() : file_ && file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
+    if (file_bytes_ <= 0 || blocks == nullptr) return -1;
+    return std::min(1.0, static_cast<double>(htell(blocks->fp)) / static_cast<double>(file_bytes_));
+  }
+  // Reads the next row into id_, bases_ and qualities_; false at the end.
+  bool advance(const Call& call) {
+    while (stream_ ? next_text() : next_record(call)) {
+      if (!bases_.empty()) return pending_ = true;
+      call.account(Reason::empty_sequence, 1, id_);
+    }
+    return false;
+  }
+  bool next_text() {
+    SequenceRecord record;
+    if (!stream_->next(record)) return false;
+    id_ = record.id;
+    bases_.resize(static_cast<std::size_t>(record.bases));
+    copy_letters(record.sequence, bases_.data());
+    normalise_bases(bases_);
+    qualities_.clear();
+    if (wants_qualities_ && stream_->format() == SequenceFormat::fastq) {
+      qualities_.resize(bases_.size());
+      copy_letters(record.quality, qualities_.data());
+    }
+    return true;
+  }
+  bool next_record(const Call& call) {
+    int got = 0;
+    while ((got = sam_read1(file_.get(), header_.get(), record_.get())) >= 0) {
+      ++records_;
+      if ((record_->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0) break;
+      call.account(Reason::not_primary, 1, bam_get_qname(record_.get()));
+    }
+    if (got < -1)
+      throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records",
+                           file_->format.format == cram
+                               ? "copy the file again and compare checksums; of aligned reads in CRAM the reference has to be "
+                                 "where its header says (UR), or in REF_PATH or REF_CACHE"
+                               : "copy the file again and compare checksums");
+    if (got < 0) return false;
+    const bool reverse = bam_is_rev(record_.get());
+    const auto length = static_cast<std::size_t>(record_->core.l_qseq);
+    id_ = bam_get_qname(record_.get());
+    hts::sequenced_bases(*record_, bases_);
+    qualities_.clear();
+    const std::uint8_t* scores = bam_get_qual(record_.get());
+    if (wants_qualities_ && length != 0 && scores[0] != 0xFF) {
+      qualities_.resize(length);
+      for (std::size_t i = 0; i < length; ++i)
+        qualities_[reverse ? length - 1 - i : i] = static_cast<char>('!' + std::min<int>(scores[i], '~' - '!'));
+    }
+    return true;
+  }
+
+  std::string path_;
+  bool wants_qualities_;
+  std::optional<SequenceStream> stream_;  // FASTA and FASTQ
+  hts::File file_;                        // the others
+  hts::Header header_;
+  hts::Record record_;
+  std::uint64_t records_ = 0;
+  std::int64_t file_bytes_ = 0;         // 0: no regular file
+  std::string id_, bases_, qualities_;  // one read ahead of the batch
+  bool pending_ = false;                // they hold a read that no batch has yet
+};
+
+}  // namespace
+}  // namespace sluice::read_bases
+
+SLUICE_PLUGIN("read_bases", "0.1.0", "MIT", sluice::read_bases::ReadBases, sluice::read_bases::ReadReader);

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <cmath>
+#include <sluice/minimizer_index.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+
+#include "hit_selection/hits.hpp"
+#include "hit_selection/selection.hpp"
+
+namespace sluice::hit_selection {
+namespace {
+
+constexpr std::int32_t unlimited = std::numeric_limits<std::int32_t>::max();
+
+class MapSelection {
+ public:
+  struct Parameters {
+    bool all_chains = false;
+    double secondary_ratio = 0.8;
+    int best_count = 5;
+    double mask_level = 0.5;
+    bool hard_mask_level = false;
+    int mask_length = unlimited;
+    int max_gap = 5000;
+    int min_chain_score = 40;
+    int seed = 11;
+    bool no_hash_name = false;
+  };
+  static void describe(Describe<MapSelection>& d) {
+    d.id("map_selection").summary("chooses each read's primary and secondary hits among its chains, and says how sure they are");
+    d.doc(
+        "minimap2 2.24 without base alignment: chains become hits by descending score; a hit that overlaps a better one by more than `mask_level` of "
+        "the "
+        "shorter is secondary; the best secondary ones are kept; the divergence is estimated from the minimizers that have no anchor, and the "
+        "mapping "
+        "quality from the scores of the best hit and the next, the number of anchors and the bases in repeats.\n\n"
+        "With `all_chains` every chain is kept and none is primary, as overlaps of reads need it.");
+    d.map("read").work_unit("anchor");
+    d.needs("read_id", "utf8", "name of the read; ties between hits depend on it");
+    d.needs("read_length", "i32", "bases of the read");
+    d.needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up");
+    d.needs("seed_position", "list<u64>", "minimizers that were looked up: span << 32 | last base on the read");
+    d.needs("chain_score", "list<i32>", "score of each chain");
+    d.needs("chain_anchor_count", "list<i32>", "anchors of each chain");
+    d.needs("chain_anchor_x", "list<u64>", "anchors of all chains: strand << 63 | contig << 32 | last base on the contig");
+    d.needs("chain_anchor_y", "list<u64>",
+            "anchors of all chains: span << 32 | last base on the read, on the reverse complement for the reverse strand");
+    d.uses("index", "minimizer_index", "the sequences that the reads are mapped to");
+    d.gives("hit_target", "list<i32>", "per hit: number of the contig in the index");
+    d.gives("hit_query_start", "list<i32>", "per hit: first base on the read's forward strand");
+    d.gives("hit_query_end", "list<i32>", "per hit: end on the read, exclusive");
+    d.gives("hit_target_start", "list<i32>", "per hit: first base on the contig");
+    d.gives("hit_target_end", "list<i32>", "per hit: end on the contig, exclusive");
+    d.gives("hit_score", "list<i32>", "per hit: score of its chain");
+    d.gives("hit_second_score", "list<i32>", "per primary hit: best score of a hit that is secondary to it, 0 if there is none; secondary hits: -1");
+    d.gives("hit_anchors", "list<i32>", "per hit: anchors of its chain");
+    d.gives("hit_matches", "list<i32>", "per hit: bases of the read under anchors");
+    d.gives("hit_block", "list<i32>", "per hit: bases between the ends, of read or contig, whichever has more between two anchors");
+    d.gives("hit_is_reverse", "list<u8>", "per hit: 1 if the read maps to the reverse strand");
+    d.gives("hit_is_primary", "list<u8>", "per hit: 1 if no better hit covers its part of the read");
+    d.gives("hit_mapq", "list<u8>", "per hit: mapping quality, 0 to 60; secondary hits: 0");
+    d.gives("hit_divergence", "list<f32>", "per hit: estimated differences per base; -1: unknown");
+    d.gives("hit_chain", "list<i32>", "per hit: which of the read's chains it is", Needed::optional);
+    d.option("all_chains", &Parameters::all_chains, "keep all chains, none of them primary (minimap2 -P)");
+    d.option("secondary_ratio", &Parameters::secondary_ratio,
+             "least score of a secondary hit, as a share of its primary's; 0: all are kept (minimap2 -p)")
+        .range(0, 1);
+    d.option("best_count", &Parameters::best_count, "most secondary hits of a read (minimap2 -N)").range(0, unlimited);
+    d.option("mask_level", &Parameters::mask_level,
+             "overlap with a better hit, as a share of the shorter one, above which a hit is secondary (minimap2 -M)")
+        .range(0, 1);
+    d.option("hard_mask_level", &Parameters::hard_mask_level,
+             "only mask_level decides, even for a hit that covers other parts of the read (minimap2 --hard-mask-level)");
+    d.option("mask_length", &Parameters::mask_length, "a hit that alone covers more bases of the read than this stays primary (minimap2 --mask-len)")
+        .range(0, unlimited)
+        .unit("bases");
+    d.option("max_gap", &Parameters::max_gap,
+             "chaining's max_gap: a secondary hit on the other strand is kept if its score is above four fifths of it (minimap2 -g)")
+        .range(1, unlimited)
+        .unit("bases");
+    d.option("min_chain_score", &Parameters::min_chain_score,
+             "chaining's min_chain_score: the least score that a second hit is assumed to have (minimap2 -m)")
+        .range(0, unlimited);
+    d.option("seed", &Parameters::seed, "of the hash that orders hits of equal score (minimap2 --seed)").range(0, unlimited);
+    d.option("no_hash_name", &Parameters::no_hash_name,
+             "leave the read's name out of that hash, so that equal bases give equal hits (minimap2 --no-hash-name)");
+  }
+
+  MapSelection(const Setup& setup, const Parameters& p)
+      : index_(minimizer_index_view(setup.resource("index"))), wants_chain_(setup.wanted("hit_chain")) {
+    settings_ = {.k = static_cast<std::int32_t>(index_.k),
+                 .selection = p.all_chains ? Selection::all : Selection::best,
+                 .secondary_ratio = static_cast<float>(p.secondary_ratio),
+                 .best_count = p.best_count,
+                 .mask_level = static_cast<float>(p.mask_level),
+                 .masking = p.hard_mask_level ? Masking::hard : Masking::soft,
+                 .mask_length = p.mask_length,
+                 .max_gap = p.max_gap,
+                 .min_chain_score = p.min_chain_score,
+                 .names = p.no_hash_name ? ReadNames::ignored : ReadNames::hashed,
+                 .seed = static_cast<std::uint32_t>(p.seed)};
+  }
+
+  Estimate estimate(const Batch& in) const {
+    const auto anchors = in.list<std::uint64_t>("chain_anchor_x");
+    Estimate e;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      const auto work = static_cast<double>(anchors[row].size());
+      e.work += work;
+      e.largest_row_work = std::max(e.largest_row_work, work);
+    }
+    return e;
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    auto workspace = workspaces_.take();
+    SelectionScratch& scratch = workspace->scratch;
+    std::vector<Hit>&one = workspace->one, &all = workspace->all;
+    std::vector<std::size_t>& count = workspace->count;
+    all.clear();
+    count.assign(static_cast<std::size_t>(in.rows()), 0);
+    const TextView read_ids = in.text("read_id");
+    const auto read_length = in.column<std::int32_t>("read_length");
+    const auto repeat_length = in.column<std::int32_t>("repeat_length");
+    const auto seed_position = in.list<std::uint64_t>("seed_position");
+    const auto chain_score = in.list<std::int32_t>("chain_score");
+    const auto chain_anchor_count = in.list<std::int32_t>("chain_anchor_count");
+    const auto anchor_x = in.list<std::uint64_t>("chain_anchor_x");
+    const auto anchor_y = in.list<std::uint64_t>("chain_anchor_y");
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row) || (chain_score[row].empty() && anchor_x[row].empty())) continue;
+      if (call.cancelled()) break;
+      const auto i = static_cast<std::size_t>(row);
+      const ReadChains read{.read_id = read_ids[row],
+                            .read_length = read_length[i],
+                            .repeat_length = repeat_length[i],
+                            .seed_position = seed_position[row],
+                            .chain_score = chain_score[row],
+                            .chain_anchor_count = chain_anchor_count[row],
+                            .anchors = {anchor_x[row], anchor_y[row]}};
+      const std::string problem = problem_of(read, index_.contig_length);
+      if (!problem.empty()) throw Failure::input("read '" + std::string(read.read_id) + "': " + problem);
+      select_hits(read, index_.contig_length, settings_, scratch, one);
+      all.insert(all.end(), one.begin(), one.end());
+      count[i] = one.size();
+    }
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return count[static_cast<std::size_t>(row)]; });
+    const auto give = [&]<class Value>(const char* name, Value value_of) {
+      using T = decltype(value_of(all.front()));
+      const std::span<T> values = out.list<T>(name, offsets);
+      for (std::size_t i = 0; i < all.size(); ++i) values[i] = value_of(all[i]);
+    };
+    const auto flag = [](bool set) { return static_cast<std::uint8_t>(set ? 1 : 0); };
+    give("hit_target", [](const Hit& hit) { return hit.target; });
+    give("hit_query_start", [](const Hit& hit) { return hit.query_start; });
+    give("hit_query_end", [](const Hit& hit) { return hit.query_end; });
+    give("hit_target_start", [](const Hit& hit) { return hit.target_start; });
+    give("hit_target_end", [](const Hit& hit) { return hit.target_end; });
+    give("hit_score", [](const Hit& hit) { return hit.score; });
+    give("hit_second_score", [](const Hit& hit) { return hit.primary() ? hit.second_score : -1; });
+    give("hit_anchors", [](const Hit& hit) { return hit.anchors; });
+    give("hit_matches", [](const Hit& hit) { return hit.matches; });
+    give("hit_block", [](const Hit& hit) { return hit.block; });
+    give("hit_is_reverse", [&](const Hit& hit) { return flag(hit.reverse); });
+    give("hit_is_primary", [&](const Hit& hit) { return flag(hit.primary()); });
+    give("hit_mapq", [](const Hit& hit) { return hit.mapping_quality; });
+    give("hit_divergence", [](const Hit& hit) { return hit.divergence; });
+    if (wants_chain_) give("hit_chain", [](const Hit& hit) { return hit.chain; });
+  }
+
+ private:
+  struct Workspace {
+    SelectionScratch scratch;
+    std::vector<Hit> one, all;
+    std::vector<std::size_t> count;
+  };
+  MinimizerIndexView index_;
+  bool wants_chain_;
+  Settings settings_;
+  Workspaces<Workspace> workspaces_;
+};
+
+}  // namespace
+}  // namespace sluice::hit_selection
+
+SLUICE_PLUGIN("hit_selection", "0.1.0", "MIT", sluice::hit_selection::MapSelection);

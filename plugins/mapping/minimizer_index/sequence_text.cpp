@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "minimizer_index/sequence_text.hpp"
+
+#include <limits>
+#include <sluice/failure.hpp>
+#include <sluice/hts/text_file.hpp>
+#include <sluice/sequence/text.hpp>
+#include <string_view>
+#include <utility>
+
+namespace sluice::minimizer_index {
+namespace {
+
+class SequenceReader {
+ public:
+  SequenceReader(const std::string& path, const SketchKernels& kernels)
+      : path_(path),
+        kernels_(kernels),
+        file_({path, "reference", "check the path of the FASTA file"}),
+        parser_(*this, {.names = SequenceTextRules::Names::unique}) {}
+
+  ReferenceBases read(const std::function<bool()>& cancelled) {
+    for (std::string_view text = file_.next(); !text.empty(); text = file_.next()) {
+      if (cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "reading the reference was cancelled");
+      check(parser_.feed(text));
+    }
+    check(parser_.finish());
+    if (reference_.contigs() == 0)
+      throw Failure::input("reference '" + path_ + "' is empty: there is no sequence in it", "give a FASTA or FASTQ file");
+    if (!has_bases_)
+      throw Failure::input("reference '" + path_ + "' is empty: none of its sequences has a base", "give a FASTA or FASTQ file with sequences");
+    reference_.finish();
+    return std::move(reference_);
+  }
+
+  void begin_record(std::string_view name) { reference_.begin_contig(name); }
+  void take_bases(std::string_view bases) {
+    if (reference_.current_length() + static_cast<std::int64_t>(bases.size()) > std::numeric_limits<std::int32_t>::max())
+      fail(parser_.line(), "a sequence has 2^31 bases or more");
+    has_bases_ = true;
+    reference_.add_bases(bases, kernels_);
+  }
+  void take_qualities(std::string_view) {}
+  bool end_record(const SequenceTextRecord&) {
+    reference_.end_contig(kernels_);
+    return true;
+  }
+
+ private:
+  using Parser = SequenceTextParser<SequenceReader>;
+  void check(Parser::Outcome outcome) const {
+    if (outcome == Parser::Outcome::malformed) fail(parser_.problem().line, parser_.problem().what);
+  }
+  [[noreturn]] void fail(std::uint64_t line, const std::string& what) const {
+    throw Failure::input("reference '" + path_ + "', line " + std::to_string(line) + ": " + what,
+                         "give the FASTA or FASTQ file of the sequences to map to");
+  }
+
+  std::string path_;
+  SketchKernels kernels_;
+  hts::TextFile file_;
+  Parser parser_;
+  ReferenceBases reference_;
+  bool has_bases_ = false;
+};
+
+}  // namespace
+
+ReferenceBases read_sequences(const std::string& path, const SketchKernels& kernels, const std::function<bool()>& cancelled) {
+  return SequenceReader(path, kernels).read(cancelled);
+}
+
+}  // namespace sluice::minimizer_index

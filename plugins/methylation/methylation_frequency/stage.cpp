@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <sluice/kmer_model.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "methylation_frequency/frequency.hpp"
+
+namespace sluice::methylation_frequency {
+namespace {
+
+// Reads to sites: sums the calls of all reads per CpG group, then emits the sites in order.
+class MethylationFrequency {
+ public:
+  enum class Reason : std::uint32_t { invalid_site, not_a_number };
+
+  struct Parameters {
+    double call_threshold = kDefaultCallThreshold;
+    bool split_groups = false;
+  };
+  static void describe(Describe<MethylationFrequency>& d) {
+    d.id("methylation_frequency").summary("methylation frequencies per site, over all reads");
+    d.doc(
+        "Counts methylated and unmethylated calls per CpG group as f5c 1.6 meth-freq does: a call counts when its log-likelihood ratio, rounded to "
+        "two decimals as "
+        "the table prints it, is at least call_threshold away from 0. Strands are merged; the forward strand's counts are given beside. Sites come "
+        "sorted by contig (byte "
+        "order), start and end, after the last read.");
+    d.regroup("read", "site").work_unit("row");
+    d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
+    d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
+    d.needs("site_start", "list<i64>", "C of the first CpG of each group, 0-based").needs("site_end", "list<i64>", "C of the last CpG of each group");
+    d.needs("site_motifs", "list<i32>", "CpGs of each group");
+    d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
+    d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    d.gives("contig", "utf8", "name of the reference sequence")
+        .gives("start", "i64", "C of the first CpG, 0-based")
+        .gives("end", "i64", "C of the last CpG");
+    d.gives("motifs", "i32", "CpGs in the group");
+    d.gives("called_sites", "i64", "called reads times CpGs, both strands").gives("called_sites_methylated", "i64", "of these, methylated");
+    d.gives("called_forward", "i64", "called_sites of forward reads").gives("methylated_forward", "i64", "called_sites_methylated of forward reads");
+    d.gives("sequence", "utf8", "the reference around the group as the first read showed it; split-group for a CpG that was split off");
+    d.uses("reference", "contig", "the sequences that the reads are aligned to");
+    d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the sequence shows");
+    d.option("call_threshold", &Parameters::call_threshold, "least distance of the log-likelihood ratio from 0 for a call to count").range(0, 1e6);
+    d.option("split_groups", &Parameters::split_groups, "count each CpG of a group by itself");
+    d.reason("invalid_site", "a call without a possible place on the reference");
+    d.reason("not_a_number", "a call whose log-likelihood ratio is not a number");
+  }
+
+  MethylationFrequency(const Setup& setup, const Parameters& parameters)
+      : k_(kmer_size(setup.resource("model"))), accumulator_(parameters.call_threshold, parameters.split_groups ? Groups::split : Groups::keep) {
+    const Batch reference = setup.resource("reference");
+    const TextView names = reference.text("name");
+    const TextView bases = reference.text("bases");
+    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
+  }
+
+  void process(const sluice::Call& call, const Batch& in, Output&) {
+    const TextView read_ids = in.text("read_id");
+    const TextView contig_names = in.text("contig");
+    const auto is_reverse = in.column<std::uint8_t>("is_reverse");
+    const auto site_start = in.list<std::int64_t>("site_start");
+    const auto site_end = in.list<std::int64_t>("site_end");
+    const auto site_motifs = in.list<std::int32_t>("site_motifs");
+    const auto methylated = in.list<float>("log_lik_methylated");
+    const auto unmethylated = in.list<float>("log_lik_unmethylated");
+    double counted = 0;
+    double below_threshold = 0;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      const std::size_t groups = site_start[row].size();
+      if (site_end[row].size() != groups || site_motifs[row].size() != groups || methylated[row].size() != groups ||
+          unmethylated[row].size() != groups)
+        throw Failure::input("read '" + std::string(read_ids[row]) + "': the lists of its methylation calls differ in length");
+      if (groups == 0) continue;
+      const std::string_view bases = bases_of(contig_names[row]);
+      for (std::size_t i = 0; i < groups; ++i) {
+        const AddStatus status =
+            accumulator_.add({.contig = contig_names[row],
+                              .start = site_start[row][i],
+                              .end = site_end[row][i],
+                              .motifs = site_motifs[row][i],
+                              .log_lik_ratio = static_cast<double>(methylated[row][i]) - static_cast<double>(unmethylated[row][i]),
+                              .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
+                              .sequence = group_sequence(bases, site_start[row][i], site_end[row][i]),
+                              .order = calls_seen_++});
+        if (status == AddStatus::counted) ++counted;
+        if (status == AddStatus::below_threshold) ++below_threshold;
+        if (status == AddStatus::invalid) call.account(Reason::invalid_site, 1, std::string(read_ids[row]));
+        if (status == AddStatus::not_a_number) call.account(Reason::not_a_number, 1, std::string(read_ids[row]));
+      }
+    }
+    call.count("calls counted", counted);
+    call.count("calls below the threshold", below_threshold);
+    call.keeps(accumulator_.memory_bytes());
+  }
+
+  void finish(const sluice::Call&, Output& out) {
+    // Small enough to travel as one message, large enough that a human genome is some hundred of them.
+    constexpr std::size_t sites_per_batch = std::size_t{1} << 16;
+    std::vector<std::uint32_t> order;
+    accumulator_.sort(order);
+    for (std::size_t begin = 0; begin < order.size(); begin += sites_per_batch)
+      emit({order.data() + begin, std::min(sites_per_batch, order.size() - begin)}, out);
+  }
+
+ private:
+  std::string_view bases_of(std::string_view contig) const {
+    const auto found = contigs_.find(contig);
+    if (found == contigs_.end())
+      throw Failure::input("contig '" + std::string(contig) + "' is not in the reference", "give the reference that the reads were aligned to");
+    return found->second;
+  }
+  // k - 1 bases before the first C to k - 1 bases after the last, as the last column of f5c's table.
+  std::string_view group_sequence(std::string_view bases, std::int64_t first, std::int64_t last) const {
+    const auto length = static_cast<std::int64_t>(bases.size());
+    if (first < 0 || last < first || last >= length) return {};
+    const std::int64_t begin = std::max<std::int64_t>(first - (k_ - 1), 0);
+    const std::int64_t end = std::min(last + k_, length);
+    return bases.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  }
+
+  void emit(std::span<const std::uint32_t> sites, Output& out) const {
+    out.set_rows(static_cast<std::int64_t>(sites.size()));
+    std::vector<std::string_view> contig(sites.size());
+    std::vector<std::string_view> sequence(sites.size());
+    const auto start = out.column<std::int64_t>("start");
+    const auto end = out.column<std::int64_t>("end");
+    const auto motifs = out.column<std::int32_t>("motifs");
+    const auto called_sites = out.column<std::int64_t>("called_sites");
+    const auto called_sites_methylated = out.column<std::int64_t>("called_sites_methylated");
+    const auto called_forward = out.column<std::int64_t>("called_forward");
+    const auto methylated_forward = out.column<std::int64_t>("methylated_forward");
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+      const Site site = accumulator_.site(sites[i]);
+      contig[i] = site.contig;
+      start[i] = site.start;
+      end[i] = site.end;
+      motifs[i] = site.motifs;
+      called_sites[i] = static_cast<std::int64_t>(site.called_sites);
+      called_sites_methylated[i] = static_cast<std::int64_t>(site.called_sites_methylated);
+      called_forward[i] = static_cast<std::int64_t>(site.called_forward);
+      methylated_forward[i] = static_cast<std::int64_t>(site.methylated_forward);
+      sequence[i] = site.sequence;
+    }
+    out.text_rows("contig", contig);
+    out.text_rows("sequence", sequence);
+    out.emit();
+  }
+
+  std::int64_t k_;
+  std::unordered_map<std::string_view, std::string_view> contigs_;  // name -> bases, both owned by the reference
+  FrequencyAccumulator accumulator_;
+  std::uint64_t calls_seen_ = 0;
+};
+
+}  // namespace
+}  // namespace sluice::methylation_frequency
+
+SLUICE_PLUGIN("methylation_frequency", "0.1.0", "MIT", sluice::methylation_frequency::MethylationFrequency);

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <sluice/kmer_model.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulate_signal/simulate_read.hpp"
+
+namespace sluice::simulate_signal {
+namespace {
+
+KmerModelView model_view(const Batch& batch, Alphabet alphabet, const char* slot) {
+  const KmerModelView view = kmer_model_view(batch);
+  if (view.alphabet != alphabet) {
+    const std::string name = alphabet == Alphabet::nucleotide ? "nucleotide" : "methylation";
+    throw Failure::usage("the resource in slot '" + std::string(slot) + "' is no " + name + " k-mer model",
+                         "give a model of the alphabet '" + name + "'");
+  }
+  return view;
+}
+
+class SimulateSignal {
+ public:
+  struct Parameters : SimulationParameters {
+    std::int64_t reads = 1000;
+    std::int64_t seed_number = 1;
+    std::string length_distribution_name = "gamma";
+    std::string strands_name = "both";
+  };
+
+  static void describe(Describe<SimulateSignal>& d) {
+    d.id("simulate_signal")
+        .source("read")
+        .rows_named_by("read_id")
+        .summary("makes reads with signal, bases with errors, truth alignment and methylation truth from a reference and a k-mer model")
+        .doc(
+            "A read is a stretch of the reference on either strand. Each of its k-mers stays for minimum_dwell plus a gamma-distributed number of "
+            "samples at the "
+            "level of the model, with Gaussian noise; k-mers that hold a methylated CpG take their level from the methylation model. The bases are "
+            "those of the "
+            "stretch with substitutions, insertions and deletions. Reads come in the order of their positions. All numbers are a function of the "
+            "seed and the "
+            "number of the read: the output does not depend on threads or batches.")
+        .work_unit("base");
+    d.uses("reference", "contig", "where the molecules come from")
+        .uses("model", "kmer", "levels of canonical k-mers")
+        .uses("methylation_model", "kmer", "levels of k-mers with 5mC (M); without it no CpG is methylated and no truth is made", Needed::optional);
+    d.option("reads", &Parameters::reads, "number of reads; 40 bytes of memory each").range(0, 1e7);
+    d.option("seed", &Parameters::seed_number, "what all random numbers depend on");
+    d.option("length_distribution", &Parameters::length_distribution_name, "shape of the read lengths").choices({"gamma", "lognormal", "fixed"});
+    d.option<double>("mean_length", &Parameters::mean_length, "mean read length").range(50, 1e8).unit("bases");
+    d.option<double>("length_variation", &Parameters::length_variation, "standard deviation of the read lengths over their mean").range(0.01, 1);
+    d.option<std::int64_t>("minimum_length", &Parameters::minimum_length, "shorter reads are made this long; shorter contigs get no reads")
+        .range(50, 1e8)
+        .unit("bases");
+    d.option("strands", &Parameters::strands_name, "strands that the reads come from").choices({"both", "forward", "reverse"});
+    d.option<double>("error_rate", &Parameters::error_rate, "errors of the basecaller per base").range(0, 0.5);
+    d.option<double>("substitution_share", &Parameters::substitution_share, "share of the errors that are substitutions").range(0, 1);
+    d.option<double>("insertion_share", &Parameters::insertion_share, "share of the errors that are insertions; the rest are deletions").range(0, 1);
+    d.option<double>("mean_dwell", &Parameters::mean_dwell, "mean time of a k-mer in the pore").range(1, 10000).unit("samples");
+    d.option<double>("dwell_shape", &Parameters::dwell_shape, "shape of the gamma distribution above the minimum dwell").range(1, 1000);
+    d.option<std::int32_t>("minimum_dwell", &Parameters::minimum_dwell, "shortest time of a k-mer in the pore").range(1, 1000).unit("samples");
+    d.option<double>("noise", &Parameters::noise, "noise of every sample, in the k-mer's level_stdv").range(0, 100);
+    d.option<double>("level_noise", &Parameters::level_noise, "noise of the level at each visit of a k-mer, in the k-mer's level_stdv").range(0, 100);
+    d.option<double>("scale_jitter", &Parameters::scale_jitter, "standard deviation of a read's scale around 1").range(0, 0.2);
+    d.option<double>("shift_jitter", &Parameters::shift_jitter, "standard deviation of a read's shift around 0").range(0, 1000).unit("pA");
+    d.option<double>("drift_jitter", &Parameters::drift_jitter, "standard deviation of a read's drift around 0").range(0, 1000).unit("pA/s");
+    d.option<double>("methylated_sites", &Parameters::methylated_sites, "share of CpG sites that are methylated in some molecules").range(0, 1);
+    d.option<double>("frequency_alpha", &Parameters::frequency_alpha, "alpha of the beta distribution of those sites' frequencies").range(0.01, 1000);
+    d.option<double>("frequency_beta", &Parameters::frequency_beta, "beta of the beta distribution of those sites' frequencies").range(0.01, 1000);
+    d.option<double>("sampling_rate", &Parameters::sampling_rate, "samples per second").range(1, 1e9).unit("Hz");
+    d.option<double>("digitisation", &Parameters::digitisation, "steps of the analogue-to-digital converter").range(1, 1e9);
+    d.option<double>("range", &Parameters::range, "current over all steps of the converter").range(1e-3, 1e9).unit("pA");
+    d.option<double>("offset", &Parameters::offset, "what is added to a raw value before it is scaled to pA").range(-30000, 30000);
+
+    d.gives("read_id", "utf8", "in the form of a UUID; ends with the read's number")
+        .gives("contig", "utf8", "reference name")
+        .gives("ref_start", "i64", "first base on the reference, 0-based")
+        .gives("ref_end", "i64", "one past the last base on the reference")
+        .gives("is_reverse", "u8", "1: the read is of the reverse strand")
+        .gives("flag", "u16", "SAM flag: 0 or 16")
+        .gives("mapq", "u8", "60")
+        .gives("cigar", "list<u32>", "true alignment of the bases: M, I, D in BAM encoding, in reference orientation")
+        .gives("record_index", "i64", "ordinal in the output order")
+        .gives("bases", "utf8", "with errors, in sequencing orientation")
+        .gives("qualities", "utf8", "Phred + 33, in sequencing orientation")
+        .gives("raw_signal", "list<i16>", "digitised current", Needed::optional)
+        .gives("digitisation", "f64", "steps of the converter")
+        .gives("range", "f64", "pA over all steps")
+        .gives("offset", "f64", "pA = (raw + offset) * range / digitisation")
+        .gives("sampling_rate", "f64", "Hz")
+        .gives("truth_site", "list<i64>", "CpGs of the molecule: the forward strand's C, 0-based, ascending")
+        .gives("truth_methylated", "list<u8>", "per truth_site: 1 if this molecule's C is methylated")
+        .gives("truth_frequency", "list<f32>", "per truth_site: share of all molecules in which it is");
+  }
+
+  static void check_parameters(const Parameters& parameters) {
+    if (const std::string problem = problem_with(parameters); !problem.empty()) throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
+  }
+
+  SimulateSignal(const Setup& setup, const Parameters& parameters)
+      : parameters_(parameters), signal_(setup.wanted("raw_signal") ? Simulator::Signal::make : Simulator::Signal::leave_out) {
+    parameters_.seed = static_cast<std::uint64_t>(parameters.seed_number);
+    parameters_.length_distribution = parameters.length_distribution_name == "gamma"       ? LengthDistribution::gamma
+                                      : parameters.length_distribution_name == "lognormal" ? LengthDistribution::lognormal
+                                                                                           : LengthDistribution::fixed;
+    parameters_.strands = parameters.strands_name == "both"      ? Strands::both
+                          : parameters.strands_name == "forward" ? Strands::forward
+                                                                 : Strands::reverse;
+
+    const Batch reference = setup.resource("reference");
+    const TextView names = reference.text("name"), bases = reference.text("bases");
+    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.push_back({names[row], bases[row]});
+
+    const KmerModelView nucleotide = model_view(setup.resource("model"), Alphabet::nucleotide, "model");
+    std::optional<KmerModelView> methylation;
+    if (setup.has_resource("methylation_model")) {
+      methylation = model_view(setup.resource("methylation_model"), Alphabet::methylation, "methylation_model");
+      if (methylation->k != nucleotide.k)
+        throw Failure::usage(
+            "the methylation model has k = " + std::to_string(methylation->k) + ", the nucleotide model " + std::to_string(nucleotide.k),
+            "give two models of one pore");
+    }
+    simulator_ = std::make_unique<Simulator>(parameters_, contigs_, nucleotide, methylation ? &*methylation : nullptr);
+    if (parameters_.reads > 0) {
+      places_ = simulator_->place_reads(parameters_.reads);
+      if (places_.empty())
+        throw Failure::usage("no contig of the reference has " + std::to_string(parameters_.minimum_length) + " bases",
+                             "lower minimum_length or give another reference");
+    }
+  }
+
+  bool process(const Call& call, Output& out) {
+    // A batch is at least one read; further ones while the work and the bytes (a base's signal, text and truth) stay below the target.
+    const double bytes_per_base = signal_ == Simulator::Signal::make ? 4 + 2 * parameters_.mean_dwell : 4;
+    std::size_t count = 0;
+    double work = 0;
+    while (next_ + count < places_.size()) {
+      const auto bases = static_cast<double>(places_[next_ + count].length);
+      if (count > 0 && (work + bases > call.target_work() || (work + bases) * bytes_per_base > static_cast<double>(call.target_bytes()))) break;
+      work += bases;
+      ++count;
+    }
+    if (reads_.size() < count) reads_.resize(count);
+    call.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) simulator_->simulate(places_[next_ + i], signal_, reads_[i]);
+    });
+    write(count, out);
+    out.set_work(work);
+    next_ += count;
+    return next_ < places_.size();
+  }
+
+ private:
+  void write(std::size_t count, Output& out) const {
+    out.set_rows(static_cast<std::int64_t>(count));
+    std::vector<std::string> ids(count);
+    for (std::size_t i = 0; i < count; ++i) ids[i] = Simulator::read_id(parameters_.seed, places_[next_ + i].index);
+    out.text_rows("read_id", ids);
+    const auto starts = out.column<std::int64_t>("ref_start"), ends = out.column<std::int64_t>("ref_end"),
+               indices = out.column<std::int64_t>("record_index");
+    const auto reverse = out.column<std::uint8_t>("is_reverse"), mapq = out.column<std::uint8_t>("mapq");
+    const auto flags = out.column<std::uint16_t>("flag");
+    const auto digitisation = out.column<double>("digitisation"), range = out.column<double>("range"), offset = out.column<double>("offset"),
+               rate = out.column<double>("sampling_rate");
+    std::vector<std::string_view> contigs(count), bases(count), qualities(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Placement& place = places_[next_ + i];
+      contigs[i] = contigs_[static_cast<std::size_t>(place.contig)].name;
+      bases[i] = reads_[i].bases;
+      qualities[i] = reads_[i].qualities;
+      starts[i] = place.start;
+      ends[i] = place.start + place.length;
+      indices[i] = static_cast<std::int64_t>(next_ + i);
+      reverse[i] = place.is_reverse ? 1 : 0;
+      flags[i] = place.is_reverse ? 16 : 0;
+      mapq[i] = 60;
+      digitisation[i] = parameters_.digitisation;
+      range[i] = parameters_.range;
+      offset[i] = parameters_.offset;
+      rate[i] = parameters_.sampling_rate;
+    }
+    out.text_rows("contig", contigs);
+    out.text_rows("bases", bases);
+    out.text_rows("qualities", qualities);
+    lists<std::uint32_t>(count, out, "cigar", &Simulator::Read::cigar);
+    if (signal_ == Simulator::Signal::make) lists<std::int16_t>(count, out, "raw_signal", &Simulator::Read::raw_signal);
+    lists<std::int64_t>(count, out, "truth_site", &Simulator::Read::sites);
+    lists<std::uint8_t>(count, out, "truth_methylated", &Simulator::Read::methylated);
+    lists<float>(count, out, "truth_frequency", &Simulator::Read::frequencies);
+  }
+  template <class T>
+  void lists(std::size_t count, Output& out, const char* name, std::vector<T> Simulator::Read::*member) const {
+    const Buffer ends = out.offsets([&](std::int64_t row) { return (reads_[static_cast<std::size_t>(row)].*member).size(); });
+    const std::span<T> values = out.list<T>(name, ends);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::vector<T>& row = reads_[i].*member;
+      std::copy(row.begin(), row.end(), values.begin() + static_cast<std::ptrdiff_t>(at));
+      at += row.size();
+    }
+  }
+
+  Parameters parameters_;
+  Simulator::Signal signal_;
+  std::vector<Contig> contigs_;
+  std::unique_ptr<Simulator> simulator_;
+  std::vector<Placement> places_;
+  std::vector<Simulator::Read> reads_;  // one a row of a batch, kept for its memory
+  std::size_t next_ = 0;                // first place not yet made
+};
+
+class SyntheticReference {
+ public:
+  struct Parameters {
+    std::int64_t contigs = 1;
+    std::int64_t length = 48502;
+    std::int64_t seed = 1;
+    double gc_content = 0.5;
+    double cpg_ratio = 1.0;
+  };
+
+  static void describe(Describe<SyntheticReference>& d) {
+    d.id("synthetic_reference")
+        .source("contig")
+        .summary("makes random contigs, so that a demo needs no genome")
+        .doc("Every base depends on the one before only through the frequency of CpG. The same bases for the same parameters, everywhere.")
+        .work_unit("base");
+    d.option("contigs", &Parameters::contigs, "number of contigs, named synthetic_1, synthetic_2, ...").range(1, 1e6);
+    d.option("length", &Parameters::length, "length of each contig").range(1, 1e8).unit("bases");
+    d.option("seed", &Parameters::seed, "what the bases depend on");
+    d.option("gc_content", &Parameters::gc_content, "share of G and C").range(0.05, 0.95);
+    d.option("cpg_ratio", &Parameters::cpg_ratio, "CpGs over those expected from independent bases: 1 as in lambda phage, 0.2 as in the human genome")
+        .range(0, 1.9);
+    d.gives("name", "utf8", "contig name").gives("bases", "utf8", "A, C, G, T");
+  }
+
+  SyntheticReference(const Setup&, const Parameters& parameters) : parameters_(parameters) {}
+
+  bool process(const Call&, Output& out) {
+    out.set_rows(1);
+    const std::string name = "synthetic_" + std::to_string(next_ + 1);
+    const std::string bases = synthesize_contig(static_cast<std::uint64_t>(parameters_.seed), static_cast<std::uint64_t>(next_), parameters_.length,
+                                                parameters_.gc_content, parameters_.cpg_ratio);
+    out.text_rows("name", std::initializer_list<std::string_view>{name});
+    out.text_rows("bases", std::initializer_list<std::string_view>{bases});
+    out.set_work(static_cast<double>(parameters_.length));
+    return ++next_ < parameters_.contigs;
+  }
+
+ private:
+  Parameters parameters_;
+  std::int64_t next_ = 0;
+};
+
+}  // namespace
+}  // namespace sluice::simulate_signal
+
+SLUICE_PLUGIN("simulate_signal", "0.1.0", "MIT", sluice::simulate_signal::SimulateSignal, sluice::simulate_signal::SyntheticReference);

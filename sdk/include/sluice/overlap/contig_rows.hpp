@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Rows of the type "contig" in the making: the sequences of a store with parts of them replaced, one after the other.
+
+#include <cstdint>
+#include <sluice/sequence_store.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::overlap {
+
+struct ContigRow {
+  std::int64_t sequence = 0;  // row in the store, which has its name
+  std::int64_t windows = 0, polished_windows = 0, overlaps = 0;
+  std::int64_t corrected_bases = 0;
+};
+
+class ContigRows {
+ public:
+  enum class Corrected : std::uint8_t { unwanted, wanted };  // the column corrected_bases
+  // The store outlives this.
+  ContigRows(const SequenceStoreView& store, Corrected corrected) : store_(&store), corrected_(corrected) {}
+  ContigRows(const ContigRows&) = delete;
+
+  // Bases of the rows that wait, then of the contig at hand, which begins at begin().
+  std::string& bases() { return bases_; }
+  std::size_t begin() const { return rows_.empty() ? 0 : ends_.back(); }
+  // Appends bases [first, end) of the sequence as the store has them.
+  void append_own(std::int64_t sequence, std::int64_t first, std::int64_t end) {
+    const std::size_t at = bases_.size();
+    bases_.resize(at + static_cast<std::size_t>(end - first));
+    store_->fetch_bases(sequence, first, end, bases_.data() + at, scratch_);
+  }
+  // The contig at hand is complete. Short contigs (corrected reads) travel together.
+  void complete(const ContigRow& row, Output& out) {
+    rows_.push_back(row);
+    ends_.push_back(bases_.size());
+    if (bases_.size() >= batch_bases) emit(out);
+  }
+  // What waits.
+  void emit(Output& out) {
+    if (rows_.empty()) return;
+    out.set_rows(static_cast<std::int64_t>(rows_.size()));
+    out.set_work(static_cast<double>(bases_.size()));
+    std::vector<std::string_view> names, bases;
+    std::size_t begin = 0;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      names.push_back(store_->name(rows_[r].sequence));
+      bases.push_back(std::string_view(bases_).substr(begin, ends_[r] - begin));
+      begin = ends_[r];
+    }
+    out.text_rows("contig_name", names);
+    out.text_rows("contig_bases", bases);
+    const auto fill = [&](const char* column, std::int64_t ContigRow::*value) {
+      const auto values = out.column<std::int64_t>(column);
+      for (std::size_t r = 0; r < rows_.size(); ++r) values[r] = rows_[r].*value;
+    };
+    fill("windows", &ContigRow::windows);
+    fill("polished_windows", &ContigRow::polished_windows);
+    fill("overlaps", &ContigRow::overlaps);
+    if (corrected_ == Corrected::wanted) fill("corrected_bases", &ContigRow::corrected_bases);
+    out.emit();
+    rows_.clear();
+    ends_.clear();
+    bases_.clear();
+  }
+
+ private:
+  static constexpr std::size_t batch_bases = std::size_t{1} << 18;
+  const SequenceStoreView* store_;
+  Corrected corrected_;
+  std::vector<ContigRow> rows_;
+  std::vector<std::size_t> ends_;  // of each row in bases_
+  std::string bases_;
+  std::vector<char> scratch_;
+};
+
+}  // namespace sluice::overlap

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "pair_alignment/pair_aligner.hpp"
+
+#include <doctest/doctest.h>
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <random>
+#include <sluice/testing.hpp>
+#include <string>
+#include <vector>
+
+#ifdef SLUICE_WITH_EDLIB
+#include <edlib.h>
+#endif
+
+using namespace sluice::pair_alignment;
+
+namespace {
+
+using Random = std::mt19937;
+
+std::string letters(Random& random, std::size_t length, const std::string& alphabet) {
+  std::string text;
+  for (std::size_t i = 0; i < length; ++i) text += alphabet[random() % alphabet.size()];
+  return text;
+}
+// A third each of substitutions, insertions and deletions.
+std::string with_errors(Random& random, const std::string& text, double rate) {
+  const auto happens = [&] { return random() < rate / 3 * 4294967296.0; };
+  std::string result;
+  for (const char c : text) {
+    if (happens()) result += "ACGT"[random() % 4];
+    if (happens()) continue;
+    result += happens() ? "ACGT"[random() % 4] : c;
+  }
+  return result;
+}
+
+struct Alignment {
+  std::string operations;  // "3M1I"
+  std::int64_t edits = 0;
+};
+Alignment ours(PairAligner& aligner, const std::string& query, const std::string& target) {
+  std::vector<std::uint32_t> cigar;
+  Alignment result;
+  result.edits = aligner.align(query, target, cigar);
+  for (const std::uint32_t operation : cigar) result.operations += std::to_string(operation >> 4U) + "MID"[operation & 15U];
+  return result;
+}
+
+std::string as_text(const std::string& columns) {
+  std::string text;
+  for (std::size_t i = 0; i < columns.size();) {
+    const std::size_t end = std::min(columns.find_first_not_of(columns[i], i), columns.size());
+    text += std::to_string(end - i) + columns[i];
+    i = end;
+  }
+  return text;
+}
+
+// The whole matrix, walked back by the rule of small pairs.
+Alignment by_definition(const std::string& query, const std::string& target) {
+  const std::size_t rows = query.size(), columns = target.size();
+  std::vector<std::vector<int>> d(rows + 1, std::vector<int>(columns + 1));
+  for (std::size_t i = 0; i <= rows; ++i)
+    for (std::size_t j = 0; j <= columns; ++j) {
+      if (i == 0 || j == 0)
+        d[i][j] = static_cast<int>(i + j);
+      else
+        d[i][j] = std::min({d[i - 1][j - 1] + (query[i - 1] == target[j - 1] ? 0 : 1), d[i - 1][j] + 1, d[i][j - 1] + 1});
+    }
+  std::string backwards;
+  std::size_t i = rows, j = columns;
+  while (i > 0 || j > 0) {
+    if (i > 0 && (j == 0 || d[i - 1][j] + 1 == d[i][j]))
+      backwards += 'I', --i;
+    else if (j > 0 && (i == 0 || d[i][j - 1] + 1 == d[i][j]))
+      backwards += 'D', --j;
+    else
+      backwards += 'M', --i, --j;
+  }
+  return {as_text({backwards.rbegin(), backwards.rend()}), d[rows][columns]};
+}
+
+// Calls body for each instruction set of this machine, then lets Highway choose again.
+template <class Body>
+void with_each_instruction_set(Body&& body) {
+  hwy::SetSupportedTargetsForTest(0);
+  const std::int64_t supported = hwy::SupportedTargets();
+  for (std::int64_t target = 1; target > 0 && target <= supported; target <<= 1) {
+    if ((supported & target) == 0) continue;
+    CAPTURE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    body();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+}  // namespace
+
+TEST_CASE("gaps sit as far right as they can") {
+  PairAligner aligner;
+  CHECK(ours(aligner, "ACGT", "ACGT").operations == "4M");
+  CHECK(ours(aligner, "AAT", "AAAT").operations == "2M1D1M");
+  CHECK(ours(aligner, "AAAA", "AAA").operations == "3M1I");
+  CHECK(ours(aligner, "GATTACA", "GCTACA").edits == 2);
+}
+
+TEST_CASE("empty sequences are gaps alone") {
+  PairAligner aligner;
+  CHECK(ours(aligner, "", "").operations.empty());
+  CHECK(ours(aligner, "ACG", "").operations == "3I");
+  CHECK(ours(aligner, "", "ACG").operations == "3D");
+  CHECK(ours(aligner, "", "ACG").edits == 3);
+}
+
+TEST_CASE("small pairs are aligned as the matrix says, with every instruction set") {
+  with_each_instruction_set([] {
+    Random random(1);
+    PairAligner aligner;
+    for (int i = 0; i < 400; ++i) {
+      const char* alphabet = i % 5 == 0 ? "AC" : i % 7 == 0 ? "ACGTNRY" : i % 11 == 0 ? "A" : "ACGT";
+      const std::string target = letters(random, random() % 700, alphabet);
+      const std::string query = i % 3 == 0 ? letters(random, random() % 700, alphabet) : with_errors(random, target, i % 10 * 0.05);
+      const Alignment expected = by_definition(query, target);
+      const Alignment got = ours(aligner, query, target);
+      CAPTURE(query);
+      CAPTURE(target);
+      REQUIRE(got.operations == expected.operations);
+      REQUIRE(got.edits == expected.edits);
+    }
+  });
+}
+
+TEST_CASE("any bytes are letters") {
+  Random random(2);
+  PairAligner aligner;
+  std::string all;
+  for (int c = 1; c < 256; ++c) all += static_cast<char>(c);
+  const std::string target = letters(random, 500, all);
+  std::string query = target;
+  query.erase(100, 7);
+  query[300] = static_cast<char>(query[300] ^ 1);
+  CHECK(ours(aligner, query, target).operations == by_definition(query, target).operations);
+  CHECK(ours(aligner, query, target).edits == 8);
+}
+
+#ifdef SLUICE_WITH_EDLIB
+TEST_CASE("pairs of any size have edlib's alignment, with every instruction set") {
+  const auto edlib = [](const std::string& query, const std::string& target) {
+    const EdlibAlignResult result = edlibAlign(query.data(), static_cast<int>(query.size()), target.data(), static_cast<int>(target.size()),
+                                               edlibNewAlignConfig(-1, EDLIB_MODE_NW, EDLIB_TASK_PATH, nullptr, 0));
+    std::string columns;
+    for (int i = 0; i < result.alignmentLength; ++i) columns += "MIDM"[result.alignment[i]];
+    Alignment alignment{as_text(columns), result.editDistance};
+    edlibFreeAlignResult(result);
+    return alignment;
+  };
+  struct Pair {
+    std::string query, target;
+    Alignment expected;
+  };
+  Random random(3);
+  std::vector<Pair> pairs;
+  for (int i = 0; i < 120; ++i) {
+    const char* alphabet = i % 5 == 0 ? "AC" : i % 7 == 0 ? "ACGTN" : "ACGT";
+    std::string target = letters(random, 1 + random() % (i < 60 ? 3000 : 12000), alphabet);
+    std::string query = with_errors(random, target, i % 12 * 0.03);
+    if (i % 13 == 0) query = letters(random, 1 + random() % target.size(), alphabet);
+    if (i % 17 == 0) query.resize(query.size() / 2);
+    if (i % 19 == 0) std::swap(query, target);
+    if (query.empty() || target.empty()) continue;
+    Alignment expected = edlib(query, target);
+    pairs.push_back({std::move(query), std::move(target), std::move(expected)});
+  }
+  // Long and thin: edlib divides some of these until a part has no rows.
+  for (const auto& [rows, columns] : {std::pair{1, 60000}, {60000, 2}, {300, 20000}, {20000, 300}, {40, 90000}}) {
+    std::string query = letters(random, static_cast<std::size_t>(rows), "ACGT"), target = letters(random, static_cast<std::size_t>(columns), "ACGT");
+    Alignment expected = edlib(query, target);
+    pairs.push_back({std::move(query), std::move(target), std::move(expected)});
+  }
+  with_each_instruction_set([&] {
+    PairAligner aligner;
+    for (const Pair& pair : pairs) {
+      const Alignment got = ours(aligner, pair.query, pair.target);
+      CAPTURE(pair.query.size());
+      CAPTURE(pair.target.size());
+      REQUIRE(got.edits == pair.expected.edits);
+      REQUIRE(got.operations == pair.expected.operations);
+    }
+  });
+}
+#else
+TEST_CASE("pairs of any size have edlib's alignment") { MESSAGE("SKIPPED: edlib is not installed"); }
+#endif
+
+TEST_CASE("the stage keeps alignments that were given, and the contract") {
+  using namespace sluice::testing;
+  const sluice_plugin_info& plugin = *load_plugin(SLUICE_PLUGIN_DIR "/pair_alignment.so");
+  const TestBatch overlaps = BatchBuilder("overlap", 3)
+                                 .text("query_bases", {"ACGT", "AAT", ""})
+                                 .text("target_bases", {"ACCT", "AAAT", "G"})
+                                 .list<std::uint32_t>("given_cigar", {{}, {1U << 4U | 2U, 3U << 4U}, {}})
+                                 .build();
+  const Result result = run_stage(stage_of(plugin, "pair_alignment"), overlaps).expect_rows(3);
+  const auto cigar = result.batch().view().list<std::uint32_t>("cigar");
+  CHECK(std::vector<std::uint32_t>(cigar[0].begin(), cigar[0].end()) == std::vector<std::uint32_t>{4U << 4U});
+  CHECK(std::vector<std::uint32_t>(cigar[1].begin(), cigar[1].end()) == std::vector<std::uint32_t>{1U << 4U | 2U, 3U << 4U});
+  CHECK(std::vector<std::uint32_t>(cigar[2].begin(), cigar[2].end()) == std::vector<std::uint32_t>{1U << 4U | 2U});
+  const auto edits = result.batch().view().column<std::int32_t>("edit_distance");
+  CHECK(std::vector<std::int32_t>(edits.begin(), edits.end()) == std::vector<std::int32_t>{1, -1, 1});
+  for (const std::string& problem : contract_problems(plugin, {{"pair_alignment", {.batches = {overlaps}}}})) FAIL_CHECK(problem);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "poa_consensus/window_consensus.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "unit/consensus/poa_consensus/noisy_copies.hpp"
+
+using namespace sluice::poa_consensus;
+using testing::MadeWindow;
+using testing::make_window;
+
+namespace {
+
+MadeWindow window_of(std::vector<std::string> sequences) {
+  MadeWindow window;
+  window.sequences = std::move(sequences);
+  return window;
+}
+
+WindowResult consensus(MadeWindow window, const ConsensusParameters& parameters = {}) {
+  WindowConsensus maker(parameters);
+  WindowResult result;
+  REQUIRE(maker.make(window.view(), result) == WindowProblem::none);
+  REQUIRE(result.coverage.size() == result.consensus.size());
+  return result;
+}
+
+WindowProblem problem(const Window& window, const ConsensusParameters& parameters = {}) {
+  WindowConsensus maker(parameters);
+  WindowResult result;
+  return maker.make(window, result);
+}
+
+ConsensusParameters majority(std::int32_t rounds, Undecided undecided = Undecided::keep_template, std::int32_t support = 0) {
+  ConsensusParameters parameters;
+  parameters.algorithm = Algorithm::majority;
+  parameters.rounds = rounds;
+  parameters.undecided = undecided;
+  parameters.min_support = support;
+  return parameters;
+}
+
+std::string without_gaps(std::string row) {
+  std::erase(row, '-');
+  return row;
+}
+
+}  // namespace
+
+TEST_CASE("small windows have the consensus that one expects") {
+  CHECK(consensus(window_of({})).consensus.empty());
+  CHECK(consensus(window_of({""})).consensus.empty());
+  CHECK(consensus(window_of({"", "", ""})).consensus.empty());
+  CHECK(consensus(window_of({"ACGT"})).consensus == "ACGT");
+  CHECK(consensus(window_of({"A"})).consensus == "A");
+  CHECK(consensus(window_of({"A", "A", "A"})).consensus == "A");
+  CHECK(consensus(window_of({"", "ACGT", ""})).consensus == "ACGT");
+  CHECK(consensus(window_of({"ACGTACGT", "ACGAACGT", "ACGAACGT"})).consensus == "ACGAACGT");
+  for (const std::int32_t rounds : {1, 2, 3}) {
+    CAPTURE(rounds);
+    CHECK(consensus(window_of({""}), majority(rounds)).consensus.empty());
+    CHECK(consensus(window_of({"ACGT"}), majority(rounds)).consensus == "ACGT");
+    CHECK(consensus(window_of({"ACGTACGT", "ACGAACGT", "ACGAACGT"}), majority(rounds)).consensus == "ACGAACGT");
+    CHECK(consensus(window_of({"ACGTACGT", "ACGACGT", "ACGACGT"}), majority(rounds)).consensus == "ACGACGT");
+    CHECK(consensus(window_of({"ACGACGT", "ACGTACGT", "ACGTACGT"}), majority(rounds)).coverage == std::vector<std::int32_t>{3, 3, 3, 2, 3, 3, 3, 3});
+  }
+  ConsensusParameters guided;
+  guided.rounds = 2;
+  CHECK(consensus(window_of({"ACGTACGT", "ACGAACGT", "ACGAACGT"}), guided).coverage == std::vector<std::int32_t>(8, 3));
+}
+
+TEST_CASE("200 identical sequences are their own consensus") {
+  std::mt19937 random(1);
+  const std::string sequence = testing::random_bases(random, 300);
+  for (const ConsensusParameters& parameters : {ConsensusParameters{}, majority(2)}) {
+    const WindowResult result = consensus(window_of(std::vector<std::string>(200, sequence)), parameters);
+    CHECK(result.consensus == sequence);
+    CHECK(result.coverage == std::vector<std::int32_t>(300, 200));
+  }
+}
+
+TEST_CASE("a column without a majority takes the letter of sequence 0") {
+  CHECK(consensus(window_of({"AACAA", "AAGAA"}), majority(1)).consensus == "AACAA");
+  CHECK(consensus(window_of({"AACAA", "AAGAA", "AATAA"}), majority(1)).consensus == "AACAA");
+  CHECK(consensus(window_of({"AATAA", "AAGAA", "AAGAA"}), majority(1)).consensus == "AAGAA");
+  CHECK(consensus(window_of({"AATAA", "AAGAA", "AAGAA"}), majority(1, Undecided::keep_template, 3)).consensus == "AATAA");
+  // Between a letter and a gap the letter wins if they are equally frequent.
+  CHECK(consensus(window_of({"CCAGG", "CCGG"}), majority(1)).consensus == "CCAGG");
+  CHECK(consensus(window_of({"CCGG", "CCAGG"}), majority(1)).consensus == "CCAGG");
+}
+
+TEST_CASE("rows of the alignment without their gaps are the sequences") {
+  std::mt19937 random(2);
+  WindowResult result;
+  for (int round = 0; round < 60; ++round) {
+    ConsensusParameters parameters = majority(1 + round % 3);
+    parameters.algorithm = round % 2 == 0 ? Algorithm::majority : Algorithm::heaviest_bundle;
+    parameters.scoring.mode = static_cast<AlignmentMode>(random() % 3);
+    parameters.scoring.gap_extend = round % 5 == 0 ? -2 : -8;
+    MadeWindow window = make_window(random, random() % 100, 1 + random() % 12, 60, round % 4 == 0 ? "ACGTN" : "ACGT");
+    WindowConsensus maker(parameters);
+    REQUIRE(maker.make(window.view(), result) == WindowProblem::none);
+    std::string rows;
+    maker.append_alignment(rows);
+    std::size_t begin = 0, width = rows.find('\n');
+    for (const std::string& sequence : window.sequences) {
+      const std::size_t end = rows.find('\n', begin);
+      REQUIRE(end != std::string::npos);
+      CHECK(end - begin == width);
+      CHECK(without_gaps(rows.substr(begin, end - begin)) == sequence);
+      begin = end + 1;
+    }
+    CHECK(begin == rows.size());
+    for (const std::int32_t coverage : result.coverage) {
+      CHECK(coverage >= 0);
+      CHECK(coverage <= static_cast<std::int32_t>(window.sequences.size()));
+    }
+  }
+}
+
+TEST_CASE("many copies give the template back, and a window leaves nothing to the next") {
+  std::mt19937 random(3);
+  WindowConsensus maker(majority(2));
+  WindowResult result;
+  std::size_t right = 0;
+  for (int i = 0; i < 50; ++i) {
+    MadeWindow window = make_window(random, 100, 24, 33);
+    REQUIRE(maker.make(window.view(), result) == WindowProblem::none);
+    right += result.consensus == window.truth ? 1U : 0U;
+    CHECK(consensus(window, majority(2)).consensus == result.consensus);
+  }
+  CHECK(right >= 45);
+}
+
+TEST_CASE("windows of too few sequences keep sequence 0") {
+  ConsensusParameters parameters;
+  parameters.min_sequences = 3;
+  const WindowResult kept = consensus(window_of({"ACGTA", "ACCTA"}), parameters);
+  CHECK(kept.consensus == "ACGTA");
+  CHECK(!kept.is_polished);
+  CHECK(consensus(window_of({"ACGTA", "ACCTA", "ACCTA"}), parameters).is_polished);
+}
+
+TEST_CASE("ends that less than half of the layers cover are cut off") {
+  ConsensusParameters parameters;
+  parameters.trim = Trim::racon;
+  parameters.layer_order = LayerOrder::racon;
+  MadeWindow window = window_of({"AAAACCCCGGGGTTTTACGTACGT", "CCCCGGGGTTTT", "CCCCGGGGTTTT", "CCCCGGGGTTTT", "CCCCGGGGTTTT"});
+  window.layer_begin = {0, 4, 4, 4, 4};
+  window.layer_end = {23, 15, 15, 15, 15};
+  CHECK(consensus(window, parameters).consensus == "CCCCGGGGTTTT");
+  parameters.trim = Trim::none;
+  CHECK(consensus(window, parameters).consensus == "AAAACCCCGGGGTTTTACGTACGT");
+  parameters.trim = Trim::racon;
+  MadeWindow apart = window_of({"AACCGGTTAC", "AA", "CC", "GG", "TT"});
+  apart.layer_begin = {0, 0, 2, 4, 6};
+  apart.layer_end = {9, 1, 3, 5, 7};
+  CHECK(consensus(apart, parameters).consensus.size() <= 10);
+}
+
+TEST_CASE("letters that weigh nothing give sequence 0") {
+  MadeWindow window = window_of({"ACGTACGT", "ACGAACGT"});
+  window.qualities = {"!!!!!!!!", "!!!!!!!!"};
+  CHECK(consensus(window).consensus == "ACGTACGT");
+  window.qualities = {"!!!!!!!!", "\"\"\"\"\"\"\"\""};
+  CHECK(consensus(window).consensus == "ACGAACGT");
+}
+
+TEST_CASE("windows that do not make sense are refused") {
+  MadeWindow window = window_of({"ACGT", "ACG"});
+  const Window good = window.view();
+  CHECK(problem(good) == WindowProblem::none);
+  const std::vector<std::int32_t> longer = {4, 4}, negative = {8, -1}, outside = {0, 4}, backwards = {0, 1}, inside = {0, 2}, one = {0};
+  const auto with = [&](auto&& change) {
+    Window changed = good;
+    change(changed);
+    return problem(changed);
+  };
+  CHECK(with([&](Window& w) { w.lengths = longer; }) == WindowProblem::bad_sequences);
+  CHECK(with([&](Window& w) { w.lengths = negative; }) == WindowProblem::bad_sequences);
+  CHECK(with([&](Window& w) { w.qualities = "IIII"; }) == WindowProblem::bad_sequences);
+  CHECK(with([&](Window& w) { w.qualities = "IIIIII "; }) == WindowProblem::bad_sequences);
+  CHECK(with([&](Window& w) { w.layer_begin = inside, w.layer_end = inside; }) == WindowProblem::none);
+  CHECK(with([&](Window& w) { w.layer_begin = inside; }) == WindowProblem::bad_layers);
+  CHECK(with([&](Window& w) { w.layer_begin = inside, w.layer_end = outside; }) == WindowProblem::bad_layers);
+  CHECK(with([&](Window& w) { w.layer_begin = inside, w.layer_end = backwards; }) == WindowProblem::bad_layers);
+  CHECK(with([&](Window& w) { w.layer_begin = one, w.layer_end = one; }) == WindowProblem::bad_layers);
+  ConsensusParameters small;
+  small.matrix_bytes = 30;
+  CHECK(problem(good, small) == WindowProblem::too_large);
+}

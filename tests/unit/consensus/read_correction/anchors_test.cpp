@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <map>
+#include <sluice/sequence/bases.hpp>
+
+#include "read_correction/border_places.hpp"
+#include "read_correction/piece_borders.hpp"
+#include "read_correction/read_anchors.hpp"
+#include "read_correction/template_kmers.hpp"
+#include "unit/consensus/read_correction/simulated_reads.hpp"
+
+using namespace sluice::read_correction;
+
+namespace {
+
+std::uint32_t code_of(std::string_view kmer) {
+  std::uint32_t code = 0;
+  for (const char base : kmer) code = code << 2U | sluice::nucleotide_code(base);
+  return code;
+}
+
+std::vector<Anchor> anchors_of(std::string_view template_bases, std::string_view read, std::int32_t k = 11) {
+  TemplateKmers kmers;
+  kmers.build(template_bases, k);
+  AnchorWorkspace workspace;
+  std::vector<Anchor> anchors;
+  find_anchors(kmers, read, {0, static_cast<std::int32_t>(template_bases.size()), 0, static_cast<std::int32_t>(read.size())}, 0, workspace, anchors);
+  return anchors;
+}
+
+}  // namespace
+
+TEST_CASE("the table knows all places of each k-mer, but not of frequent ones and none with other letters") {
+  std::mt19937 random(4);
+  for (const std::int32_t k : {1, 3, 5, 15}) {
+    std::string bases = simulated_reads::random_bases(300, random);
+    bases[100] = 'N';
+    std::map<std::string, std::vector<std::int32_t>> places;
+    for (std::size_t i = 0; i + static_cast<std::size_t>(k) <= bases.size(); ++i)
+      if (const std::string kmer = bases.substr(i, static_cast<std::size_t>(k)); kmer.find('N') == std::string::npos)
+        places[kmer].push_back(static_cast<std::int32_t>(i));
+    TemplateKmers kmers;
+    kmers.build(bases, k);
+    for (const auto& [kmer, expected] : places) {
+      std::vector<std::int32_t> found;
+      for (std::int32_t at = kmers.first(code_of(kmer)); at != TemplateKmers::none; at = kmers.next(at)) found.push_back(at);
+      if (expected.size() > TemplateKmers::max_occurrences)
+        CHECK(found.empty());
+      else
+        CHECK(found == expected);
+    }
+  }
+  TemplateKmers kmers;
+  kmers.build("", 11);
+  CHECK(kmers.first(5) == TemplateKmers::none);
+}
+
+TEST_CASE("a read equal to the template is one anchor") {
+  std::mt19937 random(5);
+  const std::string bases = simulated_reads::random_bases(2000, random);
+  CHECK(anchors_of(bases, bases) == std::vector<Anchor>{{0, 0, 2000}});
+}
+
+TEST_CASE("anchors are shared letters in the same order, and cover most of what has no errors") {
+  std::mt19937 random(6);
+  for (int round = 0; round < 30; ++round) {
+    const std::string bases = simulated_reads::random_bases(3000, random);
+    const std::string read = simulated_reads::noisy_copy(bases, 0.1, random);
+    const auto anchors = anchors_of(bases, read);
+    std::int32_t letters = 0;
+    for (std::size_t i = 0; i < anchors.size(); ++i) {
+      CHECK(anchors[i].length >= 4);
+      CHECK(bases.compare(static_cast<std::size_t>(anchors[i].template_begin), static_cast<std::size_t>(anchors[i].length), read,
+                          static_cast<std::size_t>(anchors[i].read_begin), static_cast<std::size_t>(anchors[i].length)) == 0);
+      if (i > 0) CHECK(anchors[i].template_begin >= anchors[i - 1].template_end());
+      if (i > 0) CHECK(anchors[i].read_begin >= anchors[i - 1].read_end());
+      letters += anchors[i].length;
+    }
+    CHECK(letters > 1200);  // 0.9^11 of the k-mers are without errors
+  }
+}
+
+TEST_CASE("unrelated reads, short ones and reads of other letters have few anchors or none") {
+  std::mt19937 random(7);
+  const std::string bases = simulated_reads::random_bases(2000, random);
+  CHECK(anchors_of(bases, "").empty());
+  CHECK(anchors_of(bases, bases.substr(0, 5)).empty());
+  CHECK(anchors_of(bases, std::string(500, 'N')).empty());
+  CHECK(anchors_of("", bases).empty());
+  std::int32_t letters = 0;
+  for (const Anchor& anchor : anchors_of(bases, simulated_reads::random_bases(2000, random))) letters += anchor.length;
+  CHECK(letters < 60);
+}
+
+TEST_CASE("anchors support the places inside them but for the margin") {
+  AnchorSupport support;
+  support.reset(12);
+  const std::vector<Anchor> anchors = {{1, 5, 6}, {8, 12, 3}};
+  support.add(anchors, 2);
+  support.add(anchors, 0);
+  const auto counts = support.finish();
+  CHECK(std::vector<std::int32_t>(counts.begin(), counts.end()) == std::vector<std::int32_t>{0, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 0});
+}
+
+TEST_CASE("borders lie at the best supported places and leave pieces of half to one and a half lengths") {
+  std::mt19937 random(8);
+  std::vector<std::int32_t> borders;
+  for (int round = 0; round < 200; ++round) {
+    const auto length = static_cast<std::int32_t>(random() % 1200);
+    const auto piece = static_cast<std::int32_t>(10 + random() % 100);
+    std::vector<std::int32_t> support(static_cast<std::size_t>(length) + 1);
+    for (auto& value : support) value = static_cast<std::int32_t>(random() % 20);
+    choose_borders(support, piece, borders);
+    CHECK(borders.front() == 0);
+    CHECK(borders.back() == length);
+    for (std::size_t i = 1; i < borders.size(); ++i) {
+      const std::int32_t bases = borders[i] - borders[i - 1];
+      CHECK(bases <= piece + piece / 2);
+      if (borders.size() > 2) CHECK(bases >= piece / 2);
+      if (i + 1 == borders.size()) continue;
+      const std::int32_t last = std::min(length - piece / 2, borders[i - 1] + piece + piece / 2);
+      for (std::int32_t place = borders[i - 1] + piece / 2; place <= last; ++place)
+        CHECK(support[static_cast<std::size_t>(place)] <= support[static_cast<std::size_t>(borders[i])]);
+    }
+  }
+}
+
+TEST_CASE("borders are found on a read where its bases belong, between anchors and beyond them") {
+  std::mt19937 random(9);
+  const std::string bases = simulated_reads::random_bases(1000, random);
+  // One base more at 300, ten fewer at 600; no anchors within 40 bases of the ends and between 280 and 640.
+  std::string read = bases;
+  read.erase(600, 10);
+  read.insert(300, 1, bases[300] == 'A' ? 'C' : 'A');
+  const std::vector<Anchor> anchors = {{40, 40, 240}, {640, 631, 320}};
+  BorderWorkspace workspace;
+  std::vector<std::int32_t> places;
+  find_border_places(std::vector<std::int32_t>{0, 20, 100, 280, 290, 320, 500, 640, 960, 970, 1000}, bases, read, anchors, workspace, places);
+  CHECK(places == std::vector<std::int32_t>{0, 20, 100, 280, 290, 321, 501, 631, 951, 961, 991});
+}
+
+TEST_CASE("borders that a read does not reach, or where it is another sequence, are unknown") {
+  std::mt19937 random(10);
+  const std::string bases = simulated_reads::random_bases(1000, random);
+  std::string read = bases.substr(200, 500);
+  const std::string other = simulated_reads::random_bases(100, random);
+  read.replace(200, 100, other);
+  const std::vector<Anchor> anchors = {{210, 10, 190}, {500, 300, 190}};
+  BorderWorkspace workspace;
+  std::vector<std::int32_t> places;
+  find_border_places(std::vector<std::int32_t>{0, 150, 200, 300, 450, 600, 700, 710, 1000}, bases, read, anchors, workspace, places);
+  CHECK(places == std::vector<std::int32_t>{-1, -1, 0, 100, -1, 400, 500, -1, -1});
+  find_border_places(std::vector<std::int32_t>{0, 1000}, bases, read, {}, workspace, places);
+  CHECK(places == std::vector<std::int32_t>{-1, -1});
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sluice/testing.hpp>
+
+#include "unit/consensus/read_correction/simulated_reads.hpp"
+
+using namespace sluice;
+using namespace sluice::testing;
+
+namespace {
+
+const sluice_plugin_info& plugin(const std::string& name) { return *load_plugin(SLUICE_PLUGIN_DIR "/" + name + ".so"); }
+StageUnderTest stage(const std::string& id) { return stage_of(plugin("read_correction"), id); }
+
+// The resource that a stage makes of a FASTA file.
+TestBatch of_file(const std::string& text, const std::string& resource) {
+  const auto path = std::filesystem::temp_directory_path() / ("sluice_pile_test." + std::to_string(::getpid()));
+  std::ofstream(path, std::ios::binary) << text;
+  const TestBatch batch = StageRun(stage_of(plugin(resource), resource), {}).with({{"path", path.string()}}).run().batch();
+  std::filesystem::remove(path);  // a store keeps it open
+  return batch;
+}
+
+// Three reads of one place (the second is of the reverse strand), and one without bases before them.
+struct Reads {
+  std::string bases, fasta;
+  Reads() {
+    std::mt19937 random(21);
+    bases = simulated_reads::random_bases(400, random);
+    std::string reverse(bases.rbegin(), bases.rend());
+    for (char& base : reverse) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : 'A';
+    fasta = ">empty\n\n>a\n" + bases + "\n>b\n" + reverse + "\n>c\n" + bases.substr(100) + "\n";
+  }
+};
+
+TestBatch overlaps(const std::vector<std::int64_t>& target, const std::vector<std::int64_t>& query, const std::vector<std::int64_t>& target_start,
+                   const std::vector<std::int64_t>& target_end, const std::vector<std::int64_t>& query_end,
+                   const std::vector<std::uint8_t>& reverse) {
+  return BatchBuilder("overlap", static_cast<std::int64_t>(target.size()))
+      .column<std::int64_t>("target_index", target)
+      .column<std::int64_t>("query_index", query)
+      .column<std::int64_t>("target_start", target_start)
+      .column<std::int64_t>("target_end", target_end)
+      .column<std::int64_t>("query_start", std::vector<std::int64_t>(target.size(), 0))
+      .column<std::int64_t>("query_end", query_end)
+      .column<std::uint8_t>("is_reverse", reverse)
+      .build();
+}
+// Of read a (row 1) with the others, and of b with a.
+TestBatch good_overlaps() { return overlaps({1, 1, 2}, {2, 3, 1}, {0, 100, 0}, {400, 400, 400}, {400, 300, 400}, {1, 0, 1}); }
+
+TestBatch windows() {
+  return BatchBuilder("window", 4)
+      .column<std::int64_t>("target_index", {1, 1, 1, 2})
+      .column<std::int64_t>("target_overlaps", {5, 5, 5, 2})
+      .column<std::int64_t>("window_start", {2, 4, 8, 0})
+      .column<std::int64_t>("window_end", {4, 6, 10, 4})
+      .text("consensus", {"AAA", "C", "GG", "TTTT"})
+      .column<std::uint8_t>("is_polished", {1, 1, 0, 1})
+      .build();
+}
+const std::string three_reads = ">none\nACGN\n>t\nGTGTGTGTGTGT\n>u\nACGT\n";
+
+}  // namespace
+
+TEST_CASE("a pile becomes windows of equal sequences when the reads are equal") {
+  const Reads reads;
+  const Result result = run_stage(stage("pile_segmentation"), good_overlaps())
+                            .with({{"min_layers", 1}})
+                            .resource("reads", of_file(reads.fasta, "sequence_store"))
+                            .run();
+  REQUIRE(result.ok());
+  REQUIRE(result.batches.size() == 1);
+  const Batch rows = result.batch().view();
+  const auto lengths = rows.list<std::int32_t>("sequence_length");
+  std::int64_t next = 0;
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    const auto r = static_cast<std::size_t>(row);
+    const bool is_a = rows.column<std::int64_t>("target_index")[r] == 1;
+    CHECK(rows.text("window_name")[row] == (is_a ? "a" : "b"));
+    CHECK(rows.column<std::int64_t>("target_overlaps")[r] == (is_a ? 2 : 1));
+    if (rows.column<std::int64_t>("window_index")[r] == 0) next = 0;
+    CHECK(rows.column<std::int64_t>("window_start")[r] == next);
+    next = rows.column<std::int64_t>("window_end")[r];
+    std::string_view text = rows.text("sequences")[row];
+    CHECK(rows.text("sequence_qualities")[row] == std::string(text.size(), '"'));
+    const auto length = static_cast<std::size_t>(lengths[row][0]);
+    for (std::size_t i = 0; i < lengths[row].size(); ++i) CHECK(text.substr(i * length, length) == text.substr(0, length));
+    CHECK(text.size() == length * lengths[row].size());
+  }
+  CHECK(next == 400);
+}
+
+TEST_CASE("overlaps beyond their reads, on themselves and inside both reads are left out and counted; wrong order is an error") {
+  const Reads reads;
+  const auto store = of_file(reads.fasta, "sequence_store");
+  const auto run = [&](const TestBatch& batch) { return run_stage(stage("pile_segmentation"), batch).resource("reads", store).run(); };
+  const Result bad = run(overlaps({1, 1, 1, 1, 9, -1}, {2, 7, 3, 1, 1, 1}, {0, 0, 0, 0, 0, 0}, {401, 400, 400, 400, 10, 10},
+                                  {400, 400, 301, 400, 10, 10}, {0, 0, 0, 0, 0, 0}));
+  CHECK(bad.ok());
+  CHECK(bad.batches.empty());
+  CHECK(bad.accounts.at("bad_overlap").count == 5);
+  const Result inside = run(overlaps({1}, {2}, {150}, {250}, {200}, {1}));
+  CHECK(inside.accounts.at("inside").count == 1);
+  CHECK(inside.accounts.at("inside").names.size() == 1);
+  const Result order = run(overlaps({2, 1}, {1, 2}, {0, 0}, {400, 400}, {400, 400}, {1, 1}));
+  CHECK_FALSE(order.ok());
+  CHECK(order.message.find("order") != std::string::npos);
+}
+
+TEST_CASE("hits become overlaps of the rows of the store, without those of a read on itself") {
+  const Reads reads;
+  const auto hits = BatchBuilder("read", 2)
+                        .text("read_id", {"a", "b"})
+                        .list<std::int32_t>("hit_target", {{0, 1}, {2}})
+                        .list<std::int32_t>("hit_query_start", {{0, 1}, {2}})
+                        .list<std::int32_t>("hit_query_end", {{10, 11}, {12}})
+                        .list<std::int32_t>("hit_target_start", {{20, 21}, {22}})
+                        .list<std::int32_t>("hit_target_end", {{30, 31}, {32}})
+                        .list<std::uint8_t>("hit_is_reverse", {{0, 1}, {1}})
+                        .list<std::int32_t>("hit_matches", {{5, 6}, {7}})
+                        .build();
+  const auto index = of_file(reads.fasta.substr(8), "minimizer_index");  // an index has no sequences without bases
+  const Result result =
+      run_stage(stage("hit_overlaps"), hits).resource("reads", of_file(reads.fasta, "sequence_store")).resource("index", index).run();
+  REQUIRE(result.ok());
+  const Batch rows = result.batch().view();
+  REQUIRE(rows.rows() == 2);
+  CHECK(rows.column<std::int64_t>("target_index")[0] == 1);
+  CHECK(rows.column<std::int64_t>("query_index")[0] == 2);
+  CHECK(rows.column<std::int64_t>("target_start")[0] == 1);
+  CHECK(rows.column<std::int64_t>("query_end")[0] == 31);
+  CHECK(rows.column<std::int64_t>("target_overlaps")[0] == 1);
+  CHECK(rows.column<std::int64_t>("overlap_matches")[0] == 6);
+  CHECK(rows.column<std::uint8_t>("is_reverse")[0] == 1);
+  CHECK(rows.column<std::int64_t>("target_index")[1] == 2);
+  CHECK(rows.column<std::int64_t>("query_index")[1] == 3);
+  const Result other =
+      run_stage(stage("hit_overlaps"), hits).resource("reads", of_file(three_reads, "sequence_store")).resource("index", index).run();
+  CHECK_FALSE(other.ok());
+}
+
+TEST_CASE("corrected pieces are upper case, a read's own bases lower case, and every read is given") {
+  const auto joined = [](const ParameterTexts& parameters) {
+    return run_stage(stage("piece_joining"), windows()).with(parameters).resource("reads", of_file(three_reads, "sequence_store")).run();
+  };
+  const auto bases = [](const Result& result) {
+    std::vector<std::string> all;
+    for (std::int64_t row = 0; row < result.batch().view().rows(); ++row) all.emplace_back(result.batch().view().text("contig_bases")[row]);
+    return all;
+  };
+  const Result result = joined({});
+  REQUIRE(result.ok());
+  CHECK(bases(result) == std::vector<std::string>{"acgn", "gtAAACgtgtgt", "TTTT"});
+  CHECK(result.batch().view().column<std::int64_t>("windows")[1] == 3);
+  CHECK(result.batch().view().column<std::int64_t>("polished_windows")[1] == 2);
+  CHECK(result.batch().view().column<std::int64_t>("corrected_bases")[1] == 4);
+  CHECK(bases(joined({{"uncorrected", "upper_case"}})) == std::vector<std::string>{"ACGN", "GTAAACGTGTGT", "TTTT"});
+  CHECK(bases(joined({{"uncorrected", "trim"}})) == std::vector<std::string>{"acgn", "AAAC", "TTTT"});
+  const Result left_out = joined({{"min_corrected", 0.5}});
+  CHECK(bases(left_out) == std::vector<std::string>{"TTTT"});
+  CHECK(left_out.accounts.at("uncorrected").count == 2);
+}
+
+TEST_CASE("sequences that do not fit together fail their window, others are voted on") {
+  const auto batch = BatchBuilder("window", 3)
+                         .text("sequences", {"ACGTACGTACTT", "ACGTACGT", "ACG"})
+                         .list<std::int32_t>("sequence_length", {{4, 4, 4}, {4, 5}, {-1, 4}})
+                         .text("consensus", {"ACTT", "ACGT", "ACG"})
+                         .column<std::uint8_t>("is_polished", {1, 1, 1})
+                         .build();
+  const Result result = run_stage(stage("consensus_vote"), batch).run();
+  REQUIRE(result.ok());
+  CHECK(result.batch().view().text("voted_consensus")[0] == "ACGT");
+  CHECK(result.failed == std::vector<FailedRow>{{0, 1, "bad_sequences"}, {0, 2, "bad_sequences"}});
+}
+
+TEST_CASE("the stages keep the contract of all stages") {
+  const Reads reads;
+  const auto votes = BatchBuilder("window", 2)
+                         .text("sequences", {"ACGTACGTACTT", "ACGT"})
+                         .list<std::int32_t>("sequence_length", {{4, 4, 4}, {4}})
+                         .text("sequence_qualities", {"++++++++++++", "++++"})
+                         .text("consensus", {"ACTT", "ACGT"})
+                         .column<std::uint8_t>("is_polished", {1, 0})
+                         .build();
+  const std::map<std::string, ContractSample> samples = {
+      {"pile_segmentation", {.resources = {{"reads", of_file(reads.fasta, "sequence_store")}}, .batches = {good_overlaps()}}},
+      // Without min_corrected, reads come even where no window does.
+      {"piece_joining",
+       {.parameters = {{"min_corrected", 0.1}}, .resources = {{"reads", of_file(three_reads, "sequence_store")}}, .batches = {windows()}}},
+      {"consensus_vote", {.batches = {votes}}}};
+  for (const std::string& problem : contract_problems(plugin("read_correction"), samples)) FAIL_CHECK(problem);
+}

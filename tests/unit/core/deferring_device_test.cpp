@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// A device whose streams really defer shows what a device that is host memory hides: work that still runs when its call has failed, copies that
+// have not arrived, the wrong device.
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <sluice/column.hpp>
+#include <sluice/failure.hpp>
+#include <thread>
+
+#include "batch/batch.hpp"
+#include "device/device_column.hpp"
+#include "unit/core/toy_run.hpp"
+
+using namespace sluice;
+using namespace sluice::testing_core;
+
+namespace {
+
+const char* const pipeline = R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 80, rows = 50 }
+[stages.work]
+use = "simulated_work"
+[stages.sink]
+use = "toy_sink"
+params = { output = "${folder}/out.txt", column = "worked" }
+)";
+
+// The accelerator as other tests find it, and as this one leaves it.
+class Accelerator {
+ public:
+  explicit Accelerator(int devices) {
+    reset();
+    accelerator().devices = devices;
+    accelerator().seconds_per_work = 1e-6;
+    accelerator().seconds_per_copy = 1e-6;
+  }
+  ~Accelerator() { reset(); }
+  Accelerator(const Accelerator&) = delete;
+
+ private:
+  static void reset() {
+    auto& a = accelerator();
+    a.devices = 1;
+    a.seconds_per_work = 1e-5;
+    a.seconds_per_copy = 1e-5;
+    a.memory_bytes = std::uint64_t{1} << 30;
+    a.fail_kernel_every = a.fail_memory_every = 0;
+    a.fail_behind_kernel = false;
+    a.lost_after = -1;
+    a.calls = a.peer_copies = a.wrong_devices = a.read_after_free = 0;
+  }
+};
+
+std::string bytes_on_cpu() {
+  ToyRun run;
+  return run(pipeline).files.at("out.txt");
+}
+
+ArrowArray numbers_from(std::int64_t first, std::size_t count) {
+  Buffer buffer = Buffer::allocate({}, count * sizeof(std::int64_t));
+  const auto values = buffer.as<std::int64_t>();
+  std::iota(values.begin(), values.end(), first);
+  return detail::make_array(static_cast<std::int64_t>(count), std::move(buffer), {}, 2);
+}
+
+std::shared_ptr<Device> open_device(int ordinal) { return Device::open(*toy_registry().device_providers().front(), ordinal, 0); }
+
+}  // namespace
+
+TEST_CASE("A call that fails behind its kernel is waited for before its inputs are freed") {
+  const std::string expected = bytes_on_cpu();
+  for (const bool memory : {false, true}) {
+    const Accelerator one(1);
+    accelerator().seconds_per_work = 2e-6;  // the kernel is still at work when the call has failed
+    accelerator().fail_behind_kernel = true;
+    (memory ? accelerator().fail_memory_every : accelerator().fail_kernel_every) = 3;
+    ToyRun run;
+    run.options.device = memory ? "simulated" : "auto";  // a kernel's failure needs another lane
+    const ToyResult result = run(pipeline);
+    CAPTURE(result.run.message);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == expected);
+    CHECK(accelerator().read_after_free == 0);
+    CHECK(accelerator().bytes_allocated == 0);
+  }
+}
+
+TEST_CASE("Every call finds its own device current, whatever the device's library calls it") {
+  const std::string expected = bytes_on_cpu();
+  const Accelerator two(2);
+  for (const char* device : {"simulated", "simulated:1"}) {
+    ToyRun run;
+    run.options.device = device;
+    const ToyResult result = run(pipeline);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == expected);
+    std::uint64_t calls = 0;
+    for (const DeviceStatistics& of : result.run.statistics.devices) calls += of.calls;
+    CHECK(calls >= 80);  // the devices did the work
+  }
+  CHECK(accelerator().wrong_devices == 0);
+}
+
+TEST_CASE("A column goes from one device to its peer without the host, and arrives before it is used") {
+  const Accelerator two(2);
+  const auto first = open_device(0), second = open_device(1);
+  CHECK(first->info().native_ordinal != second->info().native_ordinal);
+  CHECK(first->info().native_ordinal != first->ordinal());
+  DeviceStream &from = first->open_stream("stream 0"), &to = second->open_stream("stream 0");
+  accelerator().seconds_per_copy = 0.02;  // nothing has arrived when the next is asked for
+  ArrowArray host = numbers_from(100, 1000);
+  auto column = std::make_shared<Column>("x", "i64", detail::make_schema("l"), std::make_unique<DeviceColumn>(upload(from, "i64", host)));
+  host.release(&host);
+  CHECK_FALSE(column->is_on_host());
+  column->on(to);
+  CHECK(column->is_on(*second));
+  CHECK_FALSE(column->is_on_host());
+  CHECK(accelerator().peer_copies == 1);
+  const Device::StreamHandle stream = second->borrow_stream();
+  const ArrowDeviceArray& there = column->on(*stream);
+  std::vector<std::int64_t> seen(1000);
+  stream->copy_out(seen.data(), there.array.buffers[1], seen.size() * sizeof(std::int64_t));
+  CHECK(seen.front() == 100);
+  CHECK(seen.back() == 1099);
+  const auto* values = static_cast<const std::int64_t*>(column->host().buffers[1]);
+  CHECK(values[999] == 1099);
+}
+
+TEST_CASE("Columns larger than a slab of page-locked memory arrive whole, lists and text too") {
+  const Accelerator one(1);
+  const auto device = open_device(0);
+  DeviceStream& stream = device->open_stream("stream 0");
+  constexpr std::size_t count = 3'000'000;  // 24 MB: six slabs
+  ArrowArray host = numbers_from(-5, count);
+  {
+    const DeviceColumn there = upload(stream, "i64", host);
+    ArrowArray back = download(stream, "i64", there);
+    CHECK(std::memcmp(back.buffers[1], host.buffers[1], count * sizeof(std::int64_t)) == 0);
+    back.release(&back);
+  }
+  host.release(&host);
+  Buffer ends = Buffer::allocate({}, 4 * sizeof(std::int64_t)), bytes = Buffer::allocate({}, 10);
+  const std::int64_t offsets[] = {2, 5, 5, 10};  // a part of a batch: it begins in the middle
+  std::memcpy(ends.data(), offsets, sizeof offsets);
+  std::memcpy(bytes.data(), "xxGATTACA!", 10);
+  ArrowArray text = detail::make_array(3, std::move(ends), std::move(bytes), 3);
+  {
+    const DeviceColumn there = upload(stream, "utf8", text);
+    ArrowArray back = download(stream, "utf8", there);
+    const auto* back_offsets = static_cast<const std::int64_t*>(back.buffers[1]);
+    CHECK(std::vector<std::int64_t>(back_offsets, back_offsets + 4) == std::vector<std::int64_t>{0, 3, 3, 8});
+    CHECK(std::string(static_cast<const char*>(back.buffers[2]), 8) == "GATTACA!");
+    back.release(&back);
+  }
+  text.release(&text);
+  CHECK(device->bytes_used() == 0);
+}
+
+TEST_CASE("Offsets that a kernel has written are looked at before anybody follows them") {
+  const Accelerator one(1);
+  const auto device = open_device(0);
+  DeviceStream& stream = device->open_stream("stream 0");
+  for (const std::vector<std::int64_t>& offsets : {std::vector<std::int64_t>{0, 900, 3}, {0, 2, 9}, {1, 2, 3}, {-4, 0, 3}}) {
+    Buffer ends = Buffer::allocate({}, 3 * sizeof(std::int64_t)), bytes = Buffer::allocate({}, 3);
+    const std::int64_t good[] = {0, 1, 3};
+    std::memcpy(ends.data(), good, sizeof good);
+    ArrowArray text = detail::make_array(2, std::move(ends), std::move(bytes), 3);
+    const DeviceColumn there = upload(stream, "utf8", text);
+    text.release(&text);
+    stream.copy_in(const_cast<void*>(there.array.array.buffers[1]), offsets.data(), offsets.size() * sizeof(std::int64_t));
+    CHECK_THROWS_AS(download(stream, "utf8", there), Failure);
+  }
+}
+
+TEST_CASE("A device that is lost under an ordered stage does not leave other stages' batches waiting for it") {
+  // On the old dispatcher this never ended: what waited for the device alone was not failed.
+  for (const int lost_after : {0, 7, 30})
+    for (const Executor executor : {Executor::flow_graph, Executor::serial}) {
+      CAPTURE(lost_after);
+      const Accelerator one(1);
+      accelerator().seconds_per_work = 1e-5;
+      accelerator().lost_after = lost_after;
+      ToyRun run;
+      run.options.device = "simulated";
+      run.options.executor = executor;
+      const ToyResult result = run(R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 200, rows = 50 }
+[stages.sum]
+use = "simulated_sum"
+[stages.work]
+use = "simulated_work"
+[stages.sink]
+use = "toy_sink"
+params = { output = "${folder}/out.txt", column = "worked" }
+[stages.other_sink]
+use = "toy_sink"
+inputs = ["sum"]
+params = { output = "${folder}/sums.txt", column = "running" }
+)");
+      CHECK(result.run.state == RunState::failed);
+      CHECK(result.run.status == SLUICE_ERROR_DEVICE_LOST);
+      CHECK(result.files.empty());
+      CHECK(accelerator().bytes_allocated == 0);
+    }
+}
+
+TEST_CASE("A device that is lost in a run that has been given up does not keep it from ending") {
+  for (const int lost_after : {5, 20, 60}) {
+    const Accelerator one(1);
+    accelerator().seconds_per_work = 2e-5;
+    accelerator().lost_after = lost_after;
+    ToyRun run;
+    run.options.device = "simulated";
+    std::thread killer;
+    run.on_start = [&](Run& running) {
+      killer = std::thread([&running] {
+        while (running.snapshot().stages.empty() || running.snapshot().stages.front().batches < 10) std::this_thread::yield();
+        running.interrupt();
+        running.interrupt();
+      });
+    };
+    std::string text = pipeline;
+    text.replace(text.find("batches = 80"), 12, "batches = 5000");
+    const ToyResult result = run(text);
+    killer.join();
+    CHECK((result.run.state == RunState::interrupted || result.run.state == RunState::failed));
+    CHECK(result.files.empty());
+    CHECK(accelerator().bytes_allocated == 0);
+  }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+#include <htslib/bgzf.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sluice/testing.hpp>
+
+#include "alignment_reader/stage.cpp"  // the stage class has no header of its own
+
+using namespace sluice::alignment_reader;
+using sluice::testing::BatchBuilder;
+using sluice::testing::Result;
+using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
+using sluice::testing::TestBatch;
+
+namespace {
+
+const std::string shared = SLUICE_SHARED_DIR;
+
+// Sorted by coordinate; one record of each kind.
+const std::string sam_header = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:one\tLN:1000\n@SQ\tSN:two\tLN:500\n";
+const std::string sam_records =
+    "forward\t0\tone\t11\t60\t2S4M1D4M\t*\t0\t0\tACGTACGTAC\tIIIIIIIIII\tNM:i:1\n"
+    "reverse\t16\tone\t101\t50\t4M2I4M\t*\t0\t0\tAACCGGTTAR\t*\n"
+    "low\t0\tone\t201\t19\t4M\t*\t0\t0\tACGT\t*\n"
+    "secondary\t256\tone\t301\t60\t4M6H\t*\t0\t0\t*\t*\n"
+    "clipped\t2048\tone\t401\t60\t6H4M\t*\t0\t0\tACGT\t*\n"
+    "placed\t4\tone\t501\t0\t*\t*\t0\t0\tACGT\t*\n"
+    "other\t0\ttwo\t1\t20\t10M\t*\t0\t0\tACGTACGTAC\t*\n"
+    "unmapped\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\t*\n";
+
+std::string write_sam(const TemporaryFolder& folder, const std::string& text) {
+  const std::string path = folder.path() + "/a.sam";
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+std::string write_bam(const TemporaryFolder& folder, const std::string& text, const char* name = "a.bam", const char* mode = "wb") {
+  const std::string sam = write_sam(folder, text), path = folder.path() + "/" + name;
+  htsFile* in = hts_open(sam.c_str(), "r");
+  htsFile* out = hts_open(path.c_str(), mode);
+  sam_hdr_t* header = sam_hdr_read(in);
+  REQUIRE(sam_hdr_write(out, header) == 0);
+  bam1_t* record = bam_init1();
+  while (sam_read1(in, header, record) >= 0) REQUIRE(sam_write1(out, header, record) >= 0);
+  bam_destroy1(record);
+  sam_hdr_destroy(header);
+  hts_close(in);
+  hts_close(out);
+  return path;
+}
+
+Result read_alignments(const std::string& path, sluice::testing::ParameterTexts more = {}) {
+  more.insert_or_assign("path", path);
+  return run_stage<AlignmentReader>().with(more).run();
+}
+
+std::string names(const Result& result) {
+  std::string list;
+  for (const TestBatch& batch : result.batches)
+    for (std::int64_t row = 0; row < batch.rows(); ++row) list += (list.empty() ? "" : " ") + std::string(batch.view().text("read_id")[row]);
+  return list;
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a record becomes a row with all its columns") {
+  const TemporaryFolder folder;
+  for (const std::string& path : {write_sam(folder, sam_header + sam_records), write_bam(folder, sam_header + sam_records)}) {
+    const Result result = read_alignments(path).expect_rows(4);
+    CHECK(names(result) == "forward reverse clipped other");
+    const auto rows = result.batch().view();
+    CHECK(rows.text("contig")[3] == "two");
+    CHECK(rows.column<std::int64_t>("ref_start")[0] == 10);
+    CHECK(rows.column<std::int64_t>("ref_end")[0] == 19);
+    CHECK(rows.column<std::int64_t>("ref_end")[1] == 108);
+    CHECK(rows.column<std::uint8_t>("is_reverse")[1] == 1);
+    CHECK(rows.column<std::uint16_t>("flag")[2] == 2048);
+    CHECK(rows.column<std::uint8_t>("mapq")[3] == 20);
+    const auto indexes = rows.column<std::int64_t>("record_index");
+    CHECK(std::vector<std::int64_t>(indexes.begin(), indexes.end()) == std::vector<std::int64_t>{0, 1, 4, 6});
+    const auto cigar = rows.list<std::uint32_t>("cigar")[0];
+    CHECK(std::vector<std::uint32_t>(cigar.begin(), cigar.end()) == std::vector<std::uint32_t>{(2 << 4) | 4, 4 << 4, (1 << 4) | 2, 4 << 4});
+    CHECK(rows.text("aligned_bases")[0] == "ACGTACGTAC");
+    CHECK(rows.text("aligned_bases")[1] == "YTAACCGGTT");
+    CHECK(result.accounts.at("unmapped").count == 2);
+    CHECK(result.accounts.at("unmapped").names == std::vector<std::string>{"placed", "unmapped"});
+    CHECK(result.accounts.at("low_mapping_quality").names == std::vector<std::string>{"low"});
+    CHECK(result.accounts.at("secondary").names == std::vector<std::string>{"secondary"});
+  }
+}
+
+TEST_CASE("the filters are the user's choice") {
+  const TemporaryFolder folder;
+  const std::string path = write_bam(folder, sam_header + sam_records);
+  CHECK(names(read_alignments(path, {{"min_mapq", 0}, {"secondary", true}})) == "forward reverse low secondary clipped other");
+  CHECK(names(read_alignments(path, {{"supplementary", false}, {"min_mapq", 51}})) == "forward");
+  CHECK(read_alignments(path, {{"supplementary", false}}).accounts.at("supplementary").names == std::vector<std::string>{"clipped"});
+}
+
+TEST_CASE("the serialised record holds every field") {
+  const TemporaryFolder folder;
+  const Result result =
+      run_stage<AlignmentReader>().with({{"path", write_bam(folder, sam_header + sam_records)}}).wanted({"bam_record"}).run().expect_rows(4);
+  CHECK_FALSE(result.batch().view().has("aligned_bases"));
+  const std::string bytes(result.batch().view().text("bam_record")[1]);
+  const auto load = [&bytes](std::size_t at, auto value) {
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+  };
+  CHECK(load(0, std::int32_t{}) == 0);     // tid
+  CHECK(load(4, std::int64_t{}) == 100);   // pos
+  CHECK(load(14, std::uint8_t{}) == 50);   // qual
+  CHECK(load(16, std::uint16_t{}) == 16);  // flag
+  CHECK(load(20, std::uint32_t{}) == 3);   // n_cigar
+  CHECK(load(24, std::int32_t{}) == 10);   // l_qseq
+  CHECK(load(28, std::int32_t{}) == -1);   // mtid
+  CHECK(load(32, std::int64_t{}) == -1);   // mpos
+  CHECK(load(48, std::int32_t{}) == static_cast<std::int32_t>(bytes.size()) - 52);
+  CHECK(bytes.substr(52, 8) == std::string("reverse\0", 8));
+}
+
+TEST_CASE("a region gives the same rows with an index, without one, and from text") {
+  const TemporaryFolder folder;
+  const std::string text = sam_header + sam_records;
+  const std::string unsorted = "@HD\tVN:1.6\n" + text.substr(text.find('\n') + 1);
+  const std::string bam = write_bam(folder, text), other = write_bam(folder, unsorted, "b.bam"), sam = write_sam(folder, text);
+  const std::pair<const char*, const char*> regions[] = {{"one", "forward reverse low secondary clipped"},
+                                                         {"two:1-500", "other"},
+                                                         {"one:19-101", "forward reverse"},
+                                                         {"one:20-100", ""},
+                                                         {"one:108-108", "reverse"},
+                                                         {"one:404", "clipped"}};
+  for (const auto& entry : regions)
+    for (const std::string& path : {bam, other, sam}) {
+      const auto& region = entry.first;
+      CAPTURE(region);
+      CAPTURE(path);
+      const Result result = read_alignments(path, {{"region", region}, {"min_mapq", 0}, {"secondary", true}});
+      REQUIRE(result.ok());
+      CHECK(names(result) == entry.second);
+      if (result.rows() > 0) CHECK(result.batches[0].view().column<std::int64_t>("record_index")[0] == 0);
+      CHECK(result.logged("all of it is read") == (path != bam));
+    }
+  CHECK(std::filesystem::exists(bam + ".bai"));
+  std::filesystem::remove(bam + ".bai");
+  CHECK(read_alignments(bam, {{"region", "two"}}).logged("made the index"));
+  CHECK_FALSE(read_alignments(bam, {{"region", "two"}}).logged("made the index"));
+  std::filesystem::last_write_time(bam, std::filesystem::last_write_time(bam + ".bai") + std::chrono::seconds(10));
+  CHECK(read_alignments(bam, {{"region", "two"}}).logged("older than the file"));
+  for (const char* wrong : {"three", "one:2000-3000", "one:x-y"}) CHECK(read_alignments(bam, {{"region", wrong}}).status == SLUICE_ERROR_USAGE);
+  CHECK(says(read_alignments(bam, {{"region", "three"}}).message, "which has 'one' and 1 other"));
+  CHECK(says(read_alignments(bam, {{"region", "one:100-50"}}).message, "its first position, 100, is greater than its last, 50"));
+  const std::string single = write_bam(folder, "@SQ\tSN:c\tLN:1000\nr\t0\tc\t1\t60\t4M\t*\t0\t0\tACGT\t*\n", "c.bam");
+  CHECK(says(read_alignments(single, {{"region", "d"}}).message, "which has only 'c'"));
+}
+
+TEST_CASE("in a folder that cannot be written to an index is made for the run") {
+  const TemporaryFolder folder;
+  const std::string path = write_bam(folder, sam_header + sam_records);
+  ::chmod(folder.path().c_str(), 0555);
+  const Result result = read_alignments(path, {{"region", "two"}}).expect_rows(1);
+  ::chmod(folder.path().c_str(), 0755);
+  CHECK(result.logged("cannot be written to"));
+  CHECK_FALSE(std::filesystem::exists(path + ".bai"));
+}
+
+TEST_CASE("batches are cut by the reads' bases, and a huge record travels alone") {
+  const TemporaryFolder folder;
+  const std::string record = "\t0\tone\t11\t60\t10M\t*\t0\t0\tACGTACGTAC\t*\n";
+  std::string text = sam_header;
+  for (int i = 0; i < 7; ++i) text += "r" + std::to_string(i) + record;
+  text += "huge\t0\tone\t11\t60\t900H10M\t*\t0\t0\tACGTACGTAC\t*\nlast" + record;
+  const Result result = run_stage<AlignmentReader>().with({{"path", write_bam(folder, text)}}).target_work(30).run();
+  REQUIRE(result.ok());
+  std::vector<std::int64_t> sizes;
+  for (const TestBatch& batch : result.batches) sizes.push_back(batch.rows());
+  while (!sizes.empty() && sizes.back() == 0) sizes.pop_back();
+  CHECK(sizes == std::vector<std::int64_t>{3, 3, 1, 1, 1});
+}
+
+TEST_CASE("files that are missing, empty, truncated or something else are named with what is wrong") {
+  const TemporaryFolder folder;
+  CHECK(says(read_alignments(folder.path() + "/none.bam").message, "cannot open"));
+  std::ofstream(folder.path() + "/empty.bam").close();
+  CHECK(says(read_alignments(folder.path() + "/empty.bam").message, "is empty"));
+  std::ofstream(folder.path() + "/reads.fq") << "@a\nACGT\n+\nIIII\n";
+  CHECK(says(read_alignments(folder.path() + "/reads.fq").message, "is not BAM, SAM or CRAM"));
+  std::ofstream(folder.path() + "/noise.bam") << "noise, much noise\n";
+  CHECK(read_alignments(folder.path() + "/noise.bam").status == SLUICE_ERROR_INPUT);
+
+  std::string many = sam_header;
+  for (int i = 0; i < 20000; ++i) many += "r" + std::to_string(i * 7919) + "\t0\tone\t11\t60\t10M\t*\t0\t0\tACGTACGTAC\t*\n";
+  const std::string path = write_bam(folder, many);
+  const auto size = std::filesystem::file_size(path);
+  std::filesystem::resize_file(path, size - 28);  // the end-of-file block alone
+  Result result = read_alignments(path);
+  CHECK(result.status == SLUICE_ERROR_INPUT);
+  CHECK(says(result.message, "a.bam' is truncated"));
+  CHECK_FALSE(result.remedy.empty());
+  std::filesystem::resize_file(path, size / 2);
+  CHECK(says(read_alignments(path).message, "truncated"));
+
+  // Damage inside: the end is there, a block in the middle is not readable.
+  write_bam(folder, many);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(size / 2));
+  file << std::string(200, 'x');
+  file.close();
+  result = read_alignments(path);
+  CHECK(result.status == SLUICE_ERROR_INPUT);
+  CHECK(says(result.message, "cannot be read on after"));
+
+  const std::string sam = write_sam(folder, sam_header + "r\t0\tone\t11\t60\t10M\t*\t0\t0\tACGTACGTAC\t*\nr\t0\tone\n");
+  result = read_alignments(sam);
+  CHECK(says(result.message, "after 1 records"));
+}
+
+TEST_CASE("a header that does not fit the reference is refused with contig and both lengths") {
+  const TemporaryFolder folder;
+  const std::string path = write_bam(folder, sam_header + sam_records);
+  const auto with_reference = [&](const std::vector<std::string>& contigs, const std::vector<std::string>& bases,
+                                  sluice::testing::ParameterTexts more = {}) {
+    more.insert_or_assign("path", path);
+    const TestBatch reference = BatchBuilder("contig", static_cast<std::int64_t>(contigs.size()))
+                                    .text("name", contigs)
+                                    .text("bases", bases)
+                                    .attribute("path", "ref.fa")
+                                    .build();
+    return run_stage<AlignmentReader>().with(more).resource("reference", reference).run();
+  };
+  const std::string a(1000, 'A'), b(500, 'C');
+  CHECK(with_reference({"two", "one", "three"}, {b, a, "G"}).ok());
+  const Result length = with_reference({"one", "two"}, {a, b + "C"});
+  CHECK(length.status == SLUICE_ERROR_INPUT);
+  CHECK(says(length.message, "another reference than 'ref.fa': contig 'two' has 500 bases in the alignments and 501 in the reference"));
+  CHECK(says(with_reference({"one"}, {a}).message, "contig 'two' (500 bases) is not in the reference"));
+  CHECK(with_reference({"one"}, {a}, {{"region", "one"}}).ok());
+}
+
+TEST_CASE("the stage keeps the stage contract") {
+  const TemporaryFolder folder;
+  CHECK(sluice::testing::contract_problems<AlignmentReader>({.parameters = {{"path", write_bam(folder, sam_header + sam_records)}}}) ==
+        std::vector<std::string>{});
+}
+
+TEST_CASE("the shared sets have as many usable records as f5c saw") {
+  if (shared.empty() || !std::filesystem::exists(shared + "/data")) {
+    MESSAGE("skipped: ", shared, "/data is absent");
+    return;
+  }
+  const std::pair<const char*, std::int64_t> sets[] = {{"ecoli_r9", 350}, {"lambda_r9", 500}, {"outliers_r9", 217}, {"rna004", 40}};
+  for (const auto& entry : sets) {
+    const auto& set = entry.first;
+    const auto& rows = entry.second;
+    CAPTURE(set);
+    CHECK(read_alignments(shared + "/data/" + set + "/reads.bam", {{"min_mapq", 0}}).rows() == rows);
+  }
+  const Result real = read_alignments(shared + "/data/ecoli_r9_real/reads.bam");
+  CHECK(real.accounts.at("secondary").count == 13);
+  CHECK(real.accounts.at("unmapped").count == 1);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sluice/testing.hpp>
+
+#include "methylation_table_reader/stage.cpp"  // the stage class has no header of its own
+#include "unit/files/methylation_writer/expected_table.hpp"
+
+using namespace sluice::methylation_table_reader;
+using sluice::testing::Result;
+using sluice::testing::run_stage;
+using sluice::testing::TestBatch;
+
+namespace {
+
+const std::string header =
+    "chromosome\tstrand\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_motifs\tsequence\n";
+const std::string body =
+    "chr1\t+\t10\t10\tread1\t1.25\t-100.50\t-101.75\t1\t1\tAACGT\n"
+    "chr1\t+\t27\t29\tread1\t-0.25\t-90.25\t-90.00\t1\t2\tTACGCGT\n"
+    "chr1\t+\t10\t10\tread1\t2.00\t-1.00\t-3.00\t1\t1\tAACGT\n"
+    "chr1\t-\t40\t40\tread1\t0.00\t-1.00\t-1.00\t1\t1\tAACGT\n"
+    "chr2\t-\t50\t50\tread2\t0.00\t-1.00\t-1.00\t1\t1\tAACGT\n";
+
+class TableFile {
+ public:
+  explicit TableFile(const std::string& text) { std::ofstream(path(), std::ios::binary) << text; }
+  std::string path() const { return folder_.path() + "/calls.tsv"; }
+
+ private:
+  sluice::testing::TemporaryFolder folder_;
+};
+
+Result read(const std::string& text) {
+  const TableFile file(text);
+  return run_stage<MethylationTableReader>().with({{"path", file.path()}}).run();
+}
+
+}  // namespace
+
+TEST_CASE("a table becomes one row per read and alignment") {
+  const Result result = read(header + body);
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  REQUIRE(result.rows() == 4);
+  const auto rows = result.batch().view();
+  CHECK(rows.text("read_id")[1] == "read1");
+  CHECK(rows.list<std::int64_t>("site_start")[0].size() == 2);
+  CHECK(rows.list<std::int64_t>("site_end")[0][1] == 29);
+  CHECK(rows.list<std::int32_t>("site_motifs")[0][1] == 2);
+  CHECK(rows.list<float>("log_lik_methylated")[0][0] == -100.5F);
+  CHECK(rows.column<std::uint8_t>("is_reverse")[1] == 0);
+  CHECK(rows.column<std::uint8_t>("is_reverse")[2] == 1);
+  CHECK(rows.text("contig")[3] == "chr2");
+}
+
+TEST_CASE("version 1, other orders of columns and Windows line ends are read, too") {
+  const Result old = read(
+      "chromosome\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_cpgs\tsequence\r\n"
+      "chr1\t10\t12\tread1\t1.25\t-100.50\t-101.75\t1\t2\tAACGT\r\n");
+  REQUIRE_MESSAGE(old.ok(), old.message);
+  CHECK(old.batch().view().list<std::int32_t>("site_motifs")[0][0] == 2);
+  CHECK(read("num_motifs\tlog_lik_unmethylated\tlog_lik_ratio\tread_name\tend\tstart\tchromosome\n1\t-1\t2\tr\t5\t5\tc\n").rows() == 1);
+}
+
+TEST_CASE("bad tables are refused with their place") {
+  CHECK(read("").message.find("is empty") != std::string::npos);
+  CHECK(read("chromosome\tstart\n").message.find("no column 'end'") != std::string::npos);
+  CHECK(read(header).rows() == 0);
+  const auto message = [](const std::string& line) { return read(header + body + line + "\n").message; };
+  CHECK(message("chr1\t+\t10").find("calls.tsv:7: 3 columns instead of 11") != std::string::npos);
+  CHECK(message("chr1\t?\t10\t10\tr\t1\t1\t1\t1\t1\tA").find("strand can't be '?'") != std::string::npos);
+  CHECK(message("chr1\t+\t-1\t10\tr\t1\t1\t1\t1\t1\tA").find("start can't be '-1'") != std::string::npos);
+  CHECK(message("chr1\t+\t11\t10\tr\t1\t1\t1\t1\t1\tA").find("end can't be '10'") != std::string::npos);
+  CHECK(message("chr1\t+\t1\t99999999999999999999\tr\t1\t1\t1\t1\t1\tA").find("end can't be") != std::string::npos);
+  CHECK(message("chr1\t+\t1\t1\tr\tlow\t1\t1\t1\t1\tA").find("log_lik_ratio can't be 'low'") != std::string::npos);
+  CHECK(message("chr1\t+\t1\t1\tr\t1\t1\t1\t1\t0\tA").find("num_motifs can't be '0'") != std::string::npos);
+  CHECK(run_stage<MethylationTableReader>().with({{"path", "/nowhere/calls.tsv"}}).run().message.find("/nowhere/calls.tsv") != std::string::npos);
+}
+
+TEST_CASE("methylation_table_reader keeps the contract of all stages") {
+  const TableFile file(header + body);
+  CHECK(sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr),
+                                           {{"methylation_table_reader", {.parameters = {{"path", file.path()}}}}}) == std::vector<std::string>{});
+}
+
+TEST_CASE("every ratio of f5c's table survives reading") {
+  const std::string path = SLUICE_SHARED_DIR "/data/ecoli_r9_real/expected/f5c_meth.tsv.gz";
+  const std::string table = expected_table::contents(path);
+  if (table.empty()) {
+    MESSAGE("skipped: no " << path);
+    return;
+  }
+  const Result result = run_stage<MethylationTableReader>().with({{"path", path}}).target_work(7).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  const auto lines = expected_table::lines(table);
+  std::size_t line = 1;
+  std::size_t differences = 0;
+  for (const TestBatch& batch : result.batches)
+    for (std::int64_t row = 0; row < batch.rows(); ++row) {
+      const auto methylated = batch.view().list<float>("log_lik_methylated")[row];
+      const auto unmethylated = batch.view().list<float>("log_lik_unmethylated")[row];
+      for (std::size_t i = 0; i < methylated.size(); ++i) {
+        const auto fields = expected_table::fields(lines[line++]);
+        const std::string ratio = expected_table::printed(static_cast<double>(methylated[i]) - static_cast<double>(unmethylated[i]));
+        differences += std::atof(ratio.c_str()) != std::atof(fields[5].c_str());  // as numbers: "-0.00" comes back as "0.00"
+        differences += expected_table::printed(static_cast<double>(unmethylated[i])) != fields[7];
+      }
+    }
+  CHECK(line == lines.size());
+  CHECK(differences == 0);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "expected_table.hpp"
+#include "methylation_writer/stage.cpp"  // the stage class has no header of its own
+#include "unit/outcomes_of.hpp"
+
+using namespace sluice::methylation_writer;
+using sluice::testing::BatchBuilder;
+using sluice::testing::run_stage;
+using sluice::testing::TestBatch;
+
+namespace {
+
+std::string two_decimals(double value) {
+  std::string text;
+  append_two_decimals(text, value);
+  return text;
+}
+std::string by_printf(double value) {
+  std::vector<char> text(400);
+  std::snprintf(text.data(), text.size(), "%.2f", value);
+  return text.data();
+}
+
+TestBatch model(const std::string& k) { return BatchBuilder("kmer", 0).attribute("k", k).build(); }
+TestBatch small_reference() {
+  return BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {"AACGTTACGCGTTTAC", "TTTTTTCGAA"}).build();
+}
+TestBatch small_reads() {
+  return BatchBuilder("read", 3)
+      .text("read_id", {"first", "second", "third"})
+      .text("contig", {"one", "one", "two"})
+      .column<std::uint8_t>("is_reverse", {0, 1, 1})
+      .list<std::int64_t>("site_start", {{2, 7}, {7}, {}})
+      .list<std::int64_t>("site_end", {{2, 9}, {9}, {}})
+      .list<std::int32_t>("site_motifs", {{1, 2}, {2}, {}})
+      .list<float>("log_lik_methylated", {{-100.5F, -90.25F}, {-1.0F}, {}})
+      .list<float>("log_lik_unmethylated", {{-101.75F, -90.0F}, {-1.0F}, {}})
+      .build();
+}
+
+}  // namespace
+
+TEST_CASE("two decimals are printf's") {
+  for (const double value : {0.0,
+                             -0.0,
+                             0.005,
+                             0.015,
+                             0.125,
+                             -0.125,
+                             0.375,
+                             0.995,
+                             9.995,
+                             2.675,
+                             -2.5,
+                             99.99499999999999,
+                             1e15 / 3,
+                             4503599627370495.5,
+                             9007199254740991.0,
+                             9007199254740993.0,
+                             1e22,
+                             -1e300,
+                             5e-324,
+                             std::numeric_limits<double>::max(),
+                             std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN(),
+                             -std::numeric_limits<double>::quiet_NaN()})
+    CHECK(two_decimals(value) == by_printf(value));
+}
+
+TEST_CASE("two decimals are printf's for any double") {
+  std::uint64_t state = 1;
+  int differences = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    double value = 0;
+    const std::uint64_t mixed = state ^ (state >> 29);
+    std::memcpy(&value, &mixed, sizeof value);                                                                     // any bit pattern
+    const double usual = static_cast<double>(static_cast<float>(static_cast<std::int64_t>(mixed) >> 32) * 1e-7F);  // what log-likelihoods look like
+    const double tie = static_cast<double>(static_cast<std::int64_t>(mixed) >> 40) / 8;  // three binary places: exact halves of a hundredth
+    differences += two_decimals(value) != by_printf(value);
+    differences += two_decimals(usual) != by_printf(usual);
+    differences += two_decimals(tie) != by_printf(tie);
+  }
+  CHECK(differences == 0);
+}
+
+TEST_CASE("the sequence of a group reaches k - 1 bases to both sides and ends at the contig") {
+  CHECK(group_sequence("AACGTTACGCGTTTAC", 7, 9, 3) == "TACGCGT");
+  CHECK(group_sequence("AACGTTACGCGTTTAC", 2, 2, 6) == "AACGTTAC");
+  CHECK(group_sequence("TTTTTTCGAA", 6, 6, 6) == "TTTTTCGAA");
+  CHECK(group_sequence("TTCG", 7, 7, 6).empty());
+  CHECK(group_sequence("TTCG", -1, 2, 6).empty());
+  CHECK(group_sequence("TTCG", 2, 1, 6).empty());
+}
+
+TEST_CASE("the table has one line per group, in both versions") {
+  const auto run = [](int version) {
+    return run_stage<MethylationTable>(small_reads())
+        .resource("reference", small_reference())
+        .resource("model", model("3"))
+        .with({{"output", "-"}, {"version", version}})
+        .run();
+  };
+  CHECK(run(2).files.at("-") ==
+        "chromosome\tstrand\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_"
+        "motifs\tsequence\n"
+        "one\t+\t2\t2\tfirst\t1.25\t-100.50\t-101.75\t1\t1\tAACGT\n"
+        "one\t+\t7\t9\tfirst\t-0.25\t-90.25\t-90.00\t1\t2\tTACGCGT\n"
+        "one\t-\t7\t9\tsecond\t0.00\t-1.00\t-1.00\t1\t2\tTACGCGT\n");
+  CHECK(run(1).files.at("-") ==
+        "chromosome\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_cpgs\tsequence\n"
+        "one\t2\t2\tfirst\t1.25\t-100.50\t-101.75\t1\t1\tAACGT\n"
+        "one\t7\t9\tfirst\t-0.25\t-90.25\t-90.00\t1\t2\tTACGCGT\n"
+        "one\t7\t9\tsecond\t0.00\t-1.00\t-1.00\t1\t2\tTACGCGT\n");
+  CHECK(run(2).counters.at("calls written") == 3);
+  CHECK(outcomes_of(run_stage<MethylationTable>(small_reads())
+                        .resource("reference", small_reference())
+                        .resource("model", model("3"))
+                        .with({{"output", "-"}})) == Outcomes{{"called", {2, 3}}});
+}
+
+TEST_CASE("a table without calls is its header") {
+  const auto result = run_stage<MethylationTable>(small_reads().all_failed())
+                          .resource("reference", small_reference())
+                          .resource("model", model("6"))
+                          .with({{"output", "calls.tsv"}})
+                          .run();
+  CHECK(result.ok());
+  CHECK(result.files.at("calls.tsv") == table_header(TableVersion::v2));
+}
+
+TEST_CASE("a contig that the reference lacks and a model without k are named") {
+  const TestBatch other = BatchBuilder("contig", 1).text("name", {"two"}).text("bases", {"ACGT"}).build();
+  const auto lacks =
+      run_stage<MethylationTable>(small_reads()).resource("reference", other).resource("model", model("6")).with({{"output", "-"}}).run();
+  CHECK(lacks.status == SLUICE_ERROR_INPUT);
+  CHECK(lacks.message.find("contig 'one'") != std::string::npos);
+  const auto shapeless =
+      run_stage<MethylationTable>(small_reads()).resource("reference", other).resource("model", model("six")).with({{"output", "-"}}).run();
+  CHECK(shapeless.status == SLUICE_ERROR_INPUT);
+}
+
+TEST_CASE("methylation_tsv keeps the contract of all stages") {
+  const auto problems = sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr),
+                                                           {{"methylation_tsv",
+                                                             {.parameters = {{"output", "calls.tsv"}},
+                                                              .resources = {{"reference", small_reference()}, {"model", model("6")}},
+                                                              .batches = {small_reads(), small_reads()}}}});
+  CHECK(problems == std::vector<std::string>{});
+}
+
+TEST_CASE("the tables of f5c and nanopolish come out byte for byte") {
+  const std::string data = SLUICE_SHARED_DIR "/data/";
+  struct Set {
+    const char* table;
+    const char* reference;
+    const char* k;
+    int version;
+  };
+  for (const Set& set : {Set{"ecoli_r9_real/expected/f5c_meth.tsv.gz", "ecoli_r9_real/draft.fa.gz", "6", 2},
+                         Set{"ecoli_r9_real/expected/f5c_meth.v1.secondary.mapq0.tsv.gz", "ecoli_r9_real/draft.fa.gz", "6", 1},
+                         Set{"ecoli_r9_real/expected/nanopolish_meth.tsv.gz", "ecoli_r9_real/draft.fa.gz", "6", 2},
+                         Set{"ecoli_r10/expected/f5c_meth.tsv.gz", "reference/ecoli536.fa.gz", "9", 2},
+                         Set{"lambda_r9/expected/f5c_meth.tsv.xz", "reference/lambda.fa", "6", 2}}) {
+    const std::string table = expected_table::contents(data + set.table);
+    if (table.empty()) {
+      MESSAGE("skipped: no " << data << set.table);
+      continue;
+    }
+    CAPTURE(set.table);
+    int lost = 0;
+    const auto reads = expected_table::reads(table, 100, lost);
+    const auto result = run_stage<MethylationTable>(reads)
+                            .resource("reference", expected_table::reference(expected_table::contents(data + set.reference)))
+                            .resource("model", model(set.k))
+                            .with({{"output", "calls.tsv"}, {"version", set.version}})
+                            .run();
+    REQUIRE(result.ok());
+    CHECK(lost == 0);
+    CHECK((result.files.at("calls.tsv") == table));
+  }
+}

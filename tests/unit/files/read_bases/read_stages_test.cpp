@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sluice/testing.hpp>
+
+#include "read_bases/stage.cpp"  // the stage classes have no header of their own
+#include "simulate_signal/counter_random.hpp"
+#include "unit/small_files.hpp"
+
+using namespace sluice::read_bases;
+using sluice::simulate_signal::Purpose;
+using sluice::simulate_signal::RandomStream;
+using sluice::testing::BatchBuilder;
+using sluice::testing::Result;
+using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
+using sluice::testing::TestBatch;
+
+namespace {
+
+const std::string shared = SLUICE_SHARED_DIR;
+
+enum class Packing { plain, bgzf, gzip };
+
+void write_packed(const std::string& path, const std::string& text, Packing packing) {
+  if (packing == Packing::plain) {
+    std::ofstream(path, std::ios::binary) << text;
+  } else if (packing == Packing::bgzf) {
+    BGZF* file = bgzf_open(path.c_str(), "w1");
+    REQUIRE(bgzf_write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    bgzf_close(file);
+  } else {
+    gzFile file = gzopen(path.c_str(), "wb1");
+    gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(file);
+  }
+}
+
+std::string sequence(std::size_t length, std::uint32_t seed) {
+  std::string bases(length, 'A');
+  for (char& base : bases) seed = seed * 1664525U + 1013904223U, base = "ACGTacgu"[seed >> 29];
+  return bases;
+}
+
+std::string as_read(std::string bases) {
+  normalise_bases(bases);
+  return bases;
+}
+
+// Reads r0, r1 ... of very different lengths; together several BGZF blocks.
+std::string fastq_text(std::size_t reads) {
+  std::string text;
+  for (std::size_t i = 0; i < reads; ++i) {
+    const std::string bases = sequence(10 + i * 977 % 9000, static_cast<std::uint32_t>(i));
+    text += "@r" + std::to_string(i) + " length\n" + bases + "\n+\n" + std::string(bases.size(), 'I') + "\n";
+  }
+  return text;
+}
+
+std::string fasta_text(std::size_t reads, std::size_t width) {
+  std::string text;
+  for (std::size_t i = 0; i < reads; ++i) {
+    const std::string bases = sequence(10 + i * 977 % 9000, static_cast<std::uint32_t>(i));
+    text += ">r" + std::to_string(i) + "\n";
+    for (std::size_t at = 0; at < bases.size(); at += width) text += bases.substr(at, width) + "\n";
+  }
+  return text;
+}
+
+TestBatch read_ids(const std::vector<std::string>& ids) {
+  return BatchBuilder("read", static_cast<std::int64_t>(ids.size())).text("read_id", ids).build();
+}
+
+Result look_up(const std::string& path, const std::vector<std::string>& ids) {
+  return run_stage<ReadBases>(read_ids(ids)).with({{"path", path}}).run();
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("reads are found by name in any order, in FASTA and FASTQ, plain, bgzip and gzip") {
+  for (const Packing packing : {Packing::plain, Packing::bgzf, Packing::gzip})
+    for (const std::string& text : {fastq_text(60), fasta_text(60, 70), fasta_text(60, 100000)}) {
+      const TemporaryFolder folder;
+      const std::string path = folder.path() + "/reads.gz";
+      write_packed(path, text, packing);
+      for (int round = 0; round < 2; ++round) {
+        const Result result = look_up(path, {"r59", "r0", "missing", "r7", "r31", "r7"}).expect_rows(5);
+        CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 2, "read_not_in_file"}});
+        const auto bases = result.batch().view().text("bases");
+        const std::size_t expected[] = {59, 0, 99, 7, 31, 7};
+        for (std::int64_t row = 0; row < 6; ++row) {
+          const std::size_t i = expected[row];
+          CHECK(bases[row] == (i == 99 ? "" : as_read(sequence(10 + i * 977 % 9000, static_cast<std::uint32_t>(i)))));
+        }
+        CHECK(result.logged("decompressed to") == (packing == Packing::gzip));
+        CHECK(result.logged("made the index") == (packing != Packing::gzip && round == 0));
+        CHECK(std::filesystem::exists(path + ".gzi") == (packing == Packing::bgzf));
+      }
+    }
+}
+
+TEST_CASE("an index that is older than the file, damaged or of another file is made anew") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/reads.fastq";
+  write_packed(path, fastq_text(5), Packing::plain);
+  CHECK(look_up(path, {"r4"}).expect_rows(1).logged("there is none"));
+  const std::string good = sluice::testing::detail::file_bytes(path + ".fai");
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path + ".fai") + std::chrono::seconds(10));
+  CHECK(look_up(path, {"r4"}).expect_rows(1).logged("older than the file"));
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path + ".fai") - std::chrono::seconds(10));
+  std::ofstream(path + ".fai") << "r4\t5\n";
+  CHECK(look_up(path, {"r4"}).expect_rows(1).logged("damaged"));
+  std::ofstream(path + ".fai") << "r4\t5000000\t3\t10\t11\n";
+  CHECK(look_up(path, {"r4"}).expect_rows(1).logged("another file"));
+  CHECK(sluice::testing::detail::file_bytes(path + ".fai") == good);
+  std::ofstream(path + ".fai") << "r4\t5000\t3\t5000\t5001\t9000\n";
+  const Result wrong = look_up(path, {"r4"});
+  CHECK(wrong.status == SLUICE_ERROR_INPUT);
+  CHECK(says(wrong.remedy, "remove the .fai"));
+}
+
+TEST_CASE("in a folder that cannot be written to the index stays in memory") {
+  const TemporaryFolder folder;
+  const std::string inner = folder.path() + "/inner";
+  std::filesystem::create_directory(inner);
+  write_packed(inner + "/reads.fq.gz", fastq_text(40), Packing::bgzf);
+  ::chmod(inner.c_str(), 0555);
+  CHECK(look_up(inner + "/reads.fq.gz", {"r39"}).expect_rows(1).logged("cannot be written to"));
+  CHECK_FALSE(std::filesystem::exists(inner + "/reads.fq.gz.fai"));
+  ::chmod(inner.c_str(), 0755);
+}
+
+TEST_CASE("an index that cannot be written whole stays in memory, with the reason, and leaves nothing") {
+  const TemporaryFolder folder;
+  for (const auto& [name, packing] : {std::pair{"reads.fq", Packing::plain}, {"reads.fq.gz", Packing::bgzf}}) {
+    const std::string path = folder.path() + "/" + name;
+    write_packed(path, fastq_text(40), packing);
+    const SmallFiles full(10);
+    CHECK(look_up(path, {"r39"}).expect_rows(1).logged("it is not kept: cannot write '" + path + (packing == Packing::bgzf ? ".gzi" : ".fai")));
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 2);
+}
+
+TEST_CASE("a damaged .gzi gives the same reads as a whole one") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/reads.fastq.gz";
+  write_packed(path, fastq_text(60), Packing::bgzf);
+  const std::vector<std::string> ids = {"r59", "r0", "r31"};
+  const auto bases_of = [&] {
+    const Result result = look_up(path, ids).expect_rows(3);
+    std::string all;
+    for (std::int64_t row = 0; row < 3; ++row) all += std::string(result.batch().view().text("bases")[row]) + " ";
+    return all;
+  };
+  const std::string expected = bases_of(), gzi = sluice::testing::detail::file_bytes(path + ".gzi");
+  REQUIRE(gzi.size() >= 8 + 3 * 16);
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    RandomStream random(3, i, Purpose::errors);
+    std::string bytes = gzi;
+    if (i % 4 == 0)
+      bytes.resize(random.below(bytes.size()));
+    else if (i % 4 == 1)
+      bytes += static_cast<char>(random.below(256));
+    else
+      bytes[random.below(bytes.size())] ^= static_cast<char>(1U << random.below(8));
+    std::ofstream(path + ".gzi", std::ios::binary) << bytes;
+    CAPTURE(i);
+    CHECK(bases_of() == expected);
+  }
+}
+
+TEST_CASE("a damaged .fai never gives other bases") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/reads.fastq";
+  write_packed(path, fastq_text(12), Packing::plain);
+  const std::vector<std::string> ids = {"r11", "r3"};
+  const Result whole = look_up(path, ids).expect_rows(2);
+  const std::string fai = sluice::testing::detail::file_bytes(path + ".fai");
+  int refused = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    RandomStream random(4, i, Purpose::errors);
+    std::string bytes = fai;
+    if (i % 4 == 0)
+      bytes.resize(random.below(bytes.size()));
+    else
+      bytes[random.below(bytes.size())] ^= static_cast<char>(1U << random.below(8));
+    std::ofstream(path + ".fai", std::ios::binary) << bytes;
+    CAPTURE(i);
+    const Result result = look_up(path, ids);
+    if (!result.ok()) {
+      ++refused;
+      CHECK(says(result.remedy, "remove the .fai"));
+      continue;
+    }
+    for (std::int64_t row = 0; row < 2; ++row)
+      if (result.batch().ok(row)) CHECK(result.batch().view().text("bases")[row] == whole.batch().view().text("bases")[row]);
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("of reads with the same name the first is used and the others are counted") {
+  const TemporaryFolder folder;
+  write_packed(folder.path() + "/r.fa", ">a\nACGT\n>b\nC\n>a\nTTTT\n", Packing::plain);
+  const Result result = look_up(folder.path() + "/r.fa", {"a"}).expect_rows(1);
+  CHECK(result.batch().view().text("bases")[0] == "ACGT");
+  CHECK(result.logged("1 reads whose name an earlier one has"));
+}
+
+TEST_CASE("files that are missing, empty, truncated or broken are named with record and line") {
+  const TemporaryFolder folder;
+  const auto message = [&](const std::string& text, Packing packing = Packing::plain) {
+    const std::string path = folder.path() + "/x.fq";
+    std::filesystem::remove(path + ".fai");
+    write_packed(path, text, packing);
+    const Result result = look_up(path, {"r1"});
+    CHECK(result.status == SLUICE_ERROR_INPUT);
+    return result.message;
+  };
+  CHECK(says(look_up(folder.path() + "/none.fq", {"a"}).message, "cannot open"));
+  CHECK(says(look_up(folder.path(), {"a"}).message, "not a regular file"));
+  CHECK(says(message(""), "is empty"));
+  CHECK(says(message("", Packing::bgzf), "is empty"));
+  CHECK(says(message("", Packing::gzip), "is empty"));
+  CHECK(says(message("BAM\1"), "neither FASTA nor FASTQ"));
+  const std::string text = fastq_text(3);
+  CHECK(says(message(text.substr(0, text.size() - 100)), "line 13, record 3: the file ends within the qualities of"));
+  CHECK(says(message("@a\nAC\n+\nII\n@b\nAC\n+\nIII\n"), "line 8, record 2: the qualities of 'b' are longer"));
+  CHECK(says(message(">a\nAC\nA\nAC\n"), "different lengths"));
+
+  const std::string path = folder.path() + "/cut.fq.gz";
+  write_packed(path, fastq_text(60), Packing::bgzf);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 28);  // the end-of-file block alone
+  CHECK(says(look_up(path, {"r1"}).message, "no BGZF end-of-file block"));
+  CHECK(says(run_stage<ReadReader>().with({{"path", path}}).run().message, "no BGZF end-of-file block"));
+  for (const Packing packing : {Packing::bgzf, Packing::gzip}) {
+    write_packed(path, fastq_text(60), packing);
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - 3000);
+    const Result result = look_up(path, {"r1"});
+    CHECK(result.status == SLUICE_ERROR_INPUT);
+    CHECK(says(result.message, "truncated"));
+    CHECK(says(result.message, "cut.fq.gz"));
+  }
+}
+
+TEST_CASE("a line of 100 MB is read") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/long.fa";
+  std::string text = ">short\nACGT\n>long\n";
+  text.append(100'000'000, 'g');
+  write_packed(path, text + "\n", Packing::plain);
+  const Result result = look_up(path, {"long", "short"}).expect_rows(2);
+  const auto bases = result.batch().view().text("bases");
+  CHECK(bases[0].size() == 100'000'000);
+  CHECK(bases[0].find_first_not_of('G') == std::string_view::npos);
+  CHECK(bases[1] == "ACGT");
+}
+
+TEST_CASE("without a file the bases of whole, unclipped alignments are used") {
+  const TestBatch batch = BatchBuilder("read", 4)
+                              .text("read_id", {"a", "b", "c", "d"})
+                              .text("aligned_bases", {"acgu", "", "AC", "AC"})
+                              .list<std::uint32_t>("cigar", {{4 << 4}, {4 << 4}, {2 << 4, (2 << 4) | 5}, {(1 << 4) | 4, 1 << 4}})
+                              .build();
+  const Result result = run_stage<ReadBases>(batch).run().expect_rows(2);
+  CHECK(result.batch().view().text("bases")[0] == "ACGT");
+  CHECK(result.batch().view().text("bases")[3] == "AC");
+  CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 1, "no_bases"}, {0, 2, "no_bases"}});
+  CHECK(run_stage<ReadBases>(read_ids({"a"})).run().status == SLUICE_ERROR_USAGE);
+}
+
+TEST_CASE("reads are streamed from FASTQ, FASTA and unaligned SAM alike") {
+  const TemporaryFolder folder;
+  const std::string fastq = folder.path() + "/r.fq", fasta = folder.path() + "/r.fa.gz", sam = folder.path() + "/r.sam";
+  write_packed(fastq, "@a x\nACGu\n+\nABCD\n@none\n\n+\n\n@b\nTT\n+\nEF\n", Packing::plain);
+  write_packed(fasta, ">a\nAC\ngu\n>none\n>b\nTT\n", Packing::gzip);
+  write_packed(sam,
+               "@HD\tVN:1.6\n@SQ\tSN:c\tLN:10\na\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tABCD\nnone\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\nb\t256\tc\t1\t0\t2M\t*"
+               "\t0\t0\tTT\tEF\nb\t16\tc\t1\t0\t2M\t*\t0\t0\tAA\tFE\n",
+               Packing::plain);
+  for (const std::string& path : {fastq, fasta, sam}) {
+    CAPTURE(path);
+    const Result result = run_stage<ReadReader>().with({{"path", path}}).target_work(4).run();
+    REQUIRE(result.ok());
+    CHECK(result.problems.empty());
+    CHECK(result.rows() == 2);
+    CHECK(result.accounts.at("empty_sequence").count == 1);
+    std::string text;
+    for (const TestBatch& batch : result.batches)
+      for (std::int64_t row = 0; row < batch.rows(); ++row)
+        text += std::string(batch.view().text("read_id")[row]) + "=" + std::string(batch.view().text("bases")[row]) + "/" +
+                std::string(batch.view().text("qualities")[row]) + " ";
+    CHECK(text == (path == fasta ? "a=ACGT/ b=TT/ " : "a=ACGT/ABCD b=TT/EF "));
+  }
+  CHECK(says(run_stage<ReadReader>().with({{"path", folder.path() + "/none"}}).run().message, "cannot open"));
+  write_packed(folder.path() + "/e.fq", "", Packing::plain);
+  CHECK(says(run_stage<ReadReader>().with({{"path", folder.path() + "/e.fq"}}).run().message, "empty"));
+  write_packed(folder.path() + "/b.fq", "@a\nAC\n+\nI\n", Packing::plain);
+  CHECK(says(run_stage<ReadReader>().with({{"path", folder.path() + "/b.fq"}}).run().message, "line 5, record 1"));
+}
+
+TEST_CASE("the stages keep the stage contract") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/r.fq";
+  write_packed(path, fastq_text(10), Packing::plain);
+  CHECK(sluice::testing::contract_problems<ReadBases>({.parameters = {{"path", path}}, .batches = {read_ids({"r1", "nobody", "r9"})}}) ==
+        std::vector<std::string>{});
+  CHECK(sluice::testing::contract_problems<ReadReader>({.parameters = {{"path", path}}}) == std::vector<std::string>{});
+}
+
+TEST_CASE("looked-up reads of the shared sets are the streamed ones") {
+  if (shared.empty() || !std::filesystem::exists(shared + "/data")) {
+    MESSAGE("skipped: ", shared, "/data is absent");
+    return;
+  }
+  for (const char* name : {"ecoli_r9/reads.fastq.gz", "ecoli_r9_real/reads.fasta", "outliers_r9/reads.fastq.gz", "rna_r9/reads.fastq.gz",
+                           "lambda_ont_real/sample_reads.fastq.gz"}) {
+    CAPTURE(name);
+    const std::string path = shared + "/data/" + name;
+    const Result streamed = run_stage<ReadReader>().with({{"path", path}}).target_work(1e12).target_bytes(1ULL << 40).run();
+    REQUIRE(streamed.ok());
+    const auto all = streamed.batch();
+    std::vector<std::string> ids;
+    std::map<std::string, std::string> first;
+    for (std::int64_t row = all.rows(); row-- > 0;) {
+      ids.emplace_back(all.view().text("read_id")[row]);
+      first[ids.back()] = all.view().text("bases")[row];
+    }
+    const Result found = look_up(path, ids).expect_rows(all.rows());
+    const auto bases = found.batch().view().text("bases");
+    bool same = true;
+    for (std::size_t i = 0; i < ids.size(); ++i) same = same && bases[static_cast<std::int64_t>(i)] == first[ids[i]];
+    CHECK(same);
+  }
+}

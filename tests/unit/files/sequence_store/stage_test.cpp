@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+#include <htslib/bgzf.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sluice/sequence_store.hpp>
+#include <sluice/testing.hpp>
+#include <string>
+
+using namespace sluice;
+using namespace sluice::testing;
+
+namespace {
+
+// A folder that goes away with the test.
+class Files {
+ public:
+  Files() : folder_(std::filesystem::temp_directory_path() / ("sluice_sequence_test." + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Files() { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+  // mode: of bgzf_open.
+  std::string write_compressed(const std::string& name, const std::string& text, const char* mode) const {
+    BGZF* file = bgzf_open(path(name).c_str(), mode);
+    REQUIRE(file != nullptr);
+    REQUIRE(bgzf_write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    REQUIRE(bgzf_close(file) == 0);
+    return path(name);
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+const sluice_plugin_info& plugin() { return *load_plugin(SLUICE_PLUGIN_DIR "/sequence_store.so"); }
+Result open(const std::string& path) { return StageRun(stage_of(plugin(), "sequence_store"), {}).with({{"path", path}}).run(); }
+std::string bases(const SequenceStoreView& store, std::int64_t row, std::int64_t begin, std::int64_t end) {
+  std::vector<char> scratch;
+  std::string text(static_cast<std::size_t>(end - begin), '?');
+  store.fetch_bases(row, begin, end, text.data(), scratch);
+  return text;
+}
+std::string qualities(const SequenceStoreView& store, std::int64_t row, std::int64_t begin, std::int64_t end) {
+  std::vector<char> scratch;
+  std::string text(static_cast<std::size_t>(end - begin), '?');
+  store.fetch_qualities(row, begin, end, text.data(), scratch);
+  return text;
+}
+
+const std::string fastq = "@a x\nACgTN\n+\n!\"#$%\n@b\nTT\n+\n!!\n";
+
+}  // namespace
+
+TEST_CASE("parts of sequences are fetched from plain, compressed and uneven files alike") {
+  const Files files;
+  for (const std::string& path : {files.write("r.fq", fastq), files.write_compressed("r.bgzf", fastq, "w"),
+                                  files.write_compressed("r.gz", fastq, "wg"), files.write("u.fq", "@a\nAC\ngTN\n+\n!\"#\n$%\n@b\nTT\n+\n!!\n")}) {
+    CAPTURE(path);
+    const Result result = open(path);
+    CHECK(result.ok());
+    const SequenceStoreView store(result.batch().view());
+    REQUIRE(store.size() == 2);
+    CHECK(store.name(0) == "a");
+    CHECK(store.length(0) == 5);
+    CHECK(bases(store, 0, 0, 5) == "ACGTN");
+    CHECK(bases(store, 0, 1, 3) == "CG");
+    CHECK(bases(store, 1, 1, 1).empty());
+    CHECK(store.has_qualities(0));
+    CHECK(!store.has_qualities(1));
+    CHECK(qualities(store, 0, 1, 4) == "\"#$");
+  }
+}
+
+TEST_CASE("sequences of several lines are fetched across their line ends") {
+  const Files files;
+  const Result result = open(files.write("c.fa", ">c\r\nACGT\r\nTTGG\r\nCA\r\n"));
+  const SequenceStoreView store(result.batch().view());
+  for (std::int64_t begin = 0; begin <= 10; ++begin)
+    for (std::int64_t end = begin; end <= 10; ++end)
+      CHECK(bases(store, 0, begin, end) == std::string("ACGTTTGGCA").substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+}
+
+TEST_CASE("of sequences of one name the last is found") {
+  const Files files;
+  const Result result = open(files.write("d.fa", ">a\nA\n>b\nC\n>a\nG\n"));
+  const SequenceStoreView store(result.batch().view());
+  const SequenceNames names(store);
+  CHECK(names.find("a") == 2);
+  CHECK(names.find("b") == 1);
+  CHECK(names.find("c") == -1);
+  CHECK(names.duplicates() == 1);
+}
+
+TEST_CASE("files that are none are refused") {
+  const Files files;
+  CHECK(open(files.path("absent.fa")).message.find("cannot open") != std::string::npos);
+  CHECK(open(files.write("empty.fa", "")).message.find("is empty") != std::string::npos);
+  CHECK(open(files.write("x.txt", "hello\n")).message.find("neither FASTA nor FASTQ") != std::string::npos);
+  std::ifstream whole(files.write_compressed("w.gz", std::string(100000, 'A'), "wg"), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
+  CHECK(!open(files.write("cut.gz", bytes.substr(0, bytes.size() / 2))).ok());
+}
+
+TEST_CASE("the parts that overlaps join, the read's in the target's orientation") {
+  const Files files;
+  const TestBatch reads = open(files.write("r.fq", fastq)).batch();
+  const TestBatch targets = open(files.write("t.fa", ">t\nGGGACGT\n")).batch();
+  const TestBatch overlaps = BatchBuilder("overlap", 3)
+                                 .column<std::int64_t>("query_index", {0, 1, 0})
+                                 .column<std::int64_t>("target_index", {0, 0, 0})
+                                 .column<std::int64_t>("query_start", {1, 0, 0})
+                                 .column<std::int64_t>("query_end", {5, 2, 6})
+                                 .column<std::int64_t>("target_start", {3, 0, 0})
+                                 .column<std::int64_t>("target_end", {7, 2, 2})
+                                 .column<std::uint8_t>("is_reverse", {1, 0, 0})
+                                 .build();
+  const Result result = run_stage(stage_of(plugin(), "overlap_sequences"), overlaps).resource("reads", reads).resource("targets", targets).run();
+  const Batch batch = result.batch().view();
+  CHECK(batch.text("query_bases")[0] == "NACG");
+  CHECK(batch.text("query_qualities")[0] == "%$#\"");
+  CHECK(batch.text("target_bases")[0] == "ACGT");
+  CHECK(batch.text("query_bases")[1] == "TT");
+  CHECK(batch.text("query_qualities")[1].empty());
+  CHECK(result.failed == std::vector<FailedRow>{{0, 2, "past_the_end"}});
+  const ContractSample sample{.resources = {{"reads", reads}, {"targets", targets}}, .batches = {overlaps}};
+  for (const std::string& problem : contract_problems(plugin(), {{"overlap_sequences", sample}})) FAIL_CHECK(problem);
+  const ContractSample file{.parameters = {{"path", files.path("r.fq")}}};
+  for (const std::string& problem : contract_problems(plugin(), {{"sequence_store", file}})) FAIL_CHECK(problem);
+}

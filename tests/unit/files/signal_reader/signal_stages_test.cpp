@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <sluice/testing.hpp>
+
+#include "signal_fixture.hpp"
+#include "signal_reader/stage.cpp"  // the stage classes have no header of their own
+#include "unit/small_files.hpp"
+
+using namespace sluice::signal_reader;
+using namespace signal_fixture;
+using sluice::testing::BatchBuilder;
+using sluice::testing::Result;
+using sluice::testing::run_stage;
+using sluice::testing::TemporaryFolder;
+using sluice::testing::TestBatch;
+using sluice::testing::detail::file_bytes;
+
+namespace {
+
+const std::string shared = SLUICE_SHARED_DIR;
+
+Result open_signal(const std::string& path) { return run_stage<SignalFileResource>().with({{"path", path}}).run(); }
+
+TestBatch read_ids(const std::vector<std::string>& ids) {
+  return BatchBuilder("read", static_cast<std::int64_t>(ids.size())).text("read_id", ids).build();
+}
+
+std::string file_in(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
+  const std::string path = folder.path() + "/" + name;
+  write_file(path, bytes);
+  return path;
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("reads are looked up by id in any order and decoded, whatever the file's format and compression") {
+  const auto reads = some_reads();
+  const TemporaryFolder folder;
+  std::vector<std::string> paths = {file_in(folder, "text.slow5", slow5(reads))};
+  for (const auto record : {RecordCompression::none, RecordCompression::zlib, RecordCompression::zstd})
+    for (const auto signal : {SignalCompression::none, SignalCompression::svb_zd})
+      paths.push_back(file_in(folder, std::string(name(record)) + name(signal) + ".blow5", blow5(reads, record, signal)));
+  for (const std::string& path : paths) {
+    CAPTURE(path);
+    const Result opened = open_signal(path);
+    REQUIRE(opened.ok());
+    const auto signal = opened.batch();
+    CHECK(signal.view().attribute("chemistry") == "dna_r9");
+    CHECK(signal.view().attribute("sampling_rate") == "4000");
+    const Result found =
+        run_stage<SignalLookup>(read_ids({"read-3", "missing", "read-1", "read-3", "read-0"})).resource("signal", signal).run().expect_rows(4);
+    CHECK(found.failed == std::vector<sluice::testing::FailedRow>{{0, 1, "no_signal"}});
+    CHECK(found.logged("made the index"));
+    CHECK(std::filesystem::exists(path + ".idx"));
+    const Result decoded = run_stage<SignalDecode>(found.batch()).resource("signal", signal).run().expect_rows(4);
+    const auto raw = decoded.batch().view().list<std::int16_t>("raw_signal");
+    const std::size_t expected[] = {3, 99, 1, 3, 0};
+    for (std::int64_t row = 0; row < 5; ++row) {
+      if (row == 1) continue;
+      const auto& samples = reads[expected[row]].samples;
+      CHECK(std::equal(raw[row].begin(), raw[row].end(), samples.begin(), samples.end()));
+    }
+    CHECK(decoded.batch().view().column<double>("range")[0] == 1400);
+    const Result again = run_stage<SignalLookup>(read_ids({"read-2"})).resource("signal", signal).run().expect_rows(1);
+    CHECK_FALSE(again.logged("index"));
+
+    const Result streamed = run_stage<SignalStream>().resource("signal", signal).target_work(1500).run().expect_rows(5);
+    CHECK(streamed.batches.size() > 2);
+    CHECK(streamed.batches[0].view().text("read_id")[0] == "read-0");
+  }
+}
+
+TEST_CASE("an index that is stale, broken or of another file is made anew and said so") {
+  const TemporaryFolder folder;
+  const std::string path = file_in(folder, "a.blow5", blow5(some_reads(), RecordCompression::zlib, SignalCompression::none));
+  const auto look_up = [&] {
+    const auto signal = open_signal(path).batch();
+    return run_stage<SignalLookup>(read_ids({"read-4"})).resource("signal", signal).run().expect_rows(1);
+  };
+  CHECK(look_up().logged("there is none"));
+  const std::string good = file_bytes(path + ".idx");
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path + ".idx") + std::chrono::seconds(10));
+  CHECK(look_up().logged("older than the file"));
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path + ".idx") - std::chrono::seconds(10));
+  write_file(path + ".idx", good.substr(0, 100));
+  CHECK(look_up().logged("truncated"));
+  write_file(path + ".idx", "nonsense");
+  CHECK(look_up().logged("damaged"));
+  SignalIndex other;
+  other.add("read-4", {5, 1000});
+  write_file(path + ".idx", serialise_index(other, {0, 2, 0}));
+  CHECK(look_up().logged("another file"));
+  CHECK(file_bytes(path + ".idx") == good);
+  // An index that fits in size but not in place is noticed when a record is read.
+  SignalIndex shifted;
+  const RecordExtent extent = SignalFile(path).extent();
+  shifted.add("read-4", {extent.begin + 1, 20});
+  write_file(path + ".idx", serialise_index(shifted, {0, 2, 0}));
+  const auto signal = open_signal(path).batch();
+  const Result result = run_stage<SignalLookup>(read_ids({"read-4"})).resource("signal", signal).run();
+  CHECK(result.status == SLUICE_ERROR_INPUT);
+  CHECK(says(result.remedy, ".idx"));
+}
+
+TEST_CASE("in a folder that cannot be written to the index stays in memory") {
+  const TemporaryFolder folder;
+  const std::string inner = folder.path() + "/inner";
+  std::filesystem::create_directory(inner);
+  write_file(inner + "/a.blow5", blow5(some_reads(), RecordCompression::zlib, SignalCompression::svb_zd));
+  ::chmod(inner.c_str(), 0555);
+  const auto signal = open_signal(inner + "/a.blow5").batch();
+  const Result result = run_stage<SignalLookup>(read_ids({"read-4"})).resource("signal", signal).run().expect_rows(1);
+  CHECK(result.logged("cannot be written to"));
+  CHECK_FALSE(std::filesystem::exists(inner + "/a.blow5.idx"));
+  ::chmod(inner.c_str(), 0755);
+}
+
+TEST_CASE("the first record of a repeated read id is used, and the repetition is said") {
+  const TemporaryFolder folder;
+  auto reads = some_reads(2);
+  reads.push_back({"read-1", {1, 2, 3}});
+  const auto signal = open_signal(file_in(folder, "a.blow5", blow5(reads, RecordCompression::zlib, SignalCompression::none))).batch();
+  const Result result = run_stage<SignalLookup>(read_ids({"read-1"})).resource("signal", signal).run().expect_rows(1);
+  CHECK(result.logged("1 records whose read id an earlier record has"));
+  const Result decoded = run_stage<SignalDecode>(result.batch()).resource("signal", signal).run().expect_rows(1);
+  CHECK(decoded.batch().view().list<std::int16_t>("raw_signal")[0].size() == 1001);
+  const Result loaded = run_stage<SignalLookup>(read_ids({"read-1"})).resource("signal", signal).run().expect_rows(1);
+  CHECK_FALSE(loaded.logged("made"));
+}
+
+TEST_CASE("files that are missing, empty, truncated or something else are named with what is wrong") {
+  const TemporaryFolder folder;
+  const std::string whole = blow5(some_reads(), RecordCompression::zlib, SignalCompression::none);
+  CHECK(says(open_signal(folder.path() + "/none.blow5").message, "cannot open"));
+  CHECK(says(open_signal(folder.path()).message, "not a file"));
+  CHECK(says(open_signal(file_in(folder, "empty.blow5", "")).message, "is empty"));
+  CHECK(says(open_signal(file_in(folder, "head.blow5", whole.substr(0, 200))).message, "header does not end"));
+  CHECK(says(open_signal(file_in(folder, "fast5.blow5", "\x89HDF\r\n\x1a\n")).message, "neither as BLOW5 nor as SLOW5"));
+  const Result truncated = open_signal(file_in(folder, "cut.blow5", whole.substr(0, whole.size() - 100)));
+  CHECK(truncated.status == SLUICE_ERROR_INPUT);
+  CHECK(says(truncated.message, "truncated"));
+  CHECK(says(truncated.message, "after 4 complete ones"));
+  CHECK(says(truncated.message, "cut.blow5"));
+  CHECK_FALSE(truncated.remedy.empty());
+  const std::string text = slow5(some_reads());
+  const auto signal = open_signal(file_in(folder, "cut.slow5", text.substr(0, text.size() - 10))).batch();
+  const Result looked_up = run_stage<SignalLookup>(read_ids({"read-0"})).resource("signal", signal).run();
+  CHECK(says(looked_up.message, "without a newline in record 5"));
+}
+
+TEST_CASE("a corrupt record or a calibration that is not one fails its row only") {
+  auto reads = some_reads(6);
+  reads[1].range = std::nan("");
+  reads[2].digitisation = 0;
+  reads[3].offset = std::numeric_limits<double>::infinity();
+  std::vector<std::string> stored, ids;
+  for (const Read& read : reads) stored.push_back(blow5_record(read, RecordCompression::zlib, SignalCompression::svb_zd)), ids.push_back(read.id);
+  stored[4].resize(stored[4].size() / 2);
+  ids[5] = "another-read";
+  ids.push_back(reads[0].id);
+  stored.push_back(stored[0]);
+  const TestBatch signal = BatchBuilder("signal_file", 0)
+                               .attribute("format", "blow5")
+                               .attribute("record_compression", "zlib")
+                               .attribute("signal_compression", "svb-zd")
+                               .build();
+  const Result result = run_stage<SignalDecode>(BatchBuilder("read", 7).text("read_id", ids).binary("signal_record", stored).build())
+                            .resource("signal", signal)
+                            .run()
+                            .expect_rows(2);
+  const std::vector<sluice::testing::FailedRow> expected = {
+      {0, 1, "bad_calibration"}, {0, 2, "bad_calibration"}, {0, 3, "bad_calibration"}, {0, 4, "corrupt_signal"}, {0, 5, "corrupt_signal"}};
+  CHECK(result.failed == expected);
+  CHECK(result.batch().view().list<std::int16_t>("raw_signal")[1].empty());
+}
+
+TEST_CASE("a record that says it has more samples than its bytes can hold ends the stream") {
+  const TemporaryFolder folder;
+  std::vector<Read> reads = some_reads();
+  for (const RecordCompression compression : {RecordCompression::none, RecordCompression::zlib}) {
+    std::string bytes = blow5(reads, compression, SignalCompression::none);
+    if (compression == RecordCompression::none) {
+      // The number of samples of the last record lies in front of its samples.
+      const std::string last(reinterpret_cast<const char*>(reads.back().samples.data()), reads.back().samples.size() * 2);
+      const std::size_t at = bytes.rfind(last) - 8;
+      bytes[at + 6] = '\x7f';
+    }
+    const auto signal = open_signal(file_in(folder, "a.blow5", bytes)).batch();
+    const Result result = run_stage<SignalStream>().resource("signal", signal).run();
+    if (compression != RecordCompression::none) {
+      CHECK(result.ok());
+      continue;
+    }
+    CHECK(result.status == SLUICE_ERROR_INPUT);
+    CHECK(says(result.message, "record " + std::to_string(reads.size()) + " says that it has "));
+    for (const TestBatch& batch : result.batches) CHECK(batch.rows() < static_cast<std::int64_t>(reads.size()));
+  }
+}
+
+TEST_CASE("an index that cannot be written whole stays in memory, with the reason, and leaves nothing") {
+  const TemporaryFolder folder;
+  const std::string path = file_in(folder, "a.blow5", blow5(some_reads(), RecordCompression::zlib, SignalCompression::svb_zd));
+  const auto signal = open_signal(path).batch();
+  {
+    const SmallFiles full(40);
+    const Result result = run_stage<SignalLookup>(read_ids({"read-1"})).resource("signal", signal).run().expect_rows(1);
+    CHECK(result.logged("it is not kept: cannot write '" + path + ".idx': File too large"));
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
+}
+
+TEST_CASE("the stages keep the stage contract") {
+  const TemporaryFolder folder;
+  const auto signal = open_signal(file_in(folder, "a.blow5", blow5(some_reads(), RecordCompression::zstd, SignalCompression::svb_zd))).batch();
+  const auto ids = read_ids({"read-3", "missing", "read-1"});
+  CHECK(sluice::testing::contract_problems<SignalLookup>({.resources = {{"signal", signal}}, .batches = {ids}}) == std::vector<std::string>{});
+  const auto found = run_stage<SignalLookup>(ids).resource("signal", signal).run().batch();
+  CHECK(sluice::testing::contract_problems<SignalDecode>({.resources = {{"signal", signal}}, .batches = {found}}) == std::vector<std::string>{});
+  CHECK(sluice::testing::contract_problems<SignalStream>({.resources = {{"signal", signal}}}) == std::vector<std::string>{});
+  CHECK(sluice::testing::contract_problems<SignalFileResource>({.parameters = {{"path", folder.path() + "/a.blow5"}}}) == std::vector<std::string>{});
+}
+
+TEST_CASE("a real svb-zd record gives the samples whose events f5c printed") {
+  const std::string path = shared + "/data/ecoli_r9_real/reads.blow5";
+  if (shared.empty() || !std::filesystem::exists(path)) {
+    MESSAGE("skipped: ", path, " is absent");
+    return;
+  }
+  const auto signal = open_signal(path).batch();
+  const auto found =
+      run_stage<SignalLookup>(read_ids({"0a238451-b9ed-446d-a152-badd074006c4"})).resource("signal", signal).run().expect_rows(1).batch();
+  const auto decoded = run_stage<SignalDecode>(found).resource("signal", signal).run().expect_rows(1).batch();
+  const auto raw = decoded.view().list<std::int16_t>("raw_signal")[0];
+  const double unit = decoded.view().column<double>("range")[0] / decoded.view().column<double>("digitisation")[0];
+  const double offset = decoded.view().column<double>("offset")[0];
+  const auto mean = [&](std::size_t begin, std::size_t length) {
+    double sum = 0;
+    for (std::size_t i = begin; i < begin + length; ++i) sum += (raw[i] + offset) * unit;
+    return sum / static_cast<double>(length);
+  };
+  REQUIRE(raw.size() > 2048);
+  CHECK(mean(0, 5) == doctest::Approx(131.010986));
+  CHECK(mean(5, 6) == doctest::Approx(90.068581));
+  CHECK(mean(1699, 4) == doctest::Approx(139.027206));
+  CHECK(mean(2042, 6) == doctest::Approx(89.480675));
+}
+
+TEST_CASE("all reads of the shared sets decode") {
+  if (shared.empty() || !std::filesystem::exists(shared + "/data")) {
+    MESSAGE("skipped: ", shared, "/data is absent");
+    return;
+  }
+  const std::pair<const char*, std::int64_t> sets[] = {{"ecoli_r10", 60},     {"ecoli_r9", 350},  {"ecoli_r9_real", 112},
+                                                       {"human_r9_real", 10}, {"lambda_r9", 500}, {"lambda_r9_real", 250},
+                                                       {"outliers_r9", 217},  {"rna004", 40},     {"rna_r9", 40}};
+  for (const auto& entry : sets) {
+    const auto& set = entry.first;
+    const auto& reads = entry.second;
+    CAPTURE(set);
+    const auto signal = open_signal(shared + "/data/" + set + "/reads.blow5").batch();
+    const Result streamed = run_stage<SignalStream>().resource("signal", signal).target_work(1e9).target_bytes(1ULL << 40).run().expect_rows(reads);
+    const Result decoded = run_stage<SignalDecode>(streamed.batch()).resource("signal", signal).run().expect_rows(reads);
+    const std::string chemistry(signal.view().attribute("chemistry"));
+    CHECK(chemistry == (std::string(set) == "ecoli_r10" ? "dna_r10"
+                        : std::string(set) == "rna004"  ? "rna_004"
+                        : std::string(set) == "rna_r9"  ? "rna_r9"
+                                                        : "dna_r9"));
+  }
+}

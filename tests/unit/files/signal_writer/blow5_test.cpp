@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <sluice/testing.hpp>
+#include <string>
+#include <vector>
+
+#include "signal_reader/signal_index.hpp"
+#include "signal_reader/slow5_format.hpp"
+#include "signal_writer/blow5_bytes.hpp"
+#include "unit/outcomes_of.hpp"
+
+using namespace sluice;
+using namespace sluice::testing;
+namespace reader = sluice::signal_reader;
+namespace writer = sluice::signal_writer;
+
+namespace {
+
+const std::vector<std::vector<std::int16_t>> signals = {
+    {}, {5}, {0, 1, -1, 32767, -32768, 32767, 100}, std::vector<std::int16_t>(5000, 417), {300, 301, 299, 555, -2000}};
+const std::vector<std::string> ids = {"empty", "a", "extremes", "long", "short"};
+
+TestBatch reads() {
+  const auto rows = static_cast<std::int64_t>(ids.size());
+  const std::vector<double> ones(ids.size(), 8192.0);
+  return BatchBuilder("read", rows)
+      .text("read_id", ids)
+      .list<std::int16_t>("raw_signal", signals)
+      .column<double>("digitisation", ones)
+      .column<double>("range", std::vector<double>(ids.size(), 1402.882))
+      .column<double>("offset", std::vector<double>(ids.size(), -3.5))
+      .column<double>("sampling_rate", std::vector<double>(ids.size(), 4000.0))
+      .build();
+}
+const sluice_plugin_info& plugin() {
+  static const sluice_plugin_info* const info = load_plugin(SLUICE_PLUGIN_DIR "/signal_writer.so");
+  return *info;
+}
+
+}  // namespace
+
+TEST_CASE("what is written is read back, with every compression") {
+  for (const char* record : {"none", "zlib", "zstd"})
+    for (const char* signal : {"none", "svb-zd"}) {
+      CAPTURE(record);
+      CAPTURE(signal);
+      const Result result = run_stage(stage_of(plugin(), "blow5_writer"), reads())
+                                .with({{"output", "x.blow5"}, {"record_compression", record}, {"signal_compression", signal}, {"pore", "r10"}})
+                                .run();
+      REQUIRE(result.ok());
+      const std::string& bytes = result.files.at("x.blow5");
+      reader::Slow5Header header;
+      std::string problem;
+      REQUIRE(reader::parse_header(bytes, header, problem) == reader::HeaderStatus::ok);
+      CHECK(header.attribute("sequencing_kit") == "sqk-lsk114");
+      CHECK(header.attribute("experiment_type") == "genomic_dna");
+      reader::RecordDecoder decoder;
+      std::size_t at = header.first_record;
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        std::uint64_t size = 0;
+        REQUIRE(at + sizeof size <= bytes.size());
+        std::memcpy(&size, bytes.data() + at, sizeof size);
+        at += sizeof size;
+        REQUIRE(at + size <= bytes.size());
+        reader::SignalRecord decoded;
+        std::vector<std::int16_t> samples;
+        REQUIRE(decoder.decode({bytes.data() + at, size}, header.records, decoded, samples) == reader::RecordStatus::ok);
+        CHECK(decoded.read_id == ids[i]);
+        CHECK(decoded.offset == -3.5);
+        CHECK(decoded.range == 1402.882);
+        CHECK(decoded.sampling_rate == 4000);
+        CHECK(samples == signals[i]);
+        at += size;
+      }
+      CHECK(bytes.substr(at) == "5WOLB");
+    }
+}
+
+TEST_CASE("the index has slow5lib's layout") {
+  writer::Blow5Index index(100);
+  index.add("ab", 50);
+  index.add("c", 7);
+  const std::string bytes = index.take();
+  CHECK(bytes.size() == 64 + (2 + 2 + 16) + (2 + 1 + 16) + 8);
+  CHECK(bytes.starts_with(std::string("SLOW5IDX\1\0\2\0", 12)));
+  CHECK(bytes.ends_with("XDI5WOLS"));
+  CHECK(bytes.substr(64, 4) == std::string("\2\0ab", 4));
+  CHECK(bytes[68] == 100);
+  CHECK(bytes[76] == 50);
+  CHECK(static_cast<unsigned char>(bytes[87]) == 150);
+}
+
+TEST_CASE("a record that can't be stored fails its row and leaves no trace") {
+  writer::Blow5Encoder encoder(writer::RecordCompression::zlib, writer::SignalCompression::svb_zd);
+  std::string bytes = "before";
+  CHECK_FALSE(encoder.encode({.read_id = ""}, bytes));
+  CHECK_FALSE(encoder.encode({.read_id = std::string(70000, 'x')}, bytes));
+  CHECK(bytes == "before");
+}
+
+TEST_CASE("the writer keeps the contract of every stage") {
+  CHECK(contract_problems(plugin(), {{"blow5_writer", {.parameters = {{"output", "x.blow5"}}, .resources = {}, .batches = {reads()}}}}) ==
+        std::vector<std::string>{});
+}
+
+TEST_CASE("a full disk is an output error") {
+  CHECK(outcomes_of(run_stage(stage_of(plugin(), "blow5_writer"), reads().all_failed()).with({{"output", "x.blow5"}})).at("written").first == 0);
+  const Result result = run_stage(stage_of(plugin(), "blow5_writer"), reads()).with({{"output", "x.blow5"}}).file_capacity(300).run();
+  CHECK(result.status == SLUICE_ERROR_OUTPUT);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "methylation_frequency/stage.cpp"  // the stage class has no header of its own
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "unit/files/methylation_writer/expected_table.hpp"
+
+using namespace sluice::methylation_frequency;
+using sluice::testing::BatchBuilder;
+using sluice::testing::Result;
+using sluice::testing::run_stage;
+using sluice::testing::TestBatch;
+
+namespace {
+
+TestBatch model(const std::string& k) { return BatchBuilder("kmer", 0).attribute("k", k).build(); }
+TestBatch reference() { return BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {"AACGTTACGCGTTTAC", "TTTTTTCGAA"}).build(); }
+TestBatch reads() {
+  return BatchBuilder("read", 4)
+      .text("read_id", {"first", "second", "third", "fourth"})
+      .text("contig", {"two", "one", "one", "one"})
+      .column<std::uint8_t>("is_reverse", {0, 1, 0, 0})
+      .list<std::int64_t>("site_start", {{6}, {2, 7}, {2, 7}, {2}})
+      .list<std::int64_t>("site_end", {{6}, {2, 9}, {2, 9}, {2}})
+      .list<std::int32_t>("site_motifs", {{1}, {1, 2}, {1, 2}, {1}})
+      .list<float>("log_lik_methylated", {{-10}, {-10, -10}, {-10, -13}, {0}})
+      .list<float>("log_lik_unmethylated", {{-20}, {-12, -20}, {-12.5F, -10}, {-100}})
+      .failed(3)
+      .build();
+}
+// The sites as lines of f5c meth-freq, with the strand counts behind.
+std::string lines_of(const Result& result) {
+  std::string text;
+  for (const TestBatch& batch : result.batches) {
+    const auto view = batch.view();
+    for (std::int64_t row = 0; row < batch.rows(); ++row) {
+      const auto number = [&](const char* column) { return std::to_string(view.column<std::int64_t>(column)[static_cast<std::size_t>(row)]); };
+      text += std::string(view.text("contig")[row]) + ' ' + number("start") + ' ' + number("end") + ' ' +
+              std::to_string(view.column<std::int32_t>("motifs")[static_cast<std::size_t>(row)]) + ' ' + number("called_sites") + ' ' +
+              number("called_sites_methylated") + ' ' + std::string(view.text("sequence")[row]) + '\n';
+    }
+  }
+  return text;
+}
+auto run(std::vector<TestBatch> batches) {
+  auto prepared = run_stage<MethylationFrequency>(std::move(batches));
+  prepared.resource("reference", reference()).resource("model", model("3"));
+  return prepared;
+}
+
+}  // namespace
+
+TEST_CASE("calls beyond the threshold are summed over reads and strands, sorted by place") {
+  const auto result = run({reads()}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(lines_of(result) ==
+        "one 2 2 1 1 1 AACGT\n"
+        "one 7 9 2 4 2 TACGCGT\n"
+        "two 6 6 1 1 1 TTCGA\n");
+  CHECK(result.counters.at("calls below the threshold") == 1);
+  const auto forward = result.batch().view().column<std::int64_t>("called_forward");
+  CHECK(std::vector<std::int64_t>(forward.begin(), forward.end()) == std::vector<std::int64_t>{1, 2, 1});
+  CHECK(result.batch().view().column<std::int64_t>("methylated_forward")[1] == 0);
+}
+
+TEST_CASE("split groups count each CpG by itself") {
+  const auto result = run({reads()}).with({{"split_groups", true}, {"call_threshold", 2}}).run();
+  CHECK(lines_of(result) ==
+        "one 2 2 1 2 2 AACGT\n"
+        "one 7 7 1 2 1 split-group\n"
+        "one 9 9 1 2 1 split-group\n"
+        "two 6 6 1 1 1 TTCGA\n");
+}
+
+TEST_CASE("calls that are no numbers or have no place are in the account") {
+  const TestBatch odd = BatchBuilder("read", 1)
+                            .text("read_id", {"odd"})
+                            .text("contig", {"one"})
+                            .column<std::uint8_t>("is_reverse", {0})
+                            .list<std::int64_t>("site_start", {{-5, 2}})
+                            .list<std::int64_t>("site_end", {{2, 2}})
+                            .list<std::int32_t>("site_motifs", {{1, 1}})
+                            .list<float>("log_lik_methylated", {{0, std::numeric_limits<float>::quiet_NaN()}})
+                            .list<float>("log_lik_unmethylated", {{-9, 0}})
+                            .build();
+  const auto result = run({odd}).run();
+  CHECK(result.ok());
+  CHECK(result.rows() == 0);
+  CHECK(result.accounts.at("invalid_site").names == std::vector<std::string>{"odd"});
+  CHECK(result.accounts.at("not_a_number").count == 1);
+}
+
+TEST_CASE("sites are emitted in batches of at most 65,536") {
+  const std::int64_t sites = 70'000;
+  std::string bases;
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < sites; ++i) {
+    places.push_back(static_cast<std::int64_t>(bases.size()));
+    bases += "CGAAAAAAAAAAA";
+  }
+  const std::vector<float> zeros(static_cast<std::size_t>(sites), 0), tens(static_cast<std::size_t>(sites), -10);
+  const TestBatch read = BatchBuilder("read", 1)
+                             .text("read_id", {"long"})
+                             .text("contig", {"one"})
+                             .column<std::uint8_t>("is_reverse", {0})
+                             .list<std::int64_t>("site_start", {places})
+                             .list<std::int64_t>("site_end", {places})
+                             .list<std::int32_t>("site_motifs", {std::vector<std::int32_t>(static_cast<std::size_t>(sites), 1)})
+                             .list<float>("log_lik_methylated", {zeros})
+                             .list<float>("log_lik_unmethylated", {tens})
+                             .build();
+  const TestBatch one = BatchBuilder("contig", 1).text("name", {"one"}).text("bases", {bases}).build();
+  const auto result = run({read}).resource("reference", one).run();
+  REQUIRE(result.batches.size() == 2);
+  CHECK(result.batches[0].rows() == 65'536);
+  CHECK(result.rows() == sites);
+}
+
+TEST_CASE("methylation_frequency keeps the contract of all stages") {
+  const auto problems = sluice::testing::contract_problems(
+      *sluice_plugin_init(nullptr, nullptr),
+      {{"methylation_frequency", {.resources = {{"reference", reference()}, {"model", model("6")}}, .batches = {reads(), reads()}}}});
+  CHECK(problems == std::vector<std::string>{});
+}
+
+TEST_CASE("f5c's calls give f5c's frequencies") {
+  const std::string data = SLUICE_SHARED_DIR "/data/";
+  struct Set {
+    const char* folder;
+    const char* suffix;
+    const char* reference;
+    const char* k;
+  };
+  for (const Set& set : {Set{"ecoli_r9_real", "gz", "ecoli_r9_real/draft.fa.gz", "6"}, Set{"ecoli_r10", "gz", "reference/ecoli536.fa.gz", "9"}}) {
+    const std::string folder = data + set.folder + "/expected/";
+    const std::string calls = expected_table::contents(folder + "f5c_meth.tsv.gz");
+    if (calls.empty()) {
+      MESSAGE("skipped: no " << folder << "f5c_meth.tsv.gz");
+      continue;
+    }
+    CAPTURE(set.folder);
+    int lost = 0;
+    const auto rows = expected_table::reads(calls, 50, lost);
+    CHECK(lost == 0);
+    for (const bool split : {false, true}) {
+      const auto result = run(rows)
+                              .resource("reference", expected_table::reference(expected_table::contents(data + set.reference)))
+                              .resource("model", model(set.k))
+                              .with({{"split_groups", split}})
+                              .run();
+      REQUIRE_MESSAGE(result.ok(), result.message);
+      std::string expected;
+      const auto lines = expected_table::lines(expected_table::contents(folder + (split ? "f5c_freq_split.tsv.gz" : "f5c_freq.tsv.gz")));
+      for (std::size_t i = 1; i < lines.size(); ++i) {
+        const auto f = expected_table::fields(lines[i]);
+        expected += f[0] + ' ' + f[1] + ' ' + f[2] + ' ' + f[3] + ' ' + f[4] + ' ' + f[5] + ' ' + f[7] + '\n';
+      }
+      CHECK((lines_of(result) == expected));
+    }
+  }
+}

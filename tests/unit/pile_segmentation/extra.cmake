@@ -1,4 +1,0 @@
-# SPDX-License-Identifier: MIT
-# SPDX-FileCopyrightText: The sluice authors
-# The tests run the stages as the program would.
-add_dependencies(unit_pile_segmentation pile_segmentation sequence_store minimizer_index)

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+target_link_libraries(unit_sdk PRIVATE sluice::hts sluice::index_file sluice::overlap sluice::sequence)
