@@ -228,7 +228,7 @@ Dispatcher::Done Dispatcher::part_done(const std::shared_ptr<Piece>& whole, cons
     if (!whole->division) whole->division = std::make_shared<Division>(parts);
     division = whole->division;
   }
-  return [this, whole, division, part, rows = assignment.rows](BatchHandle output) {
+  return [whole, division, part, rows = assignment.rows](BatchHandle output) {
     {
       const std::lock_guard lock(division->mutex);
       division->outputs[part] = std::move(output);

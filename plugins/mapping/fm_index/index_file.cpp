@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -23,30 +22,7 @@ struct Format {
     std::uint64_t checksum;
   };
   static constexpr std::string_view magic = index_magic, name = "an FM-index of sluice";
-  static constexpr std::uint32_t version = 1;
-  static constexpr std::size_t checked_at_once = std::size_t{4} << 20;
-
-  // Four sums side by side, so that multiplications overlap; a change of one word always changes its sum, because each step can be undone.
-  static std::uint64_t sum_of(const char* bytes, std::size_t count) {
-    constexpr std::uint64_t odd = 0xD6E8FEB86659FD93U;
-    std::uint64_t sums[4] = {1, 2, 3, 4};
-    const auto add = [&](const char* from) {
-      for (std::size_t lane = 0; lane < 4; ++lane) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, from + 8 * lane, 8);
-        sums[lane] = (std::rotl(sums[lane], 23) ^ word) * odd;
-      }
-    };
-    std::size_t at = 0;
-    for (; at + 32 <= count; at += 32) add(bytes + at);
-    char rest[32] = {};
-    if (at < count) std::memcpy(rest, bytes + at, count - at);
-    add(rest);
-    std::uint64_t sum = count;
-    for (const std::uint64_t lane : sums) sum = (std::rotl(sum, 31) ^ lane) * odd;
-    return sum ^ sum >> 32;
-  }
-  static std::uint64_t sum_of_sums(std::uint64_t sum, std::size_t count) { return sum ^ count; }
+  static constexpr std::uint32_t version = 2;  // 1 had checksums of its own
 };
 static_assert(sizeof(Format::Header) == 8 + 4 * 4 + 6 * 8 + column_count * 24 + 8);
 

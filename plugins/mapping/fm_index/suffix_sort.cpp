@@ -59,11 +59,29 @@ class SuffixSorter {
     }
   }
 
+  // Calls body(place, buckets, count) for `count` places of [begin, end) at a time, from `place` on. Their counters are on the way into the cache:
+  // adding to an atomic number waits for everything before it, so that otherwise each would wait for the memory by itself.
+  template <class Body>
+  void for_many_buckets(std::size_t begin, std::size_t end, Body&& body) {
+    constexpr std::size_t at_once = 256;
+    std::uint64_t buckets[at_once];
+    for (std::size_t first = begin; first < end; first += at_once) {
+      const std::size_t count = std::min(at_once, end - first);
+      for_each_bucket(first, first + count, [&](std::size_t place, std::uint64_t bucket) {
+        buckets[place - first] = bucket;
+        __builtin_prefetch(&bucket_end_[bucket], 1);
+      });
+      body(first, buckets, count);
+    }
+  }
+  std::uint32_t next_of(std::uint64_t bucket) { return std::atomic_ref<std::uint32_t>(bucket_end_[bucket]).fetch_add(1, std::memory_order_relaxed); }
+
   void deal_out() {
     bucket_end_.assign(buckets() + 1, 0);
-    const auto counter = [&](std::uint64_t bucket) { return std::atomic_ref<std::uint32_t>(bucket_end_[bucket]); };
     parallel_for_(length_, text_grain, [&](std::size_t begin, std::size_t end) {
-      for_each_bucket(begin, end, [&](std::size_t, std::uint64_t bucket) { counter(bucket).fetch_add(1, std::memory_order_relaxed); });
+      for_many_buckets(begin, end, [&](std::size_t, const std::uint64_t* buckets, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) next_of(buckets[i]);
+      });
     });
     std::uint32_t row = 1;
     for (std::uint32_t& count : bucket_end_) {
@@ -73,8 +91,9 @@ class SuffixSorter {
     }
     // Which of a bucket's rows a suffix gets depends on the threads; sorting takes that away again.
     parallel_for_(length_, text_grain, [&](std::size_t begin, std::size_t end) {
-      for_each_bucket(begin, end, [&](std::size_t place, std::uint64_t bucket) {
-        rows_[counter(bucket).fetch_add(1, std::memory_order_relaxed)] = static_cast<std::uint32_t>(place);
+      for_many_buckets(begin, end, [&](std::size_t first, std::uint64_t* bucket_then_row, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) bucket_then_row[i] = next_of(bucket_then_row[i]);
+        for (std::size_t i = 0; i < count; ++i) rows_[bucket_then_row[i]] = static_cast<std::uint32_t>(first + i);
       });
     });
   }

@@ -20,13 +20,6 @@ struct Format {
   };
   static constexpr std::string_view magic = "SLUICETT", name = "a test's index";
   static constexpr std::uint32_t version = 3;
-  static constexpr std::size_t checked_at_once = 16;
-  static std::uint64_t sum_of(const char* bytes, std::size_t count) {
-    std::uint64_t sum = count;
-    for (std::size_t i = 0; i < count; ++i) sum = sum * 31 + static_cast<unsigned char>(bytes[i]);
-    return sum;
-  }
-  static std::uint64_t sum_of_sums(std::uint64_t sum, std::size_t) { return sum; }
 };
 using File = sluice::index_file::IndexFile<Format>;
 using sluice::index_file::Source;

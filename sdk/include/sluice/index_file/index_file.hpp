@@ -13,9 +13,7 @@
 //     std::uint64_t checksum;  of header and path, taken as 0 itself
 //   static constexpr std::string_view magic, name;   "SLUICEFM", "an FM-index of sluice"
 //   static constexpr std::uint32_t version;
-//   static constexpr std::size_t checked_at_once;     bytes of a section that one sum is made of, on one thread
-//   static std::uint64_t sum_of(const char* bytes, std::size_t count);
-//   static std::uint64_t sum_of_sums(std::uint64_t sum, std::size_t count);   count: bytes of the section; sum: sum_of() its sums
+// Checksums are XXH3 (64 bits) of the header, and of the XXH3 of a section's pieces, which are made on several threads.
 
 #include <algorithm>
 #include <bit>
@@ -31,6 +29,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace sluice::index_file {
 
@@ -50,18 +51,17 @@ using ForEach = std::function<void(std::size_t count, const std::function<void(s
 
 constexpr std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-template <class Format>
-std::uint64_t section_checksum(const char* bytes, std::size_t count, const ForEach& for_each) {
-  constexpr std::size_t block = Format::checked_at_once;
-  std::vector<std::uint64_t> sums((count + block - 1) / block);
-  for_each(sums.size(), [&](std::size_t i) { sums[i] = Format::sum_of(bytes + i * block, std::min(block, count - i * block)); });
-  return Format::sum_of_sums(Format::sum_of(reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(std::uint64_t)), count);
+inline std::uint64_t section_checksum(const char* bytes, std::size_t count, const ForEach& for_each) {
+  constexpr std::size_t piece = std::size_t{16} << 20;
+  std::vector<XXH64_hash_t> sums((count + piece - 1) / piece);
+  for_each(sums.size(), [&](std::size_t i) { sums[i] = XXH3_64bits(bytes + i * piece, std::min(piece, count - i * piece)); });
+  return XXH3_64bits_withSeed(sums.data(), sums.size() * sizeof sums[0], count);
 }
 
 template <class Format>
 std::uint64_t header_checksum(std::string bytes) {
   std::memset(bytes.data() + offsetof(typename Format::Header, checksum), 0, sizeof(std::uint64_t));
-  return Format::sum_of(bytes.data(), bytes.size());
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 // Calls `write` with the bytes of the file, in order. `header` has the format's own parameters; there are as many sections as it has room for.
@@ -77,7 +77,7 @@ void write_index_file(typename Format::Header header, std::span<const std::strin
   header.source_modified_ns = source.modified_ns;
   std::uint64_t at = header.header_bytes;
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    header.sections[i] = {at, sections[i].size(), section_checksum<Format>(sections[i].data(), sections[i].size(), for_each)};
+    header.sections[i] = {at, sections[i].size(), section_checksum(sections[i].data(), sections[i].size(), for_each)};
     at = round_up(at + sections[i].size());
   }
   header.file_bytes = at;
@@ -132,8 +132,7 @@ class IndexFile {
     if (place.begin % 64 != 0 || place.begin > memory_->bytes() || place.bytes > memory_->bytes() - place.begin || place.bytes % element_bytes != 0)
       refuse("is damaged: a column lies outside of it");
     const char* bytes = memory_->data() + place.begin;
-    if (verify_ != Verify::structure && (says_sizes || is_checked_whole()) &&
-        section_checksum<Format>(bytes, place.bytes, for_each_) != place.checksum)
+    if (verify_ != Verify::structure && (says_sizes || is_checked_whole()) && section_checksum(bytes, place.bytes, for_each_) != place.checksum)
       refuse("is damaged: a checksum is wrong");
     return {bytes, place.bytes};
   }
