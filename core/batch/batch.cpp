@@ -8,6 +8,7 @@
 #include <sluice/failure.hpp>
 
 #include "device/device_column.hpp"
+#include "device/device_fault.hpp"
 
 namespace sluice {
 namespace {
@@ -60,7 +61,7 @@ void Column::fetch() const {
     const Device::StreamHandle stream = copies_.front()->device->borrow_stream();
     host_ = download(*stream, type_, *copies_.front());
   } catch (const Failure& failure) {
-    if (failure.status() != SLUICE_ERROR_DEVICE_LOST || !origin_) throw;
+    if (!is_device_failure(failure.status()) || !origin_) throw;
     host_ = shared_array(origin_->make_again(name_));
   }
   origin_.reset();

@@ -48,7 +48,7 @@ class Column {
   std::int64_t rows() const { return rows_; }
   const ArrowSchema& schema() const { return schema_; }
 
-  // The host form, copied from a device the first time somebody asks; made again when that device is lost and the column has an origin.
+  // The host form, copied from a device the first time somebody asks; made again when that fails and the column has an origin.
   // Throws Failure when neither works.
   const ArrowArray& host() const;
   // The form on the stream's device, copied there the first time: from a peer of it, or from the host. What follows on the stream finds it there.

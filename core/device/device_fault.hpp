@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Faults made on purpose (`sluice run --inject-device-fault KIND@N[,every=M]`), at the host's side of every device, so that they work with
-// any provider: what a run does about a fault can then be tested without hardware that breaks.
+// What a fault of a device is, and faults made on purpose (`sluice run --inject-device-fault KIND@N[,every=M]`), at the host's side of every
+// device, so that they work with any provider: what a run does about a fault can then be tested without hardware that breaks.
+
+#include <sluice/abi.h>
 
 #include <cstdint>
 #include <mutex>
@@ -12,6 +14,11 @@
 #include <vector>
 
 namespace sluice {
+
+// What a run survives.
+constexpr bool is_device_failure(sluice_status status) {
+  return status == SLUICE_ERROR_DEVICE_MEMORY || status == SLUICE_ERROR_DEVICE_KERNEL || status == SLUICE_ERROR_DEVICE_LOST;
+}
 
 enum class DeviceFault {
   memory,  // the call finds no room

@@ -195,7 +195,12 @@ void Dispatcher::go_on() {
   for (Task& task : scheduler_.stranded()) {
     const auto piece = std::static_pointer_cast<Piece>(std::exchange(task.payload, nullptr));
     CallResult result;
-    result.set_failure(SLUICE_ERROR_DEVICE_LOST, "no device is left that this stage can run on", "allow the CPU: --device auto");
+    std::string message = "no device is left that this stage can run on";
+    {
+      const std::lock_guard lock(mutex_);
+      if (!last_fault_.empty()) message += ": " + last_fault_;
+    }
+    result.set_failure(SLUICE_ERROR_DEVICE_LOST, std::move(message), "allow the CPU: --device auto");
     if (!run_.cancelled()) piece->stage->fail(result);
     piece->done(nullptr);
   }
@@ -276,6 +281,10 @@ void Dispatcher::call(const Assignment& assignment, const std::shared_ptr<Piece>
 void Dispatcher::try_again(const Assignment& assignment, const Piece& whole, const BatchHandle& input, const Done& done, const std::string& why) {
   MapRunner& stage = *whole.stage;
   stage.log(SLUICE_LOG_DEBUG, why + "; the batch is done elsewhere");
+  {
+    const std::lock_guard lock(mutex_);
+    last_fault_ = why;
+  }
   auto again = std::make_shared<Piece>();
   again->stage = &stage;
   again->input = input;

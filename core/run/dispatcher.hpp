@@ -87,6 +87,7 @@ class Dispatcher {
   Scheduler scheduler_;
   std::atomic<int> sources_{0};
   mutable std::mutex mutex_;  // guards everything below
+  std::string last_fault_;    // of a device, in words
   std::deque<std::unique_ptr<Lane>> lanes_;
   std::condition_variable idle_;
   int jobs_ = 0;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "batch/row_range.hpp"
+#include "device/device_fault.hpp"
 #include "run/second_try.hpp"
 
 namespace sluice {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "batch/row_range.hpp"
+#include "device/device_fault.hpp"
 
 namespace sluice {
 namespace {
@@ -45,7 +46,7 @@ class CallOrigin : public ColumnOrigin {
   ColumnHandle make_again(const std::string& name) override {
     const std::lock_guard lock(mutex_);
     if (input_) {
-      stage_.log(SLUICE_LOG_DEBUG, "what lay on the lost device is made again on the CPU");
+      stage_.log(SLUICE_LOG_DEBUG, "what did not come back from a device is made again on the CPU");
       const auto cpu = Lane::cpu();
       CallResult result;
       const BatchHandle output = stage_.call_once(input_, {implementation_, cpu.get(), nullptr}, result);

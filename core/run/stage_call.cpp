@@ -34,10 +34,6 @@ void CallResult::set_current_exception() noexcept {
   }
 }
 
-bool is_device_failure(sluice_status status) {
-  return status == SLUICE_ERROR_DEVICE_MEMORY || status == SLUICE_ERROR_DEVICE_KERNEL || status == SLUICE_ERROR_DEVICE_LOST;
-}
-
 void throw_unless_ok(sluice_status status, const sluice_error& error) {
   if (status == SLUICE_OK) return;
   throw Failure(status, error.message[0] != '\0' ? error.message : "failed with status " + std::to_string(status), error.remedy);

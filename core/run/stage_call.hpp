@@ -26,8 +26,6 @@ struct CallResult {
   [[noreturn]] void raise() const { throw Failure(status, message, remedy); }
 };
 
-bool is_device_failure(sluice_status status);
-
 // Throws what a plugin's function has said.
 void throw_unless_ok(sluice_status status, const sluice_error& error);
 

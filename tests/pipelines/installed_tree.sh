@@ -68,6 +68,28 @@ else
   echo "SKIPPED: the CUDA implementation of examples/cuda_plugin: there is no nvcc"
   cp "$work/gc_count_cpu/gc_count.so" "$work/plugins/"
 fi
+# The backend for another kind of device that docs/plugin-author.md shows, with a stage that runs on it.
+folder="$work/device_provider"
+cmake -S "$source/examples/device_provider" -B "$folder" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release \
+  >"$folder.log" 2>&1 || { cat "$folder.log"; fail "configure device_provider"; }
+cmake --build "$folder" >>"$folder.log" 2>&1 || { cat "$folder.log"; fail "build device_provider"; }
+ctest --test-dir "$folder" --output-on-failure >"$folder.test.log" 2>&1 || { cat "$folder.test.log"; fail "the test of device_provider"; }
+"$sluice" doctor --plugin-dir "$folder" >"$folder.doctor" || true
+grep -q 'mirror:0' "$folder.doctor" || fail "sluice doctor lists the device of a third party"
+for i in $(seq 2000); do printf '>r%d\nACGTNNGT%s\n' "$i" "$(printf 'GATTACA%.0s' $(seq $((i % 9))))"; done >"$work/mirrored.fa"
+for device in cpu mirror auto; do
+  "$sluice" run "$source/examples/device_provider/mirrored.toml" --plugin-dir "$folder" --reads "$work/mirrored.fa" --device $device --batch-work 2000 \
+    --output "$work/$device.tsv" --report "$work/$device.json" --quiet || fail "a run with --device $device"
+  cmp "$work/cpu.tsv" "$work/$device.tsv" || fail "the bytes with --device $device"
+done
+[ "$(sed -n '10p' "$work/cpu.tsv")" = $'r9\t13' ] || fail "the count of r9"
+python3 - "$work/mirror.json" <<'PYTHON' || fail "the report of a third party's device"
+import json, sys
+report = json.load(open(sys.argv[1]))
+device, = report["devices"]
+placed, = report["placements"][0]["devices"]
+sys.exit(not (device["name"] == "mirror:0" and device["calls"] > 10 and device["bytes_to_device"] > 0 and placed["rows"] == 2000))
+PYTHON
 SLUICE_CONTRACT_PLUGINS="$work/plugins" "$build/bin/contract_every_plugin" >"$work/contract.log" || { cat "$work/contract.log"; fail "the contract of all stages"; }
 
 printf '@r1\nGGCC\n+\nIIII\n@r2\nACGTACGTAA\n+\nIIIIIIIIII\n@r3\nNNNNN\n+\nIIIII\n' >"$work/reads.fastq"

@@ -29,7 +29,7 @@ typedef struct sluice_device_provider {
   const char* kind;       /* what implementations name as their device */
   double seconds_to_open; /* what waking the driver takes; a run that is over sooner goes without */
   int32_t (*count)(void); /* devices that can be used */
-  /* What there is, a line for each device, or why there is none: the i-th line, NULL after the last. */
+  /* What there is, a line for each device, or why there is none: the i-th line, NULL after the last. May be NULL. */
   const char* (*finding)(size_t i);
   sluice_status (*describe)(int32_t ordinal, sluice_device_info*, sluice_error*);
   sluice_status (*open)(int32_t ordinal, void** device, sluice_error*);
@@ -38,8 +38,8 @@ typedef struct sluice_device_provider {
   sluice_status (*enter)(void* device, sluice_error*);
 
   sluice_status (*open_stream)(void* device, void** stream, sluice_error*);
-  void (*close_stream)(void* device, void* stream); /* waits for it */
-  void* (*native_stream)(void* device, void* stream);
+  void (*close_stream)(void* device, void* stream);   /* waits for it */
+  void* (*native_stream)(void* device, void* stream); /* what a stage gets as sluice_device.stream. NULL: the stream itself */
   /* Waits until everything that went to the stream has happened, and says if something of it failed. */
   sluice_status (*synchronize)(void* device, void* stream, sluice_error*);
 

@@ -187,6 +187,11 @@ sluice_status copy(void*, void* stream, void* destination, const void* source, s
   return fail(error, gone(), "the simulated accelerator is gone, with what lay on it");
 }
 
+sluice_status copy_to_host(void* device, void* stream, void* destination, const void* source, std::size_t bytes, sluice_error* error) {
+  if (settings().fetch_status != SLUICE_OK) return fail(error, settings().fetch_status, "there is no way back");
+  return copy(device, stream, destination, source, bytes, error);
+}
+
 sluice_status copy_from_peer(void* device, void* stream, void* destination, void*, const void* source, std::size_t bytes, sluice_error* error) {
   ++settings().peer_copies;
   return copy(device, stream, destination, source, bytes, error);
@@ -227,7 +232,7 @@ sluice_device_provider make_provider() {
   };
   p.free_host = [](void*, void* memory) { std::free(memory); };
   p.copy_to_device = copy;
-  p.copy_to_host = copy;
+  p.copy_to_host = copy_to_host;
   p.copy_from_peer = copy_from_peer;
   p.record = record;
   p.wait = [](void*, void* stream, void* event, sluice_error*) -> sluice_status {

@@ -21,6 +21,7 @@ struct Settings {
   std::atomic<int> fail_kernel_every{0};  // every n-th call fails; 0: never
   std::atomic<int> fail_memory_every{0};
   std::atomic<int> lost_after{-1};              // calls until the device is gone for good; -1: never
+  std::atomic<int> fetch_status{0};             // what copies to the host return at once
   std::atomic<bool> fail_behind_kernel{false};  // a failing call has launched its kernel, which still runs when it fails
   std::atomic<int> calls{0};
   std::atomic<std::int64_t> bytes_allocated{0};  // must be 0 after a run

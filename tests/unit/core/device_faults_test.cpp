@@ -39,9 +39,11 @@ class Accelerator {
     a.memory_bytes = std::uint64_t{1} << 30;
     a.fail_kernel_every = a.fail_memory_every = 0;
     a.lost_after = -1;
+    a.fetch_status = SLUICE_OK;
     a.calls = 0;
   }
   ~Accelerator() {
+    accelerator().fetch_status = SLUICE_OK;
     accelerator().seconds_per_work = seconds_per_work_;
     accelerator().seconds_per_copy = seconds_per_copy_;
   }
@@ -221,6 +223,20 @@ params = { output = "${folder}/out.txt", column = "worked_again" }
   if (!made_again) MESSAGE("the scheduler did not try the device for the second stage");
 }
 
+TEST_CASE("Results that don't come back from a device are made again on the CPU") {
+  const Accelerator calm;
+  const std::string expected = bytes_without_device();
+  for (const sluice_status status : {SLUICE_ERROR_DEVICE_MEMORY, SLUICE_ERROR_DEVICE_KERNEL, SLUICE_ERROR_DEVICE_LOST}) {
+    CAPTURE(status);
+    accelerator().fetch_status = status;
+    const ToyResult result = run_with("auto", {});
+    CAPTURE(result.run.message);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == expected);
+    CHECK(accelerator().bytes_allocated == 0);
+  }
+}
+
 TEST_CASE("A column that lay only on a lost device is made again from its origin") {
   const Accelerator calm;
   struct Origin : ColumnOrigin {
@@ -250,6 +266,16 @@ TEST_CASE("A column that lay only on a lost device is made again from its origin
   CHECK(origin->asked == 0);
   CHECK(origin.use_count() == 1);  // not needed any more
   CHECK(fetched->kept_for_origin().empty());
+  // The device is there, but the column does not come back.
+  for (const sluice_status status : {SLUICE_ERROR_DEVICE_MEMORY, SLUICE_ERROR_DEVICE_KERNEL}) {
+    const auto stuck = on_device(), without_origin = on_device();
+    stuck->remember(origin);
+    accelerator().fetch_status = status;
+    CHECK(*static_cast<const std::int64_t*>(stuck->host().buffers[1]) == 42);
+    CHECK_THROWS_AS(without_origin->host(), Failure);
+    accelerator().fetch_status = SLUICE_OK;
+  }
+  origin->asked = 0;
   const auto lost = on_device(), forgotten = on_device();
   lost->remember(origin);
   CHECK(lost->kept_for_origin() == std::vector<ColumnHandle>{origin->made});
@@ -264,6 +290,7 @@ TEST_CASE("With --device of the lost device alone the run says what to do") {
   const ToyResult result = run_with("simulated", {"lost@5"});
   CHECK(result.run.state == RunState::failed);
   CHECK(result.run.remedy == "allow the CPU: --device auto");
+  CHECK(result.run.message.find("simulated:0 is gone") != std::string::npos);  // and why it has come to that
   CHECK(result.files.empty());
 }
 
