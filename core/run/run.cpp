@@ -151,7 +151,7 @@ struct Run::Implementation {
       dispatcher.add_device(device, streams_per_device);
       budget.allow_more_batches(2 * streams_per_device);
     } catch (const Failure& failure) {
-      context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it)");
+      context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it where it can)");
     }
   }
 
@@ -173,7 +173,7 @@ struct Run::Implementation {
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (opening) {
       opening->deliver([&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },
-                       [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it)"); },
+                       [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it where it can)"); },
                        [&, began = context.seconds()] {
                          const SourceProgress progress = dispatcher.progress();
                          const double elapsed = context.seconds() - began;

@@ -59,7 +59,7 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
     auto* owner = new Owner;
     owner->device = shared_from_this();
     ArrowDeviceArray result{};
-    result.device_id = handle_.ordinal;
+    result.device_id = handle_.native_ordinal;
     result.device_type = std::string_view(handle_.kind) == "cuda" ? ARROW_DEVICE_CUDA : ARROW_DEVICE_EXT_DEV;
     result.array.length = host.length;
     result.array.n_buffers = host.n_buffers;

@@ -150,7 +150,7 @@ class DeviceCall {
   }
   ArrowDeviceArray fixed(std::int64_t length, Memory values) const {
     ArrowDeviceArray result{};
-    result.device_id = device_.ordinal;
+    result.device_id = device_.native_ordinal;
     result.device_type = ARROW_DEVICE_CUDA;
     auto owner = std::make_unique<Owner>();
     owner->memory = std::move(values);
