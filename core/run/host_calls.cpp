@@ -123,6 +123,7 @@ sluice_status set_row_count(sluice_output* output, std::int64_t rows) {
     if (!output->makes_rows) return std::string("the number of rows was set by a ") + kind_name(output->host.descriptor().kind);
     if (!output->batch->columns.empty()) return "the number of rows was set after columns were added";
     if (rows < 0 || rows > most_rows) return "the number of rows was set to " + std::to_string(rows);
+    if (!output->host.run->has_room_for(static_cast<std::uint64_t>(rows) * sizeof output->failures[0])) throw std::bad_alloc();
     output->set_rows(rows);
     return {};
   });

@@ -57,6 +57,7 @@ class RunContext {
 
   // Memory of columns. Null: the machine, or this process's share of it, has no more.
   void* allocate(std::size_t bytes);
+  bool has_room_for(std::uint64_t bytes) const { return bytes <= memory_limit_ && memory_now_ <= memory_limit_ - bytes; }
   void free(void* memory);
   // An instance keeps `now` bytes beside columns, which were `before` until now.
   void keeps(std::uint64_t before, std::uint64_t now);
