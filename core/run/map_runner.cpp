@@ -60,7 +60,7 @@ BatchHandle MapRunner::call_once(const BatchHandle& input, const CallPlace& plac
   result.remedy = one.remedy;
   result.seconds += one.seconds;
   result.bytes_moved += one.bytes_moved;
-  trace(place.lane->name(), start, one.seconds, input->sequence, input->rows, place.stream != nullptr ? place.stream->name() : "");
+  trace(place.lane->name(), start, run_.seconds() - start, input->sequence, input->rows, place.stream != nullptr ? place.stream->name() : "");
   if (one.ok()) return made;
   if (place.stream != nullptr && is_device_failure(one.status)) place.stream->device().activity().failed(one.status);
   return nullptr;
