@@ -172,14 +172,15 @@ struct Run::Implementation {
     Dispatcher dispatcher(context, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (opening) {
-      opening->deliver([&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },
-                       [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it where it can)"); },
-                       [&, began = context.seconds()] {
-                         const SourceProgress progress = dispatcher.progress();
-                         const double elapsed = context.seconds() - began;
-                         if (progress.ended) return 0.0;
-                         return progress.share > 0 ? elapsed * (1.0 - progress.share) / progress.share : elapsed;
-                       });
+      opening->deliver(
+          [&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },
+          [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it where it can)"); },
+          [&, began = context.seconds()] {
+            const SourceProgress progress = dispatcher.progress();
+            const double elapsed = context.seconds() - began;
+            if (progress.ended) return 0.0;
+            return progress.share > 0 ? elapsed * (1.0 - progress.share) / progress.share : elapsed;
+          });
       if (needs.wait == Wait::for_devices) opening->wait();
     }
     if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();
