@@ -39,6 +39,7 @@ Device::StreamHandle Device::borrow_stream() {
   constexpr int most = 4;  // two each way keep a bus busy
   const auto give_back = [](DeviceStream* stream) {
     Device& home = stream->device();
+    stream->settle();  // a copy that failed may have left others under way, which read memory that will be freed now
     {
       const std::lock_guard lock(home.streams_mutex_);
       home.idle_.emplace_back(stream);
