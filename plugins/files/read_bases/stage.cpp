@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <htslib/hfile.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,12 +12,16 @@
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
 
+#include "read_bases/helpers.hpp"
+#include "read_bases/read_batches.hpp"
 #include "read_bases/sequence_file.hpp"
 
 namespace sluice::read_bases {
 namespace {
 
 constexpr std::uint32_t hard_clip = BAM_CHARD_CLIP;
+// What read_reader reads at a time: enough for all threads, and not much of anybody's memory.
+constexpr std::size_t least_text_bytes = std::size_t{1} << 18, most_text_bytes = std::size_t{1} << 25;
 
 // The whole read of each row, from the file that the base caller wrote.
 class ReadBases {
@@ -170,6 +175,8 @@ class ReadReader {
   }
   ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")) {
     hts::silence();
+    // Where standard input stands, if it is a file.
+    const std::int64_t begin = path_ == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
     hFILE* opened = hopen(path_.c_str(), "r");
     if (opened == nullptr) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
     if (struct stat info{}; ::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
@@ -182,13 +189,42 @@ class ReadReader {
       record_.reset(bam_init1());
       if (!header_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
     } else {
-      hts::Bgzf text(bgzf_hopen(opened, "r"));
-      if (!text) throw Failure::input("'" + path_ + "' is neither plain nor gzip text", "give a FASTA, FASTQ, BAM, SAM or CRAM file");
-      stream_.emplace(std::move(text), path_);
+      text_.emplace(open_text_input(path_, FileHandle(opened), begin), path_, wants_qualities_);
     }
   }
 
-  bool process(const Call& call, Output& out) {
+  bool process(const Call& call, Output& out) { return text_ ? give_text(call, out) : give_records(call, out); }
+
+ private:
+  // FASTA and FASTQ: read_batches.hpp.
+  bool give_text(const Call& call, Output& out) {
+    const ParallelFor parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
+      helpers_.share(count, body, [&](const auto& some) { call.parallel_for(count, 1, some); });
+    };
+    // One batch for each thread, with as many qualities as bases: then every thread has a part in reading, and something to do behind it.
+    const double text_bytes = 2.1 * call.target_work() * std::max(call.threads(), 4);
+    const ReadBatches::Sizes sizes{call.target_work(), call.target_bytes(),
+                                   static_cast<std::size_t>(std::clamp(text_bytes, double{least_text_bytes}, double{most_text_bytes}))};
+    if (text_->needs_text()) helpers_.begin();
+    const std::optional<ReadBatch> batch = text_->next(sizes, call.memory(), parallel_for, [&call] { return call.cancelled(); });
+    if (const std::size_t kept = text_->stream().kept_bytes(); kept != kept_) call.keeps(kept_ = kept);
+    if (!batch) {
+      if (text_->ended()) text_->check_end();
+      out.set_rows(0);
+      return !text_->ended();
+    }
+    for (const std::string& name : batch->without_bases) call.account(Reason::empty_sequence, 1, name);
+    out.set_rows(batch->rows);
+    out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
+    out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
+    if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    out.set_work(static_cast<double>(batch->bases_in_all));
+    if (file_bytes_ > 0) call.progress(std::min(1.0, static_cast<double>(text_->stream().consumed()) / static_cast<double>(file_bytes_)));
+    return true;
+  }
+
+  // The others, by HTSlib.
+  bool give_records(const Call& call, Output& out) {
     std::vector<std::string> ids, bases, qualities;
     double work = 0;
     std::uint64_t bytes = 0;
@@ -212,35 +248,19 @@ class ReadReader {
     if (const double share = share_read(); share >= 0) call.progress(share);
     return more;
   }
-
- private:
   // Share of the file's bytes that has been read; < 0: unknown (a pipe, CRAM).
   double share_read() const {
-    const BGZF* blocks = stream_ ? &stream_->file() : file_ && file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
+    const BGZF* blocks = file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
     if (file_bytes_ <= 0 || blocks == nullptr) return -1;
     return std::min(1.0, static_cast<double>(htell(blocks->fp)) / static_cast<double>(file_bytes_));
   }
   // Reads the next row into id_, bases_ and qualities_; false at the end.
   bool advance(const Call& call) {
-    while (stream_ ? next_text() : next_record(call)) {
+    while (next_record(call)) {
       if (!bases_.empty()) return pending_ = true;
       call.account(Reason::empty_sequence, 1, id_);
     }
     return false;
-  }
-  bool next_text() {
-    SequenceRecord record;
-    if (!stream_->next(record)) return false;
-    id_ = record.id;
-    bases_.resize(static_cast<std::size_t>(record.bases));
-    copy_letters(record.sequence, bases_.data());
-    normalise_bases(bases_);
-    qualities_.clear();
-    if (wants_qualities_ && stream_->format() == SequenceFormat::fastq) {
-      qualities_.resize(bases_.size());
-      copy_letters(record.quality, qualities_.data());
-    }
-    return true;
   }
   bool next_record(const Call& call) {
     int got = 0;
@@ -272,8 +292,10 @@ class ReadReader {
 
   std::string path_;
   bool wants_qualities_;
-  std::optional<SequenceStream> stream_;  // FASTA and FASTQ
-  hts::File file_;                        // the others
+  std::optional<ReadBatches> text_;  // FASTA and FASTQ
+  Helpers helpers_;                  // of text_
+  std::size_t kept_ = 0;             // by text_
+  hts::File file_;                   // the others
   hts::Header header_;
   hts::Record record_;
   std::uint64_t records_ = 0;
