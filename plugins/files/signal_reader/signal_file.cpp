@@ -22,6 +22,9 @@ constexpr std::string_view blow5_end = "5WOLB";
 // No header is larger: slow5tools-merged files of thousands of runs stay below 20 MB.
 constexpr std::size_t max_header_bytes = std::size_t{1} << 30;
 constexpr std::size_t cursor_buffer_bytes = std::size_t{1} << 20;
+// Who skips what lies between the beginnings of records would wait for every one of them: no read is where the kernel expects the next. So it is
+// asked for all of the file, so far ahead, in pieces that it takes at once (its limit is 512 KiB or more).
+constexpr std::uint64_t read_ahead_bytes = std::uint64_t{8} << 20, read_ahead_piece = std::uint64_t{512} << 10;
 
 std::string system_text() { return std::strerror(errno); }
 
@@ -116,6 +119,21 @@ void SignalFile::read(RecordPlace place, char* stored) const {
     fail("has no record of " + std::to_string(bytes) + " bytes at byte " + std::to_string(place.offset) + ", where its index says", remedy);
 }
 
+bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) const {
+  const bool is_text = header_.records.format == FileFormat::slow5;
+  const std::uint64_t before = is_text ? 0 : 8;
+  if (place.offset < extent_.begin || place.offset > extent_.end || place.bytes < 8 || place.bytes > extent_.end - place.offset) return false;
+  const std::size_t bytes = stored_bytes(header_, place);
+  std::uint64_t size = 0;
+  if (!is_text && (read_bytes(place.offset, reinterpret_cast<char*>(&size), sizeof size) != sizeof size || size != bytes)) return false;
+  stored.resize(bytes);
+  return read_bytes(place.offset + before, stored.data(), bytes) == bytes;
+}
+
+void SignalFile::will_need(std::uint64_t offset, std::uint64_t bytes) const {
+  static_cast<void>(::posix_fadvise(file_.number, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED));
+}
+
 RecordPlace SignalFile::place_at(std::uint64_t offset) const {
   if (offset == extent_.end) return {offset, 0};
   std::uint64_t size = 0;
@@ -127,30 +145,56 @@ RecordPlace SignalFile::place_at(std::uint64_t offset) const {
 
 bool RecordCursor::fill(std::size_t bytes) {
   if (filled_ - used_ >= bytes) return true;
-  if (filled_ != used_) std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
+  if (filled_ != used_ && used_ != 0) std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
   filled_ -= used_;
   used_ = 0;
   if (buffer_.size() < bytes) buffer_.resize(std::max(bytes, std::max(cursor_buffer_bytes, std::min(buffer_.size() * 2, bytes * 2))));
   const std::uint64_t from = offset_ + filled_;
   const std::uint64_t left = file_.extent().end - from;
-  filled_ += file_.read_bytes(from, buffer_.data() + filled_, static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer_.size() - filled_)));
+  const std::size_t most = beginnings_ ? std::min(std::max(bytes, usual_bytes_), buffer_.size()) - filled_ : buffer_.size() - filled_;
+  filled_ += file_.read_bytes(from, buffer_.data() + filled_, static_cast<std::size_t>(std::min<std::uint64_t>(left, most)));
   return filled_ >= bytes;
 }
 
+void RecordCursor::skip_last() {
+  beginnings_ = last_asked_ < last_.bytes / 2;
+  usual_bytes_ = std::max(last_asked_, usual_bytes_ - usual_bytes_ / 8);
+  last_asked_ = 0;
+  offset_ += last_.bytes;
+  if (last_.bytes > filled_ - used_) {
+    used_ = filled_ = 0;
+  } else {
+    used_ += static_cast<std::size_t>(last_.bytes);
+  }
+  last_ = {};
+  if (!beginnings_) return;
+  read_ahead_ = std::max(read_ahead_, offset_);
+  for (const std::uint64_t until = std::min(offset_ + read_ahead_bytes, file_.extent().end); read_ahead_ < until; read_ahead_ += read_ahead_piece)
+    file_.will_need(read_ahead_, read_ahead_piece);
+}
+
+Failure RecordCursor::damaged(const char* what) const {
+  return Failure::input("signal file '" + file_.path() + "' " + what + " record " + std::to_string(records_),
+                        "copy the file again and compare checksums");
+}
+
 bool RecordCursor::next(std::span<const char>& stored, RecordPlace& place) {
+  if (!next_beginning(0, stored, place)) return false;
+  if (place.bytes != 0) stored = beginning(SignalFile::stored_bytes(file_.header(), place));
+  return true;
+}
+
+bool RecordCursor::next_beginning(std::size_t bytes, std::span<const char>& stored, RecordPlace& place) {
+  skip_last();
   const std::uint64_t end = file_.extent().end;
   if (offset_ == end) return false;
-  const auto damaged = [this](const char* what) {
-    return Failure::input("signal file '" + file_.path() + "' " + what + " record " + std::to_string(records_ + 1),
-                          "copy the file again and compare checksums");
-  };
+  ++records_;
   if (file_.header().records.format == FileFormat::blow5) {
     std::uint64_t size = 0;
     if (end - offset_ < 8 || !fill(8)) throw damaged("is truncated in");
     std::memcpy(&size, buffer_.data() + used_, sizeof size);
-    if (size > end - offset_ - 8 || !fill(static_cast<std::size_t>(size) + 8)) throw damaged("is damaged: longer than the file is");
+    if (size > end - offset_ - 8) throw damaged("is damaged: longer than the file is");
     place = {offset_, size + 8};
-    stored = {buffer_.data() + used_ + 8, static_cast<std::size_t>(size)};
   } else {
     std::size_t seen = 0;
     while (true) {
@@ -158,7 +202,6 @@ bool RecordCursor::next(std::span<const char>& stored, RecordPlace& place) {
       if (newline != nullptr) {
         const auto length = static_cast<std::size_t>(static_cast<const char*>(newline) - (buffer_.data() + used_));
         place = {offset_, length + 1};
-        stored = {buffer_.data() + used_, length};
         break;
       }
       seen = filled_ - used_;
@@ -166,10 +209,19 @@ bool RecordCursor::next(std::span<const char>& stored, RecordPlace& place) {
         throw damaged("is truncated: it ends without a newline in");
     }
   }
-  used_ += static_cast<std::size_t>(place.bytes);
-  offset_ += place.bytes;
-  ++records_;
+  last_ = place;
+  stored = beginning(bytes);
   return true;
+}
+
+std::span<const char> RecordCursor::beginning(std::size_t bytes) {
+  const std::size_t all = SignalFile::stored_bytes(file_.header(), last_);
+  const bool is_text = file_.header().records.format == FileFormat::slow5;
+  const std::size_t given = is_text ? all : std::min(bytes, all);
+  const std::size_t size_field = is_text ? 0 : 8;
+  last_asked_ = std::max(last_asked_, size_field + given);
+  if (!fill(size_field + given)) throw damaged("is damaged: longer than the file is");
+  return {buffer_.data() + used_ + size_field, given};
 }
 
 BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {

@@ -38,6 +38,10 @@ class SignalFile {
   // Reads the record at `place` into `stored` (stored_bytes of it). Thread-safe. Fails when no record of that size lies there, so that a
   // wrong index is noticed.
   void read(RecordPlace place, char* stored) const;
+  // The same for a place that somebody else says: false when there is no such record.
+  bool read_if_there(RecordPlace place, std::vector<char>& stored) const;
+  // Asks the file system to have [offset, offset + bytes) at hand soon. Thread-safe.
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const;
   // Reads [offset, offset + bytes), or less at the end of the file. Thread-safe.
   std::size_t read_bytes(std::uint64_t offset, char* to, std::size_t bytes) const;
 
@@ -55,23 +59,38 @@ class SignalFile {
 // Goes through the records of a file in file order, with buffered reads.
 class RecordCursor {
  public:
+  // Names are in the first bytes of a record.
+  static constexpr std::size_t name_bytes = 4096;
+
   explicit RecordCursor(const SignalFile& file) : file_(file), offset_(file.extent().begin) {}
   // The next record and its place; false at the end. `stored` is valid until the next call.
   bool next(std::span<const char>& stored, RecordPlace& place);
+  // The same with the first `bytes` bytes of the record, where it has more. What lies between beginnings is not copied from the file. Text is given
+  // whole: it has to be looked through for its end.
+  bool next_beginning(std::size_t bytes, std::span<const char>& stored, RecordPlace& place);
+  // The first `bytes` bytes of the record that was given last.
+  std::span<const char> beginning(std::size_t bytes);
   std::uint64_t records() const { return records_; }
-  // Share of the records' bytes that has been read, 0 to 1.
+  // Share of the records' bytes that has been read or skipped, 0 to 1.
   double share_read() const {
     const RecordExtent all = file_.extent();
-    return all.end > all.begin ? static_cast<double>(offset_ - all.begin) / static_cast<double>(all.end - all.begin) : 1;
+    return all.end > all.begin ? static_cast<double>(offset_ + last_.bytes - all.begin) / static_cast<double>(all.end - all.begin) : 1;
   }
 
  private:
   bool fill(std::size_t bytes);
+  void skip_last();
+  Failure damaged(const char* what) const;
   const SignalFile& file_;
   std::uint64_t offset_;  // of buffer_[used_] in the file
   std::vector<char> buffer_;
   std::size_t used_ = 0, filled_ = 0;
   std::uint64_t records_ = 0;
+  RecordPlace last_;              // given last, and still at buffer_[used_]; bytes = 0: none
+  std::size_t last_asked_ = 0;    // of its bytes
+  std::size_t usual_bytes_ = 0;   // that are asked for of a record
+  bool beginnings_ = false;       // most of the last record was skipped: no more is read than is asked for
+  std::uint64_t read_ahead_ = 0;  // the file system has been asked for what lies before
 };
 
 // body(begin, end) over disjoint parts of [0, count), on as many threads as the caller has.
