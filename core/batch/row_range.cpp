@@ -117,6 +117,7 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
 
 BatchHandle slice_rows(const BatchHandle& batch, std::int64_t begin, std::int64_t end) {
   auto part = std::make_shared<BatchData>(*batch);
+  part->gathered_from = nullptr;
   part->rows = end - begin;
   part->deadline = batch->deadline;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
@@ -132,6 +133,7 @@ BatchHandle take_rows(const BatchHandle& batch, const std::vector<std::uint32_t>
   if (rows.empty()) return slice_rows(batch, 0, 0);
   if (rows.back() - rows.front() + 1 == rows.size()) return slice_rows(batch, rows.front(), std::int64_t{rows.back()} + 1);
   auto part = std::make_shared<BatchData>(*batch);
+  part->gathered_from = nullptr;
   part->rows = static_cast<std::int64_t>(rows.size());
   part->deadline = batch->deadline;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
@@ -171,6 +173,36 @@ BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& 
     if (!whole->status || *status != *whole->status) joined->status = std::move(status);
   }
   return joined;
+}
+
+BatchHandle append_rows(const std::vector<BatchHandle>& batches) {
+  auto all = std::make_shared<BatchData>(*batches.front());
+  all->rows = 0;
+  all->work = 0;
+  std::vector<RowPlace> places;
+  bool any_status = false;
+  for (std::uint32_t i = 0; i < batches.size(); ++i) {
+    const BatchData& batch = *batches[i];
+    all->rows += batch.rows;
+    all->work += batch.work;
+    all->deadline = std::min(all->deadline, batch.deadline);
+    any_status = any_status || batch.status != nullptr;
+    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(batch.rows); ++row) places.push_back({i, row});
+  }
+  auto status = std::make_shared<std::vector<std::uint16_t>>();
+  for (const BatchHandle& batch : batches) {
+    if (any_status && batch->status) status->insert(status->end(), batch->status->begin(), batch->status->end());
+    if (any_status && !batch->status) status->resize(status->size() + static_cast<std::size_t>(batch->rows), 0);
+  }
+  all->status = any_status ? std::move(status) : nullptr;
+  all->row_work = nullptr;  // each batch's is in a unit of its own
+  all->columns.clear();
+  for (const ColumnHandle& first : batches.front()->columns) {
+    std::vector<ColumnHandle> pieces;
+    for (const BatchHandle& batch : batches) pieces.push_back(*batch->find(first->name()));
+    all->columns.push_back(gather(pieces, places));
+  }
+  return all;
 }
 
 }  // namespace sluice

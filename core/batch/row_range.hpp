@@ -20,4 +20,7 @@ BatchHandle take_rows(const BatchHandle& batch, const std::vector<std::uint32_t>
 // holds the rows rows[p]; every row is in exactly one part.
 BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& parts, const std::vector<std::vector<std::uint32_t>>& rows = {});
 
+// The rows of several batches with the same columns behind each other, under the first one's number.
+BatchHandle append_rows(const std::vector<BatchHandle>& batches);
+
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include "sched/batch_division.hpp"
 #include "sched/batch_growth.hpp"
 #include "sched/estimates.hpp"
+#include "sched/gathering.hpp"
 
 namespace sluice::policies {
 namespace {
@@ -63,7 +64,7 @@ void Options::add(const WaitingGroup& group) {
   if (group.tasks.empty() || !view_.may_begin(stage)) return;
   std::vector<const Candidate*> free;
   for (const Candidate& candidate : stage.candidates)
-    if (may_begin(group, candidate)) free.push_back(&candidate);
+    if (may_begin(group, candidate) && !waits_for_more(view_, group, candidate)) free.push_back(&candidate);
   if (free.empty()) return;
   std::size_t looked_at = 0;
   for (const auto& [turn, task] : group.tasks) {
@@ -147,6 +148,9 @@ class Adaptive : public Policy {
     const std::optional<Option>& option = options.best();
     if (!option) return std::nullopt;
     const Candidate& candidate = *option->candidate;
+    if (!option->explores && view.may_do_whole(*option->group, *option->task, candidate))
+      if (std::vector<std::uint64_t> more = tasks_to_gather(view, *option->group, *option->task, candidate); !more.empty())
+        return Choice{option->task->number, {{candidate.lane, candidate.implementation}}, Reason::placement, std::move(more)};
     const BatchDivision division(view, *option->group, *option->task, candidate);
     if (std::optional<Choice> divided = option->explores ? division.trial() : division.best()) return divided;
     return Choice{option->task->number, {{candidate.lane, candidate.implementation}}, option->explores ? Reason::trial : Reason::placement};

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "sched/gathering.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sched/estimates.hpp"
+
+namespace sluice {
+namespace {
+
+// Calls that hide each other's copies. While so many are under way, another one only makes sense if it is efficient.
+constexpr int calls_that_overlap = 2;
+// A call may take many times the bytes of its input on the device: what it gives, and what it works with; and some are under way at once.
+constexpr double memory_per_input_byte = 64;
+
+// The work of a call of which a twentieth is constant, and never less than eight batches: calls of one size would not show what of their time is
+// constant. The largest row counts as constant, as nothing hides it but other rows.
+double efficient_work(const Candidate& candidate, double batch_work, double largest_row) {
+  const double constant = candidate.cost.constant + candidate.cost.per_largest_row * largest_row;
+  const double known = candidate.cost.per_work > 0 ? 20.0 * constant / candidate.cost.per_work : std::numeric_limits<double>::infinity();
+  return std::max(known, batch_work * (8 << candidate.observed % 3));
+}
+
+// What part of the group's work is the candidate's, if all lanes are to end together.
+double share_of(const View& view, const WaitingGroup& group, const Candidate& candidate) {
+  const auto tasks = static_cast<double>(std::max<std::size_t>(group.tasks.size(), 1));
+  const auto rate = [&](const Candidate& c) {
+    const double seconds = c.cost.seconds(group.work / tasks, group.largest_row / tasks) + group.copy_seconds[c.lane] / tasks;
+    return parallel_calls(view, c) / std::max(seconds, 1e-9);
+  };
+  double others = 0;
+  for (const Candidate& other : view.stages[group.stage].candidates)
+    if (&other != &candidate && other.known && view.may_do(group, other)) others += rate(other);
+  const double mine = rate(candidate);
+  return mine / (mine + others);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> tasks_to_gather(const View& view, const WaitingGroup& group, const Task& first, const Candidate& candidate) {
+  std::vector<std::uint64_t> more;
+  if (candidate.on_cpu() || !candidate.known || group.urgent || first.like == 0) return more;
+  const double memory = view.lanes[candidate.lane].traits.memory_bytes;
+  const double most_bytes = memory > 0 ? memory / memory_per_input_byte : std::numeric_limits<double>::infinity();
+  const double most_work = share_of(view, group, candidate) * group.work;
+  double work = first.size.work, largest_row = first.size.largest_row, bytes = first.bytes;
+  for (const auto& [turn, task] : group.tasks) {
+    if (work >= efficient_work(candidate, first.size.work, largest_row)) break;
+    if (task.number == first.number || task.like != first.like || view.rows_for_cpu(group, task) > 0) continue;
+    if (work + task.size.work > most_work || bytes + task.bytes > most_bytes) break;
+    work += task.size.work;
+    largest_row = std::max(largest_row, task.size.largest_row);
+    bytes += task.bytes;
+    more.push_back(task.number);
+  }
+  return more;
+}
+
+bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate) {
+  if (candidate.on_cpu() || !candidate.known || group.urgent || group.tasks.empty() || candidate.under_way < calls_that_overlap) return false;
+  if (view.source.progress.ended || group.tasks.begin()->second.like == 0) return false;
+  const auto tasks = static_cast<double>(group.tasks.size());
+  return share_of(view, group, candidate) * group.work < efficient_work(candidate, group.work / tasks, group.largest_row / tasks);
+}
+
+}  // namespace sluice

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Several batches in one call: a device is busy with some thousand rows where a batch, made for a core, has some dozen.
+
+#include <cstdint>
+#include <vector>
+
+#include "sched/policy.hpp"
+
+namespace sluice {
+
+// The tasks, beside `first`, that a call should take along: as many as make what is constant in a call a twentieth of it, but no more than the
+// candidate's share of what waits, and than its device has room for.
+std::vector<std::uint64_t> tasks_to_gather(const View& view, const WaitingGroup& group, const Task& first, const Candidate& candidate);
+
+// Is it better to wait for more batches than to begin a small call beside those that keep the device busy?
+bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate);
+
+}  // namespace sluice
