@@ -3,6 +3,7 @@
 #include "sched/gathering.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "sched/estimates.hpp"
@@ -10,8 +11,6 @@
 namespace sluice {
 namespace {
 
-// Calls that hide each other's copies. While so many are under way, another one only makes sense if it is efficient.
-constexpr int calls_that_overlap = 2;
 // A call may take many times the bytes of its input on the device: what it gives, and what it works with; and some are under way at once.
 constexpr double memory_per_input_byte = 64;
 
@@ -23,6 +22,13 @@ double efficient_work(const Candidate& candidate, double batch_work, double larg
   return std::max(known, batch_work * (8 << candidate.observed % 3));
 }
 
+// Calls that make the device faster together than one after the other: two hide each other's copies, and more are of use where they don't share
+// its speed. While so many are under way, another one only makes sense if it is efficient.
+int calls_that_overlap(const View& view, const Candidate& candidate) {
+  const int slots = view.lanes[candidate.lane].traits.slots;
+  return candidate.sharing * slots <= 1.0 ? std::max(slots, 2) : std::max(2, static_cast<int>(std::lround(1.0 / candidate.sharing)));
+}
+
 // What part of the group's work is the candidate's, if all lanes are to end together.
 double share_of(const View& view, const WaitingGroup& group, const Candidate& candidate) {
   const auto tasks = static_cast<double>(std::max<std::size_t>(group.tasks.size(), 1));
@@ -30,11 +36,19 @@ double share_of(const View& view, const WaitingGroup& group, const Candidate& ca
     const double seconds = c.cost.seconds(group.work / tasks, group.largest_row / tasks) + group.copy_seconds[c.lane] / tasks;
     return parallel_calls(view, c) / std::max(seconds, 1e-9);
   };
+  const double mine = rate(candidate);
   double others = 0;
   for (const Candidate& other : view.stages[group.stage].candidates)
-    if (&other != &candidate && other.known && view.may_do(group, other)) others += rate(other);
-  const double mine = rate(candidate);
+    if (&other != &candidate && view.may_do(group, other)) others += other.known ? rate(other) : mine;  // who knows
   return mine / (mine + others);
+}
+
+// What waits and what is still to be read.
+double work_left(const View& view, const WaitingGroup& group) {
+  const SourceView& source = view.source;
+  const double share = source.progress.share;
+  const double unread = source.progress.ended ? 0 : share > 0 ? source.read_work * (1.0 - share) / share : source.read_work;
+  return group.work + unread * view.stages[group.stage].work_per_source;
 }
 
 }  // namespace
@@ -44,7 +58,8 @@ std::vector<std::uint64_t> tasks_to_gather(const View& view, const WaitingGroup&
   if (candidate.on_cpu() || !candidate.known || group.urgent || first.like == 0) return more;
   const double memory = view.lanes[candidate.lane].traits.memory_bytes;
   const double most_bytes = memory > 0 ? memory / memory_per_input_byte : std::numeric_limits<double>::infinity();
-  const double most_work = share_of(view, group, candidate) * group.work;
+  // Never all of a lane's share: calls get shorter towards the end of a run, so that all lanes end together.
+  const double most_work = share_of(view, group, candidate) * std::min(group.work, work_left(view, group) / calls_that_overlap(view, candidate));
   double work = first.size.work, largest_row = first.size.largest_row, bytes = first.bytes;
   for (const auto& [turn, task] : group.tasks) {
     if (work >= efficient_work(candidate, first.size.work, largest_row)) break;
@@ -59,7 +74,7 @@ std::vector<std::uint64_t> tasks_to_gather(const View& view, const WaitingGroup&
 }
 
 bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate) {
-  if (candidate.on_cpu() || !candidate.known || group.urgent || group.tasks.empty() || candidate.under_way < calls_that_overlap) return false;
+  if (candidate.on_cpu() || !candidate.known || group.urgent || group.tasks.empty() || candidate.under_way < calls_that_overlap(view, candidate)) return false;
   if (view.source.progress.ended || group.tasks.begin()->second.like == 0) return false;
   const auto tasks = static_cast<double>(group.tasks.size());
   return share_of(view, group, candidate) * group.work < efficient_work(candidate, group.work / tasks, group.largest_row / tasks);

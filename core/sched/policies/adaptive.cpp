@@ -22,6 +22,10 @@ constexpr std::size_t tasks_looked_at = 2 * sequence_window;
 // A lane that has not been used for so many batches of a stage (times how much slower it was) is tried once more.
 constexpr std::uint64_t explore_again_after = 64;
 
+// Where devices alone would have done everything so long before the sources end, the run is bound by what only the CPU does. What else it does would
+// hold that up.
+constexpr double keeps_up = 0.9;
+
 // A call that could begin now.
 struct Option {
   const WaitingGroup* group;
@@ -34,7 +38,8 @@ struct Option {
 // The options of one view, each compared with the best so far.
 class Options {
  public:
-  explicit Options(const View& view) : view_(view), waiting_seconds_(view.lanes.size(), -1.0) {
+  explicit Options(const View& view)
+      : view_(view), waiting_seconds_(view.lanes.size(), -1.0), devices_keep_up_(seconds_of_devices_alone(view) < keeps_up * view.source.horizon) {
     for (const WaitingGroup& group : view.waiting) add(group);
   }
   const std::optional<Option>& best() const { return best_; }
@@ -56,6 +61,7 @@ class Options {
 
   const View& view_;
   std::vector<double> waiting_seconds_;
+  const bool devices_keep_up_;
   std::optional<Option> best_;
 };
 
@@ -93,6 +99,7 @@ std::optional<Option> Options::consider(const WaitingGroup& group, const Task& t
     return option;
   }
   if (!candidate.known) return untimed(option);
+  if (candidate.on_cpu() && devices_keep_up_ && !group.urgent) return std::nullopt;
   if (rates <= 0) return option;
   option.advantage = parallel_calls(view_, candidate) / call_seconds(view_, task, candidate) / rates;
   const double mine = finish_seconds(view_, task, candidate);
