@@ -252,7 +252,7 @@ void Dispatcher::carry_out_gathered(const Assignment& assignment, const Pieces& 
   for (const auto& piece : pieces) inputs.push_back(piece->input);
   BatchHandle input;
   CallResult gathering;
-  if (!run_.cancelled()) run_call(gathering, [&] { input = segment.gathered(inputs); });
+  if (!run_.cancelled()) run_call(gathering, [&] { input = segment.gathered(inputs, *lane(assignment.lane).device()); });
   if (!gathering.ok()) segment.first().fail(gathering);
   const Done deal_out = [&](const BatchHandle& output) {
     std::vector<BatchHandle> outputs(pieces.size());

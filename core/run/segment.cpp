@@ -168,14 +168,18 @@ BatchHandle Segment::part_of(const BatchHandle& input, const std::vector<std::ui
   return take_rows(needed, rows);
 }
 
-BatchHandle Segment::gathered(const std::vector<BatchHandle>& inputs) const {
+BatchHandle Segment::gathered(const std::vector<BatchHandle>& inputs, Device& device) const {
   std::vector<BatchHandle> needed;
   for (const BatchHandle& input : inputs) {
     auto batch = std::make_shared<BatchData>(*input);
     batch->columns = input->named_by(this->input());
     needed.push_back(std::move(batch));
   }
-  auto batch = std::make_shared<BatchData>(*append_rows(needed));
+  auto batch = std::make_shared<BatchData>(*append_rows(needed, [&](std::size_t bytes) {
+    // From page-locked memory it goes to the device without another copy.
+    if (std::shared_ptr<void> memory = device.host_memory(bytes)) return Buffer::adopt(memory, memory.get(), bytes);
+    return Buffer::allocate({}, bytes);
+  }));
   batch->gathered_from = std::make_shared<const std::vector<BatchHandle>>(inputs);
   return batch;
 }

@@ -54,7 +54,7 @@ class Segment {
     return last().joined(whole, parts, rows);
   }
   // The rows of several batches behind each other, with the columns that a call needs; and each batch with its rows of what that became.
-  BatchHandle gathered(const std::vector<BatchHandle>& inputs) const;
+  BatchHandle gathered(const std::vector<BatchHandle>& inputs, Device& device) const;
   std::vector<BatchHandle> dealt_out(const std::vector<BatchHandle>& inputs, const BatchHandle& output) const;
 
  private:

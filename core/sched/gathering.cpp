@@ -15,11 +15,12 @@ namespace {
 constexpr double memory_per_input_byte = 64;
 
 // The work of a call of which a twentieth is constant, and never less than eight batches: calls of one size would not show what of their time is
-// constant. The largest row counts as constant, as nothing hides it but other rows.
+// constant (the first calls, of which nothing is known, are smaller). The largest row counts as constant, as nothing hides it but other rows.
 double efficient_work(const Candidate& candidate, double batch_work, double largest_row) {
   const double constant = candidate.cost.constant + candidate.cost.per_largest_row * largest_row;
   const double known = candidate.cost.per_work > 0 ? 20.0 * constant / candidate.cost.per_work : std::numeric_limits<double>::infinity();
-  return std::max(known, batch_work * (8 << candidate.observed % 3));
+  const int sizes = 8 << candidate.observed % 3, first = 1 << std::min(candidate.observed, 5);
+  return first < sizes ? batch_work * first : std::max(known, batch_work * sizes);
 }
 
 // Calls that make the device faster together than one after the other: two hide each other's copies, and more are of use where they don't share
@@ -47,30 +48,42 @@ double share_of(const View& view, const WaitingGroup& group, const Candidate& ca
 double work_left(const View& view, const WaitingGroup& group) {
   const SourceView& source = view.source;
   const double share = source.progress.share;
-  const double unread = source.progress.ended ? 0 : share > 0 ? source.read_work * (1.0 - share) / share : source.read_work;
+  // Where nobody knows how much there is to read, the end is taken to be near: calls stay shorter.
+  const double unread = source.progress.ended || share <= 0 ? 0 : source.read_work * (1.0 - share) / share;
   return group.work + unread * view.stages[group.stage].work_per_source;
 }
 
 }  // namespace
 
-std::vector<std::uint64_t> tasks_to_gather(const View& view, const WaitingGroup& group, const Task& first, const Candidate& candidate) {
-  std::vector<std::uint64_t> more;
-  if (candidate.on_cpu() || !candidate.known || group.urgent || first.like == 0) return more;
+Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Task& first, const Candidate& candidate) {
+  Gathering result;
+  if (candidate.on_cpu() || !candidate.known || group.urgent || first.like == 0) return result;
   const double memory = view.lanes[candidate.lane].traits.memory_bytes;
   const double most_bytes = memory > 0 ? memory / memory_per_input_byte : std::numeric_limits<double>::infinity();
-  // Never all of a lane's share: calls get shorter towards the end of a run, so that all lanes end together.
-  const double most_work = share_of(view, group, candidate) * std::min(group.work, work_left(view, group) / calls_that_overlap(view, candidate));
+  // What waits is for all calls that overlap; and never all of a lane's share of the rest: calls get shorter towards the end of a run, so that all
+  // lanes end together.
+  const int overlap = calls_that_overlap(view, candidate);
+  const double most_work = share_of(view, group, candidate) *
+                           std::min(group.work / std::max(1, overlap - candidate.under_way), work_left(view, group) / overlap);
   double work = first.size.work, largest_row = first.size.largest_row, bytes = first.bytes;
+  const Candidate* on_cpu = nullptr;
+  for (const Candidate& other : view.stages[group.stage].candidates)
+    if (other.on_cpu() && other.known && view.may_do(group, other)) on_cpu = &other;
   for (const auto& [turn, task] : group.tasks) {
     if (work >= efficient_work(candidate, first.size.work, largest_row)) break;
     if (task.number == first.number || task.like != first.like || view.rows_for_cpu(group, task) > 0) continue;
+    // A row that would hold the call up for longer than the CPU needs for all of its batch is left to the CPU.
+    const double longer = candidate.cost.per_largest_row * std::max(0.0, task.size.largest_row - largest_row);
+    if (on_cpu != nullptr && longer > call_seconds(view, task, *on_cpu)) continue;
     if (work + task.size.work > most_work || bytes + task.bytes > most_bytes) break;
     work += task.size.work;
     largest_row = std::max(largest_row, task.size.largest_row);
     bytes += task.bytes;
-    more.push_back(task.number);
+    result.more.push_back(task.number);
   }
-  return more;
+  result.hides_largest_row =
+      !result.more.empty() && candidate.cost.per_largest_row * largest_row < 0.1 * candidate.cost.seconds(work, largest_row);
+  return result;
 }
 
 bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate) {

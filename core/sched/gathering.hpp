@@ -10,9 +10,13 @@
 
 namespace sluice {
 
-// The tasks, beside `first`, that a call should take along: as many as make what is constant in a call a twentieth of it, but no more than the
-// candidate's share of what waits, and than its device has room for.
-std::vector<std::uint64_t> tasks_to_gather(const View& view, const WaitingGroup& group, const Task& first, const Candidate& candidate);
+struct Gathering {
+  std::vector<std::uint64_t> more;  // beside the first task
+  bool hides_largest_row = false;   // which is less than a tenth of the call
+};
+// What a call should take along: as many tasks as make what is constant in a call a twentieth of it, but no more than the candidate's share of what
+// waits, and than its device has room for.
+Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Task& first, const Candidate& candidate);
 
 // Is it better to wait for more batches than to begin a small call beside those that keep the device busy?
 bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate);

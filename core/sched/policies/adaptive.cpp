@@ -82,13 +82,14 @@ void Options::add(const WaitingGroup& group) {
 
 std::optional<Option> Options::consider(const WaitingGroup& group, const Task& task, const Candidate& candidate) {
   Option option{&group, &task, &candidate};
-  double best = never, rates = 0, backlog = 0;
+  double best = never, shortest = never, rates = 0, backlog = 0;
   bool only_one = true;
   for (const Candidate& other : view_.stages[group.stage].candidates) {
     if (&other == &candidate || !view_.may_do(group, other)) continue;
     only_one = false;
     if (!other.known) continue;
     best = std::min(best, finish_seconds(view_, task, other));
+    shortest = std::min(shortest, call_seconds(view_, task, other));
     const double parallel = parallel_calls(view_, other), rate = parallel / call_seconds(view_, task, other);
     rates += rate;
     backlog += rate * view_.lanes[other.lane].backlog / parallel;
@@ -99,7 +100,7 @@ std::optional<Option> Options::consider(const WaitingGroup& group, const Task& t
     return option;
   }
   if (!candidate.known) return untimed(option);
-  if (candidate.on_cpu() && devices_keep_up_ && !group.urgent) return std::nullopt;
+  if (candidate.on_cpu() && devices_keep_up_ && !group.urgent && call_seconds(view_, task, candidate) >= shortest) return std::nullopt;
   if (rates <= 0) return option;
   option.advantage = parallel_calls(view_, candidate) / call_seconds(view_, task, candidate) / rates;
   const double mine = finish_seconds(view_, task, candidate);
@@ -155,12 +156,20 @@ class Adaptive : public Policy {
     const std::optional<Option>& option = options.best();
     if (!option) return std::nullopt;
     const Candidate& candidate = *option->candidate;
-    if (!option->explores && view.may_do_whole(*option->group, *option->task, candidate))
-      if (std::vector<std::uint64_t> more = tasks_to_gather(view, *option->group, *option->task, candidate); !more.empty())
-        return Choice{option->task->number, {{candidate.lane, candidate.implementation}}, Reason::placement, std::move(more)};
     const BatchDivision division(view, *option->group, *option->task, candidate);
-    if (std::optional<Choice> divided = option->explores ? division.trial() : division.best()) return divided;
-    return Choice{option->task->number, {{candidate.lane, candidate.implementation}}, option->explores ? Reason::trial : Reason::placement};
+    Choice whole{option->task->number, {{candidate.lane, candidate.implementation}}, Reason::placement};
+    if (option->explores) {
+      whole.reason = Reason::trial;
+      const std::optional<Choice> trial = division.trial();
+      return trial ? trial : whole;
+    }
+    // Beside many others a row that holds the device up costs little.
+    Gathering gathering;
+    if (view.may_do_whole(*option->group, *option->task, candidate)) gathering = tasks_to_gather(view, *option->group, *option->task, candidate);
+    if (!gathering.hides_largest_row)
+      if (std::optional<Choice> divided = division.best()) return divided;
+    whole.more = std::move(gathering.more);
+    return whole;
   }
   BatchSize batch_size(const View& view, double usual, double largest) const override { return grown_batch(view, usual, largest); }
 };

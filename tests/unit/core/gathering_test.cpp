@@ -105,3 +105,25 @@ TEST_CASE("A fault in a call of many batches loses none of them") {
     CHECK(accelerator().read_after_free == 0);
   }
 }
+
+TEST_CASE("Large calls go to the device from page-locked memory, which is used again") {
+  const BusyAccelerator busy;
+  accelerator().seconds_per_work = 2e-7;
+  std::string large = chain;
+  large.replace(large.find("batches = 200, rows = 3"), 23, "batches = 60, rows = 9000");
+  ToyRun on_cpu;
+  const std::string expected = on_cpu(large).files.at("out.txt");
+  for (const char* fault : {"", "memory@4,every=7", "kernel@3,every=5", "lost@9"}) {
+    CAPTURE(fault);
+    ToyRun run;
+    run.options.device = "auto";
+    run.options.threads = 1;
+    if (*fault != '\0') run.options.device_faults.push_back(*parse_device_fault(fault));
+    const ToyResult result = run(large);
+    CAPTURE(result.run.message);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == expected);
+    CHECK(accelerator().bytes_allocated == 0);
+    CHECK(accelerator().read_after_free == 0);
+  }
+}
