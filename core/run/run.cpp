@@ -149,7 +149,6 @@ struct Run::Implementation {
 
   void use(const std::shared_ptr<Device>& device, Dispatcher& dispatcher) {
     device->inject(faults);
-    device->keep_host_memory(memory_per_device());
     trace_copies(*device, context);
     context.devices.push_back(device);
     try {

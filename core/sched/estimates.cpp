@@ -3,7 +3,6 @@
 #include "sched/estimates.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace sluice {
 
@@ -56,27 +55,6 @@ double waiting_seconds_without(const View& view, std::size_t lane) {
         rates += parallel_calls(view, other) /
                  std::max(other.cost.seconds(group.work / tasks, group.largest_row / tasks) + group.copy_seconds[other.lane] / tasks, 1e-9);
     if (rates > 0) seconds += tasks / rates;
-  }
-  return seconds;
-}
-
-double seconds_of_devices_alone(const View& view) {
-  const SourceView& source = view.source;
-  const double share = source.progress.share;
-  const double unread = source.progress.ended ? 0 : share > 0 ? source.read_work * (1.0 - share) / share : source.read_work;
-  double seconds = 0;
-  for (std::size_t i = 0; i < view.stages.size(); ++i) {
-    const StageView& stage = view.stages[i];
-    double work = unread * stage.work_per_source;
-    for (const WaitingGroup& group : view.waiting)
-      if (group.stage == i) work += group.work;
-    if (work <= 0) continue;
-    double rate = 0;
-    for (const Candidate& candidate : stage.candidates)
-      if (!candidate.on_cpu() && candidate.known && view.lanes[candidate.lane].healthy && candidate.cost.per_work > 0)
-        rate += parallel_calls(view, candidate) / candidate.cost.per_work;
-    if (rate <= 0) return std::numeric_limits<double>::infinity();
-    seconds += work / rate;
   }
   return seconds;
 }

@@ -25,8 +25,4 @@ double finish_seconds(const View& view, const Task& task, const Candidate& candi
 // Seconds until lanes other than `lane` would have finished all that waits, none of it begun.
 double waiting_seconds_without(const View& view, std::size_t lane);
 
-// Seconds that the devices would need for all that waits and all that is still to be read, if the CPU did nothing of it. Infinite: they can't, or
-// nobody knows.
-double seconds_of_devices_alone(const View& view);
-
 }  // namespace sluice

@@ -86,6 +86,16 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
   return result;
 }
 
+bool devices_keep_up(const View& view, const WaitingGroup& group, const Task& task, const Candidate& on_cpu) {
+  constexpr double much_faster = 2;
+  constexpr std::size_t few = 8;  // its next call will take them
+  return std::any_of(view.stages[group.stage].candidates.begin(), view.stages[group.stage].candidates.end(), [&](const Candidate& device) {
+    return !device.on_cpu() && device.known && view.may_do_whole(group, task, device) &&
+           much_faster * call_seconds(view, task, device) <= call_seconds(view, task, on_cpu) &&
+           (device.under_way < calls_that_overlap(view, device) || group.tasks.size() < few);
+  });
+}
+
 bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate) {
   if (candidate.on_cpu() || !candidate.known || group.urgent || group.tasks.empty() || candidate.under_way < calls_that_overlap(view, candidate)) return false;
   if (view.source.progress.ended || group.tasks.begin()->second.like == 0) return false;

@@ -22,10 +22,6 @@ constexpr std::size_t tasks_looked_at = 2 * sequence_window;
 // A lane that has not been used for so many batches of a stage (times how much slower it was) is tried once more.
 constexpr std::uint64_t explore_again_after = 64;
 
-// Where devices alone would have done everything so long before the sources end, the run is bound by what only the CPU does. What else it does would
-// hold that up.
-constexpr double keeps_up = 0.9;
-
 // A call that could begin now.
 struct Option {
   const WaitingGroup* group;
@@ -38,8 +34,7 @@ struct Option {
 // The options of one view, each compared with the best so far.
 class Options {
  public:
-  explicit Options(const View& view)
-      : view_(view), waiting_seconds_(view.lanes.size(), -1.0), devices_keep_up_(seconds_of_devices_alone(view) < keeps_up * view.source.horizon) {
+  explicit Options(const View& view) : view_(view), waiting_seconds_(view.lanes.size(), -1.0) {
     for (const WaitingGroup& group : view.waiting) add(group);
   }
   const std::optional<Option>& best() const { return best_; }
@@ -61,7 +56,6 @@ class Options {
 
   const View& view_;
   std::vector<double> waiting_seconds_;
-  const bool devices_keep_up_;
   std::optional<Option> best_;
 };
 
@@ -82,14 +76,13 @@ void Options::add(const WaitingGroup& group) {
 
 std::optional<Option> Options::consider(const WaitingGroup& group, const Task& task, const Candidate& candidate) {
   Option option{&group, &task, &candidate};
-  double best = never, shortest = never, rates = 0, backlog = 0;
+  double best = never, rates = 0, backlog = 0;
   bool only_one = true;
   for (const Candidate& other : view_.stages[group.stage].candidates) {
     if (&other == &candidate || !view_.may_do(group, other)) continue;
     only_one = false;
     if (!other.known) continue;
     best = std::min(best, finish_seconds(view_, task, other));
-    shortest = std::min(shortest, call_seconds(view_, task, other));
     const double parallel = parallel_calls(view_, other), rate = parallel / call_seconds(view_, task, other);
     rates += rate;
     backlog += rate * view_.lanes[other.lane].backlog / parallel;
@@ -100,7 +93,7 @@ std::optional<Option> Options::consider(const WaitingGroup& group, const Task& t
     return option;
   }
   if (!candidate.known) return untimed(option);
-  if (candidate.on_cpu() && devices_keep_up_ && !group.urgent && call_seconds(view_, task, candidate) >= shortest) return std::nullopt;
+  if (candidate.on_cpu() && !group.urgent && devices_keep_up(view_, group, task, candidate)) return std::nullopt;
   if (rates <= 0) return option;
   option.advantage = parallel_calls(view_, candidate) / call_seconds(view_, task, candidate) / rates;
   const double mine = finish_seconds(view_, task, candidate);

@@ -122,7 +122,7 @@ class VirtualRun {
   }
 
   void read() {
-    const int limit = input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + 2 * machine_.streams * static_cast<int>(lanes_.size() - 1);
+    const int limit = input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + 96 * static_cast<int>(lanes_.size() - 1);
     while (read_ < total_ && in_flight_ < limit) {
       const double target = std::min(scheduler_.batch_work(input_.usual, input_.largest, progress()), total_ - read_);
       Batch& batch = batches_.emplace_back();
