@@ -117,6 +117,11 @@ const ColumnHandle* BatchData::find(std::string_view name) const {
 }
 
 std::string BatchData::name_of(std::int64_t row) const {
+  if (gathered_from)
+    for (const BatchHandle& part : *gathered_from) {
+      if (row < part->rows) return part->name_of(row);
+      row -= part->rows;
+    }
   if (const ColumnHandle* column = row_name.empty() ? nullptr : find(row_name); column != nullptr && (*column)->is_on_host()) {
     const ArrowArray& array = (*column)->host();
     const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;

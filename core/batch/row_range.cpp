@@ -53,13 +53,15 @@ std::pair<const char*, std::size_t> values_of(std::string_view type, const Arrow
   return {values + static_cast<std::size_t>(offsets[0]) * width, static_cast<std::size_t>(offsets[array.length] - offsets[0]) * width};
 }
 
+Buffer ordinary_buffer(std::size_t bytes) { return Buffer::allocate({}, bytes); }
+
 // One row of one of several columns.
 struct RowPlace {
   std::uint32_t part, row;
 };
 
 // The rows at `places`, in that order, as a column of its own.
-ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places) {
+ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places, const MakeBuffer& make_buffer = ordinary_buffer) {
   const std::string& type = parts.front()->type();
   struct Source {
     const char* values;
@@ -73,7 +75,7 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
     sources.push_back({values_of(type, array).first, has_offsets ? static_cast<const std::int64_t*>(array.buffers[1]) + array.offset : nullptr});
   }
   const std::size_t rows = places.size();
-  Buffer offsets = Buffer::allocate({}, (rows + 1) * sizeof(std::int64_t));
+  Buffer offsets = make_buffer((rows + 1) * sizeof(std::int64_t));
   const auto ends = offsets.as<std::int64_t>();
   ends[0] = 0;
   for (std::size_t i = 0; i < rows && has_offsets; ++i) {
@@ -81,7 +83,7 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
     ends[i + 1] = ends[i] + (from[1] - from[0]);
   }
   const std::size_t bytes = width * (has_offsets ? static_cast<std::size_t>(ends[rows]) : rows);
-  Buffer values = Buffer::allocate({}, std::max<std::size_t>(bytes, 1));
+  Buffer values = make_buffer(std::max<std::size_t>(bytes, 1));
   char* to = static_cast<char*>(values.data());
   // Rows that lie behind each other are copied in one piece.
   for (std::size_t i = 0; i < rows;) {
@@ -117,6 +119,7 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
 
 BatchHandle slice_rows(const BatchHandle& batch, std::int64_t begin, std::int64_t end) {
   auto part = std::make_shared<BatchData>(*batch);
+  part->gathered_from = nullptr;
   part->rows = end - begin;
   part->deadline = batch->deadline;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
@@ -132,6 +135,7 @@ BatchHandle take_rows(const BatchHandle& batch, const std::vector<std::uint32_t>
   if (rows.empty()) return slice_rows(batch, 0, 0);
   if (rows.back() - rows.front() + 1 == rows.size()) return slice_rows(batch, rows.front(), std::int64_t{rows.back()} + 1);
   auto part = std::make_shared<BatchData>(*batch);
+  part->gathered_from = nullptr;
   part->rows = static_cast<std::int64_t>(rows.size());
   part->deadline = batch->deadline;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
@@ -171,6 +175,36 @@ BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& 
     if (!whole->status || *status != *whole->status) joined->status = std::move(status);
   }
   return joined;
+}
+
+BatchHandle append_rows(const std::vector<BatchHandle>& batches, const MakeBuffer& make_buffer) {
+  auto all = std::make_shared<BatchData>(*batches.front());
+  all->rows = 0;
+  all->work = 0;
+  std::vector<RowPlace> places;
+  bool any_status = false;
+  for (std::uint32_t i = 0; i < batches.size(); ++i) {
+    const BatchData& batch = *batches[i];
+    all->rows += batch.rows;
+    all->work += batch.work;
+    all->deadline = std::min(all->deadline, batch.deadline);
+    any_status = any_status || batch.status != nullptr;
+    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(batch.rows); ++row) places.push_back({i, row});
+  }
+  auto status = std::make_shared<std::vector<std::uint16_t>>();
+  for (const BatchHandle& batch : batches) {
+    if (any_status && batch->status) status->insert(status->end(), batch->status->begin(), batch->status->end());
+    if (any_status && !batch->status) status->resize(status->size() + static_cast<std::size_t>(batch->rows), 0);
+  }
+  all->status = any_status ? std::move(status) : nullptr;
+  all->row_work = nullptr;  // each batch's is in a unit of its own
+  all->columns.clear();
+  for (const ColumnHandle& first : batches.front()->columns) {
+    std::vector<ColumnHandle> pieces;
+    for (const BatchHandle& batch : batches) pieces.push_back(*batch->find(first->name()));
+    all->columns.push_back(gather(pieces, places, make_buffer));
+  }
+  return all;
 }
 
 }  // namespace sluice

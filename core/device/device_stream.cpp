@@ -93,6 +93,11 @@ DeviceStream::Slab& DeviceStream::next_slab() {
 void DeviceStream::copy_in(void* destination, const void* source, std::size_t bytes) {
   CopyWatch watch(device_, CopyDirection::to_device, bytes);
   sluice_error error{};
+  if (device_.is_host_memory(source, bytes)) {
+    const sluice_status status = device_.provider().copy_to_device(device_.raw(), stream_, destination, source, bytes, &error);
+    if (status != SLUICE_OK) device_.raise(status, "copy to", error);
+    return watch.done();
+  }
   for (std::size_t at = 0; at < bytes; at += slab_bytes) {
     const std::size_t part = std::min(slab_bytes, bytes - at);
     Slab& slab = next_slab();

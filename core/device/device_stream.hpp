@@ -43,7 +43,7 @@ class DeviceStream {
   // The calling thread's calls of the device's own library go to this device.
   void enter();
   void* allocate(std::size_t bytes);
-  // `source` may change when it returns; the copy arrives in the stream's order.
+  // `source` may change when it returns, unless it is the device's host memory; the copy arrives in the stream's order.
   void copy_in(void* destination, const void* source, std::size_t bytes);
   // Returns when the copy, and so everything before it, has arrived.
   void copy_out(void* destination, const void* source, std::size_t bytes);

@@ -61,6 +61,10 @@ void trace_copies(Device& device, RunContext& run) {
   });
 }
 
+constexpr int batches_per_device = 96;
+// What so many batches of the usual size take: 2 GiB, at most a quarter of what is left of the machine.
+std::uint64_t memory_per_device() { return std::min<std::uint64_t>(std::uint64_t{2} << 30, host_limits().usable_memory() / 4); }
+
 enum class Wait { for_devices, never };
 
 // May any stage run on a device, and must the run wait until devices are there? With --device auto the CPU begins at once.
@@ -129,7 +133,7 @@ struct Run::Implementation {
     result.elapsed_seconds = context.seconds();
     result.cpu_seconds = cpu_seconds();
     result.threads = threads;
-    result.memory_budget = memory;
+    result.memory_budget = budget.limit();
     result.memory_peak = context.memory_peak();
     result.resident_peak = resident_peak();
     result.batches_in_flight = static_cast<std::uint64_t>(budget.in_flight());
@@ -149,7 +153,8 @@ struct Run::Implementation {
     context.devices.push_back(device);
     try {
       dispatcher.add_device(device, streams_per_device);
-      budget.allow_more_batches(2 * streams_per_device);
+      // Calls that overlap, of some thirty batches each, and what comes to take their place. A budget that the user has chosen stays.
+      budget.allow_more(batches_per_device, options.memory_bytes > 0 ? 0 : memory_per_device());
     } catch (const Failure& failure) {
       context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it where it can)");
     }
@@ -169,7 +174,8 @@ struct Run::Implementation {
     StageRunners stages;
     for (std::size_t i = 0; i < context.plan.stages.size(); ++i)
       if (!stages.emplace_back(make_runner(context, i))->create(resources)) return;
-    Dispatcher dispatcher(context, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
+    const Segments segments = make_segments(context, stages, needs.devices == Devices::possible ? Chains::where_devices_are : Chains::none);
+    Dispatcher dispatcher(context, segments, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (opening) {
       opening->deliver(
@@ -185,9 +191,9 @@ struct Run::Implementation {
     }
     if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();
     if (options.executor == Executor::serial)
-      Execution(context, stages, dispatcher, budget, serial_transport).run();
+      Execution(context, stages, segments, dispatcher, budget, serial_transport).run();
     else
-      arena->execute([&] { Execution(context, stages, dispatcher, budget, flow_graph_transport).run(); });
+      arena->execute([&] { Execution(context, stages, segments, dispatcher, budget, flow_graph_transport).run(); });
     if (opening) opening->stop();
     scheduler_statistics = dispatcher.statistics();
     decisions = dispatcher.decisions();

@@ -128,6 +128,8 @@ struct Choice {
   std::uint64_t task = 0;         // Task::number
   std::vector<LaneShare> shares;  // any number of lanes; together they have every row once. The first one's lane has room
   Reason reason = Reason::placement;
+  // Further tasks of the same group that are gathered into the call, all like the first one (Task::like): only where there is one share, on a device.
+  std::vector<std::uint64_t> more = {};
 };
 
 struct BatchSize {

@@ -178,7 +178,9 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
   StageView& stage = view_.stages[task.stage];
   StageBooks& books = stages_[task.stage];
   const bool whole = choice.shares.size() == 1;
-  stage.batches = ++books.decisions.batches;
+  std::vector<Task> more;
+  for (const std::uint64_t number : choice.more) more.push_back(waiting_.remove(number));
+  stage.batches = books.decisions.batches += 1 + more.size();
   stage.under_way += static_cast<int>(choice.shares.size());
   if (!whole && choice.reason != Reason::trial) ++books.decisions.divided;
   if (task.rows && choice.reason != Reason::trial) stage.divided_last = choice.reason == Reason::division;
@@ -186,7 +188,8 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
   for (const LaneShare& share : choice.shares) {
     const std::size_t number = candidate_of(task.stage, share.lane, share.implementation);
     PlacementStatistics& statistics = books.candidates[number].statistics;
-    ++(whole ? statistics.whole_batches : statistics.parts);
+    (whole ? statistics.whole_batches : statistics.parts) += 1 + more.size();
+    if (!more.empty()) ++statistics.gathered_calls;
     statistics.tail_rows += share.tail_rows;
     if (choice.reason == Reason::trial && calls.empty()) ++statistics.explored;
     ++stage.candidates[number].under_way;
@@ -198,6 +201,12 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
     call.row_count = task.row_count;
     call.part = calls.size() - 1;
     call.parts = choice.shares.size();
+    for (const Task& other : more) {
+      call.size.work += other.size.work;
+      call.size.largest_row = std::max(call.size.largest_row, other.size.largest_row);
+      call.row_count += other.row_count;
+    }
+    call.more = more;
     if (whole) continue;
     call.rows = share.rows;
     call.row_count = share.rows.size();
@@ -213,6 +222,11 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
 
 // The copies of a part are its share of the whole batch's.
 double Scheduler::share_of_copies(const Assignment& call) const {
+  if (!call.more.empty()) {
+    double seconds = copy_seconds(view_.lanes, call.task, call.lane);
+    for (const Task& other : call.more) seconds += copy_seconds(view_.lanes, other, call.lane);
+    return seconds;
+  }
   const double share = call.task.size.work > 0 ? call.size.work / call.task.size.work : 1.0;
   return share * copy_seconds(view_.lanes, call.task, call.lane);
 }

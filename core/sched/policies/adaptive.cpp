@@ -9,6 +9,7 @@
 #include "sched/batch_division.hpp"
 #include "sched/batch_growth.hpp"
 #include "sched/estimates.hpp"
+#include "sched/gathering.hpp"
 
 namespace sluice::policies {
 namespace {
@@ -63,7 +64,7 @@ void Options::add(const WaitingGroup& group) {
   if (group.tasks.empty() || !view_.may_begin(stage)) return;
   std::vector<const Candidate*> free;
   for (const Candidate& candidate : stage.candidates)
-    if (may_begin(group, candidate)) free.push_back(&candidate);
+    if (may_begin(group, candidate) && !waits_for_more(view_, group, candidate)) free.push_back(&candidate);
   if (free.empty()) return;
   std::size_t looked_at = 0;
   for (const auto& [turn, task] : group.tasks) {
@@ -92,6 +93,7 @@ std::optional<Option> Options::consider(const WaitingGroup& group, const Task& t
     return option;
   }
   if (!candidate.known) return untimed(option);
+  if (candidate.on_cpu() && !group.urgent && devices_keep_up(view_, group, task, candidate)) return std::nullopt;
   if (rates <= 0) return option;
   option.advantage = parallel_calls(view_, candidate) / call_seconds(view_, task, candidate) / rates;
   const double mine = finish_seconds(view_, task, candidate);
@@ -148,8 +150,19 @@ class Adaptive : public Policy {
     if (!option) return std::nullopt;
     const Candidate& candidate = *option->candidate;
     const BatchDivision division(view, *option->group, *option->task, candidate);
-    if (std::optional<Choice> divided = option->explores ? division.trial() : division.best()) return divided;
-    return Choice{option->task->number, {{candidate.lane, candidate.implementation}}, option->explores ? Reason::trial : Reason::placement};
+    Choice whole{option->task->number, {{candidate.lane, candidate.implementation}}, Reason::placement};
+    if (option->explores) {
+      whole.reason = Reason::trial;
+      const std::optional<Choice> trial = division.trial();
+      return trial ? trial : whole;
+    }
+    // Beside many others a row that holds the device up costs little.
+    Gathering gathering;
+    if (view.may_do_whole(*option->group, *option->task, candidate)) gathering = tasks_to_gather(view, *option->group, *option->task, candidate);
+    if (!gathering.hides_largest_row)
+      if (std::optional<Choice> divided = division.best()) return divided;
+    whole.more = std::move(gathering.more);
+    return whole;
   }
   BatchSize batch_size(const View& view, double usual, double largest) const override { return grown_batch(view, usual, largest); }
 };

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 
+#include "sched/gathering.hpp"
 #include "sched/estimates.hpp"
 #include "sched/policy.hpp"
 #include "sched/policy_table.hpp"
@@ -62,6 +63,7 @@ std::optional<Picked> exhaustive(const View& view) {
             if (rate > 0) waiting += 1.0 / rate;
           }
         const double finish = finish_seconds(view, task, mine);
+        if (mine.on_cpu() && !group.urgent && devices_keep_up(view, group, task, mine)) continue;
         if (rates > 0 && finish > soonest && (group.urgent || finish > backlog / rates + waiting + view.source.horizon)) continue;
         const double advantage =
             rates > 0 ? parallel_calls(view, mine) / call_seconds(view, task, mine) / rates : std::numeric_limits<double>::infinity();

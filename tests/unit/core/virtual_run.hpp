@@ -122,7 +122,7 @@ class VirtualRun {
   }
 
   void read() {
-    const int limit = input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + 2 * machine_.streams * static_cast<int>(lanes_.size() - 1);
+    const int limit = input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + 96 * static_cast<int>(lanes_.size() - 1);
     while (read_ < total_ && in_flight_ < limit) {
       const double target = std::min(scheduler_.batch_work(input_.usual, input_.largest, progress()), total_ - read_);
       Batch& batch = batches_.emplace_back();
@@ -138,24 +138,31 @@ class VirtualRun {
       if (input_.divisible) task.rows = std::make_shared<const RowOrder>(batch.rows);
       task.bytes = batch.work * machine_.bytes_per_work;
       task.columns = 1;
+      task.like = 1;
       scheduler_.add(std::move(task));
     }
   }
 
   void begin(Assignment assignment) {
-    Batch& batch = batches_[assignment.task.sequence];
-    if (batch.parts_left == 0) batch.parts_left = static_cast<int>(assignment.parts);
-    auto& times = done_[assignment.task.sequence];
-    double work = 0, largest = 0;
-    const auto take = [&](std::size_t i) {
-      ++times[i];
-      work += batch.rows[i];
-      largest = std::max(largest, batch.rows[i]);
+    double work = 0, largest = 0, rows = 0;
+    const auto begin_task = [&](const Task& task) {
+      Batch& batch = batches_[task.sequence];
+      if (batch.parts_left == 0) batch.parts_left = static_cast<int>(assignment.parts);
+      const double before = work;
+      const auto take = [&](std::size_t i) {
+        ++done_[task.sequence][i];
+        ++rows;
+        work += batch.rows[i];
+        largest = std::max(largest, batch.rows[i]);
+      };
+      if (assignment.parts == 1)
+        for (std::size_t i = 0; i < batch.rows.size(); ++i) take(i);
+      else
+        for (const std::uint32_t i : assignment.rows) take(i);
+      if (assignment.lane != 0) batch.on_device += work - before;
     };
-    if (assignment.parts == 1)
-      for (std::size_t i = 0; i < batch.rows.size(); ++i) take(i);
-    else
-      for (const std::uint32_t i : assignment.rows) take(i);
+    begin_task(assignment.task);
+    for (const Task& task : assignment.more) begin_task(task);
     double seconds = 0;
     if (assignment.lane == 0) {
       seconds = work / thread_rate_;
@@ -163,10 +170,8 @@ class VirtualRun {
       seconds = machine_.constant + work * machine_.side_by_side / (machine_.speed * cpu_rate_) + machine_.per_largest_row * largest;
       if (machine_.bytes_per_second > 0) seconds += work * machine_.bytes_per_work / machine_.bytes_per_second;
       if (++calls_on_[assignment.lane] == 1) seconds += machine_.first_call;
-      batch.on_device += work;
     }
     std::uniform_real_distribution<double> noise(1 - machine_.noise, 1 + machine_.noise);
-    const double rows = assignment.parts == 1 ? static_cast<double>(batch.rows.size()) : static_cast<double>(assignment.rows.size());
     const std::size_t lane = assignment.lane;
     lanes_[lane].push_back({std::move(assignment), seconds * noise(random_), rows});
   }
@@ -191,6 +196,11 @@ class VirtualRun {
     }
     for (const Assignment& assignment : ended) {
       scheduler_.completed(assignment, now_, CallOutcome::finished);
+      for (const Task& task : assignment.more) {
+        batches_[task.sequence].parts_left = 0;
+        --in_flight_;
+        ++finished_;
+      }
       if (--batches_[assignment.task.sequence].parts_left > 0) continue;
       --in_flight_;
       ++finished_;
