@@ -6,6 +6,7 @@
 
 #include "alignment_reader/alignment_file.hpp"
 #include "alignment_reader/bam_record.hpp"
+#include "alignment_reader/helpers.hpp"
 #include "alignment_reader/reference_agreement.hpp"
 
 namespace sluice::alignment_reader {
@@ -81,12 +82,16 @@ class AlignmentReader {
   }
 
   bool process(const Call& call, Output& out) {
+    helpers_.begin();
+    const ParallelFor parallel_for = [&](std::size_t count, std::size_t grain, const auto& body) {
+      helpers_.share(count, body, [&](const auto& some) { call.parallel_for(count, grain, some); });
+    };
     Rows rows;
     double work = 0;
     std::uint64_t bytes = 0;
     bool more = true;
     while (more && (rows.size() == 0 || (work < call.target_work() && bytes < call.target_bytes()))) {
-      if (pending_ == nullptr) pending_ = advance(call);
+      if (pending_ == nullptr) pending_ = advance(call, parallel_for);
       if (pending_ == nullptr) {
         more = false;
         break;
@@ -98,7 +103,7 @@ class AlignmentReader {
       bytes += add(*pending_, rows);
       pending_ = nullptr;
     }
-    give(rows, call, out);
+    give(rows, parallel_for, out);
     out.set_work(work);
     if (const double share = file_.share_read(); share >= 0) call.progress(share);
     if (const std::uint64_t memory = file_.memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
@@ -183,8 +188,7 @@ class AlignmentReader {
   }
 
   // The next record that passes the filters; nullptr at the end or when the run is cancelled.
-  const AlignmentRecord* advance(const Call& call) {
-    const ParallelFor parallel_for = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
+  const AlignmentRecord* advance(const Call& call, const ParallelFor& parallel_for) {
     while (!call.cancelled()) {
       const AlignmentRecord* record = file_.next(parallel_for, call.threads());
       if (record == nullptr) {
@@ -217,7 +221,7 @@ class AlignmentReader {
   }
 
   // Columns are made here, and filled on several threads.
-  void give(const Rows& rows, const Call& call, Output& out) const {
+  void give(const Rows& rows, const ParallelFor& parallel_for, Output& out) const {
     out.set_rows(static_cast<std::int64_t>(rows.size()));
     struct Text {
       Buffer offsets;
@@ -243,7 +247,7 @@ class AlignmentReader {
     if (wants_record_)
       records = text(
           "bam_record", [](const Row& row) { return serialised_bytes(row.record); }, "binary");
-    call.parallel_for(rows.size(), rows_at_once, [&](std::size_t begin, std::size_t end) {
+    parallel_for(rows.size(), rows_at_once, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const Row& row = rows[static_cast<std::int64_t>(i)];
         const AlignmentRecord& record = row.record;
@@ -271,6 +275,7 @@ class AlignmentReader {
   bool wants_bases_, wants_record_;
   const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record
   std::uint64_t told_memory_ = 0;
+  Helpers helpers_;
   bool outside_accounted_ = false;
 };
 
