@@ -31,10 +31,7 @@ class ReadBases {
   };
   enum class Reason : std::uint32_t { read_not_in_file, no_bases };
   static void describe(Describe<ReadBases>& d) {
-    d.id("read_bases")
-        .summary("fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment")
-        .map("read")
-        .blocking();
+    d.id("read_bases").summary("fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment").map("read");
     d.doc(
         "The file may be plain or bgzip-compressed; its index (.fai, .gzi as samtools faidx makes them) is made when missing or older than the file, "
         "and only in memory "
@@ -116,12 +113,15 @@ class ReadBases {
     });
     const std::span<char> bases = out.text("bases", offsets);
     const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
-    // In file order, so that reads that share a compressed block follow each other.
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a]->offset < places[b]->offset; });
-    for (const std::size_t row : order) {
-      if (call.cancelled()) return;
-      file_->fetch(read_ids[static_cast<std::int64_t>(row)], *places[row], bases.data() + begin[row]);
-    }
+    std::vector<SequenceFile::Wanted> wanted;
+    wanted.reserve(order.size());
+    for (const std::size_t row : order) wanted.push_back({read_ids[static_cast<std::int64_t>(row)], places[row], bases.data() + begin[row]});
+    file_->fetch(wanted, [&](std::size_t count, std::size_t grain, const auto& body) {
+      call.parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
+        if (!call.cancelled()) body(first, last);
+      });
+    });
   }
 
   void take_aligned(const Batch& in, Output& out) const {
