@@ -88,11 +88,12 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
 
 bool devices_keep_up(const View& view, const WaitingGroup& group, const Task& task, const Candidate& on_cpu) {
   constexpr double much_faster = 2;
-  constexpr std::size_t few = 8;  // its next call will take them
+  const double batch = group.work / static_cast<double>(std::max<std::size_t>(group.tasks.size(), 1));
   return std::any_of(view.stages[group.stage].candidates.begin(), view.stages[group.stage].candidates.end(), [&](const Candidate& device) {
     return !device.on_cpu() && device.known && view.may_do_whole(group, task, device) &&
            much_faster * call_seconds(view, task, device) <= call_seconds(view, task, on_cpu) &&
-           (device.under_way < calls_that_overlap(view, device) || group.tasks.size() < few);
+           (device.under_way < calls_that_overlap(view, device) ||
+            group.work <= std::clamp(efficient_work(device, batch, 0), 16 * batch, 48 * batch));  // its next call takes all that waits
   });
 }
 
