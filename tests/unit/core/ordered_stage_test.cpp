@@ -34,28 +34,6 @@ params = { output = "${folder}/out.txt", column = "running" }
 )";
 }
 
-// One accelerator without faults; other tests find it as it was.
-class Accelerator {
- public:
-  Accelerator() : devices_(accelerator().devices.load()) {
-    accelerator().devices = 1;
-    reset();
-  }
-  ~Accelerator() {
-    reset();
-    accelerator().devices = devices_;
-  }
-  Accelerator(const Accelerator&) = delete;
-
- private:
-  static void reset() {
-    accelerator().lost_after = -1;
-    accelerator().calls = 0;
-    accelerator().fail_kernel_every = accelerator().fail_memory_every = 0;
-  }
-  const int devices_;
-};
-
 }  // namespace
 
 TEST_CASE("An ordered stage gets batches that overtook each other one at a time and in order") {
@@ -110,7 +88,7 @@ params = { output = "${folder}/out.txt", column = "running" }
 }
 
 TEST_CASE("An ordered stage stays on the device for the whole run, with its state") {
-  const Accelerator one;
+  const FreshAccelerator one;
   for (const char* device : {"simulated", "auto"})
     for (const Executor executor : {Executor::flow_graph, Executor::serial})
       for (const char* stage : {"simulated_sum", "simulated_restartable_sum"}) {
@@ -130,7 +108,7 @@ TEST_CASE("An ordered stage stays on the device for the whole run, with its stat
 }
 
 TEST_CASE("With several devices an ordered stage uses the first one, or the one that the file names") {
-  const Accelerator settings;
+  const FreshAccelerator settings;
   accelerator().devices = 3;
   for (const char* name : {"", "simulated:2"}) {
     ToyRun run;
@@ -147,7 +125,7 @@ TEST_CASE("With several devices an ordered stage uses the first one, or the one 
 }
 
 TEST_CASE("A device that is lost takes the state of an ordered stage with it: the run says so") {
-  const Accelerator one;
+  const FreshAccelerator one;
   for (const bool kernel_fault : {false, true}) {
     accelerator().calls = 0;
     (kernel_fault ? accelerator().fail_kernel_every : accelerator().lost_after) = 11;
@@ -166,7 +144,7 @@ TEST_CASE("A device that is lost takes the state of an ordered stage with it: th
 }
 
 TEST_CASE("A restartable stage begins afresh on the CPU with the batch that the device lost") {
-  const Accelerator one;
+  const FreshAccelerator one;
   accelerator().lost_after = 11;
   for (const Executor executor : {Executor::flow_graph, Executor::serial}) {
     accelerator().calls = 0;
@@ -183,7 +161,7 @@ TEST_CASE("A restartable stage begins afresh on the CPU with the batch that the 
 }
 
 TEST_CASE("A restartable stage that may not use the CPU says how it could") {
-  const Accelerator one;
+  const FreshAccelerator one;
   accelerator().lost_after = 11;
   ToyRun run;
   run.options.device = "simulated";

@@ -20,18 +20,6 @@ use = "toy_sink"
 params = { output = "${folder}/out.txt", column = "worked" }
 )";
 
-struct Fresh {
-  Fresh() {
-    auto& a = accelerator();
-    a.devices = 1;
-    a.speed = 5.0;
-    a.memory_bytes = std::uint64_t{1} << 30;
-    a.fail_kernel_every = a.fail_memory_every = 0;
-    a.lost_after = -1;
-    a.calls = 0;
-  }
-};
-
 std::uint64_t batches_on(const ToyResult& result, const std::string& device) {
   for (const ImplementationStatistics& i : result.stage("work").implementations)
     if (i.device == device) return i.batches;
@@ -52,7 +40,7 @@ std::string reference_output() {
 }  // namespace
 
 TEST_CASE("The same bytes on the CPU, on the accelerator, on both, and with two accelerators") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   const std::string expected = reference_output();
   for (const char* device : {"cpu", "simulated", "auto", "simulated:0"})
     for (const int devices : {1, 2}) {
@@ -70,7 +58,7 @@ TEST_CASE("The same bytes on the CPU, on the accelerator, on both, and with two 
 }
 
 TEST_CASE("An implementation that declines the instance's parameters is never used, and a run that may use no other says so") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   std::string cpu_only = pipeline;
   const std::string use = "use = \"simulated_work\"";
   cpu_only.replace(cpu_only.find(use), use.size(), use + "\nparams.cpu_only = true");
@@ -86,7 +74,7 @@ TEST_CASE("An implementation that declines the instance's parameters is never us
 }
 
 TEST_CASE("A fast accelerator does most of the work, a slow one little") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   accelerator().seconds_per_work = 2e-5;
   accelerator().speed = 20;
   ToyRun fast_run, slow_run;
@@ -105,7 +93,7 @@ TEST_CASE("A fast accelerator does most of the work, a slow one little") {
 }
 
 TEST_CASE("Divided batches: the same bytes, with every kind of fault in their parts, and no row lost or done twice") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   const std::string expected = reference_output();
   accelerator().seconds_per_work = 1e-4;
   accelerator().speed = 1;
@@ -141,7 +129,7 @@ TEST_CASE("Divided batches: the same bytes, with every kind of fault in their pa
 }
 
 TEST_CASE("The same bytes with every policy") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   const std::string expected = reference_output();
   accelerator().devices = 2;
   for (const std::string& policy : policy_names()) {
@@ -156,7 +144,7 @@ TEST_CASE("The same bytes with every policy") {
 }
 
 TEST_CASE("Rows above device_max_row_work are done on the CPU") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   ToyRun run;
   run.options.device = "auto";
   std::string text = pipeline;
@@ -169,7 +157,7 @@ TEST_CASE("Rows above device_max_row_work are done on the CPU") {
 }
 
 TEST_CASE("Four devices take part, and a thousand batches leave nothing on them") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   accelerator().devices = 4;
   ToyRun run;
   run.options.device = "simulated";
@@ -186,7 +174,7 @@ TEST_CASE("Four devices take part, and a thousand batches leave nothing on them"
 }
 
 TEST_CASE("Kernel faults and a full device: those batches are done on the CPU, with the same bytes, and counted") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   const std::string expected = reference_output();
   accelerator().fail_kernel_every = 5;
   accelerator().fail_memory_every = 7;
@@ -200,7 +188,7 @@ TEST_CASE("Kernel faults and a full device: those batches are done on the CPU, w
 }
 
 TEST_CASE("A device lost in the middle is retired and the run finishes on the CPU") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   const std::string expected = reference_output();
   accelerator().lost_after = 1;
   accelerator().calls = 0;
@@ -214,7 +202,7 @@ TEST_CASE("A device lost in the middle is retired and the run finishes on the CP
 }
 
 TEST_CASE("A device with room for a quarter of a batch does it in four parts") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   const std::string expected = reference_output();
   // A batch is 100 rows of 8 bytes, in and out.
   accelerator().memory_bytes = 500;
@@ -230,7 +218,7 @@ TEST_CASE("A device with room for a quarter of a batch does it in four parts") {
 }
 
 TEST_CASE("A device without room for one row: everything is done on the CPU") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   const std::string expected = reference_output();
   accelerator().memory_bytes = 12;
   ToyRun run;
@@ -242,7 +230,7 @@ TEST_CASE("A device without room for one row: everything is done on the CPU") {
 }
 
 TEST_CASE("The only device that may be used is lost: the run fails and says so") {
-  const Fresh fresh;
+  const FreshAccelerator fresh;
   accelerator().lost_after = 3;
   accelerator().calls = 0;
   ToyRun run;

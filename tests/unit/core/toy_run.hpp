@@ -37,6 +37,30 @@ inline simulated_accelerator::Settings& accelerator() {
   throw std::logic_error("the simulated accelerator is not there");
 }
 
+// The accelerator with its usual speed and no faults; what a test makes of it ends with this.
+class FreshAccelerator {
+ public:
+  FreshAccelerator() { reset(); }
+  ~FreshAccelerator() { reset(); }
+  FreshAccelerator(const FreshAccelerator&) = delete;
+
+ private:
+  // All but bytes_allocated, which a run leaves at 0.
+  static void reset() {
+    auto& a = accelerator();
+    a.devices = 1;
+    a.speed = 5.0;
+    a.seconds_per_work = a.seconds_per_copy = 1e-5;
+    a.bytes_per_second = 1e9;
+    a.memory_bytes = std::uint64_t{1} << 30;
+    a.fail_kernel_every = a.fail_memory_every = 0;
+    a.lost_after = -1;
+    a.fetch_status = SLUICE_OK;
+    a.fail_behind_kernel = false;
+    a.calls = a.peer_copies = a.wrong_devices = a.read_after_free = 0;
+  }
+};
+
 // Keeps what a run tells.
 class Events : public RunListener {
  public:

@@ -30,7 +30,9 @@
 #include <string_view>
 #include <vector>
 
+#ifndef XXH_INLINE_ALL  // a plugin may have said so for all of its sources
 #define XXH_INLINE_ALL
+#endif
 #include <xxhash.h>
 
 namespace sluice::index_file {
