@@ -39,6 +39,8 @@ class Column {
   // Take ownership of the structs (and release them), which column_problem() has looked at.
   Column(std::string name, std::string type, ArrowSchema schema, ArrowArray array);
   Column(std::string name, std::string type, ArrowSchema schema, std::unique_ptr<DeviceColumn> made);
+  // The rows of several columns of the type behind each other. They are put together where they are needed: on a device, or on the host.
+  Column(std::string name, std::string type, ArrowSchema schema, std::vector<ColumnHandle> parts);
   Column(const Column&) = delete;
   ~Column();
 
@@ -75,6 +77,7 @@ class Column {
   mutable ArrowArray host_{};
   mutable std::vector<std::unique_ptr<DeviceColumn>> copies_;
   mutable std::shared_ptr<ColumnOrigin> origin_;
+  mutable std::vector<ColumnHandle> parts_;  // empty: made in one piece, or put together on the host
 };
 
 struct BatchData;

@@ -53,15 +53,13 @@ std::pair<const char*, std::size_t> values_of(std::string_view type, const Arrow
   return {values + static_cast<std::size_t>(offsets[0]) * width, static_cast<std::size_t>(offsets[array.length] - offsets[0]) * width};
 }
 
-Buffer ordinary_buffer(std::size_t bytes) { return Buffer::allocate({}, bytes); }
-
 // One row of one of several columns.
 struct RowPlace {
   std::uint32_t part, row;
 };
 
-// The rows at `places`, in that order, as a column of its own.
-ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places, const MakeBuffer& make_buffer = ordinary_buffer) {
+// The rows at `places`, in that order, copied.
+ArrowArray gathered_array(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places) {
   const std::string& type = parts.front()->type();
   struct Source {
     const char* values;
@@ -75,7 +73,7 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
     sources.push_back({values_of(type, array).first, has_offsets ? static_cast<const std::int64_t*>(array.buffers[1]) + array.offset : nullptr});
   }
   const std::size_t rows = places.size();
-  Buffer offsets = make_buffer((rows + 1) * sizeof(std::int64_t));
+  Buffer offsets = Buffer::allocate({}, (rows + 1) * sizeof(std::int64_t));
   const auto ends = offsets.as<std::int64_t>();
   ends[0] = 0;
   for (std::size_t i = 0; i < rows && has_offsets; ++i) {
@@ -83,7 +81,7 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
     ends[i + 1] = ends[i] + (from[1] - from[0]);
   }
   const std::size_t bytes = width * (has_offsets ? static_cast<std::size_t>(ends[rows]) : rows);
-  Buffer values = make_buffer(std::max<std::size_t>(bytes, 1));
+  Buffer values = Buffer::allocate({}, std::max<std::size_t>(bytes, 1));
   char* to = static_cast<char*>(values.data());
   // Rows that lie behind each other are copied in one piece.
   for (std::size_t i = 0; i < rows;) {
@@ -112,7 +110,13 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
     array.n_children = 1;
     array.children = owner->children;
   }
-  return std::make_shared<Column>(parts.front()->name(), type, schema_of(type), array);
+  return array;
+}
+
+// As a column of its own.
+ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places) {
+  const std::string& type = parts.front()->type();
+  return std::make_shared<Column>(parts.front()->name(), type, schema_of(type), gathered_array(parts, places));
 }
 
 }  // namespace
@@ -167,7 +171,7 @@ BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& 
     if (whole->find(first->name()) != nullptr) continue;
     std::vector<ColumnHandle> pieces;
     for (const BatchHandle& part : parts) pieces.push_back(*part->find(first->name()));
-    joined->columns.push_back(gather(pieces, places));
+    joined->columns.push_back(pieces.size() == 1 && rows.empty() ? first : gather(pieces, places));
   }
   if (std::any_of(parts.begin(), parts.end(), [](const BatchHandle& part) { return part->status != nullptr; })) {
     auto status = std::make_shared<std::vector<std::uint16_t>>();
@@ -177,19 +181,23 @@ BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& 
   return joined;
 }
 
-BatchHandle append_rows(const std::vector<BatchHandle>& batches, const MakeBuffer& make_buffer) {
+ArrowArray appended_rows(const std::vector<ColumnHandle>& parts) {
+  std::vector<RowPlace> places;
+  for (std::uint32_t i = 0; i < parts.size(); ++i)
+    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(parts[i]->rows()); ++row) places.push_back({i, row});
+  return gathered_array(parts, places);
+}
+
+BatchHandle append_rows(const std::vector<BatchHandle>& batches) {
   auto all = std::make_shared<BatchData>(*batches.front());
   all->rows = 0;
   all->work = 0;
-  std::vector<RowPlace> places;
   bool any_status = false;
-  for (std::uint32_t i = 0; i < batches.size(); ++i) {
-    const BatchData& batch = *batches[i];
-    all->rows += batch.rows;
-    all->work += batch.work;
-    all->deadline = std::min(all->deadline, batch.deadline);
-    any_status = any_status || batch.status != nullptr;
-    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(batch.rows); ++row) places.push_back({i, row});
+  for (const BatchHandle& batch : batches) {
+    all->rows += batch->rows;
+    all->work += batch->work;
+    all->deadline = std::min(all->deadline, batch->deadline);
+    any_status = any_status || batch->status != nullptr;
   }
   auto status = std::make_shared<std::vector<std::uint16_t>>();
   for (const BatchHandle& batch : batches) {
@@ -202,7 +210,7 @@ BatchHandle append_rows(const std::vector<BatchHandle>& batches, const MakeBuffe
   for (const ColumnHandle& first : batches.front()->columns) {
     std::vector<ColumnHandle> pieces;
     for (const BatchHandle& batch : batches) pieces.push_back(*batch->find(first->name()));
-    all->columns.push_back(gather(pieces, places, make_buffer));
+    all->columns.push_back(std::make_shared<Column>(first->name(), first->type(), schema_of(first->type()), std::move(pieces)));
   }
   return all;
 }

@@ -4,7 +4,6 @@
 // Parts of a batch by rows, and the way back: for a batch that is divided between lanes, or does not fit a device in one piece.
 
 #include <cstdint>
-#include <functional>
 #include <sluice/column.hpp>
 #include <vector>
 
@@ -22,9 +21,10 @@ BatchHandle take_rows(const BatchHandle& batch, const std::vector<std::uint32_t>
 // holds the rows rows[p]; every row is in exactly one part.
 BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& parts, const std::vector<std::vector<std::uint32_t>>& rows = {});
 
-// Of at least so many bytes.
-using MakeBuffer = std::function<Buffer(std::size_t bytes)>;
-// The rows of several batches with the same columns behind each other, under the first one's number.
-BatchHandle append_rows(const std::vector<BatchHandle>& batches, const MakeBuffer& make_buffer);
+// The rows of several batches with the same columns behind each other, under the first one's number. Nothing is copied: see Column.
+BatchHandle append_rows(const std::vector<BatchHandle>& batches);
+
+// The rows of several columns of one type behind each other, copied.
+ArrowArray appended_rows(const std::vector<ColumnHandle>& parts);
 
 }  // namespace sluice

@@ -26,7 +26,6 @@ std::shared_ptr<Device> Device::open(const sluice_device_provider& provider, int
 Device::~Device() {
   streams_.clear();
   idle_.clear();
-  host_pool_.reset();
   if (device_ != nullptr) provider_.close(device_);
 }
 
@@ -67,12 +66,6 @@ Device::StreamHandle Device::borrow_stream() {
     stream_came_back_.notify_one();
     throw;
   }
-}
-
-std::shared_ptr<void> Device::host_memory(std::size_t bytes) {
-  void* block = host_pool_ ? host_pool_->take(bytes) : nullptr;
-  if (block == nullptr) return nullptr;
-  return {block, [device = shared_from_this()](void* used) { device->host_pool_->give_back(used); }};
 }
 
 std::string Device::name() const { return std::string(provider_.kind) + ":" + std::to_string(ordinal_); }

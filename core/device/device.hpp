@@ -19,7 +19,6 @@
 
 #include "device/device_activity.hpp"
 #include "device/device_fault.hpp"
-#include "device/host_pool.hpp"
 
 namespace sluice {
 
@@ -52,11 +51,6 @@ class Device : public std::enable_shared_from_this<Device> {
   sluice_status allocate(void* stream, std::size_t bytes, void** memory);
   // On any thread; nothing that goes on may still use it. Null: nothing.
   void free(void* memory);
-  // Page-locked host memory from which copies go straight to the device; at most so much of it. Set before the first call.
-  void keep_host_memory(std::uint64_t limit_bytes) { host_pool_ = std::make_unique<HostPool>(provider_, device_, limit_bytes); }
-  // Null: none is kept, or there is no more of it. Who copies from it to the device must not let go of it before the copy has been made.
-  std::shared_ptr<void> host_memory(std::size_t bytes);
-  bool is_host_memory(const void* memory, std::size_t bytes) const { return host_pool_ && host_pool_->holds(memory, bytes); }
   std::uint64_t bytes_used() const { return used_; }
   std::uint64_t limit() const { return limit_; }
 
@@ -88,7 +82,6 @@ class Device : public std::enable_shared_from_this<Device> {
   std::atomic<std::uint64_t> used_{0};
   std::atomic<bool> lost_{false};
   DeviceActivity activity_;
-  std::unique_ptr<HostPool> host_pool_;
   std::shared_ptr<DeviceFaultInjector> faults_;
   std::shared_mutex calls_;
   mutable std::mutex streams_mutex_;  // guards what follows

@@ -39,6 +39,12 @@ Dispatcher::Dispatcher(RunContext& run, const Segments& segments, Devices device
       spawn_(std::move(spawn)),
       scheduler_(stage_traits(run, segments), run.threads, make_policy(run.options.policy)) {
   lanes_.push_back(Lane::cpu());
+  for (std::size_t stage = 0; stage < run.plan.stages.size(); ++stage)
+    if (!run.may_use_devices(stage)) only_on_cpu_.push_back(stage);
+  behind_regroup_.resize(run.plan.stages.size());
+  for (const std::size_t stage : run.plan.order)
+    if (behind_regroup_[stage] || run.plan.stages[stage].stage->entry.descriptor->kind == SLUICE_REGROUP)
+      for (const std::size_t consumer : run.plan.stages[stage].consumers) behind_regroup_[consumer] = true;
 }
 
 Dispatcher::~Dispatcher() {
@@ -107,6 +113,7 @@ SourceProgress Dispatcher::progress() const {
   result.ended = sources_ == 0;
   for (const StageRecorder& stage : run_.recorder.stages())
     if (const double share = stage.progress(); share >= 0) result.share = result.share < 0 ? share : std::min(result.share, share);
+  for (const std::size_t stage : only_on_cpu_) result.cpu_seconds += run_.recorder.stage(stage).busy_seconds();
   return result;
 }
 
@@ -173,7 +180,7 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, const CallSize& size, bool di
   task.stage = segment.index();
   task.sequence = piece->input->sequence;
   task.row_count = static_cast<std::uint64_t>(piece->input->rows);
-  task.source_work = piece->input->work;
+  if (!behind_regroup_[stage.index()]) task.source_work = piece->input->work;
   task.deadline = piece->input->deadline;
   task.excluded = piece->excluded;
   task.size = size;
@@ -257,7 +264,7 @@ void Dispatcher::carry_out_gathered(const Assignment& assignment, const Pieces& 
   for (const auto& piece : pieces) inputs.push_back(piece->input);
   BatchHandle input;
   CallResult gathering;
-  if (!run_.cancelled()) run_call(gathering, [&] { input = segment.gathered(inputs, *lane(assignment.lane).device()); });
+  if (!run_.cancelled()) run_call(gathering, [&] { input = segment.gathered(inputs); });
   if (!gathering.ok()) segment.first().fail(gathering);
   const Done deal_out = [&](const BatchHandle& output) {
     std::vector<BatchHandle> outputs(pieces.size());
@@ -301,7 +308,7 @@ void Dispatcher::call(const Assignment& assignment, Segment& segment, const Batc
                       const std::function<void(const std::string& why)>& again, DeviceStream* stream) {
   Lane& on = lane(assignment.lane);
   Segment::Outcome outcome;
-  if (!run_.cancelled()) outcome = segment.call(input, {assignment.implementation, &on, stream});
+  if (!run_.cancelled()) outcome = segment.call(input, {assignment.implementation, &on, stream}, assignment.size.work);
   CallResult& result = outcome.result;
   if (!outcome.output && result.status == SLUICE_ERROR_DEVICE_LOST && !on.is_cpu()) scheduler_.retire(assignment.lane, result.message);
   scheduler_.completed(assignment, run_.seconds(), outcome.output ? CallOutcome::finished : CallOutcome::failed);

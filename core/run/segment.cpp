@@ -23,17 +23,11 @@ std::vector<std::string_view> kinds_of(const RunContext& run, const MapRunner& s
   return kinds;
 }
 
-bool may_use_devices(const RunContext& run, const StageRunner& stage) {
-  const std::vector<std::uint32_t>& offered = run.implementations[stage.index()];
-  return std::any_of(offered.begin(), offered.end(),
-                     [&](std::uint32_t k) { return std::string_view(stage.descriptor().implementations[k].device) != "cpu"; });
-}
-
 bool can_be_chained(const RunContext& run, const StageRunner& stage) {
   const sluice_port needs = stage.planned().input();
   const bool needs_all = std::any_of(needs.columns, needs.columns + needs.column_count,
                                      [](const sluice_column_spec& column) { return std::string_view(column.name) == "*"; });
-  return stage.kind() == SLUICE_MAP && !stage.is_ordered() && !stage.is_serial() && !stage.is_blocking() && !needs_all && may_use_devices(run, stage);
+  return stage.kind() == SLUICE_MAP && !stage.is_ordered() && !stage.is_serial() && !stage.is_blocking() && !needs_all && run.may_use_devices(stage.index());
 }
 
 // Those that the batch did not have before.
@@ -53,7 +47,7 @@ class CallOrigin : public ColumnOrigin {
     if (input_) {
       segment_.last().log(SLUICE_LOG_DEBUG, "what did not come back from a device is made again on the CPU");
       const auto cpu = Lane::cpu();
-      const Segment::Outcome outcome = segment_.call(input_, {*segment_.first().cpu_implementation(), cpu.get(), nullptr});
+      const Segment::Outcome outcome = segment_.call(input_, {*segment_.first().cpu_implementation(), cpu.get(), nullptr}, 0);
       if (!outcome.output) outcome.result.raise();
       made_ = columns_made(*input_, *outcome.output);
       input_.reset();
@@ -89,13 +83,7 @@ Segment::Segment(RunContext& run, std::vector<MapRunner*> stages) : run_(run), s
       if (!made_inside && !named(needs_, port.columns[c].name)) needs_.push_back(port.columns[c]);
     }
   }
-  for (const std::size_t consumer : last().planned().consumers) {
-    const std::vector<std::uint32_t>& offered = run.implementations[consumer];
-    const sluice_stage_descriptor& d = *run.plan.stages[consumer].stage->entry.descriptor;
-    goes_on_on_devices_ = goes_on_on_devices_ || std::any_of(offered.begin(), offered.end(), [&](std::uint32_t k) {
-                            return std::string_view(d.implementations[k].device) != "cpu";
-                          });
-  }
+  for (const std::size_t consumer : last().planned().consumers) goes_on_on_devices_ = goes_on_on_devices_ || run.may_use_devices(consumer);
 }
 
 bool Segment::offers_cpu() const {
@@ -110,14 +98,14 @@ std::uint32_t Segment::implementation_of(const MapRunner& stage, const Lane& lan
   throw Failure(SLUICE_ERROR_INTERNAL, "stage '" + stage.name() + "' has no implementation for " + lane.name());
 }
 
-Segment::Outcome Segment::call(const BatchHandle& input, const CallPlace& place) {
+Segment::Outcome Segment::call(const BatchHandle& input, const CallPlace& place, double work) {
   Outcome outcome;
   BatchHandle batch = input;
   for (MapRunner* stage : stages_) {
     if (run_.cancelled()) return {};
     CallPlace here = place;
     if (stage != stages_.front()) here.implementation = implementation_of(*stage, *place.lane);
-    const double work = stage->needs_of(*batch, stage == stages_.front() ? Fetching::allowed : Fetching::never).size.work;
+    if (stage != stages_.front()) work = stage->needs_of(*batch, Fetching::never).size.work;
     CallResult result;
     BatchHandle output = call_on_lane(*stage, batch, here, result);
     if (output && stage == &last()) run_call(result, [&] { leave_device(input, *output, place); });
@@ -168,18 +156,14 @@ BatchHandle Segment::part_of(const BatchHandle& input, const std::vector<std::ui
   return take_rows(needed, rows);
 }
 
-BatchHandle Segment::gathered(const std::vector<BatchHandle>& inputs, Device& device) const {
+BatchHandle Segment::gathered(const std::vector<BatchHandle>& inputs) const {
   std::vector<BatchHandle> needed;
   for (const BatchHandle& input : inputs) {
     auto batch = std::make_shared<BatchData>(*input);
     batch->columns = input->named_by(this->input());
     needed.push_back(std::move(batch));
   }
-  auto batch = std::make_shared<BatchData>(*append_rows(needed, [&](std::size_t bytes) {
-    // From page-locked memory it goes to the device without another copy.
-    if (std::shared_ptr<void> memory = device.host_memory(bytes)) return Buffer::adopt(memory, memory.get(), bytes);
-    return Buffer::allocate({}, bytes);
-  }));
+  auto batch = std::make_shared<BatchData>(*append_rows(needed));
   batch->gathered_from = std::make_shared<const std::vector<BatchHandle>>(inputs);
   return batch;
 }

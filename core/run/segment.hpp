@@ -44,7 +44,8 @@ class Segment {
     std::vector<Call> calls;  // those that succeeded
   };
   // Calls the stages one after the other on one lane. implementation: of the first one; the others take theirs for this kind of lane.
-  Outcome call(const BatchHandle& input, const CallPlace& place);
+  // work: of the first stage.
+  Outcome call(const BatchHandle& input, const CallPlace& place, double work);
   // Counts the calls of an outcome that nothing of will be done again.
   static void account(const Outcome& outcome, const std::string& lane);
 
@@ -54,7 +55,7 @@ class Segment {
     return last().joined(whole, parts, rows);
   }
   // The rows of several batches behind each other, with the columns that a call needs; and each batch with its rows of what that became.
-  BatchHandle gathered(const std::vector<BatchHandle>& inputs, Device& device) const;
+  BatchHandle gathered(const std::vector<BatchHandle>& inputs) const;
   std::vector<BatchHandle> dealt_out(const std::vector<BatchHandle>& inputs, const BatchHandle& output) const;
 
  private:

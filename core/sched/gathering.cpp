@@ -53,6 +53,15 @@ double work_left(const View& view, const WaitingGroup& group) {
   return group.work + unread * view.stages[group.stage].work_per_source;
 }
 
+// How much work is still to come to a stage, relative to what has come. Where nobody knows how much there is to read, it is taken to be as much as
+// has been read.
+double still_to_come(const View& view, const StageView& stage) {
+  const SourceView& source = view.source;
+  double come = source.progress.ended ? 1.0 : source.progress.share > 0 ? source.progress.share : 0.5;
+  if (stage.source_work > 0 && source.read_work > 0) come *= std::min(stage.source_work / source.read_work, 1.0);
+  return (1.0 - come) / std::max(come, 1e-6);
+}
+
 }  // namespace
 
 Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Task& first, const Candidate& candidate) {
@@ -87,14 +96,30 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
 }
 
 bool devices_keep_up(const View& view, const WaitingGroup& group, const Task& task, const Candidate& on_cpu) {
-  constexpr double much_faster = 2;
-  const double batch = group.work / static_cast<double>(std::max<std::size_t>(group.tasks.size(), 1));
-  return std::any_of(view.stages[group.stage].candidates.begin(), view.stages[group.stage].candidates.end(), [&](const Candidate& device) {
-    return !device.on_cpu() && device.known && view.may_do_whole(group, task, device) &&
-           much_faster * call_seconds(view, task, device) <= call_seconds(view, task, on_cpu) &&
-           (device.under_way < calls_that_overlap(view, device) ||
-            group.work <= std::clamp(efficient_work(device, batch, 0), 16 * batch, 48 * batch));  // its next call takes all that waits
-  });
+  const SourceProgress& progress = view.source.progress;
+  if (progress.cpu_seconds <= 0) return false;
+  double rate = 0, under_way = 0, next_calls = 0;  // of all devices
+  for (const Candidate& device : view.stages[group.stage].candidates) {
+    if (device.on_cpu() || !device.known || !view.may_do_whole(group, task, device)) continue;
+    // In calls of many batches what is constant does not count.
+    const double copies = copy_seconds(view.lanes, task, device.lane);
+    const double seconds = std::max(device.cost.per_work * task.size.work + copies, device.cost.per_work > 0 ? 0 : call_seconds(view, task, device));
+    const double parallel = parallel_calls(view, device);
+    rate += parallel * task.size.work / std::max(seconds, 1e-9);
+    under_way = std::max(under_way, view.lanes[device.lane].backlog / parallel);
+    if (device.under_way > 0) next_calls += device.work_under_way / device.under_way;
+  }
+  if (rate <= 0) return false;
+  const StageView& stage = view.stages[group.stage];
+  const double to_come = still_to_come(view, stage);
+  const LaneView& cpu = view.lanes[cpu_lane];
+  const double seconds = call_seconds(view, task, on_cpu);
+  // What they take next stays for them, and what they take during this call if the other threads don't bring as much.
+  const double others = std::max(cpu.traits.slots - static_cast<double>(cpu.running) - 1.0, 0.0);
+  const double taken = (rate - others * stage.work / progress.cpu_seconds) * seconds;
+  if (to_come > 0 && group.work - task.size.work < std::max(next_calls, taken)) return true;
+  const double on_devices = under_way + (group.work + to_come * stage.work) / rate;
+  return on_devices <= (to_come * progress.cpu_seconds + cpu.backlog + seconds) / cpu.traits.slots;
 }
 
 bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate) {

@@ -18,8 +18,8 @@ struct Gathering {
 // waits, and than its device has room for.
 Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Task& first, const Candidate& candidate);
 
-// Does a device that is much faster than the CPU take all that comes? Then the run is bound by what only the CPU does, and what else it did would
-// hold that up.
+// Would devices have finished all that is left of the group's stage before the CPU has finished what only it can do, and this task? Then the run
+// is bound by the CPU, and what else it did would hold the run up.
 bool devices_keep_up(const View& view, const WaitingGroup& group, const Task& task, const Candidate& on_cpu);
 
 // Is it better to wait for more batches than to begin a small call beside those that keep the device busy?

@@ -37,6 +37,7 @@ struct Candidate {
   int observed = 0;                // calls of this run that it was learned from
   double mean_call_seconds = 0;    // of those, beside whatever ran with them
   int under_way = 0;               // calls, those that are ready included
+  double work_under_way = 0;       // of these
   std::uint64_t last_used_at = 0;  // StageView::batches when a call here ended last
 
   bool on_cpu() const { return lane == cpu_lane; }
@@ -50,6 +51,7 @@ struct StageView {
   std::uint64_t batches = 0;          // that have been given to lanes
   bool divided_last = false;          // the last batch that could be divided was, as that was expected to pay
   double work_per_source = 0;         // the stage's work unit per source unit; 0: not known yet
+  double work = 0, source_work = 0;   // of all batches that have come here so far, in its unit and in the source's
 };
 
 // The place of a task in its group.

@@ -94,10 +94,12 @@ void Scheduler::pin(std::size_t stage, std::size_t lane) {
 
 void Scheduler::add(Task task) {
   const std::lock_guard lock(mutex_);
+  view_.stages[task.stage].work += task.size.work;
   if (task.source_work > 0) {
     double& per_source = view_.stages[task.stage].work_per_source;
     const double ratio = task.size.work / task.source_work;
     per_source = per_source == 0 ? ratio : 0.8 * per_source + 0.2 * ratio;
+    view_.stages[task.stage].source_work += task.source_work;
   }
   waiting_.add(std::move(task));
 }
@@ -192,7 +194,6 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
     if (!more.empty()) ++statistics.gathered_calls;
     statistics.tail_rows += share.tail_rows;
     if (choice.reason == Reason::trial && calls.empty()) ++statistics.explored;
-    ++stage.candidates[number].under_way;
     Assignment& call = calls.emplace_back();
     call.lane = share.lane;
     call.implementation = share.implementation;
@@ -215,6 +216,11 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
       call.size.work += task.rows->work_of(row);
       call.size.largest_row = std::max(call.size.largest_row, task.rows->work_of(row));
     }
+  }
+  for (const Assignment& call : calls) {
+    Candidate& candidate = stage.candidates[candidate_of(task.stage, call.lane, call.implementation)];
+    ++candidate.under_way;
+    candidate.work_under_way += call.size.work;
   }
   for (std::size_t i = 1; i < calls.size(); ++i) lanes_[calls[i].lane].ready.push_back(std::move(calls[i]));
   return start(std::move(calls.front()), now);
@@ -256,7 +262,7 @@ void Scheduler::completed(const Assignment& call, double now, CallOutcome outcom
   const std::size_t number = candidate_of(call.task.stage, call.lane, call.implementation);
   Candidate& candidate = stage.candidates[number];
   CandidateBooks& books = stages_[call.task.stage].candidates[number];
-  --candidate.under_way;
+  candidate.work_under_way = --candidate.under_way == 0 ? 0 : candidate.work_under_way - call.size.work;
   candidate.last_used_at = stage.batches;
   if (outcome == CallOutcome::failed) {
     ++books.statistics.failed;

@@ -48,7 +48,7 @@ struct Task {
   std::uint64_t row_count = 0;
   CallSize size;
   double deadline = std::numeric_limits<double>::infinity();  // seconds of the run
-  double source_work = 0;                                     // the same batch in the source's unit
+  double source_work = 0;                                     // the same batch in the source's unit; 0: behind a regroup nobody knows
   std::shared_ptr<const RowOrder> rows;                       // null: not to be divided
   // Bytes of the columns that the stage needs; those that lie on a device only, and which (-1: the host has all).
   double bytes = 0, bytes_away = 0;
@@ -78,6 +78,7 @@ enum class CallOutcome { finished, failed };
 struct SourceProgress {
   double share = -1;  // 0 to 1; < 0: unknown
   bool ended = false;
+  double cpu_seconds = 0;  // that threads have spent so far on what only the CPU does
 };
 
 }  // namespace sluice

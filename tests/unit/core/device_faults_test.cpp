@@ -234,7 +234,7 @@ TEST_CASE("A column that lay only on a lost device is made again from its origin
   DeviceStream& stream = device->open_stream("stream 0");
   const auto on_device = [&] {
     ArrowArray host = number(7);
-    auto copy = std::make_unique<DeviceColumn>(upload(stream, "i64", host));
+    auto copy = std::make_unique<DeviceColumn>(upload(stream, "i64", {&host}));
     host.release(&host);
     return std::make_shared<Column>("x", "i64", detail::make_schema("l"), std::move(copy));
   };

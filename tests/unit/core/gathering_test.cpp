@@ -26,27 +26,13 @@ use = "toy_sink"
 params = { output = "${folder}/out.txt", column = "worked_again" }
 )";
 
-// An accelerator whose calls take their time, so that batches wait; other tests find it as it was.
-class BusyAccelerator {
+// Calls take their time, so that batches wait.
+class BusyAccelerator : public FreshAccelerator {
  public:
-  BusyAccelerator() : seconds_per_work_(accelerator().seconds_per_work), speed_(accelerator().speed) {
-    auto& a = accelerator();
-    a.devices = 1;
-    a.seconds_per_work = 2e-4;
-    a.speed = 1;
-    a.memory_bytes = std::uint64_t{1} << 30;
-    a.fail_kernel_every = a.fail_memory_every = 0;
-    a.lost_after = -1;
-    a.calls = a.wrong_devices = a.read_after_free = 0;
+  BusyAccelerator() {
+    accelerator().seconds_per_work = 2e-4;
+    accelerator().speed = 1;
   }
-  ~BusyAccelerator() {
-    accelerator().seconds_per_work = seconds_per_work_;
-    accelerator().speed = speed_;
-  }
-  BusyAccelerator(const BusyAccelerator&) = delete;
-
- private:
-  const double seconds_per_work_, speed_;
 };
 
 ToyResult run_with(const std::string& device, const char* fault = nullptr) {
@@ -106,7 +92,7 @@ TEST_CASE("A fault in a call of many batches loses none of them") {
   }
 }
 
-TEST_CASE("Large calls go to the device from page-locked memory, which is used again") {
+TEST_CASE("Large calls of many batches") {
   const BusyAccelerator busy;
   accelerator().seconds_per_work = 2e-7;
   std::string large = chain;

@@ -145,6 +145,32 @@ TEST_CASE("Threads that can't help each other") {
     }
 }
 
+TEST_CASE("The CPU leaves to a device what would hold up its own part of a run, such as reading and decoding") {
+  // Of a run in which decoding takes as much as the stage on the CPU, a fifth of it, or a twentieth.
+  for (const double only_on_cpu : {1e-3, 2e-4, 5e-5})
+    for (const int threads : {4, 8, 16})
+      for (const double speed : {0.5, 2.0, 5.0, 20.0})
+        for (const Progress progress : {Progress::known, Progress::unknown}) {
+          VirtualMachine machine = machine_of(speed, threads);
+          machine.how = Threads::one_per_call;
+          machine.only_on_cpu = only_on_cpu;
+          machine.side_by_side = 2;
+          machine.constant = 0.2 * usual_call(machine);
+          VirtualInput input = input_for(machine, Rows::varied);
+          input.batches = std::max(input.batches, 800);
+          input.progress = progress;
+          const VirtualResult result = VirtualRun(machine, input)();
+          every_row_once(result);
+          std::printf("  %2d threads, %3.0f us a unit on the CPU alone, device %4.1fx, %-7s  %6.3f s of %6.3f s, %.3f; device share %.3f\n", threads,
+                      1e6 * only_on_cpu, speed, progress == Progress::known ? "known" : "unknown", result.makespan, result.oracle,
+                      result.makespan / result.oracle, result.device_share);
+          CAPTURE(threads);
+          CAPTURE(speed);
+          CAPTURE(only_on_cpu);
+          CHECK(result.makespan / result.oracle <= 1.15);
+        }
+}
+
 TEST_CASE("Two and four devices share a stage's batches evenly") {
   double alone = 0;
   for (const int devices : {1, 2, 4}) {
