@@ -27,7 +27,7 @@ BatchDivision::BatchDivision(const View& view, const WaitingGroup& group, const 
   for (const Candidate& candidate : view.stages[group.stage].candidates)
     if (candidate.on_cpu() && view.may_do(group, candidate)) on_cpu_ = &candidate;
   least_ = view.rows_for_cpu(group, task);
-  cpu_may_help_ = on_cpu_ != nullptr && (group.urgent || chosen.on_cpu() || !devices_keep_up(view, group, task, *on_cpu_));
+  cpu_may_help_ = on_cpu_ != nullptr && (group.urgent || chosen.on_cpu() || !DeviceOutlook(view, group, task).done_before_cpu(*on_cpu_));
 }
 
 bool BatchDivision::possible() const { return task_.rows && task_.rows->rows() > 1 && !view_.stages[group_.stage].traits.serial; }

@@ -29,7 +29,7 @@ std::size_t useful_calls(const View& view, const Candidate& candidate, double ho
   if (candidate.on_cpu()) return slots;
   const bool far = horizon > static_cast<double>(slots) * candidate.mean_call_seconds;
   const std::size_t most = far || candidate.sharing < 1.0 ? slots : std::min<std::size_t>(slots, 2);
-  return std::min<std::size_t>(most, 1 + static_cast<std::size_t>(candidate.observed) / 2);
+  return std::min<std::size_t>(most, 1 + static_cast<std::size_t>(candidate.observed));
 }
 
 double parallel_calls(const View& view, const Candidate& candidate) {

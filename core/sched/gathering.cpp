@@ -73,7 +73,7 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
   // lanes end together.
   const int overlap = calls_that_overlap(view, candidate);
   const double most_work = share_of(view, group, candidate) *
-                           std::min(group.work / std::max(1, overlap - candidate.under_way), work_left(view, group) / overlap);
+                           std::min(group.work / std::max(1, overlap - candidate.under_way), work_left(view, group) / (2.0 * overlap));
   double work = first.size.work, largest_row = first.size.largest_row, bytes = first.bytes;
   const Candidate* on_cpu = nullptr;
   for (const Candidate& other : view.stages[group.stage].candidates)
@@ -95,31 +95,35 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
   return result;
 }
 
-bool devices_keep_up(const View& view, const WaitingGroup& group, const Task& task, const Candidate& on_cpu) {
-  const SourceProgress& progress = view.source.progress;
-  if (progress.cpu_seconds <= 0) return false;
-  double rate = 0, under_way = 0, next_calls = 0;  // of all devices
+DeviceOutlook::DeviceOutlook(const View& view, const WaitingGroup& group, const Task& task) : view_(view), group_(group), task_(task) {
   for (const Candidate& device : view.stages[group.stage].candidates) {
     if (device.on_cpu() || !device.known || !view.may_do_whole(group, task, device)) continue;
     // In calls of many batches what is constant does not count.
     const double copies = copy_seconds(view.lanes, task, device.lane);
-    const double seconds = std::max(device.cost.per_work * task.size.work + copies, device.cost.per_work > 0 ? 0 : call_seconds(view, task, device));
+    const double seconds = device.cost.per_work > 0 ? device.cost.per_work * task.size.work + copies : call_seconds(view, task, device);
     const double parallel = parallel_calls(view, device);
-    rate += parallel * task.size.work / std::max(seconds, 1e-9);
-    under_way = std::max(under_way, view.lanes[device.lane].backlog / parallel);
-    if (device.under_way > 0) next_calls += device.work_under_way / device.under_way;
+    rate_ += parallel * task.size.work / std::max(seconds, 1e-9);
+    under_way_ = std::max(under_way_, view.lanes[device.lane].backlog / parallel);
+    if (device.under_way > 0) next_calls_ += device.work_under_way / device.under_way;
   }
-  if (rate <= 0) return false;
-  const StageView& stage = view.stages[group.stage];
-  const double to_come = still_to_come(view, stage);
-  const LaneView& cpu = view.lanes[cpu_lane];
-  const double seconds = call_seconds(view, task, on_cpu);
-  // What they take next stays for them, and what they take during this call if the other threads don't bring as much.
+  to_come_ = still_to_come(view, view.stages[group.stage]);
+}
+
+bool DeviceOutlook::done_before_cpu(const Candidate& on_cpu) const {
+  const double only_on_cpu = view_.source.progress.cpu_seconds;
+  if (rate_ <= 0 || only_on_cpu <= 0) return false;
+  const LaneView& cpu = view_.lanes[cpu_lane];
+  const double on_devices = under_way_ + (group_.work + to_come_ * view_.stages[group_.stage].work) / rate_;
+  return on_devices <= (to_come_ * only_on_cpu + cpu.backlog + call_seconds(view_, task_, on_cpu)) / cpu.traits.slots;
+}
+
+bool DeviceOutlook::would_run_dry(const Candidate& on_cpu) const {
+  const double only_on_cpu = view_.source.progress.cpu_seconds;
+  if (rate_ <= 0 || only_on_cpu <= 0 || to_come_ <= 0) return false;
+  const LaneView& cpu = view_.lanes[cpu_lane];
   const double others = std::max(cpu.traits.slots - static_cast<double>(cpu.running) - 1.0, 0.0);
-  const double taken = (rate - others * stage.work / progress.cpu_seconds) * seconds;
-  if (to_come > 0 && group.work - task.size.work < std::max(next_calls, taken)) return true;
-  const double on_devices = under_way + (group.work + to_come * stage.work) / rate;
-  return on_devices <= (to_come * progress.cpu_seconds + cpu.backlog + seconds) / cpu.traits.slots;
+  const double taken = (rate_ - others * view_.stages[group_.stage].work / only_on_cpu) * call_seconds(view_, task_, on_cpu);
+  return group_.work - task_.size.work < std::max(next_calls_, taken);
 }
 
 bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate) {

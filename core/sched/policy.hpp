@@ -77,8 +77,6 @@ struct SourceView {
   SourceProgress progress;
   double horizon = 0;                // seconds that the sources are expected to go on reading
   double read_work = 0;              // of all batches so far, in the source's unit
-  double last_batch_work = 0;        // of the last one
-  std::uint64_t learning_sizes = 0;  // batches for which the policy has said BatchSize::learning
 };
 
 // All that a policy knows. The book-keeping keeps it up to date; nothing in it looks at a clock.
@@ -134,11 +132,6 @@ struct Choice {
   std::vector<std::uint64_t> more = {};
 };
 
-struct BatchSize {
-  double work = 0;        // in the source's unit
-  bool learning = false;  // counted in SourceView::learning_sizes
-};
-
 // Has no state: the same view gives the same answer. Called under the scheduler's lock, so it should take microseconds.
 //
 // A choice that can't be carried out (an unknown task, lane or implementation; a lane that may not do it; no room on the first lane; rows
@@ -149,8 +142,8 @@ class Policy {
   virtual ~Policy() = default;
   // The next batch to call. Nothing: what waits goes on waiting until a call has ended or a batch has come. Called again until there is nothing.
   virtual std::optional<Choice> decide(const View& view) const = 0;
-  // How much to read for the next batch. usual: where only the CPU works; largest: what memory allows.
-  virtual BatchSize batch_size(const View&, double usual, double /*largest*/) const { return {usual, false}; }
+  // How much to read for the next batch, in the source's unit. usual: where only the CPU works; largest: what memory allows.
+  virtual double batch_size(const View&, double usual, double /*largest*/) const { return usual; }
 };
 
 }  // namespace sluice

@@ -288,15 +288,13 @@ std::vector<Task> Scheduler::stranded() {
 double Scheduler::batch_work(double usual, double largest, const SourceProgress& progress) {
   const std::lock_guard lock(mutex_);
   view_.source.progress = progress;
-  BatchSize size = policy_->batch_size(view_, usual, largest);
-  if (!std::isfinite(size.work) || size.work <= 0 || size.work > std::max(usual, largest)) {
-    refuse("a wish for a batch that can't be read", std::to_string(size.work) + " units of work");
-    size.work = usual;
+  double work = policy_->batch_size(view_, usual, largest);
+  if (!std::isfinite(work) || work <= 0 || work > std::max(usual, largest)) {
+    refuse("a wish for a batch that can't be read", std::to_string(work) + " units of work");
+    work = usual;
   }
-  if (size.learning) ++view_.source.learning_sizes;
-  view_.source.last_batch_work = size.work;
-  view_.source.read_work += size.work;
-  return size.work;
+  view_.source.read_work += work;
+  return work;
 }
 
 SchedulerStatistics Scheduler::statistics(double now) const {

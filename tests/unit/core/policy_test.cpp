@@ -24,7 +24,7 @@ class Made : public Policy {
   using Decide = std::function<std::optional<Choice>(const View&)>;
   explicit Made(Decide decide, double batch = 0) : decide_(std::move(decide)), batch_(batch) {}
   std::optional<Choice> decide(const View& view) const override { return decide_(view); }
-  BatchSize batch_size(const View&, double usual, double) const override { return {batch_ == 0 ? usual : batch_, false}; }
+  double batch_size(const View&, double usual, double) const override { return batch_ == 0 ? usual : batch_; }
 
  private:
   Decide decide_;
