@@ -23,13 +23,6 @@ double efficient_work(const Candidate& candidate, double batch_work, double larg
   return first < sizes ? batch_work * first : std::max(known, batch_work * sizes);
 }
 
-// Calls that make the device faster together than one after the other: two hide each other's copies, and more are of use where they don't share
-// its speed. While so many are under way, another one only makes sense if it is efficient.
-int calls_that_overlap(const View& view, const Candidate& candidate) {
-  const int slots = view.lanes[candidate.lane].traits.slots;
-  return candidate.sharing * slots <= 1.0 ? std::max(slots, 2) : std::max(2, static_cast<int>(std::lround(1.0 / candidate.sharing)));
-}
-
 // What part of the group's work is the candidate's, if all lanes are to end together.
 double share_of(const View& view, const WaitingGroup& group, const Candidate& candidate) {
   const auto tasks = static_cast<double>(std::max<std::size_t>(group.tasks.size(), 1));
