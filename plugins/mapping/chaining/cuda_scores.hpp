@@ -40,11 +40,16 @@ class SideStream {
   cudaEvent_t event_ = nullptr;
 };
 
-// allocate(bytes) gives memory on the device that lives until the caller has waited for the stream. Throws Failure on errors of the device. The last
-// copy of the totals is returned; scores are complete when `stream` has come to its end.
+struct ScoredRuns {
+  RunTotals totals{};                // their last copy
+  std::uint32_t* ordinal = nullptr;  // as in Runs
+};
+
+// allocate(bytes) gives memory on the device that lives until the caller has waited for the stream. Throws Failure on errors of the device. Scores
+// are complete when `stream` has come to its end.
 template <class Allocate>
-RunTotals score_anchors(const DeviceAnchors& anchors, const StepRules& rules, const DeviceScores& scores, int multiprocessors, cudaStream_t stream,
-                        Allocate&& allocate) {
+ScoredRuns score_anchors(const DeviceAnchors& anchors, const StepRules& rules, const DeviceScores& scores, int multiprocessors, cudaStream_t stream,
+                         Allocate&& allocate) {
   using sluice::cuda::check;
   if (anchors.count == 0) return {};
   const Runs runs = runs_in(allocate(run_workspace_bytes(anchors.count, rules)), anchors.count, rules);
@@ -58,7 +63,7 @@ RunTotals score_anchors(const DeviceAnchors& anchors, const StepRules& rules, co
   const RunTotals found = copy_totals();
   if (found.wide_runs() == 0) {
     check(score_windows(anchors, rules, runs, found, scores, multiprocessors, stream), "score_windows");
-    return found;
+    return {found, runs.ordinal};
   }
   const Diagonals diagonals = diagonals_in(allocate(diagonal_workspace_bytes(found)), found);
   SideStream windows(stream);
@@ -72,7 +77,7 @@ RunTotals score_anchors(const DeviceAnchors& anchors, const StepRules& rules, co
     totals = copy_totals();
   } while (totals.unsettled_runs != 0);
   windows.join();
-  return totals;
+  return {totals, runs.ordinal};
 }
 
 }  // namespace sluice::chaining::cuda

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Chains of all rows of a batch on a CUDA device, from the scores of cuda.hpp: those of chains_from_scores. Plain functions over device pointers and
+// a stream. Nothing here allocates, waits or keeps state; what a function returns are the errors of its own launches.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "chaining/cuda.hpp"
+#include "chaining/device_row.hpp"
+
+namespace sluice::chaining::cuda {
+
+// A row with more anchors keeps its block for so long that the host had better do it.
+inline constexpr std::uint32_t most_row_anchors = std::uint32_t{1} << 18;
+// Rows with more anchors than this get a large block.
+inline constexpr std::uint32_t long_row_anchors = 12288;
+
+RowRules row_rules(const ChainingParameters& parameters);
+
+// Rows to chain: listed rows with at most most_row_anchors.
+struct RowList {
+  const std::uint32_t* rows = nullptr;  // the longest first
+  std::uint32_t long_rows = 0;          // of them, with more than long_row_anchors
+  std::uint32_t count = 0;
+};
+
+struct ScoredAnchors {
+  DeviceAnchors anchors;
+  DeviceScores scores;
+  std::uint32_t* run = nullptr;               // Runs::ordinal; overwritten
+  const std::int32_t* read_length = nullptr;  // per row
+};
+
+// Chains of each row from the place of its first anchor on, in arrays of as many elements as there are anchors.
+struct BatchChains {
+  RowChains columns;
+  ChainTotals* totals = nullptr;      // per row
+  std::uint8_t* undecided = nullptr;  // per row, 1: left to the host, and has no chains
+};
+
+// Parts of a workspace of chain_workspace_bytes, 256-byte aligned.
+struct ChainWorkspace {
+  BatchChains chains;
+  RowRoom room;
+};
+std::size_t chain_workspace_bytes(const DeviceAnchors& anchors);
+ChainWorkspace chain_workspace_in(void* workspace, const DeviceAnchors& anchors);
+
+// Rows that are not listed have no chains. Long rows are done on a stream of their own; the caller orders it before and behind the other.
+cudaError_t clear_chains(const DeviceAnchors& anchors, const BatchChains& chains, cudaStream_t stream);
+cudaError_t chain_rows(const ScoredAnchors& batch, const RowRules& rules, const RowList& list, const ChainWorkspace& workspace, cudaStream_t stream,
+                       cudaStream_t long_stream);
+
+// Where a batch's columns begin, for each row.
+struct ChainColumns {
+  const std::int64_t* chain_offsets = nullptr;
+  const std::int64_t* anchor_offsets = nullptr;
+  RowChains columns;
+};
+cudaError_t copy_chains(const DeviceAnchors& anchors, const BatchChains& chains, const ChainColumns& to, cudaStream_t stream);
+
+// Rows with a fault (check_rows): scores 0 and no predecessors.
+cudaError_t clear_excluded(const DeviceAnchors& anchors, const std::uint8_t* fault, const DeviceScores& scores, cudaStream_t stream);
+
+}  // namespace sluice::chaining::cuda
