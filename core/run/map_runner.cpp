@@ -44,6 +44,8 @@ BatchHandle MapRunner::call_once(const BatchHandle& input, const CallPlace& plac
   const CallResult one = call(input->sequence, input->rows, place.stream, [&] {
     sluice_error error{};
     const sluice_call raw = make_call(place.implementation, place.stream != nullptr ? &place.stream->handle() : nullptr);
+    if (place.stream != nullptr && has(SLUICE_TRAIT_HOST_COLUMNS))
+      for (const ColumnHandle& column : input->named_by(planned_.input())) column->host();
     // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
     const BatchView view = place.stream != nullptr ? BatchView(*input, *place.stream, planned_.input()) : BatchView(*input, planned_.input());
     sluice_status status = SLUICE_OK;
