@@ -91,8 +91,8 @@ struct BatchData {
   std::shared_ptr<const std::vector<std::uint16_t>> status;  // null: all rows are fine
   std::vector<ColumnHandle> columns;
   std::map<std::string, std::string> attributes;
-  double work = 0;                                            // in the source's unit
-  double deadline = std::numeric_limits<double>::infinity();  // seconds since the run began
+  double work = 0;                                                // in the source's unit
+  double deadline = std::numeric_limits<double>::infinity();      // seconds since the run began
   std::shared_ptr<const std::vector<BatchHandle>> gathered_from;  // whose rows lie here behind each other; null: one batch
   // Which rows are how large, in any unit: how a batch is divided when its columns are not on the host. Null: unknown.
   std::shared_ptr<const std::vector<double>> row_work;

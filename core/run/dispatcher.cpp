@@ -67,8 +67,8 @@ int Dispatcher::lane_of(const Device* device) {
 void Dispatcher::add_device(const std::shared_ptr<Device>& device, int streams) {
   std::unique_ptr<Lane> lane = Lane::on_device(device, streams);
   const sluice_device_info& info = device->info();
-  const LaneTraits traits{device->name(), device->kind(), streams, info.bytes_per_second, info.seconds_per_copy,
-                          static_cast<double>(device->limit())};
+  const LaneTraits traits{device->name(),        device->kind(),        streams,
+                          info.bytes_per_second, info.seconds_per_copy, static_cast<double>(device->limit())};
   std::size_t number = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -251,7 +251,8 @@ void Dispatcher::carry_out(Assignment assignment, DeviceStream* stream) {
         if (!run_.cancelled()) run_call(cutting, [&] { input = segment.part_of(piece->input, assignment.rows); });
         if (!cutting.ok()) segment.first().fail(cutting);
       }
-      call(assignment, segment, input, done, [&](const std::string& why) { try_again(assignment, *piece, input, done, why); }, stream);
+      call(
+          assignment, segment, input, done, [&](const std::string& why) { try_again(assignment, *piece, input, done, why); }, stream);
     }
   }
   go_on();

@@ -92,8 +92,8 @@ class Dispatcher {
   const Spawn spawn_;
   Scheduler scheduler_;
   std::atomic<int> sources_{0};
-  mutable std::mutex mutex_;  // guards everything below
-  std::string last_fault_;    // of a device, in words
+  mutable std::mutex mutex_;              // guards everything below
+  std::string last_fault_;                // of a device, in words
   std::vector<std::size_t> only_on_cpu_;  // stages
   std::vector<bool> behind_regroup_;      // per stage: batches have another unit of work than the source's
   std::deque<std::unique_ptr<Lane>> lanes_;

@@ -31,7 +31,13 @@ std::unique_ptr<StageRunner> make_runner(RunContext& run, std::size_t index) {
 
 Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segments, Dispatcher& dispatcher, MemoryBudget& budget,
                      MakeTransport transport, ExecutionProbe probe)
-    : run_(run), stages_(stages), segments_(segments), dispatcher_(dispatcher), budget_(budget), probe_(std::move(probe)), transport_(transport(*this)) {
+    : run_(run),
+      stages_(stages),
+      segments_(segments),
+      dispatcher_(dispatcher),
+      budget_(budget),
+      probe_(std::move(probe)),
+      transport_(transport(*this)) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
     stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size()));
     if (stages[i] && stages[i]->kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();

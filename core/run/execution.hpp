@@ -33,7 +33,8 @@ class Execution {
  public:
   using MakeTransport = std::unique_ptr<Transport> (*)(Execution&);
 
-  Execution(RunContext& run, StageRunners& stages, const Segments& segments, Dispatcher& dispatcher, MemoryBudget& budget, MakeTransport transport, ExecutionProbe probe = {});
+  Execution(RunContext& run, StageRunners& stages, const Segments& segments, Dispatcher& dispatcher, MemoryBudget& budget, MakeTransport transport,
+            ExecutionProbe probe = {});
 
   // Until the sources have ended and everything has been written, or the run has failed.
   void run();

@@ -65,6 +65,25 @@ constexpr int batches_per_device = 96;
 // What so many batches of the usual size take: 2 GiB, at most a quarter of what is left of the machine.
 std::uint64_t memory_per_device() { return std::min<std::uint64_t>(std::uint64_t{2} << 30, host_limits().usable_memory() / 4); }
 
+// How long a run will go on, by how much has been read since the first batches: these are read ahead of everything, and fill empty caches.
+class SecondsLeft {
+ public:
+  explicit SecondsLeft(double now) : began_(now) {}
+  double operator()(double now, const SourceProgress& progress) {
+    if (progress.ended) return 0;
+    if (progress.share <= 0) return now - began_;
+    if (first_share_ < 0) {
+      first_share_ = progress.share;
+      began_ = now;
+      return 0;  // nobody knows yet
+    }
+    return progress.share > first_share_ ? (now - began_) * (1.0 - progress.share) / (progress.share - first_share_) : now - began_;
+  }
+
+ private:
+  double began_, first_share_ = -1;
+};
+
 enum class Wait { for_devices, never };
 
 // May any stage run on a device, and must the run wait until devices are there? With --device auto the CPU begins at once.
@@ -181,12 +200,7 @@ struct Run::Implementation {
       opening->deliver(
           [&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },
           [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it where it can)"); },
-          [&, began = context.seconds()] {
-            const SourceProgress progress = dispatcher.progress();
-            const double elapsed = context.seconds() - began;
-            if (progress.ended) return 0.0;
-            return progress.share > 0 ? elapsed * (1.0 - progress.share) / progress.share : elapsed;
-          });
+          [&, left = SecondsLeft(context.seconds())]() mutable { return left(context.seconds(), dispatcher.progress()); });
       if (needs.wait == Wait::for_devices) opening->wait();
     }
     if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();

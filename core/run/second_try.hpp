@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // What happens after a device has failed. In this order: a device that is full gets the call once more with nothing beside it, then in halves; a
-// call that still fails is made elsewhere, or the stage begins afresh on the CPU, or the run fails. (Columns that were lost with a device are made again by what made them:
-// segment.hpp.)
+// call that still fails is made elsewhere, or the stage begins afresh on the CPU, or the run fails. (Columns that were lost with a device are made
+// again by what made them: segment.hpp.)
 
 #include "run/map_runner.hpp"
 

@@ -27,7 +27,8 @@ bool can_be_chained(const RunContext& run, const StageRunner& stage) {
   const sluice_port needs = stage.planned().input();
   const bool needs_all = std::any_of(needs.columns, needs.columns + needs.column_count,
                                      [](const sluice_column_spec& column) { return std::string_view(column.name) == "*"; });
-  return stage.kind() == SLUICE_MAP && !stage.is_ordered() && !stage.is_serial() && !stage.is_blocking() && !needs_all && run.may_use_devices(stage.index());
+  return stage.kind() == SLUICE_MAP && !stage.is_ordered() && !stage.is_serial() && !stage.is_blocking() && !needs_all &&
+         run.may_use_devices(stage.index());
 }
 
 // Those that the batch did not have before.
@@ -76,9 +77,8 @@ Segment::Segment(RunContext& run, std::vector<MapRunner*> stages) : run_(run), s
     for (std::size_t c = 0; c < port.column_count; ++c) {
       const bool made_inside = std::any_of(stages_.begin(), stages_.end(), [&](const MapRunner* maker) {
         const sluice_port& made = maker->descriptor().output;
-        return maker != stage && std::any_of(made.columns, made.columns + made.column_count, [&](const sluice_column_spec& column) {
-                 return std::string_view(column.name) == port.columns[c].name;
-               });
+        return maker != stage && std::any_of(made.columns, made.columns + made.column_count,
+                                             [&](const sluice_column_spec& column) { return std::string_view(column.name) == port.columns[c].name; });
       });
       if (!made_inside && !named(needs_, port.columns[c].name)) needs_.push_back(port.columns[c]);
     }

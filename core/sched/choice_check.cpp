@@ -43,7 +43,8 @@ std::string problem_with_rows(const Choice& choice, const View& view, const Wait
 }
 
 // Whole batches of one kind, on a device.
-std::string problem_with_gathering(const Choice& choice, const View& view, const WaitingTasks& waiting, const WaitingGroup& group, const Task& first) {
+std::string problem_with_gathering(const Choice& choice, const View& view, const WaitingTasks& waiting, const WaitingGroup& group,
+                                   const Task& first) {
   if (choice.more.empty()) return "";
   if (choice.shares.size() != 1 || !choice.shares.front().rows.empty()) return "a batch that is divided can't be gathered with others";
   if (choice.shares.front().lane == cpu_lane) return "only calls on devices take several batches";

@@ -65,8 +65,8 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
   // What waits is for all calls that overlap; and never all of a lane's share of the rest: calls get shorter towards the end of a run, so that all
   // lanes end together.
   const int overlap = calls_that_overlap(view, candidate);
-  const double most_work = share_of(view, group, candidate) *
-                           std::min(group.work / std::max(1, overlap - candidate.under_way), work_left(view, group) / (2.0 * overlap));
+  const double most_work =
+      share_of(view, group, candidate) * std::min(group.work / std::max(1, overlap - candidate.under_way), work_left(view, group) / (2.0 * overlap));
   double work = first.size.work, largest_row = first.size.largest_row, bytes = first.bytes;
   const Candidate* on_cpu = nullptr;
   for (const Candidate& other : view.stages[group.stage].candidates)
@@ -83,8 +83,7 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
     bytes += task.bytes;
     result.more.push_back(task.number);
   }
-  result.hides_largest_row =
-      !result.more.empty() && candidate.cost.per_largest_row * largest_row < 0.1 * candidate.cost.seconds(work, largest_row);
+  result.hides_largest_row = !result.more.empty() && candidate.cost.per_largest_row * largest_row < 0.1 * candidate.cost.seconds(work, largest_row);
   return result;
 }
 
@@ -120,7 +119,8 @@ bool DeviceOutlook::would_run_dry(const Candidate& on_cpu) const {
 }
 
 bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate& candidate) {
-  if (candidate.on_cpu() || !candidate.known || group.urgent || group.tasks.empty() || candidate.under_way < calls_that_overlap(view, candidate)) return false;
+  if (candidate.on_cpu() || !candidate.known || group.urgent || group.tasks.empty() || candidate.under_way < calls_that_overlap(view, candidate))
+    return false;
   if (view.source.progress.ended || group.tasks.begin()->second.like == 0) return false;
   const auto tasks = static_cast<double>(group.tasks.size());
   return share_of(view, group, candidate) * group.work < efficient_work(candidate, group.work / tasks, group.largest_row / tasks);

@@ -75,8 +75,8 @@ struct WaitingGroup {
 
 struct SourceView {
   SourceProgress progress;
-  double horizon = 0;                // seconds that the sources are expected to go on reading
-  double read_work = 0;              // of all batches so far, in the source's unit
+  double horizon = 0;    // seconds that the sources are expected to go on reading
+  double read_work = 0;  // of all batches so far, in the source's unit
 };
 
 // All that a policy knows. The book-keeping keeps it up to date; nothing in it looks at a clock.

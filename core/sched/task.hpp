@@ -63,7 +63,7 @@ struct Task {
 struct Assignment {
   std::uint64_t call = 0;  // for completed()
   std::size_t lane = 0;
-  Task task;      // size and rows are those of the whole batch
+  Task task;               // size and rows are those of the whole batch
   std::vector<Task> more;  // gathered into the same call, behind `task`
   CallSize size;           // of this call
   std::uint64_t row_count = 0;

@@ -71,7 +71,8 @@ void Options::add(const WaitingGroup& group) {
     if (++looked_at > tasks_looked_at) return;
     const bool with_cpu = cpu_helps(group, task);
     for (const Candidate* candidate : free)
-      if (const std::optional<Option> option = consider(group, task, *candidate, with_cpu); option && (!best_ || better(*option, *best_))) best_ = option;
+      if (const std::optional<Option> option = consider(group, task, *candidate, with_cpu); option && (!best_ || better(*option, *best_)))
+        best_ = option;
   }
 }
 

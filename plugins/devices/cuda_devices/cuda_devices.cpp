@@ -20,7 +20,7 @@ namespace {
 constexpr int least_compute_capability = 80;
 
 struct Device {
-  int ordinal = 0;  // CUDA's
+  int ordinal = 0;                  // CUDA's
   std::mutex mutex;                 // guards events
   std::vector<cudaEvent_t> events;  // that nobody uses: making one keeps other threads out of the driver
 };

@@ -46,7 +46,8 @@ inline void copy_to_host(void* to, const void* from, std::size_t bytes, cudaStre
   for (std::size_t at = 0; at < bytes; at += room) {
     const std::size_t part = std::min(room, bytes - at);
     char* const place = static_cast<char*>(to) + at;
-    check(cudaMemcpyAsync(between.memory != nullptr ? between.memory : place, static_cast<const char*>(from) + at, part, cudaMemcpyDeviceToHost, stream),
+    check(cudaMemcpyAsync(between.memory != nullptr ? between.memory : place, static_cast<const char*>(from) + at, part, cudaMemcpyDeviceToHost,
+                          stream),
           "copy to the host");
     check(cudaStreamSynchronize(stream), "a kernel");
     if (between.memory != nullptr) std::memcpy(place, between.memory, part);

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <random>
 
-#include "sched/gathering.hpp"
 #include "sched/estimates.hpp"
+#include "sched/gathering.hpp"
 #include "sched/policy.hpp"
 #include "sched/policy_table.hpp"
 #include "sched/scheduler.hpp"

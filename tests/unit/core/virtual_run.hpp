@@ -118,7 +118,9 @@ class VirtualRun {
     stage.implementations.push_back({1, "device"});
     return {stage};
   }
-  SourceProgress progress() const { return {input_.progress == Progress::known ? std::max(read_ / total_, 1e-9) : -1.0, read_ >= total_, cpu_seconds_}; }
+  SourceProgress progress() const {
+    return {input_.progress == Progress::known ? std::max(read_ / total_, 1e-9) : -1.0, read_ >= total_, cpu_seconds_};
+  }
 
   double row() {
     ++row_count_;
