@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Parts of reads as a template sees them: on its strand.
+
+#include <cstdint>
+#include <sluice/sequence_store.hpp>
+#include <vector>
+
+namespace sluice::read_correction {
+
+enum class Strand : std::uint8_t { forward, reverse };
+
+// Turns letters into those of the other strand, in place; other letters than A, C, G and T stay.
+void reverse_complement(char* bases, std::size_t letters);
+
+// Reads of a store, by as many threads as there are objects of this class.
+class OrientedReads {
+ public:
+  // The store outlives this.
+  explicit OrientedReads(const SequenceStoreView& reads) : reads_(&reads) {}
+
+  // Bases [begin, end) of a read's forward strand to out[0 .. end - begin): upper case.
+  void fetch_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
+  // Phred + 33 of the same bases; of a read without qualities '"', which weighs 1.
+  void fetch_qualities(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
+
+ private:
+  const SequenceStoreView* reads_;
+  std::vector<char> scratch_;
+};
+
+}  // namespace sluice::read_correction
