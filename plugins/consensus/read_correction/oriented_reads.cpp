@@ -11,24 +11,36 @@ namespace {
 
 constexpr char weight_one = '"';  // Phred + 33, of a read without qualities
 
-// A table, because which of four cases a base is no branch predictor knows.
-constexpr std::array<char, 256> complements = [] {
-  std::array<char, 256> table{};
-  for (std::size_t letter = 0; letter < table.size(); ++letter) table[letter] = complement_of(static_cast<char>(letter));
+// Tables, because which of four cases a base is no branch predictor knows.
+using LetterTable = std::array<char, 256>;
+template <class Change>
+constexpr LetterTable table_of(Change&& change) {
+  LetterTable table{};
+  for (std::size_t letter = 0; letter < table.size(); ++letter) table[letter] = change(static_cast<char>(letter));
   return table;
-}();
+}
+constexpr char normal(char base) { return "ACGTN"[nucleotide_code(base)]; }
+constexpr LetterTable complements = table_of(complement_of);
+constexpr LetterTable normal_letters = table_of(normal);
+constexpr LetterTable normal_complements = table_of([](char base) { return normal(complement_of(base)); });
+
+void change_letters(const LetterTable& table, char* bases, std::size_t letters) {
+  std::transform(bases, bases + letters, bases, [&](char base) { return table[static_cast<unsigned char>(base)]; });
+}
 
 }  // namespace
 
-void reverse_complement(char* bases, std::size_t letters) {
-  const auto complement = [](char base) { return complements[static_cast<unsigned char>(base)]; };
-  std::reverse(bases, bases + letters);
-  std::transform(bases, bases + letters, bases, complement);
-}
-
 void OrientedReads::fetch_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out) {
   reads_->fetch_bases(read, begin, end, out, scratch_);
-  if (strand == Strand::reverse) reverse_complement(out, static_cast<std::size_t>(end - begin));
+  if (strand == Strand::forward) return;
+  std::reverse(out, out + (end - begin));
+  change_letters(complements, out, static_cast<std::size_t>(end - begin));
+}
+
+void OrientedReads::fetch_normal_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out) {
+  reads_->fetch_bases(read, begin, end, out, scratch_);
+  if (strand == Strand::reverse) std::reverse(out, out + (end - begin));
+  change_letters(strand == Strand::reverse ? normal_complements : normal_letters, out, static_cast<std::size_t>(end - begin));
 }
 
 void OrientedReads::fetch_qualities(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out) {

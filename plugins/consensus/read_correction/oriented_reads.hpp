@@ -11,17 +11,16 @@ namespace sluice::read_correction {
 
 enum class Strand : std::uint8_t { forward, reverse };
 
-// Turns letters into those of the other strand, in place; other letters than A, C, G and T stay.
-void reverse_complement(char* bases, std::size_t letters);
-
 // Reads of a store, by as many threads as there are objects of this class.
 class OrientedReads {
  public:
   // The store outlives this.
   explicit OrientedReads(const SequenceStoreView& reads) : reads_(&reads) {}
 
-  // Bases [begin, end) of a read's forward strand to out[0 .. end - begin): upper case.
+  // Bases [begin, end) of a read's forward strand to out[0 .. end - begin), upper case. Other letters than A, C, G and T have no complement.
   void fetch_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
+  // The same with T for U and N for what is none of A, C, G and T, as the letters are after they are turned.
+  void fetch_normal_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
   // Phred + 33 of the same bases; of a read without qualities '"', which weighs 1.
   void fetch_qualities(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
 
