@@ -18,6 +18,21 @@ void code_letters(std::string_view letters, std::string& codes) {
                  [](char letter) { return static_cast<char>(nucleotide_codes[static_cast<unsigned char>(letter)]); });
 }
 
+// Loops of a fixed number of steps, which compilers turn into vectors.
+constexpr std::size_t at_once = 16;
+
+constexpr std::uint8_t vote_of(char quality) {
+  return static_cast<std::uint8_t>(std::max<std::int8_t>(static_cast<std::int8_t>(quality), '"') - '!');
+}
+
+void votes_of(const char* __restrict qualities, std::uint8_t* __restrict votes) {
+  for (std::size_t i = 0; i < at_once; ++i) votes[i] = vote_of(qualities[i]);
+}
+
+void lower_of_neighbours(const std::uint8_t* __restrict votes, std::uint8_t* __restrict lower) {
+  for (std::size_t i = 0; i < at_once; ++i) lower[i] = std::min(votes[i], votes[i + 1]);
+}
+
 }  // namespace
 
 void ConsensusVote::refine(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities, std::int32_t rounds,
@@ -43,18 +58,21 @@ void ConsensusVote::refine(std::string_view sequences, std::span<const std::int3
 
 void ConsensusVote::code(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities) {
   code_letters(sequences, codes_);
-  votes_.assign(sequences.size() + Agreement::padding, 1);
-  std::transform(qualities.begin(), qualities.end(), votes_.begin(),
-                 [](char quality) { return static_cast<std::uint8_t>(std::max(quality - '!', 1)); });
-  votes_of_gap_.assign(sequences.size() + lengths.size() + Agreement::padding, 1);
+  // What is computed too much lies behind the last vote, or is overwritten.
+  constexpr std::size_t padding = Agreement::padding + at_once;
+  votes_.assign(sequences.size() + padding, 1);
+  votes_of_gap_.assign(sequences.size() + lengths.size() + padding, 1);
   if (qualities.empty()) return;
+  std::size_t letter = 0;
+  for (; letter + at_once <= qualities.size(); letter += at_once) votes_of(qualities.data() + letter, votes_.data() + letter);
+  for (; letter < qualities.size(); ++letter) votes_[letter] = vote_of(qualities[letter]);
   const std::uint8_t* votes = votes_.data();
   std::uint8_t* of_gap = votes_of_gap_.data();
   for (const std::int32_t length : lengths) {
     const auto letters = static_cast<std::size_t>(length);
     if (letters > 0) {
       of_gap[0] = std::min(votes[0], votes_without_neighbour);
-      for (std::size_t i = 1; i < letters; ++i) of_gap[i] = std::min(votes[i - 1], votes[i]);
+      for (std::size_t i = 1; i < letters; i += at_once) lower_of_neighbours(votes + i - 1, of_gap + i);
       of_gap[letters] = std::min(votes[letters - 1], votes_without_neighbour);
     }
     votes += letters;

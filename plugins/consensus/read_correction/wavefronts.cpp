@@ -3,33 +3,30 @@
 #include "read_correction/wavefronts.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
-#include <cstring>
+
+#include "read_correction/equal_letters.hpp"
 
 namespace sluice::read_correction {
 namespace {
 
 constexpr std::int32_t not_reached = -(1 << 30);
-constexpr std::size_t letters_at_once = 16;
+constexpr std::size_t letters_at_once = 2 * word_letters;
 
 void set_letters(std::string_view letters, char end, std::string& to) {
   to.assign(letters);
   to.append(letters_at_once, end);
 }
 
-std::uint64_t load(const char* letters) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, letters, sizeof word);
-  return word;
-}
-
-// Equal letters at the beginning of eight.
-std::int32_t equal_of(std::uint64_t differences) {
-  if constexpr (std::endian::native == std::endian::little)
-    return std::countr_zero(differences) / 8;
-  else
-    return std::countl_zero(differences) / 8;
+// How many letters are equal from here on.
+inline std::int32_t equal_letters(const char* pattern, const char* text) {
+  for (std::int32_t equal = 0;; equal += static_cast<std::int32_t>(letters_at_once), pattern += letters_at_once, text += letters_at_once) {
+    // Sixteen letters without a branch: how many are equal is not to be guessed.
+    const std::uint64_t first = load_word(pattern) ^ load_word(text);
+    const std::uint64_t second = load_word(pattern + word_letters) ^ load_word(text + word_letters);
+    const std::int32_t now = first != 0 ? first_set_byte(first) : static_cast<std::int32_t>(word_letters) + first_set_byte(second);
+    if (now < static_cast<std::int32_t>(letters_at_once)) return equal + now;
+  }
 }
 
 }  // namespace
@@ -44,22 +41,11 @@ void Wavefronts::set_text(std::string_view text) {
   columns_ = static_cast<std::int32_t>(text.size());
 }
 
-std::int32_t Wavefronts::after_equal_letters(std::int32_t column, std::int32_t diagonal) const {
-  const char* const pattern = pattern_.data() + (column - diagonal);
-  const char* const text = text_.data() + column;
-  std::int32_t equal = 0;
-  for (;;) {
-    // Sixteen letters without a branch: how many are equal is not to be guessed.
-    const std::uint64_t first = load(pattern + equal) ^ load(text + equal), second = load(pattern + equal + 8) ^ load(text + equal + 8);
-    const std::int32_t now = first != 0 ? equal_of(first) : 8 + equal_of(second);
-    equal += now;
-    if (now < static_cast<std::int32_t>(letters_at_once)) return column + equal;
-  }
-}
-
 // One difference more at a time, until is_reached(differences, diagonal, column) says so of a cell.
 template <class IsReached>
 bool Wavefronts::grow(std::int32_t max_distance, IsReached&& is_reached) {
+  const char* const pattern = pattern_.data();
+  const char* const text = text_.data();
   for (std::int32_t d = 0; d <= max_distance; ++d) {
     if (reached_.size() < place(d + 1, -d - 1)) reached_.resize(place(d + 1, -d - 1) * 2);
     std::int32_t* const now = reached_.data() + place(d, 0);
@@ -73,7 +59,8 @@ bool Wavefronts::grow(std::int32_t max_distance, IsReached&& is_reached) {
         const std::int32_t from_above = diagonal + 1 <= d ? before[diagonal + 1] : not_reached;
         column = std::min({std::max({from_left, from_above, before[diagonal] + 1}), columns_, rows_ + diagonal});
       }
-      now[diagonal] = column = after_equal_letters(column, diagonal);
+      column += equal_letters(pattern + (column - diagonal), text + column);
+      now[diagonal] = column;
       if (is_reached(d, diagonal, column)) return true;
     }
   }

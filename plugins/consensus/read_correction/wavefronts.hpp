@@ -34,7 +34,6 @@ class Wavefronts {
   void set_text(std::string_view text);
   template <class IsReached>
   bool grow(std::int32_t max_distance, IsReached&& is_reached);
-  std::int32_t after_equal_letters(std::int32_t column, std::int32_t diagonal) const;
   // Of d differences there are diagonals -d to d (column less row), with a border on each side. Values are columns.
   static std::size_t place(std::int32_t differences, std::int32_t diagonal) {
     return static_cast<std::size_t>(differences * (differences + 2) + diagonal + differences + 1);
