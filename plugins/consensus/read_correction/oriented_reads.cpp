@@ -9,8 +9,6 @@
 namespace sluice::read_correction {
 namespace {
 
-constexpr char weight_one = '"';  // Phred + 33, of a read without qualities
-
 // Tables, because which of four cases a base is no branch predictor knows.
 using LetterTable = std::array<char, 256>;
 template <class Change>
@@ -20,7 +18,6 @@ constexpr LetterTable table_of(Change&& change) {
   return table;
 }
 constexpr char normal(char base) { return "ACGTN"[nucleotide_code(base)]; }
-constexpr LetterTable complements = table_of(complement_of);
 constexpr LetterTable normal_letters = table_of(normal);
 constexpr LetterTable normal_complements = table_of([](char base) { return normal(complement_of(base)); });
 
@@ -32,21 +29,8 @@ void change_letters(const LetterTable& table, char* bases, std::size_t letters) 
 
 void OrientedReads::fetch_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out) {
   reads_->fetch_bases(read, begin, end, out, scratch_);
-  if (strand == Strand::forward) return;
-  std::reverse(out, out + (end - begin));
-  change_letters(complements, out, static_cast<std::size_t>(end - begin));
-}
-
-void OrientedReads::fetch_normal_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out) {
-  reads_->fetch_bases(read, begin, end, out, scratch_);
   if (strand == Strand::reverse) std::reverse(out, out + (end - begin));
   change_letters(strand == Strand::reverse ? normal_complements : normal_letters, out, static_cast<std::size_t>(end - begin));
-}
-
-void OrientedReads::fetch_qualities(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out) {
-  if (!reads_->has_qualities(read)) return std::fill(out, out + (end - begin), weight_one), void();
-  reads_->fetch_qualities(read, begin, end, out, scratch_);
-  if (strand == Strand::reverse) std::reverse(out, out + (end - begin));
 }
 
 }  // namespace sluice::read_correction

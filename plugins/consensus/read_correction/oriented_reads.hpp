@@ -17,12 +17,9 @@ class OrientedReads {
   // The store outlives this.
   explicit OrientedReads(const SequenceStoreView& reads) : reads_(&reads) {}
 
-  // Bases [begin, end) of a read's forward strand to out[0 .. end - begin), upper case. Other letters than A, C, G and T have no complement.
+  // Bases [begin, end) of a read's forward strand to out[0 .. end - begin): A, C, G, T (also for U) and N, as they are after they are turned.
+  // Other letters than A, C, G and T have no complement.
   void fetch_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
-  // The same with T for U and N for what is none of A, C, G and T, as the letters are after they are turned.
-  void fetch_normal_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
-  // Phred + 33 of the same bases; of a read without qualities '"', which weighs 1.
-  void fetch_qualities(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
 
  private:
   const SequenceStoreView* reads_;

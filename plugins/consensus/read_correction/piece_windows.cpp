@@ -12,8 +12,8 @@
 namespace sluice::read_correction {
 namespace {
 
-// About 250 windows of 100 bases at 20-fold coverage, of some three piles: a tenth of a second of consensus.
-constexpr std::int64_t batch_letters = std::int64_t{1} << 19;
+// About 500 windows of 100 bases at 20-fold coverage, of some five piles: a tenth of a second of consensus.
+constexpr std::int64_t batch_letters = std::int64_t{1} << 20;
 
 template <class... Lists>
 bool have_size(std::size_t size, const Lists&... lists) {

@@ -124,7 +124,7 @@ void PileSegmentation::cut_pile(std::int64_t target, Workspace& workspace, Piece
   const std::int64_t length = reads_.length(target);
   select_overlaps(static_cast<std::int32_t>(length), parameters_.max_layers, workspace.overlaps);
   workspace.template_bases.resize(static_cast<std::size_t>(length));
-  workspace.reads->fetch_normal_bases(target, 0, length, Strand::forward, workspace.template_bases.data());
+  workspace.reads->fetch_bases(target, 0, length, Strand::forward, workspace.template_bases.data());
   fetch_reads(length, workspace);
   workspace.cutter->cut(workspace.template_bases, workspace.pile);
   list_pieces(workspace, result);
@@ -148,8 +148,7 @@ void PileSegmentation::fetch_reads(std::int64_t length, Workspace& workspace) co
   for (std::size_t i = 0; i < workspace.overlaps.size(); ++i) {
     const PileOverlap& overlap = workspace.overlaps[i];
     const auto [begin, end, at] = workspace.fetched[i];
-    workspace.reads->fetch_normal_bases(overlap.read, begin, end, overlap.is_reverse ? Strand::reverse : Strand::forward,
-                                        workspace.bases.data() + at);
+    workspace.reads->fetch_bases(overlap.read, begin, end, overlap.is_reverse ? Strand::reverse : Strand::forward, workspace.bases.data() + at);
     const auto read_begin = static_cast<std::int32_t>(overlap.is_reverse ? end - overlap.read_end : overlap.read_begin - begin);
     workspace.pile.push_back({std::string_view(workspace.bases).substr(at, static_cast<std::size_t>(end - begin)),
                               {overlap.template_begin, overlap.template_end, read_begin, read_begin + overlap.read_end - overlap.read_begin}});

@@ -81,7 +81,10 @@ const std::string three_reads = ">none\nACGN\n>t\nGTGTGTGTGTGT\n>u\nACGT\n";
 TEST_CASE("a pile becomes windows of equal sequences when the reads are equal") {
   const Reads reads;
   const TestBatch store = of_file(reads.fasta, "sequence_store");
-  const Result result = run_on("window_sequences", good_places(store), store);
+  const Result result = run_stage(stage_of(plugin("window_cutting"), "window_sequences"), good_places(store))
+                            .with({{"backbone_without_qualities", "weight_one"}})
+                            .resource("reads", store)
+                            .run();
   REQUIRE(result.ok());
   const Batch rows = result.batch().view();
   const auto lengths = rows.list<std::int32_t>("sequence_length");
@@ -135,7 +138,7 @@ TEST_CASE("a pile has all overlaps of its read, in their order") {
   CHECK(std::ranges::equal(piles.list<std::uint8_t>("pile_is_reverse")[1], std::vector<std::uint8_t>{1}));
 }
 
-TEST_CASE("piles and windows that do not lie on their reads fail; lists of other lengths are an error") {
+TEST_CASE("piles that do not lie on their reads fail; lists of other lengths are an error") {
   const Reads reads;
   const TestBatch store = of_file(reads.fasta, "sequence_store");
   const auto pile = [](std::int64_t target, std::int64_t query, std::int32_t end) {
@@ -155,27 +158,6 @@ TEST_CASE("piles and windows that do not lie on their reads fail; lists of other
   for (const TestBatch& bad : {pile(9, 2, 400), pile(1, -1, 400), pile(1, 2, 401), pile(0, 2, 400)})
     CHECK(run_on("pile_segmentation", bad, store).failed == std::vector<FailedRow>{{0, 0, "bad_pile"}});
 
-  const auto window = [](std::int64_t end, std::int64_t query, std::vector<std::int32_t> query_end) {
-    return BatchBuilder("window", 2)
-        .column<std::int64_t>("target_index", {1, 3})
-        .column<std::int64_t>("window_start", {0, 5})
-        .column<std::int64_t>("window_end", {end, 15})
-        .list<std::int64_t>("layer_query", {{query}, {}})
-        .list<std::int32_t>("layer_query_start", {{390}, {}})
-        .list<std::int32_t>("layer_query_end", {query_end, {}})
-        .list<std::uint8_t>("layer_is_reverse", {{1}, {}})
-        .build();
-  };
-  const Result good = run_on("window_sequences", window(10, 2, {400}), store);
-  CHECK(good.failed.empty());
-  CHECK(good.batch().view().text("sequences")[0] == reads.bases.substr(0, 10) + reads.bases.substr(0, 10));
-  CHECK(good.batch().view().text("sequences")[1] == reads.bases.substr(105, 10));
-  for (const TestBatch& bad : {window(401, 2, {400}), window(10, 4, {400}), window(10, 2, {401}), window(10, 2, {390}), window(10, 2, {})}) {
-    const Result result = run_on("window_sequences", bad, store);
-    CHECK(result.failed == std::vector<FailedRow>{{0, 0, "bad_layers"}});
-    CHECK(result.batch().view().text("sequences")[1] == reads.bases.substr(105, 10));
-  }
-
   const auto pieces = BatchBuilder("pile", 1)
                           .column<std::int64_t>("target_index", {1})
                           .column<std::int64_t>("target_overlaps", {1})
@@ -188,72 +170,6 @@ TEST_CASE("piles and windows that do not lie on their reads fail; lists of other
                           .list<std::uint8_t>("layer_is_reverse", {{0}})
                           .build();
   CHECK(run_on("piece_windows", pieces, store).message.find("differ in length") != std::string::npos);
-}
-
-TEST_CASE("letters are the same whether parts of a read are fetched one by one or together, on both strands") {
-  std::mt19937 random(31);
-  std::string fastq;
-  std::vector<std::string> bases, qualities;
-  for (int read = 0; read < 3; ++read) {
-    bases.push_back(simulated_reads::random_bases(6000, random));
-    qualities.emplace_back(6000, '!');
-    for (char& quality : qualities.back()) quality = static_cast<char>('#' + random() % 40);
-    fastq += "@r" + std::to_string(read) + "\n" + bases.back() + "\n+\n" + qualities.back() + "\n";
-  }
-  const std::size_t rows = 300;
-  std::vector<std::int64_t> target(rows), start(rows), end(rows);
-  std::vector<std::vector<std::int64_t>> query(rows);
-  std::vector<std::vector<std::int32_t>> query_start(rows), query_end(rows);
-  std::vector<std::vector<std::uint8_t>> is_reverse(rows);
-  std::vector<std::string> expected(rows), expected_qualities(rows);
-  const auto place = [&](std::int64_t& begin_of, std::int64_t& end_of) {
-    begin_of = static_cast<std::int64_t>(random() % 5900);
-    end_of = begin_of + 1 + static_cast<std::int64_t>(random() % 100);
-  };
-  for (std::size_t r = 0; r < rows; ++r) {
-    target[r] = static_cast<std::int64_t>(random() % 3);
-    place(start[r], end[r]);
-    const auto part = [](const std::string& text, std::int64_t first, std::int64_t last) {
-      return text.substr(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
-    };
-    expected[r] = part(bases[static_cast<std::size_t>(target[r])], start[r], end[r]);
-    expected_qualities[r] = part(qualities[static_cast<std::size_t>(target[r])], start[r], end[r]);
-    for (std::size_t layer = random() % 8; layer > 0; --layer) {
-      const auto read = random() % 3;
-      std::int64_t first = 0, last = 0;
-      place(first, last);
-      std::string letters = part(bases[read], first, last), weights = part(qualities[read], first, last);
-      const bool reverse = random() % 2 == 0;
-      if (reverse) {
-        std::ranges::reverse(letters);
-        std::ranges::reverse(weights);
-        for (char& base : letters) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : 'A';
-      }
-      expected[r] += letters;
-      expected_qualities[r] += weights;
-      query[r].push_back(static_cast<std::int64_t>(read));
-      query_start[r].push_back(static_cast<std::int32_t>(first));
-      query_end[r].push_back(static_cast<std::int32_t>(last));
-      is_reverse[r].push_back(reverse ? 1 : 0);
-    }
-  }
-  const auto batch = BatchBuilder("window", static_cast<std::int64_t>(rows))
-                         .column<std::int64_t>("target_index", target)
-                         .column<std::int64_t>("window_start", start)
-                         .column<std::int64_t>("window_end", end)
-                         .list<std::int64_t>("layer_query", query)
-                         .list<std::int32_t>("layer_query_start", query_start)
-                         .list<std::int32_t>("layer_query_end", query_end)
-                         .list<std::uint8_t>("layer_is_reverse", is_reverse)
-                         .build();
-  const Result result = run_on("window_sequences", batch, of_file(fastq, "sequence_store"));
-  REQUIRE(result.ok());
-  const Batch out = result.batch().view();
-  for (std::size_t r = 0; r < rows; ++r) {
-    CHECK(out.text("sequences")[static_cast<std::int64_t>(r)] == expected[r]);
-    CHECK(out.text("sequence_qualities")[static_cast<std::int64_t>(r)] == expected_qualities[r]);
-    CHECK(out.list<std::int32_t>("sequence_length")[static_cast<std::int64_t>(r)].size() == query[r].size() + 1);
-  }
 }
 
 TEST_CASE("hits become overlaps of the rows of the store, without those of a read on itself") {
@@ -337,7 +253,6 @@ TEST_CASE("the stages keep the contract of all stages") {
       {"pile_collection", {.resources = {{"reads", store}}, .batches = {good_overlaps()}}},
       {"pile_segmentation", {.parameters = {{"min_layers", 1}}, .resources = {{"reads", store}}, .batches = {good_piles(store)}}},
       {"piece_windows", {.resources = {{"reads", store}}, .batches = {good_pieces(store)}}},
-      {"window_sequences", {.resources = {{"reads", store}}, .batches = {good_places(store)}}},
       // Without min_corrected, reads come even where no window does.
       {"piece_joining",
        {.parameters = {{"min_corrected", 0.1}}, .resources = {{"reads", of_file(three_reads, "sequence_store")}}, .batches = {windows()}}},

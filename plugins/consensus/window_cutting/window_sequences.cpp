@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "read_correction/window_sequences.hpp"
+#include "window_cutting/window_sequences.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <tuple>
 
-#include "read_correction/pile_columns.hpp"
+#include "window_cutting/layer_columns.hpp"
 
-namespace sluice::read_correction {
+namespace sluice::window_cutting {
 namespace {
 
 constexpr std::size_t windows_per_part = 128;
-// Two parts of one read with fewer bases between them are fetched at once: a system call takes as long as copying these.
-constexpr std::int64_t skipped_bases = 1024;
+constexpr char weight_zero = '!', weight_one = '"';  // Phred + 33
 // Memory of a workspace that one huge window has blown up is not kept.
 constexpr std::size_t kept_bytes = std::size_t{8} << 20U;
 
-// Of a piece and its layers.
-std::int64_t letters_of(std::int64_t piece, std::span<const std::int32_t> begin, std::span<const std::int32_t> end) {
-  std::int64_t letters = piece;
+bool lies_on(const SequenceStoreView& store, std::int64_t sequence, std::int64_t begin, std::int64_t end) {
+  return sequence >= 0 && sequence < store.size() && begin >= 0 && begin < end && end <= store.length(sequence);
+}
+
+// Of a backbone and its layers.
+std::int64_t letters_of(std::int64_t backbone, std::span<const std::int32_t> begin, std::span<const std::int32_t> end) {
+  std::int64_t letters = backbone;
   for (std::size_t i = 0; i < begin.size(); ++i) letters += end[i] - begin[i];
   return letters;
 }
@@ -27,20 +28,28 @@ std::int64_t letters_of(std::int64_t piece, std::span<const std::int32_t> begin,
 }  // namespace
 
 void WindowSequences::describe(Describe<WindowSequences>& d) {
-  d.id("window_sequences").summary("fetches the letters of a read's pieces and of their layers").map("window").work_unit("base");
+  d.id("window_sequences").summary("fetches the letters of windows and of their layers").map("window").work_unit("base");
   d.doc(
-      "Sequence 0 of a window is the piece, the others are its layers in their order, on the piece's strand. Reads without qualities weigh 1 a "
-      "base.");
-  d.needs("target_index", "i64", "row of the target in the store");
-  d.needs("window_start", "i64", "first base of the piece on the target").needs("window_end", "i64", "its end");
+      "Sequence 0 of a window is the target's own part (the backbone), the others are its layers in their order, on the target's strand. Qualities "
+      "are "
+      "given for all sequences: a layer without has '\"' (weight 1).");
+  d.option("backbone_without_qualities", &Parameters::backbone_without_qualities,
+           "what a backbone weighs whose target has no qualities: 0 or 1 a base")
+      .choices({"no_weight", "weight_one"});
+  d.needs("target_index", "i64", "row of the target in its store");
+  d.needs("window_start", "i64", "first base of the window on the target").needs("window_end", "i64", "its end");
   describe_layer_columns([&d](const char* name, const char* type, const char* help) { d.needs(name, type, help); });
-  d.gives("sequences", "utf8", "piece and layers, one after the other").gives("sequence_length", "list<i32>", "bases of each");
+  d.gives("sequences", "utf8", "backbone and layers, one after the other").gives("sequence_length", "list<i32>", "bases of each");
   d.gives("sequence_qualities", "utf8", "Phred + 33 of all of them");
-  d.uses("reads", "sequence", "the reads");
-  d.reason("bad_layers", "a piece or a layer that does not lie on its read");
+  d.uses("reads", "sequence", "what layers are parts of")
+      .uses("targets", "sequence", "what backbones are parts of; without it the reads", Needed::optional);
+  d.reason("bad_layers", "a backbone or a layer that does not lie on its sequence");
 }
 
-WindowSequences::WindowSequences(const Setup& setup, const Parameters&) : reads_(setup.resource("reads")) {}
+WindowSequences::WindowSequences(const Setup& setup, const Parameters& p)
+    : reads_(setup.resource("reads")),
+      targets_(setup.resource(setup.has_resource("targets") ? "targets" : "reads")),
+      quality_of_backbone_(p.backbone_without_qualities == "weight_one" ? weight_one : weight_zero) {}
 
 Estimate WindowSequences::estimate(const Batch& in) const {
   const auto start = in.column<std::int64_t>("window_start"), end = in.column<std::int64_t>("window_end");
@@ -82,8 +91,12 @@ void WindowSequences::process(const Call& call, const Batch& in, Output& out) {
   const auto first_length = lists.as<std::int64_t>(), first_letter = ends.as<std::int64_t>();
   call.parallel_for(rows, windows_per_part, [&](std::size_t first, std::size_t last) {
     auto workspace = workspaces_.take();
-    if (!workspace->reads) workspace->reads = std::make_unique<OrientedReads>(reads_);
-    workspace->parts.clear();
+    if (!workspace->from_reads) {
+      workspace->from_targets = std::make_unique<StretchFetcher>(targets_, quality_of_backbone_);
+      workspace->from_reads = std::make_unique<StretchFetcher>(reads_, weight_one);
+    }
+    workspace->backbones.clear();
+    workspace->layers.clear();
     for (std::size_t r = first; r < last; ++r) {
       if (is_good[r] == 0) continue;
       const auto row = static_cast<std::int64_t>(r);
@@ -91,10 +104,12 @@ void WindowSequences::process(const Call& call, const Batch& in, Output& out) {
       *to++ = static_cast<std::int32_t>(end[r] - start[r]);
       std::transform(layer_start[row].begin(), layer_start[row].end(), layer_end[row].begin(), to,
                      [](std::int32_t begin_of, std::int32_t end_of) { return end_of - begin_of; });
-      list_parts(in, row, first_letter[r], workspace->parts);
+      list_stretches(in, row, first_letter[r], *workspace);
     }
-    if (!call.cancelled()) fetch(*workspace, letters);
-    if (workspace->bases.capacity() > kept_bytes) workspace.discard();
+    if (call.cancelled()) return;
+    workspace->from_targets->fetch(workspace->backbones, letters);
+    workspace->from_reads->fetch(workspace->layers, letters);
+    if (workspace->from_targets->bytes() + workspace->from_reads->bytes() > kept_bytes) workspace.discard();
   });
   if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the sequences were cancelled");
 }
@@ -107,46 +122,22 @@ bool WindowSequences::fits(const Batch& in, std::int64_t row) const {
     return false;
   for (std::size_t i = 0; i < query.size(); ++i)
     if (!lies_on(reads_, query[i], begin[i], end[i])) return false;
-  return lies_on(reads_, in.column<std::int64_t>("target_index")[r], in.column<std::int64_t>("window_start")[r],
+  return lies_on(targets_, in.column<std::int64_t>("target_index")[r], in.column<std::int64_t>("window_start")[r],
                  in.column<std::int64_t>("window_end")[r]);
 }
 
-void WindowSequences::list_parts(const Batch& in, std::int64_t row, std::int64_t at, std::vector<Part>& parts) {
+void WindowSequences::list_stretches(const Batch& in, std::int64_t row, std::int64_t at, Workspace& workspace) {
   const auto r = static_cast<std::size_t>(row);
-  const auto append = [&](std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand) {
-    parts.push_back({read, begin, end, at, strand});
-    at += end - begin;
-  };
-  append(in.column<std::int64_t>("target_index")[r], in.column<std::int64_t>("window_start")[r], in.column<std::int64_t>("window_end")[r],
-         Strand::forward);
+  const std::int64_t start = in.column<std::int64_t>("window_start")[r], window_end = in.column<std::int64_t>("window_end")[r];
+  workspace.backbones.push_back({in.column<std::int64_t>("target_index")[r], start, window_end, at, Strand::forward});
+  at += window_end - start;
   const auto query = in.list<std::int64_t>("layer_query")[row];
   const auto begin = in.list<std::int32_t>("layer_query_start")[row], end = in.list<std::int32_t>("layer_query_end")[row];
   const auto is_reverse = in.list<std::uint8_t>("layer_is_reverse")[row];
-  for (std::size_t i = 0; i < query.size(); ++i) append(query[i], begin[i], end[i], is_reverse[i] != 0 ? Strand::reverse : Strand::forward);
-}
-
-// Windows beside each other have layers of the same reads beside each other, so a read is fetched once for all of them.
-void WindowSequences::fetch(Workspace& workspace, const Letters& letters) {
-  std::vector<Part>& parts = workspace.parts;
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return std::tie(a.read, a.strand, a.begin, a.at) < std::tie(b.read, b.strand, b.begin, b.at); });
-  for (std::size_t first = 0, last; first < parts.size(); first = last) {
-    const auto [read, begin, first_end, at, strand] = parts[first];
-    std::int64_t end = first_end;
-    for (last = first + 1;
-         last < parts.size() && parts[last].read == read && parts[last].strand == strand && parts[last].begin <= end + skipped_bases; ++last)
-      end = std::max(end, parts[last].end);
-    const auto size = static_cast<std::size_t>(end - begin);
-    if (workspace.bases.size() < size) workspace.bases.resize(size), workspace.qualities.resize(size);
-    workspace.reads->fetch_bases(read, begin, end, strand, workspace.bases.data());
-    workspace.reads->fetch_qualities(read, begin, end, strand, workspace.qualities.data());
-    for (std::size_t i = first; i < last; ++i) {
-      const Part& part = parts[i];
-      const auto from = strand == Strand::reverse ? end - part.end : part.begin - begin;
-      std::copy_n(workspace.bases.data() + from, part.end - part.begin, letters.bases.data() + part.at);
-      std::copy_n(workspace.qualities.data() + from, part.end - part.begin, letters.qualities.data() + part.at);
-    }
+  for (std::size_t i = 0; i < query.size(); ++i) {
+    workspace.layers.push_back({query[i], begin[i], end[i], at, is_reverse[i] != 0 ? Strand::reverse : Strand::forward});
+    at += end[i] - begin[i];
   }
 }
 
-}  // namespace sluice::read_correction
+}  // namespace sluice::window_cutting
