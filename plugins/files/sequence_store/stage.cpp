@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <functional>
 #include <memory>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
@@ -34,7 +35,12 @@ class SequenceStore {
   SequenceStore(const Setup&, const Parameters& p) : path_(p.path) {}
 
   void process(const Call& call, Output& out) {
-    const auto stored = std::make_shared<const StoredFile>(open_stored_file(path_, [&call] { return call.cancelled(); }));
+    const auto parallel = [&call](std::size_t count, const std::function<void(std::size_t)>& body) {
+      call.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) body(i);
+      });
+    };
+    const auto stored = std::make_shared<const StoredFile>(open_stored_file(path_, parallel, [&call] { return call.cancelled(); }));
     const SequenceTable& table = stored->table;
     if (stored->spooled > 0)
       call.info("the sequences of '" + path_ + "' were written to a temporary file of " + std::to_string((stored->spooled >> 20) + 1) +
