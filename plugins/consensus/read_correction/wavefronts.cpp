@@ -29,6 +29,28 @@ inline std::int32_t equal_letters(const char* pattern, const char* text) {
   }
 }
 
+// The matrix, by value, so that loops keep it in registers.
+struct Matrix {
+  const char *pattern, *text;
+  std::int32_t rows, columns;
+  // The furthest column of a diagonal, from the front of one difference less.
+  std::int32_t furthest(const std::int32_t* before, std::int32_t diagonal) const {
+    const std::int32_t reached = std::max({before[diagonal - 1] + 1, before[diagonal] + 1, before[diagonal + 1]});
+    return after_equal_letters(std::min({reached, columns, rows + diagonal}), diagonal);
+  }
+  std::int32_t after_equal_letters(std::int32_t column, std::int32_t diagonal) const {
+    return column + equal_letters(pattern + (column - diagonal), text + column);
+  }
+};
+
+// All diagonals of a front.
+void fill_front(Matrix matrix, std::int32_t differences, const std::int32_t* before, std::int32_t* now) {
+  const std::int32_t lowest = std::max(-differences, -matrix.rows), highest = std::min(differences, matrix.columns);
+  std::fill(now - differences - 2, now + lowest, not_reached);
+  for (std::int32_t diagonal = lowest; diagonal <= highest; ++diagonal) now[diagonal] = matrix.furthest(before, diagonal);
+  std::fill(now + highest + 1, now + differences + 3, not_reached);
+}
+
 }  // namespace
 
 void Wavefronts::set_pattern(std::string_view pattern) {
@@ -41,47 +63,47 @@ void Wavefronts::set_text(std::string_view text) {
   columns_ = static_cast<std::int32_t>(text.size());
 }
 
-// One difference more at a time, until is_reached(differences, diagonal, column) says so of a cell.
-template <class IsReached>
-bool Wavefronts::grow(std::int32_t max_distance, IsReached&& is_reached) {
-  const char* const pattern = pattern_.data();
-  const char* const text = text_.data();
-  for (std::int32_t d = 0; d <= max_distance; ++d) {
-    if (reached_.size() < place(d + 1, -d - 1)) reached_.resize(place(d + 1, -d - 1) * 2);
-    std::int32_t* const now = reached_.data() + place(d, 0);
-    const std::int32_t* const before = d == 0 ? nullptr : reached_.data() + place(d - 1, 0);
-    std::fill(now - d - 1, now + d + 2, not_reached);
-    for (std::int32_t diagonal = std::max(-d, -rows_); diagonal <= std::min(d, columns_); ++diagonal) {
-      std::int32_t column = 0;
-      if (d > 0) {
-        // Of d - 1 differences there are no diagonals -d and d, and one border on each side.
-        const std::int32_t from_left = diagonal - 1 >= -d ? before[diagonal - 1] + 1 : not_reached;
-        const std::int32_t from_above = diagonal + 1 <= d ? before[diagonal + 1] : not_reached;
-        column = std::min({std::max({from_left, from_above, before[diagonal] + 1}), columns_, rows_ + diagonal});
-      }
-      column += equal_letters(pattern + (column - diagonal), text + column);
-      now[diagonal] = column;
-      if (is_reached(d, diagonal, column)) return true;
-    }
+// The diagonal 0 of the front of so many differences; makes room for it.
+std::int32_t* Wavefronts::front(std::int32_t differences) {
+  if (reached_.size() < place(differences + 1, 0)) reached_.resize(place(differences + 1, 0) * 2);
+  return reached_.data() + place(differences, 0);
+}
+
+// One difference more at a time, until is_end(matrix, differences, front) or the front of max_distance has been looked at.
+template <class IsEnd>
+bool Wavefronts::grow(std::int32_t max_distance, IsEnd&& is_end) {
+  const Matrix matrix{pattern_.data(), text_.data(), rows_, columns_};
+  std::int32_t* now = front(0);
+  now[-2] = now[-1] = now[1] = now[2] = not_reached;
+  now[0] = matrix.after_equal_letters(0, 0);
+  for (std::int32_t d = 0;; ++d) {
+    if (is_end(matrix, d, now)) return true;
+    if (d == max_distance) return false;
+    now = front(d + 1);
+    fill_front(matrix, d + 1, reached_.data() + place(d, 0), now);
   }
-  return false;
 }
 
 bool Wavefronts::align(std::string_view text, std::int32_t max_distance) {
   set_text(text);
-  if (std::abs(columns_ - rows_) > max_distance) return false;
-  return grow(max_distance, [&](std::int32_t d, std::int32_t diagonal, std::int32_t column) {
-    distance_ = d;
-    return column == columns_ && diagonal == columns_ - rows_;
-  });
+  const std::int32_t diagonal = columns_ - rows_, difference = std::abs(diagonal);
+  if (difference > max_distance) return false;
+  distance_ = 0;
+  if (diagonal == 0 && Matrix{pattern_.data(), text_.data(), rows_, columns_}.after_equal_letters(0, 0) == columns_) return true;
+  // The front that gets to the end is not needed: the path goes by those before it.
+  return max_distance > 0 && grow(max_distance - 1, [&](const Matrix& matrix, std::int32_t d, const std::int32_t* now) {
+           distance_ = d + 1;
+           return difference <= distance_ && matrix.furthest(now, diagonal) == columns_;
+         });
 }
 
 bool Wavefronts::find_best_prefix(std::string_view text, std::int32_t max_distance, BestPrefix& best) {
   set_text(text);
-  return grow(max_distance, [&](std::int32_t d, std::int32_t diagonal, std::int32_t column) {
-    best = {d, column};
-    return column - diagonal == rows_;
-  });
+  return max_distance >= 0 && grow(max_distance, [&](const Matrix&, std::int32_t d, const std::int32_t* now) {
+           for (std::int32_t diagonal = std::max(-d, -rows_); diagonal <= std::min(d, columns_); ++diagonal)
+             if (now[diagonal] - diagonal == rows_) return best = {d, now[diagonal]}, true;
+           return false;
+         });
 }
 
 void Wavefronts::path(std::vector<PathRun>& runs) const {
@@ -90,8 +112,7 @@ void Wavefronts::path(std::vector<PathRun>& runs) const {
   while (d > 0 && row > 0 && column > 0) {
     const std::int32_t diagonal = column - row;
     // The highest columns of this diagonal where the cell to the left, above, and before on the diagonal has one difference less.
-    const std::int32_t left = diagonal - 1 >= -d ? reached(d - 1, diagonal - 1) + 1 : not_reached;
-    const std::int32_t above = diagonal + 1 <= d ? reached(d - 1, diagonal + 1) : not_reached;
+    const std::int32_t left = reached(d - 1, diagonal - 1) + 1, above = reached(d - 1, diagonal + 1);
     const std::int32_t before = reached(d - 1, diagonal) + 1;
     const std::int32_t at = std::min(column, std::max({left, above, before}));
     append_steps(runs, PathStep::match, column - at);

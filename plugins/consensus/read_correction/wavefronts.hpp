@@ -32,11 +32,13 @@ class Wavefronts {
 
  private:
   void set_text(std::string_view text);
-  template <class IsReached>
-  bool grow(std::int32_t max_distance, IsReached&& is_reached);
-  // Of d differences there are diagonals -d to d (column less row), with a border on each side. Values are columns.
+  template <class IsEnd>
+  bool grow(std::int32_t max_distance, IsEnd&& is_end);
+  std::int32_t* front(std::int32_t differences);
+  // Of d differences there are diagonals -d to d (column less row), with two of a border on each side, for the next front to look at. Values are
+  // columns.
   static std::size_t place(std::int32_t differences, std::int32_t diagonal) {
-    return static_cast<std::size_t>(differences * (differences + 2) + diagonal + differences + 1);
+    return static_cast<std::size_t>(differences * (differences + 4) + diagonal + differences + 2);
   }
   std::int32_t reached(std::int32_t differences, std::int32_t diagonal) const { return reached_[place(differences, diagonal)]; }
 
