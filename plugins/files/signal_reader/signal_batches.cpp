@@ -14,6 +14,7 @@ constexpr std::size_t most_records_at_a_time = 1024;
 // What one thread reads at a time: some 50 microseconds.
 constexpr std::size_t heads_grain = 4;
 constexpr std::size_t part_bytes = std::size_t{256} << 10;
+constexpr std::uint64_t least_read_ahead = std::uint64_t{16} << 20;
 
 // One more than `size_of` has values: where each begins, and where the last ends.
 template <class SizeOf>
@@ -29,6 +30,15 @@ Buffer bytes_of(const Buffer& ends, const MemorySource& memory) {
 }
 
 }  // namespace
+
+SignalBatches::SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give)
+    : file_(file),
+      cursor_(file),
+      wanted_(beginning),
+      gives_beginnings_(give == Give::beginnings),
+      asked_for_(file.extent().begin + least_read_ahead) {
+  file.will_need(file.extent().begin, least_read_ahead);
+}
 
 std::optional<SignalBatch> SignalBatches::next(const Sizes& sizes, const MemorySource& memory, const ParallelLoop& parallel,
                                                const std::function<bool()>& cancelled) {
@@ -74,15 +84,17 @@ void SignalBatches::read_heads(std::size_t first, const ParallelLoop& parallel) 
   const std::size_t count = heads_.size() - first;
   if (count == 0) return;
   const std::uint64_t first_number = cursor_.records() - count + 1;
-  // The next records lie behind these, and are asked for while these are read: nobody reads the file from one end to the other.
-  const std::uint64_t span = heads_.back().place.offset + heads_.back().place.bytes - heads_[first].place.offset;
+  // Nobody reads the file from one end to the other. So the file system is asked for what lies behind these records while they are read.
+  const std::uint64_t next = heads_.back().place.offset + heads_.back().place.bytes;
+  const std::uint64_t from = std::max(asked_for_, next);
+  asked_for_ = std::max(from, next + std::max(2 * (next - heads_[first].place.offset), least_read_ahead));
+  const auto asks = static_cast<std::size_t>((asked_for_ - from + read_ahead_piece - 1) / read_ahead_piece);
+  parallel(asks, 1, [&](std::size_t begin, std::size_t end) {
+    file_.will_need(from + begin * read_ahead_piece, std::min((end - begin) * read_ahead_piece, asked_for_ - from - begin * read_ahead_piece));
+  });
   parallel(count, heads_grain, [&](std::size_t begin, std::size_t end) {
     auto workspace = workspaces_.take();
-    for (std::size_t i = begin; i < end; ++i) {
-      Head& head = heads_[first + i];
-      file_.will_need(head.place.offset + span, head.place.bytes);
-      read_head(head, first_number + i, *workspace);
-    }
+    for (std::size_t i = begin; i < end; ++i) read_head(heads_[first + i], first_number + i, *workspace);
   });
   std::size_t given = 0;
   for (std::size_t i = first; i < heads_.size(); ++i) {

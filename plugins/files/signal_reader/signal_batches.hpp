@@ -32,8 +32,7 @@ class SignalBatches {
  public:
   // What is given of a record: all, or what is likely to hold the beginning that is wanted.
   enum class Give : std::uint8_t { records, beginnings };
-  SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give)
-      : file_(file), cursor_(file), wanted_(beginning), gives_beginnings_(give == Give::beginnings) {}
+  SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give);
 
   struct Sizes {
     double work = 0;  // a batch ends with the record that reaches this or `bytes`; a record of so much work travels alone
@@ -76,7 +75,8 @@ class SignalBatches {
   RecordCursor cursor_;
   BeginningWanted wanted_;
   bool gives_beginnings_;
-  std::deque<Head> heads_;  // of records that are in no batch yet
+  std::uint64_t asked_for_;  // by the file system: what lies before
+  std::deque<Head> heads_;   // of records that are in no batch yet
   std::deque<SignalBatch> ready_;
   bool ended_ = false;
   std::exception_ptr failure_;  // what comes behind heads_

@@ -23,8 +23,6 @@ constexpr std::string_view blow5_end = "5WOLB";
 constexpr std::size_t max_header_bytes = std::size_t{1} << 30;
 // What is looked through for ends of lines at a time.
 constexpr std::size_t text_block_bytes = std::size_t{1} << 20;
-// The kernel takes so much at once of what it is asked to have at hand; its limit is this or more.
-constexpr std::uint64_t read_ahead_piece = std::uint64_t{512} << 10;
 // In front of a BLOW5 record stands its size.
 constexpr std::uint64_t size_field = 8;
 

@@ -23,6 +23,9 @@ struct FileDescriptor {
   ~FileDescriptor();
 };
 
+// The kernel takes so much at once of what it is asked to have at hand; its limit is this or more.
+inline constexpr std::uint64_t read_ahead_piece = std::uint64_t{512} << 10;
+
 class SignalFile {
  public:
   // Reads the header, and for BLOW5 checks the end-of-file mark: a file that lacks it is truncated.
