@@ -124,14 +124,14 @@ class SamWriter {
     const auto operations = in.list<std::int32_t>("cigar_count");
     std::uint64_t mapped = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      if (is_bam_)
-        add_records(records[row]);
-      else
-        sam_.write(records[row]);
+      if (is_bam_) add_records(records[row]);
       if (in.ok(row) && std::any_of(operations[row].begin(), operations[row].end(), [](std::int32_t count) { return count > 0; })) ++mapped;
     }
     call.outcome("mapped", mapped, static_cast<std::uint64_t>(in.rows()));
-    if (is_bam_) bam_->write(call);
+    if (is_bam_)
+      bam_->write(call);
+    else if (in.rows() > 0)
+      sam_.write({records[0].data(), static_cast<std::size_t>(records.offsets().back() - records.offsets().front())});
   }
 
   void finish(const Call& call, Output&) {
