@@ -10,16 +10,18 @@
 #include <memory>
 #include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "alignment_reader/alignment_record.hpp"
-#include "alignment_reader/bam_text.hpp"
 #include "alignment_reader/index_check.hpp"
 
 namespace sluice::alignment_reader {
+
+using hts::AlignmentRecord, hts::BamText, hts::ParallelFor;
 
 // A part of one contig; 0-based, end exclusive.
 struct Region {

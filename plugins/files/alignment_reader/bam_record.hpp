@@ -10,10 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-
-#include "alignment_reader/alignment_record.hpp"
+#include <sluice/hts/alignment_record.hpp>
 
 namespace sluice::alignment_reader {
+
+using hts::AlignmentRecord;
 
 inline constexpr std::size_t bam_record_header_bytes = 52;
 

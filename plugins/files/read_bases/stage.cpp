@@ -12,6 +12,7 @@
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
 
+#include "read_bases/bam_reads.hpp"
 #include "read_bases/helpers.hpp"
 #include "read_bases/read_batches.hpp"
 #include "read_bases/sequence_file.hpp"
@@ -184,10 +185,7 @@ class ReadReader {
     const bool known = hts_detect_format(opened, &format) == 0;
     // Each of the two below takes `opened` over when it succeeds.
     if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
-      file_.reset(hts_hopen(opened, path_.c_str(), "r"));
-      if (file_) header_.reset(sam_hdr_read(file_.get()));
-      record_.reset(bam_init1());
-      if (!header_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+      records_.emplace(opened, path_, wants_qualities_, setup.threads());
     } else {
       text_.emplace(open_text_input(path_, FileHandle(opened), begin), path_, wants_qualities_);
     }
@@ -223,70 +221,25 @@ class ReadReader {
     return true;
   }
 
-  // The others, by HTSlib.
+  // The others: bam_reads.hpp.
   bool give_records(const Call& call, Output& out) {
-    std::vector<std::string> ids, bases, qualities;
-    double work = 0;
-    std::uint64_t bytes = 0;
-    bool more = true;
-    while (more && (ids.empty() || (work < call.target_work() && bytes < call.target_bytes())) && !call.cancelled()) {
-      if (!pending_ && !(more = advance(call))) break;
-      const auto read_work = static_cast<double>(bases_.size());
-      if (!ids.empty() && read_work >= call.target_work()) break;
-      pending_ = false;
-      work += read_work;
-      bytes += id_.size() + bases_.size() + qualities_.size();
-      ids.push_back(std::move(id_));
-      bases.push_back(std::move(bases_));
-      qualities.push_back(std::move(qualities_));
-    }
-    out.set_rows(static_cast<std::int64_t>(ids.size()));
-    out.text_rows("read_id", ids);
-    out.text_rows("bases", bases);
-    if (wants_qualities_) out.text_rows("qualities", qualities);
-    out.set_work(work);
-    if (const double share = share_read(); share >= 0) call.progress(share);
-    return more;
-  }
-  // Share of the file's bytes that has been read; < 0: unknown (a pipe, CRAM).
-  double share_read() const {
-    const BGZF* blocks = file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
-    if (file_bytes_ <= 0 || blocks == nullptr) return -1;
-    return std::min(1.0, static_cast<double>(htell(blocks->fp)) / static_cast<double>(file_bytes_));
-  }
-  // Reads the next row into id_, bases_ and qualities_; false at the end.
-  bool advance(const Call& call) {
-    while (next_record(call)) {
-      if (!bases_.empty()) return pending_ = true;
-      call.account(Reason::empty_sequence, 1, id_);
-    }
-    return false;
-  }
-  bool next_record(const Call& call) {
-    int got = 0;
-    while ((got = sam_read1(file_.get(), header_.get(), record_.get())) >= 0) {
-      ++records_;
-      if ((record_->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0) break;
-      call.account(Reason::not_primary, 1, bam_get_qname(record_.get()));
-    }
-    if (got < -1)
-      throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records",
-                           file_->format.format == cram
-                               ? "copy the file again and compare checksums; of aligned reads in CRAM the reference has to be "
-                                 "where its header says (UR), or in REF_PATH or REF_CACHE"
-                               : "copy the file again and compare checksums");
-    if (got < 0) return false;
-    const bool reverse = bam_is_rev(record_.get());
-    const auto length = static_cast<std::size_t>(record_->core.l_qseq);
-    id_ = bam_get_qname(record_.get());
-    hts::sequenced_bases(*record_, bases_);
-    qualities_.clear();
-    const std::uint8_t* scores = bam_get_qual(record_.get());
-    if (wants_qualities_ && length != 0 && scores[0] != 0xFF) {
-      qualities_.resize(length);
-      for (std::size_t i = 0; i < length; ++i)
-        qualities_[reverse ? length - 1 - i : i] = static_cast<char>('!' + std::min<int>(scores[i], '~' - '!'));
-    }
+    const hts::ParallelFor parallel_for = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
+    const auto threads = static_cast<std::size_t>(std::max(call.threads(), 4));
+    // What comes through a pipe may come slowly, and has to be waited for. Else two blocks for each thread.
+    const std::size_t window_bytes = (file_bytes_ > 0 ? std::min<std::size_t>(threads, 16) : 2) << 17;
+    const std::optional<BamBatch> batch = records_->next({call.target_work(), call.target_bytes(), file_bytes_ > 0 ? threads : 1, window_bytes},
+                                                         call.memory(), parallel_for, [&call] { return call.cancelled(); });
+    if (const std::size_t kept = records_->kept_bytes(); kept != kept_) call.keeps(kept_ = kept);
+    out.set_rows(batch ? batch->rows : 0);
+    if (!batch) return !records_->ended();
+    for (const std::string& name : batch->not_primary) call.account(Reason::not_primary, 1, name);
+    for (const std::string& name : batch->without_bases) call.account(Reason::empty_sequence, 1, name);
+    out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
+    out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
+    if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    out.set_work(static_cast<double>(batch->bases_in_all));
+    if (const std::int64_t read = records_->consumed(); file_bytes_ > 0 && read >= 0)
+      call.progress(std::min(1.0, static_cast<double>(read) / static_cast<double>(file_bytes_)));
     return true;
   }
 
@@ -294,14 +247,9 @@ class ReadReader {
   bool wants_qualities_;
   std::optional<ReadBatches> text_;  // FASTA and FASTQ
   Helpers helpers_;                  // of text_
-  std::size_t kept_ = 0;             // by text_
-  hts::File file_;                   // the others
-  hts::Header header_;
-  hts::Record record_;
-  std::uint64_t records_ = 0;
-  std::int64_t file_bytes_ = 0;         // 0: no regular file
-  std::string id_, bases_, qualities_;  // one read ahead of the batch
-  bool pending_ = false;                // they hold a read that no batch has yet
+  std::optional<BamReads> records_;  // the others
+  std::size_t kept_ = 0;             // by either
+  std::int64_t file_bytes_ = 0;      // 0: no regular file
 };
 
 }  // namespace

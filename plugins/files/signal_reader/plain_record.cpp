@@ -3,11 +3,9 @@
 #include "signal_reader/plain_record.hpp"
 
 #include <libdeflate.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <vector>
 
@@ -15,8 +13,7 @@ namespace sluice::signal_reader {
 
 struct PlainRecord::Streams {
   libdeflate_decompressor* deflate = libdeflate_alloc_decompressor();
-  z_stream inflate{};
-  bool inflate_ready = false;
+  ZlibBeginning inflate;
   ZSTD_DStream* zstd = ZSTD_createDStream();
   std::vector<char> plain;  // a whole decompressed record
 
@@ -34,7 +31,6 @@ struct PlainRecord::Streams {
   Streams(const Streams&) = delete;
   ~Streams() {
     libdeflate_free_decompressor(deflate);
-    if (inflate_ready) inflateEnd(&inflate);
     ZSTD_freeDStream(zstd);
   }
 
@@ -60,17 +56,7 @@ struct PlainRecord::Streams {
     return {plain.data(), got};
   }
 
-  // Both: until `start` has `size` bytes. libdeflate can't stop early, hence zlib; igzip decodes 30 KB ahead of what it gives.
-  bool more_zlib(std::size_t size) {
-    inflate.next_out = reinterpret_cast<Bytef*>(start.data() + made);
-    inflate.avail_out = static_cast<uInt>(std::min<std::size_t>(size - made, std::numeric_limits<uInt>::max()));
-    const std::size_t room = inflate.avail_out;
-    const int result = ::inflate(&inflate, Z_SYNC_FLUSH);
-    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return false;
-    made += room - inflate.avail_out;
-    ended = result == Z_STREAM_END || inflate.avail_out != 0;
-    return true;
-  }
+  // Until `start` has `size` bytes.
   bool more_zstd(std::size_t size) {
     ZSTD_inBuffer in{stored.data(), stored.size(), used};
     ZSTD_outBuffer to{start.data(), size, made};
@@ -96,33 +82,25 @@ std::span<const char> PlainRecord::whole(std::span<const char> stored, RecordCom
   return stored;
 }
 
-void PlainRecord::begin(std::span<const char> stored, RecordCompression compression, Checksum checksum) {
+void PlainRecord::begin(std::span<const char> stored, RecordCompression compression, ZlibBeginning::Checksum checksum) {
   Streams& s = *streams_;
   s.stored = stored;
   s.compression = compression;
   s.made = s.used = 0;
   s.ended = false;
   if (compression == RecordCompression::zstd) ZSTD_DCtx_reset(s.zstd, ZSTD_reset_session_only);
-  if (compression != RecordCompression::zlib) return;
-  if (!s.inflate_ready) {
-    if (inflateInit(&s.inflate) != Z_OK) throw std::bad_alloc();
-    s.inflate_ready = true;
-  } else {
-    inflateReset(&s.inflate);
-  }
-  inflateValidate(&s.inflate, checksum == Checksum::checked ? 1 : 0);
-  s.inflate.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(stored.data()));
-  s.inflate.avail_in = static_cast<uInt>(std::min<std::size_t>(stored.size(), std::numeric_limits<uInt>::max()));
+  if (compression == RecordCompression::zlib) s.inflate.begin(stored, checksum);
 }
 
 bool PlainRecord::reach(std::size_t bytes) {
   Streams& s = *streams_;
   if (s.compression == RecordCompression::none) return true;
+  if (s.compression == RecordCompression::zlib) return s.inflate.reach(bytes);
   while (s.made < bytes && !s.ended) {
     // What a damaged record asks for is not believed before it is there.
     const std::size_t size = std::min(bytes, std::max(2 * s.made, std::size_t{256 * 1024}));
     if (s.start.size() < size) s.start.resize(size);
-    if (!(s.compression == RecordCompression::zlib ? s.more_zlib(size) : s.more_zstd(size))) return false;
+    if (!s.more_zstd(size)) return false;
   }
   return true;
 }
@@ -130,9 +108,10 @@ bool PlainRecord::reach(std::size_t bytes) {
 std::span<const char> PlainRecord::bytes() const {
   const Streams& s = *streams_;
   if (s.compression == RecordCompression::none) return s.stored;
+  if (s.compression == RecordCompression::zlib) return s.inflate.bytes();
   return {s.start.data(), s.made};
 }
 
-std::size_t PlainRecord::capacity() const { return streams_->plain.capacity() + streams_->start.capacity(); }
+std::size_t PlainRecord::capacity() const { return streams_->plain.capacity() + streams_->start.capacity() + streams_->inflate.capacity(); }
 
 }  // namespace sluice::signal_reader

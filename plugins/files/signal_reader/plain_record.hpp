@@ -8,6 +8,7 @@
 #include <span>
 
 #include "signal_reader/slow5_format.hpp"
+#include "signal_reader/zlib_beginning.hpp"
 
 namespace sluice::signal_reader {
 
@@ -26,10 +27,8 @@ class PlainRecord {
   // All of a record, by the fastest way; empty when it is corrupt. Valid until the next call.
   std::span<const char> whole(std::span<const char> stored, RecordCompression compression);
 
-  // zlib's checksum stands at the end of a record: who stops before it need not compute it (5 % of the time).
-  enum class Checksum : std::uint8_t { checked, not_reached };
   // Begins a record of which `stored` is the beginning, or all.
-  void begin(std::span<const char> stored, RecordCompression compression, Checksum checksum);
+  void begin(std::span<const char> stored, RecordCompression compression, ZlibBeginning::Checksum checksum);
   // Decompresses until there are so many bytes, or `stored` or the record ends. False: it is corrupt.
   bool reach(std::size_t bytes);
   // What there is of the record that was begun. Valid until the next call.

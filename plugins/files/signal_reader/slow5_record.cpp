@@ -16,8 +16,7 @@ namespace {
 
 // After the read's name: read group, four doubles, number of samples or bytes of signal.
 constexpr std::size_t fields_after_name = 4 + 4 * 8 + 8;
-// Hold the fields of a record with an ordinary name (36 letters), with a long one, and with any. zlib takes its slow path for the last 258 bytes that
-// it is asked for, so a few less count.
+// Hold the fields of a record with an ordinary name (36 letters), with a long one, and with any.
 constexpr std::size_t field_bytes[] = {128, 512, 2 + 65535 + fields_after_name + 4};
 
 template <class T>
@@ -131,7 +130,7 @@ namespace {
 class BinaryBeginning {
  public:
   BinaryBeginning(PlainRecord& plain, StoredRecord stored, const RecordFormat& format) : plain_(plain), stored_(stored), format_(format) {
-    plain_.begin(stored.bytes, format.record_compression, PlainRecord::Checksum::not_reached);
+    plain_.begin(stored.bytes, format.record_compression, ZlibBeginning::Checksum::ignored);
   }
 
   RecordStatus fields(SignalRecord& record) {
@@ -155,11 +154,11 @@ class BinaryBeginning {
   // Samples that have to be decoded for `samples` of them.
   std::size_t rounded_up(std::size_t samples) const { return std::min(count_, (samples + 3) / 4 * 4); }
 
-  // Would decompressing all of the record be faster? libdeflate takes 2.6 times less than zlib for the same bytes, and zstd gives whole blocks.
+  // Would decompressing all of the record be faster? libdeflate takes a fifth less for the same bytes, and zstd gives whole blocks.
   bool whole_is_faster(std::size_t samples) const {
     const double all = static_cast<double>(signal_ + signal_bytes_);
     const double part = static_cast<double>(likely_plain_bytes(rounded_up(samples)));
-    if (format_.record_compression == RecordCompression::zlib) return part * 2.5 > all;
+    if (format_.record_compression == RecordCompression::zlib) return part * 1.25 > all;
     if (format_.record_compression == RecordCompression::zstd) return part > all / 2 || all <= static_cast<double>(max_zstd_block_text);
     return false;
   }
@@ -302,7 +301,7 @@ RecordStatus RecordDecoder::decode_fields(std::span<const char> stored, const Re
   std::size_t signal = 0;
   if (format.format == FileFormat::slow5) return parse_text_fields(stored, record, signal);
   const bool counts_bytes = format.signal_compression == SignalCompression::svb_zd;
-  plain_->begin(stored, format.record_compression, PlainRecord::Checksum::checked);
+  plain_->begin(stored, format.record_compression, ZlibBeginning::Checksum::checked);
   for (const std::size_t bytes : field_bytes) {
     if (!plain_->reach(bytes)) return RecordStatus::corrupt;
     const std::span<const char> start = plain_->bytes();

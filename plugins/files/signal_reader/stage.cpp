@@ -6,6 +6,7 @@
 #include <optional>
 #include <sluice/stage.hpp>
 
+#include "signal_reader/signal_batches.hpp"
 #include "signal_reader/signal_beginning.hpp"
 #include "signal_reader/signal_file.hpp"
 
@@ -118,11 +119,7 @@ class SignalLookup {
   SignalLookup(const Setup& setup, const Parameters&) : file_(std::string(setup.resource("signal").attribute("path"))) {
     IndexSource source;
     index_ = load_or_build_index(
-        file_,
-        [&setup](std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
-          setup.parallel_for(count, 256, [&body](std::size_t begin, std::size_t end) { body(begin, end); });
-        },
-        source);
+        file_, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
     if (source.action == IndexSource::Action::loaded) return;
     setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file_.path() + ".idx' of " +
                std::to_string(index_.size()) + " reads: " + source.reason);
@@ -330,77 +327,39 @@ class SignalStream {
   }
   SignalStream(const Setup& setup, const Parameters& parameters)
       : file_(std::string(setup.resource("signal").attribute("path"))),
-        cursor_(file_),
-        wanted_(parameters),
         wants_place_(setup.wanted("record_offset") && setup.wanted("record_bytes")),
-        beginnings_(wants_place_ && parameters.prefix_bases > 0) {}
+        batches_(file_, parameters, wants_place_ && parameters.prefix_bases > 0 ? SignalBatches::Give::beginnings : SignalBatches::Give::records) {}
 
   bool process(const Call& call, Output& out) {
-    std::vector<std::string> read_ids, records;
-    std::vector<RecordPlace> places;
-    double work = 0;
-    std::uint64_t bytes = 0;
-    bool more = true;
-    while (more && (records.empty() || (work < call.target_work() && bytes < call.target_bytes())) && !call.cancelled()) {
-      if (pending_.empty() && !(more = advance())) break;
-      const bool alone = pending_work_ >= call.target_work();
-      if (alone && !records.empty()) break;
-      work += pending_work_;
-      bytes += pending_.size() + pending_id_.size();
-      read_ids.push_back(std::move(pending_id_));
-      records.push_back(std::move(pending_));
-      places.push_back(pending_place_);
-      pending_.clear();
-    }
-    out.set_rows(static_cast<std::int64_t>(records.size()));
-    out.text_rows("read_id", read_ids);
-    out.text_rows("signal_record", records, "binary");
-    if (wants_place_) {
-      const auto offset = out.column<std::int64_t>("record_offset");
-      const auto stored = out.column<std::int64_t>("record_bytes");
-      for (std::size_t i = 0; i < places.size(); ++i) {
-        offset[i] = static_cast<std::int64_t>(places[i].offset);
-        stored[i] = static_cast<std::int64_t>(SignalFile::stored_bytes(file_.header(), places[i]));
-      }
-    }
-    out.set_work(work);
-    call.progress(cursor_.share_read());
-    return more;
+    const ParallelLoop parallel = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
+    // A batch for each thread, then every thread has something to do behind it.
+    const double bytes_at_a_time = static_cast<double>(call.target_bytes()) * std::max(call.threads(), 4);
+    const SignalBatches::Sizes sizes{call.target_work(), call.target_bytes(),
+                                     static_cast<std::uint64_t>(std::clamp(bytes_at_a_time, least_bytes_at_a_time, most_bytes_at_a_time))};
+    const std::optional<SignalBatch> batch = batches_.next(sizes, call.memory(), parallel, [&call] { return call.cancelled(); });
+    out.set_rows(batch ? batch->rows : 0);
+    if (batch) give(*batch, out);
+    call.progress(batches_.share_read());
+    return !batches_.ended();
   }
 
  private:
-  bool advance() {
-    const RecordFormat& format = file_.header().records;
-    std::span<const char> stored;
-    if (!(beginnings_ ? cursor_.next_beginning(RecordCursor::name_bytes, stored, pending_place_) : cursor_.next(stored, pending_place_)))
-      return false;
-    const std::size_t all = SignalFile::stored_bytes(file_.header(), pending_place_);
-    SignalRecord record;
-    RecordStatus status = decoder_.decode_fields(stored, format, record);
-    if (status == RecordStatus::incomplete && stored.size() < all) status = decoder_.decode_fields(stored = cursor_.beginning(all), format, record);
-    const auto damaged = [this](const std::string& how) {
-      return Failure::input("signal file '" + file_.path() + "' is damaged: record " + std::to_string(cursor_.records()) + " " + how,
-                            "copy the file again and compare checksums");
-    };
-    if (status != RecordStatus::ok) throw damaged("cannot be decompressed or parsed");
-    if (record.sample_count > most_samples(all, format))
-      throw damaged("says that it has " + std::to_string(record.sample_count) + " samples, in " + std::to_string(all) + " bytes");
-    pending_id_ = record.read_id;
-    const std::uint64_t samples =
-        beginnings_ ? std::min<std::uint64_t>(record.sample_count, wanted_.at_first(record.sampling_rate)) : record.sample_count;
-    pending_work_ = static_cast<double>(samples);
-    if (stored.size() < all) stored = cursor_.beginning(static_cast<std::size_t>(likely_stored_bytes(record, all, format, samples)));
-    pending_.assign(stored.data(), stored.size());
-    return true;
+  static constexpr double least_bytes_at_a_time = 1 << 20, most_bytes_at_a_time = 64 << 20;
+  void give(const SignalBatch& batch, Output& out) const {
+    out.add("read_id", text_column(batch.rows, batch.name_ends, batch.names));
+    out.add("signal_record", text_column(batch.rows, batch.record_ends, batch.records, "binary"));
+    out.set_work(batch.work);
+    if (!wants_place_) return;
+    const auto offset = out.column<std::int64_t>("record_offset");
+    const auto stored = out.column<std::int64_t>("record_bytes");
+    for (std::size_t row = 0; row < batch.places.size(); ++row) {
+      offset[row] = static_cast<std::int64_t>(batch.places[row].offset);
+      stored[row] = static_cast<std::int64_t>(SignalFile::stored_bytes(file_.header(), batch.places[row]));
+    }
   }
   SignalFile file_;
-  RecordCursor cursor_;
-  RecordDecoder decoder_;
-  BeginningWanted wanted_;
-  bool wants_place_, beginnings_;
-  RecordPlace pending_place_;
-  std::string pending_id_, pending_;  // read but not yet given; empty: none
-  double pending_work_ = 0;
+  bool wants_place_;
+  SignalBatches batches_;
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Records of BAM files, read in windows on several threads, are those that HTSlib reads one by one, and so is what is said of damage.
-#include "alignment_reader/bam_text.hpp"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/testing.hpp>
 #include <thread>

@@ -1,27 +1,105 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "alignment_reader/bam_text.hpp"
+#pragma once
+// The records of a BAM file in windows of some MiB: blocks are read in order and inflated beside each other, records are found in order by their
+// lengths and looked at beside each other. The user links libdeflate.
 
+#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <sluice/call.hpp>
+#include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/bgzf_block.hpp>
 #include <utility>
+#include <vector>
 
-namespace sluice::alignment_reader {
-namespace {
+namespace sluice::hts {
 
-using hts::BgzfBlock;
+// body(begin, end) over parts of [0, count), each about `grain` long, on any thread and in any order; back when all are done.
+using ParallelFor = std::function<void(std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body)>;
 
-constexpr std::size_t length_bytes = 4;  // what stands in front of a record
-constexpr std::size_t least_record_bytes = 32;
-// Blocks of 64 KiB take 0.1 to 0.2 ms, records of 8 kb some microseconds: parts of a quarter of a millisecond.
-constexpr std::size_t blocks_at_once = 2, records_at_once = 32;
-constexpr std::size_t spare_windows = 2;
+class BamText {
+ public:
+  // `file` stands behind the header and has read nothing but blocks. Windows are of so many compressed bytes.
+  BamText(BGZF* file, int contigs, std::size_t window_bytes);
 
-}  // namespace
+  enum class Outcome : std::uint8_t {
+    record,
+    end,
+    end_without_mark,  // the file lacks its empty block at the end
+    damaged,
+  };
+  // On `record`, `found` is the next one; its memory stays as long as somebody has it.
+  Outcome next(const ParallelFor& parallel_for, const AlignmentRecord*& found);
+  // Where the first record begins that next() has not given: a virtual file offset.
+  std::int64_t position() const;
+  // The last that has been read of the file: its offset.
+  std::int64_t file_offset() const { return next_block_; }
+  std::uint64_t memory() const { return memory_; }
 
-BamText::BamText(BGZF* file, int contigs, std::size_t window_bytes)
+ private:
+  static constexpr std::size_t length_bytes = 4;  // what stands in front of a record
+  static constexpr std::size_t least_record_bytes = 32;
+  // Blocks of 64 KiB take 0.1 to 0.2 ms, records of 8 kb some microseconds: parts of a quarter of a millisecond.
+  static constexpr std::size_t blocks_at_once = 2, records_at_once = 32;
+  static constexpr std::size_t spare_windows = 2;
+  struct Block {
+    std::size_t begin, bytes;      // in compressed_
+    std::size_t text, text_bytes;  // in the text of all these blocks
+    std::int64_t file_offset;
+  };
+  struct Window {
+    std::unique_ptr<char[]> text;
+    std::size_t capacity = 0;
+  };
+  // From here on, up to the next one, the text is a block's.
+  struct Origin {
+    std::size_t text;    // place in the window
+    std::int64_t block;  // file offset
+    std::size_t within;  // place in the block's text
+  };
+  struct Place {
+    std::size_t begin, bytes;  // in the text, without the four bytes of its length
+  };
+  void next_window(const ParallelFor& parallel_for);
+  void read_blocks(std::size_t wanted);
+  bool read_compressed();
+  void remember_origins();
+  std::shared_ptr<Window> window_of(std::size_t bytes);
+  void find_records(std::size_t text_bytes);
+
+  BGZF* file_;
+  int contigs_;
+  std::size_t window_bytes_;
+  std::vector<char> compressed_;
+  std::size_t used_ = 0, filled_ = 0;  // of compressed_
+  std::int64_t next_block_;            // file offset of compressed_[used_], or of the block that is damaged
+  bool ended_ = false, broken_ = false;
+  bool last_was_empty_;  // the last block
+  std::vector<Block> blocks_;
+
+  std::vector<std::shared_ptr<Window>> windows_;  // this one, those of which somebody has records, and some to be used again
+  std::shared_ptr<Window> window_;
+  std::size_t rest_begin_ = 0, rest_bytes_ = 0;  // of its text: what no whole record has
+  std::size_t needed_ = 0;                       // bytes of the record that the rest begins with, as far as they are known
+  std::vector<Origin> origins_;                  // of its text, in order
+  std::vector<Place> places_;
+  std::vector<AlignmentRecord> records_;
+  std::vector<RecordOutcome> outcomes_;
+  std::size_t given_ = 0;
+  std::optional<Outcome> final_;  // what comes behind the records of the window
+  std::uint64_t memory_ = 0;
+  Workspaces<BgzfInflater> inflaters_;
+};
+
+inline BamText::BamText(BGZF* file, int contigs, std::size_t window_bytes)
     : file_(file), contigs_(contigs), window_bytes_(window_bytes), next_block_(htell(file->fp)), last_was_empty_(file->last_block_eof != 0) {
   // What HTSlib has inflated behind the header.
   rest_bytes_ = static_cast<std::size_t>(std::max(file->block_length - file->block_offset, 0));
@@ -31,7 +109,7 @@ BamText::BamText(BGZF* file, int contigs, std::size_t window_bytes)
   origins_ = {{0, file->block_address, begin}};
 }
 
-BamText::Outcome BamText::next(const ParallelFor& parallel_for, const AlignmentRecord*& found) {
+inline BamText::Outcome BamText::next(const ParallelFor& parallel_for, const AlignmentRecord*& found) {
   while (true) {
     if (given_ < records_.size()) {
       if (outcomes_[given_] != RecordOutcome::fine) return Outcome::damaged;
@@ -43,7 +121,7 @@ BamText::Outcome BamText::next(const ParallelFor& parallel_for, const AlignmentR
   }
 }
 
-std::int64_t BamText::position() const {
+inline std::int64_t BamText::position() const {
   const std::size_t begin = given_ < places_.size() ? places_[given_].begin - length_bytes : rest_begin_;
   if (given_ == places_.size() && rest_bytes_ == 0) return next_block_ << 16;
   const auto behind = std::upper_bound(origins_.begin(), origins_.end(), begin, [](std::size_t at, const Origin& o) { return at < o.text; });
@@ -51,7 +129,7 @@ std::int64_t BamText::position() const {
   return (origin.block << 16) + static_cast<std::int64_t>(origin.within + begin - origin.text);
 }
 
-bool BamText::read_compressed() {
+inline bool BamText::read_compressed() {
   if (ended_) return false;
   compressed_.resize(std::max(compressed_.size(), filled_ + window_bytes_));
   const ssize_t got = bgzf_raw_read(file_, compressed_.data() + filled_, window_bytes_);
@@ -63,7 +141,7 @@ bool BamText::read_compressed() {
 }
 
 // Blocks of a buffer, and of as many more as have `wanted` bytes of text.
-void BamText::read_blocks(std::size_t wanted) {
+inline void BamText::read_blocks(std::size_t wanted) {
   blocks_.clear();
   std::memmove(compressed_.data(), compressed_.data() + used_, filled_ - used_);
   filled_ -= std::exchange(used_, 0);
@@ -95,7 +173,7 @@ void BamText::read_blocks(std::size_t wanted) {
   }
 }
 
-std::shared_ptr<BamText::Window> BamText::window_of(std::size_t bytes) {
+inline std::shared_ptr<BamText::Window> BamText::window_of(std::size_t bytes) {
   // Those that are not used any more, but for some of about this size.
   std::size_t spare = 0;
   std::erase_if(windows_, [&](const std::shared_ptr<Window>& window) {
@@ -110,7 +188,7 @@ std::shared_ptr<BamText::Window> BamText::window_of(std::size_t bytes) {
   return windows_.emplace_back(std::move(window));
 }
 
-void BamText::next_window(const ParallelFor& parallel_for) {
+inline void BamText::next_window(const ParallelFor& parallel_for) {
   records_.clear();
   outcomes_.clear();
   places_.clear();
@@ -162,7 +240,7 @@ void BamText::next_window(const ParallelFor& parallel_for) {
 }
 
 // The text of the last window's rest is the beginning of the new one's.
-void BamText::remember_origins() {
+inline void BamText::remember_origins() {
   const auto behind = std::upper_bound(origins_.begin(), origins_.end(), rest_begin_, [](std::size_t at, const Origin& o) { return at < o.text; });
   origins_.erase(origins_.begin(), std::prev(behind));
   for (Origin& origin : origins_) {
@@ -172,7 +250,7 @@ void BamText::remember_origins() {
   for (const Block& block : blocks_) origins_.push_back({rest_bytes_ + block.text, block.file_offset, 0});
 }
 
-void BamText::find_records(std::size_t text_bytes) {
+inline void BamText::find_records(std::size_t text_bytes) {
   const auto* text = reinterpret_cast<const std::uint8_t*>(window_->text.get());
   std::size_t at = 0;
   needed_ = 0;
@@ -197,4 +275,4 @@ void BamText::find_records(std::size_t text_bytes) {
   rest_bytes_ = text_bytes - at;
 }
 
-}  // namespace sluice::alignment_reader
+}  // namespace sluice::hts
