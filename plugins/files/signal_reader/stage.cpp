@@ -183,7 +183,8 @@ class SignalDecode {
   static void describe(Describe<SignalDecode>& d) {
     d.id("signal_decode").summary("decompresses signal records into raw samples and their calibration").map("read");
     d.doc(
-        "zlib records are decompressed by libdeflate, zstd records by libzstd, svb-zd signals (StreamVByte of zigzag deltas) by sluice. "
+        "zlib records are decompressed by libdeflate, their beginnings by sluice, zstd records by libzstd, svb-zd signals (StreamVByte of zigzag "
+        "deltas) by sluice. "
         "pA = (raw + offset) * range / digitisation.\n\n"
         "With prefix_bases only the first samples of a read are decoded: all that signal_normalization looks at with the same options. Damage behind "
         "them is not noticed. What is missing of a record that signal_stream gave the beginning of is read from the file.");

@@ -143,7 +143,7 @@ inline bool BamText::read_compressed() {
 // Blocks of a buffer, and of as many more as have `wanted` bytes of text.
 inline void BamText::read_blocks(std::size_t wanted) {
   blocks_.clear();
-  std::memmove(compressed_.data(), compressed_.data() + used_, filled_ - used_);
+  if (used_ < filled_) std::memmove(compressed_.data(), compressed_.data() + used_, filled_ - used_);
   filled_ -= std::exchange(used_, 0);
   if (compressed_.size() > 4 * window_bytes_ && filled_ <= window_bytes_)
     compressed_ = {compressed_.begin(), compressed_.begin() + static_cast<std::ptrdiff_t>(filled_)};

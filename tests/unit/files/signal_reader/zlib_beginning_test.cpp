@@ -67,7 +67,7 @@ std::vector<std::string> texts() {
   for (char& c : noise) c = static_cast<char>(random());
   while (words.size() < 100'000) words += "event " + std::to_string(random() % 1000) + (random() % 9 == 0 ? "\n" : " k-mer ");
   // Letters of very different frequency have codes of all lengths.
-  while (few.size() < 200'000) few += static_cast<char>(__builtin_ctz(static_cast<unsigned>(random() | 1U << 30)));
+  while (few.size() < 60'000) few += static_cast<char>(__builtin_ctz(static_cast<unsigned>(random() | 1U << 30)));
   all.insert(all.end(), {noise, words, few, words.substr(0, 30'000) + noise + words});
   // Matches of all short distances.
   for (std::size_t distance = 2; distance < 20; ++distance) {
@@ -105,10 +105,10 @@ TEST_CASE("of a zlib stream that is cut off there is what is in front of the cut
     for (const auto& [level, strategy] : ways) {
       const std::string stored = compressed(text, level, strategy);
       bool same = true;
-      for (std::size_t cut = 0; cut < std::min<std::size_t>(stored.size(), 40); ++cut)
+      for (std::size_t cut = 0; cut < std::min<std::size_t>(stored.size(), 14); ++cut)
         same =
             same && agree(beginning, stored.substr(0, cut), {1000}, true) && agree(beginning, stored.substr(0, stored.size() - cut), {300'000}, true);
-      for (int i = 0; i < 20; ++i) same = same && agree(beginning, stored.substr(0, random() % stored.size()), {128, 20'000, 300'000}, true);
+      for (int i = 0; i < 6; ++i) same = same && agree(beginning, stored.substr(0, random() % stored.size()), {128, 20'000, 300'000}, true);
       CHECK(same);
     }
 }
@@ -120,7 +120,7 @@ TEST_CASE("of a damaged zlib stream there is what zlib gives, and it is corrupt 
     for (const auto& [level, strategy] : ways) {
       const std::string stored = compressed(text.substr(0, 3000), level, strategy);
       bool same = true;
-      for (int i = 0; i < 100; ++i) {
+      for (int i = 0; i < 40; ++i) {
         std::string damaged = stored;
         // Mostly in front, where the codes are.
         for (std::uint32_t n = random() % 3 + 1; n > 0; --n)
