@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <sluice/helpers.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
 #include <unordered_map>
 
 #include "alignment_reader/alignment_file.hpp"
 #include "alignment_reader/bam_record.hpp"
-#include "alignment_reader/helpers.hpp"
 #include "alignment_reader/reference_agreement.hpp"
 
 namespace sluice::alignment_reader {

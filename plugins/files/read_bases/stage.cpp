@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <sluice/helpers.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
 
 #include "read_bases/bam_reads.hpp"
-#include "read_bases/helpers.hpp"
 #include "read_bases/read_batches.hpp"
 #include "read_bases/sequence_file.hpp"
 
@@ -197,7 +197,10 @@ class ReadReader {
   // FASTA and FASTQ: read_batches.hpp.
   bool give_text(const Call& call, Output& out) {
     const ParallelFor parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
-      helpers_.share(count, body, [&](const auto& some) { call.parallel_for(count, 1, some); });
+      const auto each = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) body(i);
+      };
+      helpers_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
     };
     // One batch for each thread, with as many qualities as bases: then every thread has a part in reading, and something to do behind it.
     const double text_bytes = 2.1 * call.target_work() * std::max(call.threads(), 4);

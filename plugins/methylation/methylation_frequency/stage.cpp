@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <sluice/helpers.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "methylation_frequency/frequency_shards.hpp"
-#include "methylation_frequency/helpers.hpp"
 
 namespace sluice::methylation_frequency {
 namespace {
@@ -118,7 +118,10 @@ class MethylationFrequency {
   FrequencyShards::Parallel on_threads_of(const sluice::Call& call) {
     return [this, &call](std::size_t count, const auto& body) {
       helpers_.begin();
-      helpers_.share(count, body, [&](const auto& some) { call.parallel_for(count, 1, some); });
+      const auto each = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) body(i);
+      };
+      helpers_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
     };
   }
   const Contig& contig_of(std::string_view contig) const {

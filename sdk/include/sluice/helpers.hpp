@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
+// For sources and regroups, whose calls have a thread of their own beside the run's: whether to share the work of a call or do it alone.
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
-namespace sluice::alignment_reader {
+namespace sluice {
 
-// Whether a source should share its work or do it alone. The run's threads are for the stages behind it. While they are all busy, a source that
-// wants them to help waits for one to come free, and so gains nothing; and it has a thread of its own. So it does alone what it can do alone in half
-// of the time that there is. What is read does not depend on it.
+// The run's threads are for the stages around this one. While they are all busy, a call that wants them to help waits for one to come free, and so
+// gains nothing. So it does alone what it can do alone in half of the time that there is. What comes out must not depend on it.
 class Helpers {
  public:
-  // A batch is about to be made. Windows and batches do not come together, so it looks back on some of them.
+  // A call begins. Calls may be short, so it looks back on some of them.
   void begin() {
     constexpr double shortest = 0.05;  // seconds
     const auto now = Clock::now();
@@ -23,7 +24,7 @@ class Helpers {
     begun_ = now;
   }
 
-  // body(begin, end) for parts of [0, count); `share` takes what to call for them, and calls it on all threads.
+  // body(begin, end) for parts of [0, count); share(some) calls some(begin, end) on all threads for what makes up [0, count).
   template <class Body, class Share>
   void share(std::size_t count, const Body& body, const Share& share) {
     const auto timed = [&](std::size_t begin, std::size_t end) {
@@ -44,4 +45,4 @@ class Helpers {
   bool alone_ = false;
 };
 
-}  // namespace sluice::alignment_reader
+}  // namespace sluice
