@@ -41,6 +41,10 @@ Dispatcher::Dispatcher(RunContext& run, const Segments& segments, Devices device
   lanes_.push_back(Lane::cpu());
   for (std::size_t stage = 0; stage < run.plan.stages.size(); ++stage)
     if (!run.may_use_devices(stage)) only_on_cpu_.push_back(stage);
+  feeds_devices_.resize(run.plan.stages.size());
+  for (auto stage = run.plan.order.rbegin(); stage != run.plan.order.rend(); ++stage)
+    for (const std::size_t consumer : run.plan.stages[*stage].consumers)
+      feeds_devices_[*stage] = feeds_devices_[*stage] || feeds_devices_[consumer] || run.may_use_devices(consumer);
   behind_regroup_.resize(run.plan.stages.size());
   for (const std::size_t stage : run.plan.order)
     if (behind_regroup_[stage] || run.plan.stages[stage].stage->entry.descriptor->kind == SLUICE_REGROUP)
@@ -110,9 +114,10 @@ void Dispatcher::pin_ordered_stages() {
 
 SourceProgress Dispatcher::progress() const {
   SourceProgress result;
-  result.ended = sources_ == 0;
+  result.ended = sources_ == 0 && regroups_ == 0;
   for (const StageRecorder& stage : run_.recorder.stages())
     if (const double share = stage.progress(); share >= 0) result.share = result.share < 0 ? share : std::min(result.share, share);
+  if (sources_ == 0 && !result.ended) result.share = -1;
   for (const std::size_t stage : only_on_cpu_) result.cpu_seconds += run_.recorder.stage(stage).busy_seconds();
   return result;
 }

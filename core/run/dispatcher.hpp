@@ -49,8 +49,12 @@ class Dispatcher {
 
   // [thread-safe] How far the sources have come.
   SourceProgress progress() const;
+  // [thread-safe] Will a regroup give more that devices may do? What has been read says little about how much, then.
+  bool regroups_go_on() const { return regroups_ > 0; }
   void source_begins() { ++sources_; }
   void source_ends() { --sources_; }
+  void regroup_begins(std::size_t stage) { regroups_ += feeds_devices_[stage] ? 1 : 0; }
+  void regroup_ends(std::size_t stage) { regroups_ -= feeds_devices_[stage] ? 1 : 0; }
   // How much the source should read next, in its unit of work; usual: without devices.
   double batch_work(double usual, double largest);
 
@@ -91,10 +95,11 @@ class Dispatcher {
   const Devices devices_;
   const Spawn spawn_;
   Scheduler scheduler_;
-  std::atomic<int> sources_{0};
+  std::atomic<int> sources_{0}, regroups_{0};
   mutable std::mutex mutex_;              // guards everything below
   std::string last_fault_;                // of a device, in words
   std::vector<std::size_t> only_on_cpu_;  // stages
+  std::vector<bool> feeds_devices_;       // per stage: one behind it may use them
   std::vector<bool> behind_regroup_;      // per stage: batches have another unit of work than the source's
   std::deque<std::unique_ptr<Lane>> lanes_;
   std::condition_variable idle_;

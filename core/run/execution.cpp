@@ -50,6 +50,7 @@ void Execution::run() {
       if (stages_[i] && stages_[i]->kind() == kind) work(i);
   };
   of_kind(SLUICE_SOURCE, [&](std::size_t) { dispatcher_.source_begins(); });
+  of_kind(SLUICE_REGROUP, [&](std::size_t i) { dispatcher_.regroup_begins(i); });
   of_kind(SLUICE_SOURCE, [&](std::size_t i) {
     transport_->run_source(i, [this, i] {
       guard(i, [&] { read_all(i); });
@@ -58,7 +59,10 @@ void Execution::run() {
   });
   transport_->wait();
   of_kind(SLUICE_REGROUP, [&](std::size_t i) {
-    transport_->run_in_order(i, [this, i, token = transport_->hold(i)] { guard(i, [&] { regroup(*stages_[i]).finish(emit_from(i)); }); });
+    transport_->run_in_order(i, [this, i, token = transport_->hold(i)] {
+      guard(i, [&] { regroup(*stages_[i]).finish(emit_from(i)); });
+      dispatcher_.regroup_ends(i);
+    });
     transport_->wait();
   });
   of_kind(SLUICE_SINK, [&](std::size_t i) { sink(*stages_[i]).finish(); });

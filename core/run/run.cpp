@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -65,23 +66,26 @@ constexpr int batches_per_device = 96;
 // What so many batches of the usual size take: 2 GiB, at most a quarter of what is left of the machine.
 std::uint64_t memory_per_device() { return std::min<std::uint64_t>(std::uint64_t{2} << 30, host_limits().usable_memory() / 4); }
 
-// How long a run will go on, by how much has been read since the first batches: these are read ahead of everything, and fill empty caches.
+// How long a run will go on. By how much has been read since the first batches: these are read ahead of everything, and fill empty caches. And by
+// the shortest of the last few answers, as a run is slow for a moment. Where nobody knows, as long again.
 class SecondsLeft {
  public:
   explicit SecondsLeft(double now) : began_(now) {}
-  double operator()(double now, const SourceProgress& progress) {
+  double operator()(double now, const Dispatcher& dispatcher) {
+    const SourceProgress progress = dispatcher.progress();
+    if (dispatcher.regroups_go_on()) return now - began_;
     if (progress.ended) return 0;
-    if (progress.share <= 0) return now - began_;
-    if (first_share_ < 0) {
-      first_share_ = progress.share;
-      began_ = now;
-      return 0;  // nobody knows yet
-    }
-    return progress.share > first_share_ ? (now - began_) * (1.0 - progress.share) / (progress.share - first_share_) : now - began_;
+    if (first_share_ < 0 && progress.share > 0) first_share_ = progress.share, first_at_ = now;
+    const double read = progress.share - first_share_;
+    answers_[answer_++ % answers_.size()] = first_share_ > 0 && read > 0 ? (now - first_at_) * (1.0 - progress.share) / read : now - began_;
+    return *std::min_element(answers_.begin(), answers_.end());
   }
 
  private:
-  double began_, first_share_ = -1;
+  const double began_;
+  double first_share_ = -1, first_at_ = 0;
+  std::array<double, 3> answers_{};
+  std::size_t answer_ = 0;
 };
 
 enum class Wait { for_devices, never };
@@ -200,7 +204,7 @@ struct Run::Implementation {
       opening->deliver(
           [&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },
           [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it where it can)"); },
-          [&, left = SecondsLeft(context.seconds())]() mutable { return left(context.seconds(), dispatcher.progress()); });
+          [&, left = SecondsLeft(context.seconds())]() mutable { return left(context.seconds(), dispatcher); });
       if (needs.wait == Wait::for_devices) opening->wait();
     }
     if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();
