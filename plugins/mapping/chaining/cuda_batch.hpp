@@ -57,7 +57,8 @@ class ChainedBatch {
 
     workspace_ = chain_workspace_in(allocate<std::byte>(chain_workspace_bytes(anchors_)), anchors_);
     const std::vector<std::uint32_t> listed = list_rows();
-    const RowList list{upload(listed), count_long_rows(listed), static_cast<std::uint32_t>(listed.size())};
+    const RowList list{upload(listed), count_long_rows(listed), static_cast<std::uint32_t>(listed.size()),
+                       listed.empty() ? 0 : static_cast<std::uint32_t>(anchors_of(listed.front()))};
     sluice::cuda::check(clear_chains(anchors_, workspace_.chains, device_.stream()), "clear_chains");
     {
       SideStream long_rows(device_.stream());

@@ -15,9 +15,9 @@
 namespace sluice::chaining::cuda {
 
 // A row with more anchors keeps its block for so long that the host had better do it.
-inline constexpr std::uint32_t most_row_anchors = std::uint32_t{1} << 18;
+inline constexpr std::uint32_t most_row_anchors = std::uint32_t{1} << 16;
 // Rows with more anchors than this get a large block.
-inline constexpr std::uint32_t long_row_anchors = 12288;
+inline constexpr std::uint32_t long_row_anchors = 4096;
 
 RowRules row_rules(const ChainingParameters& parameters);
 
@@ -26,6 +26,7 @@ struct RowList {
   const std::uint32_t* rows = nullptr;  // the longest first
   std::uint32_t long_rows = 0;          // of them, with more than long_row_anchors
   std::uint32_t count = 0;
+  std::uint32_t most_anchors = 0;  // of a row
 };
 
 struct ScoredAnchors {
@@ -42,10 +43,16 @@ struct BatchChains {
   std::uint8_t* undecided = nullptr;  // per row, 1: left to the host, and has no chains
 };
 
+// Of all rows, and of the row that took longest for a phase.
+struct PhaseCycles {
+  unsigned long long sum[phases], highest[phases];
+};
+
 // Parts of a workspace of chain_workspace_bytes, 256-byte aligned.
 struct ChainWorkspace {
   BatchChains chains;
   RowRoom room;
+  PhaseCycles* cycles = nullptr;  // added to, for measurements
 };
 std::size_t chain_workspace_bytes(const DeviceAnchors& anchors);
 ChainWorkspace chain_workspace_in(void* workspace, const DeviceAnchors& anchors);

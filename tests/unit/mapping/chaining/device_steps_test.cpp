@@ -31,6 +31,7 @@ class HostThreads {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t size() const { return threads; }
   void sync() { shared_->barrier.arrive_and_wait(); }
+  void lap(Phase) {}
   bool any(bool flag) { return union_of(flag ? 1 : 0) != 0; }
   std::uint64_t union_of(std::uint64_t bits) {
     const auto all = exchange(bits);
@@ -182,7 +183,8 @@ TEST_CASE("a team puts records into the order of minimap2's sort") {
 template <class Team>
 class RowChainer {
  public:
-  RowChainer(const MadeUpRead& read, const ChainingParameters& parameters) : read_(read), parameters_(parameters), n_(read.x.size()) {
+  RowChainer(const MadeUpRead& read, const ChainingParameters& parameters, std::int32_t long_run_anchors)
+      : read_(read), parameters_(parameters), n_(read.x.size()), long_run_anchors_(long_run_anchors) {
     for (auto* words : {&end_, &end_score_, &order_, &spare_, &claim_, &depth_, &claimed_, &first_anchor_}) words->assign(n_, 0xABABABAB);
     run_.assign(n_, 0);
     for (auto* numbers : {&claimed_score_, &joined_score_, &joined_predecessor_, &found.score, &found.anchor_count}) numbers->assign(n_, -7);
@@ -196,7 +198,9 @@ class RowChainer {
   bool run(const FoundChains& scores) {
     for (std::size_t i = 1; i < n_; ++i) run_[i] = run_[i - 1] + (begins_run(read_.x.data(), static_cast<std::int32_t>(i), 5000) ? 1 : 0);
     const RowRules rules{
-        parameters_, {join_limits(parameters_, parameters_.bw_long), parameters_.rmq_size_cap, step_costs(parameters_), UINT32_MAX}, true};
+        parameters_,
+        {join_limits(parameters_, parameters_.bw_long), parameters_.rmq_size_cap, step_costs(parameters_), UINT32_MAX, long_run_anchors_},
+        true};
     const ScoredRow row{
         read_.x.data(), read_.y.data(), scores.anchor_score.data(), scores.predecessor.data(), run_.data(), static_cast<std::uint32_t>(n_),
         read_.length};
@@ -230,6 +234,7 @@ class RowChainer {
   const MadeUpRead& read_;
   const ChainingParameters& parameters_;
   std::size_t n_;
+  std::int32_t long_run_anchors_;
   std::vector<std::uint32_t> end_, end_score_, order_, spare_, claim_, depth_, claimed_, first_anchor_, run_;
   std::vector<std::int32_t> claimed_score_, joined_score_, joined_predecessor_;
   std::vector<std::uint64_t> first_x_, x_, y_;
@@ -266,16 +271,19 @@ void check_rows(int repeats, int most_anchors) {
       for (AnchorKind kind : anchor_kinds()) {
         kind.count = std::min(kind.count, most_anchors);
         const MadeUpRead read = make_up_anchors(kind, random);
-        FoundChains want = find_chains(read, parameters, workspace);
-        RowChainer<Team> chainer(read, parameters);
-        ++all;
-        if (!chainer.run(want)) {
-          ++undecided;
-          continue;
+        const FoundChains want = find_chains(read, parameters, workspace);
+        FoundChains chains = want;
+        chains.anchor_score.clear();
+        chains.predecessor.clear();
+        for (const std::int32_t long_run_anchors : {30, 10000}) {
+          RowChainer<Team> chainer(read, parameters, long_run_anchors);
+          ++all;
+          if (chainer.run(want)) {
+            CHECK(chainer.found == chains);
+          } else {
+            ++undecided;
+          }
         }
-        want.anchor_score.clear();
-        want.predecessor.clear();
-        CHECK(chainer.found == want);
       }
     }
   }
