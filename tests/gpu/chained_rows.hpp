@@ -63,16 +63,13 @@ class ChainsOfScores {
     anchors_ = anchors;
     workspace_ = device::chain_workspace_in(memory_.data(), anchors_);
     workspace_.cycles = cycles_ ? cycles_->data() : nullptr;
-    const auto long_rows = static_cast<std::uint32_t>(
-        std::count_if(listed_.begin(), listed_.end(), [&](std::uint32_t row) { return count(row) > device::long_row_anchors; }));
+    std::vector<std::uint32_t> of_rows;
+    for (const std::uint32_t row : listed_) of_rows.push_back(static_cast<std::uint32_t>(count(row)));
+    const device::RowList list = device::list_rows(device_list_->data(), of_rows);
     require(device::clear_chains(anchors_, workspace_.chains, nullptr), "clear_chains");
     require(cudaDeviceSynchronize(), "before chain_rows");
     const auto begin = std::chrono::steady_clock::now();
-    require(device::chain_rows({anchors_, scores, run, device_lengths_.data()}, rules_,
-                               {device_list_->data(), long_rows, static_cast<std::uint32_t>(listed_.size()),
-                                listed_.empty() ? 0 : static_cast<std::uint32_t>(count(listed_.front()))},
-                               workspace_, nullptr, long_rows_),
-            "chain_rows");
+    require(device::chain_rows({anchors_, scores, run, device_lengths_.data()}, rules_, list, workspace_, nullptr, long_rows_), "chain_rows");
     require(cudaDeviceSynchronize(), "chain_rows");
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   }

@@ -2,15 +2,13 @@
 // SPDX-FileCopyrightText: The sluice authors
 // A block for each row: its walks, sorts and joins one after the other, so that no row waits for another one.
 
-#include <algorithm>
-
 #include "chaining/cuda_chains.hpp"
 #include "chaining/cuda_teams.cuh"
 
 namespace sluice::chaining::cuda {
 namespace {
 
-constexpr std::uint32_t short_row_threads = 128, long_row_threads = 512, threads_per_multiprocessor = 1024;
+constexpr std::uint32_t threads_per_multiprocessor = 1024;
 constexpr int copy_threads = 128;
 
 // The parts of a row that begins at the anchor `begin`; `parts` has elements for rows, too.
@@ -143,16 +141,16 @@ cudaError_t clear_chains(const DeviceAnchors& anchors, const BatchChains& chains
 
 namespace {
 
-// `most_anchors` of a row, whose digits are kept in shared memory: a sort takes them one after the other.
+// The digits of a row are kept in shared memory: a sort takes them one after the other.
 template <std::uint32_t threads>
-cudaError_t launch_chain_rows(const ScoredAnchors& batch, const RowRules& rules, const std::uint32_t* rows, std::uint32_t count,
-                              std::uint32_t most_anchors, const ChainWorkspace& workspace, cudaStream_t stream) {
-  if (count == 0) return cudaSuccess;
-  const std::size_t digit_bytes = most_anchors + 1;
+cudaError_t launch_chain_rows(const ScoredAnchors& batch, const RowRules& rules, const std::uint32_t* rows, RowList::Class of_class,
+                              const ChainWorkspace& workspace, cudaStream_t stream) {
+  if (of_class.rows == 0) return cudaSuccess;
+  const std::size_t digit_bytes = of_class.most_anchors + 1;
   const cudaError_t error =
       cudaFuncSetAttribute(chain_rows_kernel<threads>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most_row_anchors + 1));
   if (error != cudaSuccess) return error;
-  chain_rows_kernel<threads><<<count, threads, digit_bytes, stream>>>(batch, rules, rows, workspace);
+  chain_rows_kernel<threads><<<of_class.rows, threads, digit_bytes, stream>>>(batch, rules, rows, workspace);
   return cudaGetLastError();
 }
 
@@ -160,10 +158,13 @@ cudaError_t launch_chain_rows(const ScoredAnchors& batch, const RowRules& rules,
 
 cudaError_t chain_rows(const ScoredAnchors& batch, const RowRules& rules, const RowList& list, const ChainWorkspace& workspace, cudaStream_t stream,
                        cudaStream_t long_stream) {
-  const cudaError_t error = launch_chain_rows<long_row_threads>(batch, rules, list.rows, list.long_rows, list.most_anchors, workspace, long_stream);
-  if (error != cudaSuccess) return error;
-  return launch_chain_rows<short_row_threads>(batch, rules, list.rows + list.long_rows, list.count - list.long_rows,
-                                              std::min(list.most_anchors, long_row_anchors), workspace, stream);
+  const RowList::Class& longest = list.of_class[0];
+  const RowList::Class& medium = list.of_class[1];
+  const RowList::Class& shortest = list.of_class[2];
+  cudaError_t error = launch_chain_rows<512>(batch, rules, list.rows, longest, workspace, long_stream);
+  if (error == cudaSuccess) error = launch_chain_rows<256>(batch, rules, list.rows + longest.rows, medium, workspace, stream);
+  if (error == cudaSuccess) error = launch_chain_rows<128>(batch, rules, list.rows + longest.rows + medium.rows, shortest, workspace, stream);
+  return error;
 }
 
 cudaError_t copy_chains(const DeviceAnchors& anchors, const BatchChains& chains, const ChainColumns& to, cudaStream_t stream) {

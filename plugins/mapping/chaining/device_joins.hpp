@@ -55,6 +55,24 @@ struct JoinOutcome {
   SLUICE_HOST_DEVICE bool differs(JoinOutcome other) const { return score != other.score || chosen != other.chosen; }
 };
 
+// A step as far as it does not depend on scores.
+struct JoinStep {
+  std::int32_t score = 0;
+  bool is_in_band = false, adjoins = false;
+};
+SLUICE_HOST_DEVICE inline JoinStep join_step(Point to, Point from, const JoinRules& rules) {
+  const std::int32_t query = to.query - from.query, target = to.target - from.target;
+  const std::int32_t difference = target > query ? target - query : query - target;
+  return {join_score(to, from, rules.costs), difference <= rules.limits.band, difference == 0 && query <= from.span};
+}
+// What comes of an anchor j of the lowest cost, with its score.
+SLUICE_HOST_DEVICE inline JoinOutcome join_outcome(std::int32_t span, JoinOutcome near, std::int32_t j, JoinStep step, std::int32_t score) {
+  JoinOutcome outcome{span, -1};
+  if (step.is_in_band && score + step.score > span) outcome = {score + step.score, j};
+  if (!step.adjoins && near.chosen >= 0 && near.score > outcome.score) outcome = near;
+  return outcome;
+}
+
 // A tile's anchors, for all threads of the warp.
 template <class Warp>
 struct JoinTile {
@@ -134,24 +152,26 @@ class JoinBatch {
     lowest_ = cost;
     if (!is_tied_) lowest_anchor_ = j;
   }
+  SLUICE_HOST_DEVICE bool is_near(std::int32_t j, Point from) const {
+    const std::int32_t query = to_.query - from.query;
+    return j >= near_start_ && j < inserted_ && query > 0 && query <= rules_.limits.inner_distance;
+  }
   // Anchors near by are met by the method in descending order of (position on the read, number); of equal scores the first is taken.
-  SLUICE_HOST_DEVICE void meet_near_anchor(std::int32_t j, Point from, std::int32_t score) {
-    const std::int32_t query = to_.query - from.query, target = to_.target - from.target;
-    if (j < near_start_ || j >= inserted_ || query <= 0 || query > rules_.limits.inner_distance) return;
-    const std::int32_t difference = target > query ? target - query : query - target;
-    if (difference > rules_.limits.band) return;
-    const std::int32_t sum = score + join_score(to_, from, rules_.costs);
-    if (sum < near_score_ ||
-        (sum == near_score_ && (near_anchor_ < 0 || from.query < near_query_ || (from.query == near_query_ && j < near_anchor_))))
-      return;
+  SLUICE_HOST_DEVICE void meet_near_step(std::int32_t j, std::int32_t query, JoinStep step, std::int32_t score) {
+    const std::int32_t sum = score + step.score;
+    if (!step.is_in_band || sum < near_score_) return;
+    if (sum == near_score_ && (near_anchor_ < 0 || query < near_query_ || (query == near_query_ && j < near_anchor_))) return;
     near_score_ = sum;
-    near_query_ = from.query;
+    near_query_ = query;
     near_anchor_ = j;
+  }
+  SLUICE_HOST_DEVICE void meet_near_anchor(std::int32_t j, Point from, std::int32_t score) {
+    if (is_near(j, from)) meet_near_step(j, from.query, join_step(to_, from, rules_), score);
   }
   // What is known of the anchor of the lowest cost when the anchors of the batch begin to be met.
   SLUICE_HOST_DEVICE void look_up_lowest() {
     if (lowest_anchor_ < 0) return;
-    lowest_point_ = point_of(row_.x[lowest_anchor_], row_.y[lowest_anchor_]);
+    lowest_step_ = join_step(to_, point_of(row_.x[lowest_anchor_], row_.y[lowest_anchor_]), rules_);
     lowest_score_ = row_.score[lowest_anchor_];
   }
   SLUICE_HOST_DEVICE void stage(Point point, std::int32_t score) {
@@ -161,20 +181,6 @@ class JoinBatch {
     tile_.score[lane_] = score;
   }
   SLUICE_HOST_DEVICE Point staged(std::int32_t k) const { return {tile_.target[k], tile_.query[k], tile_.span[k]}; }
-
-  // What comes of an anchor of the lowest cost.
-  SLUICE_HOST_DEVICE JoinOutcome outcome_of(Point to, JoinOutcome near, std::int32_t j, Point from, std::int32_t score) const {
-    const std::int32_t query = to.query - from.query, target = to.target - from.target;
-    const std::int32_t difference = target > query ? target - query : query - target;
-    JoinOutcome outcome{to.span, -1};
-    if (difference <= rules_.limits.band) {
-      const std::int32_t sum = score + join_score(to, from, rules_.costs);
-      if (sum > to.span) outcome = {sum, j};
-    }
-    const bool adjoins = difference == 0 && query <= from.span;
-    if (!adjoins && near.chosen >= 0 && near.score > outcome.score) outcome = near;
-    return outcome;
-  }
 
   // By all threads for that of `owner`. `each_of_cost(reach, meet)` calls meet(anchor), by any thread, for every anchor of reach.lowest that `reach`
   // may reach. False: undecided.
@@ -196,7 +202,7 @@ class JoinBatch {
       const Point from = point_of(row_.x[j], row_.y[j]);
       const std::int32_t gap = reach.to.query - from.query;
       if (!((gap > 0 && gap < rules_.limits.distance) || (j == 0 && gap == 0))) return;
-      const JoinOutcome here = outcome_of(reach.to, near, j, from, row_.score[j]);
+      const JoinOutcome here = join_outcome(reach.to.span, near, j, join_step(reach.to, from, rules_), row_.score[j]);
       if (has && here.differs(mine)) differs = true;
       mine = here;
       has = true;
@@ -206,38 +212,67 @@ class JoinBatch {
     return !warp_.any(differs || (has && mine.differs(outcome)));
   }
 
-  // False: undecided.
+  // What the anchors of the batch are to this thread's, as far as it does not depend on scores.
+  struct Met {
+    std::int32_t query = 0;
+    double advance = 0;
+    JoinStep step;
+    bool is_reached = false, is_near = false;
+  };
+  SLUICE_HOST_DEVICE Met met(std::int32_t begin, std::int32_t k) const {
+    const Point from = staged(k);
+    const bool follows = active_ && lane_ > k;
+    return {from.query, tile_.cost[k], join_step(to_, from, rules_), follows && is_reached(begin + k, from.query),
+            follows && is_near(begin + k, from)};
+  }
+
+  // One anchor after the other. False: undecided.
   template <class EachOfCost>
   SLUICE_HOST_DEVICE bool decide(std::int32_t begin, std::int32_t count, const EachOfCost& each_of_cost) {
     stage(to_, 0);
+    tile_.cost[lane_] = join_advance(to_, rules_.costs);
     warp_.sync();
+    Met next = met(begin, 0);
+    std::int32_t chosen = -1;
     for (std::int32_t k = 0; k < count; ++k) {
+      const Met now = next;
       const auto owner = static_cast<std::uint32_t>(k);
       JoinOutcome outcome{to_.span, -1};
-      if (lowest_anchor_ >= 0) outcome = outcome_of(to_, {near_score_, near_anchor_}, lowest_anchor_, lowest_point_, lowest_score_);
-      if (warp_.from(is_tied_ ? 1 : 0, owner) != 0 && !decide_tie(owner, outcome, each_of_cost)) return false;
-      const std::int32_t score = warp_.from(outcome.score, owner);
-      const Point from = staged(k);
-      const double cost = join_cost(score, from, rules_.costs);
-      const std::int32_t anchor = begin + k;
-      if (lane_ == k) {
-        row_.score[anchor] = score_ = score;
-        row_.predecessor[anchor] = outcome.chosen;
-        row_.group[anchor] = static_cast<std::uint32_t>(run_.first);
-        row_.cost[anchor] = cost_ = cost;
+      if (lowest_anchor_ >= 0) outcome = join_outcome(to_.span, {near_score_, near_anchor_}, lowest_anchor_, lowest_step_, lowest_score_);
+      if (warp_.any(lane_ == k && is_tied_)) {
+        give(begin, k, chosen);
+        warp_.sync();
+        if (!decide_tie(owner, outcome, each_of_cost)) return false;
       }
-      warp_.sync();
-      if (lane_ <= k || !active_) continue;
-      if (is_reached(anchor, from.query)) {
-        meet_cost(anchor, cost);
-        if (lowest_anchor_ == anchor) {
-          lowest_point_ = from;
+      const std::int32_t score = warp_.from(outcome.score, owner);
+      next = met(begin, k + 1 < count ? k + 1 : k);  // before the score is there
+      const double cost = join_cost(score, now.advance);
+      if (lane_ == k) {
+        score_ = score;
+        cost_ = cost;
+        chosen = outcome.chosen;
+      }
+      if (now.is_reached) {
+        meet_cost(begin + k, cost);
+        if (lowest_anchor_ == begin + k) {
+          lowest_step_ = now.step;
           lowest_score_ = score;
         }
       }
-      if (rules_.limits.inner_distance > 0) meet_near_anchor(anchor, from, score);
+      if (now.is_near) meet_near_step(begin + k, now.query, now.step, score);
     }
+    give(begin, count, chosen);
+    warp_.sync();
     return true;
+  }
+  // The anchors of the batch before the given one are decided.
+  SLUICE_HOST_DEVICE void give(std::int32_t begin, std::int32_t decided, std::int32_t chosen) const {
+    if (lane_ >= decided) return;
+    const std::int32_t anchor = begin + lane_;
+    row_.score[anchor] = score_;
+    row_.predecessor[anchor] = chosen;
+    row_.group[anchor] = static_cast<std::uint32_t>(run_.first);
+    row_.cost[anchor] = cost_;
   }
 
   Warp& warp_;
@@ -249,10 +284,11 @@ class JoinBatch {
   std::int32_t earliest_ = run_.first, near_earliest_ = run_.first;  // no anchor from here on reaches further back
   std::int32_t last_target_ = 0, last_inserted_ = 0;                 // of the last anchor taken up
   bool active_ = false, is_tied_ = false;
-  Point to_{0, 0, 0}, lowest_point_{0, 0, 0};
+  Point to_{0, 0, 0};
   std::int32_t inserted_ = 0, start_ = 0, near_start_ = 0;
   double lowest_ = unreachable;
   std::int32_t lowest_anchor_ = -1, lowest_score_ = 0;
+  JoinStep lowest_step_;
   std::int32_t near_score_ = 0, near_query_ = -1, near_anchor_ = -1;
   // Decided.
   std::int32_t score_ = 0;

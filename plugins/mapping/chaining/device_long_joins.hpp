@@ -16,7 +16,7 @@ template <class Team>
 struct LongRunMemory {
   static constexpr std::uint32_t lanes = 512, batch = Team::Warp::most_threads;
   std::uint32_t lane_begin[lanes], lane_end[lanes];  // places within reach
-  Point to[batch], lowest_point[batch];
+  Point to[batch];
   std::int32_t start[batch], inserted[batch], near_start[batch];
   double lowest[batch];
   std::int32_t lowest_anchor[batch], is_tied[batch], near_score[batch], near_query[batch], near_anchor[batch];
@@ -233,23 +233,29 @@ class LongRunJoiner : JoinBatch<typename Team::Warp> {
 
   // The newest of a few lanes at once.
   SLUICE_HOST_DEVICE void meet_near() {
-    constexpr std::uint32_t of_lane = threads >= 8 ? 8 : 1, lanes_at_once = threads / of_lane;
+    constexpr std::uint32_t of_lane = threads >= 8 ? threads / 8 : 1, lanes_at_once = threads / of_lane;
+    constexpr std::uint32_t at_once = 2;  // loads that don't wait for each other
     const std::uint32_t top = lane_of(to_.query), bottom = lane_of(to_.query - rules_.limits.inner_distance);
     for (std::uint32_t first = bottom; first <= top; first += lanes_at_once) {
       const std::uint32_t lane = first + warp_.rank() / of_lane;
       const std::uint32_t begin = lane <= top ? memory_.lane_begin[lane] : 0, end = lane <= top ? memory_.lane_end[lane] : 0;
       bool goes_on = true;
-      for (std::uint32_t back = warp_.rank() % of_lane + 1; warp_.any(goes_on); back += of_lane) {
+      for (std::uint32_t back = warp_.rank() % of_lane + 1; warp_.any(goes_on); back += at_once * of_lane) {
+        std::uint64_t lane_anchor[at_once];
+        for (std::uint32_t i = 0; i < at_once; ++i) {
+          const bool is_there = goes_on && begin + back + i * of_lane <= end;
+          lane_anchor[i] = is_there ? row_.lane_anchor[end - back - i * of_lane] : UINT64_MAX;  // the number -1
+        }
+        for (std::uint32_t i = 0; i < at_once; ++i) meet_near_place(lane_anchor[i]);
+        goes_on = number_of(lane_anchor[at_once - 1]) + Base::lanes > this->near_start_ && lane_anchor[at_once - 1] != UINT64_MAX;
         ++tiles_;
-        goes_on = begin + back <= end;
-        if (!goes_on) continue;
-        const std::uint64_t lane_anchor = row_.lane_anchor[end - back];
-        const std::int32_t number = number_of(lane_anchor), gap = to_.query - query_of(lane_anchor);
-        goes_on = number + Base::lanes > this->near_start_;
-        if (gap > 0 && gap <= rules_.limits.inner_distance && number >= this->near_start_ && number < this->inserted_)
-          this->meet_near_anchor(number, point_of(row_.x[number], row_.y[number]), row_.score[number]);
       }
     }
+  }
+  SLUICE_HOST_DEVICE void meet_near_place(std::uint64_t lane_anchor) {
+    const std::int32_t number = number_of(lane_anchor), gap = to_.query - query_of(lane_anchor);
+    if (gap > 0 && gap <= rules_.limits.inner_distance && number >= this->near_start_ && number < this->inserted_)
+      this->meet_near_anchor(number, point_of(row_.x[number], row_.y[number]), row_.score[number]);
   }
 
   SLUICE_HOST_DEVICE void give_lowest(std::int32_t k) {

@@ -291,6 +291,47 @@ void check_rows(int repeats, int most_anchors) {
   CHECK(undecided * 3 < all);
 }
 
+// Scores that rise and fall along a chain, so that walks go on in vain, over more anchors than a window has.
+template <class Team>
+void check_walks(int repeats, std::size_t most_anchors) {
+  std::mt19937 random(5);
+  ChainingWorkspace workspace;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    MadeUpRead read;
+    FoundChains want;
+    const std::size_t n = most_anchors / 2 + random() % (most_anchors / 2);
+    read.length = static_cast<std::int32_t>(n);
+    const std::uint32_t furthest = 1 + random() % 9;
+    std::int32_t rise = 1;
+    for (std::size_t i = 0; i < n; ++i) {
+      read.x.push_back(i);
+      read.y.push_back(std::uint64_t{15} << 32 | i);
+      if (random() % 300 == 0) rise = static_cast<std::int32_t>(random() % 9) - 3;
+      const bool begins = i == 0 || random() % 500 == 0;
+      const std::int32_t before = begins ? -1 : static_cast<std::int32_t>(i - std::min<std::size_t>(i, 1 + random() % furthest));
+      const std::int32_t score = begins ? 15 : want.anchor_score[static_cast<std::size_t>(before)] + rise + static_cast<std::int32_t>(random() % 3);
+      want.predecessor.push_back(before);
+      want.anchor_score.push_back(std::max(score, 1));
+    }
+    ChainingParameters parameters;
+    parameters.bw = parameters.bw_long = std::array{0, 20, 300, 5000}[static_cast<std::size_t>(repeat % 4)];
+    FoundChains chains;
+    for (auto* numbers : {&chains.score, &chains.anchor_count}) numbers->resize(n);
+    for (auto* words : {&chains.x, &chains.y}) words->resize(n);
+    const Chains found = chains_from_scores(read.anchors(), read.length, parameters, workspace,
+                                            {chains.score, chains.anchor_count, chains.x, chains.y}, {want.anchor_score, want.predecessor});
+    for (auto* numbers : {&chains.score, &chains.anchor_count}) numbers->resize(found.score.size());
+    for (auto* words : {&chains.x, &chains.y}) words->resize(found.anchor_x.size());
+    RowChainer<Team> chainer(read, parameters, 10000);
+    CHECK(chainer.run(want));
+    CHECK(chainer.found == chains);
+  }
+}
+
+TEST_CASE("a team walks as the CPU does over scores that rise and fall") {
+  check_walks<LoneThread>(200, 4000);
+  check_walks<HostBlock>(4, 1200);
+}
 TEST_CASE("a thread finds the chains of a row as the CPU does, or says that it can't") { check_rows<LoneThread>(20, 10000); }
 TEST_CASE("so do several threads at once") { check_rows<HostBlock>(1, 250); }
 
