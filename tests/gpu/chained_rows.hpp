@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "chaining/chaining.hpp"
@@ -59,16 +62,30 @@ class ChainsOfScores {
   double milliseconds(const device::DeviceAnchors& anchors, const device::DeviceScores& scores, std::uint32_t* run) {
     anchors_ = anchors;
     workspace_ = device::chain_workspace_in(memory_.data(), anchors_);
-    const auto long_rows = static_cast<std::uint32_t>(
-        std::count_if(listed_.begin(), listed_.end(), [&](std::uint32_t row) { return count(row) > device::long_row_anchors; }));
+    workspace_.cycles = cycles_ ? cycles_->data() : nullptr;
+    std::vector<std::uint32_t> of_rows;
+    for (const std::uint32_t row : listed_) of_rows.push_back(static_cast<std::uint32_t>(count(row)));
+    const device::RowList list = device::list_rows(device_list_->data(), of_rows);
     require(device::clear_chains(anchors_, workspace_.chains, nullptr), "clear_chains");
     require(cudaDeviceSynchronize(), "before chain_rows");
     const auto begin = std::chrono::steady_clock::now();
-    require(device::chain_rows({anchors_, scores, run, device_lengths_.data()}, rules_,
-                               {device_list_->data(), long_rows, static_cast<std::uint32_t>(listed_.size())}, workspace_, nullptr, long_rows_),
-            "chain_rows");
+    require(device::chain_rows({anchors_, scores, run, device_lengths_.data()}, rules_, list, workspace_, nullptr, long_rows_), "chain_rows");
     require(cudaDeviceSynchronize(), "chain_rows");
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  // The next time.
+  void measure_phases() { cycles_ = std::make_unique<DeviceArray<device::PhaseCycles>>(std::vector<device::PhaseCycles>(1)); }
+  // Milliseconds of all rows, one after the other, and of the row that took longest.
+  void print_phases(const std::string& which) const {
+    constexpr const char* names[] = {"list ends", "sort ends", "walk", "sort chains", "write chains", "sort anchors", "short joins", "long joins"};
+    static_assert(std::size(names) == chaining::phases);
+    const device::PhaseCycles cycles = cycles_->download().front();
+    int kilohertz = 0;
+    require(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
+    for (std::size_t phase = 0; phase < chaining::phases; ++phase)
+      std::printf("TIME chain_rows phase %-12s %10.1f ms of all blocks, at most %8.3f ms a row, %s\n", names[phase],
+                  static_cast<double>(cycles.sum[phase]) / kilohertz, static_cast<double>(cycles.highest[phase]) / kilohertz, which.c_str());
   }
 
   // Rows that the device leaves undecided have no chains in either result.
@@ -147,6 +164,7 @@ class ChainsOfScores {
   device::DeviceAnchors anchors_;
   DeviceArray<std::byte> memory_;
   device::ChainWorkspace workspace_{};
+  std::unique_ptr<DeviceArray<device::PhaseCycles>> cycles_;
   std::vector<std::uint8_t> undecided_;
   cudaStream_t long_rows_ = nullptr;
 };

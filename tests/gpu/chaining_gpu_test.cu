@@ -336,6 +336,9 @@ void measure(const char* name, const AnchorRows& rows, int repeats) {
     chaining.push_back(chains.milliseconds(chainer.anchors, chainer.scores, run));
   }
   print("chain_rows", chaining);
+  chains.measure_phases();
+  chains.milliseconds(chainer.anchors, chainer.scores, chainer.run().ordinal);
+  chains.print_phases(which);
   const ChainLists found = chains.result();
   std::printf("     %zu chains with %.2f M anchors, %zu of %zu rows undecided\n", found.score.size(), static_cast<double>(found.x.size()) / 1e6,
               chains.undecided(), rows.rows());

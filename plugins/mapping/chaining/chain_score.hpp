@@ -80,10 +80,13 @@ SLUICE_HOST_DEVICE inline std::int32_t join_score(Point to, Point from, StepCost
   return score;
 }
 
-// The second engine takes the predecessor of the lowest cost, which is the highest score less a linear gap cost, up to a constant.
-SLUICE_HOST_DEVICE inline double join_cost(std::int32_t score, Point at, StepCosts costs) {
+// The second engine takes the predecessor of the lowest cost, which is the highest score less a linear gap cost, up to a constant. The part of the
+// cost that does not depend on the score:
+SLUICE_HOST_DEVICE inline double join_advance(Point at, StepCosts costs) {
   const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(at.target) + static_cast<std::uint32_t>(at.query));
-  return -(score + 0.5 * costs.gap * static_cast<double>(sum));
+  return 0.5 * costs.gap * static_cast<double>(sum);
 }
+SLUICE_HOST_DEVICE inline double join_cost(std::int32_t score, double advance) { return -(score + advance); }
+SLUICE_HOST_DEVICE inline double join_cost(std::int32_t score, Point at, StepCosts costs) { return join_cost(score, join_advance(at, costs)); }
 
 }  // namespace sluice::chaining

@@ -57,7 +57,9 @@ class ChainedBatch {
 
     workspace_ = chain_workspace_in(allocate<std::byte>(chain_workspace_bytes(anchors_)), anchors_);
     const std::vector<std::uint32_t> listed = list_rows();
-    const RowList list{upload(listed), count_long_rows(listed), static_cast<std::uint32_t>(listed.size())};
+    std::vector<std::uint32_t> anchors;
+    for (const std::uint32_t row : listed) anchors.push_back(static_cast<std::uint32_t>(anchors_of(row)));
+    const RowList list = cuda::list_rows(upload(listed), anchors);
     sluice::cuda::check(clear_chains(anchors_, workspace_.chains, device_.stream()), "clear_chains");
     {
       SideStream long_rows(device_.stream());
@@ -129,10 +131,6 @@ class ChainedBatch {
       if (faults_[row] == 0 && anchors_of(row) > 0 && anchors_of(row) <= most_row_anchors) listed.push_back(static_cast<std::uint32_t>(row));
     std::stable_sort(listed.begin(), listed.end(), [&](std::uint32_t a, std::uint32_t b) { return anchors_of(a) > anchors_of(b); });
     return listed;
-  }
-  std::uint32_t count_long_rows(const std::vector<std::uint32_t>& listed) const {
-    const auto end = std::partition_point(listed.begin(), listed.end(), [&](std::uint32_t row) { return anchors_of(row) > long_row_anchors; });
-    return static_cast<std::uint32_t>(end - listed.begin());
   }
   std::vector<std::int64_t> offsets_by(std::uint32_t ChainTotals::*part) const {
     std::vector<std::int64_t> offsets{0};

@@ -8,14 +8,23 @@
 namespace sluice::chaining::cuda {
 namespace {
 
-constexpr std::uint32_t short_row_threads = 128, long_row_threads = 512, threads_per_multiprocessor = 1024;
+constexpr std::uint32_t threads_per_multiprocessor = 1024;
 constexpr int copy_threads = 128;
 
-// The parts of a row that begins at the anchor `begin`; `parts` and `digit` have elements for rows, too.
-__device__ WalkRoom room_of_row(const WalkRoom& room, std::int64_t begin, std::int64_t row) {
-  return {room.end + begin,           room.end_score + begin, room.order + begin,       room.spare + begin,
-          room.claim + begin,         room.depth + begin,     room.claimed + begin,     room.first_anchor + begin,
-          room.claimed_score + begin, room.first_x + begin,   room.digit + begin + row, room.parts + begin / (largest_insertion + 1) + row};
+// The parts of a row that begins at the anchor `begin`; `parts` has elements for rows, too.
+__device__ WalkRoom room_of_row(const WalkRoom& room, std::uint8_t* digit, std::int64_t begin, std::int64_t row) {
+  return {room.end + begin,
+          room.end_score + begin,
+          room.order + begin,
+          room.spare + begin,
+          room.claim + begin,
+          room.depth + begin,
+          room.claimed + begin,
+          room.first_anchor + begin,
+          room.claimed_score + begin,
+          room.first_x + begin,
+          digit,
+          room.parts + begin / (largest_insertion + 1) + row};
 }
 __device__ RowChains columns_of_row(const RowChains& columns, std::int64_t chains, std::int64_t anchors) {
   return {columns.score + chains, columns.anchor_count + chains, columns.anchor_x + anchors, columns.anchor_y + anchors};
@@ -27,7 +36,8 @@ __global__ void __launch_bounds__(threads, threads_per_multiprocessor / threads)
   using Team = BlockTeam<threads>;
   __shared__ typename Team::Memory team_memory;
   __shared__ RowMemory<Team> memory;
-  Team team(team_memory);
+  extern __shared__ std::uint8_t digit[];
+  Team team(team_memory, workspace.cycles);
   const std::uint32_t row = rows[blockIdx.x];
   const std::int64_t begin = batch.anchors.offsets[row];
   const ScoredRow scored{batch.anchors.x + begin,    batch.anchors.y + begin,
@@ -37,8 +47,8 @@ __global__ void __launch_bounds__(threads, threads_per_multiprocessor / threads)
   const RowRoom& room = workspace.room;
   ChainTotals totals{0, 0};
   const bool decided = chain_row(team, scored, rules,
-                                 {room_of_row(room.walk, begin, row), room.x + begin, room.y + begin, room.score + begin, room.predecessor + begin,
-                                  room.cost + begin, room.lowest_cost + begin},
+                                 {room_of_row(room.walk, digit, begin, row), room.x + begin, room.y + begin, room.score + begin,
+                                  room.predecessor + begin, room.cost + begin, room.lowest_cost + begin},
                                  columns_of_row(workspace.chains.columns, begin, begin), memory, totals);
   if (threadIdx.x != 0) return;
   workspace.chains.totals[row] = totals;
@@ -91,7 +101,6 @@ void lay_out(const DeviceAnchors& anchors, ChainWorkspace& workspace, Place&& pl
     place(*words, count);
   place(walk.claimed_score, count);
   place(walk.first_x, count);
-  place(walk.digit, count + rows);
   place(walk.parts, count / (largest_insertion + 1) + rows + 1);
 }
 
@@ -100,10 +109,10 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 }  // namespace
 
 RowRules row_rules(const ChainingParameters& parameters) {
-  // Going through a tile takes a warp some 400 cycles.
   constexpr std::uint32_t most_tiles = 200'000;
+  constexpr std::int32_t long_run_anchors = 1024;
   return {parameters,
-          {join_limits(parameters, parameters.bw_long), parameters.rmq_size_cap, step_costs(parameters), most_tiles},
+          {join_limits(parameters, parameters.bw_long), parameters.rmq_size_cap, step_costs(parameters), most_tiles, long_run_anchors},
           skips_are_unlimited(parameters, parameters.rmq_size_cap)};
 }
 
@@ -130,15 +139,32 @@ cudaError_t clear_chains(const DeviceAnchors& anchors, const BatchChains& chains
   return error != cudaSuccess ? error : cudaMemsetAsync(chains.undecided, 0, rows, stream);
 }
 
+namespace {
+
+// The digits of a row are kept in shared memory: a sort takes them one after the other.
+template <std::uint32_t threads>
+cudaError_t launch_chain_rows(const ScoredAnchors& batch, const RowRules& rules, const std::uint32_t* rows, RowList::Class of_class,
+                              const ChainWorkspace& workspace, cudaStream_t stream) {
+  if (of_class.rows == 0) return cudaSuccess;
+  const std::size_t digit_bytes = of_class.most_anchors + 1;
+  const cudaError_t error =
+      cudaFuncSetAttribute(chain_rows_kernel<threads>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most_row_anchors + 1));
+  if (error != cudaSuccess) return error;
+  chain_rows_kernel<threads><<<of_class.rows, threads, digit_bytes, stream>>>(batch, rules, rows, workspace);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
 cudaError_t chain_rows(const ScoredAnchors& batch, const RowRules& rules, const RowList& list, const ChainWorkspace& workspace, cudaStream_t stream,
                        cudaStream_t long_stream) {
-  if (list.long_rows > 0)
-    chain_rows_kernel<long_row_threads><<<list.long_rows, long_row_threads, 0, long_stream>>>(batch, rules, list.rows, workspace);
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
-  if (list.count > list.long_rows)
-    chain_rows_kernel<short_row_threads>
-        <<<list.count - list.long_rows, short_row_threads, 0, stream>>>(batch, rules, list.rows + list.long_rows, workspace);
-  return cudaGetLastError();
+  const RowList::Class& longest = list.of_class[0];
+  const RowList::Class& medium = list.of_class[1];
+  const RowList::Class& shortest = list.of_class[2];
+  cudaError_t error = launch_chain_rows<512>(batch, rules, list.rows, longest, workspace, long_stream);
+  if (error == cudaSuccess) error = launch_chain_rows<256>(batch, rules, list.rows + longest.rows, medium, workspace, stream);
+  if (error == cudaSuccess) error = launch_chain_rows<128>(batch, rules, list.rows + longest.rows + medium.rows, shortest, workspace, stream);
+  return error;
 }
 
 cudaError_t copy_chains(const DeviceAnchors& anchors, const BatchChains& chains, const ChainColumns& to, cudaStream_t stream) {

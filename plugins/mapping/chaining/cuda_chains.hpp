@@ -6,8 +6,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "chaining/cuda.hpp"
 #include "chaining/device_row.hpp"
@@ -15,18 +17,33 @@
 namespace sluice::chaining::cuda {
 
 // A row with more anchors keeps its block for so long that the host had better do it.
-inline constexpr std::uint32_t most_row_anchors = std::uint32_t{1} << 18;
-// Rows with more anchors than this get a large block.
-inline constexpr std::uint32_t long_row_anchors = 12288;
+inline constexpr std::uint32_t most_row_anchors = std::uint32_t{1} << 16;
+// Rows with up to so many anchors, the longest first, get blocks of different sizes.
+inline constexpr std::uint32_t row_classes = 3;
+inline constexpr std::uint32_t most_class_anchors[row_classes] = {most_row_anchors, std::uint32_t{1} << 15, 4096};
 
 RowRules row_rules(const ChainingParameters& parameters);
 
-// Rows to chain: listed rows with at most most_row_anchors.
+// Rows to chain: listed rows with at most most_row_anchors, the longest first.
 struct RowList {
-  const std::uint32_t* rows = nullptr;  // the longest first
-  std::uint32_t long_rows = 0;          // of them, with more than long_row_anchors
-  std::uint32_t count = 0;
+  const std::uint32_t* rows = nullptr;  // on the device
+  struct Class {
+    std::uint32_t rows = 0, most_anchors = 0;
+  };
+  Class of_class[row_classes];
 };
+// `anchors`: of each row in the list.
+inline RowList list_rows(const std::uint32_t* rows, std::span<const std::uint32_t> anchors) {
+  RowList list{rows, {}};
+  for (const std::uint32_t count : anchors) {
+    std::uint32_t of = row_classes - 1;
+    while (count > most_class_anchors[of]) --of;
+    RowList::Class& its = list.of_class[of];
+    its.most_anchors = std::max(its.most_anchors, count);
+    ++its.rows;
+  }
+  return list;
+}
 
 struct ScoredAnchors {
   DeviceAnchors anchors;
@@ -42,15 +59,21 @@ struct BatchChains {
   std::uint8_t* undecided = nullptr;  // per row, 1: left to the host, and has no chains
 };
 
+// Of all rows, and of the row that took longest for a phase.
+struct PhaseCycles {
+  unsigned long long sum[phases], highest[phases];
+};
+
 // Parts of a workspace of chain_workspace_bytes, 256-byte aligned.
 struct ChainWorkspace {
   BatchChains chains;
   RowRoom room;
+  PhaseCycles* cycles = nullptr;  // added to, for measurements
 };
 std::size_t chain_workspace_bytes(const DeviceAnchors& anchors);
 ChainWorkspace chain_workspace_in(void* workspace, const DeviceAnchors& anchors);
 
-// Rows that are not listed have no chains. Long rows are done on a stream of their own; the caller orders it before and behind the other.
+// Rows that are not listed have no chains. The longest rows are done on a stream of their own; the caller orders it before and behind the other.
 cudaError_t clear_chains(const DeviceAnchors& anchors, const BatchChains& chains, cudaStream_t stream);
 cudaError_t chain_rows(const ScoredAnchors& batch, const RowRules& rules, const RowList& list, const ChainWorkspace& workspace, cudaStream_t stream,
                        cudaStream_t long_stream);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <sluice/cuda/warp.cuh>
 
+#include "chaining/cuda_chains.hpp"
+
 namespace sluice::chaining::cuda {
 
 class WarpTeam {
@@ -35,8 +37,11 @@ class WarpTeam {
     for (int distance = 16; distance > 0; distance /= 2) value = min(value, __shfl_xor_sync(sluice::cuda::whole_warp, value, distance));
     return value;
   }
+  __device__ std::uint32_t lowest(std::uint32_t value) { return __reduce_min_sync(sluice::cuda::whole_warp, value); }
   __device__ std::int32_t highest(std::int32_t value) { return __reduce_max_sync(sluice::cuda::whole_warp, value); }
 };
+
+__device__ inline long long cycles_now() { return clock64(); }
 
 template <std::uint32_t threads>
 class BlockTeam {
@@ -47,11 +52,19 @@ class BlockTeam {
     std::uint32_t sums[most_parts];
     unsigned long long bits;
   };
-  __device__ explicit BlockTeam(Memory& memory) : memory_(memory) {}
+  __device__ BlockTeam(Memory& memory, PhaseCycles* cycles) : memory_(memory), cycles_(cycles), lap_began_(cycles_now()) {}
   __device__ std::uint32_t rank() const { return threadIdx.x; }
   __device__ std::uint32_t size() const { return threads; }
   __device__ Warp warp() const { return {}; }
   __device__ void sync() { __syncthreads(); }
+  __device__ void lap(Phase phase) {
+    if (cycles_ == nullptr || threadIdx.x != 0) return;
+    const long long now = cycles_now();
+    const auto cycles = static_cast<unsigned long long>(now - lap_began_);
+    lap_began_ = now;
+    atomicAdd(&cycles_->sum[static_cast<std::size_t>(phase)], cycles);
+    atomicMax(&cycles_->highest[static_cast<std::size_t>(phase)], cycles);
+  }
   __device__ bool any(bool flag) { return __syncthreads_or(flag ? 1 : 0) != 0; }
   __device__ std::uint64_t union_of(std::uint64_t bits) {
     if (threadIdx.x == 0) memory_.bits = 0;
@@ -80,6 +93,8 @@ class BlockTeam {
 
  private:
   Memory& memory_;
+  PhaseCycles* cycles_;
+  long long lap_began_;
 };
 
 }  // namespace sluice::chaining::cuda

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "chaining/chaining.hpp"
+#include "chaining/device_claims.hpp"
 #include "chaining/device_sort.hpp"
 #include "chaining/thread_team.hpp"
 
@@ -42,15 +43,20 @@ struct WalkRoom {
   std::uint32_t* first_anchor;  // likewise; later where its anchors begin among those of all chains
   std::int32_t* claimed_score;  // likewise
   std::uint64_t* first_x;       // of each chain
-  std::uint8_t* digit;
+  std::uint8_t* digit;          // the faster its memory, the better
   SortPart* parts;
 };
 
 template <class Team>
 struct WalkMemory {
   static constexpr std::uint32_t turns = 1024;
-  SortMemory<Team> sort;
-  std::uint32_t turn[turns];  // who is next, by group
+  union {  // one after the other
+    SortMemory<Team> sort;
+    struct {
+      std::uint32_t turn[turns];  // who is next, by group
+      ClaimWindow window[Team::most_parts];
+    } claims;
+  };
 };
 
 struct ChainTotals {
@@ -78,63 +84,52 @@ SLUICE_HOST_DEVICE std::uint32_t list_ends(Team& team, const RowToWalk& row, con
   return ends;
 }
 
-// One thread's work: chain_stop and the claims of walk_chains.
-SLUICE_HOST_DEVICE inline void claim_chain(const RowToWalk& row, const WalkRoom& room, std::uint32_t place, std::uint32_t end) {
-  const std::int32_t end_score = row.score[end];
-  std::int32_t best = 0, at = static_cast<std::int32_t>(end), stop = at;
-  do {
-    at = row.predecessor[at];
-    const std::int32_t rise = at < 0 ? end_score : end_score - row.score[at];
-    if (rise > best) {
-      best = rise;
-      stop = at;
-    } else if (static_cast<std::int64_t>(best) - rise > row.max_drop) {
-      break;
-    }
-  } while (at >= 0 && room.claim[at] == 0);
-  std::uint32_t count = 0, first = end;
-  for (auto anchor = static_cast<std::int32_t>(end); anchor != stop; anchor = row.predecessor[anchor]) {
-    room.claim[anchor] = place + 1;
-    room.depth[anchor] = count++;
-    first = static_cast<std::uint32_t>(anchor);
+// By a warp, for those of its threads whose end is next.
+template <class Warp>
+SLUICE_HOST_DEVICE void claim_chains(Warp& warp, const RowToWalk& row, const WalkRoom& room, bool is_next, std::uint32_t place, std::uint32_t end,
+                                     ClaimWindow& window) {
+  const LinkedAnchors anchors{row.score, row.predecessor, room.claim, room.depth, row.max_drop};
+  ChainClaimer<Warp> claimer(warp, anchors, window);
+  for (;;) {
+    const std::uint32_t owner = warp.first(is_next);
+    if (owner == warp.size()) return;
+    const ClaimedChain chain = claimer.claim(warp.from(place, owner), static_cast<std::int32_t>(warp.from(end, owner)));
+    if (warp.rank() != owner) continue;
+    is_next = false;
+    const bool is_chain = chain.score >= row.min_chain_score && chain.anchors > 0 && static_cast<std::int64_t>(chain.anchors) >= row.min_cnt;
+    room.claimed[place] = is_chain ? chain.anchors : 0;
+    room.claimed_score[place] = chain.score;
+    room.first_anchor[place] = chain.first;
   }
-  const std::int32_t score = stop < 0 ? end_score : end_score - row.score[stop];
-  const bool is_chain = score >= row.min_chain_score && count > 0 && static_cast<std::int64_t>(count) >= row.min_cnt;
-  room.claimed[place] = is_chain ? count : 0;
-  room.claimed_score[place] = score;
-  room.first_anchor[place] = first;
 }
 
 template <class Team, class Memory>
 SLUICE_HOST_DEVICE void walk_ends(Team& team, const RowToWalk& row, const WalkRoom& room, std::uint32_t ends, Memory& memory) {
   constexpr std::uint32_t nobody = UINT32_MAX;
-  for (std::uint32_t i = team.rank(); i < Memory::turns; i += team.size()) memory.turn[i] = nobody;
+  auto warp = team.warp();
+  for (std::uint32_t i = team.rank(); i < Memory::turns; i += team.size()) memory.claims.turn[i] = nobody;
   team.sync();
   for (std::uint32_t first = 0; first < ends; first += team.size()) {
     bool waits = first + team.rank() < ends;
     const std::uint32_t place = waits ? ends - 1 - (first + team.rank()) : 0;
     std::uint32_t end = 0;
+    std::int32_t higher_before = -1;  // behind a claimed anchor that is no lower, a chain has no anchors
     std::uint32_t* turn = nullptr;
     if (waits) {
       end = room.end[room.order[place]];
-      turn = &memory.turn[row.group[end] % Memory::turns];
+      const std::int32_t before = row.predecessor[end];
+      if (before >= 0 && row.score[before] >= row.score[end]) higher_before = before;
+      turn = &memory.claims.turn[row.group[end] % Memory::turns];
       room.claimed[place] = 0;
     }
     for (;;) {
-      if (waits && room.claim[end] != 0) waits = false;
-      if (waits) {
-        // Behind a claimed anchor that is no lower, a chain has no anchors.
-        const std::int32_t before = row.predecessor[end];
-        if (before >= 0 && room.claim[before] != 0 && row.score[before] >= row.score[end]) waits = false;
-      }
+      if (waits && (room.claim[end] != 0 || (higher_before >= 0 && room.claim[higher_before] != 0))) waits = false;
       if (!team.any(waits)) break;
       if (waits) team.lower(turn, team.rank());
       team.sync();
       const bool is_next = waits && *turn == team.rank();
-      if (is_next) {
-        claim_chain(row, room, place, end);
-        waits = false;
-      }
+      claim_chains(warp, row, room, is_next, place, end, memory.claims.window[warp.part()]);
+      if (is_next) waits = false;
       team.sync();
       if (is_next) *turn = nobody;
       team.sync();
@@ -194,11 +189,17 @@ SLUICE_HOST_DEVICE std::uint32_t write_chains(Team& team, const RowToWalk& row, 
 template <class Team, class Memory>
 SLUICE_HOST_DEVICE ChainTotals walk_row(Team& team, const RowToWalk& row, const WalkRoom& room, Memory& memory) {
   const std::uint32_t ends = list_ends(team, row, room);
+  team.lap(Phase::list_ends);
   sort_by_team(team, RecordsToSort<std::uint32_t>{room.end_score, ends, room.order, room.spare, room.depth, room.digit, room.parts}, memory.sort);
+  team.lap(Phase::sort_ends);
   walk_ends(team, row, room, ends, memory);
   const std::uint32_t chains = list_chains(team, row, room, ends);
+  team.lap(Phase::walk);
   sort_by_team(team, RecordsToSort<std::uint64_t>{room.first_x, chains, room.order, room.spare, room.end_score, room.digit, room.parts}, memory.sort);
-  return {chains, write_chains(team, row, room, chains)};
+  team.lap(Phase::sort_chains);
+  const ChainTotals totals{chains, write_chains(team, row, room, chains)};
+  team.lap(Phase::write_chains);
+  return totals;
 }
 
 // The chained anchors of a row in the order of sort_records.

@@ -12,6 +12,7 @@
 //   add(memory, value)         the value before, though others add as well (by one thread)
 //   lower(memory, value)       the lowest of all that are given (by one thread)
 //   warp()                     the part of the team that this thread is in, a Warp; such parts work side by side
+//   lap(phase)                 a phase ends here, for those who measure
 //   most_threads, most_parts   at compile time
 //
 // and a part, which is a team as well, beside it
@@ -21,10 +22,15 @@
 //   first(flag)                the lowest rank that says so, or size()
 //   lowest(value), highest(value)
 
+#include <cstddef>
 #include <cstdint>
 #include <sluice/minimizer_index.hpp>  // SLUICE_HOST_DEVICE
 
 namespace sluice::chaining {
+
+// Of a row, for measurements.
+enum class Phase : std::uint8_t { list_ends, sort_ends, walk, sort_chains, write_chains, sort_anchors, short_joins, long_joins };
+inline constexpr std::size_t phases = 8;
 
 class LoneThread {
  public:
@@ -36,6 +42,7 @@ class LoneThread {
   std::uint32_t parts() const { return 1; }
   LoneThread& warp() { return *this; }
   void sync() {}
+  void lap(Phase) {}
   bool any(bool flag) { return flag; }
   std::uint64_t union_of(std::uint64_t bits) { return bits; }
   std::uint32_t sum_before(std::uint32_t value, std::uint32_t& total) {

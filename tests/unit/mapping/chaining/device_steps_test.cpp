@@ -31,6 +31,7 @@ class HostThreads {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t size() const { return threads; }
   void sync() { shared_->barrier.arrive_and_wait(); }
+  void lap(Phase) {}
   bool any(bool flag) { return union_of(flag ? 1 : 0) != 0; }
   std::uint64_t union_of(std::uint64_t bits) {
     const auto all = exchange(bits);
@@ -182,7 +183,8 @@ TEST_CASE("a team puts records into the order of minimap2's sort") {
 template <class Team>
 class RowChainer {
  public:
-  RowChainer(const MadeUpRead& read, const ChainingParameters& parameters) : read_(read), parameters_(parameters), n_(read.x.size()) {
+  RowChainer(const MadeUpRead& read, const ChainingParameters& parameters, std::int32_t long_run_anchors)
+      : read_(read), parameters_(parameters), n_(read.x.size()), long_run_anchors_(long_run_anchors) {
     for (auto* words : {&end_, &end_score_, &order_, &spare_, &claim_, &depth_, &claimed_, &first_anchor_}) words->assign(n_, 0xABABABAB);
     run_.assign(n_, 0);
     for (auto* numbers : {&claimed_score_, &joined_score_, &joined_predecessor_, &found.score, &found.anchor_count}) numbers->assign(n_, -7);
@@ -196,7 +198,9 @@ class RowChainer {
   bool run(const FoundChains& scores) {
     for (std::size_t i = 1; i < n_; ++i) run_[i] = run_[i - 1] + (begins_run(read_.x.data(), static_cast<std::int32_t>(i), 5000) ? 1 : 0);
     const RowRules rules{
-        parameters_, {join_limits(parameters_, parameters_.bw_long), parameters_.rmq_size_cap, step_costs(parameters_), UINT32_MAX}, true};
+        parameters_,
+        {join_limits(parameters_, parameters_.bw_long), parameters_.rmq_size_cap, step_costs(parameters_), UINT32_MAX, long_run_anchors_},
+        true};
     const ScoredRow row{
         read_.x.data(), read_.y.data(), scores.anchor_score.data(), scores.predecessor.data(), run_.data(), static_cast<std::uint32_t>(n_),
         read_.length};
@@ -230,6 +234,7 @@ class RowChainer {
   const MadeUpRead& read_;
   const ChainingParameters& parameters_;
   std::size_t n_;
+  std::int32_t long_run_anchors_;
   std::vector<std::uint32_t> end_, end_score_, order_, spare_, claim_, depth_, claimed_, first_anchor_, run_;
   std::vector<std::int32_t> claimed_score_, joined_score_, joined_predecessor_;
   std::vector<std::uint64_t> first_x_, x_, y_;
@@ -266,16 +271,19 @@ void check_rows(int repeats, int most_anchors) {
       for (AnchorKind kind : anchor_kinds()) {
         kind.count = std::min(kind.count, most_anchors);
         const MadeUpRead read = make_up_anchors(kind, random);
-        FoundChains want = find_chains(read, parameters, workspace);
-        RowChainer<Team> chainer(read, parameters);
-        ++all;
-        if (!chainer.run(want)) {
-          ++undecided;
-          continue;
+        const FoundChains want = find_chains(read, parameters, workspace);
+        FoundChains chains = want;
+        chains.anchor_score.clear();
+        chains.predecessor.clear();
+        for (const std::int32_t long_run_anchors : {30, 10000}) {
+          RowChainer<Team> chainer(read, parameters, long_run_anchors);
+          ++all;
+          if (chainer.run(want)) {
+            CHECK(chainer.found == chains);
+          } else {
+            ++undecided;
+          }
         }
-        want.anchor_score.clear();
-        want.predecessor.clear();
-        CHECK(chainer.found == want);
       }
     }
   }
@@ -283,6 +291,47 @@ void check_rows(int repeats, int most_anchors) {
   CHECK(undecided * 3 < all);
 }
 
+// Scores that rise and fall along a chain, so that walks go on in vain, over more anchors than a window has.
+template <class Team>
+void check_walks(int repeats, std::size_t most_anchors) {
+  std::mt19937 random(5);
+  ChainingWorkspace workspace;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    MadeUpRead read;
+    FoundChains want;
+    const std::size_t n = most_anchors / 2 + random() % (most_anchors / 2);
+    read.length = static_cast<std::int32_t>(n);
+    const std::uint32_t furthest = 1 + random() % 9;
+    std::int32_t rise = 1;
+    for (std::size_t i = 0; i < n; ++i) {
+      read.x.push_back(i);
+      read.y.push_back(std::uint64_t{15} << 32 | i);
+      if (random() % 300 == 0) rise = static_cast<std::int32_t>(random() % 9) - 3;
+      const bool begins = i == 0 || random() % 500 == 0;
+      const std::int32_t before = begins ? -1 : static_cast<std::int32_t>(i - std::min<std::size_t>(i, 1 + random() % furthest));
+      const std::int32_t score = begins ? 15 : want.anchor_score[static_cast<std::size_t>(before)] + rise + static_cast<std::int32_t>(random() % 3);
+      want.predecessor.push_back(before);
+      want.anchor_score.push_back(std::max(score, 1));
+    }
+    ChainingParameters parameters;
+    parameters.bw = parameters.bw_long = std::array{0, 20, 300, 5000}[static_cast<std::size_t>(repeat % 4)];
+    FoundChains chains;
+    for (auto* numbers : {&chains.score, &chains.anchor_count}) numbers->resize(n);
+    for (auto* words : {&chains.x, &chains.y}) words->resize(n);
+    const Chains found = chains_from_scores(read.anchors(), read.length, parameters, workspace,
+                                            {chains.score, chains.anchor_count, chains.x, chains.y}, {want.anchor_score, want.predecessor});
+    for (auto* numbers : {&chains.score, &chains.anchor_count}) numbers->resize(found.score.size());
+    for (auto* words : {&chains.x, &chains.y}) words->resize(found.anchor_x.size());
+    RowChainer<Team> chainer(read, parameters, 10000);
+    CHECK(chainer.run(want));
+    CHECK(chainer.found == chains);
+  }
+}
+
+TEST_CASE("a team walks as the CPU does over scores that rise and fall") {
+  check_walks<LoneThread>(200, 4000);
+  check_walks<HostBlock>(4, 1200);
+}
 TEST_CASE("a thread finds the chains of a row as the CPU does, or says that it can't") { check_rows<LoneThread>(20, 10000); }
 TEST_CASE("so do several threads at once") { check_rows<HostBlock>(1, 250); }
 
