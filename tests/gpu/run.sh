@@ -18,11 +18,11 @@
 #   --batches N       batches of the leak test (default 1000)
 #   --long-reads N    simulated reads of 8 kb of section long (default 50000: 400 Mbases)
 #   --long-threads L  numbers of threads of section long (default 4,8,16)
-#   --long-runs L     what section long runs (default methylation,map,seed,classify_signal,polish,correct)
+#   --long-runs L     what section long runs (default methylation,map,overlap,seed,classify_signal,polish,correct)
 set -uo pipefail
 
 sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
-long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,seed,classify_signal,polish,correct
+long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,overlap,seed,classify_signal,polish,correct
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -520,7 +520,7 @@ section_long() {
       map | seed) input=(--reference "$folder/reference.fa" --reads "$folder/reads.fq") ;;
       classify_signal) input=(--signal "$folder/reads.blow5" --target "$folder/target.fa") ;;
       polish) input=(--targets "$folder/reference.fa" --reads "$folder/some.fq") ;;
-      correct) input=(--reads "$folder/some.fq") ;;
+      correct | overlap) input=(--reads "$folder/some.fq") ;;
       *) row "$run" "FAILED: no such run"; continue ;;
     esac
     rm -f "$work/long.cpu"
@@ -550,10 +550,11 @@ section_long() {
 
 # Where a run's time went, from its report: the stages with most seconds, and the device's copies.
 bounds() {
-  awk '{ gsub(/[",]/, "") } $1 == "devices:" { in_devices = 1 } $1 == "name:" && !in_devices { name = $2 } $1 == "busy_seconds:" && !in_devices && name != "" { busy[name] += $2 }
+  awk '{ gsub(/[",]/, "") } $1 == "devices:" { in_devices = 1 } $1 == "utilisation:" { used = $2 } $1 == "bytes_to_device:" { there = $2 } $1 == "bytes_to_host:" { back = $2 } $1 == "name:" && !in_devices { name = $2 } $1 == "busy_seconds:" && !in_devices && name != "" { busy[name] += $2 }
     $1 == "cpu_seconds:" && cpu == "" { cpu = $2 }
     END { for (i = 0; i < 3; ++i) { best = ""; for (n in busy) if (best == "" || busy[n] > busy[best]) best = n; if (best != "") { printf "%s%s %.1f s", i ? ", " : "", best, busy[best]; delete busy[best] } }
-      printf "; %.0f CPU s", cpu }' "$work/report.json"
+      printf "; %.0f CPU s", cpu
+      if (used != "") printf "; device busy %.0f %%, %.2f GB there, %.2f GB back", 100 * used, there / 1e9, back / 1e9 }' "$work/report.json"
 }
 
 if ! declare -F "section_$only" >/dev/null; then echo "run.sh: there is no section '$only'" >&2; exit 2; fi
