@@ -45,6 +45,14 @@ inline void to_four_bases_or_n(char* letters, std::size_t size) {
   });
 }
 
+// nucleotide_code() of each letter.
+inline void to_nucleotide_codes(char* letters, std::size_t size) {
+  change_letters(letters, size, [](unsigned char letter) -> unsigned char {
+    const unsigned char base = letter & 0xDFU;
+    return 4 ^ (base == 'A' ? 4 : 0) ^ (base == 'C' ? 4 ^ 1 : 0) ^ (base == 'G' ? 4 ^ 2 : 0) ^ (base == 'T' ? 4 ^ 3 : 0) ^ (base == 'U' ? 4 ^ 3 : 0);
+  });
+}
+
 // In place.
 inline void reverse_letters(char* letters, std::size_t size) {
   char *begin = letters, *end = letters + size;
