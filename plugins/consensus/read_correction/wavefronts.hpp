@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // Alignment at unit costs of sequences with few differences: per number of differences and diagonal, the furthest cell that so many reach (Ukkonen,
-// Information and Control 1985; Myers, Algorithmica 1986), which is d * d cells for d differences. Numbers along a diagonal never fall, so the table
-// also says where the path leaves each diagonal, and the way back takes a step for each difference.
+// Information and Control 1985; Myers, Algorithmica 1986), which is at most d * d cells for d differences. Numbers along a diagonal never fall, so
+// the table also says where the path leaves each diagonal, and the way back takes a step for each difference.
 
 #include <cstdint>
 #include <string>
