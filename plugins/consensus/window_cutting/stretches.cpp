@@ -16,9 +16,17 @@ constexpr std::int64_t skipped_bases = 1024;
 
 void StretchFetcher::fetch(std::span<const Stretch> stretches, const Letters& letters) {
   sort_by_strand_of_sequence(stretches);
+  fetched_ = 0;
+  begin_.resize(stretches.size());
   for (std::size_t first = 0, last = 0; first < order_.size(); first = last) {
     for (last = first + 1; last < order_.size() && order_[last].strand_of_sequence == order_[first].strand_of_sequence;) ++last;
-    fetch_strand(stretches, std::span(order_).subspan(first, last - first), letters);
+    fetch_strand(stretches, std::span(order_).subspan(first, last - first));
+  }
+  // In the order in which they are written: what is read lies in the cache.
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const Stretch& stretch = stretches[i];
+    std::copy_n(bases_.data() + begin_[i], stretch.end - stretch.begin, letters.bases.data() + stretch.at);
+    std::copy_n(qualities_.data() + begin_[i], stretch.end - stretch.begin, letters.qualities.data() + stretch.at);
   }
 }
 
@@ -42,7 +50,7 @@ void StretchFetcher::sort_by_strand_of_sequence(std::span<const Stretch> stretch
   }
 }
 
-void StretchFetcher::fetch_strand(std::span<const Stretch> stretches, std::span<Place> places, const Letters& letters) {
+void StretchFetcher::fetch_strand(std::span<const Stretch> stretches, std::span<Place> places) {
   const auto begins_before = [&](const Place& a, const Place& b) { return stretches[a.stretch].begin < stretches[b.stretch].begin; };
   // As windows follow each other on a target, so do their layers, on the reverse strand from the end.
   if (begins_before(places.back(), places.front())) std::reverse(places.begin(), places.end());
@@ -52,20 +60,19 @@ void StretchFetcher::fetch_strand(std::span<const Stretch> stretches, std::span<
     std::int64_t end = first_end;
     for (last = first + 1; last < places.size() && stretches[places[last].stretch].begin <= end + skipped_bases; ++last)
       end = std::max(end, stretches[places[last].stretch].end);
-    fetch_part(sequence, begin, end, strand);
     for (const Place& place : places.subspan(first, last - first)) {
       const Stretch& stretch = stretches[place.stretch];
-      const std::int64_t from = strand == Strand::reverse ? end - stretch.end : stretch.begin - begin;
-      std::copy_n(bases_.data() + from, stretch.end - stretch.begin, letters.bases.data() + stretch.at);
-      std::copy_n(qualities_.data() + from, stretch.end - stretch.begin, letters.qualities.data() + stretch.at);
+      begin_[place.stretch] = fetched_ + static_cast<std::size_t>(strand == Strand::reverse ? end - stretch.end : stretch.begin - begin);
     }
+    fetch_part(sequence, begin, end, strand);
   }
 }
 
 void StretchFetcher::fetch_part(std::int64_t sequence, std::int64_t begin, std::int64_t end, Strand strand) {
   const auto size = static_cast<std::size_t>(end - begin);
-  if (bases_.size() < size) bases_.resize(size), qualities_.resize(size);
-  char *const bases = bases_.data(), *const qualities = qualities_.data();
+  if (bases_.size() < fetched_ + size) bases_.resize(2 * (fetched_ + size)), qualities_.resize(bases_.size());
+  char *const bases = bases_.data() + fetched_, *const qualities = qualities_.data() + fetched_;
+  fetched_ += size;
   store_->fetch_bases(sequence, begin, end, bases, scratch_);
   if (store_->has_qualities(sequence))
     store_->fetch_qualities(sequence, begin, end, qualities, scratch_);

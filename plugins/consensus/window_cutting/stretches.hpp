@@ -42,13 +42,15 @@ class StretchFetcher {
     std::size_t stretch;
   };
   void sort_by_strand_of_sequence(std::span<const Stretch> stretches);
-  void fetch_strand(std::span<const Stretch> stretches, std::span<Place> places, const Letters& letters);
+  void fetch_strand(std::span<const Stretch> stretches, std::span<Place> places);
   void fetch_part(std::int64_t sequence, std::int64_t begin, std::int64_t end, Strand strand);
 
   const SequenceStoreView* store_;
   char unknown_quality_;
   std::vector<Place> order_, other_order_;
-  std::string bases_, qualities_;  // of a part
+  std::string bases_, qualities_;   // of all parts
+  std::size_t fetched_ = 0;         // letters of them
+  std::vector<std::size_t> begin_;  // per stretch, in them
   std::vector<char> scratch_;
 };
 
