@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // Letters of long sequences changed and turned, many at a time: loops of a fixed number of steps without branches, which compilers make vectors of.
-// A table for each letter takes five times as long.
 
 #include <cstddef>
 #include <cstdint>
