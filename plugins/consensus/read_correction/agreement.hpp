@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Votes for a consensus as it is: nine of ten votes, which are added for many letters at a time.
+// Votes for a consensus as it is: most votes, which are added for many letters at a time.
 
 #include <cstddef>
 #include <cstdint>

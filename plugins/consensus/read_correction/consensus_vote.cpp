@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sluice/sequence/bases.hpp>
+#include <sluice/sequence/letter_blocks.hpp>
 
 namespace sluice::read_correction {
 namespace {
@@ -13,9 +14,8 @@ constexpr std::size_t none = 5;
 constexpr std::uint8_t votes_without_neighbour = 10;
 
 void code_letters(std::string_view letters, std::string& codes) {
-  codes.resize(letters.size());
-  std::transform(letters.begin(), letters.end(), codes.begin(),
-                 [](char letter) { return static_cast<char>(nucleotide_codes[static_cast<unsigned char>(letter)]); });
+  codes.assign(letters);
+  to_nucleotide_codes(codes.data(), codes.size());
 }
 
 // Loops of a fixed number of steps, which compilers turn into vectors.

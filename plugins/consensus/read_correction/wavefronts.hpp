@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // Alignment at unit costs of sequences with few differences: per number of differences and diagonal, the furthest cell that so many reach (Ukkonen,
-// Information and Control 1985; Myers, Algorithmica 1986), which is d * d cells for d differences. Numbers along a diagonal never fall, so the table
-// also says where the path leaves each diagonal, and the way back takes a step for each difference.
+// Information and Control 1985; Myers, Algorithmica 1986), which is at most d * d cells for d differences. Numbers along a diagonal never fall, so
+// the table also says where the path leaves each diagonal, and the way back takes a step for each difference.
 
 #include <cstdint>
 #include <string>
@@ -35,17 +35,11 @@ class Wavefronts {
   template <class IsEnd>
   bool grow(std::int32_t max_distance, IsEnd&& is_end);
   std::int32_t* front(std::int32_t differences);
-  // Of d differences there are diagonals -d to d (column less row), with two of a border on each side, for the next front to look at. Values are
-  // columns.
-  static std::size_t place(std::int32_t differences, std::int32_t diagonal) {
-    return static_cast<std::size_t>(differences * (differences + 4) + diagonal + differences + 2);
-  }
-  std::int32_t reached(std::int32_t differences, std::int32_t diagonal) const { return reached_[place(differences, diagonal)]; }
 
   std::string pattern_, text_;  // each with an end that equals nothing
   std::int32_t rows_ = 0, columns_ = 0;
   std::int32_t distance_ = 0;
-  std::vector<std::int32_t> reached_;
+  std::vector<std::int32_t> reached_;  // front by front: columns
 };
 
 }  // namespace sluice::read_correction

@@ -31,17 +31,26 @@ class StretchFetcher {
   StretchFetcher(const SequenceStoreView& store, char unknown_quality) : store_(&store), unknown_quality_(unknown_quality) {}
 
   // Stretches of a sequence that lie near each other are read at once. Bases become upper case; other letters than A, C, G and T have no complement.
-  // Changes the order of the stretches.
-  void fetch(std::vector<Stretch>& stretches, const Letters& letters);
+  void fetch(std::span<const Stretch> stretches, const Letters& letters);
 
-  std::size_t bytes() const { return bases_.capacity() + qualities_.capacity(); }
+  std::size_t bytes() const { return bases_.capacity() + qualities_.capacity() + (order_.capacity() + other_order_.capacity()) * sizeof(Place); }
 
  private:
+  // A stretch, and the number of the strand that it lies on: twice the sequence's, one more on the reverse strand.
+  struct Place {
+    std::uint64_t strand_of_sequence;
+    std::size_t stretch;
+  };
+  void sort_by_strand_of_sequence(std::span<const Stretch> stretches);
+  void fetch_strand(std::span<const Stretch> stretches, std::span<Place> places);
   void fetch_part(std::int64_t sequence, std::int64_t begin, std::int64_t end, Strand strand);
 
   const SequenceStoreView* store_;
   char unknown_quality_;
-  std::string bases_, qualities_;  // of a part
+  std::vector<Place> order_, other_order_;
+  std::string bases_, qualities_;   // of all parts
+  std::size_t fetched_ = 0;         // letters of them
+  std::vector<std::size_t> begin_;  // per stretch, in them
   std::vector<char> scratch_;
 };
 

@@ -3,6 +3,7 @@
 #include "read_correction/unit_cost_path.hpp"
 
 #include <doctest/doctest.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 
@@ -128,4 +129,27 @@ TEST_CASE("a path is of the pattern and text of its alignment, after both ways w
     aligner.path(runs);
     CHECK(runs == path_of(pattern, text));
   }
+}
+
+TEST_CASE("alignments are the same on every instruction set, also of many differences and of long equal parts") {
+  std::mt19937 random(8);
+  std::vector<PathRun> runs;
+  for (const double errors : {0.0, 0.001, 0.03, 0.4}) {
+    const std::string pattern = simulated_reads::random_bases(700, random), text = simulated_reads::noisy_copy(pattern, errors, random);
+    const std::int32_t distance = distances(pattern, text).back().back();
+    const auto expected = path_of(pattern, text);
+    for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      Wavefronts wavefronts;
+      wavefronts.set_pattern(pattern);
+      CHECK_FALSE(wavefronts.align(text, distance - 1));
+      REQUIRE(wavefronts.align(text, 1000));
+      CHECK(wavefronts.distance() == distance);
+      wavefronts.path(runs);
+      CHECK(runs == expected);
+      hwy::SetSupportedTargetsForTest(0);
+    }
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
