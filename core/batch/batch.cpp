@@ -7,6 +7,7 @@
 #include <sluice/column_check.hpp>
 #include <sluice/failure.hpp>
 
+#include "batch/row_range.hpp"
 #include "device/device_column.hpp"
 #include "device/device_fault.hpp"
 
@@ -37,6 +38,14 @@ Column::Column(std::string name, std::string type, ArrowSchema schema, std::uniq
   copies_.push_back(std::move(made));
 }
 
+Column::Column(std::string name, std::string type, ArrowSchema schema, std::vector<ColumnHandle> parts)
+    : name_(std::move(name)), type_(std::move(type)), rows_(0), schema_(schema), parts_(std::move(parts)) {
+  for (const ColumnHandle& part : parts_) {
+    rows_ += part->rows();
+    bytes_ += part->bytes();
+  }
+}
+
 Column::~Column() {
   if (schema_.release != nullptr) schema_.release(&schema_);
   if (host_.release != nullptr) host_.release(&host_);
@@ -57,6 +66,11 @@ std::vector<ColumnHandle> Column::kept_for_origin() const {
 }
 
 void Column::fetch() const {
+  if (!parts_.empty()) {
+    host_ = appended_rows(parts_);
+    parts_.clear();
+    return;
+  }
   try {
     const Device::StreamHandle stream = copies_.front()->device->borrow_stream();
     host_ = download(*stream, type_, *copies_.front());
@@ -80,11 +94,15 @@ const ArrowDeviceArray& Column::on(DeviceStream& stream) const {
       if (copy->ready) stream.wait_for(*copy->ready);
       return copy->array;
     }
-  if (host_.release == nullptr && stream.device().is_peer_of(*copies_.front()->device)) {
+  if (!parts_.empty()) {
+    std::vector<const ArrowArray*> arrays;
+    for (const ColumnHandle& part : parts_) arrays.push_back(&part->host());
+    copies_.push_back(std::make_unique<DeviceColumn>(upload(stream, type_, arrays)));
+  } else if (host_.release == nullptr && stream.device().is_peer_of(*copies_.front()->device)) {
     copies_.push_back(std::make_unique<DeviceColumn>(copy_from_peer(stream, type_, *copies_.front())));
   } else {
     if (host_.release == nullptr) fetch();
-    copies_.push_back(std::make_unique<DeviceColumn>(upload(stream, type_, host_)));
+    copies_.push_back(std::make_unique<DeviceColumn>(upload(stream, type_, {&host_})));
   }
   return copies_.back()->array;
 }
@@ -117,6 +135,11 @@ const ColumnHandle* BatchData::find(std::string_view name) const {
 }
 
 std::string BatchData::name_of(std::int64_t row) const {
+  if (gathered_from)
+    for (const BatchHandle& part : *gathered_from) {
+      if (row < part->rows) return part->name_of(row);
+      row -= part->rows;
+    }
   if (const ColumnHandle* column = row_name.empty() ? nullptr : find(row_name); column != nullptr && (*column)->is_on_host()) {
     const ArrowArray& array = (*column)->host();
     const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;

@@ -39,6 +39,8 @@ class Column {
   // Take ownership of the structs (and release them), which column_problem() has looked at.
   Column(std::string name, std::string type, ArrowSchema schema, ArrowArray array);
   Column(std::string name, std::string type, ArrowSchema schema, std::unique_ptr<DeviceColumn> made);
+  // The rows of several columns of the type behind each other. They are put together where they are needed: on a device, or on the host.
+  Column(std::string name, std::string type, ArrowSchema schema, std::vector<ColumnHandle> parts);
   Column(const Column&) = delete;
   ~Column();
 
@@ -75,6 +77,7 @@ class Column {
   mutable ArrowArray host_{};
   mutable std::vector<std::unique_ptr<DeviceColumn>> copies_;
   mutable std::shared_ptr<ColumnOrigin> origin_;
+  mutable std::vector<ColumnHandle> parts_;  // empty: made in one piece, or put together on the host
 };
 
 struct BatchData;
@@ -88,8 +91,9 @@ struct BatchData {
   std::shared_ptr<const std::vector<std::uint16_t>> status;  // null: all rows are fine
   std::vector<ColumnHandle> columns;
   std::map<std::string, std::string> attributes;
-  double work = 0;                                            // in the source's unit
-  double deadline = std::numeric_limits<double>::infinity();  // seconds since the run began
+  double work = 0;                                                // in the source's unit
+  double deadline = std::numeric_limits<double>::infinity();      // seconds since the run began
+  std::shared_ptr<const std::vector<BatchHandle>> gathered_from;  // whose rows lie here behind each other; null: one batch
   // Which rows are how large, in any unit: how a batch is divided when its columns are not on the host. Null: unknown.
   std::shared_ptr<const std::vector<double>> row_work;
 

@@ -58,8 +58,8 @@ struct RowPlace {
   std::uint32_t part, row;
 };
 
-// The rows at `places`, in that order, as a column of its own.
-ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places) {
+// The rows at `places`, in that order, copied.
+ArrowArray gathered_array(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places) {
   const std::string& type = parts.front()->type();
   struct Source {
     const char* values;
@@ -110,13 +110,20 @@ ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<Ro
     array.n_children = 1;
     array.children = owner->children;
   }
-  return std::make_shared<Column>(parts.front()->name(), type, schema_of(type), array);
+  return array;
+}
+
+// As a column of its own.
+ColumnHandle gather(const std::vector<ColumnHandle>& parts, const std::vector<RowPlace>& places) {
+  const std::string& type = parts.front()->type();
+  return std::make_shared<Column>(parts.front()->name(), type, schema_of(type), gathered_array(parts, places));
 }
 
 }  // namespace
 
 BatchHandle slice_rows(const BatchHandle& batch, std::int64_t begin, std::int64_t end) {
   auto part = std::make_shared<BatchData>(*batch);
+  part->gathered_from = nullptr;
   part->rows = end - begin;
   part->deadline = batch->deadline;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
@@ -132,6 +139,7 @@ BatchHandle take_rows(const BatchHandle& batch, const std::vector<std::uint32_t>
   if (rows.empty()) return slice_rows(batch, 0, 0);
   if (rows.back() - rows.front() + 1 == rows.size()) return slice_rows(batch, rows.front(), std::int64_t{rows.back()} + 1);
   auto part = std::make_shared<BatchData>(*batch);
+  part->gathered_from = nullptr;
   part->rows = static_cast<std::int64_t>(rows.size());
   part->deadline = batch->deadline;
   part->work = batch->work * static_cast<double>(part->rows) / static_cast<double>(std::max<std::int64_t>(batch->rows, 1));
@@ -163,7 +171,7 @@ BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& 
     if (whole->find(first->name()) != nullptr) continue;
     std::vector<ColumnHandle> pieces;
     for (const BatchHandle& part : parts) pieces.push_back(*part->find(first->name()));
-    joined->columns.push_back(gather(pieces, places));
+    joined->columns.push_back(pieces.size() == 1 && rows.empty() ? first : gather(pieces, places));
   }
   if (std::any_of(parts.begin(), parts.end(), [](const BatchHandle& part) { return part->status != nullptr; })) {
     auto status = std::make_shared<std::vector<std::uint16_t>>();
@@ -171,6 +179,40 @@ BatchHandle join_rows(const BatchHandle& whole, const std::vector<BatchHandle>& 
     if (!whole->status || *status != *whole->status) joined->status = std::move(status);
   }
   return joined;
+}
+
+ArrowArray appended_rows(const std::vector<ColumnHandle>& parts) {
+  std::vector<RowPlace> places;
+  for (std::uint32_t i = 0; i < parts.size(); ++i)
+    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(parts[i]->rows()); ++row) places.push_back({i, row});
+  return gathered_array(parts, places);
+}
+
+BatchHandle append_rows(const std::vector<BatchHandle>& batches) {
+  auto all = std::make_shared<BatchData>(*batches.front());
+  all->rows = 0;
+  all->work = 0;
+  bool any_status = false;
+  for (const BatchHandle& batch : batches) {
+    all->rows += batch->rows;
+    all->work += batch->work;
+    all->deadline = std::min(all->deadline, batch->deadline);
+    any_status = any_status || batch->status != nullptr;
+  }
+  auto status = std::make_shared<std::vector<std::uint16_t>>();
+  for (const BatchHandle& batch : batches) {
+    if (any_status && batch->status) status->insert(status->end(), batch->status->begin(), batch->status->end());
+    if (any_status && !batch->status) status->resize(status->size() + static_cast<std::size_t>(batch->rows), 0);
+  }
+  all->status = any_status ? std::move(status) : nullptr;
+  all->row_work = nullptr;  // each batch's is in a unit of its own
+  all->columns.clear();
+  for (const ColumnHandle& first : batches.front()->columns) {
+    std::vector<ColumnHandle> pieces;
+    for (const BatchHandle& batch : batches) pieces.push_back(*batch->find(first->name()));
+    all->columns.push_back(std::make_shared<Column>(first->name(), first->type(), schema_of(first->type()), std::move(pieces)));
+  }
+  return all;
 }
 
 }  // namespace sluice

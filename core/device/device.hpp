@@ -52,6 +52,7 @@ class Device : public std::enable_shared_from_this<Device> {
   // On any thread; nothing that goes on may still use it. Null: nothing.
   void free(void* memory);
   std::uint64_t bytes_used() const { return used_; }
+  std::uint64_t limit() const { return limit_; }
 
   // Calls on the device share this; a call that ran out of memory is repeated while it holds it alone.
   std::shared_mutex& calls() { return calls_; }

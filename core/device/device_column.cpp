@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sluice/column_check.hpp>
 #include <sluice/failure.hpp>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -64,35 +65,48 @@ class Building {
   ArrowArray array_{};
 };
 
-ArrowArray upload_array(DeviceStream& stream, std::string_view type, const ArrowArray& host, std::vector<std::uint64_t>& sizes) {
-  Building built(stream, host.length, is_text(type) ? 3 : 2);
-  const auto send = [&](int buffer, const void* source, std::size_t bytes) {
-    built.add(buffer, bytes, sizes, [&](void* to, std::size_t count) { stream.copy_in(to, source, count); });
+ArrowArray upload_array(DeviceStream& stream, std::string_view type, const std::vector<const ArrowArray*>& parts, std::vector<std::uint64_t>& sizes) {
+  std::int64_t rows = 0;
+  for (const ArrowArray* part : parts) rows += part->length;
+  Building built(stream, rows, is_text(type) ? 3 : 2);
+  const auto send = [&](int buffer, const DeviceStream::Sources& sources) {
+    std::size_t bytes = 0;
+    for (const auto& source : sources) bytes += source.size();
+    built.add(buffer, bytes, sizes, [&](void* to, std::size_t) { stream.copy_in(to, sources); });
   };
-  const auto rows = static_cast<std::size_t>(host.length);
   sizes.push_back(0);
+  DeviceStream::Sources sources;
   if (!is_list(type) && !is_text(type)) {
     const std::size_t width = item_bytes(type);
-    send(1, static_cast<const char*>(host.buffers[1]) + static_cast<std::size_t>(host.offset) * width, rows * width);
+    for (const ArrowArray* part : parts)
+      sources.emplace_back(static_cast<const std::byte*>(part->buffers[1]) + static_cast<std::size_t>(part->offset) * width,
+                           static_cast<std::size_t>(part->length) * width);
+    send(1, sources);
     return built.take();
   }
-  // A part of a batch begins in the middle of its values: on the device every column begins at 0.
-  const auto* offsets = static_cast<const std::int64_t*>(host.buffers[1]) + host.offset;
-  const auto first = static_cast<std::size_t>(offsets[0]), count = static_cast<std::size_t>(offsets[rows] - offsets[0]);
-  std::vector<std::int64_t> rebased;
-  if (first != 0) {
-    rebased.assign(offsets, offsets + rows + 1);
-    for (std::int64_t& offset : rebased) offset -= static_cast<std::int64_t>(first);
-    offsets = rebased.data();
+  // A part begins in the middle of its values, or behind other parts: on the device every column begins at 0.
+  std::vector<std::int64_t> ends = {0};
+  ends.reserve(static_cast<std::size_t>(rows) + 1);
+  std::vector<ArrowArray> values;
+  for (const ArrowArray* part : parts) {
+    const auto* offsets = static_cast<const std::int64_t*>(part->buffers[1]) + part->offset;
+    const std::int64_t first = offsets[0], count = offsets[part->length] - first, before = ends.back();
+    for (std::int64_t row = 1; row <= part->length; ++row) ends.push_back(before + offsets[row] - first);
+    if (is_text(type)) {
+      sources.emplace_back(static_cast<const std::byte*>(part->buffers[2]) + first, static_cast<std::size_t>(count));
+    } else {
+      ArrowArray& items = values.emplace_back(*part->children[0]);
+      items.offset += first;
+      items.length = count;
+    }
   }
-  send(1, offsets, (rows + 1) * sizeof(std::int64_t));
+  send(1, {std::as_bytes(std::span(ends))});
   if (is_text(type)) {
-    send(2, static_cast<const char*>(host.buffers[2]) + first, count);
+    send(2, sources);
   } else {
-    ArrowArray values = *host.children[0];
-    values.offset += static_cast<std::int64_t>(first);
-    values.length = static_cast<std::int64_t>(count);
-    built.add_child(upload_array(stream, item_type(type), values, sizes));
+    std::vector<const ArrowArray*> items;
+    for (const ArrowArray& part : values) items.push_back(&part);
+    built.add_child(upload_array(stream, item_type(type), items, sizes));
   }
   return built.take();
 }
@@ -154,9 +168,9 @@ DeviceColumn::~DeviceColumn() {
   if (array.array.release != nullptr) array.array.release(&array.array);
 }
 
-DeviceColumn upload(DeviceStream& stream, std::string_view type, const ArrowArray& host) {
+DeviceColumn upload(DeviceStream& stream, std::string_view type, const std::vector<const ArrowArray*>& parts) {
   std::vector<std::uint64_t> sizes;
-  const ArrowArray array = upload_array(stream, type, host, sizes);
+  const ArrowArray array = upload_array(stream, type, parts, sizes);
   return column_on(stream, array, std::move(sizes));
 }
 

@@ -28,7 +28,8 @@ struct DeviceColumn {
 };
 
 // The copy is on its way when these return: whoever uses it on another stream waits for `ready`. Throw Failure.
-DeviceColumn upload(DeviceStream& stream, std::string_view type, const ArrowArray& host);
+// The rows of all parts behind each other.
+DeviceColumn upload(DeviceStream& stream, std::string_view type, const std::vector<const ArrowArray*>& parts);
 DeviceColumn copy_from_peer(DeviceStream& stream, std::string_view type, const DeviceColumn& from);
 
 // Returns when the column has arrived; offsets that a kernel has written are looked at before anybody follows them.

@@ -17,7 +17,7 @@ std::atomic<int> threads_opening{0};
 
 // A device must be able to earn back the time that it takes to open: it is there for three fifths of the rest of the run then.
 constexpr double times_as_long = 2.5;
-constexpr std::chrono::milliseconds look_again_after{20};
+constexpr std::chrono::milliseconds look_again_after{10};
 
 }  // namespace
 

@@ -90,17 +90,31 @@ DeviceStream::Slab& DeviceStream::next_slab() {
   return slab;
 }
 
-void DeviceStream::copy_in(void* destination, const void* source, std::size_t bytes) {
+void DeviceStream::copy_in(void* destination, const Sources& sources) {
+  std::size_t bytes = 0, at = 0;
+  for (const auto& source : sources) bytes += source.size();
   CopyWatch watch(device_, CopyDirection::to_device, bytes);
-  sluice_error error{};
-  for (std::size_t at = 0; at < bytes; at += slab_bytes) {
+  auto source = sources.begin();
+  std::size_t taken = 0;  // of *source
+  while (at < bytes) {
     const std::size_t part = std::min(slab_bytes, bytes - at);
     Slab& slab = next_slab();
-    std::memcpy(slab.memory, static_cast<const char*>(source) + at, part);
+    for (std::size_t filled = 0; filled < part;) {
+      const std::size_t piece = std::min(source->size() - taken, part - filled);
+      if (piece > 0) std::memcpy(static_cast<std::byte*>(slab.memory) + filled, source->data() + taken, piece);
+      filled += piece;
+      taken += piece;
+      if (taken == source->size() && filled < part) {
+        ++source;
+        taken = 0;
+      }
+    }
+    sluice_error error{};
     const sluice_status status =
-        device_.provider().copy_to_device(device_.raw(), stream_, static_cast<char*>(destination) + at, slab.memory, part, &error);
+        device_.provider().copy_to_device(device_.raw(), stream_, static_cast<std::byte*>(destination) + at, slab.memory, part, &error);
     if (status != SLUICE_OK) device_.raise(status, "copy to", error);
     slab.free_after = record();
+    at += part;
   }
   watch.done();
 }

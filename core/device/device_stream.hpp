@@ -9,7 +9,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "device/device.hpp"
 
@@ -43,8 +45,9 @@ class DeviceStream {
   // The calling thread's calls of the device's own library go to this device.
   void enter();
   void* allocate(std::size_t bytes);
-  // `source` may change when it returns; the copy arrives in the stream's order.
-  void copy_in(void* destination, const void* source, std::size_t bytes);
+  // The sources arrive behind each other, in the stream's order; they may change when it returns.
+  using Sources = std::vector<std::span<const std::byte>>;
+  void copy_in(void* destination, const Sources& sources);
   // Returns when the copy, and so everything before it, has arrived.
   void copy_out(void* destination, const void* source, std::size_t bytes);
   void copy_from_peer(void* destination, const Device& source_device, const void* source, std::size_t bytes);

@@ -134,6 +134,7 @@ Json placements(const Plan& plan, const SchedulerStatistics& scheduler) {
         lanes.push_back({{"device", p.lane},
                          {"whole_batches", p.whole_batches},
                          {"parts", p.parts},
+                         {"gathered_calls", p.gathered_calls},
                          {"tail_rows", p.tail_rows},
                          {"explored", p.explored},
                          {"failed", p.failed},

@@ -19,6 +19,7 @@ StageRecorder::StageRecorder(const ResolvedStage& stage, RunListener* listener) 
 
 void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
                          std::uint64_t output_bytes, std::uint64_t bytes_moved) {
+  busy_seconds_.fetch_add(seconds, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   auto found = std::find_if(totals_.implementations.begin(), totals_.implementations.end(), [&](const auto& i) { return i.device == device; });
   if (found == totals_.implementations.end()) {

@@ -32,6 +32,8 @@ class StageRecorder {
   void committed_by(double seconds_left);
   void waited(double seconds);
   void progress(double share) { progress_.store(share); }
+  // Of all calls so far, threads that help a call not counted.
+  double busy_seconds() const { return busy_seconds_.load(std::memory_order_relaxed); }
   double progress() const { return progress_.load(); }  // < 0: unknown
   // Sources that know positions: where the next row begins. Sinks that say so: before which batch everything is in the files.
   void stands_at(const std::string& position);
@@ -41,6 +43,7 @@ class StageRecorder {
  private:
   static constexpr std::size_t kept_examples = 20;
   std::atomic<double> progress_{-1};
+  std::atomic<double> busy_seconds_{0};
   mutable std::mutex mutex_;  // guards everything below
   StageStatistics totals_;
   std::vector<Distribution> durations_;  // per implementation in totals_

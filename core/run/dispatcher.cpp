@@ -11,6 +11,18 @@
 
 namespace sluice {
 
+namespace {
+
+// Batches with the same number can lie behind each other in one call: what a batch says beside its columns is the same.
+std::size_t kind_of(const BatchData& batch) {
+  std::string all = batch.row_type;
+  for (const auto& [key, value] : batch.attributes) all += '\0' + key + '\0' + value;
+  for (const ColumnHandle& column : batch.columns) all += '\0' + column->name();
+  return std::max<std::size_t>(std::hash<std::string>()(all), 1);
+}
+
+}  // namespace
+
 // A batch in several parts, which are put together when the last one is done.
 struct Dispatcher::Division {
   explicit Division(std::size_t parts) : outputs(parts), rows(parts), left(parts) {}
@@ -20,12 +32,23 @@ struct Dispatcher::Division {
   std::size_t left;
 };
 
-Dispatcher::Dispatcher(RunContext& run, Devices devices, Spawn spawn)
+Dispatcher::Dispatcher(RunContext& run, const Segments& segments, Devices devices, Spawn spawn)
     : run_(run),
+      segments_(segments),
       devices_(devices),
       spawn_(std::move(spawn)),
-      scheduler_(stage_traits(run.plan, run.implementations), run.threads, make_policy(run.options.policy)) {
+      scheduler_(stage_traits(run, segments), run.threads, make_policy(run.options.policy)) {
   lanes_.push_back(Lane::cpu());
+  for (std::size_t stage = 0; stage < run.plan.stages.size(); ++stage)
+    if (!run.may_use_devices(stage)) only_on_cpu_.push_back(stage);
+  feeds_devices_.resize(run.plan.stages.size());
+  for (auto stage = run.plan.order.rbegin(); stage != run.plan.order.rend(); ++stage)
+    for (const std::size_t consumer : run.plan.stages[*stage].consumers)
+      feeds_devices_[*stage] = feeds_devices_[*stage] || feeds_devices_[consumer] || run.may_use_devices(consumer);
+  behind_regroup_.resize(run.plan.stages.size());
+  for (const std::size_t stage : run.plan.order)
+    if (behind_regroup_[stage] || run.plan.stages[stage].stage->entry.descriptor->kind == SLUICE_REGROUP)
+      for (const std::size_t consumer : run.plan.stages[stage].consumers) behind_regroup_[consumer] = true;
 }
 
 Dispatcher::~Dispatcher() {
@@ -48,7 +71,8 @@ int Dispatcher::lane_of(const Device* device) {
 void Dispatcher::add_device(const std::shared_ptr<Device>& device, int streams) {
   std::unique_ptr<Lane> lane = Lane::on_device(device, streams);
   const sluice_device_info& info = device->info();
-  const LaneTraits traits{device->name(), device->kind(), streams, info.bytes_per_second, info.seconds_per_copy};
+  const LaneTraits traits{device->name(),        device->kind(),        streams,
+                          info.bytes_per_second, info.seconds_per_copy, static_cast<double>(device->limit())};
   std::size_t number = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -56,8 +80,10 @@ void Dispatcher::add_device(const std::shared_ptr<Device>& device, int streams) 
     lanes_.push_back(std::move(lane));
   }
   scheduler_.add_lane(traits, run_.seconds());
+  // A profile's costs are in each stage's own unit of work: they can't be added up for several stages.
   if (run_.options.profile)
     for (std::size_t stage = 0; stage < run_.plan.stages.size(); ++stage) {
+      if (!segments_[stage] || segments_[stage]->stages().size() > 1) continue;
       const sluice_stage_descriptor& d = *run_.plan.stages[stage].stage->entry.descriptor;
       for (const std::uint32_t k : run_.implementations[stage])
         for (const std::size_t of : {std::size_t{0}, number})
@@ -88,9 +114,11 @@ void Dispatcher::pin_ordered_stages() {
 
 SourceProgress Dispatcher::progress() const {
   SourceProgress result;
-  result.ended = sources_ == 0;
+  result.ended = sources_ == 0 && regroups_ == 0;
   for (const StageRecorder& stage : run_.recorder.stages())
     if (const double share = stage.progress(); share >= 0) result.share = result.share < 0 ? share : std::min(result.share, share);
+  if (sources_ == 0 && !result.ended) result.share = -1;
+  for (const std::size_t stage : only_on_cpu_) result.cpu_seconds += run_.recorder.stage(stage).busy_seconds();
   return result;
 }
 
@@ -109,20 +137,21 @@ SchedulerStatistics Dispatcher::statistics() const {
   return result;
 }
 
-void Dispatcher::submit(MapRunner& stage, const BatchHandle& input, const CallSize& size, Done done) {
+void Dispatcher::submit(Segment& segment, const BatchHandle& input, const CallSize& size, Done done) {
   if (run_.cancelled()) return done(nullptr);
   if (input->rows == 0) return done(input);
   // A stage that waits has a thread of its own, and what only one thread may do has no choice either.
-  if (calls_here(stage)) return call_here(stage, input, size, done);
+  if (calls_here(segment)) return call_here(segment, input, size, done);
   auto piece = std::make_shared<Piece>();
-  piece->stage = &stage;
+  piece->segment = &segment;
   piece->input = input;
   piece->done = std::move(done);
-  add(std::move(piece), size, !stage.is_ordered());
+  add(std::move(piece), size, !segment.first().is_ordered());
   go_on();
 }
 
-void Dispatcher::call_here(MapRunner& stage, const BatchHandle& input, const CallSize& size, const Done& done) {
+void Dispatcher::call_here(Segment& segment, const BatchHandle& input, const CallSize& size, const Done& done) {
+  MapRunner& stage = segment.first();
   CallResult result;
   BatchHandle output;
   const auto implementation = stage.cpu_implementation();
@@ -150,20 +179,22 @@ void Dispatcher::describe_place(const BatchData& batch, const sluice_port& needs
 }
 
 void Dispatcher::add(std::shared_ptr<Piece> piece, const CallSize& size, bool divisible) {
-  MapRunner& stage = *piece->stage;
+  Segment& segment = *piece->segment;
+  MapRunner& stage = segment.first();
   Task task;
-  task.stage = stage.index();
+  task.stage = segment.index();
   task.sequence = piece->input->sequence;
   task.row_count = static_cast<std::uint64_t>(piece->input->rows);
-  task.source_work = piece->input->work;
+  if (!behind_regroup_[stage.index()]) task.source_work = piece->input->work;
   task.deadline = piece->input->deadline;
   task.excluded = piece->excluded;
   task.size = size;
   const std::size_t offered = run_.implementations[stage.index()].size();
-  const bool on_cpu = stage.offers_cpu();
+  const bool on_cpu = segment.offers_cpu();
   if (divisible && on_cpu && offered > 1 && stage.kind() == SLUICE_MAP && piece->input->rows > 1)
     if (const auto row_work = stage.row_work_of(piece->input, task.size.work)) task.rows = std::make_shared<const RowOrder>(*row_work);
-  if (offered > 1 || !on_cpu) describe_place(*piece->input, stage.planned().input(), task);
+  if (offered > 1 || !on_cpu) describe_place(*piece->input, segment.input(), task);
+  if (divisible && piece->excluded.empty() && stage.kind() == SLUICE_MAP) task.like = kind_of(*piece->input);
   task.payload = std::move(piece);
   scheduler_.add(std::move(task));
 }
@@ -201,7 +232,7 @@ void Dispatcher::go_on() {
       if (!last_fault_.empty()) message += ": " + last_fault_;
     }
     result.set_failure(SLUICE_ERROR_DEVICE_LOST, std::move(message), "allow the CPU: --device auto");
-    if (!run_.cancelled()) piece->stage->fail(result);
+    if (!run_.cancelled()) piece->segment->first().fail(result);
     piece->done(nullptr);
   }
 }
@@ -209,19 +240,49 @@ void Dispatcher::go_on() {
 // One assignment, on the thread that makes its call.
 void Dispatcher::carry_out(Assignment assignment, DeviceStream* stream) {
   {
-    const auto piece = std::static_pointer_cast<Piece>(std::exchange(assignment.task.payload, nullptr));
-    MapRunner& stage = *piece->stage;
-    Done done = piece->done;
-    BatchHandle input = piece->input;
-    CallResult cutting;
-    if (assignment.parts > 1) {
-      done = part_done(piece, assignment);
-      if (!run_.cancelled()) run_call(cutting, [&] { input = stage.part_of(piece->input, assignment.rows); });
-      if (!cutting.ok()) stage.fail(cutting);
+    const auto piece_of = [](Task& task) { return std::static_pointer_cast<Piece>(std::exchange(task.payload, nullptr)); };
+    const auto piece = piece_of(assignment.task);
+    Segment& segment = *piece->segment;
+    if (!assignment.more.empty()) {
+      Pieces pieces = {piece};
+      for (Task& task : assignment.more) pieces.push_back(piece_of(task));
+      carry_out_gathered(assignment, pieces, stream);
+    } else {
+      Done done = piece->done;
+      BatchHandle input = piece->input;
+      CallResult cutting;
+      if (assignment.parts > 1) {
+        done = part_done(piece, assignment);
+        if (!run_.cancelled()) run_call(cutting, [&] { input = segment.part_of(piece->input, assignment.rows); });
+        if (!cutting.ok()) segment.first().fail(cutting);
+      }
+      call(
+          assignment, segment, input, done, [&](const std::string& why) { try_again(assignment, *piece, input, done, why); }, stream);
     }
-    call(assignment, piece, input, done, stream);
   }
   go_on();
+}
+
+// Several batches in one call. Each gets its rows of the output; after a fault each is done elsewhere by itself.
+void Dispatcher::carry_out_gathered(const Assignment& assignment, const Pieces& pieces, DeviceStream* stream) {
+  Segment& segment = *pieces.front()->segment;
+  std::vector<BatchHandle> inputs;
+  for (const auto& piece : pieces) inputs.push_back(piece->input);
+  BatchHandle input;
+  CallResult gathering;
+  if (!run_.cancelled()) run_call(gathering, [&] { input = segment.gathered(inputs); });
+  if (!gathering.ok()) segment.first().fail(gathering);
+  const Done deal_out = [&](const BatchHandle& output) {
+    std::vector<BatchHandle> outputs(pieces.size());
+    CallResult dealing;
+    if (output) run_call(dealing, [&] { outputs = segment.dealt_out(inputs, output); });
+    if (!dealing.ok()) segment.first().fail(dealing);
+    for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i]->done(std::move(outputs[i]));
+  };
+  const auto each_again = [&](const std::string& why) {
+    for (const auto& piece : pieces) try_again(assignment, *piece, piece->input, piece->done, why);
+  };
+  call(assignment, segment, input, deal_out, each_again, stream);
 }
 
 // What is done with the output of one part.
@@ -243,28 +304,27 @@ Dispatcher::Done Dispatcher::part_done(const std::shared_ptr<Piece>& whole, cons
     const bool complete = std::all_of(division->outputs.begin(), division->outputs.end(), [](const BatchHandle& part) { return part != nullptr; });
     BatchHandle joined;
     CallResult joining;
-    if (complete) run_call(joining, [&] { joined = whole->stage->joined(whole->input, division->outputs, division->rows); });
-    if (!joining.ok()) whole->stage->fail(joining);
+    if (complete) run_call(joining, [&] { joined = whole->segment->joined(whole->input, division->outputs, division->rows); });
+    if (!joining.ok()) whole->segment->first().fail(joining);
     whole->done(std::move(joined));
   };
 }
 
-// One call, and another try elsewhere if a device failed.
-void Dispatcher::call(const Assignment& assignment, const std::shared_ptr<Piece>& whole, const BatchHandle& input, const Done& done,
-                      DeviceStream* stream) {
-  MapRunner& stage = *whole->stage;
+void Dispatcher::call(const Assignment& assignment, Segment& segment, const BatchHandle& input, const Done& done,
+                      const std::function<void(const std::string& why)>& again, DeviceStream* stream) {
   Lane& on = lane(assignment.lane);
-  CallResult result;
-  BatchHandle output;
-  if (!run_.cancelled()) output = call_on_lane(stage, input, {assignment.implementation, &on, stream}, result);
-  if (!output && result.status == SLUICE_ERROR_DEVICE_LOST && !on.is_cpu()) scheduler_.retire(assignment.lane, result.message);
-  scheduler_.completed(assignment, run_.seconds(), output ? CallOutcome::finished : CallOutcome::failed);
-  if (output) {
-    stage.account(*input, *output, on.name(), result, assignment.size.work);
+  Segment::Outcome outcome;
+  if (!run_.cancelled()) outcome = segment.call(input, {assignment.implementation, &on, stream}, assignment.size.work);
+  CallResult& result = outcome.result;
+  if (!outcome.output && result.status == SLUICE_ERROR_DEVICE_LOST && !on.is_cpu()) scheduler_.retire(assignment.lane, result.message);
+  scheduler_.completed(assignment, run_.seconds(), outcome.output ? CallOutcome::finished : CallOutcome::failed);
+  if (outcome.output) {
+    Segment::account(outcome, on.name());
     go_on();  // what was waiting begins while this batch goes on its way
-    return done(std::move(output));
+    return done(std::move(outcome.output));
   }
   if (run_.cancelled()) return done(nullptr);
+  MapRunner& stage = *outcome.failed;
   const AfterFault next = after_fault(stage, on, result);
   if (next == AfterFault::fail) {
     stage.fail(result);
@@ -273,25 +333,25 @@ void Dispatcher::call(const Assignment& assignment, const std::shared_ptr<Piece>
   stage.retried(on.name());
   if (next == AfterFault::restart) {
     stage.log(SLUICE_LOG_WARNING, on.name() + ": " + result.message + "; the stage begins afresh on the CPU");
-    scheduler_.pin(stage.index(), 0);
+    scheduler_.pin(segment.index(), 0);
   }
-  try_again(assignment, *whole, input, done, on.name() + ": " + result.message);
+  again(on.name() + ": " + result.message);
 }
 
 void Dispatcher::try_again(const Assignment& assignment, const Piece& whole, const BatchHandle& input, const Done& done, const std::string& why) {
-  MapRunner& stage = *whole.stage;
-  stage.log(SLUICE_LOG_DEBUG, why + "; the batch is done elsewhere");
+  Segment& segment = *whole.segment;
+  segment.first().log(SLUICE_LOG_DEBUG, why + "; the batch is done elsewhere");
   {
     const std::lock_guard lock(mutex_);
     last_fault_ = why;
   }
   auto again = std::make_shared<Piece>();
-  again->stage = &stage;
+  again->segment = &segment;
   again->input = input;
   again->done = done;
   again->excluded = whole.excluded;
   again->excluded.push_back(assignment.lane);
-  add(std::move(again), stage.needs_of(*input).size, false);
+  add(std::move(again), segment.first().needs_of(*input).size, false);
 }
 
 }  // namespace sluice

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Carries out what the scheduler decides: batches wait, are divided, called on a lane, done again elsewhere when a device fails, and put
-// together again.
+// Carries out what the scheduler decides: batches wait, are divided or gathered, called on a lane, done again elsewhere when a device fails, and
+// put together again.
 
 #include <atomic>
 #include <condition_variable>
@@ -14,8 +14,8 @@
 
 #include "batch/batch.hpp"
 #include "device/lane.hpp"
-#include "run/map_runner.hpp"
 #include "run/run_context.hpp"
+#include "run/segment.hpp"
 #include "sched/scheduler.hpp"
 
 namespace sluice {
@@ -29,17 +29,17 @@ class Dispatcher {
   // Runs a job on a thread of the run, now or later.
   using Spawn = std::function<void(std::function<void()>)>;
 
-  Dispatcher(RunContext& run, Devices devices, Spawn spawn);
+  Dispatcher(RunContext& run, const Segments& segments, Devices devices, Spawn spawn);
   // Waits for every job.
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
 
-  // Is a call of this stage over when submit() returns?
-  bool calls_here(const MapRunner& stage) const {
-    return devices_ == Devices::never || run_.implementations[stage.index()].empty() || stage.is_blocking();
+  // Is a call of this segment over when submit() returns?
+  bool calls_here(const Segment& segment) const {
+    return devices_ == Devices::never || run_.implementations[segment.index()].empty() || segment.first().is_blocking();
   }
-  // Calls the stage with the batch; `done` is called exactly once, perhaps on another thread, with nullptr after a failure.
-  void submit(MapRunner& stage, const BatchHandle& input, const CallSize& size, Done done);
+  // Calls the segment with the batch; `done` is called exactly once, perhaps on another thread, with nullptr after a failure.
+  void submit(Segment& segment, const BatchHandle& input, const CallSize& size, Done done);
 
   // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
   void add_device(const std::shared_ptr<Device>& device, int streams);
@@ -49,8 +49,12 @@ class Dispatcher {
 
   // [thread-safe] How far the sources have come.
   SourceProgress progress() const;
+  // [thread-safe] Will a regroup give more that devices may do? What has been read says little about how much, then.
+  bool regroups_go_on() const { return regroups_ > 0; }
   void source_begins() { ++sources_; }
   void source_ends() { --sources_; }
+  void regroup_begins(std::size_t stage) { regroups_ += feeds_devices_[stage] ? 1 : 0; }
+  void regroup_ends(std::size_t stage) { regroups_ -= feeds_devices_[stage] ? 1 : 0; }
   // How much the source should read next, in its unit of work; usual: without devices.
   double batch_work(double usual, double largest);
 
@@ -61,7 +65,7 @@ class Dispatcher {
   struct Division;
   // What the scheduler carries for a task.
   struct Piece {
-    MapRunner* stage;
+    Segment* segment;
     BatchHandle input;
     Done done;
     std::vector<std::size_t> excluded;  // lanes that have failed on it
@@ -69,25 +73,34 @@ class Dispatcher {
     std::shared_ptr<Division> division;
   };
 
-  void call_here(MapRunner& stage, const BatchHandle& input, const CallSize& size, const Done& done);
+  // What a call does, and for whom: one piece or part of one, or several pieces.
+  using Pieces = std::vector<std::shared_ptr<Piece>>;
+  void call_here(Segment& segment, const BatchHandle& input, const CallSize& size, const Done& done);
   void add(std::shared_ptr<Piece> piece, const CallSize& size, bool divisible);
   void describe_place(const BatchData& batch, const sluice_port& needs, Task& task);
   // Starts every call for which there is room, and fails what no lane can do any more.
   void go_on();
   void carry_out(Assignment assignment, DeviceStream* stream);
+  void carry_out_gathered(const Assignment& assignment, const Pieces& pieces, DeviceStream* stream);
   Done part_done(const std::shared_ptr<Piece>& whole, const Assignment& assignment);
-  void call(const Assignment& assignment, const std::shared_ptr<Piece>& whole, const BatchHandle& input, const Done& done, DeviceStream* stream);
+  // One call. `again`: what is to be done elsewhere if the device fails.
+  void call(const Assignment& assignment, Segment& segment, const BatchHandle& input, const Done& done,
+            const std::function<void(const std::string& why)>& again, DeviceStream* stream);
   void try_again(const Assignment& assignment, const Piece& whole, const BatchHandle& input, const Done& done, const std::string& why);
   Lane& lane(std::size_t number);
   int lane_of(const Device* device);
 
   RunContext& run_;
+  const Segments& segments_;
   const Devices devices_;
   const Spawn spawn_;
   Scheduler scheduler_;
-  std::atomic<int> sources_{0};
-  mutable std::mutex mutex_;  // guards everything below
-  std::string last_fault_;    // of a device, in words
+  std::atomic<int> sources_{0}, regroups_{0};
+  mutable std::mutex mutex_;              // guards everything below
+  std::string last_fault_;                // of a device, in words
+  std::vector<std::size_t> only_on_cpu_;  // stages
+  std::vector<bool> feeds_devices_;       // per stage: one behind it may use them
+  std::vector<bool> behind_regroup_;      // per stage: batches have another unit of work than the source's
   std::deque<std::unique_ptr<Lane>> lanes_;
   std::condition_variable idle_;
   int jobs_ = 0;

@@ -11,7 +11,6 @@ namespace sluice {
 namespace {
 
 SourceRunner& source(StageRunner& stage) { return static_cast<SourceRunner&>(stage); }
-MapRunner& map(StageRunner& stage) { return static_cast<MapRunner&>(stage); }
 RegroupRunner& regroup(StageRunner& stage) { return static_cast<RegroupRunner&>(stage); }
 SinkRunner& sink(StageRunner& stage) { return static_cast<SinkRunner&>(stage); }
 
@@ -30,9 +29,15 @@ std::unique_ptr<StageRunner> make_runner(RunContext& run, std::size_t index) {
   }
 }
 
-Execution::Execution(RunContext& run, StageRunners& stages, Dispatcher& dispatcher, MemoryBudget& budget, MakeTransport transport,
-                     ExecutionProbe probe)
-    : run_(run), stages_(stages), dispatcher_(dispatcher), budget_(budget), probe_(std::move(probe)), transport_(transport(*this)) {
+Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segments, Dispatcher& dispatcher, MemoryBudget& budget,
+                     MakeTransport transport, ExecutionProbe probe)
+    : run_(run),
+      stages_(stages),
+      segments_(segments),
+      dispatcher_(dispatcher),
+      budget_(budget),
+      probe_(std::move(probe)),
+      transport_(transport(*this)) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
     stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size()));
     if (stages[i] && stages[i]->kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();
@@ -45,6 +50,7 @@ void Execution::run() {
       if (stages_[i] && stages_[i]->kind() == kind) work(i);
   };
   of_kind(SLUICE_SOURCE, [&](std::size_t) { dispatcher_.source_begins(); });
+  of_kind(SLUICE_REGROUP, [&](std::size_t i) { dispatcher_.regroup_begins(i); });
   of_kind(SLUICE_SOURCE, [&](std::size_t i) {
     transport_->run_source(i, [this, i] {
       guard(i, [&] { read_all(i); });
@@ -53,7 +59,10 @@ void Execution::run() {
   });
   transport_->wait();
   of_kind(SLUICE_REGROUP, [&](std::size_t i) {
-    transport_->run_in_order(i, [this, i, token = transport_->hold(i)] { guard(i, [&] { regroup(*stages_[i]).finish(emit_from(i)); }); });
+    transport_->run_in_order(i, [this, i, token = transport_->hold(i)] {
+      guard(i, [&] { regroup(*stages_[i]).finish(emit_from(i)); });
+      dispatcher_.regroup_ends(i);
+    });
     transport_->wait();
   });
   of_kind(SLUICE_SINK, [&](std::size_t i) { sink(*stages_[i]).finish(); });
@@ -94,7 +103,7 @@ void Execution::receive(std::size_t i, Message message) noexcept {
 void Execution::enter(std::size_t i, Message message) {
   const StageRunner& stage = *stages_[i];
   if (stage.kind() == SLUICE_REGROUP) return regroup_in_order(i, std::move(message));
-  if (!anybody_behind(i)) return;
+  if (!anybody_behind(segments_[i]->last().index())) return;
   if (stage.is_ordered()) {
     {
       const std::lock_guard lock(stations_[i]->mutex);
@@ -104,7 +113,7 @@ void Execution::enter(std::size_t i, Message message) {
     return process_in_order(i);
   }
   if (!stage.is_blocking() || stage.kind() != SLUICE_MAP)
-    return process(i, message, dispatcher_.calls_here(map(*stages_[i])) ? nullptr : transport_->hold(i));
+    return process(i, message, dispatcher_.calls_here(*segments_[i]) ? nullptr : transport_->hold(i));
   transport_->run_in_order(i,
                            [this, i, message = std::move(message), token = transport_->hold(i)] { guard(i, [&] { process(i, message, token); }); });
 }
@@ -117,15 +126,16 @@ bool Execution::anybody_behind(std::size_t i) const {
 }
 
 void Execution::process(std::size_t i, const Message& message, const Transport::Token& token) {
-  MapRunner& stage = map(*stages_[i]);
-  if (message.batch->rows == 0) return leave(i, message);
-  const CallNeeds needs = stage.needs_of(*message.batch);
+  Segment& segment = *segments_[i];
+  const std::size_t last = segment.last().index();
+  if (message.batch->rows == 0) return leave(last, message);
+  const CallNeeds needs = segment.first().needs_of(*message.batch);
   if (needs.bytes > 0) message.note_footprint(nullptr, needs.bytes);
-  transport_->call(dispatcher_, stage, message.batch, needs.size, [this, i, message, token](BatchHandle output) {
-    guard(i, [&] {
+  transport_->call(dispatcher_, segment, message.batch, needs.size, [this, last, message, token](BatchHandle output) {
+    guard(last, [&] {
       if (!output) return;
       message.note_footprint(output, 0);
-      leave(i, {std::move(output), message.permit});
+      leave(last, {std::move(output), message.permit});
     });
   });
 }

@@ -20,8 +20,6 @@
 
 namespace sluice {
 
-// The stages of a plan, by their indices there. Null: not made.
-using StageRunners = std::vector<std::unique_ptr<StageRunner>>;
 std::unique_ptr<StageRunner> make_runner(RunContext& run, std::size_t index);
 
 // For replays, which look at batches on their way.
@@ -35,7 +33,8 @@ class Execution {
  public:
   using MakeTransport = std::unique_ptr<Transport> (*)(Execution&);
 
-  Execution(RunContext& run, StageRunners& stages, Dispatcher& dispatcher, MemoryBudget& budget, MakeTransport transport, ExecutionProbe probe = {});
+  Execution(RunContext& run, StageRunners& stages, const Segments& segments, Dispatcher& dispatcher, MemoryBudget& budget, MakeTransport transport,
+            ExecutionProbe probe = {});
 
   // Until the sources have ended and everything has been written, or the run has failed.
   void run();
@@ -80,6 +79,7 @@ class Execution {
 
   RunContext& run_;
   StageRunners& stages_;
+  const Segments& segments_;
   Dispatcher& dispatcher_;
   MemoryBudget& budget_;
   const ExecutionProbe probe_;

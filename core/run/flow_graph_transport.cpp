@@ -47,8 +47,8 @@ class FlowGraphTransport : public Transport {
     execution_.guard(stage, [&] { sources_.emplace_back([loop = std::move(loop), token] { loop(); }); });
   }
 
-  void call(Dispatcher& dispatcher, MapRunner& stage, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) override {
-    dispatcher.submit(stage, input, size, std::move(done));
+  void call(Dispatcher& dispatcher, Segment& segment, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) override {
+    dispatcher.submit(segment, input, size, std::move(done));
   }
 
   void wait() override { graph_.wait_for_all(); }

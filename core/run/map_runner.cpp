@@ -44,6 +44,8 @@ BatchHandle MapRunner::call_once(const BatchHandle& input, const CallPlace& plac
   const CallResult one = call(input->sequence, input->rows, place.stream, [&] {
     sluice_error error{};
     const sluice_call raw = make_call(place.implementation, place.stream != nullptr ? &place.stream->handle() : nullptr);
+    if (place.stream != nullptr && has(SLUICE_TRAIT_HOST_COLUMNS))
+      for (const ColumnHandle& column : input->named_by(planned_.input())) column->host();
     // Copies of columns that are not where the call needs them are made here, so they are part of the call's time.
     const BatchView view = place.stream != nullptr ? BatchView(*input, *place.stream, planned_.input()) : BatchView(*input, planned_.input());
     sluice_status status = SLUICE_OK;
@@ -53,7 +55,6 @@ BatchHandle MapRunner::call_once(const BatchHandle& input, const CallPlace& plac
     CallScope::current()->synchronize();
     if (kind() == SLUICE_MAP) output.throw_if_incomplete(planned_.wanted);
     made = extended(*input, output);
-    if (place.stream != nullptr) keep_for_lost_device(*this, input, *made);
   });
   result.status = one.status;
   result.message = one.message;
@@ -94,7 +95,7 @@ bool MapRunner::estimate(const BatchData& batch, sluice_estimate& estimate) cons
   return (*instance_)->estimate(instance_->self(), &view.get(), &estimate) == SLUICE_OK;
 }
 
-CallNeeds MapRunner::needs_of(const BatchData& batch) {
+CallNeeds MapRunner::needs_of(const BatchData& batch, Fetching fetching) {
   const double work = batch.work > 0 ? batch.work : static_cast<double>(batch.rows);
   const CallNeeds unknown{{work, work}, 0};
   if ((*instance_)->estimate == nullptr) return unknown;
@@ -102,6 +103,7 @@ CallNeeds MapRunner::needs_of(const BatchData& batch) {
   const std::lock_guard lock(needs_mutex_);
   if (!here && needs_per_work_.size.work > 0)
     return {{work * needs_per_work_.size.work, work * needs_per_work_.size.largest_row}, needs_per_work_.bytes};
+  if (!here && fetching == Fetching::never) return unknown;
   sluice_estimate said{};
   try {
     if (!estimate(batch, said) || !(said.work > 0)) return unknown;
@@ -131,16 +133,6 @@ std::shared_ptr<const std::vector<double>> MapRunner::row_work_of(BatchHandle& b
   auto rows = std::make_shared<std::vector<double>>(*relative);
   for (double& row : *rows) row *= work / sum;
   return rows;
-}
-
-BatchHandle MapRunner::part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const {
-  auto needed = std::make_shared<BatchData>(*input);
-  needed->columns = input->named_by(planned_.input());
-  // The account names rows that fail.
-  if (const ColumnHandle* name = input->row_name.empty() ? nullptr : input->find(input->row_name);
-      name != nullptr && needed->find(input->row_name) == nullptr && (*name)->is_on_host())
-    needed->columns.push_back(*name);
-  return take_rows(needed, rows);
 }
 
 BatchHandle MapRunner::joined(const BatchHandle& whole, const std::vector<BatchHandle>& parts,

@@ -24,6 +24,9 @@ struct CallNeeds {
   std::uint64_t bytes = 0;  // of the columns that it makes, and of its working memory
 };
 
+// May columns be copied from a device to find out what a call takes?
+enum class Fetching { allowed, never };
+
 class MapRunner : public StageRunner {
  public:
   using StageRunner::StageRunner;
@@ -32,12 +35,11 @@ class MapRunner : public StageRunner {
   BatchHandle call_once(const BatchHandle& input, const CallPlace& place, CallResult& result);
 
   // What a call with the batch takes; from earlier batches where looking at this one would fetch it from a device.
-  CallNeeds needs_of(const BatchData& batch);
+  CallNeeds needs_of(const BatchData& batch, Fetching fetching = Fetching::allowed);
   // The work of each row, together `work`; nothing when nobody knows. Kept with the batch for when its columns have left the host.
   std::shared_ptr<const std::vector<double>> row_work_of(BatchHandle& batch, double work) const;
 
-  // Some rows with the columns that a call needs, and what such parts became put together. Throw Failure when a device can't be read.
-  BatchHandle part_of(const BatchHandle& input, const std::vector<std::uint32_t>& rows) const;
+  // What parts of a batch became, put together. Throws Failure when a device can't be read.
   BatchHandle joined(const BatchHandle& whole, const std::vector<BatchHandle>& parts, const std::vector<std::vector<std::uint32_t>>& rows) const;
 
   // Can go on without the state that a device took with it.

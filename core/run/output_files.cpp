@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 // 1 MiB: writes are few, and a sink that writes lines costs no system call per line.
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+// What is as large goes to the kernel as it is.
+constexpr std::size_t least_direct_bytes = std::size_t{128} << 10;
 // The kernel is told to begin writing every so often, so that the sync at the end does not wait for a whole file.
 constexpr std::uint64_t sync_stride = std::uint64_t{16} << 20;
 
@@ -75,10 +77,13 @@ sluice_file* OutputFiles::open(const std::string& path) {
 
 void OutputFiles::write(sluice_file& file, const char* data, std::size_t bytes) {
   if (file.closed) throw Failure(SLUICE_ERROR_INTERNAL, "write to '" + file.path + "' after it was closed");
-  file.pending.append(data, bytes);
-  if (file.pending.size() < buffer_bytes) return;
+  if (bytes < least_direct_bytes) {
+    file.pending.append(data, bytes);
+    if (file.pending.size() < buffer_bytes) return;
+  }
   write_all(file, file.pending.data(), file.pending.size());
   file.pending.clear();
+  if (bytes >= least_direct_bytes) write_all(file, data, bytes);
 }
 
 void OutputFiles::close(sluice_file& file) {

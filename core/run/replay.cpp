@@ -80,7 +80,8 @@ void Replay::gather(const std::vector<std::size_t>& stages, const ReplayLimits& 
   // Batches as a run would cut them.
   const std::uint64_t memory = options_.memory_bytes > 0 ? options_.memory_bytes : default_memory_budget(context_.threads);
   MemoryBudget budget(memory, context_.plan.bytes_per_work, 2 * context_.threads + 2);
-  Dispatcher on_cpu(context_, Devices::never, [](const std::function<void()>& job) { job(); });
+  const Segments segments = make_segments(context_, stages_, Chains::none);
+  Dispatcher on_cpu(context_, segments, Devices::never, [](const std::function<void()>& job) { job(); });
   std::uint64_t rows = 0;
   double work = 0;
   ExecutionProbe probe;
@@ -95,7 +96,7 @@ void Replay::gather(const std::vector<std::size_t>& stages, const ReplayLimits& 
   probe.arrived = [&](std::size_t stage, const BatchHandle& batch) {
     if (const auto kept = kept_.find(stage); kept != kept_.end() && batch->rows > 0) kept->second.push_back(batch);
   };
-  Execution(context_, stages_, on_cpu, budget, serial_transport, probe).run();
+  Execution(context_, stages_, segments, on_cpu, budget, serial_transport, probe).run();
   throw_if_failed();
 }
 

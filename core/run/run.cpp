@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -60,6 +61,32 @@ void trace_copies(Device& device, RunContext& run) {
     run.recorder.trace(event);
   });
 }
+
+constexpr int batches_per_device = 96;
+// What so many batches of the usual size take: 2 GiB, at most a quarter of what is left of the machine.
+std::uint64_t memory_per_device() { return std::min<std::uint64_t>(std::uint64_t{2} << 30, host_limits().usable_memory() / 4); }
+
+// How long a run will go on. By how much has been read since the first batches: these are read ahead of everything, and fill empty caches. And by
+// the shortest of the last few answers, as a run is slow for a moment. Where nobody knows, as long again.
+class SecondsLeft {
+ public:
+  explicit SecondsLeft(double now) : began_(now) {}
+  double operator()(double now, const Dispatcher& dispatcher) {
+    const SourceProgress progress = dispatcher.progress();
+    if (dispatcher.regroups_go_on()) return now - began_;
+    if (progress.ended) return 0;
+    if (first_share_ < 0 && progress.share > 0) first_share_ = progress.share, first_at_ = now;
+    const double read = progress.share - first_share_;
+    answers_[answer_++ % answers_.size()] = first_share_ > 0 && read > 0 ? (now - first_at_) * (1.0 - progress.share) / read : now - began_;
+    return *std::min_element(answers_.begin(), answers_.end());
+  }
+
+ private:
+  const double began_;
+  double first_share_ = -1, first_at_ = 0;
+  std::array<double, 3> answers_{};
+  std::size_t answer_ = 0;
+};
 
 enum class Wait { for_devices, never };
 
@@ -129,7 +156,7 @@ struct Run::Implementation {
     result.elapsed_seconds = context.seconds();
     result.cpu_seconds = cpu_seconds();
     result.threads = threads;
-    result.memory_budget = memory;
+    result.memory_budget = budget.limit();
     result.memory_peak = context.memory_peak();
     result.resident_peak = resident_peak();
     result.batches_in_flight = static_cast<std::uint64_t>(budget.in_flight());
@@ -149,7 +176,8 @@ struct Run::Implementation {
     context.devices.push_back(device);
     try {
       dispatcher.add_device(device, streams_per_device);
-      budget.allow_more_batches(2 * streams_per_device);
+      // Calls that overlap, of some thirty batches each, and what comes to take their place. A budget that the user has chosen stays.
+      budget.allow_more(batches_per_device, options.memory_bytes > 0 ? 0 : memory_per_device());
     } catch (const Failure& failure) {
       context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it where it can)");
     }
@@ -169,25 +197,21 @@ struct Run::Implementation {
     StageRunners stages;
     for (std::size_t i = 0; i < context.plan.stages.size(); ++i)
       if (!stages.emplace_back(make_runner(context, i))->create(resources)) return;
-    Dispatcher dispatcher(context, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
+    const Segments segments = make_segments(context, stages, needs.devices == Devices::possible ? Chains::where_devices_are : Chains::none);
+    Dispatcher dispatcher(context, segments, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     const Watchdog watchdog(context, budget, options.watchdog_seconds);
     if (opening) {
       opening->deliver(
           [&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },
           [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it where it can)"); },
-          [&, began = context.seconds()] {
-            const SourceProgress progress = dispatcher.progress();
-            const double elapsed = context.seconds() - began;
-            if (progress.ended) return 0.0;
-            return progress.share > 0 ? elapsed * (1.0 - progress.share) / progress.share : elapsed;
-          });
+          [&, left = SecondsLeft(context.seconds())]() mutable { return left(context.seconds(), dispatcher); });
       if (needs.wait == Wait::for_devices) opening->wait();
     }
     if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();
     if (options.executor == Executor::serial)
-      Execution(context, stages, dispatcher, budget, serial_transport).run();
+      Execution(context, stages, segments, dispatcher, budget, serial_transport).run();
     else
-      arena->execute([&] { Execution(context, stages, dispatcher, budget, flow_graph_transport).run(); });
+      arena->execute([&] { Execution(context, stages, segments, dispatcher, budget, flow_graph_transport).run(); });
     if (opening) opening->stop();
     scheduler_statistics = dispatcher.statistics();
     decisions = dispatcher.decisions();

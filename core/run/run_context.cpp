@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "machine/host_limits.hpp"
 #include "run/stage_call.hpp"
@@ -73,6 +74,12 @@ void RunContext::take_failure(RunResult& result) const {
   result.status = failure_.status;
   result.message = failure_.message;
   result.remedy = failure_.remedy;
+}
+
+bool RunContext::may_use_devices(std::size_t stage) const {
+  const sluice_stage_descriptor& d = *plan.stages[stage].stage->entry.descriptor;
+  return std::any_of(implementations[stage].begin(), implementations[stage].end(),
+                     [&](std::uint32_t k) { return std::string_view(d.implementations[k].device) != "cpu"; });
 }
 
 void RunContext::log(int level, const std::string& stage, const std::string& message) const {

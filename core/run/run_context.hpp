@@ -67,6 +67,8 @@ class RunContext {
 
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
+  bool may_use_devices(std::size_t stage) const;
+
   const Plan& plan;
   std::vector<std::vector<std::uint32_t>> implementations;  // per stage: the plan's, less those that the stage's instance declines
   const RunOptions& options;

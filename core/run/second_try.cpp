@@ -11,10 +11,6 @@
 namespace sluice {
 namespace {
 
-bool is_one_of(const ColumnHandle& column, const std::vector<ColumnHandle>& columns) {
-  return std::find(columns.begin(), columns.end(), column) != columns.end();
-}
-
 void fetch_all(const std::vector<ColumnHandle>& columns) {
   for (const ColumnHandle& column : columns) column->host();
 }
@@ -37,40 +33,6 @@ BatchHandle call_in_halves(MapRunner& stage, const BatchHandle& input, const Cal
   result.status = SLUICE_OK;
   return stage.joined(input, parts, {});
 }
-
-// Makes the columns of one device call again, on the CPU.
-class CallOrigin : public ColumnOrigin {
- public:
-  CallOrigin(MapRunner& stage, BatchHandle input, std::uint32_t implementation)
-      : stage_(stage), implementation_(implementation), input_(std::move(input)) {}
-  ColumnHandle make_again(const std::string& name) override {
-    const std::lock_guard lock(mutex_);
-    if (input_) {
-      stage_.log(SLUICE_LOG_DEBUG, "what did not come back from a device is made again on the CPU");
-      const auto cpu = Lane::cpu();
-      CallResult result;
-      const BatchHandle output = stage_.call_once(input_, {implementation_, cpu.get(), nullptr}, result);
-      if (!output) result.raise();
-      for (const ColumnHandle& column : output->columns)
-        if (!is_one_of(column, input_->columns)) made_.push_back(column);
-      input_.reset();
-    }
-    for (const ColumnHandle& column : made_)
-      if (column->name() == name) return column;
-    throw Failure(SLUICE_ERROR_INTERNAL, "the CPU did not make column '" + name + "' again");
-  }
-  std::vector<ColumnHandle> keeps() const override {
-    const std::lock_guard lock(mutex_);
-    return input_ ? input_->columns : made_;
-  }
-
- private:
-  MapRunner& stage_;
-  const std::uint32_t implementation_;
-  mutable std::mutex mutex_;  // guards everything below
-  BatchHandle input_;         // null: used
-  std::vector<ColumnHandle> made_;
-};
 
 }  // namespace
 
@@ -100,24 +62,6 @@ AfterFault after_fault(const MapRunner& stage, const Lane& lane, CallResult& res
   result.remedy = stage.is_restartable() ? "allow the CPU, where the stage can begin afresh: --device auto"
                                          : "run again, with device = \"cpu\" for this stage if it fails again";
   return AfterFault::fail;
-}
-
-void keep_for_lost_device(MapRunner& stage, const BatchHandle& input, const BatchData& made) {
-  std::vector<ColumnHandle> columns;
-  std::copy_if(made.columns.begin(), made.columns.end(), std::back_inserter(columns),
-               [&](const ColumnHandle& column) { return !is_one_of(column, input->columns); });
-  if (stage.is_ordered()) {
-    if (stage.is_restartable()) fetch_all(columns);
-    return;
-  }
-  const auto cpu = stage.cpu_implementation();
-  if (!cpu) return;
-  // Only what the stage looks at is kept alive.
-  auto needed = std::make_shared<BatchData>(*input);
-  needed->columns = input->named_by(stage.planned().input());
-  const auto origin = std::make_shared<CallOrigin>(stage, std::move(needed), *cpu);
-  for (const ColumnHandle& column : columns)
-    if (!column->is_on_host()) column->remember(origin);
 }
 
 }  // namespace sluice

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // What happens after a device has failed. In this order: a device that is full gets the call once more with nothing beside it, then in halves; a
-// call that still fails is made elsewhere, or the stage begins afresh on the CPU, or the run fails; and columns that were lost with a device are
-// made again from what they were made of.
+// call that still fails is made elsewhere, or the stage begins afresh on the CPU, or the run fails. (Columns that were lost with a device are made
+// again by what made them: segment.hpp.)
 
 #include "run/map_runner.hpp"
 
@@ -19,9 +19,5 @@ enum class AfterFault {
 };
 // For a call that failed on its lane. Adds to the message of `result` what the user needs to know.
 AfterFault after_fault(const MapRunner& stage, const Lane& lane, CallResult& result);
-
-// What a device call has made is made again should the device be lost before anybody has fetched it. What an ordered stage gave can't be made again,
-// as its state has moved on: one that survives the loss of its device gets its results off it at once. Throws Failure.
-void keep_for_lost_device(MapRunner& stage, const BatchHandle& input, const BatchData& made);
 
 }  // namespace sluice

@@ -18,13 +18,13 @@ class SerialTransport : public Transport {
   void run_in_order(std::size_t, Job job) override { job(); }
   void run_source(std::size_t, Job loop) override { loop(); }
   // The output may come from a thread of a device; what follows happens here.
-  void call(Dispatcher& dispatcher, MapRunner& stage, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) override {
+  void call(Dispatcher& dispatcher, Segment& segment, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) override {
     std::future<BatchHandle> output;
     {
       // Should nobody ever call it, get() throws when the last copy is gone.
       const auto promise = std::make_shared<std::promise<BatchHandle>>();
       output = promise->get_future();
-      dispatcher.submit(stage, input, size, [promise](BatchHandle batch) { promise->set_value(std::move(batch)); });
+      dispatcher.submit(segment, input, size, [promise](BatchHandle batch) { promise->set_value(std::move(batch)); });
     }
     done(output.get());
   }

@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "run/segment.hpp"
 #include "sched/task.hpp"
 
 namespace sluice {
 
-struct Plan;
-
-// implementations: per stage those that the run may use, as indices into the descriptor's.
-std::vector<StageTraits> stage_traits(const Plan& plan, const std::vector<std::vector<std::uint32_t>>& implementations);
+// Per stage of the plan; a segment has its first stage's place.
+std::vector<StageTraits> stage_traits(const RunContext& run, const Segments& segments);
 
 }  // namespace sluice

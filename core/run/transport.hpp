@@ -30,7 +30,7 @@ class Transport {
   // A source's loop, on a thread of its own.
   virtual void run_source(std::size_t stage, Job loop) = 0;
   // Gives a call to the dispatcher; `done` gets the output on whichever thread goes on with it.
-  virtual void call(Dispatcher& dispatcher, MapRunner& stage, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) = 0;
+  virtual void call(Dispatcher& dispatcher, Segment& segment, const BatchHandle& input, const CallSize& size, Dispatcher::Done done) = 0;
   // Until everything that was begun has been done.
   virtual void wait() = 0;
 };

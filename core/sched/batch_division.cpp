@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sched/estimates.hpp"
+#include "sched/gathering.hpp"
 
 namespace sluice {
 namespace {
@@ -26,6 +27,7 @@ BatchDivision::BatchDivision(const View& view, const WaitingGroup& group, const 
   for (const Candidate& candidate : view.stages[group.stage].candidates)
     if (candidate.on_cpu() && view.may_do(group, candidate)) on_cpu_ = &candidate;
   least_ = view.rows_for_cpu(group, task);
+  cpu_may_help_ = on_cpu_ != nullptr && (group.urgent || chosen.on_cpu() || !DeviceOutlook(view, group, task).done_before_cpu(*on_cpu_));
 }
 
 bool BatchDivision::possible() const { return task_.rows && task_.rows->rows() > 1 && !view_.stages[group_.stage].traits.serial; }
@@ -102,7 +104,7 @@ std::optional<Choice> BatchDivision::at_the_end(const Candidate* device) const {
 }
 
 std::optional<BatchDivision::Found> BatchDivision::in_two(const Candidate& device) const {
-  if (on_cpu_ == nullptr || !on_cpu_->known || !device.known) return std::nullopt;
+  if (!cpu_may_help_ || !on_cpu_->known || !device.known) return std::nullopt;
   const auto division = balanced_division(*task_.rows, idle_side(*on_cpu_), idle_side(device), least_);
   if (!division) return std::nullopt;
   return Found{with_cpu(device, division->largest, least_, Reason::division), division->seconds + join_cost(2)};
@@ -113,7 +115,7 @@ std::optional<BatchDivision::Found> BatchDivision::in_two(const Candidate& devic
 std::optional<BatchDivision::Found> BatchDivision::over_all() const {
   std::vector<const Candidate*> lanes;
   for (const Candidate& candidate : view_.stages[group_.stage].candidates) {
-    if (!candidate.known || !view_.may_do(group_, candidate)) continue;
+    if (!candidate.known || !view_.may_do(group_, candidate) || (candidate.on_cpu() && !cpu_may_help_)) continue;
     const LaneView& lane = view_.lanes[candidate.lane];
     if (&candidate != &chosen_ && view_.source.horizon > 0 && lane.running + lane.ready > 0) continue;
     const bool once = std::none_of(lanes.begin(), lanes.end(), [&](const Candidate* other) { return other->lane == candidate.lane; });

@@ -44,8 +44,9 @@ class BatchDivision {
   const Task& task_;
   const Candidate& chosen_;
   const Candidate* on_cpu_ = nullptr;
-  double gain_;            // what a division may take of the time of the whole batch
-  std::size_t least_ = 0;  // rows that are the CPU's in any case
+  bool cpu_may_help_ = false;  // its threads have nothing else to do that the run waits for
+  double gain_;                // what a division may take of the time of the whole batch
+  std::size_t least_ = 0;      // rows that are the CPU's in any case
 };
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include "sched/choice_check.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace sluice {
 namespace {
@@ -41,6 +42,24 @@ std::string problem_with_rows(const Choice& choice, const View& view, const Wait
   return rows == placed.size() ? "" : std::to_string(placed.size() - rows) + " rows are placed nowhere";
 }
 
+// Whole batches of one kind, on a device.
+std::string problem_with_gathering(const Choice& choice, const View& view, const WaitingTasks& waiting, const WaitingGroup& group,
+                                   const Task& first) {
+  if (choice.more.empty()) return "";
+  if (choice.shares.size() != 1 || !choice.shares.front().rows.empty()) return "a batch that is divided can't be gathered with others";
+  if (choice.shares.front().lane == cpu_lane) return "only calls on devices take several batches";
+  if (first.like == 0) return "the batch can't be gathered with others";
+  std::set<std::uint64_t> tasks = {choice.task};
+  for (const std::uint64_t number : choice.more) {
+    const auto [of, task] = waiting.find(number);
+    if (task == nullptr) return "no task " + std::to_string(number) + " waits";
+    if (of != &group || task->like != first.like) return "batches of different kinds can't be gathered";
+    if (!tasks.insert(number).second) return "task " + std::to_string(number) + " is gathered twice";
+    if (view.rows_for_cpu(group, *task) > 0) return "rows above max_row_work are the CPU's";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string problem_with(const Choice& choice, const View& view, const WaitingTasks& waiting) {
@@ -52,6 +71,7 @@ std::string problem_with(const Choice& choice, const View& view, const WaitingTa
   const LaneView& first = view.lanes[choice.shares.front().lane];
   if (!first.has_room()) return "lane " + first.traits.name + " has no room";
   if (!view.may_begin(view.stages[group->stage])) return "the stage makes one call at a time, and makes it now";
+  if (const std::string problem = problem_with_gathering(choice, view, waiting, *group, *task); !problem.empty()) return problem;
   return problem_with_rows(choice, view, *group, *task);
 }
 

@@ -3,6 +3,7 @@
 #include "sched/estimates.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice {
 
@@ -21,15 +22,19 @@ double call_seconds(const View& view, const Task& task, const Candidate& candida
   return std::max(candidate.cost.seconds(task.size.work, task.size.largest_row) + copy_seconds(view.lanes, task, candidate.lane), 1e-9);
 }
 
-// A device begins with one, so that the first calls show how much they slow each other. Where they only share its speed, two are enough to
-// hide copies, and near the end of the run more would keep batches waiting; while the end is far they do no harm, and would show if the
-// device had become faster side by side.
+int calls_that_overlap(const View& view, const Candidate& candidate) {
+  const int slots = view.lanes[candidate.lane].traits.slots;
+  return candidate.sharing * slots <= 1.0 ? std::max(slots, 2) : std::max(2, static_cast<int>(std::lround(1.0 / candidate.sharing)));
+}
+
+// A device begins with one, so that the first calls show how much they slow each other. Near the end of the run many more than overlap would keep
+// batches waiting; while the end is far they do no harm, and would show if the device had become faster side by side.
 std::size_t useful_calls(const View& view, const Candidate& candidate, double horizon) {
   const auto slots = static_cast<std::size_t>(view.lanes[candidate.lane].traits.slots);
   if (candidate.on_cpu()) return slots;
   const bool far = horizon > static_cast<double>(slots) * candidate.mean_call_seconds;
-  const std::size_t most = far || candidate.sharing < 1.0 ? slots : std::min<std::size_t>(slots, 2);
-  return std::min<std::size_t>(most, 1 + static_cast<std::size_t>(candidate.observed) / 2);
+  const std::size_t most = far ? slots : std::min(slots, 3 * static_cast<std::size_t>(calls_that_overlap(view, candidate)) / 2);
+  return std::min<std::size_t>(most, 1 + static_cast<std::size_t>(candidate.observed));
 }
 
 double parallel_calls(const View& view, const Candidate& candidate) {

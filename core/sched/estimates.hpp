@@ -13,6 +13,10 @@ double copy_seconds(const std::vector<LaneView>& lanes, const Task& task, std::s
 // Seconds of a call with the whole task, copies included, that has the lane to itself.
 double call_seconds(const View& view, const Task& task, const Candidate& candidate);
 
+// Calls on a device that make it faster together than one after the other: two hide each other's copies, and more are of use where they don't share
+// its speed.
+int calls_that_overlap(const View& view, const Candidate& candidate);
+
 // Calls at once that the lane is given while the run lasts `horizon` seconds more.
 std::size_t useful_calls(const View& view, const Candidate& candidate, double horizon);
 

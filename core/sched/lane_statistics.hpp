@@ -29,10 +29,11 @@ struct PlacementStatistics {
   std::size_t stage = 0;  // index into Plan::stages
   std::uint32_t implementation = 0;
   std::string lane;
-  std::uint64_t whole_batches = 0;  // batches that were done here in one piece
-  std::uint64_t parts = 0;          // parts of batches, also of those cut to try a device with a small part
-  std::uint64_t tail_rows = 0;      // CPU: rows taken out of a device's batch because they would have held it up, or may not be done there
-  std::uint64_t explored = 0;       // calls made to learn the speed
+  std::uint64_t whole_batches = 0;   // batches that were done here in one piece
+  std::uint64_t parts = 0;           // parts of batches, also of those cut to try a device with a small part
+  std::uint64_t gathered_calls = 0;  // calls that took several batches
+  std::uint64_t tail_rows = 0;       // CPU: rows taken out of a device's batch because they would have held it up, or may not be done there
+  std::uint64_t explored = 0;        // calls made to learn the speed
   std::uint64_t failed = 0;
   std::uint64_t rows = 0;        // in calls that finished
   double work = 0, seconds = 0;  // in the stage's work unit; sum over calls

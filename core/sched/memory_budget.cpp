@@ -84,10 +84,16 @@ void MemoryBudget::keep(std::uint64_t bytes) {
   changed_.notify_all();
 }
 
-void MemoryBudget::allow_more_batches(int batches) {
+std::uint64_t MemoryBudget::limit() const {
+  const std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+void MemoryBudget::allow_more(int batches, std::uint64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
     most_batches_ += batches;
+    limit_ += bytes;
   }
   changed_.notify_all();
 }

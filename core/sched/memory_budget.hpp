@@ -19,7 +19,7 @@ class MemoryBudget {
  public:
   // given_up: asked while somebody waits; true when nobody should wait any more.
   MemoryBudget(std::uint64_t bytes, double bytes_per_work, int batches_in_flight, std::function<bool()> given_up = nullptr)
-      : limit_(bytes), given_up_(std::move(given_up)), most_batches_(batches_in_flight) {
+      : given_up_(std::move(given_up)), limit_(bytes), most_batches_(batches_in_flight) {
     flows_.push_back({bytes_per_work});
   }
 
@@ -75,10 +75,10 @@ class MemoryBudget {
   double largest_batch_work() const;
   // So much of the memory is taken by what is no batch (indexes, tables that grow). Batches are left half of it, whatever that is.
   void keep(std::uint64_t bytes);
-  // Lets more batches in: a device works on several at once.
-  void allow_more_batches(int batches);
+  // Lets more in: a device works on many batches at once.
+  void allow_more(int batches, std::uint64_t bytes);
   int in_flight() const;
-  std::uint64_t limit() const { return limit_; }
+  std::uint64_t limit() const;
   double bytes_per_work() const;
 
  private:
@@ -97,9 +97,9 @@ class MemoryBudget {
   PermitHandle admit(Flow& flow, double size);
   std::uint64_t room() const { return limit_ - std::min(kept_, limit_ / 2); }
 
-  const std::uint64_t limit_;
   const std::function<bool()> given_up_;
   mutable std::mutex mutex_;  // guards everything below
+  std::uint64_t limit_;
   std::condition_variable changed_;
   std::deque<Flow> flows_;  // the sources' first
   std::uint64_t used_ = 0, kept_ = 0;

@@ -37,6 +37,7 @@ struct Candidate {
   int observed = 0;                // calls of this run that it was learned from
   double mean_call_seconds = 0;    // of those, beside whatever ran with them
   int under_way = 0;               // calls, those that are ready included
+  double work_under_way = 0;       // of these
   std::uint64_t last_used_at = 0;  // StageView::batches when a call here ended last
 
   bool on_cpu() const { return lane == cpu_lane; }
@@ -50,6 +51,7 @@ struct StageView {
   std::uint64_t batches = 0;          // that have been given to lanes
   bool divided_last = false;          // the last batch that could be divided was, as that was expected to pay
   double work_per_source = 0;         // the stage's work unit per source unit; 0: not known yet
+  double work = 0, source_work = 0;   // of all batches that have come here so far, in its unit and in the source's
 };
 
 // The place of a task in its group.
@@ -73,10 +75,8 @@ struct WaitingGroup {
 
 struct SourceView {
   SourceProgress progress;
-  double horizon = 0;                // seconds that the sources are expected to go on reading
-  double read_work = 0;              // of all batches so far, in the source's unit
-  double last_batch_work = 0;        // of the last one
-  std::uint64_t learning_sizes = 0;  // batches for which the policy has said BatchSize::learning
+  double horizon = 0;    // seconds that the sources are expected to go on reading
+  double read_work = 0;  // of all batches so far, in the source's unit
 };
 
 // All that a policy knows. The book-keeping keeps it up to date; nothing in it looks at a clock.
@@ -128,11 +128,8 @@ struct Choice {
   std::uint64_t task = 0;         // Task::number
   std::vector<LaneShare> shares;  // any number of lanes; together they have every row once. The first one's lane has room
   Reason reason = Reason::placement;
-};
-
-struct BatchSize {
-  double work = 0;        // in the source's unit
-  bool learning = false;  // counted in SourceView::learning_sizes
+  // Further tasks of the same group that are gathered into the call, all like the first one (Task::like): only where there is one share, on a device.
+  std::vector<std::uint64_t> more = {};
 };
 
 // Has no state: the same view gives the same answer. Called under the scheduler's lock, so it should take microseconds.
@@ -145,8 +142,8 @@ class Policy {
   virtual ~Policy() = default;
   // The next batch to call. Nothing: what waits goes on waiting until a call has ended or a batch has come. Called again until there is nothing.
   virtual std::optional<Choice> decide(const View& view) const = 0;
-  // How much to read for the next batch. usual: where only the CPU works; largest: what memory allows.
-  virtual BatchSize batch_size(const View&, double usual, double /*largest*/) const { return {usual, false}; }
+  // How much to read for the next batch, in the source's unit. usual: where only the CPU works; largest: what memory allows.
+  virtual double batch_size(const View&, double usual, double /*largest*/) const { return usual; }
 };
 
 }  // namespace sluice

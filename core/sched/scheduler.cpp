@@ -94,10 +94,12 @@ void Scheduler::pin(std::size_t stage, std::size_t lane) {
 
 void Scheduler::add(Task task) {
   const std::lock_guard lock(mutex_);
+  view_.stages[task.stage].work += task.size.work;
   if (task.source_work > 0) {
     double& per_source = view_.stages[task.stage].work_per_source;
     const double ratio = task.size.work / task.source_work;
     per_source = per_source == 0 ? ratio : 0.8 * per_source + 0.2 * ratio;
+    view_.stages[task.stage].source_work += task.source_work;
   }
   waiting_.add(std::move(task));
 }
@@ -178,7 +180,9 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
   StageView& stage = view_.stages[task.stage];
   StageBooks& books = stages_[task.stage];
   const bool whole = choice.shares.size() == 1;
-  stage.batches = ++books.decisions.batches;
+  std::vector<Task> more;
+  for (const std::uint64_t number : choice.more) more.push_back(waiting_.remove(number));
+  stage.batches = books.decisions.batches += 1 + more.size();
   stage.under_way += static_cast<int>(choice.shares.size());
   if (!whole && choice.reason != Reason::trial) ++books.decisions.divided;
   if (task.rows && choice.reason != Reason::trial) stage.divided_last = choice.reason == Reason::division;
@@ -186,10 +190,10 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
   for (const LaneShare& share : choice.shares) {
     const std::size_t number = candidate_of(task.stage, share.lane, share.implementation);
     PlacementStatistics& statistics = books.candidates[number].statistics;
-    ++(whole ? statistics.whole_batches : statistics.parts);
+    (whole ? statistics.whole_batches : statistics.parts) += 1 + more.size();
+    if (!more.empty()) ++statistics.gathered_calls;
     statistics.tail_rows += share.tail_rows;
     if (choice.reason == Reason::trial && calls.empty()) ++statistics.explored;
-    ++stage.candidates[number].under_way;
     Assignment& call = calls.emplace_back();
     call.lane = share.lane;
     call.implementation = share.implementation;
@@ -198,6 +202,12 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
     call.row_count = task.row_count;
     call.part = calls.size() - 1;
     call.parts = choice.shares.size();
+    for (const Task& other : more) {
+      call.size.work += other.size.work;
+      call.size.largest_row = std::max(call.size.largest_row, other.size.largest_row);
+      call.row_count += other.row_count;
+    }
+    call.more = more;
     if (whole) continue;
     call.rows = share.rows;
     call.row_count = share.rows.size();
@@ -207,12 +217,22 @@ Assignment Scheduler::carry_out(const Choice& choice, double now) {
       call.size.largest_row = std::max(call.size.largest_row, task.rows->work_of(row));
     }
   }
+  for (const Assignment& call : calls) {
+    Candidate& candidate = stage.candidates[candidate_of(task.stage, call.lane, call.implementation)];
+    ++candidate.under_way;
+    candidate.work_under_way += call.size.work;
+  }
   for (std::size_t i = 1; i < calls.size(); ++i) lanes_[calls[i].lane].ready.push_back(std::move(calls[i]));
   return start(std::move(calls.front()), now);
 }
 
 // The copies of a part are its share of the whole batch's.
 double Scheduler::share_of_copies(const Assignment& call) const {
+  if (!call.more.empty()) {
+    double seconds = copy_seconds(view_.lanes, call.task, call.lane);
+    for (const Task& other : call.more) seconds += copy_seconds(view_.lanes, other, call.lane);
+    return seconds;
+  }
   const double share = call.task.size.work > 0 ? call.size.work / call.task.size.work : 1.0;
   return share * copy_seconds(view_.lanes, call.task, call.lane);
 }
@@ -242,7 +262,7 @@ void Scheduler::completed(const Assignment& call, double now, CallOutcome outcom
   const std::size_t number = candidate_of(call.task.stage, call.lane, call.implementation);
   Candidate& candidate = stage.candidates[number];
   CandidateBooks& books = stages_[call.task.stage].candidates[number];
-  --candidate.under_way;
+  candidate.work_under_way = --candidate.under_way == 0 ? 0 : candidate.work_under_way - call.size.work;
   candidate.last_used_at = stage.batches;
   if (outcome == CallOutcome::failed) {
     ++books.statistics.failed;
@@ -268,15 +288,13 @@ std::vector<Task> Scheduler::stranded() {
 double Scheduler::batch_work(double usual, double largest, const SourceProgress& progress) {
   const std::lock_guard lock(mutex_);
   view_.source.progress = progress;
-  BatchSize size = policy_->batch_size(view_, usual, largest);
-  if (!std::isfinite(size.work) || size.work <= 0 || size.work > std::max(usual, largest)) {
-    refuse("a wish for a batch that can't be read", std::to_string(size.work) + " units of work");
-    size.work = usual;
+  double work = policy_->batch_size(view_, usual, largest);
+  if (!std::isfinite(work) || work <= 0 || work > std::max(usual, largest)) {
+    refuse("a wish for a batch that can't be read", std::to_string(work) + " units of work");
+    work = usual;
   }
-  if (size.learning) ++view_.source.learning_sizes;
-  view_.source.last_batch_work = size.work;
-  view_.source.read_work += size.work;
-  return size.work;
+  view_.source.read_work += work;
+  return work;
 }
 
 SchedulerStatistics Scheduler::statistics(double now) const {

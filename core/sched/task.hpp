@@ -24,6 +24,7 @@ struct LaneTraits {
   std::string name = "cpu", kind = "cpu";
   int slots = 1;  // calls at once
   double bytes_per_second = 0, seconds_per_copy = 0;
+  double memory_bytes = 0;  // of a device; 0: unknown
 };
 
 struct StageTraits {
@@ -47,22 +48,24 @@ struct Task {
   std::uint64_t row_count = 0;
   CallSize size;
   double deadline = std::numeric_limits<double>::infinity();  // seconds of the run
-  double source_work = 0;                                     // the same batch in the source's unit
+  double source_work = 0;                                     // the same batch in the source's unit; 0: behind a regroup nobody knows
   std::shared_ptr<const RowOrder> rows;                       // null: not to be divided
   // Bytes of the columns that the stage needs; those that lie on a device only, and which (-1: the host has all).
   double bytes = 0, bytes_away = 0;
   int columns = 0;
   int home = -1;
   std::vector<std::size_t> excluded;  // lanes that have failed on this batch
+  std::size_t like = 0;               // tasks of a stage with the same number may be gathered into one call; 0: with no other
   std::shared_ptr<void> payload;      // the caller's
 };
 
-// A call that may start now: a batch, or one part of it.
+// A call that may start now: a batch, one part of it, or several batches.
 struct Assignment {
   std::uint64_t call = 0;  // for completed()
   std::size_t lane = 0;
-  Task task;      // size and rows are those of the whole batch
-  CallSize size;  // of this call
+  Task task;               // size and rows are those of the whole batch
+  std::vector<Task> more;  // gathered into the same call, behind `task`
+  CallSize size;           // of this call
   std::uint64_t row_count = 0;
   std::uint32_t implementation = 0;
   std::vector<std::uint32_t> rows;  // ascending; empty: all
@@ -75,6 +78,7 @@ enum class CallOutcome { finished, failed };
 struct SourceProgress {
   double share = -1;  // 0 to 1; < 0: unknown
   bool ended = false;
+  double cpu_seconds = 0;  // that threads have spent so far on what only the CPU does
 };
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Any bytes as a SLOW5 or BLOW5 file: header, then records as text lines, as BLOW5 payloads of every compression, and as an index.
 // Run: build/fuzz/bin/fuzz_slow5_text -max_len=2000 CORPUS tests/fuzz/slow5_text_seeds
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -31,6 +32,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::abort();
     }
     decoder.decode_fields(stored, format, record);
+    // The beginning of it: what is decoded is what is decoded of the whole, or the whole is damaged. Asked for in steps, of all bytes and of some.
+    const std::vector<std::int16_t> whole(samples.begin() + 3, samples.end());
+    for (const std::size_t given : {stored.size(), stored.size() / 2}) {
+      std::size_t wanted = 3;
+      samples.assign(3, 7);
+      const auto status = decoder.decode_beginning(
+          {stored.first(given), stored.size()}, format,
+          [&](const SignalRecord&, std::span<const std::int16_t> first) { return first.size() < 40 ? wanted = first.size() * 2 + 3 : wanted; },
+          record, samples);
+      if (status == RecordStatus::ok) {
+        if (samples.size() != 3 + std::min<std::uint64_t>(wanted, record.sample_count) || record.read_id.empty()) std::abort();
+        if (!whole.empty() && (samples.size() - 3 > whole.size() || !std::equal(samples.begin() + 3, samples.end(), whole.begin()))) std::abort();
+      } else if (samples.size() != 3 ||
+                 (status == RecordStatus::incomplete && given == stored.size() && given != 0 && format.format != FileFormat::slow5)) {
+        std::abort();
+      }
+    }
   };
   std::string_view rest(file.data() + begin, size - begin);
   while (!rest.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Chaining scores on the device against scan_predecessors, every score and predecessor, then timings.
+// Chaining on the device: every score and predecessor against scan_predecessors, and every chain against chains_from_scores; then timings.
 // Run: chaining_gpu_test [small | check | bench | all = all] [Mbases of the simulated reference of the timings = 50]
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "chained_rows.hpp"
 #include "chaining/cuda.hpp"
 #include "chaining/cuda_scores.hpp"
 #include "chaining/recurrences.hpp"
@@ -20,9 +21,7 @@
 namespace {
 
 namespace chaining = sluice::chaining;
-namespace device = sluice::chaining::cuda;
 using namespace sluice::gpu_test;
-using simulated::AnchorRows;
 
 // Size of the reference of the reads whose scores are checked.
 constexpr double checked_megabases = 10;
@@ -62,7 +61,7 @@ class Chainer {
   }
 
   // All steps, as the stage does them. The memory of the last time is used again.
-  device::RunTotals run() {
+  device::ScoredRuns run() {
     std::size_t next = 0;
     return device::score_anchors(anchors, rules, scores, multiprocessors, nullptr, [&](std::size_t bytes) { return room(next++, bytes); });
   }
@@ -107,12 +106,23 @@ void compare(const std::string& name, const AnchorRows& rows, const Table& want,
               name.c_str(), rows.x.size(), totals.runs, totals.wide_runs(), totals.wide_anchors(), beyond, different, first.c_str());
 }
 
+void compare_chains(const std::string& name, ChainsOfScores& chains, const Table& scores) {
+  const ChainLists got = chains.result();
+  const bool is_same = got == chains.expected(scores.score, scores.predecessor);
+  if (!is_same) ++failures;
+  std::printf("%s %-26s %9zu chains with %zu anchors, %zu of %zu rows undecided\n", is_same ? "same" : "FAILED", name.c_str(), got.score.size(),
+              got.x.size(), chains.undecided(), chains.listed());
+}
+
 void check(const std::string& name, const AnchorRows& rows, const chaining::ChainingParameters& parameters = {}) {
   Chainer chainer(rows, parameters);
   const Table want = expected(rows, parameters);
+  ChainsOfScores chains(rows, parameters);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    const device::RunTotals totals = chainer.run();
-    compare(name, rows, want, chainer.result(), totals);
+    const device::ScoredRuns runs = chainer.run();
+    compare(name, rows, want, chainer.result(), runs.totals);
+    chains.milliseconds(chainer.anchors, chainer.scores, runs.ordinal);
+    compare_chains(name, chains, want);
   }
 }
 
@@ -264,7 +274,7 @@ void check_made_up_sets() {
 // Timings of every step, one after the other, and of all as the stage does them.
 void measure(const char* name, const AnchorRows& rows, int repeats) {
   Chainer chainer(rows, {});
-  const device::RunTotals totals = chainer.run();
+  const device::RunTotals totals = chainer.run().totals;
   const auto runs = device::runs_in(chainer.room(0, 0), chainer.anchors.count, chainer.rules);
   const auto diagonals = device::diagonals_in(chainer.room(1, 0), totals);
   const std::string which = std::string(name) + " reads, " + std::to_string(rows.x.size() / 100000 / 10.0).substr(0, 4) + " M anchors";
@@ -319,6 +329,19 @@ void measure(const char* name, const AnchorRows& rows, int repeats) {
   std::printf("TIME %-16s %8.3f ms, %s: %.1f M anchors/s, %.0f Gpairs/s of %.2f G pairs in windows, %.2f G computed; wide: %u runs, %.2f M anchors\n",
               "all steps", all, which.c_str(), static_cast<double>(rows.x.size()) / 1e3 / all, window_pairs / 1e6 / all, window_pairs / 1e9,
               evaluated / 1e9, totals.wide_runs(), totals.wide_anchors() / 1e6);
+  ChainsOfScores chains(rows, {});
+  std::vector<double> chaining;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    std::uint32_t* const run = chainer.run().ordinal;
+    chaining.push_back(chains.milliseconds(chainer.anchors, chainer.scores, run));
+  }
+  print("chain_rows", chaining);
+  chains.measure_phases();
+  chains.milliseconds(chainer.anchors, chainer.scores, chainer.run().ordinal);
+  chains.print_phases(which);
+  const ChainLists found = chains.result();
+  std::printf("     %zu chains with %.2f M anchors, %zu of %zu rows undecided\n", found.score.size(), static_cast<double>(found.x.size()) / 1e6,
+              chains.undecided(), rows.rows());
   std::fflush(stdout);
 }
 

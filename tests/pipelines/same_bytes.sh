@@ -27,3 +27,11 @@ for option in "${options[@]}"; do
   echo "same bytes: $option"
 done
 [ "$(wc -l <calls.tsv)" -gt 1000 ] || { echo "FAILED: only $(wc -l <calls.tsv) calls"; exit 1; }
+
+for option in "--threads 1" "--threads 7 --batch-work 1" "--batch-work 30000"; do
+  # shellcheck disable=SC2086
+  "$sluice" run map --reference ref.fa --reads first.fastq.gz --format bam --output mapped.bam --quiet $option
+  [ -e first.mapped.bam ] || cp mapped.bam first.mapped.bam
+  cmp first.mapped.bam mapped.bam || { echo "FAILED: map --format bam $option gives other bytes"; exit 1; }
+done
+echo "map gives the same BAM bytes"

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "sched/batch_division.hpp"
-#include "sched/batch_growth.hpp"
 #include "sched/estimates.hpp"
+#include "sched/gathering.hpp"
 
 namespace sluice::policies {
 namespace {
@@ -40,7 +40,8 @@ class Options {
 
  private:
   void add(const WaitingGroup& group);
-  std::optional<Option> consider(const WaitingGroup& group, const Task& task, const Candidate& candidate);
+  bool cpu_helps(const WaitingGroup& group, const Task& task) const;
+  std::optional<Option> consider(const WaitingGroup& group, const Task& task, const Candidate& candidate, bool cpu_helps);
   std::optional<Option> untimed(Option option) const;
   bool should_explore(const Option& option) const;
   bool better(const Option& a, const Option& b) const;
@@ -63,24 +64,35 @@ void Options::add(const WaitingGroup& group) {
   if (group.tasks.empty() || !view_.may_begin(stage)) return;
   std::vector<const Candidate*> free;
   for (const Candidate& candidate : stage.candidates)
-    if (may_begin(group, candidate)) free.push_back(&candidate);
+    if (may_begin(group, candidate) && !waits_for_more(view_, group, candidate)) free.push_back(&candidate);
   if (free.empty()) return;
   std::size_t looked_at = 0;
   for (const auto& [turn, task] : group.tasks) {
     if (++looked_at > tasks_looked_at) return;
+    const bool with_cpu = cpu_helps(group, task);
     for (const Candidate* candidate : free)
-      if (const std::optional<Option> option = consider(group, task, *candidate); option && (!best_ || better(*option, *best_))) best_ = option;
+      if (const std::optional<Option> option = consider(group, task, *candidate, with_cpu); option && (!best_ || better(*option, *best_)))
+        best_ = option;
   }
 }
 
-std::optional<Option> Options::consider(const WaitingGroup& group, const Task& task, const Candidate& candidate) {
+bool Options::cpu_helps(const WaitingGroup& group, const Task& task) const {
+  if (group.urgent) return true;
+  const DeviceOutlook devices(view_, group, task);
+  const auto& candidates = view_.stages[group.stage].candidates;
+  return std::none_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.on_cpu() && candidate.known && (devices.done_before_cpu(candidate) || devices.would_run_dry(candidate));
+  });
+}
+
+std::optional<Option> Options::consider(const WaitingGroup& group, const Task& task, const Candidate& candidate, bool cpu_helps) {
   Option option{&group, &task, &candidate};
   double best = never, rates = 0, backlog = 0;
   bool only_one = true;
   for (const Candidate& other : view_.stages[group.stage].candidates) {
     if (&other == &candidate || !view_.may_do(group, other)) continue;
     only_one = false;
-    if (!other.known) continue;
+    if (!other.known || (other.on_cpu() && !cpu_helps)) continue;
     best = std::min(best, finish_seconds(view_, task, other));
     const double parallel = parallel_calls(view_, other), rate = parallel / call_seconds(view_, task, other);
     rates += rate;
@@ -92,6 +104,7 @@ std::optional<Option> Options::consider(const WaitingGroup& group, const Task& t
     return option;
   }
   if (!candidate.known) return untimed(option);
+  if (candidate.on_cpu() && !cpu_helps) return std::nullopt;
   if (rates <= 0) return option;
   option.advantage = parallel_calls(view_, candidate) / call_seconds(view_, task, candidate) / rates;
   const double mine = finish_seconds(view_, task, candidate);
@@ -148,10 +161,20 @@ class Adaptive : public Policy {
     if (!option) return std::nullopt;
     const Candidate& candidate = *option->candidate;
     const BatchDivision division(view, *option->group, *option->task, candidate);
-    if (std::optional<Choice> divided = option->explores ? division.trial() : division.best()) return divided;
-    return Choice{option->task->number, {{candidate.lane, candidate.implementation}}, option->explores ? Reason::trial : Reason::placement};
+    Choice whole{option->task->number, {{candidate.lane, candidate.implementation}}, Reason::placement};
+    if (option->explores) {
+      whole.reason = Reason::trial;
+      const std::optional<Choice> trial = division.trial();
+      return trial ? trial : whole;
+    }
+    // Beside many others a row that holds the device up costs little.
+    Gathering gathering;
+    if (view.may_do_whole(*option->group, *option->task, candidate)) gathering = tasks_to_gather(view, *option->group, *option->task, candidate);
+    if (!gathering.hides_largest_row)
+      if (std::optional<Choice> divided = division.best()) return divided;
+    whole.more = std::move(gathering.more);
+    return whole;
   }
-  BatchSize batch_size(const View& view, double usual, double largest) const override { return grown_batch(view, usual, largest); }
 };
 
 }  // namespace

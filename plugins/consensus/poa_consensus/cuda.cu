@@ -263,10 +263,8 @@ WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, 
   check(cub::DeviceScan::InclusiveSum(space, bytes, result.offsets, result.offsets, items + 1, stream), "DeviceScan");
   plan.order = sorted_window;
   plan.sequence_begin = memory.sequence_begin;
-  check(cudaMemcpyAsync(plan.windows.data(), memory.windows_of_group, plan.windows.size() * sizeof(std::uint32_t), cudaMemcpyDeviceToHost, stream),
-        "copy");
-  check(cudaMemcpyAsync(&plan.consensus_room, result.offsets + count, sizeof(std::int64_t), cudaMemcpyDeviceToHost, stream), "copy");
-  check(cudaStreamSynchronize(stream), "the plan of windows");
+  sluice::cuda::copy_to_host(plan.windows.data(), memory.windows_of_group, plan.windows.size() * sizeof(std::uint32_t), stream);
+  sluice::cuda::copy_to_host(&plan.consensus_room, result.offsets + count, sizeof(std::int64_t), stream);
   return plan;
 }
 

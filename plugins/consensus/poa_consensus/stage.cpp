@@ -52,7 +52,8 @@ class PoaConsensus {
             "The sequences of a window are merged into a partial order graph one after the other. The consensus is the graph's heaviest bundle, with "
             "the same letters as spoa 4.0.8, or the majority of each column of the alignment. Layers (sequences that belong to a part of sequence 0) "
             "are aligned to that part of the graph, as in racon 1.5.0.")
-        .work_unit("cell");
+        .work_unit("cell")
+        .host_columns();
     d.needs("sequences", "utf8", "the window's sequences, one after the other")
         .needs("sequence_length", "list<i32>", "length of each")
         .needs("sequence_qualities", "utf8", "Phred scores + 33 of all their letters; empty: every letter weighs 1", Needed::optional)
@@ -148,10 +149,6 @@ class PoaConsensus {
 #ifdef SLUICE_WITH_CUDA
   void process_cuda(const Call& call, const Batch& in, Output& out) {
     using sluice::cuda::check;
-    for (const char* const name : {"sequences", "sequence_length", "sequence_qualities", "layer_begin", "layer_end"}) {
-      const sluice_column* const column = in.find(name);
-      if (column != nullptr && column->array == nullptr) throw Failure(SLUICE_ERROR_DEVICE_KERNEL, "windows are wanted on the host, too");
-    }
     const sluice::cuda::DeviceCall device(call);
     const auto rows = static_cast<std::size_t>(in.rows());
     std::vector<sluice::cuda::Memory> memory;  // until the device has done all
@@ -304,14 +301,10 @@ class PoaConsensus {
   void give_all(const sluice::cuda::DeviceCall& device, const cuda::PackedConsensus& packed, const std::vector<std::int64_t>& begin,
                 Output& out) const {
     std::ranges::fill(out.column<std::uint8_t>("is_polished"), std::uint8_t{1});
-    const auto download = [&](const auto* from, auto to) {
-      if (!to.empty())
-        sluice::cuda::check(cudaMemcpyAsync(to.data(), from, to.size_bytes(), cudaMemcpyDeviceToHost, device.stream()), "copy to the host");
-    };
+    const auto download = [&](const auto* from, auto to) { sluice::cuda::copy_to_host(to.data(), from, to.size_bytes(), device.stream()); };
     const auto size = [&](std::int64_t row) { return begin[static_cast<std::size_t>(row) + 1] - begin[static_cast<std::size_t>(row)]; };
     download(packed.bases, out.text("consensus", out.offsets(size)));
     if (wants_coverage_) download(packed.coverage, out.list<std::int32_t>("consensus_coverage", out.offsets(size)));
-    device.synchronize();
   }
 
   cuda::WindowRules device_rules() const {

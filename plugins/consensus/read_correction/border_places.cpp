@@ -60,9 +60,12 @@ class Places {
     if (!is_alike_) return unknown_place;
     // On along the path from where the border before this one was.
     while (at_template_ < border) {
-      const PathStep step = workspace_.steps[at_step_++];
-      if (step != PathStep::text_only) ++at_template_;
-      if (step != PathStep::pattern_only) ++at_read_;
+      PathRun& run = workspace_.runs[at_run_];
+      const std::int32_t steps = run.step == PathStep::text_only ? run.length : std::min(run.length, border - at_template_);
+      if (run.step != PathStep::text_only) at_template_ += steps;
+      if (run.step != PathStep::pattern_only) at_read_ += steps;
+      run.length -= steps;
+      if (run.length == 0) ++at_run_;
     }
     return at_read_;
   }
@@ -75,12 +78,12 @@ class Places {
     const std::int32_t on_template = behind.template_begin - before.template_end(), on_read = behind.read_begin - before.read_end();
     at_template_ = before.template_end();
     at_read_ = before.read_end();
-    at_step_ = 0;
+    at_run_ = 0;
     is_alike_ = false;
     if (static_cast<std::int64_t>(on_template) * on_read > max_cells) return;
     workspace_.aligner.set_pattern(part(template_, before.template_end(), behind.template_begin));
     is_alike_ = workspace_.aligner.align(part(read_, before.read_end(), behind.read_begin)) <= allowed_differences(std::max(on_template, on_read));
-    if (is_alike_) workspace_.aligner.path(workspace_.steps);
+    if (is_alike_) workspace_.aligner.path(workspace_.runs);
   }
 
   std::string_view template_, read_;
@@ -89,7 +92,7 @@ class Places {
   std::size_t next_ = 0;
   std::size_t aligned_ = 0;  // the anchor behind the aligned stretch; 0: none is
   bool is_alike_ = false;
-  std::size_t at_step_ = 0;
+  std::size_t at_run_ = 0;
   std::int32_t at_template_ = 0, at_read_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "read_correction/agreement.hpp"
 #include "read_correction/unit_cost_path.hpp"
 
 namespace sluice::read_correction {
@@ -32,14 +33,25 @@ class ConsensusVote {
   std::size_t bytes() const { return aligner_.bytes(); }
 
  private:
-  using Ballot = std::array<std::int64_t, 5>;  // A, C, G, T, none
+  using Ballot = std::array<std::int64_t, 6>;  // A, C, G, T, any other letter, none
+  // A voter's letters, its votes, and what its gaps vote with: before each letter, and behind the last.
+  struct Voter {
+    std::string_view codes;
+    const std::uint8_t* votes;
+    const std::uint8_t* votes_of_gap;
+  };
 
-  void count(std::string_view sequence, std::string_view qualities);
+  void code(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities);
+  void count(const Voter& voter);
+  void count_agreement();
   bool elect(std::string& consensus);
 
   UnitCostAligner aligner_;
-  std::vector<PathStep> steps_;
+  std::vector<PathRun> runs_;
+  std::string codes_, pattern_;  // of the sequences, of the consensus: nucleotide codes
+  std::vector<std::uint8_t> votes_, votes_of_gap_;
   std::vector<Ballot> bases_, insertions_;  // per base of the consensus; before it, and behind the last
+  Agreement agreement_;
   std::string elected_;
 };
 

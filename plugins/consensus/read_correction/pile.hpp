@@ -52,7 +52,7 @@ class PileCutter {
  public:
   explicit PileCutter(const PileParameters& parameters) : parameters_(parameters) {}
 
-  // The results below belong to the last pile. Letters are upper case. A read that cannot be anchored is counted in unanchored().
+  // The results below belong to the last pile. Letters are A, C, G, T and N. A read that cannot be anchored is counted in unanchored().
   void cut(std::string_view template_bases, std::span<const PileRead> reads);
 
   std::span<const Piece> pieces() const { return pieces_; }

@@ -28,7 +28,7 @@ struct OverlapPlace {
 
 struct AnchorWorkspace {
   std::vector<Anchor> runs;
-  std::vector<std::int32_t> score, predecessor;
+  std::vector<std::int32_t> score, highest_score, predecessor;  // per run; the highest one up to it
 };
 
 // The best chain of shared stretches near the line between the overlap's ends (100 bases and 6 % of its length to either side), up to `reach` bases

@@ -12,8 +12,7 @@ void OpenWindows::restart() {
   first_ = 0;
 }
 
-void OpenWindows::add(std::int64_t window, std::int64_t overlap, std::int32_t begin, std::int32_t end, std::string_view bases,
-                      std::string_view qualities) {
+void OpenWindows::add(std::int64_t window, const WindowLayer& layer) {
   while (static_cast<std::int64_t>(windows_.size()) <= window - first_) {
     if (spare_.empty()) {
       windows_.emplace_back();
@@ -22,28 +21,20 @@ void OpenWindows::add(std::int64_t window, std::int64_t overlap, std::int32_t be
       spare_.pop_back();
     }
   }
-  OpenWindow& to = windows_[static_cast<std::size_t>(window - first_)];
-  to.layers.push_back(
-      {.overlap = overlap, .begin = begin, .end = end, .offset = to.bases.size(), .length = bases.size(), .has_qualities = !qualities.empty()});
-  to.bases.append(bases);
-  to.qualities.append(qualities);
-  to.qualities.resize(to.bases.size(), '!');
+  windows_[static_cast<std::size_t>(window - first_)].push_back(layer);
 }
 
-OpenWindow& OpenWindows::front() {
-  OpenWindow& window = windows_.front();
-  std::sort(window.layers.begin(), window.layers.end(), [](const WindowLayer& a, const WindowLayer& b) { return a.overlap < b.overlap; });
-  return window;
+const WindowLayers& OpenWindows::front() {
+  WindowLayers& layers = windows_.front();
+  std::sort(layers.begin(), layers.end(), [](const WindowLayer& a, const WindowLayer& b) { return a.overlap < b.overlap; });
+  return layers;
 }
 
 void OpenWindows::pop_front() {
   constexpr std::size_t kept = 64;
   if (spare_.size() < kept) {
-    OpenWindow& window = windows_.front();
-    window.bases.clear();
-    window.qualities.clear();
-    window.layers.clear();
-    spare_.push_back(std::move(window));
+    windows_.front().clear();
+    spare_.push_back(std::move(windows_.front()));
   }
   windows_.pop_front();
   ++first_;

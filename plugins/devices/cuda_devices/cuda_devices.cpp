@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
@@ -19,7 +20,9 @@ namespace {
 constexpr int least_compute_capability = 80;
 
 struct Device {
-  int ordinal = 0;  // CUDA's
+  int ordinal = 0;                  // CUDA's
+  std::mutex mutex;                 // guards events
+  std::vector<cudaEvent_t> events;  // that nobody uses: making one keeps other threads out of the driver
 };
 struct Stream {
   cudaStream_t stream = nullptr;
@@ -193,7 +196,15 @@ sluice_status copy_from_peer(void* device, void* stream, void* destination, void
 sluice_status record(void* device, void* stream, void** out, sluice_error* error) {
   cudaSetDevice(of(device).ordinal);
   cudaEvent_t event = nullptr;
-  cudaError_t status = cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync);
+  {
+    const std::lock_guard lock(of(device).mutex);
+    if (!of(device).events.empty()) {
+      event = of(device).events.back();
+      of(device).events.pop_back();
+    }
+  }
+  cudaError_t status = cudaSuccess;
+  if (event == nullptr) status = cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync);
   if (status == cudaSuccess) status = cudaEventRecord(event, stream_of(stream));
   if (status != cudaSuccess) {
     if (event != nullptr) cudaEventDestroy(event);
@@ -215,8 +226,9 @@ sluice_status await(void* device, void* event, sluice_error* error) {
   return status == cudaSuccess ? SLUICE_OK : fail(error, status, "a copy");
 }
 
-void forget(void*, void* event) {
-  if (cudaEventDestroy(static_cast<cudaEvent_t>(event)) != cudaSuccess) cudaGetLastError();
+void forget(void* device, void* event) {
+  const std::lock_guard lock(of(device).mutex);
+  of(device).events.push_back(static_cast<cudaEvent_t>(event));
 }
 
 // One domain, so that a profiler can show or hide what is sluice's.
@@ -243,7 +255,11 @@ sluice_device_provider make_provider() {
   p.finding = finding;
   p.describe = describe;
   p.open = open;
-  p.close = [](void* device) { delete static_cast<Device*>(device); };
+  p.close = [](void* device) {
+    const std::unique_ptr<Device> closed(&of(device));
+    for (const cudaEvent_t event : closed->events)
+      if (cudaEventDestroy(event) != cudaSuccess) cudaGetLastError();
+  };
   p.enter = enter;
   p.open_stream = open_stream;
   p.close_stream = close_stream;

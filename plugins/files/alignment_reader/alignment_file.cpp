@@ -78,7 +78,7 @@ void AlignmentFile::fail(const std::string& what, const std::string& remedy) con
   throw Failure::input("alignment file '" + path_ + "' " + what, remedy);
 }
 
-AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path) {
+AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), window_bytes_(options.window_bytes) {
   hts::silence();
   file_.reset(hts_open(path_.c_str(), "r"));
   if (!file_) {
@@ -94,7 +94,7 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path) {
   if (hts_check_EOF(file_.get()) == 0)
     fail("is truncated: it has no end-of-file block (noticed before any record was read)",
          "copy the file again, or save what is whole with `samtools view -b`");
-  if (options.threads > 0) hts_set_threads(file_.get(), options.threads);
+  if (options.threads > 0 && (!has_blocks() || !options.region.empty())) hts_set_threads(file_.get(), options.threads);
   if (!options.reference.empty() && format->format == cram) index_reference(options.reference);
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
     fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
@@ -238,33 +238,83 @@ bool AlignmentFile::build_index(const std::string& index_path, int shift) {
 double AlignmentFile::share_read() const {
   const htsFormat* format = hts_get_format(file_.get());
   if (file_bytes_ <= 0 || iterator_ || format->format != bam || format->compression != bgzf) return -1;
-  return std::min(1.0, static_cast<double>(bgzf_tell(file_->fp.bgzf) >> 16) / static_cast<double>(file_bytes_));
+  const std::int64_t read = text_ ? text_->file_offset() : bgzf_tell(file_->fp.bgzf) >> 16;
+  return std::min(1.0, static_cast<double>(read) / static_cast<double>(file_bytes_));
+}
+
+void AlignmentFile::fail_damaged() const {
+  fail("is truncated or damaged: it cannot be read on after " + std::to_string(visited_) + " records",
+       hts_get_format(file_.get())->format == cram ? "check `reference` (the FASTA the CRAM file was made with), or copy the file again"
+                                                   : "copy the file again and compare checksums");
+}
+
+void AlignmentFile::fail_without_end() const {
+  fail("is truncated: it ends without an end-of-file block after " + std::to_string(visited_) + " records",
+       "look for an error of the program that wrote it");
+}
+
+bool AlignmentFile::outside_region(const bam1_core_t& core, std::int64_t end) const {
+  return core.tid != region_->contig || core.pos >= region_->end || end <= region_->begin;
 }
 
 const bam1_t* AlignmentFile::next() {
   while (true) {
     const int got = iterator_ ? sam_itr_next(file_.get(), iterator_.get(), record_.get()) : sam_read1(file_.get(), header_.get(), record_.get());
     const htsFormat* format = hts_get_format(file_.get());
-    if (got < -1)
-      fail("is truncated or damaged: it cannot be read on after " + std::to_string(visited_) + " records",
-           format->format == cram ? "check `reference` (the FASTA the CRAM file was made with), or copy the file again"
-                                  : "copy the file again and compare checksums");
+    if (got < -1) fail_damaged();
     if (got == -1) {
-      if (!iterator_ && format->compression == bgzf && format->format == bam && file_->fp.bgzf->no_eof_block != 0)
-        fail("is truncated: it ends without an end-of-file block after " + std::to_string(visited_) + " records",
-             "look for an error of the program that wrote it");
+      if (!iterator_ && format->compression == bgzf && format->format == bam && file_->fp.bgzf->no_eof_block != 0) fail_without_end();
       return nullptr;
     }
-    if (region_ && !iterator_) {
-      const bam1_core_t& core = record_->core;
-      if (core.tid != region_->contig || core.pos >= region_->end || bam_endpos(record_.get()) <= region_->begin) {
-        ++outside_region_;
-        continue;
-      }
+    visited_bytes_ += static_cast<std::uint64_t>(record_->l_data);
+    if (region_ && !iterator_ && outside_region(record_->core, bam_endpos(record_.get()))) {
+      ++outside_region_;
+      continue;
     }
     ++visited_;
     return record_.get();
   }
+}
+
+bool AlignmentFile::has_blocks() const {
+  const htsFormat* format = hts_get_format(file_.get());
+  return format->format == bam && format->compression == bgzf;
+}
+
+const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int threads) {
+  if (!begun_ && has_blocks() && !iterator_ && file_->fp.bgzf->mt == nullptr) {
+    // For each thread two blocks at a time. What comes through a pipe may come slowly, and has to be waited for.
+    if (window_bytes_ == 0) window_bytes_ = static_cast<std::size_t>(file_bytes_ > 0 ? std::clamp(threads, 4, 16) : 2) << 17;
+    text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), window_bytes_);
+  }
+  begun_ = true;
+  while (text_) {
+    const AlignmentRecord* found = nullptr;
+    switch (text_->next(parallel_for, found)) {
+      case BamText::Outcome::record:
+        visited_bytes_ += found->data_bytes();
+        if (region_ && outside_region(found->core, found->end())) {
+          ++outside_region_;
+          continue;
+        }
+        ++visited_;
+        return found;
+      case BamText::Outcome::end:
+        return nullptr;
+      case BamText::Outcome::end_without_mark:
+        fail_without_end();
+      case BamText::Outcome::damaged:
+        // HTSlib reads on where it can (there may be gzip among the blocks), and knows best where it can't.
+        if (file_bytes_ <= 0 || bgzf_seek(file_->fp.bgzf, text_->position(), SEEK_SET) != 0) fail_damaged();
+        text_.reset();
+    }
+  }
+  if (next() == nullptr) return nullptr;
+  hts::Record another(bam_init1());
+  if (!another) throw std::bad_alloc();
+  std::swap(record_, another);
+  read_ = as_alignment_record(std::move(another));
+  return &read_;
 }
 
 std::string contig_mismatch(const std::vector<Contig>& alignment, const std::vector<Contig>& reference) {
@@ -278,17 +328,6 @@ std::string contig_mismatch(const std::vector<Contig>& alignment, const std::vec
              " in the reference";
   }
   return {};
-}
-
-std::int64_t read_bases(const bam1_t& record) {
-  if (record.core.n_cigar == 0) return record.core.l_qseq;
-  const std::uint32_t* cigar = bam_get_cigar(&record);
-  std::int64_t bases = 0;
-  for (std::uint32_t i = 0; i < record.core.n_cigar; ++i) {
-    const std::uint32_t operation = bam_cigar_op(cigar[i]);
-    if ((bam_cigar_type(operation) & 1) != 0 || operation == BAM_CHARD_CLIP) bases += bam_cigar_oplen(cigar[i]);
-  }
-  return bases;
 }
 
 }  // namespace sluice::alignment_reader

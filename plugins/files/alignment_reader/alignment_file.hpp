@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
 #include <string>
 #include <string_view>
@@ -19,6 +21,8 @@
 
 namespace sluice::alignment_reader {
 
+using hts::AlignmentRecord, hts::BamText, hts::ParallelFor;
+
 // A part of one contig; 0-based, end exclusive.
 struct Region {
   int contig = 0;  // index in the header
@@ -27,10 +31,11 @@ struct Region {
 };
 
 struct OpenOptions {
-  std::string path;       // "-": standard input
-  std::string reference;  // for CRAM; "": what the file itself says
-  std::string region;     // "": all; "contig" or "contig:first-last", 1-based, both inclusive
-  int threads = 0;        // further threads for decompression
+  std::string path;              // "-": standard input
+  std::string reference;         // for CRAM; "": what the file itself says
+  std::string region;            // "": all; "contig" or "contig:first-last", 1-based, both inclusive
+  int threads = 0;               // further threads of HTSlib for decompression
+  std::size_t window_bytes = 0;  // compressed bytes of a BAM file to read at a time; 0: as many as give each thread something to do
 };
 
 struct Contig {
@@ -53,15 +58,24 @@ class AlignmentFile {
 
   // The next record of the file or the region; nullptr at the end. Valid until the next call.
   const bam1_t* next();
-  // Records given by next() so far.
+  // The same records in the same order, those of a BAM file inflated and looked at on several threads. One file is read in one of the two ways.
+  const AlignmentRecord* next(const ParallelFor& parallel_for, int threads);
+  // Records given so far, and their bytes with those outside the region.
   std::uint64_t visited() const { return visited_; }
+  std::uint64_t visited_bytes() const { return visited_bytes_; }
   // Share of the file's bytes that has been read, 0 to 1; < 0: unknown (a pipe, a region, a text file).
   double share_read() const;
+  // What it keeps, in bytes.
+  std::uint64_t memory() const { return text_ ? text_->memory() : 0; }
   // Records outside the region that were read without an index.
   std::uint64_t outside_region() const { return outside_region_; }
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
+  [[noreturn]] void fail_damaged() const;
+  [[noreturn]] void fail_without_end() const;
+  bool has_blocks() const;
+  bool outside_region(const bam1_core_t& core, std::int64_t end) const;
   void open_region(const std::string& region);
   void index_reference(const std::string& fasta) const;
   IndexedFile indexed_file() const;
@@ -79,13 +93,14 @@ class AlignmentFile {
   std::optional<Region> region_;
   std::string note_;
   std::int64_t file_bytes_ = 0;  // 0: no regular file
-  std::uint64_t visited_ = 0, outside_region_ = 0;
+  std::uint64_t visited_ = 0, visited_bytes_ = 0, outside_region_ = 0;
+  std::size_t window_bytes_ = 0;
+  bool begun_ = false;
+  std::optional<BamText> text_;
+  AlignmentRecord read_;  // of HTSlib
 };
 
 // Compares the header's contigs with those of a reference ("" if they fit): the first contig that the reference lacks or has in another length.
 std::string contig_mismatch(const std::vector<Contig>& alignment, const std::vector<Contig>& reference);
-
-// Bases of the whole read that a record belongs to: those of the CIGAR with all clips, or of SEQ when there is no CIGAR.
-std::int64_t read_bases(const bam1_t& record);
 
 }  // namespace sluice::alignment_reader

@@ -7,20 +7,20 @@
 //   i32 tid, i64 pos, u16 bin, u8 qual, u8 l_extranul, u16 flag, u16 l_qname, u32 n_cigar, i32 l_qseq, i32 mtid, i64 mpos, i64 isize, i32 l_data,
 //   then l_data bytes: name (l_qname bytes with its NULs), CIGAR, packed SEQ, QUAL, tags, as in HTSlib's bam1_t.
 
-#include <htslib/sam.h>
-
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <string>
+#include <sluice/hts/alignment_record.hpp>
 
 namespace sluice::alignment_reader {
 
+using hts::AlignmentRecord;
+
 inline constexpr std::size_t bam_record_header_bytes = 52;
 
-inline void serialise(const bam1_t& record, std::string& out) {
-  const std::size_t begin = out.size();
-  out.resize(begin + bam_record_header_bytes + static_cast<std::size_t>(record.l_data));
-  char* at = out.data() + begin;
+inline std::size_t serialised_bytes(const AlignmentRecord& record) { return bam_record_header_bytes + record.data_bytes(); }
+// Writes that many bytes.
+inline void serialise(const AlignmentRecord& record, char* at) {
   const auto put = [&at](auto value) {
     std::memcpy(at, &value, sizeof value);
     at += sizeof value;
@@ -38,8 +38,11 @@ inline void serialise(const bam1_t& record, std::string& out) {
   put(static_cast<std::int32_t>(core.mtid));
   put(static_cast<std::int64_t>(core.mpos));
   put(static_cast<std::int64_t>(core.isize));
-  put(static_cast<std::int32_t>(record.l_data));
-  std::memcpy(at, record.data, static_cast<std::size_t>(record.l_data));
+  put(static_cast<std::int32_t>(record.data_bytes()));
+  const std::size_t name_bytes = std::size_t{core.l_qname} - core.l_extranul;
+  std::memcpy(at, record.name, name_bytes);
+  std::memset(at + name_bytes, 0, core.l_extranul);
+  std::memcpy(at + core.l_qname, record.rest, record.rest_bytes);
 }
 
 }  // namespace sluice::alignment_reader

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <sluice/helpers.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
 #include <unordered_map>
@@ -10,6 +11,8 @@
 
 namespace sluice::alignment_reader {
 namespace {
+
+constexpr std::size_t rows_at_once = 4;  // of 8 kb: 40 us
 
 // Alignment records in file order, one row each.
 class AlignmentReader {
@@ -45,7 +48,8 @@ class AlignmentReader {
     d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
     d.option("secondary", &Parameters::secondary, "use secondary records, too");
     d.option("supplementary", &Parameters::supplementary, "use supplementary records, too, each on its own");
-    d.option("threads", &Parameters::threads, "further threads for decompression; pays for CRAM").range(0, 64);
+    d.option("threads", &Parameters::threads, "further threads of HTSlib for decompression, which pay for CRAM; BAM uses those of the run")
+        .range(0, 64);
     d.gives("read_id", "utf8", "name of the read");
     d.gives("contig", "utf8", "reference sequence it aligns to");
     d.gives("ref_start", "i64", "first aligned position on the contig, 0-based");
@@ -70,7 +74,7 @@ class AlignmentReader {
 
   AlignmentReader(const Setup& setup, const Parameters& p)
       : parameters_(p),
-        file_({p.path, p.reference.value_or(Path()), p.region.value_or(std::string()), p.threads}),
+        file_({.path = p.path, .reference = p.reference.value_or(Path()), .region = p.region.value_or(std::string()), .threads = p.threads}),
         wants_bases_(setup.wanted("aligned_bases")),
         wants_record_(setup.wanted("bam_record")) {
     if (!file_.note().empty()) setup.info(file_.note());
@@ -78,36 +82,76 @@ class AlignmentReader {
   }
 
   bool process(const Call& call, Output& out) {
+    helpers_.begin();
+    const ParallelFor parallel_for = [&](std::size_t count, std::size_t grain, const auto& body) {
+      helpers_.share(count, body, [&](const auto& some) { call.parallel_for(count, grain, some); });
+    };
     Rows rows;
     double work = 0;
     std::uint64_t bytes = 0;
     bool more = true;
-    while (more && (rows.read_id.empty() || (work < call.target_work() && bytes < call.target_bytes()))) {
-      if (pending_ == nullptr) pending_ = advance(call);
+    while (more && (rows.size() == 0 || (work < call.target_work() && bytes < call.target_bytes()))) {
+      if (pending_ == nullptr) pending_ = advance(call, parallel_for);
       if (pending_ == nullptr) {
         more = false;
         break;
       }
-      const auto record_work = static_cast<double>(read_bases(*pending_));
+      const auto record_work = static_cast<double>(pending_->read_bases);
       // A record that is a batch's work by itself travels alone.
-      if (!rows.read_id.empty() && record_work >= call.target_work()) break;
+      if (rows.size() != 0 && record_work >= call.target_work()) break;
       work += record_work;
       bytes += add(*pending_, rows);
       pending_ = nullptr;
     }
-    give(rows, out);
+    give(rows, parallel_for, out);
     out.set_work(work);
     if (const double share = file_.share_read(); share >= 0) call.progress(share);
+    if (const std::uint64_t memory = file_.memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
     return more;
   }
 
  private:
-  struct Rows {
-    std::vector<std::string> read_id, contig, aligned_bases, bam_record;
-    std::vector<std::int64_t> ref_start, ref_end, record_index;
-    std::vector<std::uint8_t> is_reverse, mapq;
-    std::vector<std::uint16_t> flag;
-    std::vector<std::vector<std::uint32_t>> cigar;
+  struct Row {
+    AlignmentRecord record;
+    std::string_view contig;
+    std::int64_t index;
+    std::string_view name() const { return record.name; }
+  };
+  // Rows are where they were read, mostly in windows of the file.
+  class Rows {
+   public:
+    std::size_t size() const { return rows_.size(); }
+    const Row& operator[](std::int64_t row) const { return rows_[static_cast<std::size_t>(row)]; }
+    const Row& add(Row row, std::uint64_t visited_bytes) {
+      if (rows_.empty()) visited_before_ = visited_bytes - row.record.data_bytes();
+      kept_ += row.record.data_bytes();
+      const Row& added = rows_.emplace_back(std::move(row));
+      if (visited_bytes - visited_before_ > 2 * kept_ + most_lost) gather(visited_bytes);
+      return added;
+    }
+
+   private:
+    // Where few records are used, each would keep a window: so rows move together when that much has been passed over.
+    static constexpr std::uint64_t most_lost = std::uint64_t{8} << 20;
+    void gather(std::uint64_t visited_bytes) {
+      const std::shared_ptr<char[]> memory(new char[kept_]);
+      char* at = memory.get();
+      for (std::size_t i = gathered_; i < rows_.size(); ++i) {
+        AlignmentRecord& record = rows_[i].record;
+        const std::size_t name_bytes = std::size_t{record.core.l_qname} - record.core.l_extranul;
+        record.name = static_cast<const char*>(std::memcpy(at, record.name, name_bytes));
+        at += name_bytes;
+        record.rest = static_cast<const std::uint8_t*>(std::memcpy(at, record.rest, record.rest_bytes));
+        at += record.rest_bytes;
+        record.memory = memory;
+      }
+      gathered_ = rows_.size();
+      kept_ = 0;
+      visited_before_ = visited_bytes;
+    }
+    std::vector<Row> rows_;
+    std::size_t gathered_ = 0;
+    std::uint64_t kept_ = 0, visited_before_ = 0;  // since then: bytes of records
   };
 
   void check_reference(const Batch& reference) {
@@ -129,11 +173,11 @@ class AlignmentReader {
   }
 
   // Another reference of the same names and lengths: the first records tell.
-  void compare_with_reference(const Call& call, const bam1_t& record) {
+  void compare_with_reference(const Call& call, const AlignmentRecord& record) {
     if (agreement_.records >= enough_records) return;
     const auto contig = contigs_.find(file_.contig_name(record.core.tid));
     if (contig == contigs_.end()) return;
-    add_record(record, contig->second, agreement_);
+    add_record(*as_htslib_record(record), contig->second, agreement_);
     if (agreement_.records == enough_records) judge_agreement(call);
   }
   void judge_agreement(const Call& call) const {
@@ -144,9 +188,9 @@ class AlignmentReader {
   }
 
   // The next record that passes the filters; nullptr at the end or when the run is cancelled.
-  const bam1_t* advance(const Call& call) {
+  const AlignmentRecord* advance(const Call& call, const ParallelFor& parallel_for) {
     while (!call.cancelled()) {
-      const bam1_t* record = file_.next();
+      const AlignmentRecord* record = file_.next(parallel_for, call.threads());
       if (record == nullptr) {
         if (file_.outside_region() != 0 && !outside_accounted_) call.account(Reason::outside_region, file_.outside_region());
         outside_accounted_ = true;
@@ -154,7 +198,7 @@ class AlignmentReader {
         return nullptr;
       }
       const bam1_core_t& core = record->core;
-      const auto drop = [&](Reason reason) { call.account(reason, 1, bam_get_qname(record)); };
+      const auto drop = [&](Reason reason) { call.account(reason, 1, record->name); };
       if ((core.flag & BAM_FUNMAP) != 0 || core.tid < 0)
         drop(Reason::unmapped);
       else if (!parameters_.secondary && (core.flag & BAM_FSECONDARY) != 0)
@@ -170,42 +214,57 @@ class AlignmentReader {
   }
 
   // Returns the bytes it takes in the batch's columns.
-  std::uint64_t add(const bam1_t& record, Rows& rows) const {
-    const bam1_core_t& core = record.core;
-    rows.read_id.emplace_back(bam_get_qname(&record));
-    rows.contig.emplace_back(file_.contig_name(core.tid));
-    rows.ref_start.push_back(core.pos);
-    rows.ref_end.push_back(bam_endpos(&record));
-    rows.is_reverse.push_back(bam_is_rev(&record) ? 1 : 0);
-    rows.flag.push_back(core.flag);
-    rows.mapq.push_back(core.qual);
-    rows.cigar.emplace_back(bam_get_cigar(&record), bam_get_cigar(&record) + core.n_cigar);
-    rows.record_index.push_back(static_cast<std::int64_t>(file_.visited()) - 1);
-    if (wants_bases_) hts::sequenced_bases(record, rows.aligned_bases.emplace_back());
-    if (wants_record_) serialise(record, rows.bam_record.emplace_back());
-    return 64 + rows.read_id.back().size() + rows.contig.back().size() + 4ULL * core.n_cigar + (wants_bases_ ? rows.aligned_bases.back().size() : 0) +
-           (wants_record_ ? rows.bam_record.back().size() : 0);
+  std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
+    const Row& row = rows.add({record, file_.contig_name(record.core.tid), static_cast<std::int64_t>(file_.visited()) - 1}, file_.visited_bytes());
+    return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
+           (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);
   }
 
-  template <Element T>
-  static void give_values(Output& out, const char* name, const std::vector<T>& values) {
-    const std::span<T> column = out.column<T>(name);
-    std::copy(values.begin(), values.end(), column.begin());
-  }
-
-  void give(const Rows& rows, Output& out) const {
-    out.set_rows(static_cast<std::int64_t>(rows.read_id.size()));
-    out.text_rows("read_id", rows.read_id);
-    out.text_rows("contig", rows.contig);
-    give_values(out, "ref_start", rows.ref_start);
-    give_values(out, "ref_end", rows.ref_end);
-    give_values(out, "is_reverse", rows.is_reverse);
-    give_values(out, "flag", rows.flag);
-    give_values(out, "mapq", rows.mapq);
-    out.gather<std::uint32_t>("cigar", out.offsets([&](std::int64_t r) { return rows.cigar[static_cast<std::size_t>(r)].size(); }), rows.cigar);
-    give_values(out, "record_index", rows.record_index);
-    if (wants_bases_) out.text_rows("aligned_bases", rows.aligned_bases);
-    if (wants_record_) out.text_rows("bam_record", rows.bam_record, "binary");
+  // Columns are made here, and filled on several threads.
+  void give(const Rows& rows, const ParallelFor& parallel_for, Output& out) const {
+    out.set_rows(static_cast<std::int64_t>(rows.size()));
+    struct Text {
+      Buffer offsets;
+      std::span<char> bytes;
+      char* at(std::size_t row) const { return bytes.data() + offsets.as<std::int64_t>()[row]; }
+    };
+    const auto text = [&](const char* name, auto&& size_of, const char* type = "utf8") {
+      Buffer offsets = out.offsets([&](std::int64_t row) { return size_of(rows[row]); });
+      const std::span<char> bytes = out.text(name, offsets, type);
+      return Text{std::move(offsets), bytes};
+    };
+    const Text names = text("read_id", [](const Row& row) { return row.name().size(); });
+    const Text contigs = text("contig", [](const Row& row) { return row.contig.size(); });
+    const auto ref_start = out.column<std::int64_t>("ref_start"), ref_end = out.column<std::int64_t>("ref_end");
+    const auto is_reverse = out.column<std::uint8_t>("is_reverse");
+    const auto flag = out.column<std::uint16_t>("flag");
+    const auto mapq = out.column<std::uint8_t>("mapq");
+    const Buffer cigar_offsets = out.offsets([&](std::int64_t row) { return std::size_t{rows[row].record.core.n_cigar}; });
+    const auto cigar = out.list<std::uint32_t>("cigar", cigar_offsets);
+    const auto record_index = out.column<std::int64_t>("record_index");
+    std::optional<Text> bases, records;
+    if (wants_bases_) bases = text("aligned_bases", [](const Row& row) { return static_cast<std::size_t>(row.record.core.l_qseq); });
+    if (wants_record_)
+      records = text(
+          "bam_record", [](const Row& row) { return serialised_bytes(row.record); }, "binary");
+    parallel_for(rows.size(), rows_at_once, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const Row& row = rows[static_cast<std::int64_t>(i)];
+        const AlignmentRecord& record = row.record;
+        std::copy(row.name().begin(), row.name().end(), names.at(i));
+        std::copy(row.contig.begin(), row.contig.end(), contigs.at(i));
+        ref_start[i] = record.core.pos;
+        ref_end[i] = record.end();
+        is_reverse[i] = record.is_reverse() ? 1 : 0;
+        flag[i] = record.core.flag;
+        mapq[i] = record.core.qual;
+        if (record.core.n_cigar > 0)
+          std::memcpy(cigar.data() + cigar_offsets.as<std::int64_t>()[i], record.rest, std::size_t{4} * record.core.n_cigar);
+        record_index[i] = row.index;
+        if (bases) hts::sequenced_bases(record.packed_bases(), static_cast<std::size_t>(record.core.l_qseq), record.is_reverse(), bases->at(i));
+        if (records) serialise(record, records->at(i));
+      }
+    });
   }
 
   Parameters parameters_;
@@ -214,7 +273,9 @@ class AlignmentReader {
   std::string reference_path_;
   Agreement agreement_;
   bool wants_bases_, wants_record_;
-  const bam1_t* pending_ = nullptr;  // read but in no batch yet; the file's own record
+  const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record
+  std::uint64_t told_memory_ = 0;
+  Helpers helpers_;
   bool outside_accounted_ = false;
 };
 

@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
+#include <optional>
+#include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/sequence/bases.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
+
+#include "alignment_writer/bam_index.hpp"
 
 namespace sluice::alignment_writer {
 namespace {
@@ -61,9 +66,7 @@ class BamWriter {
       : path_(parameters.output),
         has_index_(parameters.index && parameters.output != "-"),
         has_qualities_(setup.available("qualities")),
-        file_(setup, parameters.output),
-        header_(sam_hdr_init()),
-        record_(bam_init1()) {
+        header_(sam_hdr_init()) {
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");
     std::string text = std::string("@HD\tVN:1.6\tSO:") + (parameters.index ? "coordinate" : "unknown") + "\n";
@@ -74,89 +77,111 @@ class BamWriter {
       is_long = is_long || static_cast<std::int64_t>(bases[row].size()) > longest_bai_contig;
     }
     text += "@PG\tID:sluice\tPN:sluice\n";
-    if (header_ == nullptr || record_ == nullptr || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
+    if (header_ == nullptr || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make the header of " + path_, "contig names must be valid in SAM");
-    bam_.reset(hts_open(file_.path().c_str(), "wb"));
-    if (bam_ == nullptr || sam_hdr_write(bam_.get(), header_.get()) != 0) throw cannot_write();
+    bam_.emplace(OutputFile(setup, path_));
+    bam_->blocks().add(hts::bam_header_bytes(*header_));
+    bam_->blocks().end_block();
     if (!has_index_) return;
-    index_file_ = OutputFile(setup, path_ + (is_long ? ".csi" : ".bai"));
-    index_path_ = index_file_.path();  // HTSlib keeps the pointer
-    if (sam_idx_init(bam_.get(), header_.get(), is_long ? 14 : 0, index_path_.c_str()) != 0) throw cannot_write();
+    index_.emplace(OutputFile(setup, path_ + (is_long ? ".csi" : ".bai")), *header_, is_long ? BamIndex::Format::csi : BamIndex::Format::bai);
   }
 
-  void process(const Call&, const Batch& in, Output& out) const {
-    const TextView ids = in.text("read_id"), contigs = in.text("contig"), bases = in.text("bases");
-    const TextView qualities = has_qualities_ ? in.text("qualities") : bases;
-    const auto cigars = in.list<std::uint32_t>("cigar");
-    const auto starts = in.column<std::int64_t>("ref_start");
-    for (std::int64_t row = 0; row < in.rows(); ++row) {
-      if (!in.ok(row)) continue;
-      std::uint64_t query = 0;
-      for (const std::uint32_t operation : cigars[row])
-        if ((bam_cigar_type(operation & 0xFU) & 1) != 0) query += operation >> 4U;
-      const std::int64_t start = starts[static_cast<std::size_t>(row)];
-      const bool fits = !ids[row].empty() && ids[row].size() < 255 && contigs_.contains(std::string(contigs[row])) && query == bases[row].size() &&
-                        start >= 0 && qualities[row].size() == bases[row].size() && bases[row].size() <= std::numeric_limits<std::int32_t>::max() / 4;
-      if (!fits) out.fail(row, Reason::cannot_encode);
-    }
+  void process(const Call& call, const Batch& in, Output& out) {
+    std::vector<std::string> records(static_cast<std::size_t>(in.rows()));
+    call.parallel_for(records.size(), 16, [&](std::size_t begin, std::size_t end) {
+      auto maker = makers_.take();
+      for (std::size_t i = begin; i < end; ++i)
+        if (const auto row = static_cast<std::int64_t>(i); in.ok(row) && !make_record(in, row, *maker, records[i]))
+          out.fail(row, Reason::cannot_encode);
+    });
+    out.text_rows("_record", records, "binary");
   }
 
   void commit(const Call& call, const Batch& in) {
     std::uint64_t written = 0;
-    const TextView ids = in.text("read_id"), contigs = in.text("contig"), bases = in.text("bases");
-    const TextView qualities = has_qualities_ ? in.text("qualities") : bases;
+    const TextView ids = in.text("read_id"), contigs = in.text("contig"), records = in.text("_record");
     const auto cigars = in.list<std::uint32_t>("cigar");
     const auto starts = in.column<std::int64_t>("ref_start");
     const auto flags = in.column<std::uint16_t>("flag");
-    const auto mapqs = in.column<std::uint8_t>("mapq");
+    hts::BgzfWriter& blocks = bam_->blocks();
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       const auto i = static_cast<std::size_t>(row);
-      const auto contig = contigs_.find(std::string(contigs[row]));
-      if (contig == contigs_.end()) continue;
-      if (has_index_ && (contig->second < last_contig_ || (contig->second == last_contig_ && starts[i] < last_start_)))
+      const std::int32_t contig = contigs_.at(std::string(contigs[row]));
+      if (index_ && (contig < last_contig_ || (contig == last_contig_ && starts[i] < last_start_)))
         throw Failure::input("read '" + std::string(ids[row]) + "' lies before the read in front of it: an index needs sorted reads",
                              "set index = false, then sort " + path_);
-      last_contig_ = contig->second;
+      last_contig_ = contig;
       last_start_ = starts[i];
-
-      bases_.assign(bases[row]);
-      qualities_.assign(qualities[row]);
-      if ((flags[i] & BAM_FREVERSE) != 0) {
-        std::reverse(bases_.begin(), bases_.end());
-        std::transform(bases_.begin(), bases_.end(), bases_.begin(), iupac_complement);
-        std::reverse(qualities_.begin(), qualities_.end());
-      }
-      for (char& quality : qualities_) quality = has_qualities_ ? static_cast<char>(quality - 33) : static_cast<char>(0xFF);
-      const std::string id(ids[row]);
-      const int made = bam_set1(record_.get(), id.size(), id.c_str(), flags[i], contig->second, starts[i], mapqs[i], cigars[row].size(),
-                                cigars[row].data(), -1, -1, 0, bases_.size(), bases_.data(), qualities_.data(), 0);
-      if (made < 0 || sam_write1(bam_.get(), header_.get(), record_.get()) < 0) throw cannot_write();
+      blocks.begin_record(records[row].size());
+      if (index_) index_->add({contig, starts[i], end_of(starts[i], cigars[row]), (flags[i] & BAM_FUNMAP) == 0, blocks.place()});
+      blocks.add(records[row]);
       ++written;
     }
+    if (bam_->write(call) && index_ && !index_->take_known(blocks)) throw cannot_write();
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
-  void finish(const Call&, Output&) {
-    if (has_index_ && sam_idx_save(bam_.get()) != 0) throw cannot_write();
-    if (hts_close(bam_.release()) != 0) throw cannot_write();
-    file_.close();
-    if (has_index_) index_file_.close();
+  void finish(const Call& call, Output&) {
+    bam_->finish(call);
+    if (index_ && !index_->finish(bam_->blocks())) throw cannot_write();
   }
 
  private:
-  Failure cannot_write() const { return Failure::output("cannot write " + path_, "is the disk full?"); }
+  // Working memory of one thread.
+  struct Maker {
+    hts::Record record{bam_init1()};
+    std::string bases, qualities;
+  };
+  Failure cannot_write() const { return Failure::output("cannot write the index of " + path_, "is the disk full?"); }
 
-  std::string path_, index_path_;
+  // As bam_endpos() has it.
+  static std::int64_t end_of(std::int64_t start, std::span<const std::uint32_t> cigar) {
+    const hts_pos_t bases = bam_cigar2rlen(static_cast<int>(cigar.size()), cigar.data());
+    return start + (bases == 0 ? 1 : bases);
+  }
+
+  bool make_record(const Batch& in, std::int64_t row, Maker& maker, std::string& bytes) const {
+    const auto i = static_cast<std::size_t>(row);
+    const std::string id(in.text("read_id")[row]);
+    const std::string_view bases = in.text("bases")[row];
+    const auto cigar = in.list<std::uint32_t>("cigar")[row];
+    const std::int64_t start = in.column<std::int64_t>("ref_start")[i];
+    const std::uint16_t flag = in.column<std::uint16_t>("flag")[i];
+    const auto contig = contigs_.find(std::string(in.text("contig")[row]));
+    std::uint64_t query = 0;
+    for (const std::uint32_t operation : cigar)
+      if ((bam_cigar_type(operation & 0xFU) & 1) != 0) query += operation >> 4U;
+    maker.bases = bases;
+    if (has_qualities_)
+      maker.qualities = in.text("qualities")[row];
+    else
+      maker.qualities.assign(bases.size(), no_quality);
+    const bool fits = !id.empty() && id.size() < 255 && contig != contigs_.end() && query == bases.size() && start >= 0 &&
+                      maker.qualities.size() == bases.size() && bases.size() <= std::numeric_limits<std::int32_t>::max() / 4;
+    if (!fits) return false;
+    if ((flag & BAM_FREVERSE) != 0) {
+      std::reverse(maker.bases.begin(), maker.bases.end());
+      std::transform(maker.bases.begin(), maker.bases.end(), maker.bases.begin(), iupac_complement);
+      std::reverse(maker.qualities.begin(), maker.qualities.end());
+    }
+    if (has_qualities_)
+      for (char& quality : maker.qualities) quality = static_cast<char>(quality - 33);
+    return bam_set1(maker.record.get(), id.size(), id.c_str(), flag, contig->second, start, in.column<std::uint8_t>("mapq")[i], cigar.size(),
+                    cigar.data(), -1, -1, 0, maker.bases.size(), maker.bases.data(), maker.qualities.data(), 0) >= 0 &&
+           hts::append_bam_record(*maker.record, bytes);
+  }
+
+  static constexpr char no_quality = static_cast<char>(0xFF);
+  std::string path_;
   bool has_index_, has_qualities_;
-  OutputFile file_, index_file_;
   std::unordered_map<std::string, std::int32_t> contigs_;
   hts::Header header_;
-  hts::Record record_;
-  hts::File bam_;
+  std::optional<hts::BgzfOutput> bam_;
+  std::optional<BamIndex> index_;
   std::int32_t last_contig_ = 0;
   std::int64_t last_start_ = 0;
-  std::string bases_, qualities_;
+  Workspaces<Maker> makers_;
 };
 
 }  // namespace

@@ -10,11 +10,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/bgzf_output.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "modbam_writer/alignment_record.hpp"
@@ -28,6 +31,7 @@ constexpr const char* plugin_version = "0.1.0";
 // Reusable memory of one process() call.
 struct Workspace {
   hts::Record record{bam_init1()};
+  hts::Line line;
   std::vector<CpgCall> calls;
   ModificationTags tags;
 };
@@ -92,19 +96,20 @@ class ModbamWriter {
                        nullptr) != 0)
       throw Failure::input("the header of '" + std::string(parameters.alignments) + "' takes no @PG line");
 
-    file_ = OutputFile(setup, parameters.output);
     const std::string format = parameters.format == "auto" ? format_of(parameters.output) : parameters.format;
-    writer_.reset(hts_open(file_.path().c_str(), format == "sam" ? "w" : format == "cram" ? "wc" : "wb"));
-    if (!writer_) throw write_failure();
-    if (format == "cram") {
-      const std::string fasta(reference.attribute("path"));
-      if (!fasta.empty()) index_reference(fasta);
-      const int status =
-          fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
-      if (status != 0)
-        throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "'", "give an uncompressed FASTA, or write BAM");
+    form_ = format == "sam" ? Form::sam : format == "cram" ? Form::cram : Form::bam;
+    OutputFile file(setup, parameters.output);
+    if (form_ == Form::bam) {
+      bam_.emplace(std::move(file));
+      bam_->blocks().add(hts::bam_header_bytes(*header_));
+      bam_->blocks().end_block();
+      return;
     }
-    if (sam_hdr_write(writer_.get(), header_.get()) != 0) throw write_failure();
+    file_ = std::move(file);
+    if (form_ == Form::cram)
+      open_cram(reference);
+    else
+      file_.write(sam_header());
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -133,25 +138,65 @@ class ModbamWriter {
     std::uint64_t with_calls = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (records[row].empty()) continue;
-      if (load_record(records[row], sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
-        throw Failure::memory("no memory for a record of '" + output_name_ + "'");
-      errno = 0;
-      if (sam_write1(writer_.get(), header_.get(), written_.get()) < 0) throw write_failure();
+      write(records[row]);
       (in.ok(row) ? with_tags : without_tags) += 1;
       with_calls += in.ok(row) ? has_calls[static_cast<std::size_t>(row)] : 0;
     }
     call.count("records written with tags", with_tags);
     call.count("records written without tags", without_tags);
     call.outcome("tagged", with_calls, static_cast<std::uint64_t>(in.rows()));
+    if (form_ == Form::bam) bam_->write(call);
   }
 
-  void finish(const Call&, Output&) {
+  void finish(const Call& call, Output&) {
+    if (form_ == Form::bam) return bam_->finish(call);
     errno = 0;
-    if (hts_close(writer_.release()) != 0) throw write_failure();
+    if (form_ == Form::cram && hts_close(writer_.release()) != 0) throw write_failure();
     file_.close();
   }
 
  private:
+  // BAM and SAM are made in process(), as they stand in the file; CRAM is made by HTSlib in commit().
+  enum class Form : std::uint8_t { bam, sam, cram };
+
+  void open_cram(const Batch& reference) {
+    writer_.reset(hts_open(file_.path().c_str(), "wc"));
+    if (!writer_) throw write_failure();
+    const std::string fasta(reference.attribute("path"));
+    if (!fasta.empty()) index_reference(fasta);
+    const int status = fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
+    if (status != 0)
+      throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "'", "give an uncompressed FASTA, or write BAM");
+    if (sam_hdr_write(writer_.get(), header_.get()) != 0) throw write_failure();
+  }
+  // A BAM file may name its contigs outside of the header's text; SAM has no other place for them.
+  std::string sam_header() const {
+    std::string text(sam_hdr_str(header_.get()), sam_hdr_length(header_.get()));
+    if (sam_hdr_count_lines(header_.get(), "SQ") > 0) return text;
+    for (int contig = 0; contig < sam_hdr_nref(header_.get()); ++contig)
+      text +=
+          std::string("@SQ\tSN:") + sam_hdr_tid2name(header_.get(), contig) + "\tLN:" + std::to_string(sam_hdr_tid2len(header_.get(), contig)) + "\n";
+    return text;
+  }
+  // What commit() writes of a record.
+  void append(const bam1_t& record, Workspace& workspace, std::string& result) const {
+    if (form_ == Form::cram) return store_record(record, result);
+    if (form_ == Form::bam) {
+      if (hts::append_bam_record(record, result)) return;
+      throw Failure::output("cannot write '" + output_name_ + "': BAM can't hold the place of record '" + bam_get_qname(&record) + "'", "write SAM");
+    }
+    if (sam_format1(header_.get(), &record, &workspace.line) < 0) throw Failure::memory("no memory for a record of '" + output_name_ + "'");
+    result.append(workspace.line.s, workspace.line.l).push_back('\n');
+  }
+  void write(std::string_view record) {
+    if (form_ == Form::bam) return bam_->blocks().add_record(record);
+    if (form_ == Form::sam) return file_.write(record);
+    if (load_record(record, sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
+      throw Failure::memory("no memory for a record of '" + output_name_ + "'");
+    errno = 0;
+    if (sam_write1(writer_.get(), header_.get(), written_.get()) < 0) throw write_failure();
+  }
+
   // The columns of a batch that hold the calls.
   struct Calls {
     explicit Calls(const Batch& in)
@@ -208,7 +253,7 @@ class ModbamWriter {
     load(bytes, *workspace.record, status);
     if (status != RecordStatus::ok) return;  // the row failed earlier: it is in the account already
     remove_tags(*workspace.record);
-    store_record(*workspace.record, result);
+    append(*workspace.record, workspace, result);
   }
 
   // Is there a call in it?
@@ -219,7 +264,7 @@ class ModbamWriter {
     const auto fail = [&](Reason reason) { return out.fail(row, reason), false; };
     if (status != RecordStatus::ok) return fail(Reason::corrupt_record);
     remove_tags(record);
-    if (record.core.l_qseq == 0) return store_record(record, result), false;  // SEQ is "*": there is nothing that MM could count
+    if (record.core.l_qseq == 0) return append(record, workspace, result), false;  // SEQ is "*": there is nothing that MM could count
 
     const std::size_t groups = calls.start[row].size();
     if (calls.end[row].size() != groups || calls.motifs[row].size() != groups || calls.methylated[row].size() != groups ||
@@ -253,7 +298,7 @@ class ModbamWriter {
       if (errno == ENOMEM) throw Failure::memory("no memory for the tags of an alignment record");
       return fail(Reason::corrupt_record);
     }
-    store_record(record, result);
+    append(record, workspace, result);
     return !tags.probabilities.empty();
   }
 
@@ -268,9 +313,11 @@ class ModbamWriter {
   FailedReads failed_reads_;
   hts::Header header_;
   std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference
-  OutputFile file_;
-  hts::File writer_;
-  hts::Record written_{bam_init1()};  // commit's
+  Form form_ = Form::bam;
+  std::optional<hts::BgzfOutput> bam_;
+  OutputFile file_;                   // of the other forms
+  hts::File writer_;                  // CRAM ...
+  hts::Record written_{bam_init1()};  // ... commit's
   Workspaces<Workspace> workspaces_;
 };
 

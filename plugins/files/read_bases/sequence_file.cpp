@@ -3,35 +3,36 @@
 #include "read_bases/sequence_file.hpp"
 
 #include <fcntl.h>
-#include <libdeflate.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <sluice/staged_file.hpp>
 
 namespace sluice::read_bases {
 namespace {
 
+using hts::BgzfBlock;
+
 constexpr std::size_t stream_bytes = std::size_t{1} << 20;
-constexpr std::size_t max_block_bytes = std::size_t{1} << 16;  // BGZF: of compressed and of uncompressed data
 // 512 blocks = 32 MiB. Reads come in the order of the alignments, not of the file, and neighbours in the file share blocks (64 KiB hold about four
 // reads of 8 kb); a small file is wholly in here after a while.
 constexpr std::size_t cached_blocks = 512;
-constexpr std::string_view bgzf_end{"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0\x42\x43\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0", 28};
+// Of 8 kb each: 0.3 ms, where each takes a block and a quarter.
+constexpr std::size_t reads_at_once = 4;
+// Most lines in front of a read have less than 200 letters.
+constexpr std::uint64_t usual_header_bytes = 256, longest_header_bytes = std::uint64_t{1} << 20;
+// A workspace that a long read has grown is not kept.
+constexpr std::size_t kept_workspace_bytes = std::size_t{4} << 20;
 
 std::string system_text() { return std::strerror(errno); }
-
-template <class T>
-T load(const char* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 // May the user of this program write into the folder? A folder whose mode has no write bit at all is left alone even by root, who could.
 bool may_write_beside(const std::string& path) {
@@ -78,13 +79,6 @@ Freshness freshness(const std::string& index_path, const struct stat& file_info)
   const auto& a = file_info.st_mtim;
   const auto& b = info.st_mtim;
   return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec) ? Freshness::older : Freshness::fresh;
-}
-
-// The size of the BGZF block whose first 18 bytes are at `header`; 0 if they are none.
-std::size_t block_bytes(const char* header) {
-  if (std::memcmp(header, "\x1f\x8b\x08\x04", 4) != 0 || load<std::uint16_t>(header + 10) < 6) return 0;
-  if (header[12] != 'B' || header[13] != 'C' || load<std::uint16_t>(header + 14) != 2) return 0;
-  return std::size_t{load<std::uint16_t>(header + 16)} + 1;
 }
 
 }  // namespace
@@ -141,13 +135,27 @@ bool SequenceStream::next(SequenceRecord& record) {
   }
 }
 
+// ---- BlockCache
+
+BlockCache::BlockCache(std::vector<Block> blocks, From from) : blocks_(std::move(blocks)), from_(from), slots_(cached_blocks) {}
+
+BlockCache::Text BlockCache::find(std::size_t block) {
+  Slot& slot = slots_[block % slots_.size()];
+  const std::lock_guard lock(slot.mutex);
+  return slot.block == block ? slot.text : nullptr;
+}
+
+void BlockCache::put(std::size_t block, const Text& text) {
+  Text old = text;
+  Slot& slot = slots_[block % slots_.size()];
+  const std::lock_guard lock(slot.mutex);
+  slot.block = block;
+  std::swap(slot.text, old);
+}
+
 // ---- SequenceFile
 
-SequenceFile::SequenceFile(std::string path, OpenReport& report)
-    : path_(std::move(path)),
-      file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)),
-      decompressor_(libdeflate_alloc_decompressor(), libdeflate_free_decompressor) {
-  if (!decompressor_) throw std::bad_alloc();
+SequenceFile::SequenceFile(std::string path, OpenReport& report) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
   hts::silence();
   if (file_.number < 0) throw Failure::input("cannot open '" + path_ + "': " + system_text(), "check the path of the FASTA or FASTQ file");
   struct stat info {};
@@ -159,7 +167,7 @@ SequenceFile::SequenceFile(std::string path, OpenReport& report)
   char start[18] = {};
   const std::size_t got = read_file(0, start, sizeof start);
   const bool gzip = got >= 2 && start[0] == '\x1f' && start[1] == '\x8b';
-  if (gzip && got == sizeof start && block_bytes(start) != 0)
+  if (gzip && got == sizeof start && BgzfBlock::bytes(start) != 0)
     open_blocks(freshness(path_ + ".gzi", info) == Freshness::older);
   else if (gzip)
     decompress_to_temporary_file(report);
@@ -186,49 +194,50 @@ std::size_t SequenceFile::read_file(std::uint64_t offset, char* to, std::size_t 
 }
 
 void SequenceFile::open_blocks(bool index_is_older) {
-  cache_.resize(cached_blocks);
-  std::string end(bgzf_end.size(), '\0');
-  if (file_bytes_ < end.size() || read_file(file_bytes_ - end.size(), end.data(), end.size()) != end.size() || end != bgzf_end)
+  std::string end(BgzfBlock::end.size(), '\0');
+  if (file_bytes_ < end.size() || read_file(file_bytes_ - end.size(), end.data(), end.size()) != end.size() || end != BgzfBlock::end)
     fail("is truncated: it has no BGZF end-of-file block", "copy the file again, or compress it again with `bgzip`");
-  blocks_are_given_ = !index_is_older && load_blocks(path_ + ".gzi");
-  if (!blocks_are_given_) walk_blocks();
-  text_bytes_ = blocks_.back().text_offset;
+  std::vector<Block> blocks;
+  const bool given = !index_is_older && load_blocks(path_ + ".gzi", blocks);
+  if (!given) blocks = walk_blocks();
+  text_bytes_ = blocks.back().text_offset;
+  cache_ = std::make_shared<BlockCache>(std::move(blocks), given ? BlockCache::From::index : BlockCache::From::file);
 }
 
-bool SequenceFile::load_blocks(const std::string& gzi_path) {
+bool SequenceFile::load_blocks(const std::string& gzi_path, std::vector<Block>& blocks) const {
   std::vector<char> bytes;
   if (!read_whole_file(gzi_path, bytes) || bytes.size() < 8) return false;
-  const auto count = load<std::uint64_t>(bytes.data());
+  const auto count = BgzfBlock::load<std::uint64_t>(bytes.data());
   if (count > (bytes.size() - 8) / 16 || bytes.size() != 8 + count * 16) return false;
-  blocks_.assign(1, {0, 0});
+  blocks.assign(1, {0, 0});
   for (std::uint64_t i = 0; i < count; ++i) {
-    const Block block{load<std::uint64_t>(bytes.data() + 8 + i * 16), load<std::uint64_t>(bytes.data() + 16 + i * 16)};
-    if (block.file_offset <= blocks_.back().file_offset || block.file_offset >= file_bytes_ || block.text_offset < blocks_.back().text_offset ||
-        block.text_offset - blocks_.back().text_offset > max_block_bytes)
+    const char* const at = bytes.data() + 8 + i * 16;
+    const Block block{BgzfBlock::load<std::uint64_t>(at), BgzfBlock::load<std::uint64_t>(at + 8)};
+    if (block.file_offset <= blocks.back().file_offset || block.file_offset >= file_bytes_ || block.text_offset < blocks.back().text_offset ||
+        block.text_offset - blocks.back().text_offset > BgzfBlock::most_bytes)
       return false;
-    blocks_.push_back(block);
+    blocks.push_back(block);
   }
   // The list leaves open where the last block's text ends, and need not name the empty block at the end: walk on from there.
-  const Block last = blocks_.back();
-  blocks_.pop_back();
+  const Block last = blocks.back();
+  blocks.pop_back();
   std::uint64_t file_offset = last.file_offset;
   std::uint64_t text_offset = last.text_offset;
   while (file_offset < file_bytes_) {
-    char header[18], size[4];
+    char header[BgzfBlock::header_bytes], size[4];
     if (read_file(file_offset, header, sizeof header) != sizeof header) return false;
-    const std::size_t bytes_here = block_bytes(header);
-    if (bytes_here < 26 || bytes_here > file_bytes_ - file_offset || read_file(file_offset + bytes_here - 4, size, 4) != 4) return false;
-    blocks_.push_back({file_offset, text_offset});
+    const std::size_t bytes_here = BgzfBlock::bytes(header);
+    if (bytes_here == 0 || bytes_here > file_bytes_ - file_offset || read_file(file_offset + bytes_here - 4, size, 4) != 4) return false;
+    blocks.push_back({file_offset, text_offset});
     file_offset += bytes_here;
-    text_offset += load<std::uint32_t>(size);
+    text_offset += BgzfBlock::load<std::uint32_t>(size);
   }
-  blocks_.push_back({file_offset, text_offset});
+  blocks.push_back({file_offset, text_offset});
   return true;
 }
 
-void SequenceFile::walk_blocks() {
-  blocks_are_given_ = false;
-  blocks_.clear();
+std::vector<SequenceFile::Block> SequenceFile::walk_blocks() const {
+  std::vector<Block> blocks;
   Block at{0, 0};
   std::vector<char> window(stream_bytes);
   std::uint64_t window_begin = 0;
@@ -242,16 +251,22 @@ void SequenceFile::walk_blocks() {
     return window.data() + (offset - window_begin);
   };
   while (at.file_offset < file_bytes_) {
-    const char* header = bytes_at(at.file_offset, 18);
-    const std::size_t bytes = header == nullptr ? 0 : block_bytes(header);
-    const char* size = bytes < 26 ? nullptr : bytes_at(at.file_offset + bytes - 4, 4);
-    if (size == nullptr || load<std::uint32_t>(size) > max_block_bytes)
+    const char* header = bytes_at(at.file_offset, BgzfBlock::header_bytes);
+    const std::size_t bytes = header == nullptr ? 0 : BgzfBlock::bytes(header);
+    const char* size = bytes == 0 ? nullptr : bytes_at(at.file_offset + bytes - 4, 4);
+    if (size == nullptr || BgzfBlock::load<std::uint32_t>(size) > BgzfBlock::most_bytes)
       fail("is damaged: no BGZF block at byte " + std::to_string(at.file_offset), "copy the file again and compare checksums");
-    blocks_.push_back(at);
+    blocks.push_back(at);
     at.file_offset += bytes;
-    at.text_offset += load<std::uint32_t>(size);
+    at.text_offset += BgzfBlock::load<std::uint32_t>(size);
   }
-  blocks_.push_back(at);
+  blocks.push_back(at);
+  return blocks;
+}
+
+std::shared_ptr<BlockCache> SequenceFile::cache() const {
+  const std::lock_guard lock(mutex_);
+  return cache_;
 }
 
 void SequenceFile::decompress_to_temporary_file(OpenReport& report) {
@@ -311,9 +326,9 @@ void SequenceFile::load_or_build_index(OpenReport& report) {
   }
   std::string fai;
   index_ = {};
-  if (blocks_are_given_) {
-    walk_blocks();  // the .gzi may be as wrong as the .fai was
-    text_bytes_ = blocks_.back().text_offset;
+  if (cache_ && cache_->from() == BlockCache::From::index) {  // the .gzi may be as wrong as the .fai was
+    cache_ = std::make_shared<BlockCache>(walk_blocks(), BlockCache::From::file);
+    text_bytes_ = cache_->blocks().back().text_offset;
   }
   build_index(fai, duplicates);
   if (keep_index_ && !may_write_beside(path_)) {
@@ -322,7 +337,7 @@ void SequenceFile::load_or_build_index(OpenReport& report) {
   }
   if (keep_index_) {
     // The .gzi first: a .fai alone is taken for both.
-    std::string problem = blocks_.empty() ? std::string() : keep_file(path_ + ".gzi", gzi_of_blocks());
+    std::string problem = !cache_ ? std::string() : keep_file(path_ + ".gzi", gzi_of_blocks());
     if (problem.empty()) problem = keep_file(fai_path, fai);
     keep_index_ = problem.empty();
     if (!problem.empty()) reason += "; it is not kept: " + problem;
@@ -337,8 +352,9 @@ void SequenceFile::load_or_build_index(OpenReport& report) {
 std::string SequenceFile::gzi_of_blocks() const {
   std::string gzi;
   const auto append = [&gzi](std::uint64_t value) { gzi.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  append(blocks_.size() - 2);
-  for (std::size_t i = 1; i + 1 < blocks_.size(); ++i) append(blocks_[i].file_offset), append(blocks_[i].text_offset);
+  const std::vector<Block>& blocks = cache_->blocks();
+  append(blocks.size() - 2);
+  for (std::size_t i = 1; i + 1 < blocks.size(); ++i) append(blocks[i].file_offset), append(blocks[i].text_offset);
   return gzi;
 }
 
@@ -368,114 +384,179 @@ void SequenceFile::build_index(std::string& fai, std::uint64_t& duplicates) {
   }
 }
 
-const std::vector<char>& SequenceFile::block_text(std::size_t block) {
-  CachedBlock& cached = cache_[block % cache_.size()];
-  if (cached.block == block) return cached.text;
-  cached.block = SIZE_MAX;
-  const Block& here = blocks_[block];
-  const Block& next = blocks_[block + 1];
-  const auto bytes = static_cast<std::size_t>(next.file_offset - here.file_offset);
-  const auto text_bytes = static_cast<std::size_t>(next.text_offset - here.text_offset);
-  const auto damaged = [&] {
-    fail("has no whole BGZF block of " + std::to_string(text_bytes) + " bytes of text at byte " + std::to_string(here.file_offset),
-         "copy the file again and compare checksums; if it was changed, remove the .fai and .gzi files beside it");
-  };
-  if (bytes > max_block_bytes) damaged();
-  compressed_.resize(max_block_bytes);
-  cached.text.resize(text_bytes);
-  if (bytes < 26 || read_file(here.file_offset, compressed_.data(), bytes) != bytes || block_bytes(compressed_.data()) != bytes) damaged();
-  const std::size_t header = 12 + std::size_t{load<std::uint16_t>(compressed_.data() + 10)};
-  std::size_t made = 0;
-  if (header + 8 > bytes ||
-      libdeflate_deflate_decompress(decompressor_.get(), compressed_.data() + header, bytes - header - 8, cached.text.data(), text_bytes, &made) !=
-          LIBDEFLATE_SUCCESS ||
-      made != text_bytes || libdeflate_crc32(0, cached.text.data(), text_bytes) != load<std::uint32_t>(compressed_.data() + bytes - 8))
-    damaged();
-  cached.block = block;
-  return cached.text;
-}
+// ---- looking up
 
-void SequenceFile::read_text(std::uint64_t offset, char* to, std::size_t bytes) {
-  const auto wrong_index = [&] {
-    fail("is shorter than its index says", "remove the .fai and .gzi files beside it: they are made anew when missing");
-  };
-  if (blocks_.empty()) {
-    if (read_file(offset, to, bytes) != bytes) wrong_index();
-    return;
-  }
-  auto block =
-      std::upper_bound(blocks_.begin(), blocks_.end(), offset, [](std::uint64_t o, const Block& b) { return o < b.text_offset; }) - blocks_.begin();
-  if (block == 0) wrong_index();
-  --block;
-  while (bytes != 0) {
-    if (static_cast<std::size_t>(block) + 1 >= blocks_.size()) wrong_index();
-    const std::vector<char>& text = block_text(static_cast<std::size_t>(block));
-    const auto from = static_cast<std::size_t>(offset - blocks_[static_cast<std::size_t>(block)].text_offset);
-    const std::size_t part = std::min(bytes, text.size() - from);
-    std::memcpy(to, text.data() + from, part);
-    to += part;
-    offset += part;
-    bytes -= part;
-    ++block;
-  }
-}
+// One thread's reads.
+class SequenceFile::Reader {
+ public:
+  Reader(SequenceFile& file, Lookup& lookup) : file_(&file), lookup_(&lookup), cache_(file.cache()), scratch_(file.workspaces_.take()) {}
 
-void SequenceFile::fetch(std::string_view id, const SequencePlace& place, char* out) {
-  try {
-    fetch_by_blocks(id, place, out);
-  } catch (const Failure&) {
-    if (!blocks_are_given_) throw;
-    // The .gzi is damaged, or the file is: only the blocks themselves tell.
-    walk_blocks();
-    cache_.assign(cached_blocks, {});
-    fetch_by_blocks(id, place, out);
-    if (keep_index_ && may_write_beside(path_)) keep_file(path_ + ".gzi", gzi_of_blocks());
-  }
-}
-
-// Is the line in front of the place the header of this read, and does the read end with its line? A damaged .fai says otherwise.
-bool SequenceFile::belongs_to(std::string_view id, const SequencePlace& place, std::uint64_t bytes) {
-  char after = '\n';
-  if (place.offset + bytes < text_bytes_) read_text(place.offset + bytes, &after, 1);
-  if (after != '\n' && after != '\r') return false;
-  // Backwards, to where the header begins; most have less than 200 letters.
-  constexpr std::uint64_t longest = std::uint64_t{1} << 20;
-  for (std::uint64_t want = 256;; want *= 4) {
-    header_.resize(static_cast<std::size_t>(std::min(want, place.offset)));
-    read_text(place.offset - header_.size(), header_.data(), header_.size());
-    if (header_.empty() || header_.back() != '\n') return false;
-    std::string_view line(header_.data(), header_.size() - 1);
-    const std::size_t before = line.rfind('\n');
-    if (before == std::string_view::npos && header_.size() < place.offset) {
-      if (want >= longest) return true;
-      continue;
+  void fetch(const Wanted& wanted) {
+    try {
+      fetch_once(wanted);
+    } catch (const Failure&) {
+      // The .gzi is damaged, or the file is: only the blocks themselves tell.
+      if (!file_->count_blocks_anew(cache_)) throw;
+      cache_ = file_->cache();
+      fetch_once(wanted);
     }
-    if (before != std::string_view::npos) line.remove_prefix(before + 1);
-    if (line.empty() || (line.front() != '>' && line.front() != '@')) return false;
-    line.remove_prefix(1);
-    return line.starts_with(id) && (line.size() == id.size() || std::string_view(" \t\r").find(line[id.size()]) != std::string_view::npos);
   }
-}
+  ~Reader() {
+    if (scratch_->text.capacity() > kept_workspace_bytes) scratch_.discard();
+  }
+  Reader(const Reader&) = delete;
 
-void SequenceFile::fetch_by_blocks(std::string_view id, const SequencePlace& place, char* out) {
-  const auto bytes = static_cast<std::size_t>(place.text_bytes().value_or(0));
-  if (bytes == place.bases) {
-    read_text(place.offset, out, bytes);
-  } else {
-    lines_.resize(bytes);
-    read_text(place.offset, lines_.data(), bytes);
-    const std::uint64_t line_end = place.line_bytes - place.line_bases;
-    std::uint64_t from = 0;
-    for (std::uint64_t done = 0; done < place.bases;) {
-      const std::uint64_t part = std::min(place.line_bases, place.bases - done);
-      std::memcpy(out + done, lines_.data() + from, static_cast<std::size_t>(part));
+ private:
+  // The header's line, the read, and what comes behind it, in one piece.
+  void fetch_once(const Wanted& wanted) {
+    const SequencePlace& place = *wanted.place;
+    const auto bytes = static_cast<std::size_t>(place.text_bytes().value_or(0));
+    const auto before = static_cast<std::size_t>(std::min(usual_header_bytes, place.offset));
+    const std::size_t behind = place.offset + bytes < file_->text_bytes_ ? 1 : 0;
+    std::vector<char>& text = scratch_->text;
+    text.resize(before + bytes + behind);
+    read_text(place.offset - before, text.data(), text.size());
+    bool good = true;
+    const std::uint64_t line_bases = bytes == place.bases ? place.bases : place.line_bases;
+    for (std::uint64_t done = 0, from = before; done < place.bases; from += place.line_bytes) {
+      const auto part = static_cast<std::size_t>(std::min(line_bases, place.bases - done));
+      good = normalise_bases({text.data() + from, part}, wanted.bases + done) && good;
       done += part;
-      from += part + line_end;
+    }
+    const char last = behind == 1 ? text.back() : '\n';
+    if (!good || (last != '\n' && last != '\r') || !has_header(wanted, {text.data(), before}))
+      file_->fail("has something else than read '" + std::string(wanted.id) + "' where its index says it is",
+                  "remove the .fai and .gzi files beside it: they are made anew when missing");
+  }
+
+  // Is the line in front of the place the header of this read? A damaged .fai says otherwise. `text`: what is in front of it.
+  bool has_header(const Wanted& wanted, std::string_view text) {
+    std::vector<char> more;
+    while (true) {
+      if (text.empty() || text.back() != '\n') return false;
+      std::string_view line = text.substr(0, text.size() - 1);
+      const std::size_t newline = line.rfind('\n');
+      if (newline == std::string_view::npos && text.size() < wanted.place->offset) {
+        if (text.size() >= longest_header_bytes) return true;
+        more.resize(static_cast<std::size_t>(std::min<std::uint64_t>(text.size() * 4, wanted.place->offset)));
+        read_text(wanted.place->offset - more.size(), more.data(), more.size());
+        text = {more.data(), more.size()};
+        continue;
+      }
+      if (newline != std::string_view::npos) line.remove_prefix(newline + 1);
+      if (line.empty() || (line.front() != '>' && line.front() != '@')) return false;
+      line.remove_prefix(1);
+      const std::size_t size = wanted.id.size();
+      return line.starts_with(wanted.id) && (line.size() == size || std::string_view(" \t\r").find(line[size]) != std::string_view::npos);
     }
   }
-  if (!normalise_bases({out, static_cast<std::size_t>(place.bases)}) || !belongs_to(id, place, bytes))
-    fail("has something else than read '" + std::string(id) + "' where its index says it is",
-         "remove the .fai and .gzi files beside it: they are made anew when missing");
+
+  void read_text(std::uint64_t offset, char* to, std::size_t bytes) {
+    const auto wrong_index = [&] {
+      file_->fail("is shorter than its index says", "remove the .fai and .gzi files beside it: they are made anew when missing");
+    };
+    if (!cache_) {
+      if (file_->read_for(*lookup_, offset, to, bytes) != bytes) wrong_index();
+      return;
+    }
+    const std::vector<Block>& blocks = cache_->blocks();
+    auto behind = std::upper_bound(blocks.begin(), blocks.end(), offset, [](std::uint64_t o, const Block& b) { return o < b.text_offset; });
+    if (behind == blocks.begin()) wrong_index();
+    for (auto block = static_cast<std::size_t>(behind - blocks.begin()) - 1; bytes != 0; ++block) {
+      if (block + 1 >= blocks.size()) wrong_index();
+      const BlockCache::Text text = block_text(block);
+      const auto from = static_cast<std::size_t>(offset - blocks[block].text_offset);
+      const std::size_t part = std::min(bytes, static_cast<std::size_t>(blocks[block + 1].text_offset - blocks[block].text_offset) - from);
+      std::memcpy(to, text.get() + from, part);
+      to += part;
+      offset += part;
+      bytes -= part;
+    }
+  }
+
+  // Two threads that want the same block at the same time both make it, which is better than one waiting for the other.
+  BlockCache::Text block_text(std::size_t block) {
+    if (BlockCache::Text text = cache_->find(block)) return text;
+    const Block &here = cache_->blocks()[block], &next = cache_->blocks()[block + 1];
+    const auto bytes = static_cast<std::size_t>(next.file_offset - here.file_offset);
+    const auto text_bytes = static_cast<std::size_t>(next.text_offset - here.text_offset);
+    std::vector<char>& compressed = scratch_->compressed;
+    compressed.resize(BgzfBlock::most_bytes);
+    const std::shared_ptr<char[]> text(new char[std::max<std::size_t>(text_bytes, 1)]);
+    if (bytes > BgzfBlock::most_bytes || bytes < BgzfBlock::header_bytes + BgzfBlock::footer_bytes ||
+        file_->read_for(*lookup_, here.file_offset, compressed.data(), bytes) != bytes || BgzfBlock::bytes(compressed.data()) != bytes ||
+        !scratch_->inflater.inflate({compressed.data(), bytes}, text.get(), text_bytes))
+      file_->fail("has no whole BGZF block of " + std::to_string(text_bytes) + " bytes of text at byte " + std::to_string(here.file_offset),
+                  "copy the file again and compare checksums; if it was changed, remove the .fai and .gzi files beside it");
+    cache_->put(block, text);
+    return text;
+  }
+
+  SequenceFile* file_;
+  Lookup* lookup_;
+  std::shared_ptr<BlockCache> cache_;
+  Workspaces<Scratch>::Lease scratch_;
+};
+
+void SequenceFile::fetch(std::span<const Wanted> wanted, const ParallelFor& parallel_for) {
+  Lookup lookup{wanted, {}};
+  std::mutex mutex;  // guards failure and its place
+  std::exception_ptr failure;
+  std::atomic<std::size_t> failed{wanted.size()};
+  parallel_for(wanted.size(), reads_at_once, [&](std::size_t begin, std::size_t end) {
+    Reader reader(*this, lookup);
+    for (std::size_t i = begin; i < end && i < failed; ++i) {
+      try {
+        reader.fetch(wanted[i]);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (i < failed) failure = std::current_exception(), failed = i;
+      }
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+}
+
+// False: they were counted already.
+bool SequenceFile::count_blocks_anew(const std::shared_ptr<BlockCache>& wrong) {
+  if (!wrong || wrong->from() == BlockCache::From::file) return false;
+  const std::lock_guard lock(mutex_);
+  if (cache_ != wrong) return true;  // by another thread
+  cache_ = std::make_shared<BlockCache>(walk_blocks(), BlockCache::From::file);
+  if (keep_index_ && may_write_beside(path_)) keep_file(path_ + ".gzi", gzi_of_blocks());
+  return true;
+}
+
+// The places of all reads of a batch go to the kernel at once, so that a disk or a network has many requests to work on while the first is waited
+// for. What is in memory already costs nothing but the read.
+std::size_t SequenceFile::read_for(Lookup& lookup, std::uint64_t offset, char* to, std::size_t bytes) const {
+  iovec rest{to, bytes};
+  const ssize_t there = ::preadv2(file_.number, &rest, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+  if (there == static_cast<ssize_t>(bytes)) return bytes;
+  std::call_once(lookup.told, [&] { tell_kernel(lookup); });
+  const std::size_t got = there > 0 ? static_cast<std::size_t>(there) : 0;
+  return got + read_file(offset + got, to + got, bytes - got);
+}
+
+void SequenceFile::tell_kernel(const Lookup& lookup) const {
+  const std::shared_ptr<BlockCache> cache = this->cache();
+  std::uint64_t told = 0;
+  for (const Wanted& wanted : lookup.wanted) {
+    std::uint64_t begin = wanted.place->offset, end = begin + wanted.place->text_bytes().value_or(0);
+    begin -= std::min(begin, usual_header_bytes);
+    if (cache) {
+      const auto block_behind = [&](std::uint64_t offset) {
+        return std::upper_bound(cache->blocks().begin(), cache->blocks().end(), offset,
+                                [](std::uint64_t o, const Block& b) { return o < b.text_offset; });
+      };
+      const auto first = block_behind(begin), last = block_behind(end);
+      begin = first == cache->blocks().begin() ? 0 : std::prev(first)->file_offset;
+      end = last == cache->blocks().end() ? file_bytes_ : last->file_offset;
+    }
+    begin = std::max(begin, told);
+    if (begin < end) ::posix_fadvise(file_.number, static_cast<off_t>(begin), static_cast<off_t>(end - begin), POSIX_FADV_WILLNEED);
+    told = std::max(told, end);
+  }
 }
 
 }  // namespace sluice::read_bases

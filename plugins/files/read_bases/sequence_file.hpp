@@ -2,12 +2,17 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // FASTA and FASTQ files, plain, BGZF or gzip: streaming, and random access by read id. Everything here throws sluice::Failure (input) naming the
-// file, and for broken records the record and the line. Not thread-safe.
+// file, and for broken records the record and the line.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <sluice/call.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/hts/bgzf_block.hpp>
 #include <sluice/hts/text_file.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,11 +21,9 @@
 #include "read_bases/sequence_index.hpp"
 #include "read_bases/sequence_records.hpp"
 
-struct libdeflate_decompressor;
-
 namespace sluice::read_bases {
 
-// Records one after the other. The whole record is in memory at a time, so a line may be as long as memory allows.
+// Records one after the other, on one thread. The whole record is in memory at a time, so a line may be as long as memory allows.
 class SequenceStream {
  public:
   // `path` is for messages.
@@ -61,50 +64,90 @@ struct FileDescriptor {
   void replace(FileDescriptor& other) { std::swap(number, other.number); }
 };
 
+// The blocks of a BGZF file, and the text of some of them, which all threads share. Each slot has a lock of its own, held while a pointer is copied.
+class BlockCache {
+ public:
+  struct Block {
+    std::uint64_t file_offset;
+    std::uint64_t text_offset;
+  };
+  using Text = std::shared_ptr<const char[]>;
+  enum class From : std::uint8_t { index, file };  // by a .gzi, unseen; or seen, one by one
+
+  BlockCache(std::vector<Block> blocks, From from);
+  const std::vector<Block>& blocks() const { return blocks_; }  // ends with one past the last
+  From from() const { return from_; }
+  // Null: it is not here.
+  Text find(std::size_t block);
+  void put(std::size_t block, const Text& text);
+
+ private:
+  struct Slot {
+    std::mutex mutex;  // guards the others
+    std::size_t block = SIZE_MAX;
+    Text text;
+  };
+  std::vector<Block> blocks_;
+  From from_;
+  std::vector<Slot> slots_;
+};
+
 // Random access. Uses FILE.fai and FILE.gzi of samtools faidx; makes those that are missing or older than the file, and keeps them if the folder may
-// be written to. A gzip file that is not BGZF has no random access: it is decompressed to an unlinked file in the temporary folder.
+// be written to. A gzip file that is not BGZF has no random access: it is decompressed to an unlinked file in the temporary folder. Thread-safe once
+// it has been made.
 class SequenceFile {
  public:
   SequenceFile(std::string path, OpenReport& report);
   SequenceFile(const SequenceFile&) = delete;
 
   const SequenceIndex& index() const { return index_; }
-  // Writes place.bases bases, upper case with T for U, to `out`. Fails when read `id` is not there.
-  void fetch(std::string_view id, const SequencePlace& place, char* out);
+
+  struct Wanted {
+    std::string_view id;
+    const SequencePlace* place;
+    char* bases;  // place->bases of them go here, upper case with T for U
+  };
+  // body(begin, end) over parts of [0, count), each at least `grain` long but the last, on any thread and in any order; back when all are done.
+  using ParallelFor = std::function<void(std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body)>;
+  // Fetches reads, several at once. `wanted` is in the order of the file, so that reads that share a block follow each other. Fails when a read is
+  // not there: of several the first.
+  void fetch(std::span<const Wanted> wanted, const ParallelFor& parallel_for);
 
  private:
-  struct Block {
-    std::uint64_t file_offset;
-    std::uint64_t text_offset;
+  using Block = BlockCache::Block;
+  struct Scratch {
+    hts::BgzfInflater inflater;
+    std::vector<char> compressed, text;
   };
-  struct CachedBlock {
-    std::size_t block = SIZE_MAX;
-    std::vector<char> text;
+  // What one fetch() knows: the kernel hears of all its places when the first is not in memory.
+  struct Lookup {
+    std::span<const Wanted> wanted;
+    std::once_flag told;
   };
+  class Reader;
+
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
   void open_blocks(bool index_is_older);
-  bool load_blocks(const std::string& gzi_path);
+  bool load_blocks(const std::string& gzi_path, std::vector<Block>& blocks) const;
   std::string gzi_of_blocks() const;
-  void fetch_by_blocks(std::string_view id, const SequencePlace& place, char* out);
-  bool belongs_to(std::string_view id, const SequencePlace& place, std::uint64_t bytes);
-  void walk_blocks();
+  std::vector<Block> walk_blocks() const;
+  std::shared_ptr<BlockCache> cache() const;
+  bool count_blocks_anew(const std::shared_ptr<BlockCache>& wrong);
   void decompress_to_temporary_file(OpenReport& report);
   void load_or_build_index(OpenReport& report);
   void build_index(std::string& fai, std::uint64_t& duplicates);
-  void read_text(std::uint64_t offset, char* to, std::size_t bytes);
-  const std::vector<char>& block_text(std::size_t block);
   std::size_t read_file(std::uint64_t offset, char* to, std::size_t bytes) const;
+  std::size_t read_for(Lookup& lookup, std::uint64_t offset, char* to, std::size_t bytes) const;
+  void tell_kernel(const Lookup& lookup) const;
 
   std::string path_;
   FileDescriptor file_;
   std::uint64_t file_bytes_ = 0;
   std::uint64_t text_bytes_ = 0;
-  bool keep_index_ = true;         // false: of no use to another run, or unwritable
-  std::vector<Block> blocks_;      // BGZF only; ends with one past the last
-  bool blocks_are_given_ = false;  // by a .gzi, unseen
-  std::vector<CachedBlock> cache_;
-  std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor_;
-  std::vector<char> compressed_, lines_, header_;
+  bool keep_index_ = true;             // false: of no use to another run, or unwritable
+  mutable std::mutex mutex_;           // guards cache_, which changes when a .gzi has turned out to be wrong
+  std::shared_ptr<BlockCache> cache_;  // BGZF only
+  Workspaces<Scratch> workspaces_;
   SequenceIndex index_;
 };
 

@@ -71,12 +71,14 @@ void copy_letters(std::string_view lines, char* out) {
   }
 }
 
-bool normalise_bases(std::span<char> bases) {
+bool normalise_bases(std::span<char> bases) { return normalise_bases(bases, bases.data()); }
+
+bool normalise_bases(std::span<const char> bases, char* out) {
   bool good = true;
-  for (char& base : bases) {
+  for (const char base : bases) {
     const char normal = normal_bases[static_cast<unsigned char>(base)];
     good &= normal != '\0';
-    base = normal != '\0' ? normal : base;
+    *out++ = normal != '\0' ? normal : base;
   }
   return good;
 }

@@ -48,5 +48,7 @@ void copy_letters(std::string_view lines, char* out);
 
 // Upper case, and U becomes T. False if a character is no base; it stays.
 bool normalise_bases(std::span<char> bases);
+// The same from one place to another.
+bool normalise_bases(std::span<const char> bases, char* out);
 
 }  // namespace sluice::read_bases

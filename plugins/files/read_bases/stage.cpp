@@ -2,21 +2,27 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <htslib/hfile.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <sluice/helpers.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
 
+#include "read_bases/bam_reads.hpp"
+#include "read_bases/read_batches.hpp"
 #include "read_bases/sequence_file.hpp"
 
 namespace sluice::read_bases {
 namespace {
 
 constexpr std::uint32_t hard_clip = BAM_CHARD_CLIP;
+// What read_reader reads at a time: enough for all threads, and not much of anybody's memory.
+constexpr std::size_t least_text_bytes = std::size_t{1} << 18, most_text_bytes = std::size_t{1} << 25;
 
 // The whole read of each row, from the file that the base caller wrote.
 class ReadBases {
@@ -26,10 +32,7 @@ class ReadBases {
   };
   enum class Reason : std::uint32_t { read_not_in_file, no_bases };
   static void describe(Describe<ReadBases>& d) {
-    d.id("read_bases")
-        .summary("fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment")
-        .map("read")
-        .blocking();
+    d.id("read_bases").summary("fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment").map("read");
     d.doc(
         "The file may be plain or bgzip-compressed; its index (.fai, .gzi as samtools faidx makes them) is made when missing or older than the file, "
         "and only in memory "
@@ -111,12 +114,15 @@ class ReadBases {
     });
     const std::span<char> bases = out.text("bases", offsets);
     const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
-    // In file order, so that reads that share a compressed block follow each other.
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a]->offset < places[b]->offset; });
-    for (const std::size_t row : order) {
-      if (call.cancelled()) return;
-      file_->fetch(read_ids[static_cast<std::int64_t>(row)], *places[row], bases.data() + begin[row]);
-    }
+    std::vector<SequenceFile::Wanted> wanted;
+    wanted.reserve(order.size());
+    for (const std::size_t row : order) wanted.push_back({read_ids[static_cast<std::int64_t>(row)], places[row], bases.data() + begin[row]});
+    file_->fetch(wanted, [&](std::size_t count, std::size_t grain, const auto& body) {
+      call.parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
+        if (!call.cancelled()) body(first, last);
+      });
+    });
   }
 
   void take_aligned(const Batch& in, Output& out) const {
@@ -170,6 +176,8 @@ class ReadReader {
   }
   ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")) {
     hts::silence();
+    // Where standard input stands, if it is a file.
+    const std::int64_t begin = path_ == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
     hFILE* opened = hopen(path_.c_str(), "r");
     if (opened == nullptr) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
     if (struct stat info{}; ::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
@@ -177,109 +185,74 @@ class ReadReader {
     const bool known = hts_detect_format(opened, &format) == 0;
     // Each of the two below takes `opened` over when it succeeds.
     if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
-      file_.reset(hts_hopen(opened, path_.c_str(), "r"));
-      if (file_) header_.reset(sam_hdr_read(file_.get()));
-      record_.reset(bam_init1());
-      if (!header_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+      records_.emplace(opened, path_, wants_qualities_, setup.threads());
     } else {
-      hts::Bgzf text(bgzf_hopen(opened, "r"));
-      if (!text) throw Failure::input("'" + path_ + "' is neither plain nor gzip text", "give a FASTA, FASTQ, BAM, SAM or CRAM file");
-      stream_.emplace(std::move(text), path_);
+      text_.emplace(open_text_input(path_, FileHandle(opened), begin), path_, wants_qualities_);
     }
   }
 
-  bool process(const Call& call, Output& out) {
-    std::vector<std::string> ids, bases, qualities;
-    double work = 0;
-    std::uint64_t bytes = 0;
-    bool more = true;
-    while (more && (ids.empty() || (work < call.target_work() && bytes < call.target_bytes())) && !call.cancelled()) {
-      if (!pending_ && !(more = advance(call))) break;
-      const auto read_work = static_cast<double>(bases_.size());
-      if (!ids.empty() && read_work >= call.target_work()) break;
-      pending_ = false;
-      work += read_work;
-      bytes += id_.size() + bases_.size() + qualities_.size();
-      ids.push_back(std::move(id_));
-      bases.push_back(std::move(bases_));
-      qualities.push_back(std::move(qualities_));
-    }
-    out.set_rows(static_cast<std::int64_t>(ids.size()));
-    out.text_rows("read_id", ids);
-    out.text_rows("bases", bases);
-    if (wants_qualities_) out.text_rows("qualities", qualities);
-    out.set_work(work);
-    if (const double share = share_read(); share >= 0) call.progress(share);
-    return more;
-  }
+  bool process(const Call& call, Output& out) { return text_ ? give_text(call, out) : give_records(call, out); }
 
  private:
-  // Share of the file's bytes that has been read; < 0: unknown (a pipe, CRAM).
-  double share_read() const {
-    const BGZF* blocks = stream_ ? &stream_->file() : file_ && file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
-    if (file_bytes_ <= 0 || blocks == nullptr) return -1;
-    return std::min(1.0, static_cast<double>(htell(blocks->fp)) / static_cast<double>(file_bytes_));
-  }
-  // Reads the next row into id_, bases_ and qualities_; false at the end.
-  bool advance(const Call& call) {
-    while (stream_ ? next_text() : next_record(call)) {
-      if (!bases_.empty()) return pending_ = true;
-      call.account(Reason::empty_sequence, 1, id_);
+  // FASTA and FASTQ: read_batches.hpp.
+  bool give_text(const Call& call, Output& out) {
+    const ParallelFor parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
+      const auto each = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) body(i);
+      };
+      helpers_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
+    };
+    // One batch for each thread, with as many qualities as bases: then every thread has a part in reading, and something to do behind it.
+    const double text_bytes = 2.1 * call.target_work() * std::max(call.threads(), 4);
+    const ReadBatches::Sizes sizes{call.target_work(), call.target_bytes(),
+                                   static_cast<std::size_t>(std::clamp(text_bytes, double{least_text_bytes}, double{most_text_bytes}))};
+    if (text_->needs_text()) helpers_.begin();
+    const std::optional<ReadBatch> batch = text_->next(sizes, call.memory(), parallel_for, [&call] { return call.cancelled(); });
+    if (const std::size_t kept = text_->stream().kept_bytes(); kept != kept_) call.keeps(kept_ = kept);
+    if (!batch) {
+      if (text_->ended()) text_->check_end();
+      out.set_rows(0);
+      return !text_->ended();
     }
-    return false;
-  }
-  bool next_text() {
-    SequenceRecord record;
-    if (!stream_->next(record)) return false;
-    id_ = record.id;
-    bases_.resize(static_cast<std::size_t>(record.bases));
-    copy_letters(record.sequence, bases_.data());
-    normalise_bases(bases_);
-    qualities_.clear();
-    if (wants_qualities_ && stream_->format() == SequenceFormat::fastq) {
-      qualities_.resize(bases_.size());
-      copy_letters(record.quality, qualities_.data());
-    }
+    for (const std::string& name : batch->without_bases) call.account(Reason::empty_sequence, 1, name);
+    out.set_rows(batch->rows);
+    out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
+    out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
+    if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    out.set_work(static_cast<double>(batch->bases_in_all));
+    if (file_bytes_ > 0) call.progress(std::min(1.0, static_cast<double>(text_->stream().consumed()) / static_cast<double>(file_bytes_)));
     return true;
   }
-  bool next_record(const Call& call) {
-    int got = 0;
-    while ((got = sam_read1(file_.get(), header_.get(), record_.get())) >= 0) {
-      ++records_;
-      if ((record_->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0) break;
-      call.account(Reason::not_primary, 1, bam_get_qname(record_.get()));
-    }
-    if (got < -1)
-      throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records",
-                           file_->format.format == cram
-                               ? "copy the file again and compare checksums; of aligned reads in CRAM the reference has to be "
-                                 "where its header says (UR), or in REF_PATH or REF_CACHE"
-                               : "copy the file again and compare checksums");
-    if (got < 0) return false;
-    const bool reverse = bam_is_rev(record_.get());
-    const auto length = static_cast<std::size_t>(record_->core.l_qseq);
-    id_ = bam_get_qname(record_.get());
-    hts::sequenced_bases(*record_, bases_);
-    qualities_.clear();
-    const std::uint8_t* scores = bam_get_qual(record_.get());
-    if (wants_qualities_ && length != 0 && scores[0] != 0xFF) {
-      qualities_.resize(length);
-      for (std::size_t i = 0; i < length; ++i)
-        qualities_[reverse ? length - 1 - i : i] = static_cast<char>('!' + std::min<int>(scores[i], '~' - '!'));
-    }
+
+  // The others: bam_reads.hpp.
+  bool give_records(const Call& call, Output& out) {
+    const hts::ParallelFor parallel_for = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
+    const auto threads = static_cast<std::size_t>(std::max(call.threads(), 4));
+    // What comes through a pipe may come slowly, and has to be waited for. Else two blocks for each thread.
+    const std::size_t window_bytes = (file_bytes_ > 0 ? std::min<std::size_t>(threads, 16) : 2) << 17;
+    const std::optional<BamBatch> batch = records_->next({call.target_work(), call.target_bytes(), file_bytes_ > 0 ? threads : 1, window_bytes},
+                                                         call.memory(), parallel_for, [&call] { return call.cancelled(); });
+    if (const std::size_t kept = records_->kept_bytes(); kept != kept_) call.keeps(kept_ = kept);
+    out.set_rows(batch ? batch->rows : 0);
+    if (!batch) return !records_->ended();
+    for (const std::string& name : batch->not_primary) call.account(Reason::not_primary, 1, name);
+    for (const std::string& name : batch->without_bases) call.account(Reason::empty_sequence, 1, name);
+    out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
+    out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
+    if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    out.set_work(static_cast<double>(batch->bases_in_all));
+    if (const std::int64_t read = records_->consumed(); file_bytes_ > 0 && read >= 0)
+      call.progress(std::min(1.0, static_cast<double>(read) / static_cast<double>(file_bytes_)));
     return true;
   }
 
   std::string path_;
   bool wants_qualities_;
-  std::optional<SequenceStream> stream_;  // FASTA and FASTQ
-  hts::File file_;                        // the others
-  hts::Header header_;
-  hts::Record record_;
-  std::uint64_t records_ = 0;
-  std::int64_t file_bytes_ = 0;         // 0: no regular file
-  std::string id_, bases_, qualities_;  // one read ahead of the batch
-  bool pending_ = false;                // they hold a read that no batch has yet
+  std::optional<ReadBatches> text_;  // FASTA and FASTQ
+  Helpers helpers_;                  // of text_
+  std::optional<BamReads> records_;  // the others
+  std::size_t kept_ = 0;             // by either
+  std::int64_t file_bytes_ = 0;      // 0: no regular file
 };
 
 }  // namespace

@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <sluice/hts/bgzf_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "read_writer/block_compressor.hpp"
 
 namespace sluice::read_writer {
 namespace {
@@ -15,29 +15,29 @@ namespace {
 // An output file whose name decides about compression.
 class TextFile {
  public:
-  TextFile(const Host& host, const std::string& path) : file_(host, path), is_compressed_(path.ends_with(".gz")) {}
+  TextFile(const Host& host, const std::string& path) {
+    OutputFile file(host, path);
+    if (path.ends_with(".gz"))
+      compressed_.emplace(std::move(file));
+    else
+      plain_ = std::move(file);
+  }
 
   void write(const Call& call, std::string_view text) {
-    if (text.empty()) return;
-    if (!is_compressed_) return file_.write(text);
-    bytes_.clear();
-    compressor_.add(text, bytes_, [&](std::size_t count, auto&& body) { call.parallel_for(count, 4, std::forward<decltype(body)>(body)); });
-    file_.write(bytes_);
+    if (!compressed_) return plain_.write(text);
+    compressed_->blocks().add(text);
+    compressed_->write(call);
   }
-  void finish() {
-    if (is_compressed_) {
-      bytes_.clear();
-      compressor_.finish(bytes_);
-      file_.write(bytes_);
-    }
-    file_.close();
+  void finish(const Call& call) {
+    if (compressed_)
+      compressed_->finish(call);
+    else
+      plain_.close();
   }
 
  private:
-  OutputFile file_;
-  bool is_compressed_;
-  BlockCompressor compressor_;
-  std::string bytes_;
+  OutputFile plain_;
+  std::optional<hts::BgzfOutput> compressed_;
 };
 
 // Failed rows have no text, so all rows are one piece.
@@ -114,7 +114,7 @@ class FastqWriter {
     file_.write(call, all_rows(in.text("_text")));
     say_written(call, in);
   }
-  void finish(const Call&, Output&) { file_.finish(); }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
   bool is_fastq_, has_qualities_;
@@ -165,7 +165,7 @@ class FastaWriter {
     file_.write(call, all_rows(in.text("_text")));
     say_written(call, in);
   }
-  void finish(const Call&, Output&) { file_.finish(); }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
   std::size_t line_length_;

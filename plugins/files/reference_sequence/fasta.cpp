@@ -19,7 +19,8 @@ std::string_view take_line(std::string_view& text) {
   const std::size_t length = newline == nullptr ? text.size() : static_cast<std::size_t>(static_cast<const char*>(newline) - text.data());
   std::string_view line = text.substr(0, length);
   text.remove_prefix(newline == nullptr ? length : length + 1);
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  // A contig's lines end behind its last letter, so a return at their end is one.
+  if (newline != nullptr && !line.empty() && line.back() == '\r') line.remove_suffix(1);
   return line;
 }
 

@@ -2,48 +2,18 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "sam_writer/hit_record.hpp"
 
-#include <htslib/bgzf.h>
 #include <htslib/kstring.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
+#include <sluice/hts/bam_bytes.hpp>
 #include <sluice/sequence/bases.hpp>
 
 namespace sluice::sam_writer {
 namespace {
 
 constexpr std::uint32_t clip_soft = BAM_CSOFT_CLIP, clip_hard = BAM_CHARD_CLIP;
-// More operations do not fit into BAM's 16 bits: the CIGAR then goes to the tag CG.
-constexpr std::size_t most_bam_operations = 65535;
-// Uncompressed bytes of a BGZF block, as HTSlib cuts them.
-constexpr std::size_t block_bytes = 0xFF00;
-
-void put(std::string& bytes, const void* data, std::size_t count) { bytes.append(static_cast<const char*>(data), count); }
-void put_u32(std::string& bytes, std::uint32_t value) {
-  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(value >> 8 * i & 0xFFU);
-}
-
-// A record in the layout of BAM files (SAM specification, section 4.2).
-void append_record(const bam1_t& record, std::string& bytes) {
-  const bam1_core_t& core = record.core;
-  const auto data = static_cast<std::uint32_t>(record.l_data - core.l_extranul);
-  put_u32(bytes, data + 32);
-  put_u32(bytes, static_cast<std::uint32_t>(core.tid));
-  put_u32(bytes, static_cast<std::uint32_t>(core.pos));
-  put_u32(bytes, static_cast<std::uint32_t>(core.bin) << 16 | static_cast<std::uint32_t>(core.qual) << 8 |
-                     static_cast<std::uint32_t>(core.l_qname - core.l_extranul));
-  put_u32(bytes, static_cast<std::uint32_t>(core.flag) << 16 | core.n_cigar);
-  put_u32(bytes, static_cast<std::uint32_t>(core.l_qseq));
-  put_u32(bytes, static_cast<std::uint32_t>(core.mtid));
-  put_u32(bytes, static_cast<std::uint32_t>(core.mpos));
-  put_u32(bytes, static_cast<std::uint32_t>(core.isize));
-  const std::size_t name = static_cast<std::size_t>(core.l_qname - core.l_extranul);
-  put(bytes, record.data, name);
-  put(bytes, record.data + core.l_qname, data - name);
-}
-
 }  // namespace
 
 bool RecordWriter::add_tags(const sam_hdr_t& header, const ReadRecord& read, const HitRecord& hit, const RecordOptions& options) {
@@ -90,7 +60,7 @@ bool RecordWriter::add_tags(const sam_hdr_t& header, const ReadRecord& read, con
   return fits;
 }
 
-bool RecordWriter::make_record(const sam_hdr_t& header, const ReadRecord& read, const HitRecord* hit, const RecordOptions& options, Form form) {
+bool RecordWriter::make_record(const sam_hdr_t& header, const ReadRecord& read, const HitRecord* hit, const RecordOptions& options) {
   const bool is_first = hit == nullptr || hit == read.hits.data();
   const bool is_secondary = hit != nullptr && !hit->is_primary;
   std::uint16_t flag = 0;
@@ -126,31 +96,20 @@ bool RecordWriter::make_record(const sam_hdr_t& header, const ReadRecord& read, 
     cigar_.insert(cigar_.end(), hit->cigar.begin(), hit->cigar.end());
     if (right > 0) cigar_.push_back(right << 4 | clip);
   }
-  const bool is_long = form == Form::bam && cigar_.size() > most_bam_operations;
-  if (is_long) {
-    const auto reference = static_cast<std::uint32_t>(bam_cigar2rlen(static_cast<int>(cigar_.size()), cigar_.data()));
-    whole_cigar_.swap(cigar_);
-    cigar_ = {static_cast<std::uint32_t>(bases_.size()) << 4 | clip_soft, reference << 4 | BAM_CREF_SKIP};
-  }
   const std::string id(read.id);
   if (bam_set1(record_.get(), id.size(), id.c_str(), flag, hit == nullptr ? -1 : hit->target, hit == nullptr ? -1 : hit->target_start,
                hit == nullptr ? 0 : hit->mapq, cigar_.size(), cigar_.data(), -1, -1, 0, bases_.size(), bases_.data(), qualities_.data(), 0) < 0)
     return false;
   if (hit != nullptr && !add_tags(header, read, *hit, options)) return false;
-  if (!options.read_group.empty() &&
-      bam_aux_update_str(record_.get(), "RG", static_cast<int>(options.read_group.size()) + 1, options.read_group.c_str()) != 0)
-    return false;
-  return !is_long || bam_aux_update_array(record_.get(), "CG", 'I', static_cast<std::uint32_t>(whole_cigar_.size()), whole_cigar_.data()) == 0;
+  return options.read_group.empty() ||
+         bam_aux_update_str(record_.get(), "RG", static_cast<int>(options.read_group.size()) + 1, options.read_group.c_str()) == 0;
 }
 
 bool RecordWriter::make_records(const sam_hdr_t& header, const ReadRecord& read, const RecordOptions& options, Form form, std::string& output) {
   const std::size_t before = output.size();
   const auto add = [&](const HitRecord* hit) {
-    if (!make_record(header, read, hit, options, form)) return false;
-    if (form == Form::bam) {
-      append_record(*record_, output);
-      return true;
-    }
+    if (!make_record(header, read, hit, options)) return false;
+    if (form == Form::bam) return hts::append_bam_record(*record_, output);
     kstring_t line = KS_INITIALIZE;
     const bool made = sam_format1(&header, record_.get(), &line) >= 0;
     if (made) output.append(line.s, line.l).push_back('\n');
@@ -168,40 +127,6 @@ bool RecordWriter::append_sam(const sam_hdr_t& header, const ReadRecord& read, c
 }
 bool RecordWriter::append_bam(const sam_hdr_t& header, const ReadRecord& read, const RecordOptions& options, std::string& bytes) {
   return make_records(header, read, options, Form::bam, bytes);
-}
-
-bool append_bgzf(std::string_view bytes, int level, std::string& file) {
-  while (!bytes.empty()) {
-    const std::string_view block = bytes.substr(0, block_bytes);
-    bytes.remove_prefix(block.size());
-    const std::size_t at = file.size();
-    std::size_t size = BGZF_MAX_BLOCK_SIZE;
-    file.resize(at + size);
-    if (bgzf_compress(file.data() + at, &size, block.data(), block.size(), level) != 0) return false;
-    file.resize(at + size);
-  }
-  return true;
-}
-
-std::string_view bgzf_end() {
-  static constexpr char block[] = "\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\xff\x06\x00\x42\x43\x02\x00\x1b\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00";
-  return {block, sizeof block - 1};
-}
-
-std::string bam_header(sam_hdr_t& header) {
-  std::string bytes("BAM\1", 4);
-  const std::string_view text(sam_hdr_str(&header), sam_hdr_length(&header));
-  put_u32(bytes, static_cast<std::uint32_t>(text.size()));
-  bytes += text;
-  const int contigs = sam_hdr_nref(&header);
-  put_u32(bytes, static_cast<std::uint32_t>(contigs));
-  for (int contig = 0; contig < contigs; ++contig) {
-    const std::string_view name = sam_hdr_tid2name(&header, contig);
-    put_u32(bytes, static_cast<std::uint32_t>(name.size() + 1));
-    bytes.append(name).push_back('\0');
-    put_u32(bytes, static_cast<std::uint32_t>(sam_hdr_tid2len(&header, contig)));
-  }
-  return bytes;
 }
 
 }  // namespace sluice::sam_writer

@@ -51,19 +51,12 @@ class RecordWriter {
  private:
   enum class Form { sam, bam };
   bool make_records(const sam_hdr_t& header, const ReadRecord& read, const RecordOptions& options, Form form, std::string& output);
-  bool make_record(const sam_hdr_t& header, const ReadRecord& read, const HitRecord* hit, const RecordOptions& options, Form form);
+  bool make_record(const sam_hdr_t& header, const ReadRecord& read, const HitRecord* hit, const RecordOptions& options);
   bool add_tags(const sam_hdr_t& header, const ReadRecord& read, const HitRecord& hit, const RecordOptions& options);
 
   hts::Record record_;
-  std::vector<std::uint32_t> cigar_, whole_cigar_;
+  std::vector<std::uint32_t> cigar_;
   std::string bases_, qualities_, others_;
 };
-
-// Compresses bytes as BGZF blocks, appended to `file`. False: it failed.
-bool append_bgzf(std::string_view bytes, int level, std::string& file);
-// The empty block at the end of a BAM file.
-std::string_view bgzf_end();
-// Header of a BAM file, uncompressed.
-std::string bam_header(sam_hdr_t& header);
 
 }  // namespace sluice::sam_writer

@@ -2,10 +2,14 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/bgzf_output.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sam_writer/hit_record.hpp"
@@ -39,7 +43,7 @@ class SamWriter {
             "One record per aligned hit, in the order of the reads: the best one, supplementary ones for the read's other parts (hard-clipped, "
             "listed "
             "in SA), secondary ones without bases. Reads without a hit are written as unmapped. Records are not sorted. They are formatted and "
-            "compressed in parallel.")
+            "compressed in parallel; blocks of BAM depend on the records alone.")
         .work_unit("base");
     d.uses("index", "minimizer_index", "names and lengths of the contigs");
     d.needs("read_id", "utf8", "name of the read")
@@ -80,7 +84,6 @@ class SamWriter {
         has_qualities_(setup.available("qualities")),
         secondary_(p.secondary),
         hits_only_(p.hits_only),
-        level_(static_cast<int>(p.compression)),
         header_(sam_hdr_init()) {
     options_.supplementary_clipping = p.soft_clip ? Clipping::soft : Clipping::hard;
     options_.read_group = p.read_group;
@@ -94,31 +97,24 @@ class SamWriter {
     text += "@PG\tID:sluice\tPN:sluice\n";
     if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names and the read group must be valid in SAM");
-    file_ = OutputFile(setup, p.output);
-    std::string bytes;
-    if (!is_bam_)
-      bytes.assign(sam_hdr_str(header_.get()), sam_hdr_length(header_.get()));
-    else if (!append_bgzf(bam_header(*header_), level_, bytes))
-      throw cannot_compress();
-    file_.write(bytes);
+    OutputFile file(setup, p.output);
+    if (is_bam_) {
+      bam_.emplace(std::move(file), static_cast<int>(p.compression));
+      bam_->blocks().add(hts::bam_header_bytes(*header_));
+      bam_->blocks().end_block();
+    } else {
+      sam_ = std::move(file);
+      sam_.write({sam_hdr_str(header_.get()), sam_hdr_length(header_.get())});
+    }
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    // Parts of the batch, so that a part's records fill whole compressed blocks.
-    constexpr std::size_t rows_per_part = 16;
-    const auto rows = static_cast<std::size_t>(in.rows());
-    std::vector<std::string> made(rows);  // each part's bytes stand at its first row
-    call.parallel_for((rows + rows_per_part - 1) / rows_per_part, 1, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::string> made(static_cast<std::size_t>(in.rows()));
+    call.parallel_for(made.size(), 16, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
-      for (std::size_t part = begin; part < end; ++part) {
-        const std::size_t first = part * rows_per_part, last = std::min(rows, first + rows_per_part);
-        std::string& bytes = is_bam_ ? workspace->bytes : made[first];
-        bytes.clear();
-        for (std::size_t row = first; row < last; ++row)
-          if (in.ok(static_cast<std::int64_t>(row)) && !append_row(in, static_cast<std::int64_t>(row), *workspace, bytes))
-            out.fail(static_cast<std::int64_t>(row), Reason::cannot_encode);
-        if (is_bam_ && !append_bgzf(bytes, level_, made[first])) throw cannot_compress();
-      }
+      for (std::size_t i = begin; i < end; ++i)
+        if (const auto row = static_cast<std::int64_t>(i); in.ok(row) && !append_row(in, row, *workspace, made[i]))
+          out.fail(row, Reason::cannot_encode);
     });
     out.text_rows("_records", made, "binary");
   }
@@ -128,25 +124,37 @@ class SamWriter {
     const auto operations = in.list<std::int32_t>("cigar_count");
     std::uint64_t mapped = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      file_.write(records[row]);
+      if (is_bam_) add_records(records[row]);
       if (in.ok(row) && std::any_of(operations[row].begin(), operations[row].end(), [](std::int32_t count) { return count > 0; })) ++mapped;
     }
     call.outcome("mapped", mapped, static_cast<std::uint64_t>(in.rows()));
+    if (is_bam_)
+      bam_->write(call);
+    else if (in.rows() > 0)
+      sam_.write({records[0].data(), static_cast<std::size_t>(records.offsets().back() - records.offsets().front())});
   }
 
-  void finish(const Call&, Output&) {
-    if (is_bam_) file_.write(bgzf_end());
-    file_.close();
+  void finish(const Call& call, Output&) {
+    if (is_bam_)
+      bam_->finish(call);
+    else
+      sam_.close();
   }
 
  private:
   struct Workspace {
     RecordWriter writer;
     std::vector<HitRecord> hits;
-    std::string bytes;
   };
 
-  Failure cannot_compress() const { return Failure::output("cannot compress '" + path_ + "'", "write SAM instead, and report this"); }
+  // A row has several; each says how long it is.
+  void add_records(std::string_view records) {
+    while (!records.empty()) {
+      const std::size_t bytes = hts::BgzfBlock::load<std::uint32_t>(records.data()) + sizeof(std::uint32_t);
+      bam_->blocks().add_record(records.substr(0, bytes));
+      records.remove_prefix(bytes);
+    }
+  }
 
   bool append_row(const Batch& in, std::int64_t row, Workspace& workspace, std::string& bytes) const {
     const auto target = in.list<std::int32_t>("hit_target")[row], operations = in.list<std::int32_t>("cigar_count")[row];
@@ -193,10 +201,10 @@ class SamWriter {
 
   std::string path_;
   bool is_bam_, has_qualities_, secondary_, hits_only_;
-  int level_;
   RecordOptions options_;
   hts::Header header_;
-  OutputFile file_;
+  OutputFile sam_;
+  std::optional<hts::BgzfOutput> bam_;
   Workspaces<Workspace> workspaces_;
 };
 

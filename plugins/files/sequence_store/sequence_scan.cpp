@@ -35,8 +35,8 @@ bool SequenceScan::end_record(const SequenceTextRecord& record) {
     const bool alike = !any_quality_ || (one_line ? qualities.line_letters == qualities.letters
                                                   : qualities.line_letters == bases.line_letters && qualities.line_bytes == bases.line_bytes);
     if (!bases.even || !qualities.even || !alike) return false;
-    bases_offset_ = bases.letters > 0 ? static_cast<std::int64_t>(bases.begin) : 0;
-    qualities_offset_ = static_cast<std::int64_t>(qualities.begin);
+    bases_offset_ = bases.letters > 0 ? static_cast<std::int64_t>(begin_ + bases.begin) : 0;
+    qualities_offset_ = static_cast<std::int64_t>(begin_ + qualities.begin);
   }
   const bool in_one = places_ == Places::packed || one_line;
   const auto at_least_one = [](std::uint64_t count) { return std::max<std::int64_t>(static_cast<std::int64_t>(count), 1); };
@@ -46,7 +46,8 @@ bool SequenceScan::end_record(const SequenceTextRecord& record) {
   table_->line_bases.push_back(at_least_one(in_one ? bases.letters : bases.line_letters));
   table_->line_bytes.push_back(at_least_one(in_one ? bases.letters : bases.line_bytes));
   table_->total_bases += static_cast<std::int64_t>(bases.letters);
-  return true;
+  reached_end_ = position() >= end_;
+  return !reached_end_;
 }
 
 bool SequenceScan::fits(Parser::Outcome outcome) const {

@@ -43,6 +43,16 @@ class SequenceScan {
   SequenceScan(std::string path, Places places, LetterSink* sink, SequenceTable& table)
       : path_(std::move(path)), places_(places), sink_(sink), table_(&table), parser_(*this) {}
   SequenceScan(const SequenceScan&) = delete;
+  // Before the first piece: the text begins at this byte of the file, with a record, and is over (feed() returns false, reached_end() is true) with
+  // the last record that begins before byte `end`.
+  void begin_within(SequenceFormat format, std::uint64_t begin, std::uint64_t end) {
+    parser_.expect(format);
+    begin_ = begin;
+    end_ = end;
+  }
+  bool reached_end() const { return reached_end_; }
+  // In the file: behind that record.
+  std::uint64_t position() const { return begin_ + parser_.position(); }
   // The next piece. False: a record has lines of unequal length, so that only Places::packed can describe it; then this scan is over.
   // Throws Failure (input) naming record and line where the text is neither FASTA nor FASTQ.
   bool feed(std::string_view text) { return fits(parser_.feed(text)); }
@@ -64,6 +74,8 @@ class SequenceScan {
   LetterSink* sink_;
   SequenceTable* table_;
   Parser parser_;
+  std::uint64_t begin_ = 0, end_ = ~std::uint64_t{0};  // of the text within the file
+  bool reached_end_ = false;
   std::int64_t packed_ = 0;  // letters given to the sink
   std::int64_t bases_offset_ = -1, qualities_offset_ = -1;
   bool any_quality_ = false;  // of this record, other than '!'

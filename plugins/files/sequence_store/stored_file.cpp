@@ -76,7 +76,7 @@ FileDescriptor::~FileDescriptor() {
   if (number_ >= 0) ::close(number_);
 }
 
-StoredFile open_stored_file(const std::string& path, const std::function<bool()>& cancelled) {
+StoredFile open_stored_file(const std::string& path, const Parallel& parallel, const std::function<bool()>& cancelled) {
   const hts::FileLabel label{path, "", "check the path of the FASTA or FASTQ file"};
   StoredFile result;
   std::optional<hts::TextFile> file(std::in_place, label, piece_bytes);
@@ -90,6 +90,8 @@ StoredFile open_stored_file(const std::string& path, const std::function<bool()>
   if (plain) {
     result.file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (result.file.number() < 0) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path");
+    if (scan_in_parts(result.file.number(), info.st_size, usual_part_bytes, parallel, cancelled, result.table)) return result;
+    result.table = {};
     SequenceScan in_place(path, Places::in_text, nullptr, result.table);
     if (scan(*file, path, in_place, cancelled)) return result;
     result.table = {};

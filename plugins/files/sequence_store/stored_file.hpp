@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "sequence_store/parallel_scan.hpp"
 #include "sequence_store/sequence_scan.hpp"
 
 namespace sluice::sequence_store {
@@ -35,7 +36,8 @@ struct StoredFile {
 };
 
 // A plain file is scanned and stays where it is. What has no random access (gzip, BGZF, a pipe, records with lines of unequal length) is written once
-// to an unlinked file in the temporary folder, letters only. `cancelled` is asked now and then. Throws Failure (input) naming the file.
-StoredFile open_stored_file(const std::string& path, const std::function<bool()>& cancelled);
+// to an unlinked file in the temporary folder, letters only. `cancelled` is asked now and then, from any thread. Throws Failure (input) naming the
+// file.
+StoredFile open_stored_file(const std::string& path, const Parallel& parallel, const std::function<bool()>& cancelled);
 
 }  // namespace sluice::sequence_store

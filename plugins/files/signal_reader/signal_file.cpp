@@ -21,7 +21,10 @@ namespace {
 constexpr std::string_view blow5_end = "5WOLB";
 // No header is larger: slow5tools-merged files of thousands of runs stay below 20 MB.
 constexpr std::size_t max_header_bytes = std::size_t{1} << 30;
-constexpr std::size_t cursor_buffer_bytes = std::size_t{1} << 20;
+// What is looked through for ends of lines at a time.
+constexpr std::size_t text_block_bytes = std::size_t{1} << 20;
+// In front of a BLOW5 record stands its size.
+constexpr std::uint64_t size_field = 8;
 
 std::string system_text() { return std::strerror(errno); }
 
@@ -116,6 +119,43 @@ void SignalFile::read(RecordPlace place, char* stored) const {
     fail("has no record of " + std::to_string(bytes) + " bytes at byte " + std::to_string(place.offset) + ", where its index says", remedy);
 }
 
+bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) const {
+  const bool is_text = header_.records.format == FileFormat::slow5;
+  const std::uint64_t before = is_text ? 0 : 8;
+  if (place.offset < extent_.begin || place.offset > extent_.end || place.bytes < 8 || place.bytes > extent_.end - place.offset) return false;
+  const std::size_t bytes = stored_bytes(header_, place);
+  std::uint64_t size = 0;
+  if (!is_text && (read_bytes(place.offset, reinterpret_cast<char*>(&size), sizeof size) != sizeof size || size != bytes)) return false;
+  stored.resize(bytes);
+  return read_bytes(place.offset + before, stored.data(), bytes) == bytes;
+}
+
+void SignalFile::read_beginning(RecordPlace place, char* stored, std::size_t bytes) const {
+  const std::uint64_t before = header_.records.format == FileFormat::blow5 ? size_field : 0;
+  if (read_bytes(place.offset + before, stored, bytes) != bytes) fail("has become shorter while it was read");
+}
+
+RecordStatus SignalFile::read_fields(RecordPlace place, RecordDecoder& decoder, std::vector<char>& stored, SignalRecord& record) const {
+  const std::size_t all = stored_bytes(header_, place);
+  // The name is in the first bytes; zstd needs its whole first block (128 KiB at most) to yield them.
+  constexpr std::size_t first_bytes = 4096, first_block = 140 * 1024;
+  const bool blocks = header_.records.record_compression == RecordCompression::zstd;
+  for (const std::size_t want : {blocks ? first_block : first_bytes, first_block, all}) {
+    stored.resize(std::min(want, all));
+    read_beginning(place, stored.data(), stored.size());
+    const RecordStatus status = decoder.decode_fields(stored, header_.records, record);
+    if (status != RecordStatus::incomplete) return status;
+  }
+  return RecordStatus::incomplete;
+}
+
+void SignalFile::will_need(std::uint64_t offset, std::uint64_t bytes) const {
+  const std::uint64_t end = offset < extent_.end ? offset + std::min(bytes, extent_.end - offset) : offset;
+  for (; offset < end; offset += read_ahead_piece)
+    static_cast<void>(
+        ::posix_fadvise(file_.number, static_cast<off_t>(offset), static_cast<off_t>(std::min(read_ahead_piece, end - offset)), POSIX_FADV_WILLNEED));
+}
+
 RecordPlace SignalFile::place_at(std::uint64_t offset) const {
   if (offset == extent_.end) return {offset, 0};
   std::uint64_t size = 0;
@@ -125,51 +165,53 @@ RecordPlace SignalFile::place_at(std::uint64_t offset) const {
   return {offset, size + 8};
 }
 
-bool RecordCursor::fill(std::size_t bytes) {
-  if (filled_ - used_ >= bytes) return true;
-  if (filled_ != used_) std::memmove(buffer_.data(), buffer_.data() + used_, filled_ - used_);
-  filled_ -= used_;
-  used_ = 0;
-  if (buffer_.size() < bytes) buffer_.resize(std::max(bytes, std::max(cursor_buffer_bytes, std::min(buffer_.size() * 2, bytes * 2))));
-  const std::uint64_t from = offset_ + filled_;
-  const std::uint64_t left = file_.extent().end - from;
-  filled_ += file_.read_bytes(from, buffer_.data() + filled_, static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer_.size() - filled_)));
-  return filled_ >= bytes;
+Failure RecordCursor::damaged(const char* what) const {
+  return Failure::input("signal file '" + file_.path() + "' " + what + " record " + std::to_string(records_),
+                        "copy the file again and compare checksums");
+}
+
+bool RecordCursor::next_place(RecordPlace& place) {
+  const std::uint64_t left = file_.extent().end - offset_;
+  if (left == 0) return false;
+  ++records_;
+  std::uint64_t bytes = 0;
+  if (file_.header().records.format == FileFormat::slow5) {
+    bytes = line_bytes();
+  } else {
+    if (left < size_field || file_.read_bytes(offset_, reinterpret_cast<char*>(&bytes), size_field) != size_field) throw damaged("is truncated in");
+    if (bytes > left - size_field) throw damaged("is damaged: it ends inside");
+    bytes += size_field;
+  }
+  place = {offset_, bytes};
+  offset_ += bytes;
+  return true;
 }
 
 bool RecordCursor::next(std::span<const char>& stored, RecordPlace& place) {
-  const std::uint64_t end = file_.extent().end;
-  if (offset_ == end) return false;
-  const auto damaged = [this](const char* what) {
-    return Failure::input("signal file '" + file_.path() + "' " + what + " record " + std::to_string(records_ + 1),
-                          "copy the file again and compare checksums");
-  };
-  if (file_.header().records.format == FileFormat::blow5) {
-    std::uint64_t size = 0;
-    if (end - offset_ < 8 || !fill(8)) throw damaged("is truncated in");
-    std::memcpy(&size, buffer_.data() + used_, sizeof size);
-    if (size > end - offset_ - 8 || !fill(static_cast<std::size_t>(size) + 8)) throw damaged("is damaged: longer than the file is");
-    place = {offset_, size + 8};
-    stored = {buffer_.data() + used_ + 8, static_cast<std::size_t>(size)};
-  } else {
-    std::size_t seen = 0;
-    while (true) {
-      const void* newline = filled_ - used_ > seen ? std::memchr(buffer_.data() + used_ + seen, '\n', filled_ - used_ - seen) : nullptr;
-      if (newline != nullptr) {
-        const auto length = static_cast<std::size_t>(static_cast<const char*>(newline) - (buffer_.data() + used_));
-        place = {offset_, length + 1};
-        stored = {buffer_.data() + used_, length};
-        break;
-      }
-      seen = filled_ - used_;
-      if (offset_ + seen >= end || !fill(std::max(seen + 1, std::min<std::size_t>(seen * 2, static_cast<std::size_t>(end - offset_)))))
-        throw damaged("is truncated: it ends without a newline in");
-    }
-  }
-  used_ += static_cast<std::size_t>(place.bytes);
-  offset_ += place.bytes;
-  ++records_;
+  if (!next_place(place)) return false;
+  stored_.resize(SignalFile::stored_bytes(file_.header(), place));
+  file_.read_beginning(place, stored_.data(), stored_.size());
+  stored = stored_;
   return true;
+}
+
+// Of the line at offset_, with its newline.
+std::uint64_t RecordCursor::line_bytes() {
+  std::size_t seen = 0;  // of the line
+  while (true) {
+    const auto begin = static_cast<std::size_t>(offset_ - text_begin_);
+    const std::string_view rest = begin < text_.size() ? std::string_view(text_.data() + begin, text_.size() - begin) : std::string_view();
+    if (const std::size_t end = rest.find('\n', seen); end != std::string_view::npos) return end + 1;
+    seen = rest.size();
+    // What is left moves to the front; a line that does not fit makes the buffer grow.
+    if (begin > 0 && seen > 0) std::memmove(text_.data(), text_.data() + begin, seen);
+    text_begin_ = offset_;
+    text_.resize(std::max(text_block_bytes, 2 * seen));
+    const std::uint64_t left = file_.extent().end - offset_ - seen;
+    text_.resize(seen +
+                 file_.read_bytes(offset_ + seen, text_.data() + seen, static_cast<std::size_t>(std::min<std::uint64_t>(left, text_.size() - seen))));
+    if (text_.size() == seen) throw damaged("is truncated: it ends without a newline in");
+  }
 }
 
 BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {
@@ -199,21 +241,12 @@ BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {
     places.push_back(place);
   std::vector<std::string> names(places.size());
   std::atomic<std::uint64_t> first_damaged = std::numeric_limits<std::uint64_t>::max();
-  parallel(places.size(), [&](std::size_t begin, std::size_t end) {
+  parallel(places.size(), 256, [&](std::size_t begin, std::size_t end) {
     RecordDecoder decoder;
     std::vector<char> stored;
     SignalRecord record;
     for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t all = SignalFile::stored_bytes(file.header(), places[i]);
-      RecordStatus status = RecordStatus::incomplete;
-      // The name is in the first bytes; zstd needs its whole first block (128 KiB at most) to yield them.
-      for (const std::size_t want : {std::size_t{4096}, std::size_t{140 * 1024}, all}) {
-        stored.resize(std::min(want, all));
-        stored.resize(file.read_bytes(places[i].offset + 8, stored.data(), stored.size()));
-        status = decoder.decode_fields(stored, format, record);
-        if (status != RecordStatus::incomplete) break;
-      }
-      if (status == RecordStatus::ok) {
+      if (file.read_fields(places[i], decoder, stored, record) == RecordStatus::ok) {
         names[i] = record.read_id;
       } else {
         std::uint64_t seen = first_damaged;

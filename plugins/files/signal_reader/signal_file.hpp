@@ -23,6 +23,9 @@ struct FileDescriptor {
   ~FileDescriptor();
 };
 
+// The kernel takes so much at once of what it is asked to have at hand; its limit is this or more.
+inline constexpr std::uint64_t read_ahead_piece = std::uint64_t{512} << 10;
+
 class SignalFile {
  public:
   // Reads the header, and for BLOW5 checks the end-of-file mark: a file that lacks it is truncated.
@@ -38,6 +41,14 @@ class SignalFile {
   // Reads the record at `place` into `stored` (stored_bytes of it). Thread-safe. Fails when no record of that size lies there, so that a
   // wrong index is noticed.
   void read(RecordPlace place, char* stored) const;
+  // The same for a place that somebody else says: false when there is no such record.
+  bool read_if_there(RecordPlace place, std::vector<char>& stored) const;
+  // Reads the first `bytes` of the record at `place`, which is one of the file's. Thread-safe.
+  void read_beginning(RecordPlace place, char* stored, std::size_t bytes) const;
+  // The fixed fields of the record at `place`, which is one of the file's; reads as little of it as will do, into `stored`. Thread-safe.
+  RecordStatus read_fields(RecordPlace place, RecordDecoder& decoder, std::vector<char>& stored, SignalRecord& record) const;
+  // Asks the file system to have [offset, offset + bytes) at hand soon. Thread-safe.
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const;
   // Reads [offset, offset + bytes), or less at the end of the file. Thread-safe.
   std::size_t read_bytes(std::uint64_t offset, char* to, std::size_t bytes) const;
 
@@ -52,30 +63,34 @@ class SignalFile {
   RecordExtent extent_;
 };
 
-// Goes through the records of a file in file order, with buffered reads.
+// Goes through the records of a file in file order.
 class RecordCursor {
  public:
   explicit RecordCursor(const SignalFile& file) : file_(file), offset_(file.extent().begin) {}
-  // The next record and its place; false at the end. `stored` is valid until the next call.
+  // Where the next record is; false at the end. Of BLOW5 only the size of the record is read, text is looked through for the end of the line.
+  bool next_place(RecordPlace& place);
+  // The same with the record itself, valid until the next call.
   bool next(std::span<const char>& stored, RecordPlace& place);
   std::uint64_t records() const { return records_; }
-  // Share of the records' bytes that has been read, 0 to 1.
+  // Share of the records' bytes that has been read or skipped, 0 to 1.
   double share_read() const {
     const RecordExtent all = file_.extent();
     return all.end > all.begin ? static_cast<double>(offset_ - all.begin) / static_cast<double>(all.end - all.begin) : 1;
   }
 
  private:
-  bool fill(std::size_t bytes);
+  std::uint64_t line_bytes();
+  Failure damaged(const char* what) const;
   const SignalFile& file_;
-  std::uint64_t offset_;  // of buffer_[used_] in the file
-  std::vector<char> buffer_;
-  std::size_t used_ = 0, filled_ = 0;
+  std::uint64_t offset_;  // of the next record
   std::uint64_t records_ = 0;
+  std::vector<char> stored_;
+  std::vector<char> text_;        // SLOW5: some of the file ...
+  std::uint64_t text_begin_ = 0;  // ... from here on
 };
 
-// body(begin, end) over disjoint parts of [0, count), on as many threads as the caller has.
-using ParallelLoop = std::function<void(std::size_t count, const std::function<void(std::size_t begin, std::size_t end)>& body)>;
+// body(begin, end) over disjoint parts of [0, count), of at least `grain`, on as many threads as the caller has.
+using ParallelLoop = std::function<void(std::size_t count, std::size_t grain, const std::function<void(std::size_t begin, std::size_t end)>& body)>;
 
 struct BuiltIndex {
   SignalIndex index;

@@ -6,12 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "signal_reader/svb_zd.hpp"
 
 namespace sluice::signal_reader {
 
@@ -64,6 +67,18 @@ struct SignalRecord {
 
 enum class RecordStatus : std::uint8_t { ok, incomplete, corrupt };
 
+// The beginning of a record as it lies in the file, or all of it.
+struct StoredRecord {
+  std::span<const char> bytes;
+  std::uint64_t whole_bytes = 0;  // of the record
+  bool is_whole() const { return bytes.size() >= whole_bytes; }
+};
+
+// How many of a record's samples are wanted, given the first ones of them (at first none). When it is no more than those, it is asked no further.
+using SamplesWanted = std::function<std::size_t(const SignalRecord& record, std::span<const std::int16_t> first)>;
+
+class PlainRecord;
+
 // Decodes records; holds the working memory for it, so one per thread. `stored` is a record as it lies in the file: BLOW5 without its
 // leading 8-byte size, SLOW5 without its newline.
 class RecordDecoder {
@@ -75,6 +90,11 @@ class RecordDecoder {
   // Appends the record's samples to `samples` (on failure: leaves it as it was).
   RecordStatus decode(std::span<const char> stored, const RecordFormat& format, SignalRecord& record, std::vector<std::int16_t>& samples);
 
+  // The same for the beginning of the samples: as many as `wanted` asks for, or all. What is behind them is not read, and damage there not noticed,
+  // unless decompressing all of the record is faster. sample_count is that of the whole record. `incomplete` asks for the whole record.
+  RecordStatus decode_beginning(StoredRecord stored, const RecordFormat& format, const SamplesWanted& wanted, SignalRecord& record,
+                                std::vector<std::int16_t>& samples);
+
   // The fixed fields only, decompressing no more than needed. `stored` may be a prefix of the record: `incomplete` then asks for more of it.
   RecordStatus decode_fields(std::span<const char> stored, const RecordFormat& format, SignalRecord& record);
 
@@ -82,15 +102,13 @@ class RecordDecoder {
   std::size_t capacity() const;
 
  private:
-  struct Streams;
-  std::unique_ptr<Streams> streams_;
+  std::unique_ptr<PlainRecord> plain_;
 };
 
 // More samples than a record of so many stored bytes can hold: what a damaged one says must not be believed before it is decompressed.
 std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& format);
 
-// StreamVByte of zigzag deltas: u32 count, (count + 3) / 4 control bytes, then 1 to 4 bytes a value, all little-endian.
-// Appends the samples; false, with `samples` as it was, when the bytes are too few or too many.
-bool decode_svb_zd(std::span<const char> stored, std::vector<std::int16_t>& samples);
+// How many of a record's stored bytes are likely to hold its first `samples`; fields as decode_fields() gives them. A guess: for reading files.
+std::uint64_t likely_stored_bytes(const SignalRecord& record, std::uint64_t whole_bytes, const RecordFormat& format, std::uint64_t samples);
 
 }  // namespace sluice::signal_reader

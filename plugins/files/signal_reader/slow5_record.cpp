@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <libdeflate.h>
-#include <zlib.h>
-#include <zstd.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
+#include <optional>
 
+#include "signal_reader/plain_record.hpp"
 #include "signal_reader/slow5_format.hpp"
 
 namespace sluice::signal_reader {
@@ -19,10 +16,8 @@ namespace {
 
 // After the read's name: read group, four doubles, number of samples or bytes of signal.
 constexpr std::size_t fields_after_name = 4 + 4 * 8 + 8;
-// Deflate cannot expand by more than 1032:1, zstd's frame header says how much.
-constexpr std::size_t max_deflate_ratio = 1032;
-// A block of at least 3 bytes holds at most 128 KiB.
-constexpr std::size_t max_zstd_block_text = 128 * 1024, min_zstd_block = 3;
+// Hold the fields of a record with an ordinary name (36 letters), with a long one, and with any.
+constexpr std::size_t field_bytes[] = {128, 512, 2 + 65535 + fields_after_name + 4};
 
 template <class T>
 T load(const char* at) {
@@ -129,138 +124,119 @@ std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& forma
   return format.signal_compression == SignalCompression::svb_zd ? plain : plain / sizeof(std::int16_t);
 }
 
-bool decode_svb_zd(std::span<const char> stored, std::vector<std::int16_t>& samples) {
-  if (stored.size() < 4) return false;
-  const std::size_t count = load<std::uint32_t>(stored.data());
-  const std::size_t control_bytes = (count + 3) / 4;
-  if (stored.size() - 4 < control_bytes + count) return false;
-  const auto* control = reinterpret_cast<const std::uint8_t*>(stored.data()) + 4;
-  const std::uint8_t* data = control + control_bytes;
-  const std::uint8_t* const end = reinterpret_cast<const std::uint8_t*>(stored.data()) + stored.size();
-  const std::size_t before = samples.size();
-  samples.resize(before + count);
-  std::int16_t* out = samples.data() + before;
-  std::uint32_t level = 0;
-  const auto add = [&level](std::uint32_t zigzag) {
-    level += (zigzag >> 1) ^ (0U - (zigzag & 1U));
-    return static_cast<std::int16_t>(static_cast<std::uint16_t>(level));
-  };
-  static constexpr std::uint32_t mask[4] = {0xFFU, 0xFFFFU, 0xFFFFFFU, 0xFFFFFFFFU};
-  std::size_t i = 0;
-  // Groups of four while 16 bytes are left: any group can be read with whole words. Nearly all deltas of a nanopore signal fit one byte, hence
-  // the first case (80 % of the groups of R9 data).
-  for (; i + 4 <= count && end - data >= 16; i += 4, out += 4) {
-    const std::uint32_t lengths = *control++;
-    if (lengths == 0) {
-      const auto four = load<std::uint32_t>(reinterpret_cast<const char*>(data));
-      out[0] = add(four & 0xFFU);
-      out[1] = add((four >> 8) & 0xFFU);
-      out[2] = add((four >> 16) & 0xFFU);
-      out[3] = add(four >> 24);
-      data += 4;
-      continue;
-    }
-    for (int j = 0; j < 4; ++j) {
-      const std::uint32_t code = (lengths >> (2 * j)) & 3U;
-      out[j] = add(load<std::uint32_t>(reinterpret_cast<const char*>(data)) & mask[code]);
-      data += code + 1;
-    }
-  }
-  for (; i < count; ++i, ++out) {
-    const std::uint32_t code = (static_cast<std::uint32_t>(*control) >> (2 * (i % 4))) & 3U;
-    if (i % 4 == 3) ++control;
-    if (static_cast<std::size_t>(end - data) < code + 1) break;
-    std::uint32_t value = 0;
-    for (std::uint32_t byte = 0; byte <= code; ++byte) value |= static_cast<std::uint32_t>(data[byte]) << (8 * byte);
-    *out = add(value);
-    data += code + 1;
-  }
-  if (i == count && data == end) return true;
-  samples.resize(before);
-  return false;
-}
+namespace {
 
-struct RecordDecoder::Streams {
-  libdeflate_decompressor* deflate = libdeflate_alloc_decompressor();
-  z_stream inflate{};
-  bool inflate_ready = false;
-  ZSTD_DStream* zstd = ZSTD_createDStream();
-  std::vector<char> plain;   // a whole decompressed record
-  std::vector<char> fields;  // the decompressed start of one
-
-  Streams() {
-    if (deflate == nullptr || zstd == nullptr) throw std::bad_alloc();
-  }
-  Streams(const Streams&) = delete;
-  ~Streams() {
-    libdeflate_free_decompressor(deflate);
-    if (inflate_ready) inflateEnd(&inflate);
-    ZSTD_freeDStream(zstd);
+// The beginning of a BLOW5 record's samples, as far as they have been asked for.
+class BinaryBeginning {
+ public:
+  BinaryBeginning(PlainRecord& plain, StoredRecord stored, const RecordFormat& format) : plain_(plain), stored_(stored), format_(format) {
+    plain_.begin(stored.bytes, format.record_compression, ZlibBeginning::Checksum::ignored);
   }
 
-  // The whole record into `plain`; the span is empty when it is corrupt.
-  std::span<const char> whole_zlib(std::span<const char> stored) {
-    const std::size_t most = stored.size() * max_deflate_ratio + 64;
-    if (plain.size() < stored.size() * 3) plain.resize(stored.size() * 3);
-    while (true) {
-      std::size_t size = 0;
-      const auto result = libdeflate_zlib_decompress(deflate, stored.data(), stored.size(), plain.data(), plain.size(), &size);
-      if (result == LIBDEFLATE_SUCCESS) return {plain.data(), size};
-      if (result != LIBDEFLATE_INSUFFICIENT_SPACE || plain.size() >= most) return {};
-      plain.resize(std::min(most, plain.size() * 2 + 4096));
+  RecordStatus fields(SignalRecord& record) {
+    for (const std::size_t bytes : field_bytes) {
+      if (!plain_.reach(bytes)) return RecordStatus::corrupt;
+      const RecordStatus status = parse_binary_fields(plain_.bytes(), record, signal_);
+      if (status == RecordStatus::corrupt) return status;
+      const bool counts_bytes = is_svb_zd() && record.sample_count != 0;  // the compressed signal begins with its number of samples
+      if (status == RecordStatus::incomplete || (counts_bytes && plain_.bytes().size() < signal_ + 4)) continue;
+      const std::uint64_t in_record = record.sample_count;
+      if (counts_bytes) record.sample_count = load<std::uint32_t>(plain_.bytes().data() + signal_);
+      if (record.sample_count > most_samples(stored_.whole_bytes, format_)) return RecordStatus::corrupt;
+      count_ = static_cast<std::size_t>(record.sample_count);
+      signal_bytes_ = is_svb_zd() ? static_cast<std::size_t>(in_record) : count_ * sizeof(std::int16_t);
+      control_bytes_ = is_svb_zd() ? svb_zd_control_bytes(count_) : 0;
+      return counts_bytes && signal_bytes_ < 4 + control_bytes_ + count_ ? RecordStatus::corrupt : RecordStatus::ok;
     }
-  }
-  std::span<const char> whole_zstd(std::span<const char> stored) {
-    // Writers of BLOW5 store single frames with the content size; slow5lib refuses others, too.
-    const unsigned long long size = ZSTD_getFrameContentSize(stored.data(), stored.size());
-    if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return {};
-    if (size / max_zstd_block_text > stored.size() / min_zstd_block + 1) return {};
-    if (plain.size() < size) plain.resize(static_cast<std::size_t>(size));
-    const std::size_t got = ZSTD_decompressDCtx(zstd, plain.data(), plain.size(), stored.data(), stored.size());
-    if (ZSTD_isError(got) != 0) return {};
-    return {plain.data(), got};
+    return too_short();
   }
 
-  // Up to `bytes` of the record's start into `fields`.
-  RecordStatus start(std::span<const char> stored, RecordCompression compression, std::size_t bytes, std::span<const char>& out) {
-    fields.resize(bytes);
-    std::size_t made = 0;
-    if (compression == RecordCompression::zlib) {
-      if (!inflate_ready) {
-        if (inflateInit(&inflate) != Z_OK) throw std::bad_alloc();
-        inflate_ready = true;
-      } else {
-        inflateReset(&inflate);
-      }
-      inflate.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(stored.data()));
-      inflate.avail_in = static_cast<uInt>(std::min<std::size_t>(stored.size(), std::numeric_limits<uInt>::max()));
-      inflate.next_out = reinterpret_cast<Bytef*>(fields.data());
-      inflate.avail_out = static_cast<uInt>(bytes);
-      const int result = ::inflate(&inflate, Z_SYNC_FLUSH);
-      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return RecordStatus::corrupt;
-      made = bytes - inflate.avail_out;
-    } else {
-      ZSTD_DCtx_reset(zstd, ZSTD_reset_session_only);
-      ZSTD_inBuffer in{stored.data(), stored.size(), 0};
-      ZSTD_outBuffer to{fields.data(), bytes, 0};
-      while (to.pos < bytes) {
-        const std::size_t before_in = in.pos;
-        const std::size_t before_out = to.pos;
-        const std::size_t result = ZSTD_decompressStream(zstd, &to, &in);
-        if (ZSTD_isError(result) != 0) return RecordStatus::corrupt;
-        if (result == 0 || (in.pos == before_in && to.pos == before_out)) break;
-      }
-      made = to.pos;
-    }
-    out = {fields.data(), made};
+  // Samples that have to be decoded for `samples` of them.
+  std::size_t rounded_up(std::size_t samples) const { return std::min(count_, (samples + 3) / 4 * 4); }
+
+  // Would decompressing all of the record be faster? libdeflate takes a fifth less for the same bytes, and zstd gives whole blocks.
+  bool whole_is_faster(std::size_t samples) const {
+    const double all = static_cast<double>(signal_ + signal_bytes_);
+    const double part = static_cast<double>(likely_plain_bytes(rounded_up(samples)));
+    if (format_.record_compression == RecordCompression::zlib) return part * 1.25 > all;
+    if (format_.record_compression == RecordCompression::zstd) return part > all / 2 || all <= static_cast<double>(max_zstd_block_text);
+    return false;
+  }
+
+  // Appends samples to `out`, which holds the first ones already, until it has `samples` of them (rounded up).
+  RecordStatus extend(std::size_t samples, std::size_t before, std::vector<std::int16_t>& out) {
+    return is_svb_zd() ? extend_svb_zd(samples, before, out) : extend_raw(samples, before, out);
+  }
+  // What the record's name refers to moves with every call of extend().
+  std::string_view read_id() const { return {plain_.bytes().data() + 2, load<std::uint16_t>(plain_.bytes().data())}; }
+
+ private:
+  bool is_svb_zd() const { return format_.signal_compression == SignalCompression::svb_zd; }
+  RecordStatus too_short() const { return stored_.is_whole() ? RecordStatus::corrupt : RecordStatus::incomplete; }
+  // A tenth of the deltas of a noisy signal take two bytes.
+  std::size_t likely_plain_bytes(std::size_t samples) const {
+    return is_svb_zd() ? signal_ + 4 + control_bytes_ + samples + samples / 8 : signal_ + samples * sizeof(std::int16_t);
+  }
+  const std::uint8_t* signal_data() const { return reinterpret_cast<const std::uint8_t*>(plain_.bytes().data()) + signal_; }
+
+  RecordStatus extend_svb_zd(std::size_t samples, std::size_t before, std::vector<std::int16_t>& out) {
+    const std::size_t until = rounded_up(samples);
+    if (until <= place_.sample) return RecordStatus::ok;
+    const std::size_t values = signal_ + 4 + control_bytes_;
+    if (!plain_.reach(likely_plain_bytes(until))) return RecordStatus::corrupt;
+    if (plain_.bytes().size() < values) return too_short();
+    const std::size_t needed = place_.data + svb_zd_data_bytes(signal_data() + 4, place_.sample, until);
+    if (4 + control_bytes_ + needed > signal_bytes_ || !plain_.reach(values + needed)) return RecordStatus::corrupt;
+    if (plain_.bytes().size() < values + needed) return too_short();
+    const std::size_t from = place_.sample;
+    out.resize(before + until);
+    if (!decode_svb_zd(signal_data() + 4, {signal_data() + 4 + control_bytes_, needed}, until, place_, out.data() + before + from))
+      return RecordStatus::corrupt;
     return RecordStatus::ok;
   }
+  RecordStatus extend_raw(std::size_t samples, std::size_t before, std::vector<std::int16_t>& out) {
+    const std::size_t until = rounded_up(samples);
+    if (!plain_.reach(signal_ + until * sizeof(std::int16_t))) return RecordStatus::corrupt;
+    if (plain_.bytes().size() < signal_ + until * sizeof(std::int16_t)) return too_short();
+    const std::size_t from = place_.sample;
+    out.resize(before + until);
+    if (until > from) std::memcpy(out.data() + before + from, signal_data() + from * sizeof(std::int16_t), (until - from) * sizeof(std::int16_t));
+    place_.sample = until;
+    return RecordStatus::ok;
+  }
+
+  PlainRecord& plain_;
+  StoredRecord stored_;
+  RecordFormat format_;
+  std::size_t signal_ = 0, signal_bytes_ = 0, control_bytes_ = 0, count_ = 0;
+  SvbZdPlace place_;
 };
 
-RecordDecoder::RecordDecoder() : streams_(std::make_unique<Streams>()) {}
+}  // namespace
+
+std::uint64_t likely_stored_bytes(const SignalRecord& record, std::uint64_t whole_bytes, const RecordFormat& format, std::uint64_t samples) {
+  if (format.format == FileFormat::slow5 || samples >= record.sample_count) return whole_bytes;
+  const bool svb_zd = format.signal_compression == SignalCompression::svb_zd;
+  const std::uint64_t control = svb_zd ? record.sample_count / 4 : 0;
+  const std::uint64_t values = svb_zd ? samples + samples / 2 : samples * sizeof(std::int16_t);
+  const std::uint64_t fields = record.read_id.size() + 512;
+  std::uint64_t bytes = fields + control + values;
+  // Control bytes become a half to a tenth, values hardly less.
+  if (format.record_compression == RecordCompression::zlib) bytes = fields + control / 2 + values;
+  if (format.record_compression == RecordCompression::zstd) {
+    const std::uint64_t all = fields + control + (svb_zd ? record.sample_count : record.sample_count * sizeof(std::int16_t));
+    const std::uint64_t blocks = (bytes + max_zstd_block_text - 1) / max_zstd_block_text * max_zstd_block_text;
+    bytes = blocks >= all
+                ? whole_bytes
+                : static_cast<std::uint64_t>(static_cast<double>(whole_bytes) * 1.2 * static_cast<double>(blocks) / static_cast<double>(all));
+  }
+  return std::min(bytes, whole_bytes);
+}
+
+RecordDecoder::RecordDecoder() : plain_(std::make_unique<PlainRecord>()) {}
 RecordDecoder::~RecordDecoder() = default;
 
-std::size_t RecordDecoder::capacity() const { return streams_->plain.capacity() + streams_->fields.capacity(); }
+std::size_t RecordDecoder::capacity() const { return plain_->capacity(); }
 
 RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFormat& format, SignalRecord& record,
                                    std::vector<std::int16_t>& samples) {
@@ -269,24 +245,66 @@ RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFor
     if (parse_text_fields(stored, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
     return parse_text_samples({stored.data() + signal, stored.size() - signal}, record, samples);
   }
-  std::span<const char> plain = stored;
-  if (format.record_compression == RecordCompression::zlib) plain = streams_->whole_zlib(stored);
-  if (format.record_compression == RecordCompression::zstd) plain = streams_->whole_zstd(stored);
+  const std::span<const char> plain = plain_->whole(stored, format.record_compression);
   if (parse_binary_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
   return parse_samples(plain.subspan(signal), format.signal_compression, record, samples);
+}
+
+RecordStatus RecordDecoder::decode_beginning(StoredRecord stored, const RecordFormat& format, const SamplesWanted& wanted, SignalRecord& record,
+                                             std::vector<std::int16_t>& samples) {
+  const std::size_t before = samples.size();
+  const auto give_up = [&](RecordStatus status) {
+    samples.resize(before);
+    return status;
+  };
+  const bool is_text = format.format == FileFormat::slow5;
+  if (is_text && !stored.is_whole()) return RecordStatus::incomplete;
+  std::optional<BinaryBeginning> beginning;
+  if (!is_text) {
+    beginning.emplace(*plain_, stored, format);
+    if (const RecordStatus status = beginning->fields(record); status != RecordStatus::ok) return status;
+  }
+  bool all = false;
+  const auto decode_all = [&] {
+    if (!stored.is_whole()) return RecordStatus::incomplete;
+    samples.resize(before);
+    all = true;
+    return decode(stored.bytes, format, record, samples);
+  };
+  // Text is a whole line in any case.
+  if (is_text)
+    if (const RecordStatus status = decode_all(); status != RecordStatus::ok) return status;
+  const auto count = static_cast<std::size_t>(record.sample_count);
+  std::size_t want = std::min(wanted(record, {}), count);
+  if (!is_text && want != count && stored.is_whole() && beginning->whole_is_faster(want)) {
+    const std::span<const char> plain = plain_->whole(stored.bytes, format.record_compression);
+    beginning.emplace(*plain_, StoredRecord{plain, plain.size()}, RecordFormat{format.format, RecordCompression::none, format.signal_compression});
+    if (beginning->fields(record) != RecordStatus::ok || record.sample_count != count) return RecordStatus::corrupt;
+  }
+  std::size_t have = 0;
+  while (true) {
+    if (!all) {
+      // All samples are decoded by the way that notices when their bytes are too many.
+      const RecordStatus status = want == count ? decode_all() : beginning->extend(want, before, samples);
+      if (status != RecordStatus::ok || record.sample_count != count) return give_up(status == RecordStatus::ok ? RecordStatus::corrupt : status);
+    }
+    have = want;
+    want = std::min(wanted(record, std::span(samples).subspan(before, have)), count);
+    if (want <= have) break;
+  }
+  samples.resize(before + want);
+  if (!all) record.read_id = beginning->read_id();
+  return RecordStatus::ok;
 }
 
 RecordStatus RecordDecoder::decode_fields(std::span<const char> stored, const RecordFormat& format, SignalRecord& record) {
   std::size_t signal = 0;
   if (format.format == FileFormat::slow5) return parse_text_fields(stored, record, signal);
   const bool counts_bytes = format.signal_compression == SignalCompression::svb_zd;
-  // 256 bytes hold the fields of a record with an ordinary name (36 letters); the second round those of any.
-  for (const std::size_t bytes : {std::size_t{256}, 2 + std::size_t{65535} + fields_after_name + 4}) {
-    std::span<const char> start = stored;
-    if (format.record_compression != RecordCompression::none) {
-      const RecordStatus status = streams_->start(stored, format.record_compression, bytes, start);
-      if (status != RecordStatus::ok) return status;
-    }
+  plain_->begin(stored, format.record_compression, ZlibBeginning::Checksum::checked);
+  for (const std::size_t bytes : field_bytes) {
+    if (!plain_->reach(bytes)) return RecordStatus::corrupt;
+    const std::span<const char> start = plain_->bytes();
     const RecordStatus status = parse_binary_fields(start, record, signal);
     if (status == RecordStatus::corrupt) return status;
     if (status == RecordStatus::incomplete || (counts_bytes && start.size() < signal + 4)) continue;

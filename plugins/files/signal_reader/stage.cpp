@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <sluice/stage.hpp>
 
+#include "signal_reader/signal_batches.hpp"
+#include "signal_reader/signal_beginning.hpp"
 #include "signal_reader/signal_file.hpp"
 
 namespace sluice::signal_reader {
@@ -86,6 +89,16 @@ RecordFormat record_format(const Batch& signal) {
   return format;
 }
 
+template <class Stage>
+void describe_beginning(Describe<Stage>& d) {
+  using Parameters = BeginningParameters;
+  d.option("prefix_bases", &Parameters::prefix_bases, "signal that is wanted of a read, behind the adapter; 0: all").range(0, 1e6).unit("bases");
+  d.option("adapter_bases", &Parameters::adapter_bases, "signal of the adapter, which comes before that; at least 150 samples")
+      .range(0, 1e6)
+      .unit("bases");
+  d.option("bases_per_second", &Parameters::bases_per_second, "speed of strands through the pore").range(1, 1e5).unit("bases/s");
+}
+
 // Random access: the record of each read of the batch, by read id.
 class SignalLookup {
  public:
@@ -106,11 +119,7 @@ class SignalLookup {
   SignalLookup(const Setup& setup, const Parameters&) : file_(std::string(setup.resource("signal").attribute("path"))) {
     IndexSource source;
     index_ = load_or_build_index(
-        file_,
-        [&setup](std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
-          setup.parallel_for(count, 256, [&body](std::size_t begin, std::size_t end) { body(begin, end); });
-        },
-        source);
+        file_, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
     if (source.action == IndexSource::Action::loaded) return;
     setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file_.path() + ".idx' of " +
                std::to_string(index_.size()) + " reads: " + source.reason);
@@ -169,26 +178,40 @@ class SignalLookup {
 // Decompression: parallel, apart from the disk.
 class SignalDecode {
  public:
-  using Parameters = NoParameters;
+  using Parameters = BeginningParameters;
   enum class Reason : std::uint32_t { corrupt_signal, bad_calibration };
   static void describe(Describe<SignalDecode>& d) {
     d.id("signal_decode").summary("decompresses signal records into raw samples and their calibration").map("read");
     d.doc(
-        "zlib records are decompressed by libdeflate, zstd records by libzstd, svb-zd signals (StreamVByte of zigzag deltas) by sluice. "
-        "pA = (raw + offset) * range / digitisation.");
+        "zlib records are decompressed by libdeflate, their beginnings by sluice, zstd records by libzstd, svb-zd signals (StreamVByte of zigzag "
+        "deltas) by sluice. "
+        "pA = (raw + offset) * range / digitisation.\n\n"
+        "With prefix_bases only the first samples of a read are decoded: all that signal_normalization looks at with the same options. Damage behind "
+        "them is not noticed. What is missing of a record that signal_stream gave the beginning of is read from the file.");
     d.needs("read_id", "utf8", "name of the read, which the record must carry, too");
     d.needs("signal_record", "binary", "the record as stored in the file");
-    d.gives("raw_signal", "list<i16>", "samples as the sequencer's converter gave them");
+    d.needs("record_offset", "i64", "where it begins in the file", Needed::optional);
+    d.needs("record_bytes", "i64", "all bytes of the record, when signal_record may be its beginning", Needed::optional);
+    d.gives("raw_signal", "list<i16>", "samples as the sequencer's converter gave them; with prefix_bases: the first of them");
+    d.gives("sample_count", "i64", "samples of the whole read", Needed::optional);
     d.gives("digitisation", "f64", "number of levels of the converter");
     d.gives("range", "f64", "range of the converter, pA");
     d.gives("offset", "f64", "added to a sample before scaling, levels");
     d.gives("sampling_rate", "f64", "samples per second, Hz");
+    describe_beginning(d);
+    d.option("stall_stdv", &Parameters::stall_stdv, "signal is at rest while the standard deviation of 50 samples is below this")
+        .range(0, 1000)
+        .unit("pA");
     d.uses("signal", "signal_file", "the file the records come from");
     d.reason("corrupt_signal", "the record cannot be decompressed, or is that of another read");
     d.reason("bad_calibration", "digitisation, range, offset or sampling rate is missing, zero, negative or not finite");
     d.work_unit("byte");
   }
-  SignalDecode(const Setup& setup, const Parameters&) : format_(record_format(setup.resource("signal"))) {}
+  SignalDecode(const Setup& setup, const Parameters& parameters)
+      : format_(record_format(setup.resource("signal"))),
+        path_(setup.resource("signal").attribute("path")),
+        parameters_(parameters),
+        wants_sample_count_(setup.wanted("sample_count")) {}
 
   Estimate estimate(const Batch& in) const {
     const TextView records = in.text("signal_record");
@@ -210,6 +233,10 @@ class SignalDecode {
     scratch->samples.clear();
     const TextView read_ids = in.text("read_id");
     const TextView records = in.text("signal_record");
+    const bool beginnings = in.has("record_offset") && in.has("record_bytes");
+    const auto record_offset = beginnings ? in.column<std::int64_t>("record_offset") : std::span<const std::int64_t>();
+    const auto record_bytes = beginnings ? in.column<std::int64_t>("record_bytes") : std::span<const std::int64_t>();
+    const auto sample_count = wants_sample_count_ ? out.column<std::int64_t>("sample_count") : std::span<std::int64_t>();
     const auto digitisation = out.column<double>("digitisation");
     const auto range = out.column<double>("range");
     const auto offset = out.column<double>("offset");
@@ -217,10 +244,17 @@ class SignalDecode {
     const Buffer offsets = out.offsets([&](std::int64_t row) -> std::size_t {
       if (!in.ok(row) || call.cancelled()) return 0;
       const std::size_t before = scratch->samples.size();
-      const std::string_view stored = records[row];
+      const auto r = static_cast<std::size_t>(row);
+      const std::string_view bytes = records[row];
+      StoredRecord stored{{bytes.data(), bytes.size()}, bytes.size()};
+      if (beginnings && record_bytes[r] > 0) stored.whole_bytes = std::max(stored.whole_bytes, static_cast<std::uint64_t>(record_bytes[r]));
       SignalRecord record;
-      if (scratch->decoder.decode({stored.data(), stored.size()}, format_, record, scratch->samples) != RecordStatus::ok ||
-          record.read_id != read_ids[row]) {
+      RecordStatus status = decode(*scratch, stored, record);
+      if (status == RecordStatus::incomplete && read_whole(record_offset[r], stored.whole_bytes, scratch->stored)) {
+        call.count("records_read_again", 1);
+        status = decode(*scratch, {scratch->stored, scratch->stored.size()}, record);
+      }
+      if (status != RecordStatus::ok || record.read_id != read_ids[row]) {
         scratch->samples.resize(before);
         out.fail(row, Reason::corrupt_signal);
         return 0;
@@ -230,7 +264,7 @@ class SignalDecode {
         out.fail(row, Reason::bad_calibration);
         return 0;
       }
-      const auto r = static_cast<std::size_t>(row);
+      if (wants_sample_count_) sample_count[r] = static_cast<std::int64_t>(record.sample_count);
       digitisation[r] = record.digitisation;
       range[r] = record.range;
       offset[r] = record.offset;
@@ -240,7 +274,7 @@ class SignalDecode {
     const std::span<std::int16_t> raw = out.list<std::int16_t>("raw_signal", offsets);
     if (!raw.empty()) std::memcpy(raw.data(), scratch->samples.data(), raw.size_bytes());
     // A workspace that one huge batch has grown is not kept.
-    if (scratch->samples.capacity() * 2 + scratch->decoder.capacity() > kept_workspace_bytes) scratch.discard();
+    if (scratch->samples.capacity() * 2 + scratch->stored.capacity() + scratch->decoder.capacity() > kept_workspace_bytes) scratch.discard();
   }
 
  private:
@@ -248,76 +282,85 @@ class SignalDecode {
   struct Workspace {
     RecordDecoder decoder;
     std::vector<std::int16_t> samples;
+    std::vector<char> stored;  // a record that was read again
   };
+  RecordStatus decode(Workspace& scratch, StoredRecord stored, SignalRecord& record) const {
+    if (parameters_.prefix_bases == 0)
+      return stored.is_whole() ? scratch.decoder.decode(stored.bytes, format_, record, scratch.samples) : RecordStatus::incomplete;
+    return scratch.decoder.decode_beginning(stored, format_, BeginningWanted(parameters_), record, scratch.samples);
+  }
+  // The few records whose beginning was not enough: their strand begins late.
+  bool read_whole(std::int64_t offset, std::uint64_t bytes, std::vector<char>& stored) {
+    std::call_once(opened_, [this] { file_.emplace(path_); });
+    const std::uint64_t around = format_.format == FileFormat::blow5 ? 8 : 1;
+    return offset >= 0 && bytes < file_->extent().end && file_->read_if_there({static_cast<std::uint64_t>(offset), bytes + around}, stored);
+  }
   static bool calibrated(const SignalRecord& r) {
     return std::isfinite(r.digitisation) && r.digitisation > 0 && std::isfinite(r.range) && r.range > 0 && std::isfinite(r.offset) &&
            std::isfinite(r.sampling_rate) && r.sampling_rate > 0;
   }
   RecordFormat format_;
+  std::string path_;
+  BeginningParameters parameters_;
+  bool wants_sample_count_;
+  std::once_flag opened_;
+  std::optional<SignalFile> file_;
   Workspaces<Workspace> workspaces_;
 };
 
 // Streaming: every record of the file, in file order.
 class SignalStream {
  public:
-  using Parameters = NoParameters;
+  using Parameters = BeginningParameters;
   static void describe(Describe<SignalStream>& d) {
     d.id("signal_stream").summary("streams all reads of a BLOW5 or SLOW5 file in file order").source("read").rows_named_by("read_id");
-    d.doc("Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.");
+    d.doc(
+        "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.\n\n"
+        "With prefix_bases no more is read of a record than is likely to hold the signal that is wanted; signal_decode reads the rest where it is "
+        "needed.");
     d.gives("read_id", "utf8", "name of the read");
-    d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
+    d.gives("signal_record", "binary", "the record as stored in the file (compressed); with prefix_bases: its beginning");
+    d.gives("record_offset", "i64", "where the record begins in the file", Needed::optional);
+    d.gives("record_bytes", "i64", "all bytes of the record as stored", Needed::optional);
+    describe_beginning(d);
     d.uses("signal", "signal_file", "the file");
     d.work_unit("sample");
   }
-  SignalStream(const Setup& setup, const Parameters&) : file_(std::string(setup.resource("signal").attribute("path"))), cursor_(file_) {}
+  SignalStream(const Setup& setup, const Parameters& parameters)
+      : file_(std::string(setup.resource("signal").attribute("path"))),
+        wants_place_(setup.wanted("record_offset") && setup.wanted("record_bytes")),
+        batches_(file_, parameters, wants_place_ && parameters.prefix_bases > 0 ? SignalBatches::Give::beginnings : SignalBatches::Give::records) {}
 
   bool process(const Call& call, Output& out) {
-    std::vector<std::string> read_ids, records;
-    double work = 0;
-    std::uint64_t bytes = 0;
-    bool more = true;
-    while (more && (records.empty() || (work < call.target_work() && bytes < call.target_bytes())) && !call.cancelled()) {
-      if (pending_.empty() && !(more = advance())) break;
-      const bool alone = pending_work_ >= call.target_work();
-      if (alone && !records.empty()) break;
-      work += pending_work_;
-      bytes += pending_.size() + pending_id_.size();
-      read_ids.push_back(std::move(pending_id_));
-      records.push_back(std::move(pending_));
-      pending_.clear();
-    }
-    out.set_rows(static_cast<std::int64_t>(records.size()));
-    out.text_rows("read_id", read_ids);
-    out.text_rows("signal_record", records, "binary");
-    out.set_work(work);
-    call.progress(cursor_.share_read());
-    return more;
+    const ParallelLoop parallel = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
+    // A batch for each thread, then every thread has something to do behind it.
+    const double bytes_at_a_time = static_cast<double>(call.target_bytes()) * std::max(call.threads(), 4);
+    const SignalBatches::Sizes sizes{call.target_work(), call.target_bytes(),
+                                     static_cast<std::uint64_t>(std::clamp(bytes_at_a_time, least_bytes_at_a_time, most_bytes_at_a_time))};
+    const std::optional<SignalBatch> batch = batches_.next(sizes, call.memory(), parallel, [&call] { return call.cancelled(); });
+    out.set_rows(batch ? batch->rows : 0);
+    if (batch) give(*batch, out);
+    call.progress(batches_.share_read());
+    return !batches_.ended();
   }
 
  private:
-  bool advance() {
-    std::span<const char> stored;
-    RecordPlace place;
-    if (!cursor_.next(stored, place)) return false;
-    SignalRecord record;
-    if (decoder_.decode_fields(stored, file_.header().records, record) != RecordStatus::ok)
-      throw Failure::input(
-          "signal file '" + file_.path() + "' is damaged: record " + std::to_string(cursor_.records()) + " cannot be decompressed or parsed",
-          "copy the file again and compare checksums");
-    if (record.sample_count > most_samples(stored.size(), file_.header().records))
-      throw Failure::input("signal file '" + file_.path() + "' is damaged: record " + std::to_string(cursor_.records()) + " says that it has " +
-                               std::to_string(record.sample_count) + " samples, in " + std::to_string(stored.size()) + " bytes",
-                           "copy the file again and compare checksums");
-    pending_id_ = record.read_id;
-    pending_.assign(stored.data(), stored.size());
-    pending_work_ = static_cast<double>(record.sample_count);
-    return true;
+  static constexpr double least_bytes_at_a_time = 1 << 20, most_bytes_at_a_time = 64 << 20;
+  void give(const SignalBatch& batch, Output& out) const {
+    out.add("read_id", text_column(batch.rows, batch.name_ends, batch.names));
+    out.add("signal_record", text_column(batch.rows, batch.record_ends, batch.records, "binary"));
+    out.set_work(batch.work);
+    if (!wants_place_) return;
+    const auto offset = out.column<std::int64_t>("record_offset");
+    const auto stored = out.column<std::int64_t>("record_bytes");
+    for (std::size_t row = 0; row < batch.places.size(); ++row) {
+      offset[row] = static_cast<std::int64_t>(batch.places[row].offset);
+      stored[row] = static_cast<std::int64_t>(SignalFile::stored_bytes(file_.header(), batch.places[row]));
+    }
   }
   SignalFile file_;
-  RecordCursor cursor_;
-  RecordDecoder decoder_;
-  std::string pending_id_, pending_;  // read but not yet given; empty: none
-  double pending_work_ = 0;
+  bool wants_place_;
+  SignalBatches batches_;
 };
 
 }  // namespace

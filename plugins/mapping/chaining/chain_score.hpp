@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 
 #include "chaining/chaining.hpp"
 
@@ -18,7 +17,7 @@ struct Point {
   std::int32_t target, query, span;
 };
 
-inline Point point_of(std::uint64_t x, std::uint64_t y) { return {target_position(x), query_position(y), span_of(y)}; }
+SLUICE_HOST_DEVICE inline Point point_of(std::uint64_t x, std::uint64_t y) { return {target_position(x), query_position(y), span_of(y)}; }
 
 // Costs of a step: per base of difference between the two gaps, and per base of the shorter gap.
 struct StepCosts {
@@ -32,7 +31,7 @@ inline StepCosts step_costs(const ChainingParameters& p) {
 }
 
 // log2(x) as minimap2 approximates it; x >= 1.
-inline float approximate_log2(std::int32_t x) {
+SLUICE_HOST_DEVICE inline float approximate_log2(std::int32_t x) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
   const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23 & 255) - 128);
   const auto mantissa = std::bit_cast<float>((bits & 0x007fffffU) | 0x3f800000U);
@@ -40,7 +39,7 @@ inline float approximate_log2(std::int32_t x) {
 }
 
 // `difference` of the gaps >= 0, `gap` the shorter one.
-inline std::int32_t step_penalty(std::int32_t difference, std::int32_t gap, StepCosts costs) {
+SLUICE_HOST_DEVICE inline std::int32_t step_penalty(std::int32_t difference, std::int32_t gap, StepCosts costs) {
   const float linear = costs.gap * static_cast<float>(difference) + costs.skip * static_cast<float>(gap);
   const float logarithm = difference >= 1 ? approximate_log2(difference + 1) : 0.0F;
   return static_cast<std::int32_t>(linear + 0.5F * logarithm);
@@ -64,7 +63,7 @@ inline constexpr std::int32_t no_step = INT32_MIN;
 inline std::int32_t step_score(Point to, Point from, StepLimits limits, StepCosts costs) {
   const std::int32_t query = to.query - from.query, target = to.target - from.target;
   if (query <= 0 || query > limits.target_gap || query > limits.query_gap || target == 0) return no_step;
-  const std::int32_t difference = std::abs(target - query);
+  const std::int32_t difference = std::max(target, query) - std::min(target, query);
   if (difference > limits.band) return no_step;
   const std::int32_t gap = std::min(target, query);
   std::int32_t score = std::min(from.span, gap);
@@ -73,18 +72,21 @@ inline std::int32_t step_score(Point to, Point from, StepLimits limits, StepCost
 }
 
 // The step by the second engine: any gap, and the penalty depends on the gap on the read.
-inline std::int32_t join_score(Point to, Point from, StepCosts costs) {
+SLUICE_HOST_DEVICE inline std::int32_t join_score(Point to, Point from, StepCosts costs) {
   const std::int32_t query = to.query - from.query, target = to.target - from.target;
-  const std::int32_t difference = std::abs(target - query), gap = std::min(target, query);
+  const std::int32_t gap = std::min(target, query), difference = std::max(target, query) - gap;
   std::int32_t score = std::min(from.span, gap);
   if (difference > 0 || query > from.span) score -= step_penalty(difference, gap, costs);
   return score;
 }
 
-// The second engine takes the predecessor of the lowest cost, which is the highest score less a linear gap cost, up to a constant.
-inline double join_cost(std::int32_t score, Point at, StepCosts costs) {
+// The second engine takes the predecessor of the lowest cost, which is the highest score less a linear gap cost, up to a constant. The part of the
+// cost that does not depend on the score:
+SLUICE_HOST_DEVICE inline double join_advance(Point at, StepCosts costs) {
   const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(at.target) + static_cast<std::uint32_t>(at.query));
-  return -(score + 0.5 * costs.gap * static_cast<double>(sum));
+  return 0.5 * costs.gap * static_cast<double>(sum);
 }
+SLUICE_HOST_DEVICE inline double join_cost(std::int32_t score, double advance) { return -(score + advance); }
+SLUICE_HOST_DEVICE inline double join_cost(std::int32_t score, Point at, StepCosts costs) { return join_cost(score, join_advance(at, costs)); }
 
 }  // namespace sluice::chaining

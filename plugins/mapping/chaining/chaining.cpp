@@ -71,13 +71,10 @@ void join(Anchors anchors, const ChainingParameters& parameters, std::int32_t ba
   }
 }
 
-// Whether the first chain leaves so much of the read to the others that they are joined.
 bool wants_long_join(const Chains& chains, std::int32_t read_length, const ChainingParameters& parameters) {
-  if (parameters.bw_long <= parameters.bw || chains.score.size() < 2) return false;
-  const std::int32_t begin = query_position(chains.anchor_y[0]);
-  const std::int32_t end = query_position(chains.anchor_y[static_cast<std::size_t>(chains.anchor_count[0]) - 1]);
-  return read_length - (end - begin) > parameters.rmq_rescue_size ||
-         static_cast<float>(end - begin) > static_cast<float>(read_length) * parameters.rmq_rescue_ratio;
+  if (chains.score.empty()) return false;
+  const auto last = static_cast<std::size_t>(chains.anchor_count[0]) - 1;
+  return wants_long_join(parameters, chains.score.size(), chains.anchor_y[0], chains.anchor_y[last], read_length);
 }
 
 Anchors sort_chained_anchors(const Chains& chains, ChainingWorkspace::Parts& parts) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <sluice/minimizer_index.hpp>  // SLUICE_HOST_DEVICE
 #include <span>
 
 namespace sluice::chaining {
@@ -19,9 +20,9 @@ struct Anchors {
   std::size_t size() const { return x.size(); }
 };
 
-inline std::int32_t target_position(std::uint64_t x) { return static_cast<std::int32_t>(x); }
-inline std::int32_t query_position(std::uint64_t y) { return static_cast<std::int32_t>(y); }
-inline std::int32_t span_of(std::uint64_t y) { return static_cast<std::int32_t>(y >> 32 & 0xff); }
+SLUICE_HOST_DEVICE inline std::int32_t target_position(std::uint64_t x) { return static_cast<std::int32_t>(x); }
+SLUICE_HOST_DEVICE inline std::int32_t query_position(std::uint64_t y) { return static_cast<std::int32_t>(y); }
+SLUICE_HOST_DEVICE inline std::int32_t span_of(std::uint64_t y) { return static_cast<std::int32_t>(y >> 32 & 0xff); }
 
 // Positions may be at most this, so that sums of a score, a position and a span stay within 31 bits.
 inline constexpr std::int32_t highest_position = INT32_MAX - 1024;
@@ -50,6 +51,15 @@ struct ChainingParameters {
   float chain_skip_scale = 0.0F;
   std::int32_t k = 15;
 };
+
+// Whether the first of some chains leaves so much of the read to the others that they are joined. `first_y`, `last_y`: of its anchors.
+SLUICE_HOST_DEVICE inline bool wants_long_join(const ChainingParameters& parameters, std::size_t chains, std::uint64_t first_y, std::uint64_t last_y,
+                                               std::int32_t read_length) {
+  if (parameters.bw_long <= parameters.bw || chains < 2) return false;
+  const std::int32_t covered = query_position(last_y) - query_position(first_y);
+  return read_length - covered > parameters.rmq_rescue_size ||
+         static_cast<float>(covered) > static_cast<float>(read_length) * parameters.rmq_rescue_ratio;
+}
 
 // With fewer anchors in a window than this counts, a limit of skips has no effect.
 bool skips_are_unlimited(const ChainingParameters& parameters, std::int32_t window);

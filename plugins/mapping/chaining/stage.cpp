@@ -11,8 +11,7 @@
 #include "chaining/chaining.hpp"
 
 #ifdef SLUICE_WITH_CUDA
-#include "chaining/cuda_batch_copy.hpp"
-#include "chaining/cuda_scores.hpp"
+#include "chaining/cuda_batch.hpp"
 #endif
 
 namespace sluice::chaining {
@@ -21,9 +20,6 @@ namespace {
 // A read whose workspace needs more than this gives its memory back at once: one read full of repeats would else pin it for the whole run.
 constexpr std::size_t kept_workspace_bytes = std::size_t{64} << 20;
 constexpr std::size_t kept_batch_bytes = std::size_t{128} << 20;
-#ifdef SLUICE_WITH_CUDA
-constexpr std::size_t kept_pinned_bytes = std::size_t{512} << 20;
-#endif
 
 class Chaining {
  public:
@@ -69,7 +65,8 @@ class Chaining {
     d.option("chain_skip_scale", &Parameters::chain_skip_scale, "cost of a gap").range(0, 10);
     d.option("k", &Parameters::k, "the minimizers' k, by which costs scale").range(1, 28).unit("bases");
 #ifdef SLUICE_WITH_CUDA
-    d.implementation<&Chaining::process_cuda>("cuda", "scores on the device, runs of repeats by diagonals; chains from them by the CPU");
+    d.implementation<&Chaining::process_cuda>(
+        "cuda", "scores by runs, those of repeats by diagonals; walks and joins by a block a read, those of the longest reads by the CPU");
 #endif
     // In the order of AnchorFault, without none.
     d.reason("different_lengths", "anchor_x and anchor_y differ in length");
@@ -123,58 +120,14 @@ class Chaining {
 
 #ifdef SLUICE_WITH_CUDA
   void process_cuda(const Call& call, const Batch& in, Output& out) {
-    using sluice::cuda::check, sluice::cuda::Memory;
     const sluice::cuda::DeviceCall device(call);
-    const auto rows = static_cast<std::size_t>(in.rows());
-    const auto x = device.list<std::uint64_t>(in, "anchor_x"), y = device.list<std::uint64_t>(in, "anchor_y");
-    if (x.count > cuda::most_anchors) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "a batch with more anchors than 31 bits can count");
-    std::vector<Memory> memory;  // until the device has done all
-    const auto allocate = [&](std::size_t bytes) { return memory.emplace_back(device.allocate(bytes)).get(); };
-    const Memory row_status = device.row_status(in);
-    cuda::DeviceRows input{
-        {x.rows, x.count, x.offsets, x.values, y.values}, y.offsets, device.column<std::int32_t>(in, "read_length"), row_status.as<std::uint16_t>()};
-    int multiprocessors = 0;
-    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device.ordinal()), "cudaDeviceGetAttribute");
-
-    auto copy = copies_.take();
-    cuda::SideStream copies(device.stream());
-    copies.follow();
-    copy->begin(in, input, y.count, copies.stream());
-    auto* const fault = static_cast<std::uint8_t*>(allocate(rows));
-    auto* const any_excluded = static_cast<std::uint32_t*>(allocate(sizeof(std::uint32_t)));
-    check(cudaMemsetAsync(any_excluded, 0, sizeof(std::uint32_t), device.stream()), "cudaMemsetAsync");
-    check(cuda::check_rows(input, fault, any_excluded, device.stream()), "check_rows");
-    cuda::DeviceAnchors anchors = input.anchors;
-    if (device.download(any_excluded, 1).front() != 0) {
-      auto* const accepted_x = static_cast<std::uint64_t*>(allocate(static_cast<std::size_t>(x.count) * sizeof(std::uint64_t)));
-      auto* const accepted_y = static_cast<std::uint64_t*>(allocate(static_cast<std::size_t>(x.count) * sizeof(std::uint64_t)));
-      check(cuda::copy_accepted(input, fault, accepted_x, accepted_y, device.stream()), "copy_accepted");
-      anchors.x = accepted_x;
-      anchors.y = accepted_y;
-    }
-    const auto score_bytes = static_cast<std::size_t>(x.count) * sizeof(std::int32_t);
-    const cuda::DeviceScores scores{static_cast<std::int32_t*>(allocate(score_bytes)), static_cast<std::int32_t*>(allocate(score_bytes))};
-    cuda::score_anchors(anchors, cuda::step_rules(parameters_), scores, multiprocessors, device.stream(), allocate);
-    copy->finish(scores, x.count, device.stream());
-    copies.join();
-    const std::vector<std::uint8_t> faults = device.download(fault, rows);
-
-    const Buffer anchor_offsets = out.offsets([&](std::int64_t row) { return copy->anchor_count(static_cast<std::size_t>(row)); });
-    const AnchorScores columns = score_columns(out, anchor_offsets);
-    const auto at = anchor_offsets.as<std::int64_t>();
-    give_chains(call, out, at, [&](std::size_t i, ChainingWorkspace& workspace, ChainRoom room) -> Chains {
-      const AnchorScores wanted = part_of(columns, at, i);
-      if (faults[i] != 0) {
-        clear(wanted);
-        if (faults[i] != cuda::row_failed_before) out.fail(static_cast<std::int64_t>(i), faults[i] - 1U);
-        return {};
-      }
-      const AnchorScores found = copy->scores(i);
-      if (!wanted.score.empty()) std::copy(found.score.begin(), found.score.end(), wanted.score.begin());
-      if (!wanted.predecessor.empty()) std::copy(found.predecessor.begin(), found.predecessor.end(), wanted.predecessor.begin());
-      return chains_from_scores(copy->anchors(i), copy->read_length(i), parameters_, workspace, room, found);
-    });
-    if (copy->bytes() > kept_pinned_bytes) copy.discard();
+    cuda::ChainedBatch batch(device, in);
+    const std::vector<std::uint8_t>& faults = batch.check();
+    for (std::size_t row = 0; row < faults.size(); ++row)
+      if (faults[row] != 0 && faults[row] != cuda::row_failed_before) out.fail(static_cast<std::int64_t>(row), faults[row] - 1U);
+    batch.chain(call, parameters_, workspaces_);
+    batch.add_chains(out);
+    batch.add_scores(out, wants_score_, wants_predecessor_);
   }
 #endif
 
@@ -260,9 +213,6 @@ class Chaining {
   bool wants_score_, wants_predecessor_;
   Workspaces<ChainingWorkspace> workspaces_;
   Workspaces<BatchRoom> batches_;
-#ifdef SLUICE_WITH_CUDA
-  Workspaces<cuda::BatchCopy> copies_;
-#endif
 };
 
 }  // namespace

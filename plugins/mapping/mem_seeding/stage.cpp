@@ -151,12 +151,7 @@ class MemSeeding {
     const sluice::cuda::DeviceCall device(call);
     const auto rows = static_cast<std::size_t>(in.rows());
     const sluice::cuda::Text bases = device.text(in, "bases");
-    std::int64_t first_offset = 0, last_offset = 0;
-    sluice::cuda::check(cudaMemcpyAsync(&first_offset, bases.offsets, sizeof first_offset, cudaMemcpyDeviceToHost, device.stream()),
-                        "copy to the host");
-    sluice::cuda::check(cudaMemcpyAsync(&last_offset, bases.offsets + rows, sizeof last_offset, cudaMemcpyDeviceToHost, device.stream()),
-                        "copy to the host");
-    device.synchronize();
+    const std::int64_t first_offset = device.download(bases.offsets, 1).front(), last_offset = device.download(bases.offsets + rows, 1).front();
     const sluice::cuda::Memory row_status = device.row_status(in);
     cuda::DeviceReads reads{in.rows(), bases.offsets, bases.bytes, row_status.as<std::uint16_t>()};
     reads.first_offset = first_offset;

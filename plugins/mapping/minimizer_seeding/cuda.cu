@@ -59,8 +59,7 @@ struct DeviceSeeding::State {
   }
   template <class T>
   void download(const T* from, T* to, std::size_t count) {
-    if (count != 0) check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, launch.stream), "copy to the host");
-    wait();
+    sluice::cuda::copy_to_host(to, from, count * sizeof(T), launch.stream);
   }
   void queued(cudaError_t error, const char* step) {
     check(error, step);

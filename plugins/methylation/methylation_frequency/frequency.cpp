@@ -6,13 +6,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 namespace sluice::methylation_frequency {
 namespace {
 
-constexpr std::string_view kSplitGroup = "split-group";
 constexpr std::size_t kFirstSlots = 1024;
 
 // The number that a reader of the table sees.
@@ -75,7 +73,7 @@ void FrequencyAccumulator::set_sequence(Entry& entry, std::string_view sequence)
   constexpr std::size_t kLongest = std::numeric_limits<std::uint32_t>::max();
   sequence = sequence.substr(0, kLongest);
   // All split CpGs share one copy of their text: length 0 at an offset that no other entry has.
-  if (sequence == kSplitGroup) {
+  if (sequence == split_group) {
     entry.sequence_offset = std::numeric_limits<std::uint64_t>::max();
     entry.sequence_length = 0;
     return;
@@ -86,7 +84,7 @@ void FrequencyAccumulator::set_sequence(Entry& entry, std::string_view sequence)
 }
 
 std::string_view FrequencyAccumulator::sequence_of(const Entry& entry) const {
-  if (entry.sequence_offset == std::numeric_limits<std::uint64_t>::max()) return kSplitGroup;
+  if (entry.sequence_offset == std::numeric_limits<std::uint64_t>::max()) return split_group;
   return std::string_view(sequences_).substr(static_cast<std::size_t>(entry.sequence_offset), entry.sequence_length);
 }
 
@@ -123,33 +121,13 @@ FrequencyAccumulator::Entry& FrequencyAccumulator::find_or_insert(const Key& key
 }
 
 AddStatus FrequencyAccumulator::add(const Call& call) {
-  if (call.start < 0 || call.end < call.start || call.end - call.start > std::numeric_limits<std::uint32_t>::max() || call.motifs < 1)
-    return AddStatus::invalid;
-  const bool split = groups_ == Groups::split && call.motifs > 1;
-  const std::size_t first_motif = split ? call.sequence.find("CG") : 0;
-  if (first_motif == std::string_view::npos) return AddStatus::invalid;
-  const Verdict verdict = judge(call.log_lik_ratio, call_threshold_);
-  if (verdict == Verdict::not_a_number) return AddStatus::not_a_number;
-  if (verdict == Verdict::below_threshold) return AddStatus::below_threshold;
-
-  const std::uint32_t contig = contig_index(call.contig);
-  const auto count = [&](std::int64_t start, std::int64_t end, std::int32_t motifs, std::string_view sequence) {
-    const Key key{.start = start, .contig = contig, .span = static_cast<std::uint32_t>(end - start)};
-    Entry& entry = find_or_insert(key, call.order, motifs, sequence);
-    const auto sites = static_cast<std::uint32_t>(motifs);
-    increase(call.strand == Strand::forward ? entry.forward : entry.reverse,
+  return for_each_site(call, call_threshold_, groups_, [this](const Call& site, Verdict verdict) {
+    const Key key{.start = site.start, .contig = contig_index(site.contig), .span = static_cast<std::uint32_t>(site.end - site.start)};
+    Entry& entry = find_or_insert(key, site.order, site.motifs, site.sequence);
+    const auto sites = static_cast<std::uint32_t>(site.motifs);
+    increase(site.strand == Strand::forward ? entry.forward : entry.reverse,
              {.called = sites, .methylated = verdict == Verdict::methylated ? sites : 0});
-  };
-  if (!split) {
-    count(call.start, call.end, call.motifs, call.sequence);
-  } else {
-    for (std::size_t at = first_motif; at != std::string_view::npos; at = call.sequence.find("CG", at + 1)) {
-      const auto offset = static_cast<std::int64_t>(at - first_motif);
-      if (offset > std::numeric_limits<std::int64_t>::max() - call.start) break;
-      count(call.start + offset, call.start + offset, 1, kSplitGroup);
-    }
-  }
-  return AddStatus::counted;
+  });
 }
 
 void FrequencyAccumulator::merge(const FrequencyAccumulator& other) {

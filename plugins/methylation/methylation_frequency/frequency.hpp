@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,10 @@ enum class AddStatus : std::uint8_t {
   not_a_number,
   invalid,  // start < 0, end < start, end - start beyond 2^32, motifs < 1, or no CG in the sequence of a group to split
 };
+
+// Calls body(site, verdict) for each site that the call counts for: the group, or, split, each CpG of it. Says why if there are none.
+template <class Body>
+AddStatus for_each_site(const Call& call, double call_threshold, Groups groups, const Body& body);
 
 // One CpG, or one group, summed over reads. Counts are reads times CpGs. The views belong to the accumulator and are valid until its next change.
 struct Site {
@@ -137,5 +142,33 @@ class FrequencyAccumulator {
   std::vector<std::uint32_t> slots_;  // open addressing, a power of two; index into entries_ plus one, 0 is free
   std::string sequences_;
 };
+
+inline constexpr std::string_view split_group = "split-group";
+
+template <class Body>
+AddStatus for_each_site(const Call& call, double call_threshold, Groups groups, const Body& body) {
+  if (call.start < 0 || call.end < call.start || call.end - call.start > std::numeric_limits<std::uint32_t>::max() || call.motifs < 1)
+    return AddStatus::invalid;
+  const bool split = groups == Groups::split && call.motifs > 1;
+  const std::size_t first_motif = split ? call.sequence.find("CG") : 0;
+  if (first_motif == std::string_view::npos) return AddStatus::invalid;
+  const Verdict verdict = judge(call.log_lik_ratio, call_threshold);
+  if (verdict == Verdict::not_a_number) return AddStatus::not_a_number;
+  if (verdict == Verdict::below_threshold) return AddStatus::below_threshold;
+  if (!split) {
+    body(call, verdict);
+    return AddStatus::counted;
+  }
+  Call site = call;
+  site.motifs = 1;
+  site.sequence = split_group;
+  for (std::size_t at = first_motif; at != std::string_view::npos; at = call.sequence.find("CG", at + 1)) {
+    const auto offset = static_cast<std::int64_t>(at - first_motif);
+    if (offset > std::numeric_limits<std::int64_t>::max() - call.start) break;
+    site.start = site.end = call.start + offset;
+    body(site, verdict);
+  }
+  return AddStatus::counted;
+}
 
 }  // namespace sluice::methylation_frequency

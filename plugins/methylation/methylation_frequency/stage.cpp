@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <sluice/helpers.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -8,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "methylation_frequency/frequency.hpp"
+#include "methylation_frequency/frequency_shards.hpp"
 
 namespace sluice::methylation_frequency {
 namespace {
@@ -53,11 +54,11 @@ class MethylationFrequency {
   }
 
   MethylationFrequency(const Setup& setup, const Parameters& parameters)
-      : k_(kmer_size(setup.resource("model"))), accumulator_(parameters.call_threshold, parameters.split_groups ? Groups::split : Groups::keep) {
+      : k_(kmer_size(setup.resource("model"))), sums_(parameters.call_threshold, parameters.split_groups ? Groups::split : Groups::keep) {
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
     const TextView bases = reference.text("bases");
-    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
+    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], Contig{names[row], bases[row]});
   }
 
   void process(const sluice::Call& call, const Batch& in, Output&) {
@@ -78,39 +79,52 @@ class MethylationFrequency {
           unmethylated[row].size() != groups)
         throw Failure::input("read '" + std::string(read_ids[row]) + "': the lists of its methylation calls differ in length");
       if (groups == 0) continue;
-      const std::string_view bases = bases_of(contig_names[row]);
+      const Contig& contig = contig_of(contig_names[row]);
       for (std::size_t i = 0; i < groups; ++i) {
-        const AddStatus status =
-            accumulator_.add({.contig = contig_names[row],
-                              .start = site_start[row][i],
-                              .end = site_end[row][i],
-                              .motifs = site_motifs[row][i],
-                              .log_lik_ratio = static_cast<double>(methylated[row][i]) - static_cast<double>(unmethylated[row][i]),
-                              .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
-                              .sequence = group_sequence(bases, site_start[row][i], site_end[row][i]),
-                              .order = calls_seen_++});
+        const AddStatus status = sums_.add({.contig = contig.name,
+                                            .start = site_start[row][i],
+                                            .end = site_end[row][i],
+                                            .motifs = site_motifs[row][i],
+                                            .log_lik_ratio = static_cast<double>(methylated[row][i]) - static_cast<double>(unmethylated[row][i]),
+                                            .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
+                                            .sequence = group_sequence(contig.bases, site_start[row][i], site_end[row][i]),
+                                            .order = calls_seen_++});
         if (status == AddStatus::counted) ++counted;
         if (status == AddStatus::below_threshold) ++below_threshold;
         if (status == AddStatus::invalid) call.account(Reason::invalid_site, 1, std::string(read_ids[row]));
         if (status == AddStatus::not_a_number) call.account(Reason::not_a_number, 1, std::string(read_ids[row]));
       }
     }
+    if (sums_.waiting() >= FrequencyShards::worth_counting) sums_.count(on_threads_of(call));
     call.count("calls counted", counted);
     call.count("calls below the threshold", below_threshold);
-    call.keeps(accumulator_.memory_bytes());
+    call.keeps(sums_.memory_bytes());
   }
 
-  void finish(const sluice::Call&, Output& out) {
+  void finish(const sluice::Call& call, Output& out) {
     // Small enough to travel as one message, large enough that a human genome is some hundred of them.
     constexpr std::size_t sites_per_batch = std::size_t{1} << 16;
-    std::vector<std::uint32_t> order;
-    accumulator_.sort(order);
+    sums_.count(on_threads_of(call));
+    const std::vector<FrequencyShards::Place> order = sums_.sorted(on_threads_of(call));
     for (std::size_t begin = 0; begin < order.size(); begin += sites_per_batch)
       emit({order.data() + begin, std::min(sites_per_batch, order.size() - begin)}, out);
   }
 
  private:
-  std::string_view bases_of(std::string_view contig) const {
+  // Owned by the reference.
+  struct Contig {
+    std::string_view name, bases;
+  };
+  FrequencyShards::Parallel on_threads_of(const sluice::Call& call) {
+    return [this, &call](std::size_t count, const auto& body) {
+      helpers_.begin();
+      const auto each = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) body(i);
+      };
+      helpers_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
+    };
+  }
+  const Contig& contig_of(std::string_view contig) const {
     const auto found = contigs_.find(contig);
     if (found == contigs_.end())
       throw Failure::input("contig '" + std::string(contig) + "' is not in the reference", "give the reference that the reads were aligned to");
@@ -125,7 +139,7 @@ class MethylationFrequency {
     return bases.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   }
 
-  void emit(std::span<const std::uint32_t> sites, Output& out) const {
+  void emit(std::span<const FrequencyShards::Place> sites, Output& out) const {
     out.set_rows(static_cast<std::int64_t>(sites.size()));
     std::vector<std::string_view> contig(sites.size());
     std::vector<std::string_view> sequence(sites.size());
@@ -137,7 +151,7 @@ class MethylationFrequency {
     const auto called_forward = out.column<std::int64_t>("called_forward");
     const auto methylated_forward = out.column<std::int64_t>("methylated_forward");
     for (std::size_t i = 0; i < sites.size(); ++i) {
-      const Site site = accumulator_.site(sites[i]);
+      const Site site = sums_.site(sites[i]);
       contig[i] = site.contig;
       start[i] = site.start;
       end[i] = site.end;
@@ -154,8 +168,9 @@ class MethylationFrequency {
   }
 
   std::int64_t k_;
-  std::unordered_map<std::string_view, std::string_view> contigs_;  // name -> bases, both owned by the reference
-  FrequencyAccumulator accumulator_;
+  std::unordered_map<std::string_view, Contig> contigs_;
+  FrequencyShards sums_;
+  Helpers helpers_;
   std::uint64_t calls_seen_ = 0;
 };
 

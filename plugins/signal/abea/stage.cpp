@@ -122,8 +122,12 @@ class Abea {
     const cuda::DeviceBatch columns{events.values, kmers.values, device.column<float>(in, "moment_scale"), device.column<float>(in, "moment_shift")};
     const DeviceModel& model = models_.get(device.ordinal(), [&] { return DeviceModel(device, model_); });
 
-    std::size_t free_bytes = 0, all_bytes = 0;
-    sluice::cuda::check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+    // Asked once: the driver takes long to say it, and lets nobody else in meanwhile.
+    const std::size_t free_bytes = free_bytes_.get(device.ordinal(), [] {
+      std::size_t free = 0, all = 0;
+      sluice::cuda::check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+      return free;
+    });
     const std::vector<std::int64_t> event_offsets = device.download(events.offsets, rows + 1),
                                     kmer_offsets = device.download(kmers.offsets, rows + 1);
     const std::uint16_t* const row_status = in.raw().row_status;
@@ -182,6 +186,7 @@ class Abea {
     cuda::DeviceModel view{};
   };
   sluice::cuda::PerDevice<DeviceModel> models_;
+  sluice::cuda::PerDevice<std::size_t> free_bytes_;
 #endif
 };
 

@@ -9,11 +9,8 @@
 namespace sluice::signal_normalization {
 namespace {
 
-// More than any read has. Keeps the sum of squares within 63 bits: 2e7 samples, 64 of them a level, are 3e5 levels of at most 2^22 each.
-constexpr double most_samples = 2e7;
-
 std::int64_t levels_in(double bases, double samples_per_base, std::int32_t samples_per_level) {
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(bases * samples_per_base, most_samples)) / samples_per_level);
+  return std::max<std::int64_t>(1, samples_in(bases, samples_per_base) / samples_per_level);
 }
 
 bool is_positive(double value) { return std::isfinite(value) && value > 0; }
@@ -22,50 +19,24 @@ bool is_positive(double value) { return std::isfinite(value) && value > 0; }
 
 NormalizationStatus PrefixNormalizer::begin(const NormalizationParameters& parameters, double digitisation, double range, double sampling_rate) {
   samples_ = 0;
-  first_ = -1;
-  in_window_ = moving_ = 0;
-  window_sum_ = window_squares_ = 0;
   in_level_ = level_sum_ = 0;
   block_.clear();
   given_ = 0;
   sum_ = squares_ = 0;
   alike_ = true;
   prefix_levels_ = 0;
-  if (!is_positive(digitisation) || !is_positive(range) || !is_positive(sampling_rate) || !is_positive(range / digitisation) ||
-      !is_positive(parameters.prefix_bases))
-    return NormalizationStatus::bad_calibration;
-
+  if (!is_positive(sampling_rate) || !is_positive(parameters.prefix_bases)) return NormalizationStatus::bad_calibration;
   const double samples_per_base = sampling_rate / parameters.bases_per_second;
+  if (!strand_.begin(digitisation, range, parameters.stall_stdv, samples_in(parameters.adapter_bases, samples_per_base)))
+    return NormalizationStatus::bad_calibration;
   samples_per_level_ = parameters.samples_per_level;
   prefix_levels_ = levels_in(parameters.prefix_bases, samples_per_base, samples_per_level_);
   calibration_levels_ = levels_in(parameters.calibration_bases, samples_per_base, samples_per_level_);
   recalibration_levels_ = levels_in(parameters.recalibration_bases, samples_per_base, samples_per_level_);
-  adapter_samples_ = static_cast<std::int64_t>(std::min(parameters.adapter_bases * samples_per_base, most_samples));
-  const double least_stdv = parameters.stall_stdv / (range / digitisation);
-  least_variance_ = least_stdv * least_stdv;
   return NormalizationStatus::ok;
 }
 
-std::int64_t PrefixNormalizer::prefix_samples() const { return given_ == 0 ? samples_ : first_ + given_ * samples_per_level_; }
-
-std::size_t PrefixNormalizer::trim(std::span<const std::int16_t> samples) {
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    window_sum_ += samples[i];
-    window_squares_ += std::int64_t{samples[i]} * samples[i];
-    if (++in_window_ < window_samples) continue;
-    // 50 samples: the numerator has at most 44 bits, so the quotient is rounded once.
-    const auto variance = static_cast<double>(window_samples * window_squares_ - window_sum_ * window_sum_) / (window_samples * window_samples);
-    moving_ = variance >= least_variance_ ? moving_ + 1 : 0;
-    in_window_ = 0;
-    window_sum_ = window_squares_ = 0;
-    if (moving_ < moving_windows) continue;
-    // The windows that showed it are 150 samples of the adapter: shorter adapters count as that long.
-    const std::int64_t now = samples_ + static_cast<std::int64_t>(i) + 1;
-    first_ = now + std::max<std::int64_t>(0, adapter_samples_ - moving_windows * window_samples);
-    return i + 1;
-  }
-  return samples.size();
-}
+std::int64_t PrefixNormalizer::prefix_samples() const { return given_ == 0 ? samples_ : strand_.first() + given_ * samples_per_level_; }
 
 void PrefixNormalizer::add_level(std::int32_t sum) {
   if (given_ == 0 && block_.empty()) origin_ = sum;
@@ -94,13 +65,11 @@ NormalizationStatus PrefixNormalizer::give_block(std::vector<std::int16_t>& leve
 
 NormalizationStatus PrefixNormalizer::take(std::span<const std::int16_t> samples, std::vector<std::int16_t>& levels) {
   if (complete()) return NormalizationStatus::ok;
-  if (first_ < 0) {
-    const std::size_t used = trim(samples);
-    samples_ += static_cast<std::int64_t>(used);
-    samples = samples.subspan(used);
-  }
-  if (samples_ < first_) {
-    const auto skipped = std::min(first_ - samples_, static_cast<std::int64_t>(samples.size()));
+  const std::size_t used = strand_.take(samples);
+  samples_ += static_cast<std::int64_t>(used);
+  samples = samples.subspan(used);
+  if (samples_ < strand_.first()) {
+    const auto skipped = std::min(strand_.first() - samples_, static_cast<std::int64_t>(samples.size()));
     samples_ += skipped;
     samples = samples.subspan(static_cast<std::size_t>(skipped));
   }

@@ -3,8 +3,7 @@
 #pragma once
 // From the raw signal at the beginning of a read to the levels that are compared with a squiggle reference, sample by sample as they come.
 //
-//   trim        what comes before the strand moves (open pore, stall) is nearly constant: the strand begins with the first of three windows in a
-//               row, 50 samples each, whose standard deviation is at least stall_stdv. The adapter that follows is left out, too.
+//   trim        what comes before the strand moves (open pore, stall) is nearly constant, and left out by sluice/strand_start.hpp, with the adapter.
 //   levels      the means of `samples_per_level` samples each.
 //   normalise   z-scores. Levels come in blocks: the first has `calibration` samples, each further one `recalibration`. The levels of a block are
 //               normalised by mean and standard deviation of all levels up to and including that block, so that nothing is computed twice and
@@ -17,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <sluice/strand_start.hpp>
 #include <span>
 #include <vector>
 
@@ -56,24 +56,15 @@ class PrefixNormalizer {
   std::int64_t prefix_samples() const;
 
  private:
-  static constexpr std::int32_t window_samples = 50;
-  static constexpr std::int32_t moving_windows = 3;
-
-  // Finds the beginning of the strand; returns how many of the samples lie before it or were used up by the search.
-  std::size_t trim(std::span<const std::int16_t> samples);
   void add_level(std::int32_t sum);
   NormalizationStatus give_block(std::vector<std::int16_t>& levels);
 
   // In samples, or in levels where the name says so.
   std::int32_t samples_per_level_ = 1;
   std::int64_t prefix_levels_ = 0, calibration_levels_ = 0, recalibration_levels_ = 0;
-  std::int64_t adapter_samples_ = 0;
-  double least_variance_ = 0;  // of a moving window, squared converter steps
 
+  StrandStart strand_;
   std::int64_t samples_ = 0;  // taken
-  std::int64_t first_ = -1;   // first sample of the first level; -1: the strand has not begun
-  std::int32_t in_window_ = 0, moving_ = 0;
-  std::int64_t window_sum_ = 0, window_squares_ = 0;
 
   std::int32_t in_level_ = 0, level_sum_ = 0;  // of the level that is being filled
   std::vector<std::int32_t> block_;            // sums of the levels that have not been given

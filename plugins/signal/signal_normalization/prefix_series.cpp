@@ -18,6 +18,7 @@ void PrefixSeries::describe(Describe<PrefixSeries>& d) {
   d.needs("read_id", "utf8", "identifier").needs("raw_signal", "list<i16>", "samples of the converter");
   d.needs("digitisation", "f64", "number of the converter's levels").needs("range", "f64", "the converter's range, pA");
   d.needs("sampling_rate", "f64", "Hz");
+  d.needs("sample_count", "i64", "samples of the whole read: beginnings are refused", Needed::optional);
   d.gives("read_id", "utf8", "identifier").gives("raw_signal", "list<i16>", "samples of the converter, all of them");
   d.gives("digitisation", "f64", "number of the converter's levels").gives("range", "f64", "the converter's range, pA");
   d.gives("sampling_rate", "f64", "Hz").gives("prefix_bases", "f64", "signal to use of this row, behind the adapter, in bases");
@@ -60,6 +61,11 @@ void PrefixSeries::process(const Call&, const Batch& in, Output& out) const {
   for (const std::int64_t row : from) ids.push_back(read_id[row]);
   out.text_rows("read_id", ids);
   const ListView<std::int16_t> raw_signal = in.list<std::int16_t>("raw_signal");
+  if (in.has("sample_count"))
+    for (const std::int64_t row : from)
+      if (static_cast<std::int64_t>(raw_signal[row].size()) < in.column<std::int64_t>("sample_count")[static_cast<std::size_t>(row)])
+        throw Failure::usage("only the beginning of a read was decoded, and prefix_series takes whole reads",
+                             "leave prefix_bases of signal_decode out");
   const Buffer offsets = out.offsets([&](std::int64_t row) { return raw_signal[from[static_cast<std::size_t>(row)]].size(); });
   const std::span<std::int16_t> samples = out.list<std::int16_t>("raw_signal", offsets);
   for (std::size_t i = 0; i < from.size(); ++i)

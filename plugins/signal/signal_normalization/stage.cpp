@@ -55,6 +55,14 @@ constexpr const char* method =
     "Finds where the strand begins to move, leaves the adapter out, takes means of a few samples as levels, and normalises them by mean and standard "
     "deviation of all levels so far, block by block: levels that were given never change, and where the signal is cut makes no difference.";
 
+// Of a read whose prefix is not complete. A beginning that is too short would give fewer levels than the read has, and nobody would see it.
+void check_that_all_is_there(std::size_t samples, std::int64_t sample_count) {
+  if (static_cast<std::int64_t>(samples) < sample_count)
+    throw Failure::usage(
+        "only " + std::to_string(samples) + " of a read's " + std::to_string(sample_count) + " samples were decoded, and more are needed",
+        "give signal_decode the same prefix_bases, adapter_bases, bases_per_second and stall_stdv as signal_normalization, or none");
+}
+
 // What both stages need of a batch.
 class Signals {
  public:
@@ -109,6 +117,8 @@ class SignalNormalization {
   static void describe(Describe<SignalNormalization>& d) {
     d.id("signal_normalization").summary("normalises the beginning of a read's signal to the levels of a squiggle reference").map("read").doc(method);
     describe_normalization(d);
+    d.needs("sample_count", "i64", "samples of the whole read: where raw_signal may be its beginning, it is checked that it is enough",
+            Needed::optional);
   }
   SignalNormalization(const Setup&, const Parameters& parameters) : parameters_(parameters) {}
 
@@ -117,6 +127,7 @@ class SignalNormalization {
     const Signals signals(in);
     auto prefixes = prefixes_.take();
     prefixes->clear(rows);
+    const auto sample_count = in.has("sample_count") ? in.column<std::int64_t>("sample_count") : std::span<const std::int64_t>();
     call.parallel_for(rows, 16, [&](std::size_t begin, std::size_t end) {
       auto normalizer = normalizers_.take();
       for (std::size_t i = begin; i < end; ++i) {
@@ -124,6 +135,8 @@ class SignalNormalization {
         if (!in.ok(row)) continue;
         NormalizationStatus status = signals.begin(parameters_, i, *normalizer);
         if (status == NormalizationStatus::ok) status = normalizer->take(signals.raw_signal[row], prefixes->levels[i]);
+        if (status == NormalizationStatus::ok && !sample_count.empty() && !normalizer->complete())
+          check_that_all_is_there(signals.raw_signal[row].size(), sample_count[i]);
         if (status == NormalizationStatus::ok) status = normalizer->end(prefixes->levels[i]);
         if (status != NormalizationStatus::ok) out.fail(row, reason_of(status));
         prefixes->set(i, *normalizer);

@@ -105,7 +105,9 @@ enum {                            /* traits, or-ed */
        SLUICE_TRAIT_POSITIONS = 32,
        /* Sources: an instance that is made with sluice_create_args.parts = n gives the rows of one of n parts of the input. All parts together are
         * the input, each in its order, and the i-th comes before the (i+1)-th. */
-       SLUICE_TRAIT_PARTS = 64
+       SLUICE_TRAIT_PARTS = 64,
+       /* calls on a device read the host form of the columns that the stage needs, too; without it a column may lie on the device alone */
+       SLUICE_TRAIT_HOST_COLUMNS = 128
 };
 
 typedef struct sluice_stage_descriptor {

@@ -6,7 +6,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <sluice/stage.hpp>
 #include <span>
@@ -25,6 +27,31 @@ inline void check(cudaError_t status, const char* what) {
   if (status == cudaErrorInvalidValue || status == cudaErrorInvalidConfiguration || status == cudaErrorLaunchOutOfResources)
     throw Failure(SLUICE_ERROR_DEVICE_KERNEL, message);
   throw Failure(SLUICE_ERROR_DEVICE_LOST, message);
+}
+
+// Copies to ordinary memory of the host; waits for everything before it on the stream. Use it instead of cudaMemcpyAsync, which for ordinary memory
+// keeps all other threads out of the driver until the copy has been made.
+inline void copy_to_host(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+  constexpr std::size_t room = std::size_t{256} << 10;
+  struct PageLocked {  // a thread's; without it the driver makes do
+    void* memory = nullptr;
+    PageLocked() {
+      if (cudaHostAlloc(&memory, room, cudaHostAllocPortable) != cudaSuccess) memory = nullptr, cudaGetLastError();
+    }
+    ~PageLocked() {
+      if (memory != nullptr && cudaFreeHost(memory) != cudaSuccess) cudaGetLastError();
+    }
+  };
+  thread_local const PageLocked between;
+  for (std::size_t at = 0; at < bytes; at += room) {
+    const std::size_t part = std::min(room, bytes - at);
+    char* const place = static_cast<char*>(to) + at;
+    check(cudaMemcpyAsync(between.memory != nullptr ? between.memory : place, static_cast<const char*>(from) + at, part, cudaMemcpyDeviceToHost,
+                          stream),
+          "copy to the host");
+    check(cudaStreamSynchronize(stream), "a kernel");
+    if (between.memory != nullptr) std::memcpy(place, between.memory, part);
+  }
 }
 
 // Memory of the device's pool; freed in stream order. Shared, so that several columns can use one offsets buffer.
@@ -89,8 +116,7 @@ class DeviceCall {
   template <class T>
   std::vector<T> download(const T* values, std::size_t count) const {
     std::vector<T> result(count);
-    if (count != 0) check(cudaMemcpyAsync(result.data(), values, count * sizeof(T), cudaMemcpyDeviceToHost, stream_), "copy to the host");
-    synchronize();
+    copy_to_host(result.data(), values, count * sizeof(T), stream_);
     return result;
   }
   void synchronize() const { check(cudaStreamSynchronize(stream_), "a kernel"); }

@@ -61,6 +61,8 @@ class Describe {
   Describe& ordered() { return d_.traits |= SLUICE_TRAIT_ORDERED, *this; }
   // With ordered(): can begin afresh on the CPU when a device is lost with the state on it (see SLUICE_TRAIT_RESTARTABLE).
   Describe& restartable() { return d_.traits |= SLUICE_TRAIT_RESTARTABLE, *this; }
+  // Calls on a device find the host form of the columns beside the device's (see SLUICE_TRAIT_HOST_COLUMNS).
+  Describe& host_columns() { return d_.traits |= SLUICE_TRAIT_HOST_COLUMNS, *this; }
   Describe& inexact() { return d_.traits |= SLUICE_TRAIT_INEXACT, *this; }
   // Sources: std::string position() says where the next row begins, and Setup::begin_at() is honoured.
   Describe& positions() { return d_.traits |= SLUICE_TRAIT_POSITIONS, *this; }

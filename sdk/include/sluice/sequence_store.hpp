@@ -15,7 +15,7 @@
 #include <cstring>
 #include <sluice/batch.hpp>
 #include <sluice/failure.hpp>
-#include <sluice/sequence/bases.hpp>
+#include <sluice/sequence/letter_blocks.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,7 +51,7 @@ class SequenceStoreView {
   // memory. Throws Failure (input) when the file cannot be read or has become shorter.
   void fetch_bases(std::int64_t row, std::int64_t begin, std::int64_t end, char* out, std::vector<char>& scratch) const {
     fetch(bases_offset_[index(row)], row, begin, end, out, scratch);
-    std::transform(out, out + (end - begin), out, upper_case);
+    to_upper_case(out, static_cast<std::size_t>(end - begin));
   }
   // Phred + 33 of the same bases; only if has_qualities(row).
   void fetch_qualities(std::int64_t row, std::int64_t begin, std::int64_t end, char* out, std::vector<char>& scratch) const {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <sluice/column.hpp>
 #include <sluice/failure.hpp>
+#include <span>
 #include <thread>
 
 #include "batch/batch.hpp"
@@ -82,7 +83,7 @@ TEST_CASE("Every call finds its own device current, whatever the device's librar
     CHECK(result.files.at("out.txt") == expected);
     std::uint64_t calls = 0;
     for (const DeviceStatistics& of : result.run.statistics.devices) calls += of.calls;
-    CHECK(calls >= 80);  // the devices did the work
+    CHECK(calls > 0);  // the devices did the work, some batches together
   }
   CHECK(accelerator().wrong_devices == 0);
 }
@@ -95,7 +96,7 @@ TEST_CASE("A column goes from one device to its peer without the host, and arriv
   DeviceStream &from = first->open_stream("stream 0"), &to = second->open_stream("stream 0");
   accelerator().seconds_per_copy = 0.02;  // nothing has arrived when the next is asked for
   ArrowArray host = numbers_from(100, 1000);
-  auto column = std::make_shared<Column>("x", "i64", detail::make_schema("l"), std::make_unique<DeviceColumn>(upload(from, "i64", host)));
+  auto column = std::make_shared<Column>("x", "i64", detail::make_schema("l"), std::make_unique<DeviceColumn>(upload(from, "i64", {&host})));
   host.release(&host);
   CHECK_FALSE(column->is_on_host());
   column->on(to);
@@ -119,7 +120,7 @@ TEST_CASE("Columns larger than a slab of page-locked memory arrive whole, lists 
   constexpr std::size_t count = 3'000'000;  // 24 MB: six slabs
   ArrowArray host = numbers_from(-5, count);
   {
-    const DeviceColumn there = upload(stream, "i64", host);
+    const DeviceColumn there = upload(stream, "i64", {&host});
     ArrowArray back = download(stream, "i64", there);
     CHECK(std::memcmp(back.buffers[1], host.buffers[1], count * sizeof(std::int64_t)) == 0);
     back.release(&back);
@@ -131,7 +132,7 @@ TEST_CASE("Columns larger than a slab of page-locked memory arrive whole, lists 
   std::memcpy(bytes.data(), "xxGATTACA!", 10);
   ArrowArray text = detail::make_array(3, std::move(ends), std::move(bytes), 3);
   {
-    const DeviceColumn there = upload(stream, "utf8", text);
+    const DeviceColumn there = upload(stream, "utf8", {&text});
     ArrowArray back = download(stream, "utf8", there);
     const auto* back_offsets = static_cast<const std::int64_t*>(back.buffers[1]);
     CHECK(std::vector<std::int64_t>(back_offsets, back_offsets + 4) == std::vector<std::int64_t>{0, 3, 3, 8});
@@ -139,6 +140,56 @@ TEST_CASE("Columns larger than a slab of page-locked memory arrive whole, lists 
     back.release(&back);
   }
   text.release(&text);
+  CHECK(device->bytes_used() == 0);
+}
+
+TEST_CASE("Columns behind each other are one column on a device and on the host, whichever comes first") {
+  const FreshAccelerator fresh;
+  const auto device = open_device(0);
+  DeviceStream& stream = device->open_stream("stream 0");
+  // Lists of numbers: part p has p + 1 rows of 0, 70,000, 140,000 ... numbers, so that slabs end within parts, and some rows and a part are empty.
+  std::vector<ColumnHandle> parts;
+  std::vector<std::int64_t> expected_ends = {0}, expected;
+  for (std::int64_t p = -1; p < 6; ++p) {
+    std::vector<std::int64_t> ends = {0};
+    for (std::int64_t row = 0; row <= p; ++row) ends.push_back(ends.back() + 70'000 * row);
+    Buffer offsets = Buffer::allocate({}, ends.size() * sizeof(std::int64_t));
+    std::memcpy(offsets.data(), ends.data(), offsets.bytes());
+    ArrowArray array = detail::make_array(p + 1, std::move(offsets), {}, 2);
+    auto* owner = static_cast<detail::ArrayOwner*>(array.private_data);
+    owner->child = numbers_from(1'000'000 * p, static_cast<std::size_t>(ends.back()));
+    owner->children[0] = &owner->child;
+    array.n_children = 1;
+    array.children = owner->children;
+    for (std::int64_t i = 0; i < ends.back(); ++i) expected.push_back(1'000'000 * p + i);
+    const std::int64_t before = expected_ends.back();
+    for (std::size_t row = 1; row < ends.size(); ++row) expected_ends.push_back(before + ends[row]);
+    parts.push_back(std::make_shared<Column>("x", "list<i64>", detail::make_schema("+L", "l"), array));
+  }
+  const auto is_whole = [&](const ArrowArray& array) {
+    const auto* ends = static_cast<const std::int64_t*>(array.buffers[1]);
+    REQUIRE(array.length + 1 == static_cast<std::int64_t>(expected_ends.size()));
+    CHECK(std::vector<std::int64_t>(ends, ends + array.length + 1) == expected_ends);
+    CHECK(std::memcmp(array.children[0]->buffers[1], expected.data(), expected.size() * sizeof(std::int64_t)) == 0);
+  };
+  for (const bool host_first : {false, true}) {
+    CAPTURE(host_first);
+    const Column column("x", "list<i64>", detail::make_schema("+L", "l"), parts);
+    CHECK(column.rows() == 21);
+    CHECK_FALSE(column.is_on_host());
+    if (host_first) is_whole(column.host());
+    column.on(stream);
+    CHECK(column.is_on(*device));
+    CHECK(column.is_on_host() == host_first);
+    is_whole(column.host());
+    column.leave(*device);
+    CHECK(column.is_on_host());
+    const DeviceColumn again = upload(stream, "list<i64>", {&column.host()});
+    ArrowArray back = download(stream, "list<i64>", again);
+    is_whole(back);
+    back.release(&back);
+  }
+  stream.synchronize();
   CHECK(device->bytes_used() == 0);
 }
 
@@ -151,9 +202,9 @@ TEST_CASE("Offsets that a kernel has written are looked at before anybody follow
     const std::int64_t good[] = {0, 1, 3};
     std::memcpy(ends.data(), good, sizeof good);
     ArrowArray text = detail::make_array(2, std::move(ends), std::move(bytes), 3);
-    const DeviceColumn there = upload(stream, "utf8", text);
+    const DeviceColumn there = upload(stream, "utf8", {&text});
     text.release(&text);
-    stream.copy_in(const_cast<void*>(there.array.array.buffers[1]), offsets.data(), offsets.size() * sizeof(std::int64_t));
+    stream.copy_in(const_cast<void*>(there.array.array.buffers[1]), {std::as_bytes(std::span(offsets))});
     CHECK_THROWS_AS(download(stream, "utf8", there), Failure);
   }
 }

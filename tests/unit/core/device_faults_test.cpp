@@ -234,7 +234,7 @@ TEST_CASE("A column that lay only on a lost device is made again from its origin
   DeviceStream& stream = device->open_stream("stream 0");
   const auto on_device = [&] {
     ArrowArray host = number(7);
-    auto copy = std::make_unique<DeviceColumn>(upload(stream, "i64", host));
+    auto copy = std::make_unique<DeviceColumn>(upload(stream, "i64", {&host}));
     host.release(&host);
     return std::make_shared<Column>("x", "i64", detail::make_schema("l"), std::move(copy));
   };
@@ -281,10 +281,11 @@ TEST_CASE("The report knows calls, copies, memory and time of a device") {
   const DeviceStatistics& device = result.run.statistics.devices[0];
   CHECK(device.name == "simulated:0");
   CHECK(device.model == "simulated accelerator");
-  CHECK(device.calls == 60);
+  CHECK(device.calls == result.stage("work").batches);  // some of them of several batches
+  CHECK(device.calls > 0);
   CHECK(device.bytes_to_device == 60 * 4 * 8);
   CHECK(device.bytes_to_host == 60 * 4 * 8);
-  CHECK(device.copies == 120);
+  CHECK(device.copies == 2 * device.calls);
   CHECK(device.memory_peak >= 2 * 4 * 8);
   CHECK(device.memory_limit == std::uint64_t{1} << 30);
   CHECK(device.busy_seconds > 0);
@@ -335,7 +336,7 @@ TEST_CASE("A trace has the device's streams as tracks, with copies inside their 
           call.start_us <= event.start_us + 1 && event.start_us + event.duration_us <= call.start_us + call.duration_us + 1)
         ++copies_in_calls;
   }
-  CHECK(calls == 60);
-  CHECK(copies == 120);
-  CHECK(copies_in_calls == 60);  // those to the device; the sink fetches the results on the CPU
+  CHECK(calls == result.stage("work").batches);
+  CHECK(copies == 2 * calls);
+  CHECK(copies_in_calls == calls);  // those to the device; results come back on a stream of their own, beside the next call
 }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "sched/estimates.hpp"
+#include "sched/gathering.hpp"
 #include "sched/policy.hpp"
 #include "sched/policy_table.hpp"
 #include "sched/scheduler.hpp"
@@ -46,9 +47,12 @@ std::optional<Picked> exhaustive(const View& view) {
     for (const auto& [turn, task] : group.tasks)
       for (const Candidate& mine : view.stages[group.stage].candidates) {
         if (!view.may_do(group, mine) || view.lanes[mine.lane].running >= useful_calls(view, mine, view.source.horizon)) continue;
+        const DeviceOutlook devices(view, group, task);
+        const Candidate& on_cpu = view.stages[group.stage].candidates.front();
+        const bool cpu_is_out = !group.urgent && (devices.done_before_cpu(on_cpu) || devices.would_run_dry(on_cpu));
         double soonest = 1e300, rates = 0, backlog = 0, waiting = 0;
         for (const Candidate& other : view.stages[group.stage].candidates) {
-          if (&other == &mine || !view.may_do(group, other)) continue;
+          if (&other == &mine || !view.may_do(group, other) || (other.on_cpu() && cpu_is_out)) continue;
           const double rate = parallel_calls(view, other) / call_seconds(view, task, other);
           soonest = std::min(soonest, finish_seconds(view, task, other));
           rates += rate;
@@ -62,6 +66,7 @@ std::optional<Picked> exhaustive(const View& view) {
             if (rate > 0) waiting += 1.0 / rate;
           }
         const double finish = finish_seconds(view, task, mine);
+        if (mine.on_cpu() && cpu_is_out) continue;
         if (rates > 0 && finish > soonest && (group.urgent || finish > backlog / rates + waiting + view.source.horizon)) continue;
         const double advantage =
             rates > 0 ? parallel_calls(view, mine) / call_seconds(view, task, mine) / rates : std::numeric_limits<double>::infinity();
@@ -105,6 +110,11 @@ TEST_CASE("With few batches the choice is that of a rule that looks at every one
       stage.candidates.push_back({1, 1, {between(0, 0.1), 1e-3 / speed, between(0, 0.01)}, random() % 2 == 0 ? 0.25 : 1.0, true, 20, 0.1, 0, 0});
     }
     view.source.horizon = random() % 2 == 0 ? 0.0 : between(0, 0.5);
+    if (random() % 2 == 0) {
+      view.source.progress = {between(0.1, 1), false, between(0, 2)};
+      view.source.read_work = 1000;
+      for (StageView& stage : view.stages) stage.work = stage.source_work = between(100, 1000);
+    }
     WaitingTasks waiting(view);
     const std::size_t tasks = random() % 40;
     for (std::size_t i = 0; i < tasks; ++i) {

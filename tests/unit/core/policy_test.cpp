@@ -24,7 +24,7 @@ class Made : public Policy {
   using Decide = std::function<std::optional<Choice>(const View&)>;
   explicit Made(Decide decide, double batch = 0) : decide_(std::move(decide)), batch_(batch) {}
   std::optional<Choice> decide(const View& view) const override { return decide_(view); }
-  BatchSize batch_size(const View&, double usual, double) const override { return {batch_ == 0 ? usual : batch_, false}; }
+  double batch_size(const View&, double usual, double) const override { return batch_ == 0 ? usual : batch_; }
 
  private:
   Decide decide_;
@@ -176,6 +176,45 @@ TEST_CASE("A choice that can't be carried out is refused, the batch goes to the 
     CHECK(said.find("internal error") != std::string::npos);
     CHECK(said.find(wrong.complaint) != std::string::npos);
     CHECK(small.scheduler.statistics(0).refused_choices == 1);
+  }
+}
+
+TEST_CASE("So are gatherings of what can't be in one call") {
+  struct Case {
+    const char* complaint;
+    LaneShare share;
+    std::vector<std::size_t> likes;   // of the three tasks that wait
+    std::vector<std::size_t> others;  // that are gathered with the first: their places
+  };
+  const std::vector<Case> cases = {
+      {"only calls on devices take several batches", {0, 0}, {1, 1, 1}, {1}},
+      {"the batch can't be gathered with others", {1, 1}, {0, 0, 0}, {1}},
+      {"batches of different kinds can't be gathered", {1, 1}, {1, 2, 1}, {1}},
+      {"is gathered twice", {1, 1}, {1, 1, 1}, {1, 1}},
+      {"is gathered twice", {1, 1}, {1, 1, 1}, {0}},
+  };
+  for (const Case& wrong : cases) {
+    CAPTURE(wrong.complaint);
+    const Made::Decide decide = [&](const View& view) {
+      std::vector<std::uint64_t> numbers;
+      for (const auto& [turn, waiting] : view.waiting.front().tasks) numbers.push_back(waiting.number);
+      Choice choice{numbers.front(), {wrong.share}};
+      for (const std::size_t other : wrong.others) choice.more.push_back(numbers[other]);
+      return choice;
+    };
+    Scheduler scheduler({stage()}, 1, made(decide));
+    scheduler.add_lane({"device:0", "device", 2, 1e9, 1e-5}, 0);
+    for (std::size_t i = 0; i < 3; ++i) {
+      Task waiting = task({1, 2});
+      waiting.sequence = i;
+      waiting.like = wrong.likes[i];
+      scheduler.add(std::move(waiting));
+    }
+    const auto call = scheduler.take(0, {});
+    REQUIRE(call);
+    CHECK(call->more.empty());
+    CHECK(scheduler.statistics(0).refused_choices == 1);
+    CHECK(scheduler.decisions().at(0).find(wrong.complaint) != std::string::npos);
   }
 }
 

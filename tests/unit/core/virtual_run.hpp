@@ -36,6 +36,7 @@ struct VirtualMachine {
   double opened_at = 0;
   double noise = 0.05;  // every call takes up to so much more or less
   bool cpu_allowed = true;
+  double only_on_cpu = 0;  // seconds of one thread per unit of work before the stage, such as decoding
 };
 
 struct VirtualInput {
@@ -81,10 +82,12 @@ class VirtualRun {
         opened = true;
       }
       read();
+      prepare();
       while (auto assignment = scheduler_.take(now_, progress())) begin(std::move(*assignment));
       double next = std::numeric_limits<double>::infinity();
       for (const auto& lane : lanes_)
         for (const Call& call : lane) next = std::min(next, call.left / rate(lane, call));
+      for (std::size_t i = 0; i < preparing_now(); ++i) next = std::min(next, preparing_[i].left / thread_share());
       if (!opened) next = std::min(next, machine_.opened_at - now_);
       if (std::isinf(next)) break;
       step(next);
@@ -97,6 +100,10 @@ class VirtualRun {
     Assignment assignment;
     double left;  // seconds when alone (CPU: on one thread)
     double rows;
+  };
+  struct Preparing {
+    Task task;
+    double left;  // seconds of a thread
   };
   struct Batch {
     std::vector<double> rows;
@@ -111,7 +118,9 @@ class VirtualRun {
     stage.implementations.push_back({1, "device"});
     return {stage};
   }
-  SourceProgress progress() const { return {input_.progress == Progress::known ? std::max(read_ / total_, 1e-9) : -1.0, read_ >= total_}; }
+  SourceProgress progress() const {
+    return {input_.progress == Progress::known ? std::max(read_ / total_, 1e-9) : -1.0, read_ >= total_, cpu_seconds_};
+  }
 
   double row() {
     ++row_count_;
@@ -122,7 +131,7 @@ class VirtualRun {
   }
 
   void read() {
-    const int limit = input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + 2 * machine_.streams * static_cast<int>(lanes_.size() - 1);
+    const int limit = input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + 96 * static_cast<int>(lanes_.size() - 1);
     while (read_ < total_ && in_flight_ < limit) {
       const double target = std::min(scheduler_.batch_work(input_.usual, input_.largest, progress()), total_ - read_);
       Batch& batch = batches_.emplace_back();
@@ -138,24 +147,52 @@ class VirtualRun {
       if (input_.divisible) task.rows = std::make_shared<const RowOrder>(batch.rows);
       task.bytes = batch.work * machine_.bytes_per_work;
       task.columns = 1;
-      scheduler_.add(std::move(task));
+      task.like = 1;
+      preparing_.push_back({std::move(task), batch.work * machine_.only_on_cpu});
     }
   }
 
+  // Gives what is ready to the scheduler.
+  void prepare() {
+    for (std::size_t i = 0; i < preparing_.size();) {
+      if (preparing_[i].left > 1e-12) {
+        ++i;
+        continue;
+      }
+      scheduler_.add(std::move(preparing_[i].task));
+      preparing_.erase(preparing_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  // There is one thread more than compute, and calls that have begun keep theirs.
+  std::size_t preparing_now() const {
+    const std::size_t threads = static_cast<std::size_t>(machine_.threads) + 1;
+    return std::min(preparing_.size(), threads - std::min(lanes_.front().size(), threads - 1));
+  }
+  double thread_share() const {
+    const std::size_t busy = preparing_now() + (machine_.how == Threads::spread ? 0 : lanes_.front().size());
+    return busy == 0 ? 1.0 : std::min(1.0, machine_.threads / static_cast<double>(busy));
+  }
+
   void begin(Assignment assignment) {
-    Batch& batch = batches_[assignment.task.sequence];
-    if (batch.parts_left == 0) batch.parts_left = static_cast<int>(assignment.parts);
-    auto& times = done_[assignment.task.sequence];
-    double work = 0, largest = 0;
-    const auto take = [&](std::size_t i) {
-      ++times[i];
-      work += batch.rows[i];
-      largest = std::max(largest, batch.rows[i]);
+    double work = 0, largest = 0, rows = 0;
+    const auto begin_task = [&](const Task& task) {
+      Batch& batch = batches_[task.sequence];
+      if (batch.parts_left == 0) batch.parts_left = static_cast<int>(assignment.parts);
+      const double before = work;
+      const auto take = [&](std::size_t i) {
+        ++done_[task.sequence][i];
+        ++rows;
+        work += batch.rows[i];
+        largest = std::max(largest, batch.rows[i]);
+      };
+      if (assignment.parts == 1)
+        for (std::size_t i = 0; i < batch.rows.size(); ++i) take(i);
+      else
+        for (const std::uint32_t i : assignment.rows) take(i);
+      if (assignment.lane != 0) batch.on_device += work - before;
     };
-    if (assignment.parts == 1)
-      for (std::size_t i = 0; i < batch.rows.size(); ++i) take(i);
-    else
-      for (const std::uint32_t i : assignment.rows) take(i);
+    begin_task(assignment.task);
+    for (const Task& task : assignment.more) begin_task(task);
     double seconds = 0;
     if (assignment.lane == 0) {
       seconds = work / thread_rate_;
@@ -163,10 +200,8 @@ class VirtualRun {
       seconds = machine_.constant + work * machine_.side_by_side / (machine_.speed * cpu_rate_) + machine_.per_largest_row * largest;
       if (machine_.bytes_per_second > 0) seconds += work * machine_.bytes_per_work / machine_.bytes_per_second;
       if (++calls_on_[assignment.lane] == 1) seconds += machine_.first_call;
-      batch.on_device += work;
     }
     std::uniform_real_distribution<double> noise(1 - machine_.noise, 1 + machine_.noise);
-    const double rows = assignment.parts == 1 ? static_cast<double>(batch.rows.size()) : static_cast<double>(assignment.rows.size());
     const std::size_t lane = assignment.lane;
     lanes_[lane].push_back({std::move(assignment), seconds * noise(random_), rows});
   }
@@ -175,10 +210,12 @@ class VirtualRun {
   double rate(const std::vector<Call>& lane, const Call& call) const {
     const auto calls = static_cast<double>(lane.size());
     if (&lane != &lanes_.front()) return std::min(1.0, machine_.side_by_side / calls);
-    return machine_.how == Threads::spread ? std::min(machine_.threads / calls, call.rows) : 1.0;
+    return machine_.how == Threads::spread ? std::min(machine_.threads / calls, call.rows) : thread_share();
   }
 
   void step(double seconds) {
+    const std::size_t prepared = preparing_now();
+    const double share = thread_share();
     now_ += seconds;
     std::vector<Assignment> ended;
     for (auto& lane : lanes_) {
@@ -189,8 +226,17 @@ class VirtualRun {
         if (call.left <= 1e-12) ended.push_back(call.assignment);
       std::erase_if(lane, [](const Call& call) { return call.left <= 1e-12; });
     }
+    for (std::size_t i = 0; i < prepared; ++i) {
+      preparing_[i].left -= seconds * share;
+      cpu_seconds_ += seconds;
+    }
     for (const Assignment& assignment : ended) {
       scheduler_.completed(assignment, now_, CallOutcome::finished);
+      for (const Task& task : assignment.more) {
+        batches_[task.sequence].parts_left = 0;
+        --in_flight_;
+        ++finished_;
+      }
       if (--batches_[assignment.task.sequence].parts_left > 0) continue;
       --in_flight_;
       ++finished_;
@@ -224,6 +270,11 @@ class VirtualRun {
     double work = 0;
     for (const Batch& batch : batches_) work += batch.work;
     r.oracle = (work + machine_.opened_at * device_rate()) / rates;
+    if (machine_.only_on_cpu > 0) {
+      // Devices do all while the CPU prepares, or the CPU helps for as long as makes both end together.
+      const double prepares = work * machine_.only_on_cpu / machine_.threads, on_devices = work / device_rate();
+      r.oracle = on_devices <= prepares ? prepares : (work + prepares * cpu_rate_) / rates;
+    }
     r.oracle_share = oracle_share();
     const int batches = static_cast<int>(batches_.size());
     const auto share = [&](int begin, int end) {
@@ -243,10 +294,11 @@ class VirtualRun {
   const VirtualInput input_;
   Scheduler scheduler_;
   std::mt19937_64 random_;
-  double now_ = 0, thread_rate_ = 0, cpu_rate_ = 0, total_ = 0, read_ = 0;
+  double now_ = 0, thread_rate_ = 0, cpu_rate_ = 0, total_ = 0, read_ = 0, cpu_seconds_ = 0;
   int in_flight_ = 0, finished_ = 0, learned_after_ = 0;
   std::uint64_t row_count_ = 0;
   std::vector<Batch> batches_;
+  std::vector<Preparing> preparing_;
   std::vector<std::vector<int>> done_;
   std::vector<std::vector<Call>> lanes_;
   std::map<std::size_t, int> calls_on_;

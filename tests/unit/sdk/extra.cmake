@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-target_link_libraries(unit_sdk PRIVATE sluice::hts sluice::index_file sluice::overlap sluice::sequence)
+pkg_check_modules(LIBDEFLATE REQUIRED IMPORTED_TARGET libdeflate)
+target_link_libraries(unit_sdk PRIVATE PkgConfig::LIBDEFLATE sluice::hts sluice::index_file sluice::overlap sluice::sequence)

@@ -4,9 +4,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/bgzf_writer.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/hts/text_file.hpp>
 #include <sluice/testing.hpp>
+#include <thread>
 
 using namespace sluice::hts;
 
@@ -73,4 +77,121 @@ TEST_CASE("a record's bases come as they were sequenced") {
     sequenced_bases(*record, bases);
     CHECK(bases == expected);
   }
+}
+
+namespace {
+
+const BgzfWriter::Run on_threads = [](std::size_t count, const auto& body) {
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < count; i += 3) threads.emplace_back([&body, i, end = std::min(count, i + 3)] { body(i, end); });
+  for (std::thread& thread : threads) thread.join();
+};
+std::string unpacked(const sluice::testing::TemporaryFolder& folder, const std::string& bytes) {
+  const std::string path = folder.path() + "/packed";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const Bgzf file(bgzf_open(path.c_str(), "r"));
+  REQUIRE(file);
+  CHECK(bgzf_check_EOF(file.get()) == 1);
+  std::string text(std::size_t{4} << 20, '\0');
+  text.resize(static_cast<std::size_t>(bgzf_read(file.get(), text.data(), text.size())));
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("BGZF that is written in parallel depends on the text alone") {
+  const sluice::testing::TemporaryFolder folder;
+  std::mt19937 random(1);
+  std::string noise(200'000, '\0'), text;
+  for (char& c : noise) c = static_cast<char>(random());
+  while (text.size() < 1'000'000) text += std::to_string(random() % 5000) + "\n";
+  for (const std::string& all : {std::string(), std::string("a"), text, noise, text.substr(0, BgzfWriter::block_text)})
+    for (const int level : {-1, 0, 1, 9}) {
+      const auto packed = [&](std::size_t piece, std::size_t blocks_at_a_time) {
+        BgzfWriter writer(level);
+        std::string file;
+        for (std::size_t at = 0; at < all.size(); at += piece) {
+          writer.add(std::string_view(all).substr(at, piece));
+          if (writer.waiting() >= blocks_at_a_time) writer.compress(file, on_threads);
+        }
+        writer.finish(file, on_threads);
+        return file;
+      };
+      const std::string whole = packed(all.size() + 1, 1);
+      CHECK(unpacked(folder, whole) == all);
+      CHECK(packed(1000, 1) == whole);
+      CHECK(packed(77'777, 3) == whole);
+      CHECK(packed(BgzfWriter::block_text, 1'000'000) == whole);
+    }
+}
+
+TEST_CASE("records begin blocks as HTSlib begins them, and their places are those that a reader finds") {
+  const sluice::testing::TemporaryFolder folder;
+  std::mt19937 random(2);
+  BgzfWriter writer;
+  std::string file;
+  std::vector<std::pair<std::string, BgzfWriter::Place>> records;
+  std::vector<std::uint64_t> offsets;
+  const auto look_up = [&] {
+    while (offsets.size() < records.size() && writer.is_known(records[offsets.size()].second))
+      offsets.push_back(writer.virtual_offset(records[offsets.size()].second));
+  };
+  for (int i = 0; i < 500; ++i) {
+    std::string record(i % 50 == 7 ? 150'000 + random() % 10 : i % 50 == 9 ? BgzfWriter::block_text : random() % 9000 + 1, '\0');
+    for (char& c : record) c = static_cast<char>(random() % 16);
+    writer.begin_record(record.size());
+    records.emplace_back(record, writer.place());
+    writer.add(record);
+    if (i % 40 != 39) continue;
+    writer.compress(file, on_threads);
+    look_up();
+  }
+  writer.finish(file, on_threads);
+  look_up();
+  REQUIRE(offsets.size() == records.size());
+  const std::string path = folder.path() + "/records";
+  std::ofstream(path, std::ios::binary) << file;
+  const Bgzf reader(bgzf_open(path.c_str(), "r"));
+  for (std::size_t i = records.size(); i-- > 0;) {
+    const std::string& expected = records[i].first;
+    std::string read(expected.size(), '\0');
+    REQUIRE(bgzf_seek(reader.get(), static_cast<std::int64_t>(offsets[i]), SEEK_SET) == 0);
+    REQUIRE(bgzf_read(reader.get(), read.data(), read.size()) == static_cast<ssize_t>(read.size()));
+    CHECK((read == expected));
+    CHECK((expected.size() > BgzfWriter::block_text || (offsets[i] & 0xFFFF) + expected.size() <= BgzfWriter::block_text));
+  }
+}
+
+TEST_CASE("records have the bytes that HTSlib writes") {
+  const sluice::testing::TemporaryFolder folder;
+  const Header header(sam_hdr_init());
+  const std::string lines = "@HD\tVN:1.6\n@SQ\tSN:one\tLN:100000000\n@SQ\tSN:two\tLN:5\n@CO\tthat is all\n";
+  REQUIRE(sam_hdr_add_lines(header.get(), lines.data(), lines.size()) == 0);
+  std::string bytes = bam_header_bytes(*header);
+  const std::string path = folder.path() + "/a.bam";
+  {
+    const File file(hts_open(path.c_str(), "wb"));
+    REQUIRE(sam_hdr_write(file.get(), header.get()) == 0);
+    const Record record(bam_init1());
+    for (const std::size_t operations : {0U, 1U, 2U, 70'000U}) {
+      std::vector<std::uint32_t> cigar(operations, 1U << 4 | BAM_CMATCH);
+      for (std::size_t i = 1; i < operations; i += 2) cigar[i] = 1U << 4 | BAM_CDIFF;
+      const std::string bases(operations, 'C'), qualities(operations, '\x14');
+      for (const std::string name : {"a", "bcd", "efgh"}) {
+        REQUIRE(bam_set1(record.get(), name.size(), name.c_str(), 16, 0, 12345, 60, cigar.size(), cigar.data(), 1, 3, -7, bases.size(), bases.data(),
+                         qualities.data(), 0) >= 0);
+        REQUIRE(bam_aux_update_int(record.get(), "NM", 3) == 0);
+        REQUIRE(sam_write1(file.get(), header.get(), record.get()) >= 0);
+        CHECK(append_bam_record(*record, bytes));
+      }
+    }
+    record->core.pos = std::int64_t{1} << 31;
+    const std::size_t before = bytes.size();
+    CHECK_FALSE(append_bam_record(*record, bytes));
+    CHECK(bytes.size() == before);
+  }
+  const Bgzf file(bgzf_open(path.c_str(), "r"));
+  std::string written(std::size_t{4} << 20, '\0');
+  written.resize(static_cast<std::size_t>(bgzf_read(file.get(), written.data(), written.size())));
+  CHECK((written == bytes));
 }

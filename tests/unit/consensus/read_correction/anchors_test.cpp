@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <sluice/sequence/bases.hpp>
 
@@ -9,6 +10,7 @@
 #include "read_correction/piece_borders.hpp"
 #include "read_correction/read_anchors.hpp"
 #include "read_correction/template_kmers.hpp"
+#include "unit/consensus/read_correction/plain_anchors.hpp"
 #include "unit/consensus/read_correction/simulated_reads.hpp"
 
 using namespace sluice::read_correction;
@@ -61,6 +63,36 @@ TEST_CASE("a read equal to the template is one anchor") {
   std::mt19937 random(5);
   const std::string bases = simulated_reads::random_bases(2000, random);
   CHECK(anchors_of(bases, bases) == std::vector<Anchor>{{0, 0, 2000}});
+}
+
+TEST_CASE("anchors are those that looking up each k-mer gives, also among repeats, other letters and at the edges of the band") {
+  std::mt19937 random(11);
+  TemplateKmers kmers;
+  AnchorWorkspace workspace;
+  std::vector<Anchor> anchors;
+  for (int round = 0; round < 400; ++round) {
+    std::string bases = simulated_reads::random_bases(1 + random() % 1500, random);
+    // Copies of a stretch within the template, and what k-mers are not made of.
+    for (auto copies = random() % 6; copies > 0 && bases.size() > 200; --copies)
+      bases.insert(random() % bases.size(), bases.substr(random() % (bases.size() - 100), 20 + random() % 60));
+    for (auto others = random() % 3; others > 0; --others) bases[random() % bases.size()] = 'N';
+    std::string read = simulated_reads::noisy_copy(bases, std::array{0.0, 0.02, 0.1, 0.25}[random() % 4], random);
+    if (random() % 4 == 0 && read.size() > 300) read.erase(random() % 100, 50 + random() % 150);
+    if (random() % 4 == 0 && !read.empty()) read[random() % read.size()] = 'N';
+    const auto length = static_cast<std::int32_t>(bases.size()), letters = static_cast<std::int32_t>(read.size());
+    OverlapPlace place{0, length, 0, letters};
+    if (random() % 2 == 0 && length > 20 && letters > 20) {
+      place.template_begin = static_cast<std::int32_t>(random() % 10);
+      place.template_end -= static_cast<std::int32_t>(random() % 10);
+      place.read_begin = static_cast<std::int32_t>(random() % 10);
+      place.read_end -= static_cast<std::int32_t>(random() % 10);
+    }
+    const std::int32_t k = std::array{5, 8, 11, 15}[random() % 4];
+    const std::int32_t reach = std::array{0, 5, 100}[random() % 3];
+    kmers.build(bases, k);
+    find_anchors(kmers, read, place, reach, workspace, anchors);
+    CHECK(anchors == plain_anchors::anchors(bases, read, k, place, reach));
+  }
 }
 
 TEST_CASE("anchors are shared letters in the same order, and cover most of what has no errors") {

@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
+#include "unit/consensus/read_correction/plain_vote.hpp"
 #include "unit/consensus/read_correction/simulated_reads.hpp"
 
 using namespace sluice::read_correction;
@@ -52,6 +55,28 @@ TEST_CASE("nothing to vote with leaves the consensus") {
   CHECK(outcome({"ACGA"}, "") == "");
   CHECK(outcome({"NNNN", "NNNN"}, "ACGT") == "ACGT");
   CHECK(outcome({"ANGT", "ACGT"}, "ANGT") == "ACGT");
+}
+
+TEST_CASE("votes are counted letter by letter along the path that has gaps as far right as they can lie") {
+  std::mt19937 random(16);
+  for (int round = 0; round < 300; ++round) {
+    const std::string truth = simulated_reads::random_bases(1 + random() % 150, random);
+    const double errors = std::array{0.01, 0.1, 0.3}[random() % 3];
+    std::vector<std::string> copies;
+    std::string qualities;
+    // Now and then more than are counted at a time, with the highest scores there are.
+    const std::size_t voters = round % 50 == 0 ? 1100 : random() % 30;
+    for (std::size_t copy = 0; copy < voters; ++copy) {
+      copies.push_back(simulated_reads::noisy_copy(truth, errors, random));
+      for (char& base : copies.back())
+        if (random() % 50 == 0) base = "NRacgtu"[random() % 7];
+      for (std::size_t i = 0; i < copies.back().size(); ++i) qualities.push_back(round % 50 == 0 ? '~' : static_cast<char>('!' + random() % 94));
+    }
+    if (round % 4 == 0) qualities.clear();
+    std::string consensus = simulated_reads::noisy_copy(truth, 0.05, random);
+    if (round % 7 == 0 && !consensus.empty()) consensus[random() % consensus.size()] = "NRa"[random() % 3];
+    CHECK(outcome(copies, consensus, 1, qualities) == plain_vote::outcome(copies, qualities, consensus));
+  }
 }
 
 TEST_CASE("twenty noisy copies nearly always make up for an error of the consensus") {

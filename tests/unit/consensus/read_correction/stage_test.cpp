@@ -56,6 +56,14 @@ TestBatch overlaps(const std::vector<std::int64_t>& target, const std::vector<st
 // Of read a (row 1) with the others, and of b with a.
 TestBatch good_overlaps() { return overlaps({1, 1, 2}, {2, 3, 1}, {0, 100, 0}, {400, 400, 400}, {400, 300, 400}, {1, 0, 1}); }
 
+// What overlaps become: piles, their pieces, and windows with letters.
+Result run_on(const std::string& id, const TestBatch& batch, const TestBatch& store, const ParameterTexts& parameters = {}) {
+  return run_stage(stage(id), batch).with(parameters).resource("reads", store).run();
+}
+TestBatch good_piles(const TestBatch& store) { return run_on("pile_collection", good_overlaps(), store).batch(); }
+TestBatch good_pieces(const TestBatch& store) { return run_on("pile_segmentation", good_piles(store), store, {{"min_layers", 1}}).batch(); }
+TestBatch good_places(const TestBatch& store) { return run_on("piece_windows", good_pieces(store), store).batch(); }
+
 TestBatch windows() {
   return BatchBuilder("window", 4)
       .column<std::int64_t>("target_index", {1, 1, 1, 2})
@@ -72,12 +80,12 @@ const std::string three_reads = ">none\nACGN\n>t\nGTGTGTGTGTGT\n>u\nACGT\n";
 
 TEST_CASE("a pile becomes windows of equal sequences when the reads are equal") {
   const Reads reads;
-  const Result result = run_stage(stage("pile_segmentation"), good_overlaps())
-                            .with({{"min_layers", 1}})
-                            .resource("reads", of_file(reads.fasta, "sequence_store"))
+  const TestBatch store = of_file(reads.fasta, "sequence_store");
+  const Result result = run_stage(stage_of(plugin("window_cutting"), "window_sequences"), good_places(store))
+                            .with({{"backbone_without_qualities", "weight_one"}})
+                            .resource("reads", store)
                             .run();
   REQUIRE(result.ok());
-  REQUIRE(result.batches.size() == 1);
   const Batch rows = result.batch().view();
   const auto lengths = rows.list<std::int32_t>("sequence_length");
   std::int64_t next = 0;
@@ -100,8 +108,8 @@ TEST_CASE("a pile becomes windows of equal sequences when the reads are equal") 
 
 TEST_CASE("overlaps beyond their reads, on themselves and inside both reads are left out and counted; wrong order is an error") {
   const Reads reads;
-  const auto store = of_file(reads.fasta, "sequence_store");
-  const auto run = [&](const TestBatch& batch) { return run_stage(stage("pile_segmentation"), batch).resource("reads", store).run(); };
+  const TestBatch store = of_file(reads.fasta, "sequence_store");
+  const auto run = [&](const TestBatch& batch) { return run_on("pile_collection", batch, store); };
   const Result bad = run(overlaps({1, 1, 1, 1, 9, -1}, {2, 7, 3, 1, 1, 1}, {0, 0, 0, 0, 0, 0}, {401, 400, 400, 400, 10, 10},
                                   {400, 400, 301, 400, 10, 10}, {0, 0, 0, 0, 0, 0}));
   CHECK(bad.ok());
@@ -113,6 +121,55 @@ TEST_CASE("overlaps beyond their reads, on themselves and inside both reads are 
   const Result order = run(overlaps({2, 1}, {1, 2}, {0, 0}, {400, 400}, {400, 400}, {1, 1}));
   CHECK_FALSE(order.ok());
   CHECK(order.message.find("order") != std::string::npos);
+}
+
+TEST_CASE("a pile has all overlaps of its read, in their order") {
+  const Reads reads;
+  const TestBatch store = of_file(reads.fasta, "sequence_store");
+  const TestBatch batch = good_piles(store);
+  const Batch piles = batch.view();
+  REQUIRE(piles.rows() == 2);
+  CHECK(piles.column<std::int64_t>("target_index")[0] == 1);
+  CHECK(piles.column<std::int64_t>("target_overlaps")[0] == 2);
+  CHECK(piles.column<std::int64_t>("target_overlaps")[1] == 1);
+  CHECK(std::ranges::equal(piles.list<std::int64_t>("pile_query")[0], std::vector<std::int64_t>{2, 3}));
+  CHECK(std::ranges::equal(piles.list<std::int32_t>("pile_target_start")[0], std::vector<std::int32_t>{0, 100}));
+  CHECK(std::ranges::equal(piles.list<std::int32_t>("pile_query_end")[0], std::vector<std::int32_t>{400, 300}));
+  CHECK(std::ranges::equal(piles.list<std::uint8_t>("pile_is_reverse")[1], std::vector<std::uint8_t>{1}));
+}
+
+TEST_CASE("piles that do not lie on their reads fail; lists of other lengths are an error") {
+  const Reads reads;
+  const TestBatch store = of_file(reads.fasta, "sequence_store");
+  const auto pile = [](std::int64_t target, std::int64_t query, std::int32_t end) {
+    return BatchBuilder("pile", 1)
+        .column<std::int64_t>("target_index", {target})
+        .column<std::int64_t>("target_overlaps", {1})
+        .list<std::int64_t>("pile_query", {{query}})
+        .list<std::int32_t>("pile_target_start", {{0}})
+        .list<std::int32_t>("pile_target_end", {{400}})
+        .list<std::int32_t>("pile_query_start", {{0}})
+        .list<std::int32_t>("pile_query_end", {{end}})
+        .list<std::int32_t>("pile_matches", {{0}})
+        .list<std::uint8_t>("pile_is_reverse", {{1}})
+        .build();
+  };
+  CHECK(run_on("pile_segmentation", pile(1, 2, 400), store).failed.empty());
+  for (const TestBatch& bad : {pile(9, 2, 400), pile(1, -1, 400), pile(1, 2, 401), pile(0, 2, 400)})
+    CHECK(run_on("pile_segmentation", bad, store).failed == std::vector<FailedRow>{{0, 0, "bad_pile"}});
+
+  const auto pieces = BatchBuilder("pile", 1)
+                          .column<std::int64_t>("target_index", {1})
+                          .column<std::int64_t>("target_overlaps", {1})
+                          .list<std::int32_t>("piece_start", {{0}})
+                          .list<std::int32_t>("piece_end", {{10}})
+                          .list<std::int32_t>("piece_layers", {{2}})
+                          .list<std::int64_t>("layer_query", {{2}})
+                          .list<std::int32_t>("layer_query_start", {{0}})
+                          .list<std::int32_t>("layer_query_end", {{10}})
+                          .list<std::uint8_t>("layer_is_reverse", {{0}})
+                          .build();
+  CHECK(run_on("piece_windows", pieces, store).message.find("differ in length") != std::string::npos);
 }
 
 TEST_CASE("hits become overlaps of the rows of the store, without those of a read on itself") {
@@ -184,6 +241,7 @@ TEST_CASE("sequences that do not fit together fail their window, others are vote
 
 TEST_CASE("the stages keep the contract of all stages") {
   const Reads reads;
+  const TestBatch store = of_file(reads.fasta, "sequence_store");
   const auto votes = BatchBuilder("window", 2)
                          .text("sequences", {"ACGTACGTACTT", "ACGT"})
                          .list<std::int32_t>("sequence_length", {{4, 4, 4}, {4}})
@@ -192,7 +250,9 @@ TEST_CASE("the stages keep the contract of all stages") {
                          .column<std::uint8_t>("is_polished", {1, 0})
                          .build();
   const std::map<std::string, ContractSample> samples = {
-      {"pile_segmentation", {.resources = {{"reads", of_file(reads.fasta, "sequence_store")}}, .batches = {good_overlaps()}}},
+      {"pile_collection", {.resources = {{"reads", store}}, .batches = {good_overlaps()}}},
+      {"pile_segmentation", {.parameters = {{"min_layers", 1}}, .resources = {{"reads", store}}, .batches = {good_piles(store)}}},
+      {"piece_windows", {.resources = {{"reads", store}}, .batches = {good_pieces(store)}}},
       // Without min_corrected, reads come even where no window does.
       {"piece_joining",
        {.parameters = {{"min_corrected", 0.1}}, .resources = {{"reads", of_file(three_reads, "sequence_store")}}, .batches = {windows()}}},

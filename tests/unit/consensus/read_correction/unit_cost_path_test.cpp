@@ -3,6 +3,7 @@
 #include "read_correction/unit_cost_path.hpp"
 
 #include <doctest/doctest.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 
@@ -25,52 +26,130 @@ std::vector<std::vector<std::int32_t>> distances(std::string_view pattern, std::
   return d;
 }
 
-std::vector<PathStep> path_of(std::string_view pattern, std::string_view text) {
+std::vector<PathRun> path_of(std::string_view pattern, std::string_view text) {
   const auto d = distances(pattern, text);
-  std::vector<PathStep> steps;
+  std::vector<PathRun> runs;
   std::size_t i = pattern.size(), j = text.size();
   while (i > 0 || j > 0) {
     if (j > 0 && (i == 0 || d[i][j] == d[i][j - 1] + 1)) {
-      steps.push_back(PathStep::text_only), --j;
+      append_steps(runs, PathStep::text_only, 1), --j;
     } else if (i > 0 && (j == 0 || d[i][j] == d[i - 1][j] + 1)) {
-      steps.push_back(PathStep::pattern_only), --i;
+      append_steps(runs, PathStep::pattern_only, 1), --i;
     } else {
-      steps.push_back(PathStep::diagonal), --i, --j;
+      append_steps(runs, pattern[i - 1] == text[j - 1] ? PathStep::match : PathStep::mismatch, 1), --i, --j;
     }
   }
-  std::reverse(steps.begin(), steps.end());
-  return steps;
+  std::reverse(runs.begin(), runs.end());
+  return runs;
+}
+
+struct Pair {
+  std::string pattern, text;
+};
+// Equal, alike, different and empty ones, with runs of one letter and with N, of none to four words.
+std::vector<Pair> pairs() {
+  std::mt19937 random(3);
+  std::vector<Pair> all;
+  for (int round = 0; round < 900; ++round) {
+    Pair pair;
+    pair.pattern = simulated_reads::random_bases(round < 100 ? random() % 6 : random() % 210, random);
+    if (round % 5 == 0)
+      for (char& base : pair.pattern) base = "AAACN"[random() % 5];
+    const double errors[] = {0, 0.02, 0.1, 0.2, 0.5};
+    pair.text = round % 3 == 0 ? simulated_reads::random_bases(random() % 150, random)
+                               : simulated_reads::noisy_copy(pair.pattern, errors[random() % 5], random);
+    all.push_back(pair);
+  }
+  return all;
+}
+
+BestPrefix best_prefix_of(std::string_view pattern, std::string_view text) {
+  const auto last = distances(pattern, text).back();
+  const auto best = std::min_element(last.begin(), last.end());
+  return {*best, static_cast<std::int32_t>(best - last.begin())};
 }
 
 }  // namespace
 
-TEST_CASE("distance, path and best prefix are those of the matrix, for patterns of none to four words") {
-  std::mt19937 random(3);
+TEST_CASE("distance, path and best prefix are those of the matrix, whatever computes them") {
+  Wavefronts wavefronts;
+  BitVectors bit_vectors;
   UnitCostAligner aligner;
-  std::vector<PathStep> steps;
-  for (int round = 0; round < 600; ++round) {
-    const std::string pattern = simulated_reads::random_bases(round < 100 ? random() % 6 : random() % 210, random);
-    const std::string text =
-        round % 2 == 0 ? simulated_reads::noisy_copy(pattern, 0.2, random) : simulated_reads::random_bases(random() % 150, random);
-    const auto expected = distances(pattern, text);
+  std::vector<PathRun> runs;
+  for (const auto& [pattern, text] : pairs()) {
+    const std::int32_t distance = distances(pattern, text).back().back();
+    const auto expected = path_of(pattern, text);
+    const BestPrefix best = best_prefix_of(pattern, text);
+    const auto check = [&](auto& one) {
+      CHECK(one.align(text) == distance);
+      one.path(runs);
+      CHECK(runs == expected);
+      const BestPrefix prefix = one.best_prefix(text);
+      CHECK(prefix.distance == best.distance);
+      CHECK(prefix.letters == best.letters);
+    };
+    bit_vectors.set_pattern(pattern);
+    check(bit_vectors);
     aligner.set_pattern(pattern);
-    CHECK(aligner.align(text) == expected[pattern.size()][text.size()]);
-    aligner.path(steps);
-    CHECK(steps == path_of(pattern, text));
-    const auto& last = expected[pattern.size()];
-    const auto best = std::min_element(last.begin(), last.end());
-    const auto prefix = aligner.best_prefix(text);
-    CHECK(prefix.distance == *best);
-    CHECK(prefix.letters == best - last.begin());
+    check(aligner);
+
+    wavefronts.set_pattern(pattern);
+    CHECK_FALSE(wavefronts.align(text, distance - 1));
+    REQUIRE(wavefronts.align(text, distance));
+    CHECK(wavefronts.distance() == distance);
+    wavefronts.path(runs);
+    CHECK(runs == expected);
+    BestPrefix prefix;
+    CHECK_FALSE(wavefronts.find_best_prefix(text, best.distance - 1, prefix));
+    REQUIRE(wavefronts.find_best_prefix(text, best.distance + 1, prefix));
+    CHECK(prefix.distance == best.distance);
+    CHECK(prefix.letters == best.letters);
   }
 }
 
 TEST_CASE("a gap in a run of equal bases lies at its end") {
   UnitCostAligner aligner;
-  std::vector<PathStep> steps;
+  std::vector<PathRun> runs;
   aligner.set_pattern("CAAAG");
   CHECK(aligner.align("CAAG") == 1);
-  aligner.path(steps);
+  aligner.path(runs);
   using enum PathStep;
-  CHECK(steps == std::vector<PathStep>{diagonal, diagonal, diagonal, pattern_only, diagonal});
+  CHECK(runs == std::vector<PathRun>{{match, 3}, {pattern_only, 1}, {match, 1}});
+}
+
+TEST_CASE("a path is of the pattern and text of its alignment, after both ways were taken") {
+  std::mt19937 random(12);
+  UnitCostAligner aligner;
+  std::vector<PathRun> runs;
+  const std::string pattern = simulated_reads::random_bases(100, random);
+  const std::string alike = simulated_reads::noisy_copy(pattern, 0.05, random), other = simulated_reads::random_bases(100, random);
+  aligner.set_pattern(pattern);
+  for (const std::string& text : {alike, other, alike}) {
+    aligner.align(text);
+    aligner.path(runs);
+    CHECK(runs == path_of(pattern, text));
+  }
+}
+
+TEST_CASE("alignments are the same on every instruction set, also of many differences and of long equal parts") {
+  std::mt19937 random(8);
+  std::vector<PathRun> runs;
+  for (const double errors : {0.0, 0.001, 0.03, 0.4}) {
+    const std::string pattern = simulated_reads::random_bases(700, random), text = simulated_reads::noisy_copy(pattern, errors, random);
+    const std::int32_t distance = distances(pattern, text).back().back();
+    const auto expected = path_of(pattern, text);
+    for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      Wavefronts wavefronts;
+      wavefronts.set_pattern(pattern);
+      CHECK_FALSE(wavefronts.align(text, distance - 1));
+      REQUIRE(wavefronts.align(text, 1000));
+      CHECK(wavefronts.distance() == distance);
+      wavefronts.path(runs);
+      CHECK(runs == expected);
+      hwy::SetSupportedTargetsForTest(0);
+    }
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }

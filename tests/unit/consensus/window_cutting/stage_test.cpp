@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <random>
 #include <sluice/testing.hpp>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@ using namespace sluice::testing;
 namespace {
 
 const sluice_plugin_info& plugin(const std::string& name) { return *load_plugin(SLUICE_PLUGIN_DIR "/" + name + ".so"); }
+StageUnderTest stage(const std::string& id) { return stage_of(plugin("window_cutting"), id); }
 TestBatch store(const std::string& text) {
   const auto path = std::filesystem::temp_directory_path() / ("sluice_window_test." + std::to_string(::getpid()));
   std::ofstream(path, std::ios::binary) << text;
@@ -25,29 +28,44 @@ TestBatch store(const std::string& text) {
 
 constexpr std::uint32_t match(std::uint32_t length) { return length << 4U; }
 
-// Two targets of 25 and 12 bases; overlaps without gaps. The second and third come in another order than in their file.
+// Two targets of 25 and 12 bases; overlaps without gaps, each of the read of its number. The second and third come in another order than in their
+// file, the fourth is of a reverse strand.
 const std::string targets = ">t\nAAAAAAAAAACCCCCCCCCCGGGGG\n>u\nTTTTTTTTTTTT\n";
+const std::string reads =
+    "@r0\nAAAAAAAAAACCCCCCCCCC\n+\n!!!!!!!!!!!!!!!!!!!!\n@r1\nGGAAAAAAAACCCC\n+\n##IIIIIIIIIIII\n@r2\nCCCCCCCCGGGGG\n+\n!!!!!!!!IIIII\n"
+    "@r3\nAAAAAAAAAAAA\n+\nIIIIIIIIIIII\n@r4\nTTTTTTTTTT\n+\n!!!!!!!!!!\n";
 TestBatch overlaps() {
   return BatchBuilder("overlap", 5)
       .column<std::int64_t>("target_index", {0, 0, 0, 1, 1})
       .column<std::int64_t>("target_start", {0, 2, 12, 0, 1})
       .column<std::int64_t>("target_end", {20, 14, 25, 12, 11})
+      .column<std::int64_t>("query_index", {0, 1, 2, 3, 4})
+      .column<std::int64_t>("query_start", {0, 2, 0, 0, 0})
+      .column<std::int64_t>("query_end", {20, 14, 13, 12, 10})
+      .column<std::uint8_t>("is_reverse", {0, 0, 0, 1, 0})
       .column<std::int64_t>("overlap_index", {0, 7, 3, 4, 5})
       .column<std::int64_t>("target_overlaps", {3, 3, 3, 2, 2})
-      .text("query_bases", {"AAAAAAAAAACCCCCCCCCC", "AAAAAAAACCCC", "CCCCCCCCGGGGG", "TTTTTTTTTTTT", "TTTTTTTTTT"})
       .text("query_qualities", {"", "IIIIIIIIIIII", "!!!!!!!!IIIII", "IIIIIIIIIIII", ""})
       .list<std::uint32_t>("cigar", {{match(20)}, {match(12)}, {match(13)}, {match(12)}, {match(10)}})
       .build();
+}
+TestBatch layers(const ParameterTexts& parameters = {{"window_length", 10}}) {
+  return run_stage(stage("layer_cutting"), overlaps()).with(parameters).resource("targets", store(targets)).run().batch();
+}
+TestBatch places(const TestBatch& cut = layers()) {
+  return run_stage(stage("window_cutting"), cut).with({{"window_length", 10}}).resource("targets", store(targets)).run().batch();
+}
+
+std::string random_bases(std::size_t length, std::mt19937& random) {
+  std::string bases(length, 'A');
+  for (char& base : bases) base = "ACGT"[random() % 4];
+  return bases;
 }
 
 }  // namespace
 
 TEST_CASE("windows with two layers and each target's last one are given") {
-  const TestBatch store_of_targets = store(targets);
-  const Result result = run_stage(stage_of(plugin("window_cutting"), "window_cutting"), overlaps())
-                            .with({{"window_length", 10}})
-                            .resource("targets", store_of_targets)
-                            .run();
+  const Result result = run_stage(stage("window_sequences"), places()).resource("targets", store(targets)).resource("reads", store(reads)).run();
   CHECK(result.ok());
   CHECK(result.problems.empty());
   const Batch windows = result.batch().view();
@@ -89,44 +107,168 @@ TEST_CASE("windows with two layers and each target's last one are given") {
 }
 
 TEST_CASE("layers are in the order of their file") {
-  TestBatch store_of_targets = store(targets);
-  const Result result = run_stage(stage_of(plugin("window_cutting"), "window_cutting"), overlaps())
-                            .with({{"window_length", 10}, {"min_quality", 0}})
-                            .resource("targets", store_of_targets)
-                            .run();
-  const auto begin = result.batch().view().list<std::int32_t>("layer_begin")[1];
+  const TestBatch batch = places(layers({{"window_length", 10}, {"min_quality", 0}}));
+  const auto begin = batch.view().list<std::int32_t>("layer_begin")[1];
   CHECK(std::vector<std::int32_t>(begin.begin(), begin.end()) == std::vector<std::int32_t>{0, 0, 2, 0});
 }
 
-TEST_CASE("an overlap that does not fit is counted and the others stay") {
-  const TestBatch bad = BatchBuilder("overlap", 2)
-                            .column<std::int64_t>("target_index", {0, 0})
-                            .column<std::int64_t>("target_start", {0, 0})
-                            .column<std::int64_t>("target_end", {20, 26})
-                            .column<std::int64_t>("overlap_index", {0, 1})
-                            .column<std::int64_t>("target_overlaps", {2, 2})
-                            .text("query_bases", {"AAAA", "AAAAAAAAAAAAAAAAAAAAAAAAAA"})
-                            .text("query_qualities", {"", ""})
-                            .list<std::uint32_t>("cigar", {{match(20)}, {match(26)}})
+TEST_CASE("what is left out of the layers is counted") {
+  const Result result = run_stage(stage("layer_cutting"), overlaps()).with({{"window_length", 10}}).resource("targets", store(targets)).run();
+  CHECK(result.counters.at("layers of low quality") == 1);
+  CHECK(result.counters.at("layers too short") == 0);
+}
+
+TEST_CASE("an overlap that does not fit fails and the others stay") {
+  const TestBatch bad = BatchBuilder("overlap", 3)
+                            .column<std::int64_t>("target_index", {0, 0, 0})
+                            .column<std::int64_t>("target_start", {0, 0, 0})
+                            .column<std::int64_t>("target_end", {20, 26, 20})
+                            .column<std::int64_t>("query_start", {0, 0, 0})
+                            .column<std::int64_t>("query_end", {4, 26, 20})
+                            .column<std::uint8_t>("is_reverse", {0, 0, 0})
+                            .text("query_qualities", {"", "", ""})
+                            .list<std::uint32_t>("cigar", {{match(20)}, {match(26)}, {match(20)}})
                             .build();
-  const Result result =
-      run_stage(stage_of(plugin("window_cutting"), "window_cutting"), bad).with({{"window_length", 10}}).resource("targets", store(targets)).run();
+  const Result result = run_stage(stage("layer_cutting"), bad).with({{"window_length", 10}}).resource("targets", store(targets)).run();
   CHECK(result.ok());
-  CHECK(result.accounts.at("bad_alignment").count == 2);
-  CHECK(result.accounts.at("bad_alignment").names.size() == 2);
+  CHECK(result.failed == std::vector<FailedRow>{{0, 0, "bad_alignment"}, {0, 1, "bad_alignment"}});
+  CHECK(result.batch().view().list<std::int32_t>("layer_query_end")[2].size() == 2);
 }
 
-TEST_CASE("overlaps in another order are refused") {
-  const TestBatch all = overlaps();
-  const Result result = StageRun(stage_of(plugin("window_cutting"), "window_cutting"), {all.rows(3, 5), all.rows(0, 3).with_sequence(1)})
-                            .with({{"window_length", 10}})
-                            .resource("targets", store(targets))
-                            .run();
-  CHECK(!result.ok());
-  CHECK(result.message.find("order of their targets") != std::string::npos);
+TEST_CASE("overlaps in another order, and layers of other windows, are refused") {
+  const auto run = [](std::vector<TestBatch> batches) {
+    return StageRun(stage("window_cutting"), std::move(batches)).with({{"window_length", 10}}).resource("targets", store(targets)).run();
+  };
+  const TestBatch all = layers();
+  const Result order = run({all.rows(3, 5), all.rows(0, 3).with_sequence(1)});
+  CHECK(!order.ok());
+  CHECK(order.message.find("order of their targets") != std::string::npos);
+  const Result longer = run({layers({{"window_length", 20}})});
+  CHECK(!longer.ok());
+  CHECK(longer.remedy.find("window_length") != std::string::npos);
 }
 
-TEST_CASE("window_cutting keeps the contract") {
-  const ContractSample sample{.parameters = {{"window_length", 10}}, .resources = {{"targets", store(targets)}}, .batches = {overlaps()}};
-  for (const std::string& problem : contract_problems(plugin("window_cutting"), {{"window_cutting", sample}})) FAIL_CHECK(problem);
+TEST_CASE("a batch has some hundred windows, where there are so many") {
+  std::mt19937 random(3);
+  const TestBatch target = store(">t\n" + random_bases(100000, random) + "\n");
+  const std::int64_t reads_of_target = 3;
+  const auto all = [](std::int64_t value) { return std::vector<std::int64_t>(reads_of_target, value); };
+  const auto whole = BatchBuilder("overlap", reads_of_target)
+                         .column<std::int64_t>("target_index", all(0))
+                         .column<std::int64_t>("target_start", all(0))
+                         .column<std::int64_t>("target_end", all(100000))
+                         .column<std::int64_t>("query_index", all(0))
+                         .column<std::int64_t>("query_start", all(0))
+                         .column<std::int64_t>("query_end", all(100000))
+                         .column<std::uint8_t>("is_reverse", {0, 0, 0})
+                         .column<std::int64_t>("overlap_index", {0, 1, 2})
+                         .column<std::int64_t>("target_overlaps", all(3))
+                         .text("query_qualities", {"", "", ""})
+                         .list<std::uint32_t>("cigar", {{match(100000)}, {match(100000)}, {match(100000)}})
+                         .build();
+  const TestBatch cut = run_stage(stage("layer_cutting"), whole).with({{"window_length", 100}}).resource("targets", target).run().batch();
+  const Result result = run_stage(stage("window_cutting"), cut).with({{"window_length", 100}}).resource("targets", target).run();
+  REQUIRE(result.batches.size() == 4);
+  CHECK(result.batches[0].view().rows() == 256);
+  CHECK(result.rows() == 1000);
+}
+
+TEST_CASE("windows that do not lie on their sequences fail, and the others stay") {
+  const auto window = [](std::int64_t end, std::int64_t query, std::vector<std::int32_t> query_end) {
+    return BatchBuilder("window", 2)
+        .column<std::int64_t>("target_index", {0, 1})
+        .column<std::int64_t>("window_start", {5, 0})
+        .column<std::int64_t>("window_end", {end, 2})
+        .list<std::int64_t>("layer_query", {{query}, {}})
+        .list<std::int32_t>("layer_query_start", {{8}, {}})
+        .list<std::int32_t>("layer_query_end", {query_end, {}})
+        .list<std::uint8_t>("layer_is_reverse", {{1}, {}})
+        .build();
+  };
+  const auto run = [](const TestBatch& batch) {
+    return run_stage(stage("window_sequences"), batch).resource("targets", store(targets)).resource("reads", store(reads)).run();
+  };
+  const Result good = run(window(12, 0, {12}));
+  CHECK(good.failed.empty());
+  CHECK(good.batch().view().text("sequences")[0] == "AAAAACCGGTT");
+  CHECK(good.batch().view().text("sequence_qualities")[0] == "!!!!!!!\"\"\"\"");
+  for (const TestBatch& bad : {window(26, 0, {12}), window(12, 5, {12}), window(12, 0, {21}), window(12, 0, {8}), window(12, 0, {})}) {
+    const Result result = run(bad);
+    CHECK(result.failed == std::vector<FailedRow>{{0, 0, "bad_layers"}});
+    CHECK(result.batch().view().text("sequences")[1] == "TT");
+  }
+}
+
+TEST_CASE("letters are those of the reads, on both strands, whichever stretches are fetched together") {
+  std::mt19937 random(31);
+  std::string fastq;
+  std::vector<std::string> bases, qualities;
+  for (int read = 0; read < 3; ++read) {
+    bases.push_back(random_bases(6000, random));
+    qualities.emplace_back(6000, '!');
+    for (char& quality : qualities.back()) quality = static_cast<char>('#' + random() % 40);
+    fastq += "@r" + std::to_string(read) + "\n" + bases.back() + "\n+\n" + qualities.back() + "\n";
+  }
+  const std::size_t rows = 300;
+  std::vector<std::int64_t> target(rows), start(rows), end(rows);
+  std::vector<std::vector<std::int64_t>> query(rows);
+  std::vector<std::vector<std::int32_t>> query_start(rows), query_end(rows);
+  std::vector<std::vector<std::uint8_t>> is_reverse(rows);
+  std::vector<std::string> expected(rows), expected_qualities(rows);
+  const auto place = [&](std::int64_t& begin_of, std::int64_t& end_of) {
+    begin_of = static_cast<std::int64_t>(random() % 5900);
+    end_of = begin_of + 1 + static_cast<std::int64_t>(random() % 100);
+  };
+  for (std::size_t r = 0; r < rows; ++r) {
+    target[r] = static_cast<std::int64_t>(random() % 3);
+    place(start[r], end[r]);
+    const auto part = [](const std::string& text, std::int64_t first, std::int64_t last) {
+      return text.substr(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+    };
+    expected[r] = part(bases[static_cast<std::size_t>(target[r])], start[r], end[r]);
+    expected_qualities[r] = part(qualities[static_cast<std::size_t>(target[r])], start[r], end[r]);
+    for (std::size_t layer = random() % 8; layer > 0; --layer) {
+      const auto read = random() % 3;
+      std::int64_t first = 0, last = 0;
+      place(first, last);
+      std::string letters = part(bases[read], first, last), weights = part(qualities[read], first, last);
+      const bool reverse = random() % 2 == 0;
+      if (reverse) {
+        std::ranges::reverse(letters);
+        std::ranges::reverse(weights);
+        for (char& base : letters) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : 'A';
+      }
+      expected[r] += letters;
+      expected_qualities[r] += weights;
+      query[r].push_back(static_cast<std::int64_t>(read));
+      query_start[r].push_back(static_cast<std::int32_t>(first));
+      query_end[r].push_back(static_cast<std::int32_t>(last));
+      is_reverse[r].push_back(reverse ? 1 : 0);
+    }
+  }
+  const auto batch = BatchBuilder("window", static_cast<std::int64_t>(rows))
+                         .column<std::int64_t>("target_index", target)
+                         .column<std::int64_t>("window_start", start)
+                         .column<std::int64_t>("window_end", end)
+                         .list<std::int64_t>("layer_query", query)
+                         .list<std::int32_t>("layer_query_start", query_start)
+                         .list<std::int32_t>("layer_query_end", query_end)
+                         .list<std::uint8_t>("layer_is_reverse", is_reverse)
+                         .build();
+  const Result result = run_stage(stage("window_sequences"), batch).resource("reads", store(fastq)).run();
+  REQUIRE(result.ok());
+  const Batch out = result.batch().view();
+  for (std::size_t r = 0; r < rows; ++r) {
+    CHECK(out.text("sequences")[static_cast<std::int64_t>(r)] == expected[r]);
+    CHECK(out.text("sequence_qualities")[static_cast<std::int64_t>(r)] == expected_qualities[r]);
+    CHECK(out.list<std::int32_t>("sequence_length")[static_cast<std::int64_t>(r)].size() == query[r].size() + 1);
+  }
+}
+
+TEST_CASE("the stages keep the contract") {
+  const std::map<std::string, ContractSample> samples = {
+      {"layer_cutting", {.parameters = {{"window_length", 10}}, .resources = {{"targets", store(targets)}}, .batches = {overlaps()}}},
+      {"window_cutting", {.parameters = {{"window_length", 10}}, .resources = {{"targets", store(targets)}}, .batches = {layers()}}},
+      {"window_sequences", {.resources = {{"targets", store(targets)}, {"reads", store(reads)}}, .batches = {places()}}}};
+  for (const std::string& problem : contract_problems(plugin("window_cutting"), samples)) FAIL_CHECK(problem);
 }

@@ -186,6 +186,33 @@ TEST_CASE("batches are cut by the reads' bases, and a huge record travels alone"
   CHECK(sizes == std::vector<std::int64_t>{3, 3, 1, 1, 1});
 }
 
+TEST_CASE("few records among many that are filtered keep their columns, on several threads") {
+  const TemporaryFolder folder;
+  std::string text = sam_header;
+  const std::string bases = std::string(2000, 'A') + std::string(2000, 'C'), qualities(4000, 'I');
+  for (int i = 0; i < 6000; ++i)
+    text += "r" + std::to_string(i) + (i % 2 == 0 ? "\t0" : "\t16") + "\tone\t" + std::to_string(1 + i % 100) + (i % 700 == 0 ? "\t60" : "\t0") +
+            "\t4000M\t*\t0\t0\t" + bases + "\t" + qualities + "\n";
+  const std::string path = write_bam(folder, text);
+  const auto run = [&](int threads, double target_work) {
+    const Result result = run_stage<AlignmentReader>().with({{"path", path}}).threads(threads).target_work(target_work).run();
+    REQUIRE(result.ok());
+    std::string all;
+    for (const TestBatch& batch : result.batches)
+      for (std::int64_t row = 0; row < batch.rows(); ++row) {
+        all += std::string(batch.view().text("read_id")[row]) + " " + std::to_string(batch.view().column<std::int64_t>("record_index")[row]) + " ";
+        CHECK(batch.view().text("bam_record")[row].size() > 6000);
+        CHECK(batch.view().text("aligned_bases")[row] == bases);
+        CHECK(batch.view().list<std::uint32_t>("cigar")[row][0] == 4000U << 4U);
+      }
+    return all;
+  };
+  const std::string expected = "r0 0 r700 700 r1400 1400 r2100 2100 r2800 2800 r3500 3500 r4200 4200 r4900 4900 r5600 5600 ";
+  CHECK(run(1, 1e9) == expected);
+  CHECK(run(4, 1e9) == expected);
+  CHECK(run(4, 9000) == expected);
+}
+
 TEST_CASE("files that are missing, empty, truncated or something else are named with what is wrong") {
   const TemporaryFolder folder;
   CHECK(says(read_alignments(folder.path() + "/none.bam").message, "cannot open"));

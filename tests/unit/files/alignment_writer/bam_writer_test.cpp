@@ -105,3 +105,60 @@ TEST_CASE("the writer keeps the contract of every stage") {
                           {{"bam_writer", {.parameters = {{"output", "x.bam"}}, .resources = {{"reference", reference()}}, .batches = {reads()}}}}) ==
         std::vector<std::string>{});
 }
+
+TEST_CASE("the index of a long file leads to the reads of every place") {
+  std::vector<std::string> ids, contigs, bases, qualities;
+  std::vector<std::int64_t> starts;
+  std::vector<std::vector<std::uint32_t>> cigars;
+  std::uint32_t state = 1;
+  const auto random = [&state](std::uint32_t below) { return (state = state * 1664525U + 1013904223U) / 16 % below; };
+  constexpr std::size_t rows = 3000;
+  for (std::size_t i = 0; i < rows; ++i) {
+    ids.push_back("r" + std::to_string(i));
+    contigs.push_back(i < 1000 ? "one" : "two");
+    starts.push_back(static_cast<std::int64_t>(i % 1000 * 50 + (i < 2000 ? 0 : 50'000)));
+    const std::uint32_t length = i % 500 == 3 ? 120'000 : 1000 + random(3000);
+    cigars.push_back({length << 4});
+    bases.emplace_back();
+    qualities.emplace_back();
+    for (std::uint32_t k = 0; k < length; ++k) bases.back() += "ACGT"[random(4)], qualities.back() += static_cast<char>('!' + random(40));
+  }
+  const std::string contig(300'000, 'A');
+  const TestBatch two = BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {contig, contig}).build();
+  const auto reads = BatchBuilder("read", rows)
+                         .text("read_id", ids)
+                         .text("contig", contigs)
+                         .column<std::int64_t>("ref_start", starts)
+                         .column<std::uint16_t>("flag", std::vector<std::uint16_t>(rows, 0))
+                         .column<std::uint8_t>("mapq", std::vector<std::uint8_t>(rows, 60))
+                         .list<std::uint32_t>("cigar", cigars)
+                         .text("bases", bases)
+                         .text("qualities", qualities)
+                         .build();
+  const Result result = run_stage(stage_of(plugin(), "bam_writer"), reads).resource("reference", two).with({{"output", "x.bam"}}).run();
+  REQUIRE(result.ok());
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.bam";
+  std::ofstream(path, std::ios::binary) << result.files.at("x.bam");
+  std::ofstream(path + ".bai", std::ios::binary) << result.files.at("x.bam.bai");
+  htsFile* file = hts_open(path.c_str(), "r");
+  sam_hdr_t* header = sam_hdr_read(file);
+  hts_idx_t* index = sam_index_load(file, path.c_str());
+  REQUIRE(index != nullptr);
+  bam1_t* record = bam_init1();
+  for (int contig_index = 0; contig_index < 2; ++contig_index)
+    for (std::int64_t begin = 0; begin < 300'000; begin += 17'000) {
+      std::vector<std::string> found, expected;
+      hts_itr_t* iterator = sam_itr_queryi(index, contig_index, begin, begin + 100);
+      while (sam_itr_next(file, iterator, record) >= 0) found.emplace_back(bam_get_qname(record));
+      hts_itr_destroy(iterator);
+      for (std::size_t i = 0; i < rows; ++i)
+        if ((i < 1000 ? 0 : 1) == contig_index && starts[i] < begin + 100 && starts[i] + static_cast<std::int64_t>(bases[i].size()) > begin)
+          expected.push_back(ids[i]);
+      CHECK(found == expected);
+    }
+  bam_destroy1(record);
+  hts_idx_destroy(index);
+  sam_hdr_destroy(header);
+  hts_close(file);
+}

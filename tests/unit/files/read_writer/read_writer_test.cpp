@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "read_writer/block_compressor.hpp"
 #include "unit/outcomes_of.hpp"
 
 using namespace sluice;
@@ -69,23 +68,6 @@ TEST_CASE("contigs are cut into lines") {
 TEST_CASE("a name that ends with .gz makes BGZF") {
   const Result result = run_stage(stage_of(plugin(), "fastq_writer"), reads()).with({{"output", "x.fastq.gz"}}).run();
   CHECK(decompressed(result.files.at("x.fastq.gz")) == "@a\nACGT\n+\nIIII\n@b\n\n+\n\n@c\nGG\n+\n#!\n");
-}
-
-TEST_CASE("blocks do not depend on how the text was cut") {
-  std::string text;
-  for (int i = 0; text.size() < 300'000; ++i) text += std::to_string(i * 7919 % 10007) + "\n";
-  const auto run = [](std::size_t count, auto&& body) { body(0, count); };
-  const auto compressed_in = [&](std::size_t piece) {
-    read_writer::BlockCompressor compressor;
-    std::string file;
-    for (std::size_t at = 0; at < text.size(); at += piece) compressor.add(std::string_view(text).substr(at, piece), file, run);
-    compressor.finish(file);
-    return file;
-  };
-  const std::string whole = compressed_in(text.size());
-  CHECK(decompressed(whole) == text);
-  CHECK(compressed_in(1000) == whole);
-  CHECK(compressed_in(0xFF00) == whole);
 }
 
 TEST_CASE("the writers keep the contract of every stage") {

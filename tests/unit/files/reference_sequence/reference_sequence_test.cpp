@@ -54,6 +54,7 @@ TEST_CASE("a code for several bases becomes N where that is asked for") {
 
 TEST_CASE("what is not a reference is refused with contig, line and position") {
   CHECK(says(load_text(">a\nACGT\nAC*T\n").message, "line 3: sequence 'a', position 7: '*' is not a base"));
+  CHECK(says(load_text(">a\nAC\r\nAC\r\r\n").message, "line 3: sequence 'a', position 5: byte 13 is not a base"));
   CHECK(says(load_text(">a\nAC\n>b\nA\x01\n").message, "line 4: sequence 'b', position 2: byte 1"));
   CHECK(says(load_text(">a\nAC\n>b\nC\n>a x\nC\n").message, "line 5: there is an earlier sequence named 'a'"));
   CHECK(says(load_text("> a\nAC\n").message, "line 1: the record has no name"));

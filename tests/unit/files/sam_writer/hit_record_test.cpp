@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/bgzf_writer.hpp>
 
 using namespace sluice::sam_writer;
 
@@ -82,7 +84,7 @@ TEST_CASE("BAM holds the same records as SAM, also with more operations than its
   const sluice::hts::Header header = header_of(header_text);
   std::mt19937 random(1);
   RecordWriter writer;
-  std::string sam, bam = bam_header(*header), file;
+  std::string sam, bam = sluice::hts::bam_header_bytes(*header), file;
   for (int round = 0; round < 40; ++round) {
     std::string bases, qualities;
     std::vector<std::uint32_t> cigar;
@@ -102,8 +104,9 @@ TEST_CASE("BAM holds the same records as SAM, also with more operations than its
     REQUIRE(writer.append_sam(*header, read, {}, sam));
     REQUIRE(writer.append_bam(*header, read, {}, bam));
   }
-  REQUIRE(append_bgzf(bam, -1, file));
-  file += bgzf_end();
+  sluice::hts::BgzfWriter blocks;
+  blocks.add(bam);
+  blocks.finish(file, [](std::size_t count, const auto& body) { body(0, count); });
   CHECK(read_back(file) == sam);
 }
 

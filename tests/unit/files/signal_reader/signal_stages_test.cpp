@@ -217,6 +217,114 @@ TEST_CASE("an index that cannot be written whole stays in memory, with the reaso
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
 }
 
+TEST_CASE("with prefix_bases the beginnings of records are read and decoded, and whole records where they are not enough") {
+  std::vector<Read> reads;
+  for (std::uint32_t i = 0; i < 6; ++i) reads.push_back({"read-" + std::to_string(i), wandering_signal(60'000 + i, i)});
+  reads[2].samples = wandering_signal(50, 2);
+  std::fill_n(reads[3].samples.begin(), 50'000, std::int16_t{500});  // its strand begins late
+  reads[4].samples.assign(60'000, 500);                              // and this one's never
+  reads[5].samples.clear();
+  const TemporaryFolder folder;
+  std::vector<std::string> paths = {file_in(folder, "text.slow5", slow5(reads))};
+  for (const auto record : {RecordCompression::none, RecordCompression::zlib, RecordCompression::zstd})
+    for (const auto signal : {SignalCompression::none, SignalCompression::svb_zd})
+      paths.push_back(file_in(folder, std::string(name(record)) + name(signal) + ".blow5", blow5(reads, record, signal)));
+  for (const std::string& path : paths) {
+    CAPTURE(path);
+    const auto signal = open_signal(path).batch();
+    const Result streamed =
+        run_stage<SignalStream>().with({{"prefix_bases", "250"}}).resource("signal", signal).target_work(1e9).run().expect_rows(6);
+    const auto records = streamed.batch().view();
+    const Result whole = run_stage<SignalStream>().resource("signal", signal).target_work(1e9).run().expect_rows(6);
+    for (std::int64_t row = 0; row < 6; ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      const std::string_view all = whole.batch().view().text("signal_record")[row];
+      const std::string_view given = records.text("signal_record")[row];
+      CHECK(records.text("read_id")[row] == reads[r].id);
+      CHECK(records.column<std::int64_t>("record_bytes")[r] == static_cast<std::int64_t>(all.size()));
+      CHECK(file_bytes(path).substr(static_cast<std::size_t>(records.column<std::int64_t>("record_offset")[r]) + (path.ends_with(".slow5") ? 0 : 8),
+                                    all.size()) == all);
+      CHECK(all.starts_with(given));
+      if (row < 2 && says(path, "/none")) CHECK(given.size() < all.size() / 2);
+    }
+    const Result decoded = run_stage<SignalDecode>(streamed.batch()).with({{"prefix_bases", "250"}}).resource("signal", signal).run().expect_rows(6);
+    const auto columns = decoded.batch().view();
+    for (std::int64_t row = 0; row < 6; ++row) {
+      const auto raw = columns.list<std::int16_t>("raw_signal")[row];
+      const auto& samples = reads[static_cast<std::size_t>(row)].samples;
+      CHECK(columns.column<std::int64_t>("sample_count")[static_cast<std::size_t>(row)] == static_cast<std::int64_t>(samples.size()));
+      REQUIRE(raw.size() <= samples.size());
+      CHECK(std::equal(raw.begin(), raw.end(), samples.begin()));
+      if (row < 2) CHECK(raw.size() == 3022);
+      if (row == 3) CHECK(raw.size() > 52'000);
+      if (row == 4) CHECK(raw.size() == 60'000);
+    }
+    if (says(path, "/none")) CHECK(decoded.counters.at("records_read_again") == 2);
+    // A stage that wants all takes beginnings, too.
+    const Result all = run_stage<SignalDecode>(streamed.batch()).resource("signal", signal).run().expect_rows(6);
+    for (std::int64_t row = 0; row < 6; ++row) {
+      const auto raw = all.batch().view().list<std::int16_t>("raw_signal")[row];
+      const auto& samples = reads[static_cast<std::size_t>(row)].samples;
+      CHECK(std::equal(raw.begin(), raw.end(), samples.begin(), samples.end()));
+    }
+    // Without the columns that say where the rest is, records are given whole.
+    const Result alone =
+        run_stage<SignalStream>().with({{"prefix_bases", "250"}}).wanted({}).resource("signal", signal).target_work(1e9).run().expect_rows(6);
+    CHECK(alone.batch().view().text("signal_record")[0] == whole.batch().view().text("signal_record")[0]);
+  }
+}
+
+TEST_CASE("damage behind the beginning is not noticed, and a beginning whose rest is not there fails its row") {
+  const Read read{"read-0", wandering_signal(60'000, 1)};
+  const TemporaryFolder folder;
+  std::string bytes = blow5({read}, RecordCompression::zlib, SignalCompression::svb_zd);
+  bytes[bytes.size() - 2000] = static_cast<char>(bytes[bytes.size() - 2000] + 1);
+  const auto signal = open_signal(file_in(folder, "a.blow5", bytes)).batch();
+  const auto streamed = run_stage<SignalStream>().resource("signal", signal).run().expect_rows(1).batch();
+  const Result whole = run_stage<SignalDecode>(streamed).resource("signal", signal).run();
+  CHECK(whole.failed == std::vector<sluice::testing::FailedRow>{{0, 0, "corrupt_signal"}});
+  const auto decode_beginning = [&](const TestBatch& batch) {
+    return run_stage<SignalDecode>(batch).with({{"prefix_bases", "250"}}).resource("signal", signal).run();
+  };
+  CHECK(decode_beginning(streamed).expect_rows(1).batch().view().list<std::int16_t>("raw_signal")[0].size() == 3022);
+
+  const std::string stored(streamed.view().text("signal_record")[0]);
+  const auto place = [&](std::int64_t offset, std::int64_t size) {
+    return BatchBuilder("read", 1)
+        .text("read_id", {"read-0"})
+        .binary("signal_record", {stored.substr(0, 1000)})
+        .column<std::int64_t>("record_offset", {offset})
+        .column<std::int64_t>("record_bytes", {size})
+        .build();
+  };
+  const auto right = streamed.view().column<std::int64_t>("record_offset")[0];
+  const auto size = static_cast<std::int64_t>(stored.size());
+  CHECK(decode_beginning(place(right, size)).failed.empty());
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [offset, all] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{{right + 1, size},
+                                                                                                {right, size - 1},
+                                                                                                {right, size + 1},
+                                                                                                {0, size},
+                                                                                                {-1, size},
+                                                                                                {least, size},
+                                                                                                {most, size},
+                                                                                                {right, most},
+                                                                                                {right, 0},
+                                                                                                {right, least}})
+    CHECK(decode_beginning(place(offset, all)).failed == std::vector<sluice::testing::FailedRow>{{0, 0, "corrupt_signal"}});
+}
+
+TEST_CASE("the stages keep the stage contract with beginnings") {
+  const TemporaryFolder folder;
+  const std::vector<Read> reads = {{"a", wandering_signal(60'000, 1)}, {"b", wandering_signal(100, 2)}, {"c", std::vector<std::int16_t>(40'000, 5)}};
+  const auto signal = open_signal(file_in(folder, "a.blow5", blow5(reads, RecordCompression::none, SignalCompression::svb_zd))).batch();
+  const auto found = run_stage<SignalStream>().with({{"prefix_bases", "250"}}).resource("signal", signal).target_work(1e9).run().batch();
+  CHECK(sluice::testing::contract_problems<SignalDecode>(
+            {.parameters = {{"prefix_bases", "250"}}, .resources = {{"signal", signal}}, .batches = {found}}) == std::vector<std::string>{});
+  CHECK(sluice::testing::contract_problems<SignalStream>({.parameters = {{"prefix_bases", "250"}}, .resources = {{"signal", signal}}}) ==
+        std::vector<std::string>{});
+}
+
 TEST_CASE("the stages keep the stage contract") {
   const TemporaryFolder folder;
   const auto signal = open_signal(file_in(folder, "a.blow5", blow5(some_reads(), RecordCompression::zstd, SignalCompression::svb_zd))).batch();

@@ -346,6 +346,37 @@ TEST_CASE("a prefix series gives each read once a length") {
     CHECK(run_stage(testing::stage_of(plugin(), "prefix_series"), reads).with({{"prefix_bases", wrong}}).run().status == SLUICE_ERROR_USAGE);
 }
 
+TEST_CASE("the beginning of a read has to be enough, and is refused where it is not") {
+  const auto reads_with = [](std::vector<Signal> raw, const std::vector<std::int64_t>& sample_count) {
+    const auto rows = static_cast<std::int64_t>(raw.size());
+    const std::vector<double> rates(raw.size(), rate), ranges(raw.size(), range), levels(raw.size(), digitisation);
+    return BatchBuilder("read", rows)
+        .text("read_id", std::vector<std::string>(raw.size(), "a"))
+        .list<std::int16_t>("raw_signal", std::move(raw))
+        .column<double>("digitisation", levels)
+        .column<double>("range", ranges)
+        .column<double>("sampling_rate", rates)
+        .column<std::int64_t>("sample_count", sample_count)
+        .build();
+  };
+  const Signal whole = strand(100, 9000, 1);
+  const Signal enough(whole.begin(), whole.begin() + 4000), short_of(whole.begin(), whole.begin() + 2000), two = strand(0, 900, 2);
+  const auto all = static_cast<std::int64_t>(whole.size());
+  const auto normalization = testing::stage_of(plugin(), "signal_normalization");
+  const auto part =
+      run_stage(normalization, reads_with({enough, two, Signal(300, 5)}, {all, static_cast<std::int64_t>(two.size()), 300})).run().expect_rows(3);
+  const auto full = run_stage(normalization, reads_with({whole}, {all})).run().expect_rows(1);
+  CHECK(std::ranges::equal(part.batch().view().list<std::int16_t>("query_level")[0], full.batch().view().list<std::int16_t>("query_level")[0]));
+  for (const auto& refused : {reads_with({enough, short_of}, {all, all}), reads_with({Signal(300, 5)}, {301})}) {
+    const Result result = run_stage(normalization, refused).run();
+    CHECK(result.status == SLUICE_ERROR_USAGE);
+    CHECK(result.remedy.find("give signal_decode the same prefix_bases") != std::string::npos);
+  }
+  const auto series = testing::stage_of(plugin(), "prefix_series");
+  CHECK(run_stage(series, reads_with({enough}, {all})).run().status == SLUICE_ERROR_USAGE);
+  run_stage(series, reads_with({whole}, {all})).expect_rows(5);
+}
+
 TEST_CASE("the stages keep the contract") {
   const Signal one = strand(100, 4000, 1), two = strand(0, 900, 2);
   const auto reads = BatchBuilder("read", 2)

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Parts of reads as a template sees them: on its strand.
+
+#include <cstdint>
+#include <sluice/sequence_store.hpp>
+#include <vector>
+
+namespace sluice::read_correction {
+
+enum class Strand : std::uint8_t { forward, reverse };
+
+// Reads of a store, by as many threads as there are objects of this class.
+class OrientedReads {
+ public:
+  // The store outlives this.
+  explicit OrientedReads(const SequenceStoreView& reads) : reads_(&reads) {}
+
+  // Bases [begin, end) of a read's forward strand to out[0 .. end - begin): A, C, G, T (also for U) and N, as they are after they are turned.
+  // Other letters than A, C, G and T have no complement.
+  void fetch_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
+
+ private:
+  const SequenceStoreView* reads_;
+  std::vector<char> scratch_;
+};
+
+}  // namespace sluice::read_correction

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+#include <sluice/sequence_store.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "read_correction/oriented_reads.hpp"
+#include "read_correction/overlap_selection.hpp"
+#include "read_correction/pile.hpp"
+
+namespace sluice::read_correction {
+
+// Map: where a read is cut into pieces, and where the pieces lie on the reads that overlap it.
+class PileSegmentation {
+ public:
+  enum class Reason : std::uint32_t { bad_pile };
+  struct Parameters {
+    std::int64_t piece_length = 100, k = 11, margin = 4, min_layers = 2, max_layers = 40;
+  };
+  static void describe(Describe<PileSegmentation>& d);
+  PileSegmentation(const Setup& setup, const Parameters& p);
+  Estimate estimate(const Batch& in) const;
+  void process(const Call& call, const Batch& in, Output& out);
+
+ private:
+  // What a pile gives.
+  struct Pieces {
+    std::vector<std::int32_t> begin, end, layers;
+    std::vector<std::int64_t> query;  // this and the next: per layer
+    std::vector<std::int32_t> query_begin, query_end;
+    std::vector<std::uint8_t> is_reverse;
+    std::int64_t unanchored = 0;
+  };
+  // Bases [begin, end) of a read, and where they begin in the workspace's.
+  struct Fetched {
+    std::int64_t begin, end;
+    std::size_t at;
+  };
+  struct Workspace {
+    std::unique_ptr<PileCutter> cutter;
+    std::unique_ptr<OrientedReads> reads;
+    std::vector<PileOverlap> overlaps;
+    std::string template_bases, bases;
+    std::vector<PileRead> pile;
+    std::vector<Fetched> fetched;
+    std::size_t bytes() const { return template_bases.capacity() + bases.capacity(); }
+  };
+
+  bool read_pile(const Batch& in, std::int64_t row, std::vector<PileOverlap>& overlaps) const;
+  void cut_pile(std::int64_t target, Workspace& workspace, Pieces& result) const;
+  void fetch_reads(std::int64_t length, Workspace& workspace) const;
+  static void list_pieces(const Workspace& workspace, Pieces& result);
+
+  SequenceStoreView reads_;
+  PileParameters parameters_;
+  Workspaces<Workspace> workspaces_;
+};
+
+}  // namespace sluice::read_correction

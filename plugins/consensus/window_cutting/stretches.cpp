@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "window_cutting/stretches.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sluice/sequence/letter_blocks.hpp>
+
+namespace sluice::window_cutting {
+namespace {
+
+// Two stretches with fewer bases between them are read at once: a system call takes as long as copying these.
+constexpr std::int64_t skipped_bases = 1024;
+
+}  // namespace
+
+void StretchFetcher::fetch(std::span<const Stretch> stretches, const Letters& letters) {
+  sort_by_strand_of_sequence(stretches);
+  fetched_ = 0;
+  begin_.resize(stretches.size());
+  for (std::size_t first = 0, last = 0; first < order_.size(); first = last) {
+    for (last = first + 1; last < order_.size() && order_[last].strand_of_sequence == order_[first].strand_of_sequence;) ++last;
+    fetch_strand(stretches, std::span(order_).subspan(first, last - first));
+  }
+  // In the order in which they are written: what is read lies in the cache.
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const Stretch& stretch = stretches[i];
+    std::copy_n(bases_.data() + begin_[i], stretch.end - stretch.begin, letters.bases.data() + stretch.at);
+    std::copy_n(qualities_.data() + begin_[i], stretch.end - stretch.begin, letters.qualities.data() + stretch.at);
+  }
+}
+
+// By counting, a byte of the number at a time, so that stretches of a strand keep their order: no branch depends on where a stretch belongs.
+void StretchFetcher::sort_by_strand_of_sequence(std::span<const Stretch> stretches) {
+  order_.clear();
+  std::uint64_t highest = 0;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const std::uint64_t strand = static_cast<std::uint64_t>(stretches[i].sequence) << 1U | (stretches[i].strand == Strand::reverse ? 1U : 0U);
+    order_.push_back({strand, i});
+    highest = std::max(highest, strand);
+  }
+  other_order_.resize(order_.size());
+  for (unsigned shift = 0; shift < 64 && highest >> shift != 0; shift += 8) {
+    std::array<std::size_t, 257> begin{};
+    const auto digit = [shift](const Place& place) { return static_cast<std::size_t>(place.strand_of_sequence >> shift & 0xFFU); };
+    for (const Place& place : order_) ++begin[digit(place) + 1];
+    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    for (const Place& place : order_) other_order_[begin[digit(place)]++] = place;
+    order_.swap(other_order_);
+  }
+}
+
+void StretchFetcher::fetch_strand(std::span<const Stretch> stretches, std::span<Place> places) {
+  const auto begins_before = [&](const Place& a, const Place& b) { return stretches[a.stretch].begin < stretches[b.stretch].begin; };
+  // As windows follow each other on a target, so do their layers, on the reverse strand from the end.
+  if (begins_before(places.back(), places.front())) std::reverse(places.begin(), places.end());
+  if (!std::is_sorted(places.begin(), places.end(), begins_before)) std::sort(places.begin(), places.end(), begins_before);
+  for (std::size_t first = 0, last = 0; first < places.size(); first = last) {
+    const auto [sequence, begin, first_end, at, strand] = stretches[places[first].stretch];
+    std::int64_t end = first_end;
+    for (last = first + 1; last < places.size() && stretches[places[last].stretch].begin <= end + skipped_bases; ++last)
+      end = std::max(end, stretches[places[last].stretch].end);
+    for (const Place& place : places.subspan(first, last - first)) {
+      const Stretch& stretch = stretches[place.stretch];
+      begin_[place.stretch] = fetched_ + static_cast<std::size_t>(strand == Strand::reverse ? end - stretch.end : stretch.begin - begin);
+    }
+    fetch_part(sequence, begin, end, strand);
+  }
+}
+
+void StretchFetcher::fetch_part(std::int64_t sequence, std::int64_t begin, std::int64_t end, Strand strand) {
+  const auto size = static_cast<std::size_t>(end - begin);
+  if (bases_.size() < fetched_ + size) bases_.resize(2 * (fetched_ + size)), qualities_.resize(bases_.size());
+  char *const bases = bases_.data() + fetched_, *const qualities = qualities_.data() + fetched_;
+  fetched_ += size;
+  store_->fetch_bases(sequence, begin, end, bases, scratch_);
+  if (store_->has_qualities(sequence))
+    store_->fetch_qualities(sequence, begin, end, qualities, scratch_);
+  else
+    std::fill(qualities, qualities + size, unknown_quality_);
+  if (strand == Strand::forward) return;
+  reverse_letters(bases, size);
+  to_complements(bases, size);
+  reverse_letters(qualities, size);
+}
+
+}  // namespace sluice::window_cutting

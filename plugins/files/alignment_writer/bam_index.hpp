@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The index of a BAM file, made while the file is written.
+
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <sluice/call.hpp>
+#include <sluice/hts/bgzf_writer.hpp>
+#include <sluice/hts/handles.hpp>
+#include <string>
+#include <utility>
+
+namespace sluice::alignment_writer {
+
+class BamIndex {
+ public:
+  enum class Format : std::uint8_t { bai, csi };
+  BamIndex(OutputFile file, const sam_hdr_t& header, Format format) : file_(std::move(file)), header_(header), format_(format) {}
+
+  struct Entry {
+    std::int32_t contig;
+    std::int64_t start, end;  // on the contig
+    bool is_mapped;
+    hts::BgzfWriter::Place begin;  // of the record
+  };
+  void add(const Entry& entry) { waiting_.push_back(entry); }
+  // Takes what has a place in the file by now. False: HTSlib refuses it.
+  bool take_known(const hts::BgzfWriter& blocks) {
+    if (!index_) begin(blocks);
+    if (!index_) return false;
+    for (; waiting_.size() > 1 && blocks.is_known(waiting_[1].begin); waiting_.pop_front())
+      if (!push(waiting_.front(), blocks.virtual_offset(waiting_[1].begin))) return false;
+    return true;
+  }
+  // When all blocks have been written. False: HTSlib cannot make or write it.
+  bool finish(const hts::BgzfWriter& blocks) {
+    if (!take_known(blocks)) return false;
+    const std::uint64_t end = blocks.virtual_offset(blocks.place());
+    if (!waiting_.empty() && !push(waiting_.front(), end)) return false;
+    if (hts_idx_finish(index_.get(), end) < 0) return false;
+    const std::string path = file_.path();
+    if (hts_idx_save_as(index_.get(), nullptr, path.c_str(), format_ == Format::bai ? HTS_FMT_BAI : HTS_FMT_CSI) < 0) return false;
+    file_.close();
+    return true;
+  }
+
+ private:
+  // A record reaches to where the next one begins.
+  bool push(const Entry& entry, std::uint64_t next) {
+    return hts_idx_push(index_.get(), entry.contig, entry.start, entry.end, next, entry.is_mapped ? 1 : 0) >= 0;
+  }
+  // As sam_idx_init() does. The header is a block, or some, of its own.
+  void begin(const hts::BgzfWriter& blocks) {
+    constexpr int shift = 14, bai_levels = 5;
+    int levels = 0;
+    hts_pos_t longest = 0;
+    for (int contig = 0; contig < sam_hdr_nref(&header_); ++contig) longest = std::max(longest, sam_hdr_tid2len(&header_, contig));
+    for (hts_pos_t size = hts_pos_t{1} << shift; longest + 256 > size; size <<= 3) ++levels;
+    const std::uint64_t first = waiting_.empty() ? blocks.virtual_offset(blocks.place()) : blocks.virtual_offset(waiting_.front().begin);
+    index_.reset(hts_idx_init(sam_hdr_nref(&header_), format_ == Format::bai ? HTS_FMT_BAI : HTS_FMT_CSI, first, shift,
+                              format_ == Format::bai ? bai_levels : levels));
+  }
+
+  OutputFile file_;
+  const sam_hdr_t& header_;
+  Format format_;
+  hts::Index index_;
+  std::deque<Entry> waiting_;
+};
+
+}  // namespace sluice::alignment_writer

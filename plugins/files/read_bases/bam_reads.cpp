@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "read_bases/bam_reads.hpp"
+
+#include <htslib/hfile.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sluice/failure.hpp>
+#include <sluice/hts/record_bases.hpp>
+#include <string_view>
+#include <utility>
+
+namespace sluice::read_bases {
+namespace {
+
+// Reads of 8 kb take 5 microseconds.
+constexpr std::size_t rows_grain = 16;
+// CRAM and SAM: HTSlib's own. One thread behind them takes what they make, and does not need more.
+constexpr int most_hts_threads = 4;
+// Records that are no rows are remembered until the batch is given.
+constexpr std::size_t most_left_out = 4096;
+
+template <class SizeOf>
+Buffer ends_of(std::size_t rows, const MemorySource& memory, const SizeOf& size_of) {
+  Buffer ends = Buffer::allocate(memory, (rows + 1) * sizeof(std::int64_t));
+  const std::span<std::int64_t> at = ends.as<std::int64_t>();
+  at[0] = 0;
+  for (std::size_t row = 0; row < rows; ++row) at[row + 1] = at[row] + static_cast<std::int64_t>(size_of(row));
+  return ends;
+}
+Buffer text_of(const Buffer& ends, const MemorySource& memory) {
+  return Buffer::allocate(memory, static_cast<std::size_t>(ends.as<std::int64_t>().back()));
+}
+
+std::size_t bases_of(const hts::AlignmentRecord& record) { return static_cast<std::size_t>(record.core.l_qseq); }
+const std::uint8_t* scores_of(const hts::AlignmentRecord& record) { return record.packed_bases() + (bases_of(record) + 1) / 2; }
+bool has_scores(const hts::AlignmentRecord& record) { return bases_of(record) != 0 && scores_of(record)[0] != 0xFF; }
+
+}  // namespace
+
+BamReads::BamReads(hFILE* opened, std::string path, bool with_qualities, int threads) : path_(std::move(path)), with_qualities_(with_qualities) {
+  file_.reset(hts_hopen(opened, path_.c_str(), "r"));
+  if (file_ && file_->format.format != bam && threads > 1) hts_set_threads(file_.get(), std::min(threads, most_hts_threads));
+  if (file_) header_.reset(sam_hdr_read(file_.get()));
+  if (!header_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+}
+
+std::int64_t BamReads::consumed() const {
+  if (text_) return text_->file_offset();
+  const BGZF* blocks = file_->format.compression == bgzf ? file_->fp.bgzf : nullptr;
+  return blocks == nullptr ? -1 : htell(blocks->fp);
+}
+
+void BamReads::fail_damaged() const {
+  throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records",
+                       file_->format.format == cram ? "copy the file again and compare checksums; of aligned reads in CRAM the reference has to be "
+                                                      "where its header says (UR), or in REF_PATH or REF_CACHE"
+                                                    : "copy the file again and compare checksums");
+}
+
+const hts::AlignmentRecord* BamReads::next_record(const Sizes& sizes, const hts::ParallelFor& parallel_for) {
+  if (!std::exchange(begun_, true) && file_->format.format == bam && file_->format.compression == bgzf)
+    text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), sizes.window_bytes);
+  if (!text_) return next_by_htslib();
+  const hts::AlignmentRecord* found = nullptr;
+  switch (text_->next(parallel_for, found)) {
+    case hts::BamText::Outcome::record:
+      ++records_;
+      return found;
+    case hts::BamText::Outcome::end:
+    case hts::BamText::Outcome::end_without_mark:
+      return nullptr;
+    case hts::BamText::Outcome::damaged:
+      break;
+  }
+  // HTSlib reads on where it can (there may be gzip among the blocks), and knows best where it can't.
+  if (bgzf_seek(file_->fp.bgzf, text_->position(), SEEK_SET) != 0) fail_damaged();
+  text_.reset();
+  return next_by_htslib();
+}
+
+const hts::AlignmentRecord* BamReads::next_by_htslib() {
+  hts::Record record(bam_init1());
+  if (!record) throw std::bad_alloc();
+  const int got = sam_read1(file_.get(), header_.get(), record.get());
+  if (got < -1) fail_damaged();
+  if (got < 0) return nullptr;
+  ++records_;
+  read_ = hts::as_alignment_record(std::move(record));
+  return &read_;
+}
+
+BamReads::Rows BamReads::next_rows(const Sizes& sizes, const hts::ParallelFor& parallel_for, const std::function<bool()>& cancelled) {
+  Rows rows;
+  double work = 0;
+  std::uint64_t bytes = 0;
+  try {
+    while ((rows.records.empty() || (work < sizes.work && bytes < sizes.bytes)) && rows.not_primary.size() < most_left_out &&
+           rows.without_bases.size() < most_left_out && !cancelled()) {
+      if (!ahead_) {
+        const hts::AlignmentRecord* record = next_record(sizes, parallel_for);
+        if (record == nullptr) {
+          ended_ = true;
+          break;
+        }
+        if ((record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) != 0) {
+          rows.not_primary.emplace_back(record->name);
+          continue;
+        }
+        if (record->core.l_qseq == 0) {
+          rows.without_bases.emplace_back(record->name);
+          continue;
+        }
+        ahead_ = *record;
+      }
+      const auto bases = static_cast<double>(bases_of(*ahead_));
+      if (!rows.records.empty() && bases >= sizes.work) break;
+      work += bases;
+      bytes += std::strlen(ahead_->name) + bases_of(*ahead_) * (with_qualities_ && has_scores(*ahead_) ? 2 : 1);
+      rows.records.push_back(*std::exchange(ahead_, std::nullopt));
+    }
+  } catch (const Failure&) {
+    failure_ = std::current_exception();
+    ended_ = true;
+  }
+  return rows;
+}
+
+std::optional<BamBatch> BamReads::next(const Sizes& sizes, const MemorySource& memory, const hts::ParallelFor& parallel_for,
+                                       const std::function<bool()>& cancelled) {
+  if (ready_.empty() && !ended_) {
+    struct Place {
+      std::size_t batch, row;
+    };
+    std::vector<Rows> all;
+    std::vector<Place> places;
+    while (all.size() < sizes.batches && !ended_ && !cancelled()) {
+      all.push_back(next_rows(sizes, parallel_for, cancelled));
+      for (std::size_t row = 0; row < all.back().records.size(); ++row) places.push_back({all.size() - 1, row});
+      ready_.push_back(make_columns(all.back(), memory));
+    }
+    parallel_for(places.size(), rows_grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const Place& place = places[i];
+        copy(all[place.batch].records[place.row], place.row, ready_[place.batch]);
+      }
+    });
+  }
+  if (ready_.empty()) {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    return std::nullopt;
+  }
+  BamBatch batch = std::move(ready_.front());
+  ready_.pop_front();
+  return batch;
+}
+
+BamBatch BamReads::make_columns(Rows& rows, const MemorySource& memory) const {
+  BamBatch batch;
+  const std::vector<hts::AlignmentRecord>& records = rows.records;
+  batch.rows = static_cast<std::int64_t>(records.size());
+  batch.without_bases = std::move(rows.without_bases);
+  batch.not_primary = std::move(rows.not_primary);
+  batch.name_ends = ends_of(records.size(), memory, [&](std::size_t row) { return std::strlen(records[row].name); });
+  batch.names = text_of(batch.name_ends, memory);
+  batch.base_ends = ends_of(records.size(), memory, [&](std::size_t row) { return bases_of(records[row]); });
+  batch.bases = text_of(batch.base_ends, memory);
+  batch.bases_in_all = batch.bases.bytes();
+  if (!with_qualities_) return batch;
+  batch.quality_ends = ends_of(records.size(), memory, [&](std::size_t row) { return has_scores(records[row]) ? bases_of(records[row]) : 0; });
+  batch.qualities = text_of(batch.quality_ends, memory);
+  return batch;
+}
+
+void BamReads::copy(const hts::AlignmentRecord& record, std::size_t row, const BamBatch& batch) const {
+  const auto at = [row](const Buffer& ends, const Buffer& text) { return static_cast<char*>(text.data()) + ends.as<std::int64_t>()[row]; };
+  const std::size_t length = bases_of(record);
+  std::memcpy(at(batch.name_ends, batch.names), record.name, std::strlen(record.name));
+  hts::sequenced_bases(record.packed_bases(), length, record.is_reverse(), at(batch.base_ends, batch.bases));
+  if (!with_qualities_ || !has_scores(record)) return;
+  char* out = at(batch.quality_ends, batch.qualities);
+  const std::uint8_t* scores = scores_of(record);
+  for (std::size_t i = 0; i < length; ++i) out[i] = static_cast<char>('!' + std::min<int>(scores[i], '~' - '!'));
+  if (record.is_reverse()) std::reverse(out, out + length);
+}
+
+}  // namespace sluice::read_bases

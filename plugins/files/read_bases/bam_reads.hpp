@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The reads of a BAM, SAM or CRAM file in file order, in batches. Of BAM only the boundaries of blocks and records are found in order; the rest, and
+// the columns of some batches at once, are made on all threads. SAM and CRAM are read by HTSlib.
+
+#include <htslib/sam.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <sluice/column.hpp>
+#include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/bam_text.hpp>
+#include <sluice/hts/handles.hpp>
+#include <string>
+#include <vector>
+
+namespace sluice::read_bases {
+
+struct BamBatch {
+  std::int64_t rows = 0;
+  std::uint64_t bases_in_all = 0;
+  Buffer name_ends, names, base_ends, bases;
+  Buffer quality_ends, qualities;                       // if they are wanted
+  std::vector<std::string> without_bases, not_primary;  // records that are no rows
+};
+
+class BamReads {
+ public:
+  // `opened` is `path`. Throws Failure (input), also next().
+  BamReads(hFILE* opened, std::string path, bool with_qualities, int threads);
+
+  struct Sizes {
+    double work = 0;  // a batch ends with the read that reaches this or `bytes`; a read of so many bases travels alone
+    std::uint64_t bytes = 0;
+    std::size_t batches = 1;       // that are made at once
+    std::size_t window_bytes = 0;  // of a BAM file, to be read at a time
+  };
+  // The next one; none: that was all, or `cancelled`.
+  std::optional<BamBatch> next(const Sizes& sizes, const MemorySource& memory, const hts::ParallelFor& parallel_for,
+                               const std::function<bool()>& cancelled);
+  bool ended() const { return ready_.empty() && ended_; }
+  // Bytes of the file that have been read; < 0: unknown.
+  std::int64_t consumed() const;
+  std::uint64_t kept_bytes() const { return text_ ? text_->memory() : 0; }
+
+ private:
+  // A batch that is about to be made.
+  struct Rows {
+    std::vector<hts::AlignmentRecord> records;
+    std::vector<std::string> without_bases, not_primary;
+  };
+  const hts::AlignmentRecord* next_record(const Sizes& sizes, const hts::ParallelFor& parallel_for);
+  const hts::AlignmentRecord* next_by_htslib();
+  Rows next_rows(const Sizes& sizes, const hts::ParallelFor& parallel_for, const std::function<bool()>& cancelled);
+  BamBatch make_columns(Rows& rows, const MemorySource& memory) const;
+  void copy(const hts::AlignmentRecord& record, std::size_t row, const BamBatch& batch) const;
+  [[noreturn]] void fail_damaged() const;
+
+  std::string path_;
+  bool with_qualities_;
+  hts::File file_;
+  hts::Header header_;
+  bool begun_ = false, ended_ = false;
+  std::optional<hts::BamText> text_;
+  hts::AlignmentRecord read_;                  // of HTSlib
+  std::optional<hts::AlignmentRecord> ahead_;  // in no batch yet
+  std::exception_ptr failure_;                 // behind ready_
+  std::uint64_t records_ = 0;
+  std::deque<BamBatch> ready_;
+};
+
+}  // namespace sluice::read_bases

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "read_bases/read_stream.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "read_bases/sequence_records.hpp"
+
+namespace sluice::read_bases {
+namespace {
+
+// Letters [from, to) of a section by copy(lines, letters, out), which says whether all of them are good.
+template <class Copy>
+bool copy_letters(const TextWindow& window, const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out, const Copy& copy) {
+  if (from == to) return true;
+  if (lines.even) {
+    const std::uint64_t line = lines.begin + from / lines.line_letters * lines.line_bytes, in_line = from % lines.line_letters;
+    return copy({window.at(line + in_line), in_line, lines.line_letters, lines.line_bytes}, to - from, out);
+  }
+  bool good = true;
+  for (std::string_view text = window.part(lines.begin, lines.end); !text.empty();) {
+    const std::size_t newline = text.find('\n');
+    std::string_view line = text.substr(0, newline);
+    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+    // The section ends behind its last letter, so a return at its end is one.
+    if (newline != std::string_view::npos && line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    good &= copy({line.data(), 0, line.size(), line.size()}, line.size(), out);
+    if (out != nullptr) out += line.size();
+  }
+  return good;
+}
+
+}  // namespace
+
+ReadStream::ReadStream(std::unique_ptr<TextInput> input, std::string path) : input_(std::move(input)), path_(std::move(path)) {}
+
+void ReadStream::fail(std::uint64_t begin, std::uint64_t line, std::uint64_t record_in_memory) const {
+  SequenceRecord record;
+  ParseProblem problem;
+  std::size_t used = 0;
+  const std::string_view text = window().part(begin, window().end());
+  if (parse_record(text, ended_ && !failure_, format_, record, used, problem) != ParseStatus::malformed)
+    throw std::logic_error("'" + path_ + "', line " + std::to_string(line + 1) + ": a record was refused that is right");
+  throw Failure::input("'" + path_ + "', line " + std::to_string(line + problem.line + 1) + ", record " +
+                           std::to_string(forgotten_ + record_in_memory + 1) + ": " + problem.what,
+                       "copy or convert the file again; `seqkit seq` or `samtools fqidx` check it, too");
+}
+
+// The format, as soon as there is a character that tells.
+void ReadStream::guess() {
+  const std::string_view text = window().part(text_begin_, window().end());
+  if (ended_ && window().end() == 0) throw Failure::input("'" + path_ + "' is empty", "give a FASTA or FASTQ file");
+  if (text.find_first_not_of("\r\n") == std::string_view::npos && !ended_) return;
+  if (!guess_format(text, format_))
+    throw Failure::input("'" + path_ + "' is neither FASTA nor FASTQ: it starts with neither '>' nor '@'", "give a FASTA or FASTQ file");
+  walk_.expect(format_);
+  format_known_ = true;
+}
+
+void ReadStream::expect(std::size_t pieces) {
+  if (pieces_.size() < pieces) pieces_.resize(pieces);
+}
+void ReadStream::take(std::size_t piece, std::string_view text) {
+  pieces_[piece].bytes = text.size();
+  pieces_[piece].line_ends = find_line_ends(text, pieces_[piece].ends);
+}
+
+// Forgets text that nobody needs. What is left moves to other memory, in which it takes at most half, so that a record that is longer than any block
+// moves as often as its length doubles.
+void ReadStream::make_room(std::size_t& text_bytes) {
+  const std::uint64_t needed = walk_.records().empty() ? walk_.needed_from() : walk_.records().front().begin;
+  const std::string_view kept = window().part(needed, window().end());
+  const std::size_t room = text_.capacity() - text_.size();
+  if (kept.size() > text_.size() / 2 && room > overshoot) {
+    text_bytes = std::min(text_bytes, room - overshoot);
+    return;
+  }
+  text_bytes = std::max(text_bytes, kept.size());
+  next_.reset(kept.size() + text_bytes + overshoot);
+  next_.append(kept);
+  text_begin_ = needed;
+  std::swap(text_, next_);
+}
+
+bool ReadStream::read(std::size_t text_bytes, const ParallelFor& parallel_for) {
+  if (ended_) return false;
+  std::vector<RecordPlace>& records = walk_.records();
+  records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(dropped_));
+  forgotten_ += std::exchange(dropped_, 0);
+  make_room(text_bytes);
+  std::uint64_t begin = window().end();
+  std::size_t pieces = 0;
+  try {
+    pieces = input_->read(text_bytes, text_, parallel_for, *this);
+  } catch (const Failure&) {
+    failure_ = std::current_exception();
+  }
+  ended_ = pieces == 0;
+  if (!format_known_ && failure_) std::rethrow_exception(failure_);
+  if (!format_known_) guess();
+  for (std::size_t i = 0; i < pieces; ++i) {
+    walk_.walk(window(), begin, std::span(pieces_[i].ends).first(pieces_[i].line_ends));
+    begin += pieces_[i].bytes;
+  }
+  if (ended_ && !failure_) walk_.finish(window());
+  ended_ = ended_ || walk_.problem();
+  return !ended_;
+}
+
+void ReadStream::check_end() {
+  if (walk_.problem()) fail(walk_.problem()->begin, walk_.problem()->line, walk_.records().size());
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+bool ReadStream::copy_bases(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const {
+  return copy_letters(window(), lines, from, to, out, read_bases::copy_bases);
+}
+bool ReadStream::copy_qualities(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const {
+  return copy_letters(window(), lines, from, to, out, read_bases::copy_qualities);
+}
+
+}  // namespace sluice::read_bases

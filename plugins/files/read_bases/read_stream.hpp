@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The reads of a FASTA or FASTQ file, one after the other, many at a time: finding where they are is the only thing that is done in order.
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "read_bases/record_walk.hpp"
+#include "read_bases/text_input.hpp"
+
+namespace sluice::read_bases {
+
+class ReadStream : TextInput::Taker {
+ public:
+  // `path` is for messages.
+  ReadStream(std::unique_ptr<TextInput> input, std::string path);
+
+  // Reads about so much text more, and finds the records that end in it. False: there is nothing more behind records(). Views and pointers into the
+  // text are then void.
+  bool read(std::size_t text_bytes, const ParallelFor& parallel_for);
+  // Those that are there and have not been dropped.
+  std::span<const RecordPlace> records() const { return std::span(walk_.records()).subspan(dropped_); }
+  void drop(std::size_t records) { dropped_ += records; }
+  // When there is nothing more: throws what is wrong behind the last record, if anything is.
+  void check_end();
+  // Throws what is wrong with one of records().
+  [[noreturn]] void fail(const RecordPlace& record) const {
+    fail(record.begin, record.line, static_cast<std::uint64_t>(&record - walk_.records().data()));
+  }
+
+  bool has_qualities() const { return format_ == SequenceFormat::fastq; }
+  std::string_view name(const RecordPlace& record) const { return window().part(record.begin + 1, record.begin + 1 + record.name_letters); }
+  // Letters [from, to) of a section, without line ends: in upper case, U as T, or as they are. False if one must not be there. From any thread.
+  bool copy_bases(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const;
+  bool copy_qualities(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const;  // out may be null: only looks at them
+  // May a section be copied in parts? Else `from` is 0 and `to` is all.
+  static bool is_divisible(const SequenceLines& lines) { return lines.even; }
+
+  std::uint64_t text_read() const { return window().end(); }
+  std::uint64_t consumed() const { return input_->consumed(); }
+  std::size_t kept_bytes() const { return text_.capacity() + next_.capacity(); }
+
+ private:
+  void expect(std::size_t pieces) override;
+  void take(std::size_t piece, std::string_view text) override;
+  TextWindow window() const { return {text_.data(), text_begin_, text_.size()}; }
+  void guess();
+  void make_room(std::size_t& text_bytes);
+  [[noreturn]] void fail(std::uint64_t begin, std::uint64_t line, std::uint64_t record_in_memory) const;
+
+  std::unique_ptr<TextInput> input_;
+  std::string path_;
+  SequenceFormat format_ = SequenceFormat::fasta;
+  bool format_known_ = false;
+  RecordWalk walk_;
+  TextBuffer text_, next_;
+  std::uint64_t text_begin_ = 0;
+  std::size_t dropped_ = 0;      // of the walk's records
+  std::uint64_t forgotten_ = 0;  // records that the walk no longer has
+  bool ended_ = false;
+  std::exception_ptr failure_;  // of the input
+  struct Piece {
+    std::size_t bytes = 0;
+    std::vector<LineEnd> ends;
+    std::size_t line_ends = 0;  // of `ends`
+  };
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace sluice::read_bases

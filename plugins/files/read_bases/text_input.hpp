@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The text of a file, a pipe or whatever else HTSlib opens; plain, BGZF or gzip; read and decompressed on as many threads as it allows.
+
+#include <htslib/hfile.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <sluice/failure.hpp>
+#include <string>
+#include <string_view>
+
+namespace sluice::read_bases {
+
+// body(i) for each i below count, on any thread and in any order; back when all are done.
+using ParallelFor = std::function<void(std::size_t count, const std::function<void(std::size_t)>& body)>;
+
+// Memory that text is appended to. What is there is moved when it grows, and new bytes have any value.
+class TextBuffer {
+ public:
+  char* data() { return memory_.get(); }
+  const char* data() const { return memory_.get(); }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  // Room for so many more bytes, which then count.
+  char* append(std::size_t bytes);
+  void append(std::string_view text);
+  // Takes bytes away at the end.
+  void cut(std::size_t size) { size_ = size; }
+  // Empty, and as large as need be: memory that is much larger than that is given back.
+  void reset(std::size_t capacity);
+
+ private:
+  void make_room(std::size_t capacity);
+  std::unique_ptr<char[]> memory_;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+struct CloseFile {
+  void operator()(hFILE* file) const { hclose_abruptly(file); }
+};
+using FileHandle = std::unique_ptr<hFILE, CloseFile>;
+
+class TextInput {
+ public:
+  // Who looks at the text as soon as it is there. Pieces are numbered from 0 in each read(), and follow each other.
+  class Taker {
+   public:
+    virtual ~Taker() = default;
+    // There will be so many at most.
+    virtual void expect(std::size_t pieces) = 0;
+    // From any thread. A piece may come again, shorter.
+    virtual void take(std::size_t piece, std::string_view text) = 0;
+  };
+
+  virtual ~TextInput() = default;
+  // Appends about so many bytes of text (at most `overshoot` more), or fewer, and returns the number of pieces; 0: the end. A Failure comes in the
+  // call behind the last text in front of what is wrong.
+  virtual std::size_t read(std::size_t wanted, TextBuffer& text, const ParallelFor& parallel_for, Taker& taker) = 0;
+  // Bytes of the file that have been read, as they are there.
+  virtual std::uint64_t consumed() const = 0;
+};
+
+inline constexpr std::size_t overshoot = std::size_t{1} << 16;
+// piece_bytes is what one thread reads at a time: small enough that the text is in its cache when it is looked at.
+inline constexpr std::size_t usual_piece_bytes = std::size_t{1} << 17;
+
+// `opened` is `path`, from which nothing has been taken yet (but HTSlib may have looked ahead); `begin`: where standard input stood then. A regular
+// file is read at several places at once, everything else on the calling thread.
+std::unique_ptr<TextInput> open_text_input(const std::string& path, FileHandle opened, std::int64_t begin = 0,
+                                           std::size_t piece_bytes = usual_piece_bytes);
+
+}  // namespace sluice::read_bases

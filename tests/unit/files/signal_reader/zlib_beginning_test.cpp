@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "signal_reader/zlib_beginning.hpp"
+
+#include <doctest/doctest.h>
+#include <zlib.h>
+
+#include <random>
+#include <string>
+#include <utility>
+
+#include "signal_fixture.hpp"
+
+using signal_fixture::wandering_signal;
+using sluice::signal_reader::ZlibBeginning;
+
+namespace {
+
+std::string compressed(const std::string& plain, int level, int strategy, int memory = 8) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, level, Z_DEFLATED, 15, memory, strategy) == Z_OK);
+  std::string out(deflateBound(&stream, plain.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
+  stream.avail_in = static_cast<uInt>(plain.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+// What zlib makes of it, the reference: false if it is corrupt before there are so many bytes.
+bool by_zlib(const std::string& stored, std::size_t bytes, bool checks, std::string& out) {
+  z_stream stream{};
+  REQUIRE(inflateInit(&stream) == Z_OK);
+  inflateValidate(&stream, checks ? 1 : 0);
+  out.resize(bytes);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(stored.data()));
+  stream.avail_in = static_cast<uInt>(stored.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(bytes);
+  const int result = inflate(&stream, Z_SYNC_FLUSH);
+  out.resize(bytes - stream.avail_out);
+  inflateEnd(&stream);
+  return out.size() == bytes || result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR;
+}
+
+// Compares all that one can ask for.
+bool agree(ZlibBeginning& beginning, const std::string& stored, const std::vector<std::size_t>& asked, bool checks) {
+  beginning.begin(stored, checks ? ZlibBeginning::Checksum::checked : ZlibBeginning::Checksum::ignored);
+  std::string expected;
+  for (const std::size_t bytes : asked) {
+    const bool fine = by_zlib(stored, bytes, checks, expected);
+    if (beginning.reach(bytes) != fine) return false;
+    if (!fine) continue;
+    const std::span<const char> got = beginning.bytes();
+    if (std::string_view(got.data(), std::min(bytes, got.size())) != expected) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> texts() {
+  std::mt19937 random(7);
+  std::vector<std::string> all = {"", "a", std::string(100'000, 'x'), signal_fixture::svb_zd(wandering_signal(50'000, 1))};
+  std::string noise(70'000, '\0'), words, few;
+  for (char& c : noise) c = static_cast<char>(random());
+  while (words.size() < 100'000) words += "event " + std::to_string(random() % 1000) + (random() % 9 == 0 ? "\n" : " k-mer ");
+  // Letters of very different frequency have codes of all lengths.
+  while (few.size() < 60'000) few += static_cast<char>(__builtin_ctz(static_cast<unsigned>(random() | 1U << 30)));
+  all.insert(all.end(), {noise, words, few, words.substr(0, 30'000) + noise + words});
+  // Matches of all short distances.
+  for (std::size_t distance = 2; distance < 20; ++distance) {
+    std::string periodic = noise.substr(0, distance);
+    while (periodic.size() < 1000) periodic += periodic.substr(periodic.size() - distance, 1 + random() % distance);
+    all.push_back(periodic);
+  }
+  return all;
+}
+
+const std::vector<std::pair<int, int>> ways = {
+    {0, Z_DEFAULT_STRATEGY}, {1, Z_DEFAULT_STRATEGY}, {6, Z_DEFAULT_STRATEGY}, {9, Z_DEFAULT_STRATEGY}, {6, Z_FIXED}, {6, Z_HUFFMAN_ONLY}, {6, Z_RLE},
+    {9, Z_FILTERED}};
+
+}  // namespace
+
+TEST_CASE("a zlib stream gives the bytes that zlib gives, as far as it is asked") {
+  ZlibBeginning beginning;
+  for (const std::string& text : texts())
+    for (const auto& [level, strategy] : ways)
+      for (const int memory : {1, 8}) {
+        const std::string stored = compressed(text, level, strategy, memory);
+        CAPTURE(text.size());
+        CAPTURE(level);
+        CAPTURE(strategy);
+        CHECK(agree(beginning, stored, {0, 1, 100, 4000, 5000, 40'000, 300'000}, true));
+        CHECK(agree(beginning, stored, {text.size()}, true));
+      }
+}
+
+TEST_CASE("of a zlib stream that is cut off there is what is in front of the cut") {
+  ZlibBeginning beginning;
+  std::mt19937 random(8);
+  for (const std::string& text : texts())
+    for (const auto& [level, strategy] : ways) {
+      const std::string stored = compressed(text, level, strategy);
+      bool same = true;
+      for (std::size_t cut = 0; cut < std::min<std::size_t>(stored.size(), 14); ++cut)
+        same =
+            same && agree(beginning, stored.substr(0, cut), {1000}, true) && agree(beginning, stored.substr(0, stored.size() - cut), {300'000}, true);
+      for (int i = 0; i < 6; ++i) same = same && agree(beginning, stored.substr(0, random() % stored.size()), {128, 20'000, 300'000}, true);
+      CHECK(same);
+    }
+}
+
+TEST_CASE("of a damaged zlib stream there is what zlib gives, and it is corrupt where zlib says so") {
+  ZlibBeginning beginning;
+  std::mt19937 random(9);
+  for (const std::string& text : texts())
+    for (const auto& [level, strategy] : ways) {
+      const std::string stored = compressed(text.substr(0, 3000), level, strategy);
+      bool same = true;
+      for (int i = 0; i < 40; ++i) {
+        std::string damaged = stored;
+        // Mostly in front, where the codes are.
+        for (std::uint32_t n = random() % 3 + 1; n > 0; --n)
+          damaged[random() % std::min<std::size_t>(damaged.size(), random() % 2 == 0 ? 80 : 4000)] = static_cast<char>(random());
+        same = same && agree(beginning, damaged, {10, 400, 10'000}, random() % 2 == 0);
+      }
+      CHECK(same);
+    }
+}
+
+TEST_CASE("bytes that are no zlib stream are corrupt, or give what zlib makes of them") {
+  ZlibBeginning beginning;
+  std::mt19937 random(10);
+  bool same = true;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes = "\x78\x9c";
+    while (bytes.size() < 60) bytes += static_cast<char>(random());
+    // The kinds of blocks in turns.
+    bytes[2] = static_cast<char>((bytes[2] & ~7) | (i % 8));
+    if (i % 16 == 0) bytes[0] = static_cast<char>(random()), bytes[1] = static_cast<char>(random());
+    same = same && agree(beginning, bytes, {1, 50, 5000}, true);
+  }
+  CHECK(same);
+}
