@@ -95,12 +95,13 @@ class Dispatcher {
   const Devices devices_;
   const Spawn spawn_;
   Scheduler scheduler_;
-  std::atomic<int> sources_{0}, regroups_{0};
-  mutable std::mutex mutex_;              // guards everything below
-  std::string last_fault_;                // of a device, in words
+  // Of the plan, never changed:
   std::vector<std::size_t> only_on_cpu_;  // stages
   std::vector<bool> feeds_devices_;       // per stage: one behind it may use them
   std::vector<bool> behind_regroup_;      // per stage: batches have another unit of work than the source's
+  std::atomic<int> sources_{0}, regroups_{0};
+  mutable std::mutex mutex_;  // guards everything below
+  std::string last_fault_;    // of a device, in words
   std::deque<std::unique_ptr<Lane>> lanes_;
   std::condition_variable idle_;
   int jobs_ = 0;

@@ -104,8 +104,10 @@ Segment::Outcome Segment::call(const BatchHandle& input, const CallPlace& place,
   for (MapRunner* stage : stages_) {
     if (run_.cancelled()) return {};
     CallPlace here = place;
-    if (stage != stages_.front()) here.implementation = implementation_of(*stage, *place.lane);
-    if (stage != stages_.front()) work = stage->needs_of(*batch, Fetching::never).size.work;
+    if (stage != stages_.front()) {
+      here.implementation = implementation_of(*stage, *place.lane);
+      work = stage->needs_of(*batch, Fetching::never).size.work;
+    }
     CallResult result;
     BatchHandle output = call_on_lane(*stage, batch, here, result);
     if (output && stage == &last()) run_call(result, [&] { leave_device(input, *output, place); });

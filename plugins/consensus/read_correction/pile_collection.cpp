@@ -48,7 +48,7 @@ void PileCollection::process(const Call& call, const Batch& in, Output& out) {
   for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
     const auto r = static_cast<std::size_t>(row);
     if (!in.ok(row)) continue;
-    if (!lies_on(reads_, target_index[r], target_start[r], target_end[r]) || !lies_on(reads_, query_index[r], query_start[r], query_end[r])) {
+    if (!reads_.has(target_index[r], target_start[r], target_end[r]) || !reads_.has(query_index[r], query_start[r], query_end[r])) {
       const bool is_known = query_index[r] >= 0 && query_index[r] < reads_.size();
       call.account(Reason::bad_overlap, 1, is_known ? std::string(reads_.name(query_index[r])) : std::string());
       continue;

@@ -3,14 +3,7 @@
 #pragma once
 // Columns of rows of the type "pile", and where the layers of a piece lie, which windows carry on until their letters are fetched.
 
-#include <cstdint>
-#include <sluice/sequence_store.hpp>
-
 namespace sluice::read_correction {
-
-inline bool lies_on(const SequenceStoreView& reads, std::int64_t read, std::int64_t begin, std::int64_t end) {
-  return read >= 0 && read < reads.size() && begin >= 0 && begin < end && end <= reads.length(read);
-}
 
 // declare(name, type, help): Describe::gives or needs.
 template <class Declare>

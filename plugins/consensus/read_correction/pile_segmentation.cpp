@@ -114,7 +114,7 @@ bool PileSegmentation::read_pile(const Batch& in, std::int64_t row, std::vector<
   const std::int64_t target = in.column<std::int64_t>("target_index")[static_cast<std::size_t>(row)];
   overlaps.clear();
   for (std::size_t i = 0; i < query.size(); ++i) {
-    if (!lies_on(reads_, target, target_begin[i], target_end[i]) || !lies_on(reads_, query[i], query_begin[i], query_end[i])) return false;
+    if (!reads_.has(target, target_begin[i], target_end[i]) || !reads_.has(query[i], query_begin[i], query_end[i])) return false;
     overlaps.push_back({query[i], target_begin[i], target_end[i], query_begin[i], query_end[i], matches[i], is_reverse[i] != 0});
   }
   return target >= 0 && target < reads_.size();

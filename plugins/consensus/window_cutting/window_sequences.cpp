@@ -14,10 +14,6 @@ constexpr char weight_zero = '!', weight_one = '"';  // Phred + 33
 // Memory of a workspace that one huge window has blown up is not kept.
 constexpr std::size_t kept_bytes = std::size_t{8} << 20U;
 
-bool lies_on(const SequenceStoreView& store, std::int64_t sequence, std::int64_t begin, std::int64_t end) {
-  return sequence >= 0 && sequence < store.size() && begin >= 0 && begin < end && end <= store.length(sequence);
-}
-
 // Of a backbone and its layers.
 std::int64_t letters_of(std::int64_t backbone, std::span<const std::int32_t> begin, std::span<const std::int32_t> end) {
   std::int64_t letters = backbone;
@@ -121,9 +117,9 @@ bool WindowSequences::fits(const Batch& in, std::int64_t row) const {
   if (begin.size() != query.size() || end.size() != query.size() || in.list<std::uint8_t>("layer_is_reverse")[row].size() != query.size())
     return false;
   for (std::size_t i = 0; i < query.size(); ++i)
-    if (!lies_on(reads_, query[i], begin[i], end[i])) return false;
-  return lies_on(targets_, in.column<std::int64_t>("target_index")[r], in.column<std::int64_t>("window_start")[r],
-                 in.column<std::int64_t>("window_end")[r]);
+    if (!reads_.has(query[i], begin[i], end[i])) return false;
+  return targets_.has(in.column<std::int64_t>("target_index")[r], in.column<std::int64_t>("window_start")[r],
+                      in.column<std::int64_t>("window_end")[r]);
 }
 
 void WindowSequences::list_stretches(const Batch& in, std::int64_t row, std::int64_t at, Workspace& workspace) {

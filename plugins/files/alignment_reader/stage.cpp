@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/helpers.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/work_sharing.hpp>
 #include <unordered_map>
 
 #include "alignment_reader/alignment_file.hpp"
@@ -82,9 +82,9 @@ class AlignmentReader {
   }
 
   bool process(const Call& call, Output& out) {
-    helpers_.begin();
+    sharing_.begin();
     const ParallelFor parallel_for = [&](std::size_t count, std::size_t grain, const auto& body) {
-      helpers_.share(count, body, [&](const auto& some) { call.parallel_for(count, grain, some); });
+      sharing_.share(count, body, [&](const auto& some) { call.parallel_for(count, grain, some); });
     };
     Rows rows;
     double work = 0;
@@ -275,7 +275,7 @@ class AlignmentReader {
   bool wants_bases_, wants_record_;
   const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record
   std::uint64_t told_memory_ = 0;
-  Helpers helpers_;
+  WorkSharing sharing_;
   bool outside_accounted_ = false;
 };
 

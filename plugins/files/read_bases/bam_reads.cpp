@@ -21,18 +21,6 @@ constexpr int most_hts_threads = 4;
 // Records that are no rows are remembered until the batch is given.
 constexpr std::size_t most_left_out = 4096;
 
-template <class SizeOf>
-Buffer ends_of(std::size_t rows, const MemorySource& memory, const SizeOf& size_of) {
-  Buffer ends = Buffer::allocate(memory, (rows + 1) * sizeof(std::int64_t));
-  const std::span<std::int64_t> at = ends.as<std::int64_t>();
-  at[0] = 0;
-  for (std::size_t row = 0; row < rows; ++row) at[row + 1] = at[row] + static_cast<std::int64_t>(size_of(row));
-  return ends;
-}
-Buffer text_of(const Buffer& ends, const MemorySource& memory) {
-  return Buffer::allocate(memory, static_cast<std::size_t>(ends.as<std::int64_t>().back()));
-}
-
 std::size_t bases_of(const hts::AlignmentRecord& record) { return static_cast<std::size_t>(record.core.l_qseq); }
 const std::uint8_t* scores_of(const hts::AlignmentRecord& record) { return record.packed_bases() + (bases_of(record) + 1) / 2; }
 bool has_scores(const hts::AlignmentRecord& record) { return bases_of(record) != 0 && scores_of(record)[0] != 0xFF; }
@@ -162,14 +150,15 @@ BamBatch BamReads::make_columns(Rows& rows, const MemorySource& memory) const {
   batch.rows = static_cast<std::int64_t>(records.size());
   batch.without_bases = std::move(rows.without_bases);
   batch.not_primary = std::move(rows.not_primary);
-  batch.name_ends = ends_of(records.size(), memory, [&](std::size_t row) { return std::strlen(records[row].name); });
-  batch.names = text_of(batch.name_ends, memory);
-  batch.base_ends = ends_of(records.size(), memory, [&](std::size_t row) { return bases_of(records[row]); });
-  batch.bases = text_of(batch.base_ends, memory);
+  batch.name_ends = offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return std::strlen(records[row].name); });
+  batch.names = text_for(batch.name_ends, memory);
+  batch.base_ends = offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return bases_of(records[row]); });
+  batch.bases = text_for(batch.base_ends, memory);
   batch.bases_in_all = batch.bases.bytes();
   if (!with_qualities_) return batch;
-  batch.quality_ends = ends_of(records.size(), memory, [&](std::size_t row) { return has_scores(records[row]) ? bases_of(records[row]) : 0; });
-  batch.qualities = text_of(batch.quality_ends, memory);
+  batch.quality_ends =
+      offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return has_scores(records[row]) ? bases_of(records[row]) : 0; });
+  batch.qualities = text_for(batch.quality_ends, memory);
   return batch;
 }
 

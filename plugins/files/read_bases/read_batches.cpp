@@ -11,19 +11,6 @@ namespace {
 // What one thread copies at a time: some 50 microseconds.
 constexpr std::uint64_t part_letters = std::uint64_t{1} << 17;
 
-// One more than `size_of` has values: where each begins, and where the last ends.
-template <class SizeOf>
-Buffer ends_of(std::size_t rows, const MemorySource& memory, const SizeOf& size_of) {
-  Buffer ends = Buffer::allocate(memory, (rows + 1) * sizeof(std::int64_t));
-  const std::span<std::int64_t> at = ends.as<std::int64_t>();
-  at[0] = 0;
-  for (std::size_t row = 0; row < rows; ++row) at[row + 1] = at[row] + static_cast<std::int64_t>(size_of(row));
-  return ends;
-}
-Buffer text_of(const Buffer& ends, const MemorySource& memory) {
-  return Buffer::allocate(memory, static_cast<std::size_t>(ends.as<std::int64_t>().back()));
-}
-
 }  // namespace
 
 std::optional<ReadBatch> ReadBatches::next(const Sizes& sizes, const MemorySource& memory, const ParallelFor& parallel_for,
@@ -89,14 +76,14 @@ ReadBatch ReadBatches::make_columns(const Rows& rows, const MemorySource& memory
   const std::size_t count = rows.records.size();
   batch.rows = static_cast<std::int64_t>(count);
   batch.without_bases = rows.without_bases;
-  batch.name_ends = ends_of(count, memory, [&](std::size_t row) { return rows.records[row]->name_letters; });
-  batch.names = text_of(batch.name_ends, memory);
-  batch.base_ends = ends_of(count, memory, [&](std::size_t row) { return rows.records[row]->bases.letters; });
-  batch.bases = text_of(batch.base_ends, memory);
+  batch.name_ends = offsets_from_sizes(count, memory, [&](std::size_t row) { return rows.records[row]->name_letters; });
+  batch.names = text_for(batch.name_ends, memory);
+  batch.base_ends = offsets_from_sizes(count, memory, [&](std::size_t row) { return rows.records[row]->bases.letters; });
+  batch.bases = text_for(batch.base_ends, memory);
   batch.bases_in_all = batch.bases.bytes();
   if (with_qualities_) {
-    batch.quality_ends = stream_.has_qualities() ? batch.base_ends : ends_of(count, memory, [](std::size_t) { return 0; });
-    batch.qualities = text_of(batch.quality_ends, memory);
+    batch.quality_ends = stream_.has_qualities() ? batch.base_ends : offsets_from_sizes(count, memory, [](std::size_t) { return 0; });
+    batch.qualities = text_for(batch.quality_ends, memory);
   }
   return batch;
 }

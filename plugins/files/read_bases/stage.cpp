@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <sluice/helpers.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/work_sharing.hpp>
 
 #include "read_bases/bam_reads.hpp"
 #include "read_bases/read_batches.hpp"
@@ -200,13 +200,13 @@ class ReadReader {
       const auto each = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) body(i);
       };
-      helpers_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
+      sharing_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
     };
     // One batch for each thread, with as many qualities as bases: then every thread has a part in reading, and something to do behind it.
     const double text_bytes = 2.1 * call.target_work() * std::max(call.threads(), 4);
     const ReadBatches::Sizes sizes{call.target_work(), call.target_bytes(),
                                    static_cast<std::size_t>(std::clamp(text_bytes, double{least_text_bytes}, double{most_text_bytes}))};
-    if (text_->needs_text()) helpers_.begin();
+    if (text_->needs_text()) sharing_.begin();
     const std::optional<ReadBatch> batch = text_->next(sizes, call.memory(), parallel_for, [&call] { return call.cancelled(); });
     if (const std::size_t kept = text_->stream().kept_bytes(); kept != kept_) call.keeps(kept_ = kept);
     if (!batch) {
@@ -249,7 +249,7 @@ class ReadReader {
   std::string path_;
   bool wants_qualities_;
   std::optional<ReadBatches> text_;  // FASTA and FASTQ
-  Helpers helpers_;                  // of text_
+  WorkSharing sharing_;              // of text_
   std::optional<BamReads> records_;  // the others
   std::size_t kept_ = 0;             // by either
   std::int64_t file_bytes_ = 0;      // 0: no regular file

@@ -16,19 +16,6 @@ constexpr std::size_t heads_grain = 4;
 constexpr std::size_t part_bytes = std::size_t{256} << 10;
 constexpr std::uint64_t least_read_ahead = std::uint64_t{16} << 20;
 
-// One more than `size_of` has values: where each begins, and where the last ends.
-template <class SizeOf>
-Buffer ends_of(std::size_t rows, const MemorySource& memory, const SizeOf& size_of) {
-  Buffer ends = Buffer::allocate(memory, (rows + 1) * sizeof(std::int64_t));
-  const std::span<std::int64_t> at = ends.as<std::int64_t>();
-  at[0] = 0;
-  for (std::size_t row = 0; row < rows; ++row) at[row + 1] = at[row] + static_cast<std::int64_t>(size_of(row));
-  return ends;
-}
-Buffer bytes_of(const Buffer& ends, const MemorySource& memory) {
-  return Buffer::allocate(memory, static_cast<std::size_t>(ends.as<std::int64_t>().back()));
-}
-
 }  // namespace
 
 SignalBatches::SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give)
@@ -174,10 +161,10 @@ SignalBatch SignalBatches::make_columns(std::size_t first, std::size_t last, con
   SignalBatch batch;
   const std::size_t rows = last - first;
   batch.rows = static_cast<std::int64_t>(rows);
-  batch.name_ends = ends_of(rows, memory, [&](std::size_t row) { return heads_[first + row].name.size(); });
-  batch.names = bytes_of(batch.name_ends, memory);
-  batch.record_ends = ends_of(rows, memory, [&](std::size_t row) { return heads_[first + row].bytes; });
-  batch.records = bytes_of(batch.record_ends, memory);
+  batch.name_ends = offsets_from_sizes(rows, memory, [&](std::size_t row) { return heads_[first + row].name.size(); });
+  batch.names = text_for(batch.name_ends, memory);
+  batch.record_ends = offsets_from_sizes(rows, memory, [&](std::size_t row) { return heads_[first + row].bytes; });
+  batch.records = text_for(batch.record_ends, memory);
   batch.places.reserve(rows);
   for (std::size_t row = 0; row < rows; ++row) {
     const Head& head = heads_[first + row];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
-#include <sluice/helpers.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/work_sharing.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -117,11 +117,11 @@ class MethylationFrequency {
   };
   FrequencyShards::Parallel on_threads_of(const sluice::Call& call) {
     return [this, &call](std::size_t count, const auto& body) {
-      helpers_.begin();
+      sharing_.begin();
       const auto each = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) body(i);
       };
-      helpers_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
+      sharing_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
     };
   }
   const Contig& contig_of(std::string_view contig) const {
@@ -170,7 +170,7 @@ class MethylationFrequency {
   std::int64_t k_;
   std::unordered_map<std::string_view, Contig> contigs_;
   FrequencyShards sums_;
-  Helpers helpers_;
+  WorkSharing sharing_;
   std::uint64_t calls_seen_ = 0;
 };
 

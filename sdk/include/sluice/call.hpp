@@ -184,15 +184,7 @@ class Output {
   // rows + 1 offsets from the rows' sizes, for list() and text().
   template <class SizeOfRow>
   Buffer offsets(SizeOfRow&& size_of_row) {
-    Buffer buffer = Buffer::allocate(host_.memory(), (static_cast<std::size_t>(rows_) + 1) * sizeof(std::int64_t));
-    const std::span<std::int64_t> view = buffer.as<std::int64_t>();
-    std::int64_t total = 0;
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      view[static_cast<std::size_t>(row)] = total;
-      total += static_cast<std::int64_t>(size_of_row(row));
-    }
-    view[static_cast<std::size_t>(rows_)] = total;
-    return buffer;
+    return offsets_from_sizes(rows_, host_.memory(), size_of_row);
   }
   // Concatenates one container of T a row.
   template <Element T, class Rows>

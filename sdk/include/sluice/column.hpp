@@ -204,6 +204,20 @@ ColumnData fixed_column(std::int64_t rows, Buffer values) {
   const std::uint64_t bytes = values.bytes();
   return {detail::make_schema(element_type<T>().format), detail::make_array(rows, std::move(values), {}, 2), {0, bytes}};
 }
+// rows + 1 offsets of a list or text column, from the rows' sizes.
+template <class SizeOfRow>
+Buffer offsets_from_sizes(std::int64_t rows, const MemorySource& memory, const SizeOfRow& size_of_row) {
+  Buffer offsets = Buffer::allocate(memory, (static_cast<std::size_t>(rows) + 1) * sizeof(std::int64_t));
+  const std::span<std::int64_t> at = offsets.as<std::int64_t>();
+  at[0] = 0;
+  for (std::int64_t row = 0; row < rows; ++row)
+    at[static_cast<std::size_t>(row) + 1] = at[static_cast<std::size_t>(row)] + static_cast<std::int64_t>(size_of_row(row));
+  return offsets;
+}
+// Room for the bytes of a text column with these offsets.
+inline Buffer text_for(const Buffer& offsets, const MemorySource& memory) {
+  return Buffer::allocate(memory, static_cast<std::size_t>(offsets.as<std::int64_t>().back()));
+}
 // Text or bytes: rows + 1 int64 offsets and the bytes.
 inline ColumnData text_column(std::int64_t rows, Buffer offsets, Buffer bytes, const char* type = "utf8") {
   std::vector<std::uint64_t> sizes = {0, offsets.bytes(), bytes.bytes()};

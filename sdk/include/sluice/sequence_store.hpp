@@ -43,6 +43,10 @@ class SequenceStoreView {
   std::int64_t size() const { return static_cast<std::int64_t>(length_.size()); }
   std::string_view name(std::int64_t row) const { return names_[row]; }
   std::int64_t length(std::int64_t row) const { return length_[index(row)]; }
+  // Is there a sequence `row`, with bases [begin, end), at least one?
+  bool has(std::int64_t row, std::int64_t begin, std::int64_t end) const {
+    return row >= 0 && row < size() && begin >= 0 && begin < end && end <= length(row);
+  }
   // False for FASTA, and for records whose qualities are all '!'.
   bool has_qualities(std::int64_t row) const { return qualities_offset_[index(row)] >= 0; }
   const std::string& path() const { return path_; }

@@ -12,7 +12,7 @@ namespace sluice {
 
 // The run's threads are for the stages around this one. While they are all busy, a call that wants them to help waits for one to come free, and so
 // gains nothing. So it does alone what it can do alone in half of the time that there is. What comes out must not depend on it.
-class Helpers {
+class WorkSharing {
  public:
   // A call begins. Calls may be short, so it looks back on some of them.
   void begin() {
