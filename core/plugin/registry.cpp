@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "plugin/registry.hpp"
 
+#include <sys/statvfs.h>
+
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
@@ -57,6 +59,14 @@ bool is_complete(const sluice_device_provider& p) {
          p.close != nullptr && p.open_stream != nullptr && p.close_stream != nullptr && p.synchronize != nullptr && p.allocate != nullptr &&
          p.free != nullptr && p.allocate_host != nullptr && p.free_host != nullptr && p.copy_to_device != nullptr && p.copy_to_host != nullptr &&
          p.record != nullptr && p.wait != nullptr && p.await != nullptr && p.forget != nullptr;
+}
+
+// The loader has words for this, but no code. Where nothing may be executed it says the same of every file.
+bool is_out_of_memory(const std::string& reason, const fs::path& file) {
+  struct statvfs folder{};
+  if (statvfs(file.c_str(), &folder) == 0 && (folder.f_flag & ST_NOEXEC) != 0) return false;
+  if (reason.find("static TLS") != std::string::npos) return false;
+  return reason.find("failed to map segment") != std::string::npos || reason.find("annot allocate memory") != std::string::npos;
 }
 
 fs::path program_folder() {
@@ -117,6 +127,7 @@ void Registry::load_file(const fs::path& file) {
     } catch (const std::exception& exception) {
       reason = exception.what();
     }
+    if (is_out_of_memory(reason, exact)) throw std::system_error(std::make_error_code(std::errc::not_enough_memory), exact.string());
     return add_problem(exact, "cannot be loaded: " + reason);
   }
   if (library->has("sluice_plugin") && !library->has(SLUICE_PLUGIN_ABI_SYMBOL)) return add_problem(exact, abi_problem(1 << 16));

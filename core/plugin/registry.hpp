@@ -37,6 +37,7 @@ class Registry {
   // working directory. A folder named twice is read once.
   static std::vector<std::filesystem::path> search_path(const std::vector<std::filesystem::path>& plugin_dirs);
 
+  // Throws std::system_error where memory is short; every other trouble with a file is one of problems().
   void load_folder(const std::filesystem::path& folder);
   void load_file(const std::filesystem::path& file);
   // A plugin whose code is there already: just loaded, or (in tests) part of the program.
