@@ -216,7 +216,7 @@ join <(first_hits expected.paf) <(first_hits now.paf) | awk '
 letters='{ out = ""
   for (i = 1; i <= length($0); i++) {
     letter = substr($0, i, 1)
-    if (++count % every == 0) letter = substr("NnRYKMSWBDHVrykmswbdhvXx", 1 + count / every % 24, 1)
+    if (++count % every == 0) letter = substr("NnRYKMSWBDHVrykmswbdhv", 1 + count / every % 22, 1)
     out = out (count % 1000 < 300 ? tolower(letter) : letter)
   }
   $0 = out }'
