@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -22,7 +21,6 @@ namespace {
 // A .bai index cannot describe contigs of 2^29 bases or more; a .csi index with this shift (16 kb bins) can.
 constexpr std::int64_t longest_bai_contig = std::int64_t{1} << 29;
 constexpr int csi_shift = 14;
-constexpr const char* region_remedy = "write contig or contig:first-last, with positions from 1";
 
 // May the user of this program write into the folder? A folder whose mode has no write bit at all is left alone even by root, who could.
 bool may_write_beside(const std::string& path) {
@@ -52,28 +50,6 @@ bool older(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void check_region(const std::string& text) {
-  if (text.empty() || text.front() == '{') return;
-  const std::size_t colon = text.rfind(':');
-  std::string range = colon == std::string::npos ? std::string() : text.substr(colon + 1);
-  // Names of contigs may have colons, too: only what can be nothing but positions is judged here.
-  if (range.empty() || range.find_first_not_of("0123456789,-") != std::string::npos) return;
-  std::erase(range, ',');
-  const std::size_t dash = range.find('-');
-  std::int64_t first = 0, last = 0;
-  const auto parse = [](std::string_view digits, std::int64_t& number) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return error == std::errc() && end == digits.data() + digits.size();
-  };
-  const bool has_last = dash != std::string::npos && dash + 1 < range.size();
-  if ((dash != 0 && !parse(std::string_view(range).substr(0, dash), first)) || (has_last && !parse(std::string_view(range).substr(dash + 1), last)) ||
-      range == "-")
-    throw Failure::usage("region '" + text + "' is not contig:first-last", region_remedy);
-  if (has_last && first > last)
-    throw Failure::usage(
-        "region '" + text + "': its first position, " + std::to_string(first) + ", is greater than its last, " + std::to_string(last), region_remedy);
-}
-
 void AlignmentFile::fail(const std::string& what, const std::string& remedy) const {
   throw Failure::input("alignment file '" + path_ + "' " + what, remedy);
 }
@@ -94,7 +70,7 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (hts_check_EOF(file_.get()) == 0)
     fail("is truncated: it has no end-of-file block (noticed before any record was read)",
          "copy the file again, or save what is whole with `samtools view -b`");
-  if (options.threads > 0 && (!has_blocks() || !options.region.empty())) hts_set_threads(file_.get(), options.threads);
+  if (options.threads > 0 && (!has_blocks() || !options.region.empty() || !options.bed.empty())) hts_set_threads(file_.get(), options.threads);
   if (!options.reference.empty() && format->format == cram) index_reference(options.reference);
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
     fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
@@ -104,7 +80,9 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (!record_) throw std::bad_alloc();
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
-  if (!options.region.empty()) open_region(options.region);
+  if (!options.region.empty()) regions_ = parse_region(options.region, header_.get(), path_);
+  if (!options.bed.empty()) regions_ = read_bed(options.bed, header_.get(), path_, note_);
+  if (regions_) open_regions();
 }
 
 std::vector<Contig> AlignmentFile::contigs() const {
@@ -120,28 +98,22 @@ bool AlignmentFile::sorted_by_coordinate() const {
   return sorted;
 }
 
-void AlignmentFile::open_region(const std::string& text) {
-  check_region(text);
-  hts_pos_t begin = 0, end = 0;
-  int contig = -1;
-  const char* parsed = sam_parse_region(header_.get(), text.c_str(), &contig, &begin, &end, 0);
-  if (parsed == nullptr || contig < 0) {
-    const int known = sam_hdr_nref(header_.get());
-    throw Failure::usage(
-        "region '" + text + "' is not on a contig of '" + path_ + "', which has " +
-            (known == 0   ? std::string("none")
-             : known == 1 ? std::string("only '") + contig_name(0) + "'"
-                          : std::string("'") + contig_name(0) + "' and " + std::to_string(known - 1) + (known == 2 ? " other" : " others")),
-        region_remedy);
-  }
-  region_ = Region{contig, begin, std::min<std::int64_t>(end, sam_hdr_tid2len(header_.get(), contig))};
-  if (region_->begin >= region_->end)
-    throw Failure::usage(
-        "region '" + text + "' is empty: '" + contig_name(contig) + "' has " + std::to_string(sam_hdr_tid2len(header_.get(), contig)) + " bases",
-        region_remedy);
+void AlignmentFile::open_regions() {
   if (path_ == "-" || !load_index()) return;
-  iterator_.reset(sam_itr_queryi(index_.get(), contig, begin, end));
-  if (!iterator_) fail("has an index that does not know region '" + text + "'", "make the index again with `samtools index`");
+  const std::vector<Region>& list = regions_->list();
+  if (list.size() == 1) {
+    iterator_.reset(sam_itr_queryi(index_.get(), list[0].contig, list[0].begin, list[0].end));
+  } else {
+    std::vector<std::string> texts;
+    for (const Region& region : list)  // braces: names may have colons
+      texts.push_back(std::string("{") + contig_name(region.contig) + "}:" + std::to_string(region.begin + 1) + "-" + std::to_string(region.end));
+    std::vector<char*> pointers;
+    for (std::string& text : texts) pointers.push_back(text.data());
+    iterator_.reset(sam_itr_regarray(index_.get(), header_.get(), pointers.data(), static_cast<unsigned>(pointers.size())));
+  }
+  if (!iterator_)
+    fail("has an index that does not know a region on '" + std::string(contig_name(list[0].contig)) + "'",
+         "make the index again with `samtools index`");
 }
 
 IndexedFile AlignmentFile::indexed_file() const {
@@ -170,6 +142,8 @@ void AlignmentFile::index_reference(const std::string& fasta) const {
   fai.publish();
 }
 
+void AlignmentFile::say(const std::string& note) { note_ += (note_.empty() ? "" : "; ") + note; }
+
 // False: the file cannot have an index, so the region is found by reading everything.
 bool AlignmentFile::load_index() {
   std::string why;
@@ -185,7 +159,7 @@ bool AlignmentFile::load_index() {
   if (why.empty()) why = "there is none";
   const htsFormat* format = hts_get_format(file_.get());
   if (!sorted_by_coordinate() || (format->format == sam && format->compression != bgzf)) {
-    note_ = "'" + path_ + "' " + (format->format == sam ? "is SAM text" : "is not sorted by coordinate") + ": all of it is read to find the region";
+    say("'" + path_ + "' " + (format->format == sam ? "is SAM text" : "is not sorted by coordinate") + ": all of it is read to find the region");
     return false;
   }
   const std::vector<Contig> all = contigs();
@@ -198,7 +172,7 @@ bool AlignmentFile::load_index() {
       StagedFile staged(path_ + extension);
       if (build_index(staged.temporary(), shift)) {
         staged.publish();
-        note_ = "made the index '" + staged.path() + "': " + why;
+        say("made the index '" + staged.path() + "': " + why);
         return true;
       }
       not_kept = "it cannot be written: " + std::string(std::strerror(errno));
@@ -217,7 +191,7 @@ bool AlignmentFile::load_index() {
     throw Failure::output("cannot write an index of '" + path_ + "', neither beside it (" + not_kept + ") nor in '" +
                               std::filesystem::temp_directory_path().string() + "': " + std::strerror(reason),
                           "free space in one of them, or set TMPDIR");
-  note_ = "made for this run an index of '" + path_ + "': " + why + ", and " + not_kept;
+  say("made for this run an index of '" + path_ + "': " + why + ", and " + not_kept);
   return true;
 }
 
@@ -253,10 +227,6 @@ void AlignmentFile::fail_without_end() const {
        "look for an error of the program that wrote it");
 }
 
-bool AlignmentFile::outside_region(const bam1_core_t& core, std::int64_t end) const {
-  return core.tid != region_->contig || core.pos >= region_->end || end <= region_->begin;
-}
-
 const bam1_t* AlignmentFile::next() {
   while (true) {
     const int got = iterator_ ? sam_itr_next(file_.get(), iterator_.get(), record_.get()) : sam_read1(file_.get(), header_.get(), record_.get());
@@ -267,7 +237,7 @@ const bam1_t* AlignmentFile::next() {
       return nullptr;
     }
     visited_bytes_ += static_cast<std::uint64_t>(record_->l_data);
-    if (region_ && !iterator_ && outside_region(record_->core, bam_endpos(record_.get()))) {
+    if (regions_ && !iterator_ && !regions_->overlap(record_->core.tid, record_->core.pos, bam_endpos(record_.get()))) {
       ++outside_region_;
       continue;
     }
@@ -293,7 +263,7 @@ const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int 
     switch (text_->next(parallel_for, found)) {
       case BamText::Outcome::record:
         visited_bytes_ += found->data_bytes();
-        if (region_ && outside_region(found->core, found->end())) {
+        if (regions_ && !regions_->overlap(found->core.tid, found->core.pos, found->end())) {
           ++outside_region_;
           continue;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A BAM, SAM or CRAM file, or the part of one that overlaps a region, record by record. Throws sluice::Failure (input) naming the file.
+// A BAM, SAM or CRAM file, or the part of one that overlaps regions, record by record. Throws sluice::Failure (input) naming the file.
 
 #include <htslib/hts.h>
 #include <htslib/sam.h>
@@ -18,22 +18,17 @@
 #include <vector>
 
 #include "alignment_reader/index_check.hpp"
+#include "alignment_reader/regions.hpp"
 
 namespace sluice::alignment_reader {
 
 using hts::AlignmentRecord, hts::BamText, hts::ParallelFor;
 
-// A part of one contig; 0-based, end exclusive.
-struct Region {
-  int contig = 0;  // index in the header
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
 struct OpenOptions {
   std::string path;              // "-": standard input
   std::string reference;         // for CRAM; "": what the file itself says
   std::string region;            // "": all; "contig" or "contig:first-last", 1-based, both inclusive
+  std::string bed;               // "": all; a BED file of regions
   int threads = 0;               // further threads of HTSlib for decompression
   std::size_t window_bytes = 0;  // compressed bytes of a BAM file to read at a time; 0: as many as give each thread something to do
 };
@@ -43,16 +38,13 @@ struct Contig {
   std::int64_t length = 0;  // bases
 };
 
-// Throws Failure (usage) for a region that is on no contig of any file: its positions are no numbers, or the first is greater than the last.
-void check_region(const std::string& region);
-
 class AlignmentFile {
  public:
   explicit AlignmentFile(const OpenOptions& options);
 
   std::vector<Contig> contigs() const;
   const char* contig_name(int contig) const { return sam_hdr_tid2name(header_.get(), contig); }
-  const std::optional<Region>& region() const { return region_; }
+  const std::optional<Regions>& regions() const { return regions_; }
   // What the user should be told about the index; "" if nothing.
   const std::string& note() const { return note_; }
 
@@ -75,8 +67,8 @@ class AlignmentFile {
   [[noreturn]] void fail_damaged() const;
   [[noreturn]] void fail_without_end() const;
   bool has_blocks() const;
-  bool outside_region(const bam1_core_t& core, std::int64_t end) const;
-  void open_region(const std::string& region);
+  void open_regions();
+  void say(const std::string& note);
   void index_reference(const std::string& fasta) const;
   IndexedFile indexed_file() const;
   bool load_index();
@@ -90,7 +82,7 @@ class AlignmentFile {
   hts::Record record_;
   hts::Index index_;
   hts::Iterator iterator_;
-  std::optional<Region> region_;
+  std::optional<Regions> regions_;
   std::string note_;
   std::int64_t file_bytes_ = 0;  // 0: no regular file
   std::uint64_t visited_ = 0, visited_bytes_ = 0, outside_region_ = 0;

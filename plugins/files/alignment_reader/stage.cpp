@@ -4,6 +4,7 @@
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 #include <unordered_map>
+#include <utility>
 
 #include "alignment_reader/alignment_file.hpp"
 #include "alignment_reader/bam_record.hpp"
@@ -21,6 +22,7 @@ class AlignmentReader {
     Path path;
     std::optional<Path> reference;
     std::optional<std::string> region;
+    std::optional<Path> bed;
     int min_mapq = 20;
     bool secondary = false;
     bool supplementary = true;
@@ -45,6 +47,7 @@ class AlignmentReader {
         .beside(".crai");
     d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads().beside(".fai").beside(".gzi");
     d.option("region", &Parameters::region, "only records that overlap contig or contig:first-last (from 1, both inclusive)");
+    d.option("bed", &Parameters::bed, "only records that overlap a region of this BED file, each once").reads();
     d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
     d.option("secondary", &Parameters::secondary, "use secondary records, too");
     d.option("supplementary", &Parameters::supplementary, "use supplementary records, too, each on its own");
@@ -66,15 +69,22 @@ class AlignmentReader {
     d.reason("low_mapping_quality", "its mapping quality is below min_mapq");
     d.reason("secondary", "it is secondary, and `secondary` is off");
     d.reason("supplementary", "it is supplementary, and `supplementary` is off");
-    d.reason("outside_region", "it does not overlap the region, and was read because the file has no index");
+    d.reason("outside_region", "it overlaps no region that is wanted, and was read because the file has no index");
     d.work_unit("base");
   }
 
-  static void check_parameters(const Parameters& p) { check_region(p.region.value_or(std::string())); }
+  static void check_parameters(const Parameters& p) {
+    check_region(p.region.value_or(std::string()));
+    if (p.region && !p.region->empty() && p.bed && !p.bed->empty()) throw Failure::usage("both region and bed are given", "give one of them");
+  }
 
   AlignmentReader(const Setup& setup, const Parameters& p)
       : parameters_(p),
-        file_({.path = p.path, .reference = p.reference.value_or(Path()), .region = p.region.value_or(std::string()), .threads = p.threads}),
+        file_({.path = p.path,
+               .reference = p.reference.value_or(Path()),
+               .region = p.region.value_or(std::string()),
+               .bed = p.bed.value_or(Path()),
+               .threads = p.threads}),
         wants_bases_(setup.wanted("aligned_bases")),
         wants_record_(setup.wanted("bam_record")) {
     if (!file_.note().empty()) setup.info(file_.note());
@@ -164,7 +174,10 @@ class AlignmentReader {
     }
     reference_path_ = reference.attribute("path");
     std::vector<Contig> needed = file_.contigs();
-    if (file_.region()) needed = {needed[static_cast<std::size_t>(file_.region()->contig)]};
+    if (file_.regions()) {
+      const std::vector<Contig> all = std::exchange(needed, {});
+      for (const Region& region : file_.regions()->list()) needed.push_back(all[static_cast<std::size_t>(region.contig)]);
+    }
     const std::string mismatch = contig_mismatch(needed, known);
     if (!mismatch.empty())
       throw Failure::input(

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint8_t adenine = 0, cytosine = 1, guanine = 2, thymine = 3, methylcytosine = 4;
 constexpr std::uint8_t methylation_code[5] = {0, 1, 2, 4, 3};  // of A C G T M in the methylation alphabet
-constexpr char letters[5] = {'A', 'C', 'G', 'T', 'C'};
+constexpr char letters[] = "ACGTC";                            // by the molecule's codes
+constexpr char modified_letters[] = "ACGTM";
 constexpr std::uint32_t cigar_match = 0, cigar_insertion = 1, cigar_deletion = 2;
 constexpr std::size_t error_free_ends = 10;  // bases at both ends without errors: alignments begin and end with M
 constexpr float longest_dwell = 60000;
@@ -168,13 +169,14 @@ void Simulator::make_bases(const Placement& place, Read& read) const {
   const std::size_t length = read.molecule.size();
   read.bases.clear();
   read.cigar.clear();
+  const char* const written = parameters_.modified_bases ? modified_letters : letters;
   RandomStream random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::errors);
   const std::uint64_t any_error = threshold(parameters_.error_rate);
   const std::uint64_t substitution = threshold(parameters_.substitution_share);
   const std::uint64_t insertion = threshold(parameters_.substitution_share + parameters_.insertion_share);
   for (std::size_t i = 0; i < length; ++i) {
     const std::uint64_t word = random.next();
-    const char base = letters[read.molecule[i]];
+    const char base = written[read.molecule[i]];
     if ((word >> 32U) >= any_error || i < error_free_ends || i + error_free_ends >= length) {
       append(read.cigar, cigar_match);
       read.bases.push_back(base);
@@ -184,7 +186,7 @@ void Simulator::make_bases(const Placement& place, Read& read) const {
     const std::uint64_t choice = random.next();
     if (kind < substitution) {
       append(read.cigar, cigar_match);
-      read.bases.push_back(letters[(code_of(base) + 1 + choice % 3) & 3U]);
+      read.bases.push_back(letters[(code_of(letters[read.molecule[i]]) + 1 + choice % 3) & 3U]);
     } else if (kind < insertion) {
       append(read.cigar, cigar_match);
       read.bases.push_back(base);

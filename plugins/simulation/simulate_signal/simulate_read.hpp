@@ -34,6 +34,8 @@ struct SimulationParameters {
   double error_rate = 0.05;
   double substitution_share = 0.4;
   double insertion_share = 0.25;  // the rest are deletions
+  // Write a methylated C as M into the bases, as the alphabet of methylation models has it; else as C, as basecallers do.
+  bool modified_bases = false;
   // Samples a k-mer: minimum + gamma.
   double mean_dwell = 4000.0 / 450.0;
   double dwell_shape = 2.0;

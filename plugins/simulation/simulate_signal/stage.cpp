@@ -62,6 +62,7 @@ class SimulateSignal {
     d.option<double>("error_rate", &Parameters::error_rate, "errors of the basecaller per base").range(0, 0.5);
     d.option<double>("substitution_share", &Parameters::substitution_share, "share of the errors that are substitutions").range(0, 1);
     d.option<double>("insertion_share", &Parameters::insertion_share, "share of the errors that are insertions; the rest are deletions").range(0, 1);
+    d.option<bool>("modified_bases", &Parameters::modified_bases, "write a methylated C as M, for kmer_training; else as C, as basecallers do");
     d.option<double>("mean_dwell", &Parameters::mean_dwell, "mean time of a k-mer in the pore").range(1, 10000).unit("samples");
     d.option<double>("dwell_shape", &Parameters::dwell_shape, "shape of the gamma distribution above the minimum dwell").range(1, 1000);
     d.option<std::int32_t>("minimum_dwell", &Parameters::minimum_dwell, "shortest time of a k-mer in the pore").range(1, 1000).unit("samples");

@@ -162,6 +162,42 @@ TEST_CASE("a region gives the same rows with an index, without one, and from tex
   CHECK(says(read_alignments(single, {{"region", "d"}}).message, "which has only 'c'"));
 }
 
+TEST_CASE("the regions of a BED file give each record once, with an index, without one, and from text") {
+  const TemporaryFolder folder;
+  const std::string text = sam_header + sam_records;
+  const std::string unsorted = "@HD\tVN:1.6\n" + text.substr(text.find('\n') + 1);
+  const std::string bam = write_bam(folder, text), other = write_bam(folder, unsorted, "b.bam"), sam = write_sam(folder, text);
+  const std::string bed = folder.path() + "/a.bed";
+  const auto write_bed = [&](const std::string& lines) { std::ofstream(bed) << lines; };
+  const std::pair<const char*, const char*> cases[] = {{"one\t0\t1000\ntwo\t0\t500\n", "forward reverse low secondary clipped other"},
+                                                       {"two\t0\t9999\n# a comment\n\ntrack name=x\none\t18\t19\tname\t0\t+\n", "forward other"},
+                                                       {"one 100 101\r\none 95 108\none 107 200\n", "reverse"},
+                                                       {"one\t19\t100\none\t120\t200\n", ""},
+                                                       {"one\t10\t500\none\t0\t20\nthree\t0\t5\n", "forward reverse low secondary clipped"},
+                                                       {"one\t10\t12\none\t12\t12\none\t400\t410\n", "forward clipped"}};
+  for (const auto& entry : cases)
+    for (const std::string& path : {bam, other, sam}) {
+      const std::string lines = entry.first;
+      CAPTURE(lines);
+      CAPTURE(path);
+      write_bed(lines);
+      const Result result = read_alignments(path, {{"bed", bed}, {"min_mapq", 0}, {"secondary", true}});
+      REQUIRE(result.ok());
+      CHECK(names(result) == entry.second);
+      CHECK(result.logged("1 of 3 regions") == (lines.find("three") != std::string::npos));
+    }
+  for (const char* wrong :
+       {"one\n", "one\t5\n", "one\tx\t9\n", "one\t9\t5\n", "one\t-4\t5\n", "one\t1\t99999999999999999999\n", "three\t0\t5\n", "one\t5\t5\n", ""}) {
+    CAPTURE(wrong);
+    write_bed(wrong);
+    CHECK(read_alignments(bam, {{"bed", bed}}).status == SLUICE_ERROR_INPUT);
+  }
+  write_bed("two\t0\t5\none\t9\t5\n");
+  CHECK(says(read_alignments(bam, {{"bed", bed}}).message, "line 2: its end is before"));
+  CHECK(read_alignments(bam, {{"bed", folder.path() + "/missing.bed"}}).status == SLUICE_ERROR_INPUT);
+  CHECK(read_alignments(bam, {{"bed", bed}, {"region", "one"}}).status == SLUICE_ERROR_USAGE);
+}
+
 TEST_CASE("in a folder that cannot be written to an index is made for the run") {
   const TemporaryFolder folder;
   const std::string path = write_bam(folder, sam_header + sam_records);

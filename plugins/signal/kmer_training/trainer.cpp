@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "kmer_training/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "abea/abea.hpp"
+
+namespace sluice::kmer_training {
+namespace {
+
+constexpr float nothing = std::numeric_limits<float>::quiet_NaN();
+// A rough model explains good reads badly; which reads are good is for the fit's var to say. f5c's limit of -5 is for finished models.
+constexpr abea::AlignmentLimits limits{.min_average_emission = -50};
+constexpr float least_stdv = 0.1F;  // pA; no pore is quieter, and an emission needs a spread
+
+// Working memory of one thread.
+struct Scratch {
+  abea::AlignmentWorkspace workspace;
+  std::vector<std::int32_t> first, last;
+};
+
+}  // namespace
+
+Trainer::Trainer(Levels start, const TrainingParameters& parameters)
+    : start_(std::move(start)),
+      levels_(start_),
+      parameters_(parameters),
+      may_train_(start_.mean.size(), 1),
+      begin_(start_.mean.size() + 1, 0),
+      observations_(start_.mean.size(), 0) {
+  for (std::size_t rank = 0; rank < may_train_.size(); ++rank) {
+    const std::string kmer = spell(rank, start_.alphabet, start_.k);
+    may_train_[rank] = is_possible(kmer) ? 1 : 0;
+    if (kmer.find('M') == std::string::npos) anchors_.push_back(rank);
+  }
+}
+
+AddStatus Trainer::add(std::span<const float> event_mean, std::string_view bases) {
+  if (event_mean.empty()) return AddStatus::no_events;
+  Read read;
+  read.ranks.resize(event_scaling::read_kmer_count(bases.size(), start_.k));
+  if (event_scaling::kmer_ranks(bases, start_.alphabet, start_.k, read.ranks) != event_scaling::ScalingStatus::ok) return AddStatus::read_too_short;
+  read.event_mean.assign(event_mean.begin(), event_mean.end());
+  bases_ += bases.size();
+  memory_bytes_ +=
+      sizeof(Read) + read.event_mean.size() * sizeof(float) + read.ranks.size() * (sizeof(std::uint32_t) + sizeof(float) + sizeof(Observation));
+  reads_.push_back(std::move(read));
+  return AddStatus::added;
+}
+
+// What the read says of its k-mers, by the model so far.
+void Trainer::observe(Read& read) const {
+  using event_scaling::ScalingStatus;
+  thread_local Scratch scratch;
+  read.inverse_var = 0;
+  read.level.assign(read.ranks.size(), nothing);
+  scratch.first.resize(read.ranks.size());
+  scratch.last.resize(read.ranks.size());
+  const KmerModelView model = levels_.view();
+
+  event_scaling::MomentScaling moments;
+  if (event_scaling::moments(read.event_mean, read.ranks, model, moments) != ScalingStatus::ok) return;
+  const abea::AlignmentInput input{read.event_mean, read.ranks, model, {moments.scale, moments.shift}, limits};
+  if (abea::align_events(input, scratch.workspace, scratch.first, scratch.last).status != abea::AlignmentStatus::ok) return;
+  event_scaling::Recalibration fit;
+  if (event_scaling::recalibrate(read.event_mean, read.ranks, scratch.first, scratch.last, model, parameters_.recalibration, fit) !=
+          ScalingStatus::ok ||
+      !(fit.scale > 0) || !(fit.var > 0))
+    return;
+
+  read.inverse_var = 1 / fit.var;
+  // Where a neighbour has no event of its own the two may share one, whose mean lies between their levels.
+  for (std::size_t kmer = 1; kmer + 1 < read.ranks.size(); ++kmer) {
+    if (scratch.first[kmer - 1] < 0 || scratch.first[kmer] < 0 || scratch.first[kmer + 1] < 0) continue;
+    double sum = 0;
+    for (std::int32_t event = scratch.first[kmer]; event <= scratch.last[kmer]; ++event)
+      sum += static_cast<double>(read.event_mean[static_cast<std::size_t>(event)]);
+    const double mean = sum / (scratch.last[kmer] - scratch.first[kmer] + 1);
+    read.level[kmer] = static_cast<float>((mean - static_cast<double>(fit.shift)) / static_cast<double>(fit.scale));
+  }
+}
+
+// Observations of each k-mer beside each other, in the order of the reads.
+void Trainer::gather_observations() {
+  std::fill(begin_.begin(), begin_.end(), 0);
+  const auto for_each = [&](auto&& use) {
+    for (const Read& read : reads_) {
+      if (read.inverse_var == 0) continue;
+      for (std::size_t kmer = 0; kmer < read.ranks.size(); ++kmer)
+        if (std::isfinite(read.level[kmer]) && may_train_[read.ranks[kmer]] != 0)
+          use(read.ranks[kmer], Observation{read.level[kmer], read.inverse_var});
+    }
+  };
+  for_each([&](std::uint32_t rank, const Observation&) { ++begin_[rank + 1]; });
+  for (std::size_t rank = 0; rank < observations_.size(); ++rank) {
+    observations_[rank] = static_cast<std::uint32_t>(std::min<std::size_t>(begin_[rank + 1], std::numeric_limits<std::uint32_t>::max()));
+    begin_[rank + 1] += begin_[rank];
+  }
+  gathered_.resize(begin_.back());
+  std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
+  for_each([&](std::uint32_t rank, const Observation& one) { gathered_[next[rank]++] = one; });
+}
+
+Round Trainer::fit_levels(const Parallel& parallel) {
+  Levels fitted = levels_;
+  parallel(fitted.mean.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t rank = begin; rank < end; ++rank) {
+      if (observations_[rank] < parameters_.min_observations) continue;
+      const LevelFit fit = fit_level({gathered_.data() + begin_[rank], begin_[rank + 1] - begin_[rank]});
+      fitted.mean[rank] = fit.mean;
+      fitted.stdv[rank] = std::max(fit.stdv, least_stdv);
+    }
+  });
+  std::vector<std::size_t> anchors;
+  for (const std::size_t rank : anchors_)
+    if (observations_[rank] >= parameters_.min_observations) anchors.push_back(rank);
+  const Units units = to_start_units(start_.mean, start_.stdv, fitted.mean, fitted.stdv, anchors);
+  Round round;
+  for (std::size_t rank = 0; rank < fitted.mean.size(); ++rank) {
+    round.observations += observations_[rank];
+    if (observations_[rank] < parameters_.min_observations) continue;
+    const auto mean = static_cast<float>(units.offset + units.factor * static_cast<double>(fitted.mean[rank]));
+    ++round.trained_kmers;
+    round.mean_change += std::fabs(static_cast<double>(mean - levels_.mean[rank]));
+    levels_.mean[rank] = mean;
+    levels_.stdv[rank] = static_cast<float>(units.stdv_factor * static_cast<double>(fitted.stdv[rank]));
+    levels_.log_stdv[rank] = static_cast<float>(std::log(static_cast<double>(levels_.stdv[rank])));
+  }
+  if (round.trained_kmers > 0) round.mean_change /= static_cast<double>(round.trained_kmers);
+  return round;
+}
+
+Round Trainer::run_round(const Parallel& parallel) {
+  parallel(reads_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) observe(reads_[i]);
+  });
+  gather_observations();
+  Round round = fit_levels(parallel);
+  for (const Read& read : reads_) round.aligned_reads += read.inverse_var != 0 ? 1 : 0;
+  return round;
+}
+
+}  // namespace sluice::kmer_training

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "kmer_training/trainer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "event_detection/events.hpp"
+#include "simulate_signal/simulate_read.hpp"
+
+namespace sluice::kmer_training {
+namespace {
+
+using simulate_signal::Purpose, simulate_signal::QuantileTable, simulate_signal::RandomStream;
+
+const QuantileTable& normal() {
+  static const QuantileTable table = QuantileTable::normal();
+  return table;
+}
+
+// A pore that nobody has: levels from 70 to 120 pA.
+Levels random_pore(std::uint32_t k, std::uint64_t seed) {
+  Levels levels{k, Alphabet::nucleotide, {}, {}, {}};
+  RandomStream random(seed, 0, Purpose::reference);
+  for (std::size_t rank = 0; rank < kmer_count(Alphabet::nucleotide, k); ++rank) {
+    levels.mean.push_back(static_cast<float>(70 + 50 * random.uniform()));
+    levels.stdv.push_back(static_cast<float>(1.2 + 0.8 * random.uniform()));
+    levels.log_stdv.push_back(std::log(levels.stdv.back()));
+  }
+  return levels;
+}
+
+// The same with an error of `stdv` pA in every level.
+Levels rough(const Levels& pore, float stdv, std::uint64_t seed) {
+  Levels levels = pore;
+  RandomStream random(seed, 0, Purpose::calibration);
+  for (float& mean : levels.mean) mean += stdv * normal()(random.next32());
+  return levels;
+}
+
+double mean_error(const Levels& levels, const Levels& truth) {
+  double sum = 0;
+  for (std::size_t rank = 0; rank < truth.mean.size(); ++rank) sum += std::fabs(static_cast<double>(levels.mean[rank] - truth.mean[rank]));
+  return sum / static_cast<double>(truth.mean.size());
+}
+
+void add_reads(Trainer& trainer, const Levels& pore, std::int64_t count, std::uint64_t seed) {
+  const std::string bases = simulate_signal::synthesize_contig(seed, 0, 300'000, 0.5, 1);
+  const simulate_signal::Contig contig{"c", bases};
+  simulate_signal::SimulationParameters parameters;
+  parameters.seed = seed;
+  parameters.mean_length = 4000;
+  const simulate_signal::Simulator simulator(parameters, {&contig, 1}, pore.view(), nullptr);
+  const event_detection::Calibration calibration{static_cast<float>(parameters.offset), static_cast<float>(parameters.range),
+                                                 static_cast<float>(parameters.digitisation)};
+  event_detection::DetectorWorkspace workspace;
+  event_detection::EventTable events;
+  simulate_signal::Simulator::Read read;
+  for (const auto& place : simulator.place_reads(count)) {
+    simulator.simulate(place, simulate_signal::Simulator::Signal::make, read);
+    REQUIRE(event_detection::detect_events(std::span<const std::int16_t>(read.raw_signal), calibration, event_detection::DetectorParams::dna(),
+                                           workspace, events) == event_detection::DetectionStatus::ok);
+    REQUIRE(trainer.add(events.mean, read.bases) == AddStatus::added);
+  }
+}
+
+void alone(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) { body(0, count); }
+
+void on_three_threads(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) {
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 3; ++i) threads.emplace_back([&, i] { body(count * i / 3, count * (i + 1) / 3); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TrainingParameters rough_start() {
+  TrainingParameters parameters;
+  parameters.recalibration.max_var = 10;
+  return parameters;
+}
+
+TEST_CASE("a training finds the pore's levels from a rough model") {
+  const Levels pore = random_pore(5, 17), start = rough(pore, 2, 18);
+  REQUIRE(mean_error(start, pore) > 1.4);
+  Trainer trainer(start, rough_start());
+  add_reads(trainer, pore, 250, 19);
+  Round round;
+  double first_change = 0;
+  for (int i = 0; i < 4; ++i) {
+    round = trainer.run_round(alone);
+    if (i == 0) first_change = round.mean_change;
+  }
+  CHECK(round.aligned_reads >= 225);
+  CHECK(round.trained_kmers == 1024);
+  CHECK(round.mean_change < first_change / 4);
+  CHECK(mean_error(trainer.levels(), pore) < 0.3);
+}
+
+TEST_CASE("the result is the same on any number of threads") {
+  const Levels pore = random_pore(4, 27), start = rough(pore, 1, 28);
+  Trainer one(start, rough_start()), three(start, rough_start());
+  add_reads(one, pore, 30, 29);
+  add_reads(three, pore, 30, 29);
+  for (int i = 0; i < 2; ++i) {
+    one.run_round(alone);
+    three.run_round(on_three_threads);
+  }
+  REQUIRE(one.levels().mean != start.mean);
+  CHECK(one.levels().mean == three.levels().mean);
+  CHECK(one.levels().stdv == three.levels().stdv);
+  CHECK(std::vector(one.observations().begin(), one.observations().end()) == std::vector(three.observations().begin(), three.observations().end()));
+}
+
+TEST_CASE("k-mers that were seen too rarely keep their level, and so do all without reads") {
+  const Levels pore = random_pore(4, 37), start = rough(pore, 1, 38);
+  Trainer empty(start, {});
+  CHECK(empty.run_round(alone).trained_kmers == 0);
+  CHECK(empty.levels().mean == start.mean);
+
+  TrainingParameters parameters = rough_start();
+  parameters.min_observations = 300;
+  Trainer trainer(start, parameters);
+  add_reads(trainer, pore, 20, 39);
+  const Round round = trainer.run_round(alone);
+  CHECK(round.trained_kmers > 0);
+  CHECK(round.trained_kmers < 256);
+  for (std::size_t rank = 0; rank < 256; ++rank)
+    if (trainer.observations()[rank] < 300) CHECK(trainer.levels().mean[rank] == start.mean[rank]);
+}
+
+TEST_CASE("reads that teach nothing: no events, too short, not of these bases, events that are no numbers") {
+  const Levels pore = random_pore(4, 47);
+  Trainer trainer(pore, {});
+  const std::vector<float> events(100, 90.0F);
+  CHECK(trainer.add({}, "ACGTACGT") == AddStatus::no_events);
+  CHECK(trainer.add(events, "ACG") == AddStatus::read_too_short);
+  CHECK(trainer.bases() == 0);
+  CHECK(trainer.add(events, std::string(400, 'A')) == AddStatus::added);
+  CHECK(trainer.add(std::vector<float>(100, std::numeric_limits<float>::quiet_NaN()), "ACGTNNNNNNNNRYACGT") == AddStatus::added);
+  CHECK(trainer.add(std::vector<float>(100, std::numeric_limits<float>::infinity()), "ACGTACGTACGTACGTAC") == AddStatus::added);
+  const Round round = trainer.run_round(alone);
+  CHECK(round.aligned_reads == 0);
+  CHECK(trainer.levels().mean == pore.mean);
+}
+
+}  // namespace
+}  // namespace sluice::kmer_training
