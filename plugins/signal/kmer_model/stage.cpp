@@ -6,6 +6,7 @@
 #include "kmer_model/builtin_models.hpp"
 #include "kmer_model/model_file.hpp"
 #include "kmer_model/model_text.hpp"
+#include "kmer_model/sequencing_kit.hpp"
 #include "kmer_model/synthetic_methylation.hpp"
 
 namespace sluice::kmer_model {
@@ -27,7 +28,7 @@ class KmerModelResource {
         "built-in model for the pore, "
         "which `auto` takes from the signal file's header. One row per k-mer in rank order (first base most significant; A C G T, or A C G M T with "
         "M = 5-methylcytosine). "
-        "Attributes: k, alphabet, name, source.\n\n"
+        "Attributes: k, alphabet, name, source, pore (r9, r10, rna_r9, rna004; \"\" if neither `pore` nor the signal file says).\n\n"
         "`synthetic_methylation` makes a methylation model from the nucleotide model (of `path`, or built-in) by made-up shifts: only for reads that "
         "simulate_signal made with "
         "the same model.");
@@ -50,27 +51,31 @@ class KmerModelResource {
   }
 
   KmerModelResource(const Setup& setup, const Parameters& p)
-      : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation) {
+      : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation), pore_(p.pore) {
+    const bool has_signal = setup.has_resource("signal");
+    if (p.pore == "auto") {
+      pore_ = has_signal ? pore_of(setup.resource("signal").attribute("chemistry")) : "";
+      refuse_rna(p, pore_);
+    }
     if (p.path && !p.path->empty()) {
       path_ = *p.path;
       source_ = path_;
       return;
     }
-    std::string pore = p.pore;
-    if (pore == "auto") {
-      if (!setup.has_resource("signal"))
-        throw Failure::usage("resource '" + std::string(setup.instance()) + "': pore = \"auto\" needs the resource 'signal'",
-                             "set pore, give a model file, or add resources.signal (stage signal_file)");
-      pore = pore_of(setup.resource("signal").attribute("chemistry"));
-      refuse_rna(p, pore);
-    }
+    if (!has_signal && pore_.empty())
+      throw Failure::usage("resource '" + std::string(setup.instance()) + "': pore = \"auto\" needs the resource 'signal'",
+                           "set pore, give a model file, or add resources.signal (stage signal_file)");
+    if (pore_.empty())
+      throw Failure::usage(
+          "the signal file's chemistry '" + std::string(setup.resource("signal").attribute("chemistry")) + "' is none that sluice knows", "set pore");
+    if (p.pore == "auto" && alphabet_ == Alphabet::nucleotide) warn_of_kit(setup);
     const Alphabet in_file = synthetic_ ? Alphabet::nucleotide : alphabet_;
-    const std::string_view file = builtin_model_file(pore, in_file);
+    const std::string_view file = builtin_model_file(pore_, in_file);
     const std::string remedy = alphabet_ != Alphabet::methylation ? "give a model file: --model FILE"
-                               : pore == "r10" ? "give f5c's 5mC model of R10.4.1 (9-mers, r10.4.1_400bps.cpg, from github.com/hasindu2008/f5c): "
-                                                 "--methylation-model FILE"
-                                               : "give a model file: --methylation-model FILE";
-    if (file.empty()) throw Failure::usage("there is no built-in " + p.alphabet + " model for the pore '" + pore + "'", remedy);
+                               : pore_ == "r10" ? "give f5c's 5mC model of R10.4.1 (9-mers, r10.4.1_400bps.cpg, from github.com/hasindu2008/f5c): "
+                                                  "--methylation-model FILE"
+                                                : "give a model file: --methylation-model FILE";
+    if (file.empty()) throw Failure::usage("there is no built-in " + p.alphabet + " model for the pore '" + pore_ + "'", remedy);
     path_ = find_builtin_model(std::string(file));
     if (path_.empty()) throw Failure::input("the built-in model '" + std::string(file) + "' is not installed (share/sluice/models)", remedy);
     source_ = "built-in " + std::string(file);
@@ -96,6 +101,7 @@ class KmerModelResource {
     out.set_attribute("alphabet", model.alphabet == Alphabet::methylation ? "methylation" : "nucleotide");
     out.set_attribute("name", model.name.empty() ? source_ : model.name);
     out.set_attribute("source", source_);
+    out.set_attribute("pore", pore_);
   }
 
  private:
@@ -104,12 +110,22 @@ class KmerModelResource {
       throw Failure::usage("methylation is called on DNA only, and the pore '" + pore + "' is of direct RNA",
                            "give signal of DNA; if it is, and the header of the signal file is wrong, set the pore");
   }
+  // "" for a chemistry that is none of signal_file's.
   static std::string pore_of(std::string_view chemistry) {
     if (chemistry == "dna_r9") return "r9";
     if (chemistry == "dna_r10") return "r10";
     if (chemistry == "rna_r9") return "rna_r9";
     if (chemistry == "rna_004") return "rna004";
-    throw Failure::usage("the signal file's chemistry '" + std::string(chemistry) + "' is none that sluice knows", "set pore");
+    return {};
+  }
+  // The chemistry is R9 where the kit says nothing else, so a kit that says nothing may mean another pore.
+  static void warn_of_kit(const Setup& setup) {
+    const Batch signal = setup.resource("signal");
+    const std::string kit(signal.attribute("sequencing_kit"));
+    if (says_pore(kit)) return;
+    setup.warn("signal file '" + std::string(signal.attribute("path")) + "' " +
+               (kit.empty() ? "does not say its sequencing kit" : "is of the sequencing kit '" + kit + "', which sluice does not know") +
+               ": it is taken for " + std::string(signal.attribute("chemistry")) + "; if it is another pore's, set the pore");
   }
   static KmerModel synthesize(const KmerModel& nucleotide) {
     KmerModel made;
@@ -132,7 +148,7 @@ class KmerModelResource {
 
   Alphabet alphabet_;
   bool synthetic_;
-  std::string path_, source_;
+  std::string pore_, path_, source_;
 };
 
 }  // namespace

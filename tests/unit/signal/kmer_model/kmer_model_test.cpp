@@ -145,6 +145,26 @@ TEST_CASE("a pore without a built-in model asks for a file") {
   CHECK(load({{"synthetic_methylation", true}}).status == SLUICE_ERROR_USAGE);
 }
 
+TEST_CASE("a methylation model from a file is refused for a signal file of RNA, unless the pore is said") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.model";
+  std::ofstream(path) << model_text(3, Alphabet::methylation);
+  const auto run = [&](const char* chemistry, const char* pore) {
+    const auto signal = BatchBuilder("signal_file", 0).attribute("chemistry", chemistry).build();
+    return run_stage<KmerModelResource>().with({{"path", path}, {"alphabet", "methylation"}, {"pore", pore}}).resource("signal", signal).run();
+  };
+  CHECK(says(run("rna_004", "auto").message, "methylation is called on DNA only, and the pore 'rna004' is of direct RNA"));
+  CHECK(run("rna_004", "r9").batch().view().attribute("pore") == "r9");
+  CHECK(run("dna_r10", "auto").batch().view().attribute("pore") == "r10");
+  CHECK(run("dna_r11", "auto").batch().view().attribute("pore").empty());
+  CHECK(load({{"path", path}, {"alphabet", "methylation"}}).batch().view().attribute("pore").empty());
+}
+
+TEST_CASE("a kit tells its pore or does not") {
+  for (const char* kit : {"sqk-lsk114", "sqk-nbd114-96", "sqk-rna004", "sqk-lsk109", "sqk-rad004", "sqk-rna002", "sqk-lsk110"}) CHECK(says_pore(kit));
+  for (const char* kit : {"", ".", "sqk-lsk112", "genomic_dna"}) CHECK_FALSE(says_pore(kit));
+}
+
 TEST_CASE("a synthetic methylation model keeps unmethylated k-mers and warns") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() + "/a.model") << model_text(3, Alphabet::nucleotide);
@@ -165,13 +185,19 @@ TEST_CASE("the plugin finds its built-in models beside itself, and the signal fi
     return;
   }
   const auto stage = sluice::testing::stage_of(*sluice::testing::load_plugin(plugin), "kmer_model");
-  const std::pair<const char*, const char*> chemistries[] = {{"dna_r9", "6"}, {"dna_r10", "9"}, {"rna_r9", "5"}, {"rna_004", "9"}};
-  for (const auto& [chemistry, k] : chemistries) {
+  struct Expected {
+    const char *chemistry, *k, *pore;
+  };
+  for (const auto& [chemistry, k, pore] :
+       std::vector<Expected>{{"dna_r9", "6", "r9"}, {"dna_r10", "9", "r10"}, {"rna_r9", "5", "rna_r9"}, {"rna_004", "9", "rna004"}}) {
     const auto signal = BatchBuilder("signal_file", 0).attribute("chemistry", chemistry).build();
     const Result result = run_stage(stage).resource("signal", signal).run();
     CAPTURE(result.message);
     REQUIRE(result.ok());
     CHECK(result.batch().view().attribute("k") == k);
+    CHECK(result.batch().view().attribute("pore") == pore);
+    CHECK(result.logged("does not say its sequencing kit: it is taken for " + std::string(chemistry)));
+    CHECK_FALSE(run_stage(stage).with({{"pore", pore}}).resource("signal", signal).run().logged("sequencing kit"));
   }
   CHECK(run_stage(stage).with({{"pore", "r9"}, {"alphabet", "methylation"}}).run().batch().view().rows() == 15625);
 #else
