@@ -180,8 +180,7 @@ void reverse(EventTable& events) {
   turn(events.stdv);
 }
 
-void compare(const char* name, const Batch& batch, const DetectorParams& params, const Division& division,
-             EventOrder order = EventOrder::ascending) {
+void compare(const char* name, const Batch& batch, const DetectorParams& params, const Division& division, EventOrder order = EventOrder::ascending) {
   const Result result = run_device(batch, params, division, order);
   std::vector<EventTable> expected(batch.rows());
   std::vector<DetectionStatus> statuses(batch.rows(), DetectionStatus::ok);

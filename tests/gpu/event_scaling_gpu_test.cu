@@ -82,9 +82,9 @@ void compare(const std::string& name, const Rows& rows, const SimulatedModel& mo
   const DeviceArray<float> shift(count), scale(count);
   const DeviceArray<ScalingStatus> status(count);
   const auto find_moments = [&] {
-    require(
-        cuda::moments(device_rows, events, order, {rank_offsets.data(), ranks.data()}, device_model, {shift.data(), scale.data(), status.data()}, nullptr),
-        "moments");
+    require(cuda::moments(device_rows, events, order, {rank_offsets.data(), ranks.data()}, device_model, {shift.data(), scale.data(), status.data()},
+                          nullptr),
+            "moments");
   };
   find_moments();
   require(cudaDeviceSynchronize(), "moments");
@@ -102,7 +102,8 @@ void compare(const std::string& name, const Rows& rows, const SimulatedModel& mo
     ScalingStatus expected_status = ScalingStatus::ok;
     if (works) {
       expected_status = kmer_ranks(read, model.view.alphabet, k, expected);
-      if (expected_status == ScalingStatus::ok) expected_status = moments(part(rows.events, rows.event_offsets, row), order, expected, model.view, scaling);
+      if (expected_status == ScalingStatus::ok)
+        expected_status = moments(part(rows.events, rows.event_offsets, row), order, expected, model.view, scaling);
     }
     if (!std::ranges::equal(expected, part(device_ranks, offsets, row))) ++different_ranks;
     if (works && expected_status == ScalingStatus::ok) ++ok;

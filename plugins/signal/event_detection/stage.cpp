@@ -32,9 +32,11 @@ class EventDetection {
     d.doc(
         "The two-window t-statistic detector of scrappie, with the constants and the rounding of f5c 1.6. The whole signal is used: f5c computes a "
         "trim and then ignores it.\n\n"
-        "The preset is `dna` or `rna`, or the pore (rna_r9 and rna004 are RNA's). `auto` takes it from the resource `signal`: from what its header says "
+        "The preset is `dna` or `rna`, or the pore (rna_r9 and rna004 are RNA's). `auto` takes it from the resource `signal`: from what its header "
+        "says "
         "of the chemistry; without that resource it is `dna`. Direct RNA passes the pore with its 3' end first, so its events are given last in time "
-        "first: event 0 ends the signal and belongs to the first bases of the read. event_start and event_length stay samples of the signal as it was "
+        "first: event 0 ends the signal and belongs to the first bases of the read. event_start and event_length stay samples of the signal as it "
+        "was "
         "written.");
     d.needs("raw_signal", "list<i16>", "samples as the sequencer wrote them");
     d.needs("digitisation", "f64", "number of raw levels").needs("range", "f64", "pA").needs("offset", "f64", "raw units");

@@ -137,8 +137,8 @@ __device__ double event_mean(const Events& events, EventOrder order, std::uint32
 
 __device__ bool is_finite(float value) { return value >= -std::numeric_limits<float>::max() && value <= std::numeric_limits<float>::max(); }
 
-__global__ void __launch_bounds__(kSumThreads) compute_moments(Rows rows, Events events, EventOrder order, Kmers kmers, Model model,
-                                                               Moments results) {
+__global__ void __launch_bounds__(kSumThreads)
+    compute_moments(Rows rows, Events events, EventOrder order, Kmers kmers, Model model, Moments results) {
   __shared__ Tiles tiles;
   __shared__ double shifts[kReadsPerBlock];
   const std::uint32_t first_row = blockIdx.x * kReadsPerBlock;

@@ -49,8 +49,8 @@ struct MomentScaling {
 
 // Method of moments. shift is the difference between the means of the events and of the model levels of the read's
 // k-mers. scale is the ratio of the mean of (event - shift)^2 to that of level^2: not its square root, as in nanopolish.
-// event_means: pA; f64 sums over them are taken in order of time, as f5c does. On a status other than ok, `scaling` is left alone. bad_input: a rank outside the model; singular: the
-// result is not finite.
+// event_means: pA; f64 sums over them are taken in order of time, as f5c does. On a status other than ok, `scaling` is left alone. bad_input: a rank
+// outside the model; singular: the result is not finite.
 ScalingStatus moments(std::span<const float> event_means, EventOrder order, std::span<const std::uint32_t> read_kmer_ranks,
                       const KmerModelView& model, MomentScaling& scaling);
 

@@ -55,9 +55,11 @@ class EventScaling {
 
   static void describe(Describe<EventScaling>& d) {
     d.id("event_scaling").summary("first fit of the k-mer model to a read, before any alignment (method of moments)").map("read").work_unit("base");
-    d.doc("Shift and scale from the first two moments of the events and of the levels of the read's own k-mers, as nanopolish and f5c take them.\n\n"
-          "Sums over events are taken in order of time, and events of direct RNA come last in time first: give the preset that event_detection has. `auto` "
-          "takes it from the resource `signal`, from what its header says of the chemistry; without that resource it is `dna`.");
+    d.doc(
+        "Shift and scale from the first two moments of the events and of the levels of the read's own k-mers, as nanopolish and f5c take them.\n\n"
+        "Sums over events are taken in order of time, and events of direct RNA come last in time first: give the preset that event_detection has. "
+        "`auto` "
+        "takes it from the resource `signal`, from what its header says of the chemistry; without that resource it is `dna`.");
     d.uses("model", "kmer", "the nucleotide k-mer model of the pore");
     d.uses("signal", "signal_file", "the file whose header says the chemistry, for preset = auto", Needed::optional);
     d.option("preset", &Parameters::preset, "which way events run: DNA's or direct RNA's, or those of the pore")
