@@ -17,6 +17,7 @@ int plugins_command(const Arguments& arguments);
 int inspect_command(const Arguments& arguments);
 int new_plugin_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
+int model_command(const Arguments& arguments);
 int doctor_command(const Arguments& arguments);
 int docs_command(const Arguments& arguments);
 int schema_command(const Arguments& arguments);

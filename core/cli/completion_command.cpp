@@ -60,6 +60,8 @@ void offer_values(const CLI::Option& option, const WrittenPipeline& pipeline) {
   if (type == "DEVICE") offer_devices();
   if (type == "ENTRY=VALUE") offer_entries(pipeline);
   if (type == "CHOICE") offer_choices(pipeline, option);
+  if (type == "ACTION")
+    for (const char* action : {"add", "list", "remove"}) offer(action);
   if (type == "LEVEL")
     for (const char* level : {"debug", "info", "warning", "error"}) offer(level);
   if (type == "SHELL")

@@ -25,6 +25,7 @@ const std::vector<Command>& commands() {
       {"inspect", "describe a stage: columns, parameters, resources, reasons", inspect_command},
       {"new-plugin", "make the skeleton of a plugin", new_plugin_command},
       {"bench", "run a pipeline several times and show the median rates of its stages", bench_command},
+      {"model", "keep a k-mer model for a pore that has none built in", model_command},
       {"doctor", "look at this machine: processors, memory, devices, plugins", doctor_command},
       {"docs", "write the pages of all stages and pipelines as Markdown", docs_command},
       {"schema", "print the JSON Schema of pipeline files", schema_command},

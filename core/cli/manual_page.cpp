@@ -83,6 +83,7 @@ std::string manual_page(const std::string& version) {
           item(bold("SLUICE_PIPELINE_PATH"), "folders with pipelines that are known by name");
   page += section("FILES");
   page += item(plain("~/.local/share/sluice/plugins"), "the user's plugins") + item(plain("~/.config/sluice/pipelines"), "the user's pipelines") +
+          item(plain("~/.local/share/sluice/models"), "k-mer models that 'sluice model add' keeps") +
           item(plain("~/.cache/sluice/machine_profile.json"), "what 'sluice bench --calibrate' has measured");
   return page;
 }

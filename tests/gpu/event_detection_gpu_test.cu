@@ -126,7 +126,9 @@ class DeviceBatch {
   cuda::Signals signals;
 };
 
-Result run_device(const Batch& batch, const DetectorParams& params, const Division& division) {
+enum class EventOrder : std::uint8_t { ascending, descending };  // in time
+
+Result run_device(const Batch& batch, const DetectorParams& params, const Division& division, EventOrder order) {
   const DeviceBatch device(batch);
   DeviceArray<char> workspace(cuda::workspace_bytes(device.signals.rows, device.signals.sample_count, division));
   workspace.fill_bytes(0xA5);
@@ -149,6 +151,11 @@ Result run_device(const Batch& batch, const DetectorParams& params, const Divisi
   require(cuda::emit_events(device.signals, params, workspace.data(), event_offsets.data(), {mean.data(), start.data(), length.data(), stdv.data()},
                             nullptr, division),
           "emit_events");
+  if (order == EventOrder::descending) {
+    require(cuda::reverse_events(device.signals.rows, event_offsets.data(), result.offsets.back(),
+                                 {mean.data(), start.data(), length.data(), stdv.data()}, nullptr),
+            "reverse_events");
+  }
   require(cudaDeviceSynchronize(), "emit_events");
   result.mean = mean.download();
   result.stdv = stdv.download();
@@ -165,8 +172,16 @@ bool same(const std::vector<T>& device, std::size_t begin, const std::vector<T>&
 
 int failures = 0;
 
-void compare(const char* name, const Batch& batch, const DetectorParams& params, const Division& division) {
-  const Result result = run_device(batch, params, division);
+void reverse(EventTable& events) {
+  const auto turn = [](auto& column) { std::reverse(column.begin(), column.end()); };
+  turn(events.start_sample);
+  turn(events.length_samples);
+  turn(events.mean);
+  turn(events.stdv);
+}
+
+void compare(const char* name, const Batch& batch, const DetectorParams& params, const Division& division, EventOrder order = EventOrder::ascending) {
+  const Result result = run_device(batch, params, division, order);
   std::vector<EventTable> expected(batch.rows());
   std::vector<DetectionStatus> statuses(batch.rows(), DetectionStatus::ok);
   std::atomic<std::size_t> next{0};
@@ -181,6 +196,7 @@ void compare(const char* name, const Batch& batch, const DetectorParams& params,
         const std::span<const std::int16_t> raw(batch.samples.data() + batch.offsets[row],
                                                 static_cast<std::size_t>(batch.offsets[row + 1] - batch.offsets[row]));
         statuses[row] = detect_events(raw, calibration, params, workspace, expected[row]);
+        if (order == EventOrder::descending) reverse(expected[row]);
       }
     });
   }
@@ -377,6 +393,7 @@ void check(bool small) {
     batch.add({});
     batch.add({});
     compare("empty reads", batch, dna, division_for(dna));
+    compare("empty reads, last event first", batch, rna, division_for(rna), EventOrder::descending);
   }
   compare("DNA", ordinary(reads, longest, 8.9, 1), dna, division_for(dna));
   compare("DNA", ordinary(reads, longest, 8.9, 2), dna, {512, 64});
@@ -395,6 +412,9 @@ void check(bool small) {
   compare("DNA, odd short signals", odd(small ? 64 : 20'000, 3000, 12), dna, {96, 32});
   compare("RNA, odd signals", odd(small ? 32 : 1600, longest / 2, 13), rna, division_for(rna));
   compare("RNA, odd short signals", odd(small ? 64 : 20'000, 300, 14), rna, division_for(rna));
+  compare("RNA, last event first", ordinary(reads, longest, 30.0, 24), rna, division_for(rna), EventOrder::descending);
+  compare("RNA, short reads, last event first", short_reads(small ? 300 : 100'000, 25), rna, division_for(rna), EventOrder::descending);
+  compare("RNA, odd signals, last event first", odd(small ? 32 : 1600, longest / 2, 26), rna, division_for(rna), EventOrder::descending);
   const DetectorParams others[] = {{5, 32, 2.0F, 4.0F, 0.5F}, {2, 256, 1.0F, 3.0F, 0.0F}, {256, 2, 1.0F, 1.0F, 0.1F},
                                    {3, 6, 5.0F, 9.0F, 0.2F},  {3, 6, 0.0F, 9.0F, 0.0F},   {3, 6, 1.4F, 3.0F, 0.2F}};
   for (const DetectorParams& params : others) {

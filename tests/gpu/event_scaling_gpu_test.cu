@@ -52,7 +52,8 @@ void report(const std::string& name, std::size_t rows, std::size_t ok, std::size
 }
 
 // Ranks, moments and recalibration of all rows on the device against the CPU; with runs > 0 prints what each takes.
-void compare(const std::string& name, const Rows& rows, const SimulatedModel& model, const RecalibrationParams& params, int runs) {
+void compare(const std::string& name, const Rows& rows, const SimulatedModel& model, const RecalibrationParams& params, int runs,
+             EventOrder order = EventOrder::ascending) {
   const std::uint32_t k = model.view.k;
   const auto count = static_cast<std::uint32_t>(rows.size());
   const DeviceArray<std::uint16_t> row_status(rows.status);
@@ -81,9 +82,9 @@ void compare(const std::string& name, const Rows& rows, const SimulatedModel& mo
   const DeviceArray<float> shift(count), scale(count);
   const DeviceArray<ScalingStatus> status(count);
   const auto find_moments = [&] {
-    require(
-        cuda::moments(device_rows, events, {rank_offsets.data(), ranks.data()}, device_model, {shift.data(), scale.data(), status.data()}, nullptr),
-        "moments");
+    require(cuda::moments(device_rows, events, order, {rank_offsets.data(), ranks.data()}, device_model, {shift.data(), scale.data(), status.data()},
+                          nullptr),
+            "moments");
   };
   find_moments();
   require(cudaDeviceSynchronize(), "moments");
@@ -101,7 +102,8 @@ void compare(const std::string& name, const Rows& rows, const SimulatedModel& mo
     ScalingStatus expected_status = ScalingStatus::ok;
     if (works) {
       expected_status = kmer_ranks(read, model.view.alphabet, k, expected);
-      if (expected_status == ScalingStatus::ok) expected_status = moments(part(rows.events, rows.event_offsets, row), expected, model.view, scaling);
+      if (expected_status == ScalingStatus::ok)
+        expected_status = moments(part(rows.events, rows.event_offsets, row), order, expected, model.view, scaling);
     }
     if (!std::ranges::equal(expected, part(device_ranks, offsets, row))) ++different_ranks;
     if (works && expected_status == ScalingStatus::ok) ++ok;
@@ -237,6 +239,7 @@ void check_odd(Alphabet alphabet, std::uint32_t k, std::size_t count, std::uint6
   compare(name + " other ranks", rows, model, {.min_recalibration_events = 50}, 0);
   rows.ranks.clear();
   compare(name, rows, model, {}, 0);
+  compare(name + " last event first", rows, model, {}, 0, EventOrder::descending);
   constexpr float kOdd[] = {0.0F, -1.0F, 1e-20F, 1e20F, 1e-42F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
   for (std::size_t i = 0; i < 1 + model.mean.size() / 1000; ++i)
     (i % 2 == 0 ? model.stdv : model.mean)[random() % model.mean.size()] = kOdd[random() % std::size(kOdd)];

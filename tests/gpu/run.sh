@@ -8,7 +8,7 @@
 #   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set;
 #   one with reference.fa and reads.fq is a set for mapping. With minimap2 in RUNTIME/bin mapping is timed beside it.
 #   One with signal.blow5 and target.fa is a set for Read Until, one with windows.txt (as sluice run consensus reads it) a set for consensus.
-#   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping read_until consensus
+#   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping read_until consensus rna
 #                     sanitizer (default: all, in this order), and long, only where it is named
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
@@ -18,11 +18,11 @@
 #   --batches N       batches of the leak test (default 1000)
 #   --long-reads N    simulated reads of 8 kb of section long (default 50000: 400 Mbases)
 #   --long-threads L  numbers of threads of section long (default 4,8,16)
-#   --long-runs L     what section long runs (default methylation,map,overlap,seed,classify_signal,polish,correct)
+#   --long-runs L     what section long runs (default methylation,map,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
-sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
-long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,overlap,seed,classify_signal,polish,correct
+sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,rna,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
+long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,overlap,seed,classify_signal,polish,correct,resquiggle
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -96,6 +96,15 @@ use_set() { # NAME [BAM]
     read -r -a words <"$folder/options"
     call+=("${words[@]//@/$data}")
   fi
+}
+
+# Simulated direct RNA in sets/PORE: reads.blow5 and reads.fastq.gz.
+make_rna() { # PORE READS
+  local folder=$work/sets/$1
+  [ ! -d "$folder" ] || return 0
+  mkdir -p "$folder"
+  "$sluice" run "$runtime/pipelines/synthetic_reference.toml" --plugin-dir "$runtime/lib" --length 3000 --contigs 100 --seed 5 --output "$folder/reference.fa" --quiet
+  "$sluice" run "$runtime/pipelines/simulate_rna.toml" --plugin-dir "$runtime/lib" --reference "$folder/reference.fa" --pore "$1" --reads "$2" --output-prefix "$folder/reads" --quiet
 }
 
 # A set of N simulated reads, as use_set makes one.
@@ -456,6 +465,25 @@ section_read_until() {
   done
 }
 
+# Which samples belong to which k-mer, the same on every device: direct RNA, whose events are turned around, and DNA.
+section_rna() {
+  local set folder device options
+  use_simulated rna_dna 300 --mean-length 3000 --seed 23
+  make_rna rna004 1000
+  make_rna rna_r9 1000
+  for set in rna004 rna_r9 rna_dna; do
+    folder=$work/sets/$set
+    call=("$sluice" run "$runtime/pipelines/resquiggle.toml" --plugin-dir "$runtime/lib" --profile none --signal "$folder/reads.blow5" --reads "$folder/reads.fastq.gz")
+    on_cpu
+    for device in ${devices//,/ }; do
+      for options in "" "--batch-work 100000" "--threads 1" "--gpu-memory 1GiB"; do
+        # shellcheck disable=SC2086
+        compare "$set resquiggle --device $device $options" --device "$device" $options
+      done
+    done
+  done
+}
+
 # The same consensuses on every device, and the stage alone, copies included.
 section_consensus() {
   local folder set device algorithm
@@ -482,11 +510,13 @@ section_contract() {
   use_simulated contract 400 --mean-length 4000 --seed 19
   local folder=$work/sets/contract
   head -c 40000 "$folder/reference.fa" >"$folder/target.fa"
+  make_rna rna004 400
   local -A of=(
     [methylation]="signal=$folder/reads.blow5 alignments=$folder/reads.bam reads=$folder/reads.fastq.gz reference=$folder/reference.fa output=$work/unused"
     [map]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz output=$work/unused"
     [seed]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz output=$work/unused"
     [classify_signal]="signal=$folder/reads.blow5 target=$folder/target.fa output=$work/unused"
+    [resquiggle]="signal=$work/sets/rna004/reads.blow5 reads=$work/sets/rna004/reads.fastq.gz output=$work/unused"
   )
   [ ! -e "$data/windows/windows.txt" ] || of[consensus]="windows=$data/windows/windows.txt output=$work/unused"
   for name in "${!of[@]}"; do
@@ -518,6 +548,7 @@ section_long() {
     case $run in
       methylation) input=(--signal "$folder/reads.blow5" --alignments "$folder/reads.bam" --reads "$folder/reads.fastq.gz" --reference "$folder/reference.fa") ;;
       map | seed) input=(--reference "$folder/reference.fa" --reads "$folder/reads.fq") ;;
+      resquiggle) input=(--signal "$folder/reads.blow5" --reads "$folder/reads.fq") ;;
       classify_signal) input=(--signal "$folder/reads.blow5" --target "$folder/target.fa") ;;
       polish) input=(--targets "$folder/reference.fa" --reads "$folder/some.fq") ;;
       correct | overlap) input=(--reads "$folder/some.fq") ;;

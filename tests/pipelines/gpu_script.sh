@@ -19,8 +19,9 @@ mkdir -p "$work/data/squiggles" "$work/data/windows"
 cp "$work/data/few/reads.blow5" "$work/data/squiggles/signal.blow5"
 head -c 9000 "$work/data/reference.fa" >"$work/data/squiggles/target.fa"
 printf '>1 2 ACGTACGTACCA\nACGTACGGTACCA\nACGTACGTACCA\n>2 3 TTGACA\nTTGACA\nTTGCA\nTTGACA\n' >"$work/data/windows/windows.txt"
-"$source/tests/gpu/run.sh" --sections doctor,same,faults,timing,scheduler,property,leak,devices,read_until,consensus --devices auto --copies 3 --rounds 1 --reads 40 --batches 20 "$work/runtime" "$work/data" |
+"$source/tests/gpu/run.sh" --sections doctor,same,faults,timing,scheduler,property,leak,devices,read_until,consensus,rna --devices auto --copies 3 --rounds 1 --reads 40 --batches 20 "$work/runtime" "$work/data" |
   tee "$work/log"
 grep -q '^| timing | few 3 times --device auto |' "$work/log"
 grep -q '^| read_until | squiggles read_until, lost@20 |' "$work/log"
+grep -q '^| rna | rna004 resquiggle --device auto --threads 1 |' "$work/log"
 grep -q '^| consensus | windows majority --device auto |' "$work/log"

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sluice/channel_states.hpp>
 #include <sluice/stage.hpp>
 #include <string>
+#include <string_view>
 
 #include "read_until_decision/decision.hpp"
 #include "read_until_decision/decision_writer.hpp"
 
 namespace sluice::read_until_decision {
 namespace {
+
+// What the built-in thresholds were made from; README.md says more.
+constexpr std::string_view built_in_pore = "r9";
+constexpr double built_in_target_bases = 50'000, built_in_rate_hz = 4000;
+// A target so many times smaller or larger fits by chance about as well; beyond that the thresholds are off by more than their own error.
+constexpr double target_factor = 4;
 
 struct DecisionParameters {
   std::optional<Path> thresholds;
@@ -26,10 +35,42 @@ void check_decision(const DecisionParameters& p) {
   if (p.threshold && has_table(p)) throw Failure::usage("threshold and thresholds exclude each other", "give one of them");
 }
 
-Thresholds thresholds_of(const DecisionParameters& p) {
+double number_of(const Batch& resource, std::string_view attribute) {
+  const std::string_view text = resource.attribute(attribute);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Says where the built-in thresholds meet what they were not made for.
+void warn_of_built_in(const Setup& setup) {
+  std::string differences;
+  const auto differs = [&](const std::string& what) { differences += (differences.empty() ? "" : ", ") + what; };
+  if (setup.has_resource("target")) {
+    const Batch target = setup.resource("target");
+    const std::string_view pore = target.attribute("pore");
+    if (!pore.empty() && pore != built_in_pore) differs("the pore is " + std::string(pore));
+    const double bases = number_of(target, "bases");
+    if (bases > built_in_target_bases * target_factor || (bases > 0 && bases < built_in_target_bases / target_factor))
+      differs("the targets have " + std::string(target.attribute("bases")) + " bases");
+  }
+  if (setup.has_resource("signal")) {
+    const double rate = number_of(setup.resource("signal"), "sampling_rate");
+    if (rate > 0 && std::abs(rate - built_in_rate_hz) > 0.1 * built_in_rate_hz)
+      differs("the signal has " + std::to_string(static_cast<std::int64_t>(rate)) + " samples a second");
+  }
+  if (differences.empty()) return;
+  setup.warn("the built-in thresholds were made for R9.4.1 at 4,000 Hz and targets of about 50,000 bases, but " + differences +
+             ": make thresholds for these reads with `sluice run calibrate_read_until`, or give --threshold");
+}
+
+Thresholds thresholds_of(const Setup& setup, const DecisionParameters& p) {
   check_decision(p);
   if (p.threshold) return Thresholds::constant(*p.threshold);
-  if (!has_table(p)) return Thresholds::built_in();
+  if (!has_table(p)) {
+    warn_of_built_in(setup);
+    return Thresholds::built_in();
+  }
   std::ifstream file(*p.thresholds, std::ios::binary);
   const std::string table{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw Failure::input("cannot read thresholds '" + *p.thresholds + "': " + std::strerror(errno), "check the path");
@@ -52,6 +93,8 @@ void describe_decision(Describe<Stage>& d) {
       .reads();
   d.option("threshold", &DecisionParameters::threshold, "one threshold for every length: cost per level").range(0, 1000);
   d.option("minimum_levels", &DecisionParameters::minimum_levels, "reads with fewer levels are not decided on").range(1, 1e9).unit("levels");
+  d.uses("target", "squiggle_target", "what was looked for: the built-in thresholds are for one pore and size", Needed::optional);
+  d.uses("signal", "signal_file", "where the reads are from: the built-in thresholds are for one sampling rate", Needed::optional);
   d.work_unit("row");
 }
 
@@ -88,7 +131,7 @@ class ReadUntilDecision {
     describe_decision(d);
   }
   static void check_parameters(const Parameters& p) { check_decision(p); }
-  ReadUntilDecision(const Setup&, const Parameters& p) : thresholds_(thresholds_of(p)), minimum_levels_(p.minimum_levels) {}
+  ReadUntilDecision(const Setup& setup, const Parameters& p) : thresholds_(thresholds_of(setup, p)), minimum_levels_(p.minimum_levels) {}
 
   void process(const Call&, const Batch& in, Output& out) const {
     const Scores scores(in);
@@ -128,8 +171,10 @@ class ReadUntilDecisionStream {
     d.option("decide_early", &Parameters::decide_early, "decide before the prefix is complete where the score is clear");
   }
   static void check_parameters(const Parameters& p) { check_decision(p); }
-  ReadUntilDecisionStream(const Setup&, const Parameters& p)
-      : thresholds_(thresholds_of(p)), minimum_levels_(p.minimum_levels), before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait) {}
+  ReadUntilDecisionStream(const Setup& setup, const Parameters& p)
+      : thresholds_(thresholds_of(setup, p)),
+        minimum_levels_(p.minimum_levels),
+        before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait) {}
 
   void process(const Call&, const Batch& in, Output& out) {
     const Scores scores(in);

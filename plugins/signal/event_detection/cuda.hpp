@@ -77,4 +77,8 @@ struct EventColumns {
 cudaError_t emit_events(const Signals& signals, const DetectorParams& params, void* workspace, const std::int64_t* event_offsets,
                         const EventColumns& events, cudaStream_t stream, const Division& division, const StepObserver& observer = {});
 
+// Turns the events of each row around in place, so that the last in time comes first: for RNA, after emit_events. event_count: event_offsets[rows].
+cudaError_t reverse_events(std::int64_t rows, const std::int64_t* event_offsets, std::int64_t event_count, const EventColumns& events,
+                           cudaStream_t stream);
+
 }  // namespace sluice::event_detection::cuda

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
 #include <sluice/stage.hpp>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,7 @@ namespace {
 class EventDetection {
  public:
   struct Parameters {
-    std::string preset = "dna";
+    std::string preset = "auto";
     std::optional<std::int64_t> window_short, window_long;
     std::optional<double> threshold_short, threshold_long, peak_height;
   };
@@ -29,14 +31,22 @@ class EventDetection {
     d.id("event_detection").summary("cuts a raw signal into events, stretches of samples on one level").map("read").work_unit("sample");
     d.doc(
         "The two-window t-statistic detector of scrappie, with the constants and the rounding of f5c 1.6. The whole signal is used: f5c computes a "
-        "trim and then ignores it.");
+        "trim and then ignores it.\n\n"
+        "The preset is `dna` or `rna`, or the pore (rna_r9 and rna004 are RNA's). `auto` takes it from the resource `signal`: from what its header "
+        "says "
+        "of the chemistry; without that resource it is `dna`. Direct RNA passes the pore with its 3' end first, so its events are given last in time "
+        "first: event 0 ends the signal and belongs to the first bases of the read. event_start and event_length stay samples of the signal as it "
+        "was "
+        "written.");
     d.needs("raw_signal", "list<i16>", "samples as the sequencer wrote them");
     d.needs("digitisation", "f64", "number of raw levels").needs("range", "f64", "pA").needs("offset", "f64", "raw units");
-    d.gives("event_mean", "list<f32>", "pA");
+    d.uses("signal", "signal_file", "the file whose header says the chemistry, for preset = auto", Needed::optional);
+    d.gives("event_mean", "list<f32>", "pA; of RNA the last event in time comes first, in all lists of events");
     d.gives("event_start", "list<i32>", "first sample", Needed::optional);
     d.gives("event_length", "list<i32>", "samples", Needed::optional);
     d.gives("event_stdv", "list<f32>", "pA, of the population", Needed::optional);
-    d.option("preset", &Parameters::preset, "the constants: DNA of every pore, or direct RNA").choices({"dna", "rna"});
+    d.option("preset", &Parameters::preset, "the constants, and which way events run: DNA's or direct RNA's, or those of the pore")
+        .choices({"auto", "dna", "rna", "r9", "r10", "rna_r9", "rna004"});
     d.option("window_short", &Parameters::window_short, "short window; the preset's if left out").range(2, max_window).unit("samples");
     d.option("window_long", &Parameters::window_long, "long window; the preset's if left out").range(2, max_window).unit("samples");
     d.option("threshold_short", &Parameters::threshold_short, "least t-statistic of a boundary in the short window; the preset's if left out")
@@ -56,19 +66,17 @@ class EventDetection {
     d.reason("signal_too_long", "more than 2^31 samples");
   }
 
-  static void check_parameters(const Parameters& p) {
-    const DetectorParams params = detector_params(p);
-    if (params.window_short >= params.window_long)
-      throw Failure::usage("window_short (" + std::to_string(params.window_short) + " samples) must be smaller than window_long (" +
-                               std::to_string(params.window_long) + ")",
-                           "set both, or leave both out");
-  }
+  static void check_parameters(const Parameters& p) { check_windows(detector_params(p, p.preset)); }
 
   EventDetection(const Setup& setup, const Parameters& p)
-      : params_(detector_params(p)),
+      : preset_(p.preset == "auto" && setup.has_resource("signal") ? setup.resource("signal").attribute("chemistry") : std::string_view(p.preset)),
+        params_(detector_params(p, preset_)),
+        order_(is_rna(preset_) ? EventOrder::descending : EventOrder::ascending),
         starts_(setup.wanted("event_start")),
         lengths_(setup.wanted("event_length")),
-        stdvs_(setup.wanted("event_stdv")) {}
+        stdvs_(setup.wanted("event_stdv")) {
+    check_windows(params_);
+  }
 
   Estimate estimate(const Batch& in) const {
     const auto samples = in.list<std::int16_t>("raw_signal").offsets();
@@ -124,6 +132,9 @@ class EventDetection {
     Memory mean = allocate(true), start = allocate(starts_), length = allocate(lengths_), stdv = allocate(stdvs_);
     const cuda::EventColumns columns{mean.as<float>(), start.as<std::int32_t>(), length.as<std::int32_t>(), stdv.as<float>()};
     check(cuda::emit_events(signals, params_, workspace.get(), offsets.as<std::int64_t>(), columns, device.stream(), division), "emit_events");
+    if (order_ == EventOrder::descending)
+      check(cuda::reverse_events(signals.rows, offsets.as<std::int64_t>(), static_cast<std::int64_t>(events), columns, device.stream()),
+            "reverse_events");
     const std::vector<DetectionStatus> statuses = device.download(status.as<DetectionStatus>(), rows);
     for (std::size_t row = 0; row < rows; ++row) {
       if (statuses[row] != DetectionStatus::ok) out.fail(static_cast<std::int64_t>(row), static_cast<std::uint32_t>(statuses[row]) - 1);
@@ -137,8 +148,17 @@ class EventDetection {
 #endif
 
  private:
-  static DetectorParams detector_params(const Parameters& p) {
-    DetectorParams params = p.preset == "rna" ? DetectorParams::rna() : DetectorParams::dna();
+  static void check_windows(const DetectorParams& params) {
+    if (params.window_short >= params.window_long)
+      throw Failure::usage("window_short (" + std::to_string(params.window_short) + " samples) must be smaller than window_long (" +
+                               std::to_string(params.window_long) + ")",
+                           "set both, or leave both out");
+  }
+
+  // Of a preset, and of a chemistry as signal_file names it.
+  static bool is_rna(std::string_view preset) { return preset.starts_with("rna"); }
+  static DetectorParams detector_params(const Parameters& p, std::string_view preset) {
+    DetectorParams params = is_rna(preset) ? DetectorParams::rna() : DetectorParams::dna();
     if (p.window_short) params.window_short = static_cast<std::uint32_t>(*p.window_short);
     if (p.window_long) params.window_long = static_cast<std::uint32_t>(*p.window_long);
     if (p.threshold_short) params.threshold_short = static_cast<float>(*p.threshold_short);
@@ -147,12 +167,18 @@ class EventDetection {
     return params;
   }
   template <class T>
-  static void give(Output& out, const char* name, const Buffer& offsets, const std::vector<EventTable>& tables, std::vector<T> EventTable::*column) {
+  void give(Output& out, const char* name, const Buffer& offsets, const std::vector<EventTable>& tables, std::vector<T> EventTable::*column) const {
     T* next = out.list<T>(name, offsets).data();
-    for (const EventTable& table : tables) next = std::copy((table.*column).begin(), (table.*column).end(), next);
+    for (const EventTable& table : tables)
+      next = order_ == EventOrder::descending ? std::reverse_copy((table.*column).begin(), (table.*column).end(), next)
+                                              : std::copy((table.*column).begin(), (table.*column).end(), next);
   }
 
+  enum class EventOrder : std::uint8_t { ascending, descending };  // in time
+
+  std::string preset_;
   DetectorParams params_;
+  EventOrder order_;
   bool starts_, lengths_, stdvs_;
   Workspaces<DetectorWorkspace> workspaces_;
 };

@@ -130,9 +130,15 @@ __device__ void sum_in_order(Tiles& tiles, const MakeTerms& make_terms) {
 
 __device__ std::int64_t list_length(const std::int64_t* offsets, std::uint32_t row) { return offsets[row + 1] - offsets[row]; }
 
+// The i-th event of a row in time.
+__device__ double event_mean(const Events& events, EventOrder order, std::uint32_t row, std::int64_t i) {
+  return static_cast<double>(events.mean[order == EventOrder::descending ? events.offsets[row + 1] - 1 - i : events.offsets[row] + i]);
+}
+
 __device__ bool is_finite(float value) { return value >= -std::numeric_limits<float>::max() && value <= std::numeric_limits<float>::max(); }
 
-__global__ void __launch_bounds__(kSumThreads) compute_moments(Rows rows, Events events, Kmers kmers, Model model, Moments results) {
+__global__ void __launch_bounds__(kSumThreads)
+    compute_moments(Rows rows, Events events, EventOrder order, Kmers kmers, Model model, Moments results) {
   __shared__ Tiles tiles;
   __shared__ double shifts[kReadsPerBlock];
   const std::uint32_t first_row = blockIdx.x * kReadsPerBlock;
@@ -155,7 +161,7 @@ __global__ void __launch_bounds__(kSumThreads) compute_moments(Rows rows, Events
 
   sum_in_order<3>(tiles, [&](int slot, std::int64_t i, double* terms) {
     const std::uint32_t row = first_row + slot;
-    if (i < list_length(events.offsets, row)) terms[0] = static_cast<double>(events.mean[events.offsets[row] + i]);
+    if (i < list_length(events.offsets, row)) terms[0] = event_mean(events, order, row, i);
     if (i >= list_length(kmers.offsets, row)) return;
     const std::uint32_t rank = kmers.rank[kmers.offsets[row] + i];
     if (rank >= model.count) {
@@ -177,7 +183,7 @@ __global__ void __launch_bounds__(kSumThreads) compute_moments(Rows rows, Events
   __syncthreads();
 
   sum_in_order<1>(tiles, [&](int slot, std::int64_t i, double* terms) {
-    const double difference = static_cast<double>(events.mean[events.offsets[first_row + slot] + i]) - shifts[slot];
+    const double difference = event_mean(events, order, first_row + slot, i) - shifts[slot];
     terms[0] = difference * difference;
   });
   if (!owns) return;
@@ -352,9 +358,10 @@ cudaError_t kmer_ranks(const Rows& rows, const std::int64_t* bases_offsets, cons
   return cudaGetLastError();
 }
 
-cudaError_t moments(const Rows& rows, const Events& events, const Kmers& kmers, const Model& model, const Moments& results, cudaStream_t stream) {
+cudaError_t moments(const Rows& rows, const Events& events, EventOrder order, const Kmers& kmers, const Model& model, const Moments& results,
+                    cudaStream_t stream) {
   if (rows.count == 0) return cudaSuccess;
-  compute_moments<<<blocks_for_rows(rows), kSumThreads, 0, stream>>>(rows, events, kmers, model, results);
+  compute_moments<<<blocks_for_rows(rows), kSumThreads, 0, stream>>>(rows, events, order, kmers, model, results);
   return cudaGetLastError();
 }
 

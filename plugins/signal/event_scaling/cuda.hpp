@@ -52,7 +52,8 @@ struct Moments {
   float* scale = nullptr;
   ScalingStatus* status = nullptr;
 };
-cudaError_t moments(const Rows& rows, const Events& events, const Kmers& kmers, const Model& model, const Moments& results, cudaStream_t stream);
+cudaError_t moments(const Rows& rows, const Events& events, EventOrder order, const Kmers& kmers, const Model& model, const Moments& results,
+                    cudaStream_t stream);
 
 // first_event and last_event of every k-mer: lists of their own, whose lengths must be those of the ranks (ScalingStatus::bad_input).
 struct AlignedEvents {

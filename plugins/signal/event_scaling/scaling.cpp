@@ -84,8 +84,8 @@ ScalingStatus kmer_ranks(std::string_view bases, Alphabet alphabet, std::uint32_
   return ScalingStatus::ok;
 }
 
-ScalingStatus moments(std::span<const float> event_means, std::span<const std::uint32_t> read_kmer_ranks, const KmerModelView& model,
-                      MomentScaling& scaling) {
+ScalingStatus moments(std::span<const float> event_means, EventOrder order, std::span<const std::uint32_t> read_kmer_ranks,
+                      const KmerModelView& model, MomentScaling& scaling) {
   if (!is_usable(model)) return ScalingStatus::bad_model;
   if (event_means.empty()) return ScalingStatus::no_events;
   if (read_kmer_ranks.empty()) return ScalingStatus::read_too_short;
@@ -95,7 +95,10 @@ ScalingStatus moments(std::span<const float> event_means, std::span<const std::u
   double event_sum = 0.0;
   double level_sum = 0.0;
   double level_square_sum = 0.0;
-  const auto add_event = [&](std::size_t i) { event_sum += static_cast<double>(event_means[i]); };
+  // The i-th event in time.
+  const bool descends = order == EventOrder::descending;
+  const auto event_mean = [&](std::size_t i) { return static_cast<double>(event_means[descends ? event_means.size() - 1 - i : i]); };
+  const auto add_event = [&](std::size_t i) { event_sum += event_mean(i); };
   const auto add_level = [&](std::size_t i) {
     const std::uint32_t rank = read_kmer_ranks[i];
     if (rank >= model.level_mean.size()) return false;
@@ -116,8 +119,8 @@ ScalingStatus moments(std::span<const float> event_means, std::span<const std::u
 
   const double shift = event_sum / events - level_sum / kmers;
   double event_square_sum = 0.0;
-  for (const float mean : event_means) {
-    const double difference = static_cast<double>(mean) - shift;
+  for (std::size_t i = 0; i < event_means.size(); ++i) {
+    const double difference = event_mean(i) - shift;
     event_square_sum += difference * difference;
   }
   const double scale = (event_square_sum / events) / (level_square_sum / kmers);

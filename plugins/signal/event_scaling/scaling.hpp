@@ -38,6 +38,9 @@ constexpr std::size_t read_kmer_count(std::size_t bases, std::uint32_t k) { retu
 // otherwise). Returns ok, read_too_short, bad_model (k outside [1, max_k]) or bad_input.
 ScalingStatus kmer_ranks(std::string_view bases, Alphabet alphabet, std::uint32_t k, std::span<std::uint32_t> ranks);
 
+// How the events of a read follow each other in time: those of RNA, whose 3' end passes the pore first, descend.
+enum class EventOrder : std::uint8_t { ascending, descending };
+
 // The first scaling of a read, before any alignment.
 struct MomentScaling {
   float shift = 0.0F;  // pA
@@ -46,11 +49,10 @@ struct MomentScaling {
 
 // Method of moments. shift is the difference between the means of the events and of the model levels of the read's
 // k-mers. scale is the ratio of the mean of (event - shift)^2 to that of level^2: not its square root, as in nanopolish.
-// event_means: pA, any order that ascends or descends in time (f64 sums are taken in the order given: f5c takes them in
-// order of time). On a status other than ok, `scaling` is left alone. bad_input: a rank outside the model; singular: the
-// result is not finite.
-ScalingStatus moments(std::span<const float> event_means, std::span<const std::uint32_t> read_kmer_ranks, const KmerModelView& model,
-                      MomentScaling& scaling);
+// event_means: pA; f64 sums over them are taken in order of time, as f5c does. On a status other than ok, `scaling` is left alone. bad_input: a rank
+// outside the model; singular: the result is not finite.
+ScalingStatus moments(std::span<const float> event_means, EventOrder order, std::span<const std::uint32_t> read_kmer_ranks,
+                      const KmerModelView& model, MomentScaling& scaling);
 
 struct RecalibrationParams {
   std::uint32_t min_recalibration_events = 200;

@@ -48,13 +48,22 @@ class DeviceModels {
 
 class EventScaling {
  public:
-  using Parameters = NoParameters;
+  struct Parameters {
+    std::string preset = "auto";
+  };
   enum class Reason : std::uint32_t { no_events, read_too_short, singular };
 
   static void describe(Describe<EventScaling>& d) {
     d.id("event_scaling").summary("first fit of the k-mer model to a read, before any alignment (method of moments)").map("read").work_unit("base");
-    d.doc("Shift and scale from the first two moments of the events and of the levels of the read's own k-mers, as nanopolish and f5c take them.");
+    d.doc(
+        "Shift and scale from the first two moments of the events and of the levels of the read's own k-mers, as nanopolish and f5c take them.\n\n"
+        "Sums over events are taken in order of time, and events of direct RNA come last in time first: give the preset that event_detection has. "
+        "`auto` "
+        "takes it from the resource `signal`, from what its header says of the chemistry; without that resource it is `dna`.");
     d.uses("model", "kmer", "the nucleotide k-mer model of the pore");
+    d.uses("signal", "signal_file", "the file whose header says the chemistry, for preset = auto", Needed::optional);
+    d.option("preset", &Parameters::preset, "which way events run: DNA's or direct RNA's, or those of the pore")
+        .choices({"auto", "dna", "rna", "r9", "r10", "rna_r9", "rna004"});
     d.needs("event_mean", "list<f32>", "pA").needs("bases", "utf8", "the whole read in sequencing orientation");
     d.gives("kmer_rank", "list<u32>", "rank of each k-mer of the read in the model")
         .gives("moment_shift", "f32", "pA")
@@ -66,7 +75,7 @@ class EventScaling {
     d.implementation<&EventScaling::process_cuda>("cuda", "the sums in the same order, one lane a sum, a few thousand reads beside each other");
 #endif
   }
-  EventScaling(const Setup& setup, const Parameters&) : model_(nucleotide_model(setup)) {}
+  EventScaling(const Setup& setup, const Parameters& p) : model_(nucleotide_model(setup)), order_(event_order(setup, p.preset)) {}
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto events = in.list<float>("event_mean");
@@ -82,7 +91,7 @@ class EventScaling {
         const auto read_ranks = ranks.subspan(static_cast<std::size_t>(at[i]), static_cast<std::size_t>(at[i + 1] - at[i]));
         ScalingStatus status = kmer_ranks(bases[row], model_.alphabet, model_.k, read_ranks);
         MomentScaling scaling;
-        if (status == ScalingStatus::ok) status = moments(events[row], read_ranks, model_, scaling);
+        if (status == ScalingStatus::ok) status = moments(events[row], order_, read_ranks, model_, scaling);
         fail(out, row, status);
         shift[i] = scaling.shift;
         scale[i] = scaling.scale;
@@ -109,7 +118,7 @@ class EventScaling {
                         "kmer_ranks");
     sluice::cuda::Memory shift = device.allocate_array<float>(count), scale = device.allocate_array<float>(count);
     const sluice::cuda::Memory status = device.allocate_array<ScalingStatus>(count);
-    sluice::cuda::check(cuda::moments(rows, {events.offsets, events.values}, {offsets.as<std::int64_t>(), ranks.as<std::uint32_t>()}, model,
+    sluice::cuda::check(cuda::moments(rows, {events.offsets, events.values}, order_, {offsets.as<std::int64_t>(), ranks.as<std::uint32_t>()}, model,
                                       {shift.as<float>(), scale.as<float>(), status.as<ScalingStatus>()}, device.stream()),
                         "moments");
     const std::vector<ScalingStatus> statuses = device.download(status.as<ScalingStatus>(), count);
@@ -121,6 +130,11 @@ class EventScaling {
 #endif
 
  private:
+  // Presets of RNA begin with "rna", as do its chemistries in signal_file.
+  static EventOrder event_order(const Setup& setup, std::string_view preset) {
+    if (preset == "auto" && setup.has_resource("signal")) preset = setup.resource("signal").attribute("chemistry");
+    return preset.starts_with("rna") ? EventOrder::descending : EventOrder::ascending;
+  }
   static void fail(Output& out, std::int64_t row, ScalingStatus status) {
     if (status == ScalingStatus::ok) return;
     if (status == ScalingStatus::no_events)
@@ -132,6 +146,7 @@ class EventScaling {
   }
 
   KmerModelView model_;
+  EventOrder order_;
 #ifdef SLUICE_WITH_CUDA
   DeviceModels models_;
 #endif

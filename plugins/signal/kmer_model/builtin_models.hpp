@@ -3,6 +3,7 @@
 #pragma once
 // Which built-in model belongs to which pore. The files lie in models/ and say where their figures come from.
 
+#include <cstdint>
 #include <sluice/kmer_model.hpp>
 #include <string_view>
 
@@ -19,6 +20,21 @@ inline constexpr BuiltinModel builtin_models[] = {
     {"r10", Alphabet::nucleotide, "r10.nucleotide.model.gz"},       {"rna_r9", Alphabet::nucleotide, "rna_r9.nucleotide.model.gz"},
     {"rna004", Alphabet::nucleotide, "rna004.nucleotide.model.gz"},
 };
+
+// The choices of the parameter `pore`, and the length of the k-mers that their models have.
+struct PoreKmers {
+  std::string_view pore;
+  std::uint32_t k;
+};
+
+inline constexpr PoreKmers pores[] = {{"r9", 6}, {"r10", 9}, {"rna_r9", 5}, {"rna004", 9}};
+
+// 0: no such pore.
+constexpr std::uint32_t kmer_size_of_pore(std::string_view name) {
+  for (const PoreKmers& pore : pores)
+    if (pore.pore == name) return pore.k;
+  return 0;
+}
 
 // The file of a built-in model, or "" if there is none for this pore and alphabet.
 constexpr std::string_view builtin_model_file(std::string_view pore, Alphabet alphabet) {

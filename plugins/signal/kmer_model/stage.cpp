@@ -5,7 +5,9 @@
 
 #include "kmer_model/builtin_models.hpp"
 #include "kmer_model/model_file.hpp"
+#include "kmer_model/model_store.hpp"
 #include "kmer_model/model_text.hpp"
+#include "kmer_model/sequencing_kit.hpp"
 #include "kmer_model/synthetic_methylation.hpp"
 
 namespace sluice::kmer_model {
@@ -24,14 +26,14 @@ class KmerModelResource {
     d.id("kmer_model").summary("loads a k-mer model: the expected current of every k-mer").resource("kmer");
     d.doc(
         "From `path`: the text format of nanopolish and f5c, plain, gzip or xz; every k-mer of the alphabet must be there once. Without `path`: the "
-        "built-in model for the pore, "
-        "which `auto` takes from the signal file's header. One row per k-mer in rank order (first base most significant; A C G T, or A C G M T with "
+        "built-in model for the pore, which `auto` takes from the signal file's header, or where there is none the one that `sluice model add` has "
+        "kept. One row per k-mer in rank order (first base most significant; A C G T, or A C G M T with "
         "M = 5-methylcytosine). "
-        "Attributes: k, alphabet, name, source.\n\n"
+        "Attributes: k, alphabet, name, source, pore (r9, r10, rna_r9, rna004; \"\" if neither `pore` nor the signal file says).\n\n"
         "`synthetic_methylation` makes a methylation model from the nucleotide model (of `path`, or built-in) by made-up shifts: only for reads that "
         "simulate_signal made with "
         "the same model.");
-    d.option("path", &Parameters::path, "model file; left out: the built-in model for the pore").reads();
+    d.option("path", &Parameters::path, "model file; left out: the built-in model for the pore, or one that was added").reads();
     d.option("pore", &Parameters::pore, "pore and kit of the built-in model; auto: as the signal file says")
         .choices({"auto", "r9", "r10", "rna_r9", "rna004"});
     d.option("alphabet", &Parameters::alphabet, "nucleotide (A C G T) or methylation (A C G M T)").choices({"nucleotide", "methylation"});
@@ -50,29 +52,35 @@ class KmerModelResource {
   }
 
   KmerModelResource(const Setup& setup, const Parameters& p)
-      : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation) {
+      : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation), pore_(p.pore) {
+    const bool has_signal = setup.has_resource("signal");
+    if (p.pore == "auto") {
+      pore_ = has_signal ? pore_of(setup.resource("signal").attribute("chemistry")) : "";
+      refuse_rna(p, pore_);
+    }
     if (p.path && !p.path->empty()) {
       path_ = *p.path;
       source_ = path_;
       return;
     }
-    std::string pore = p.pore;
-    if (pore == "auto") {
-      if (!setup.has_resource("signal"))
-        throw Failure::usage("resource '" + std::string(setup.instance()) + "': pore = \"auto\" needs the resource 'signal'",
-                             "set pore, give a model file, or add resources.signal (stage signal_file)");
-      pore = pore_of(setup.resource("signal").attribute("chemistry"));
-      refuse_rna(p, pore);
-    }
+    if (!has_signal && pore_.empty())
+      throw Failure::usage("resource '" + std::string(setup.instance()) + "': pore = \"auto\" needs the resource 'signal'",
+                           "set pore, give a model file, or add resources.signal (stage signal_file)");
+    if (pore_.empty())
+      throw Failure::usage(
+          "the signal file's chemistry '" + std::string(setup.resource("signal").attribute("chemistry")) + "' is none that sluice knows", "set pore");
+    if (p.pore == "auto" && alphabet_ == Alphabet::nucleotide) warn_of_kit(setup);
     const Alphabet in_file = synthetic_ ? Alphabet::nucleotide : alphabet_;
-    const std::string_view file = builtin_model_file(pore, in_file);
-    const std::string remedy = alphabet_ != Alphabet::methylation ? "give a model file: --model FILE"
-                               : pore == "r10" ? "give f5c's 5mC model of R10.4.1 (9-mers, r10.4.1_400bps.cpg, from github.com/hasindu2008/f5c): "
-                                                 "--methylation-model FILE"
-                                               : "give a model file: --methylation-model FILE";
-    if (file.empty()) throw Failure::usage("there is no built-in " + p.alphabet + " model for the pore '" + pore + "'", remedy);
+    const std::string_view file = builtin_model_file(pore_, in_file);
+    const ModelUse use{pore_, in_file};
+    if (file.empty()) {
+      path_ = find_added_model(use);
+      source_ = path_;
+      if (path_.empty()) throw Failure::usage("there is no built-in " + p.alphabet + " model for the pore '" + pore_ + "'", remedy_for(use));
+      return;
+    }
     path_ = find_builtin_model(std::string(file));
-    if (path_.empty()) throw Failure::input("the built-in model '" + std::string(file) + "' is not installed (share/sluice/models)", remedy);
+    if (path_.empty()) throw Failure::input("the built-in model '" + std::string(file) + "' is not installed (share/sluice/models)", remedy_for(use));
     source_ = "built-in " + std::string(file);
   }
 
@@ -96,6 +104,7 @@ class KmerModelResource {
     out.set_attribute("alphabet", model.alphabet == Alphabet::methylation ? "methylation" : "nucleotide");
     out.set_attribute("name", model.name.empty() ? source_ : model.name);
     out.set_attribute("source", source_);
+    out.set_attribute("pore", pore_);
   }
 
  private:
@@ -104,12 +113,29 @@ class KmerModelResource {
       throw Failure::usage("methylation is called on DNA only, and the pore '" + pore + "' is of direct RNA",
                            "give signal of DNA; if it is, and the header of the signal file is wrong, set the pore");
   }
+  static std::string remedy_for(const ModelUse& use) {
+    const bool methylation = use.alphabet == Alphabet::methylation;
+    return std::string(methylation && use.pore == "r10"
+                           ? "f5c has one of R10.4.1 (9-mers, r10.4.1_400bps.cpg, github.com/hasindu2008/f5c): give it as text, "
+                           : "give a model file: ") +
+           (methylation ? "--methylation-model" : "--model") + " FILE, or once and for all: sluice model add " + use.name() + " FILE";
+  }
+  // "" for a chemistry that is none of signal_file's.
   static std::string pore_of(std::string_view chemistry) {
     if (chemistry == "dna_r9") return "r9";
     if (chemistry == "dna_r10") return "r10";
     if (chemistry == "rna_r9") return "rna_r9";
     if (chemistry == "rna_004") return "rna004";
-    throw Failure::usage("the signal file's chemistry '" + std::string(chemistry) + "' is none that sluice knows", "set pore");
+    return {};
+  }
+  // The chemistry is R9 where the kit says nothing else, so a kit that says nothing may mean another pore.
+  static void warn_of_kit(const Setup& setup) {
+    const Batch signal = setup.resource("signal");
+    const std::string kit(signal.attribute("sequencing_kit"));
+    if (says_pore(kit)) return;
+    setup.warn("signal file '" + std::string(signal.attribute("path")) + "' " +
+               (kit.empty() ? "does not say its sequencing kit" : "is of the sequencing kit '" + kit + "', which sluice does not know") +
+               ": it is taken for " + std::string(signal.attribute("chemistry")) + "; if it is another pore's, set the pore");
   }
   static KmerModel synthesize(const KmerModel& nucleotide) {
     KmerModel made;
@@ -132,10 +158,62 @@ class KmerModelResource {
 
   Alphabet alphabet_;
   bool synthetic_;
-  std::string path_, source_;
+  std::string pore_, path_, source_;
+};
+
+// Source: the models that there are. What `sluice model` runs.
+class ModelStore {
+ public:
+  struct Parameters {
+    std::string action = "list";
+    std::optional<std::string> name;
+    std::optional<Path> path;
+  };
+  static void describe(Describe<ModelStore>& d) {
+    d.id("model_store")
+        .summary("keeps k-mer models of pores that have none built in, and gives those that there are")
+        .source("model")
+        .work_unit("row");
+    d.doc(
+        "Models lie as NAME.model in $XDG_DATA_HOME/sluice/models, or ~/.local/share/sluice/models. `add` checks a model and copies it there as it "
+        "is "
+        "(text of nanopolish and f5c, plain, gzip or xz); from then on kmer_model finds it where no model is built in. After the action all models "
+        "are given, by name.");
+    d.option("action", &Parameters::action, "what to do first").choices({"list", "add", "remove"});
+    d.option("name", &Parameters::name, "the pore, with -5mc behind it for a methylation model: r10-5mc");
+    d.option("path", &Parameters::path, "model file to add").reads();
+    d.gives("model_name", "utf8", "pore, with -5mc behind it for a methylation model")
+        .gives("model_origin", "utf8", "built-in or added")
+        .gives("model_path", "utf8", "its file");
+  }
+  static void check_parameters(const Parameters& p) {
+    if (p.action == "list") return;
+    if (!p.name || p.name->empty()) throw Failure::usage("action = \"" + p.action + "\" needs a name", "set name");
+    if (p.action == "add" && (!p.path || p.path->empty())) throw Failure::usage("action = \"add\" needs a file", "set path");
+  }
+  ModelStore(const Setup&, const Parameters& p) : parameters_(p) {}
+
+  bool process(const Call&, Output& out) const {
+    if (parameters_.action == "add") add_model(parse_model_name(*parameters_.name), *parameters_.path);
+    if (parameters_.action == "remove") remove_model(parse_model_name(*parameters_.name));
+    std::vector<std::string> names, origins, paths;
+    for (const KnownModel& model : known_models()) {
+      names.push_back(model.use.name());
+      origins.emplace_back(model.is_built_in ? "built-in" : "added");
+      paths.push_back(model.path);
+    }
+    out.set_rows(static_cast<std::int64_t>(names.size()));
+    out.text_rows("model_name", names);
+    out.text_rows("model_origin", origins);
+    out.text_rows("model_path", paths);
+    return false;
+  }
+
+ private:
+  Parameters parameters_;
 };
 
 }  // namespace
 }  // namespace sluice::kmer_model
 
-SLUICE_PLUGIN("kmer_model", "0.1.0", "MIT", sluice::kmer_model::KmerModelResource);
+SLUICE_PLUGIN("kmer_model", "0.1.0", "MIT", sluice::kmer_model::KmerModelResource, sluice::kmer_model::ModelStore);

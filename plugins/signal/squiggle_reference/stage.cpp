@@ -25,7 +25,8 @@ class SquiggleReference {
         "One row per contig, in the order of the reference. The level of a k-mer is its mean current in the model, less the mean and over the "
         "standard deviation of the levels of all k-mers of all contigs on both strands, in steps of 1/16, clipped to +-63. A k-mer with a letter "
         "other than A, C, G, T has the level 63, farther than real ones, so that alignments cross one such letter at a price and no run of them. "
-        "Attributes: k, steps, limit, shift and scale (pA).");
+        "Attributes: k, steps, limit, shift and scale (pA), pore (of the model) and bases (of all contigs).\n\n"
+        "For DNA: direct RNA passes the pore with its 3' end first, so its model is refused.");
     d.uses("reference", "contig", "sequences to be recognised; load them with ambiguous = \"n\"");
     d.uses("model", "kmer", "the nucleotide k-mer model of the pore");
     d.gives("name", "utf8", "name of the contig");
@@ -34,9 +35,13 @@ class SquiggleReference {
     d.work_unit("base");
   }
   SquiggleReference(const Setup& setup, const Parameters&)
-      : reference_(setup.resource("reference")), model_(kmer_model_view(setup.resource("model"))) {
+      : reference_(setup.resource("reference")), model_(kmer_model_view(setup.resource("model"))), pore_(setup.resource("model").attribute("pore")) {
     if (model_.alphabet != Alphabet::nucleotide)
       throw Failure::usage("the model is a methylation model", std::string("give ") + setup.instance() + " the nucleotide model");
+    if (pore_.starts_with("rna"))
+      throw Failure::usage("the signal is of direct RNA (" + pore_ + "), and targets are recognised in signal of DNA only: RNA passes the pore " +
+                               "with its 3' end first, at another speed",
+                           "give signal of DNA; if it is, and the header of the signal file is wrong, set the pore (--pore r9 or r10)");
   }
 
   void process(const Call& call, Output& out) const {
@@ -65,6 +70,10 @@ class SquiggleReference {
     out.set_attribute("limit", std::to_string(squiggle_limit));
     out.set_attribute("shift", std::to_string(scaling.shift));
     out.set_attribute("scale", std::to_string(scaling.scale));
+    out.set_attribute("pore", pore_);
+    std::size_t all_bases = 0;
+    for (std::int64_t contig = 0; contig < contigs; ++contig) all_bases += bases[contig].size();
+    out.set_attribute("bases", std::to_string(all_bases));
   }
 
  private:
@@ -88,6 +97,7 @@ class SquiggleReference {
 
   Batch reference_;
   KmerModelView model_;
+  std::string pore_;
 };
 
 }  // namespace

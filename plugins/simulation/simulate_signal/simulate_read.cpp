@@ -277,6 +277,7 @@ void Simulator::make_signal(const Placement& place, Read& read) const {
     }
     sample += dwell;
   }
+  if (parameters_.molecule == Molecule::rna) std::reverse(read.raw_signal.begin(), read.raw_signal.end());
 }
 
 void Simulator::simulate(const Placement& place, Signal signal, Read& read) const {

@@ -21,6 +21,8 @@ namespace sluice::simulate_signal {
 
 enum class LengthDistribution : std::uint8_t { gamma, lognormal, fixed };
 enum class Strands : std::uint8_t { both, forward, reverse };
+// RNA passes the pore with its 3' end first: its signal is turned around, its bases are not.
+enum class Molecule : std::uint8_t { dna, rna };
 
 struct SimulationParameters {
   std::uint64_t seed = 1;
@@ -30,6 +32,7 @@ struct SimulationParameters {
   double length_variation = 0.8;  // standard deviation / mean
   std::int64_t minimum_length = 500;
   Strands strands = Strands::both;
+  Molecule molecule = Molecule::dna;
   // Errors of the basecaller, per base of the molecule.
   double error_rate = 0.05;
   double substitution_share = 0.4;
@@ -101,7 +104,7 @@ class Simulator {
     std::vector<float> frequencies;        // site_frequency
     // Working memory.
     std::vector<std::uint8_t> molecule;  // codes in sequencing orientation: A0 C1 G2 T3 M4
-    std::vector<std::uint16_t> dwells;
+    std::vector<std::uint16_t> dwells;   // samples of each k-mer
   };
   enum class Signal : std::uint8_t { make, leave_out };
   // Fills `read` for the molecule at `place`. Thread-safe for distinct reads; allocates nothing once the read's vectors are large enough.

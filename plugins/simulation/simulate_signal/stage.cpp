@@ -30,7 +30,8 @@ class SimulateSignal {
     std::int64_t reads = 1000;
     std::int64_t seed_number = 1;
     std::string length_distribution_name = "gamma";
-    std::string strands_name = "both";
+    std::string strands_name = "auto";
+    std::string molecule_name = "auto";
   };
 
   static void describe(Describe<SimulateSignal>& d) {
@@ -58,7 +59,10 @@ class SimulateSignal {
     d.option<std::int64_t>("minimum_length", &Parameters::minimum_length, "shorter reads are made this long; shorter contigs get no reads")
         .range(50, 1e8)
         .unit("bases");
-    d.option("strands", &Parameters::strands_name, "strands that the reads come from").choices({"both", "forward", "reverse"});
+    d.option("strands", &Parameters::strands_name, "strands that the reads come from; auto: both of DNA, the forward one (a transcript) of RNA")
+        .choices({"auto", "both", "forward", "reverse"});
+    d.option("molecule", &Parameters::molecule_name, "RNA passes the pore with its 3' end first; auto: as the model's pore says")
+        .choices({"auto", "dna", "rna"});
     d.option<double>("error_rate", &Parameters::error_rate, "errors of the basecaller per base").range(0, 0.5);
     d.option<double>("substitution_share", &Parameters::substitution_share, "share of the errors that are substitutions").range(0, 1);
     d.option<double>("insertion_share", &Parameters::insertion_share, "share of the errors that are insertions; the rest are deletions").range(0, 1);
@@ -110,9 +114,13 @@ class SimulateSignal {
     parameters_.length_distribution = parameters.length_distribution_name == "gamma"       ? LengthDistribution::gamma
                                       : parameters.length_distribution_name == "lognormal" ? LengthDistribution::lognormal
                                                                                            : LengthDistribution::fixed;
-    parameters_.strands = parameters.strands_name == "both"      ? Strands::both
-                          : parameters.strands_name == "forward" ? Strands::forward
-                                                                 : Strands::reverse;
+    const bool is_rna =
+        parameters.molecule_name == "rna" || (parameters.molecule_name == "auto" && setup.resource("model").attribute("pore").starts_with("rna"));
+    parameters_.molecule = is_rna ? Molecule::rna : Molecule::dna;
+    parameters_.strands = parameters.strands_name == "forward"          ? Strands::forward
+                          : parameters.strands_name == "reverse"        ? Strands::reverse
+                          : parameters.strands_name == "auto" && is_rna ? Strands::forward
+                                                                        : Strands::both;
 
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");

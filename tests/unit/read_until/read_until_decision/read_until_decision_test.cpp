@@ -151,6 +151,39 @@ TEST_CASE("the stage decides by the thresholds that it is given") {
   CHECK(run({{"thresholds", path}}).message.find("line 1: there is no column 'levels'") != std::string::npos);
 }
 
+TEST_CASE("the built-in thresholds warn once of what they were not made for") {
+  const auto warnings = [](const char* stage, const std::string& pore, const std::string& bases, const std::string& rate,
+                           const testing::ParameterTexts& parameters = {}) {
+    const TestBatch target = BatchBuilder("squiggle_target", 0)
+                                 .text("name", {})
+                                 .list<std::int16_t>("forward_level", {})
+                                 .list<std::int16_t>("reverse_level", {})
+                                 .attribute("pore", pore)
+                                 .attribute("bases", bases)
+                                 .build();
+    const TestBatch chunks = scored({800}, {200}, {1}, {1}, {0}, {1});
+    const Result result = run_stage(testing::stage_of(plugin(), stage), chunks)
+                              .with(parameters)
+                              .resource("target", target)
+                              .resource("signal", BatchBuilder("signal_file", 0).attribute("sampling_rate", rate).build())
+                              .run();
+    CHECK(result.ok());
+    std::string text;
+    for (const testing::LogLine& line : result.log) text += line.message + "\n";
+    return text;
+  };
+  for (const char* stage : {"read_until_decision", "read_until_decision_stream"}) {
+    CHECK(warnings(stage, "r9", "48502", "4000").empty());
+    CHECK(warnings(stage, "r9", "12500", "4000.000000").empty());
+    CHECK(warnings(stage, "", "", "").empty());
+    const std::string text = warnings(stage, "r10", "4641652", "5000");
+    CHECK(text.find("but the pore is r10, the targets have 4641652 bases, the signal has 5000 samples a second: ") != std::string::npos);
+    CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+    CHECK(warnings(stage, "r9", "12499", "4000").find("but the targets have 12499 bases: ") != std::string::npos);
+    CHECK(warnings(stage, "r10", "100", "5000", {{"threshold", 0.3}}).empty());
+  }
+}
+
 TEST_CASE("a stream waits for the whole prefix or the end of the read, and then repeats itself") {
   // Channel 1: waits, decides on a complete prefix, repeats; its next read starts anew. Channel 2: ends early.
   const TestBatch chunks =

@@ -99,9 +99,30 @@ TEST_CASE("the method of moments by hand: the mean difference, and a ratio of se
   const std::vector<std::uint32_t> ranks{0, 10};          // levels 60 and 100, mean 80, mean square 6800
   const std::vector<float> events{70.0F, 90.0F, 110.0F};  // mean 90
   MomentScaling scaling;
-  REQUIRE(moments(events, ranks, model.view, scaling) == ScalingStatus::ok);
+  REQUIRE(moments(events, EventOrder::ascending, ranks, model.view, scaling) == ScalingStatus::ok);
   CHECK(scaling.shift == 10.0F);
   CHECK(scaling.scale == static_cast<float>((3600.0 + 6400.0 + 10000.0) / 3.0 / 6800.0));
+}
+
+TEST_CASE("events that come last in time first have the moments, to the last bit, of the same events in order of time") {
+  const TwoMers model;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> current(0.001F, 140.0F);
+  const std::vector<std::uint32_t> ranks{0, 10, 3, 7};
+  std::size_t order_matters = 0;
+  for (int read = 0; read < 50; ++read) {
+    std::vector<float> events(1000);
+    for (float& mean : events) mean = current(random);
+    std::vector<float> reversed(events.rbegin(), events.rend());
+    MomentScaling in_time, against_time, wrong;
+    REQUIRE(moments(events, EventOrder::ascending, ranks, model.view, in_time) == ScalingStatus::ok);
+    REQUIRE(moments(reversed, EventOrder::descending, ranks, model.view, against_time) == ScalingStatus::ok);
+    REQUIRE(moments(reversed, EventOrder::ascending, ranks, model.view, wrong) == ScalingStatus::ok);
+    CHECK(in_time.shift == against_time.shift);
+    CHECK(in_time.scale == against_time.scale);
+    order_matters += in_time.shift != wrong.shift || in_time.scale != wrong.scale ? 1 : 0;
+  }
+  MESSAGE("reads where the order of the sums shows: " << order_matters << " of 50");
 }
 
 TEST_CASE("the method of moments refuses what has no moments") {
@@ -112,13 +133,13 @@ TEST_CASE("the method of moments refuses what has no moments") {
   const std::vector<std::uint32_t> ranks{0, 10};
   const std::vector<float> events{70.0F, 90.0F};
   MomentScaling scaling{1.5F, 2.5F};
-  CHECK(moments({}, ranks, model.view, scaling) == ScalingStatus::no_events);
-  CHECK(moments(events, {}, model.view, scaling) == ScalingStatus::read_too_short);
-  CHECK(moments(events, std::vector<std::uint32_t>{0, 16}, model.view, scaling) == ScalingStatus::bad_input);
-  CHECK(moments(events, std::vector<std::uint32_t>{0, 1, 2, 16}, model.view, scaling) == ScalingStatus::bad_input);
-  CHECK(moments(events, ranks, truncated, scaling) == ScalingStatus::bad_model);
-  CHECK(moments(events, ranks, KmerModelView{}, scaling) == ScalingStatus::bad_model);
-  CHECK(moments(std::vector<float>{70.0F, infinity}, ranks, model.view, scaling) == ScalingStatus::singular);
+  CHECK(moments({}, EventOrder::ascending, ranks, model.view, scaling) == ScalingStatus::no_events);
+  CHECK(moments(events, EventOrder::ascending, {}, model.view, scaling) == ScalingStatus::read_too_short);
+  CHECK(moments(events, EventOrder::ascending, std::vector<std::uint32_t>{0, 16}, model.view, scaling) == ScalingStatus::bad_input);
+  CHECK(moments(events, EventOrder::ascending, std::vector<std::uint32_t>{0, 1, 2, 16}, model.view, scaling) == ScalingStatus::bad_input);
+  CHECK(moments(events, EventOrder::ascending, ranks, truncated, scaling) == ScalingStatus::bad_model);
+  CHECK(moments(events, EventOrder::ascending, ranks, KmerModelView{}, scaling) == ScalingStatus::bad_model);
+  CHECK(moments(std::vector<float>{70.0F, infinity}, EventOrder::ascending, ranks, model.view, scaling) == ScalingStatus::singular);
   CHECK(scaling.shift == 1.5F);
   CHECK(scaling.scale == 2.5F);
 }

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sluice/testing.hpp>
@@ -46,6 +47,35 @@ std::string without_line(std::string text, const std::string& begin) {
 }
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// The user's data folder while this lives.
+class DataFolder {
+ public:
+  DataFolder() { set(folder_.path()); }
+  ~DataFolder() { before_.empty() ? ::unsetenv("XDG_DATA_HOME") : ::setenv("XDG_DATA_HOME", before_.c_str(), 1); }
+  DataFolder(const DataFolder&) = delete;
+  static void set(const std::string& path) { ::setenv("XDG_DATA_HOME", path.c_str(), 1); }
+  std::string models() const { return folder_.path() + "/sluice/models"; }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(folder_.path() + "/" + name, std::ios::binary) << content;
+    return folder_.path() + "/" + name;
+  }
+
+ private:
+  const std::string before_ = std::getenv("XDG_DATA_HOME") == nullptr ? "" : std::getenv("XDG_DATA_HOME");
+  const TemporaryFolder folder_;
+};
+
+Result store(const sluice::testing::ParameterTexts& parameters) { return run_stage<ModelStore>().with(parameters).run(); }
+
+std::string models_of(const Result& result) {
+  std::string text;
+  for (const auto& batch : result.batches) {
+    const auto names = batch.view().text("model_name"), origins = batch.view().text("model_origin");
+    for (std::int64_t row = 0; row < batch.rows(); ++row) text += std::string(names[row]) + " " + std::string(origins[row]) + "\n";
+  }
+  return text;
+}
 
 Result load(const sluice::testing::ParameterTexts& parameters) { return run_stage<KmerModelResource>().with(parameters).run(); }
 
@@ -131,11 +161,13 @@ TEST_CASE("the resource reads plain and gzip files and says k, alphabet, name an
 }
 
 TEST_CASE("a pore without a built-in model asks for a file") {
+  const DataFolder nothing_added;
   const Result methylation = load({{"pore", "r10"}, {"alphabet", "methylation"}});
   CHECK(methylation.status == SLUICE_ERROR_USAGE);
   CHECK(says(methylation.message, "no built-in methylation model for the pore 'r10'"));
   CHECK(says(methylation.remedy, "--methylation-model FILE"));
   CHECK(says(methylation.remedy, "f5c"));
+  CHECK(says(methylation.remedy, "sluice model add r10-5mc FILE"));
   CHECK(says(load({{"pore", "rna004"}, {"alphabet", "methylation"}}).message, "methylation is called on DNA only"));
   const auto rna = BatchBuilder("signal_file", 0).attribute("chemistry", "rna_r9").build();
   const Result of_rna = run_stage<KmerModelResource>().with({{"alphabet", "methylation"}}).resource("signal", rna).run();
@@ -143,6 +175,26 @@ TEST_CASE("a pore without a built-in model asks for a file") {
   CHECK(says(of_rna.message, "methylation is called on DNA only, and the pore 'rna_r9' is of direct RNA"));
   CHECK(load({}).status == SLUICE_ERROR_USAGE);
   CHECK(load({{"synthetic_methylation", true}}).status == SLUICE_ERROR_USAGE);
+}
+
+TEST_CASE("a methylation model from a file is refused for a signal file of RNA, unless the pore is said") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.model";
+  std::ofstream(path) << model_text(3, Alphabet::methylation);
+  const auto run = [&](const char* chemistry, const char* pore) {
+    const auto signal = BatchBuilder("signal_file", 0).attribute("chemistry", chemistry).build();
+    return run_stage<KmerModelResource>().with({{"path", path}, {"alphabet", "methylation"}, {"pore", pore}}).resource("signal", signal).run();
+  };
+  CHECK(says(run("rna_004", "auto").message, "methylation is called on DNA only, and the pore 'rna004' is of direct RNA"));
+  CHECK(run("rna_004", "r9").batch().view().attribute("pore") == "r9");
+  CHECK(run("dna_r10", "auto").batch().view().attribute("pore") == "r10");
+  CHECK(run("dna_r11", "auto").batch().view().attribute("pore").empty());
+  CHECK(load({{"path", path}, {"alphabet", "methylation"}}).batch().view().attribute("pore").empty());
+}
+
+TEST_CASE("a kit tells its pore or does not") {
+  for (const char* kit : {"sqk-lsk114", "sqk-nbd114-96", "sqk-rna004", "sqk-lsk109", "sqk-rad004", "sqk-rna002", "sqk-lsk110"}) CHECK(says_pore(kit));
+  for (const char* kit : {"", ".", "sqk-lsk112", "genomic_dna"}) CHECK_FALSE(says_pore(kit));
 }
 
 TEST_CASE("a synthetic methylation model keeps unmethylated k-mers and warns") {
@@ -165,13 +217,19 @@ TEST_CASE("the plugin finds its built-in models beside itself, and the signal fi
     return;
   }
   const auto stage = sluice::testing::stage_of(*sluice::testing::load_plugin(plugin), "kmer_model");
-  const std::pair<const char*, const char*> chemistries[] = {{"dna_r9", "6"}, {"dna_r10", "9"}, {"rna_r9", "5"}, {"rna_004", "9"}};
-  for (const auto& [chemistry, k] : chemistries) {
+  struct Expected {
+    const char *chemistry, *k, *pore;
+  };
+  for (const auto& [chemistry, k, pore] :
+       std::vector<Expected>{{"dna_r9", "6", "r9"}, {"dna_r10", "9", "r10"}, {"rna_r9", "5", "rna_r9"}, {"rna_004", "9", "rna004"}}) {
     const auto signal = BatchBuilder("signal_file", 0).attribute("chemistry", chemistry).build();
     const Result result = run_stage(stage).resource("signal", signal).run();
     CAPTURE(result.message);
     REQUIRE(result.ok());
     CHECK(result.batch().view().attribute("k") == k);
+    CHECK(result.batch().view().attribute("pore") == pore);
+    CHECK(result.logged("does not say its sequencing kit: it is taken for " + std::string(chemistry)));
+    CHECK_FALSE(run_stage(stage).with({{"pore", pore}}).resource("signal", signal).run().logged("sequencing kit"));
   }
   CHECK(run_stage(stage).with({{"pore", "r9"}, {"alphabet", "methylation"}}).run().batch().view().rows() == 15625);
 #else
@@ -179,7 +237,73 @@ TEST_CASE("the plugin finds its built-in models beside itself, and the signal fi
 #endif
 }
 
+TEST_CASE("names of models are a pore, and perhaps 5mC") {
+  CHECK(parse_model_name("r10-5mc").pore == "r10");
+  CHECK(parse_model_name("r10-5mc").alphabet == Alphabet::methylation);
+  for (const char* name : {"r9", "r10", "rna_r9", "rna004", "r9-5mc", "r10-5mc"}) CHECK(parse_model_name(name).name() == name);
+  for (const char* name : {"", "-5mc", "r11", "r10-6ma", "R10", "r10-5mc-5mc", "rna004-5mc", "../r10", "r10/.."})
+    CHECK_THROWS_WITH_AS(parse_model_name(name), (std::string("'") + name + "' is no name of a model").c_str(), sluice::Failure);
+}
+
+TEST_CASE("what can't be added says why, and nothing changes") {
+  const DataFolder data;
+  const auto refused = [&](const std::string& name, const std::string& path) {
+    const Result result = store({{"action", "add"}, {"name", name}, {"path", path}});
+    CHECK_FALSE(result.ok());
+    CHECK_FALSE(std::filesystem::exists(data.models() + "/" + name + ".model"));
+    return result.message;
+  };
+  const std::string small = data.write("small.model", model_text(3, Alphabet::methylation));
+  CHECK(says(refused("r10-5mc", small), "has 3-mers, and models of the pore r10 have 9-mers"));
+  CHECK(says(refused("r10-5mc", data.write("nucleotide.model", model_text(3, Alphabet::nucleotide))), "61 of the 125 3-mers"));
+  CHECK(says(refused("r10-5mc", data.write("rubbish", "rubbish")), "rubbish':1: "));
+  CHECK(says(refused("r10-5mc", data.write("empty", "")), "is empty"));
+  CHECK(says(refused("r10-5mc", data.models() + "/none"), "cannot be opened"));
+  CHECK(says(refused("r9-5mc", small), "there is a built-in model 'r9-5mc'"));
+  CHECK(says(refused("r10-6ma", small), "is no name of a model"));
+  CHECK(store({{"action", "add"}, {"name", "r10-5mc"}}).status == SLUICE_ERROR_USAGE);
+  CHECK(store({{"action", "remove"}}).status == SLUICE_ERROR_USAGE);
+  CHECK(says(store({{"action", "remove"}, {"name", "r10-5mc"}}).message, "there is no model 'r10-5mc'"));
+  CHECK(says(store({{"action", "remove"}, {"name", "r9"}}).message, "is built in"));
+}
+
+TEST_CASE("an added model is found, listed, replaced and removed") {
+  const DataFolder data;
+  const Result before = load({{"pore", "r10"}, {"alphabet", "methylation"}});
+  CHECK(says(before.message, "no built-in methylation model"));
+  const std::string text = model_text(9, Alphabet::methylation);
+  const std::string packed = data.write("a.gz", "");
+  gzFile file = gzopen(packed.c_str(), "wb1");
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  const std::string built_in = models_of(store({}));
+  const Result added = store({{"action", "add"}, {"name", "r10-5mc"}, {"path", packed}});
+  REQUIRE_MESSAGE(added.ok(), added.message);
+  CHECK(says(models_of(added), "r10-5mc added\n"));
+  CHECK(models_of(store({})) == models_of(added));
+  const std::string kept = data.models() + "/r10-5mc.model";
+  CHECK(std::filesystem::file_size(kept) == std::filesystem::file_size(packed));
+  const auto r10 = BatchBuilder("signal_file", 0).attribute("chemistry", "dna_r10").build();
+  const Result found = run_stage<KmerModelResource>().with({{"alphabet", "methylation"}}).resource("signal", r10).run();
+  REQUIRE_MESSAGE(found.ok(), found.message);
+  CHECK(found.batch().rows() == 1953125);
+  CHECK(found.batch().view().attribute("source") == kept);
+  // A second one takes its place; what else lies there is left alone and not listed.
+  std::ofstream(data.models() + "/notes.txt") << "mine";
+  std::ofstream(data.models() + "/other.model") << "mine";
+  CHECK(store({{"action", "add"}, {"name", "r10-5mc"}, {"path", kept}}).ok());
+  CHECK(models_of(store({})) == models_of(added));
+  CHECK(models_of(store({{"action", "remove"}, {"name", "r10-5mc"}})) == built_in);
+  CHECK_FALSE(std::filesystem::exists(kept));
+  CHECK(std::filesystem::exists(data.models() + "/notes.txt"));
+  // A folder that cannot be made.
+  DataFolder::set(data.write("file", "no folder") + "/below");
+  CHECK(store({{"action", "add"}, {"name", "r10-5mc"}, {"path", packed}}).status == SLUICE_ERROR_OUTPUT);
+}
+
 TEST_CASE("the stage keeps the stage contract") {
+  const DataFolder data;
+  CHECK(sluice::testing::contract_problems<ModelStore>() == std::vector<std::string>{});
   const TemporaryFolder folder;
   std::ofstream(folder.path() + "/a.model") << model_text(3, Alphabet::nucleotide);
   CHECK(sluice::testing::contract_problems<KmerModelResource>({.parameters = {{"path", folder.path() + "/a.model"}}}) == std::vector<std::string>{});

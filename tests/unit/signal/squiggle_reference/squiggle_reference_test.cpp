@@ -165,6 +165,32 @@ TEST_CASE("what can't be a squiggle reference is refused") {
   CHECK(with_model(model(2, std::vector<float>(25, 80), "methylation")).message == "the model is a methylation model");
 }
 
+TEST_CASE("targets are of DNA, and say their pore and size") {
+  const auto of_pore = [](const std::string& pore) {
+    const TestBatch kmers = BatchBuilder("kmer", 16)
+                                .column<float>("level_mean", model_levels(2))
+                                .column<float>("level_stdv", model_levels(2))
+                                .column<float>("log_level_stdv", model_levels(2))
+                                .attribute("k", "2")
+                                .attribute("alphabet", "nucleotide")
+                                .attribute("pore", pore)
+                                .build();
+    return run_stage(testing::stage_of(plugin(), "squiggle_reference"))
+        .resource("reference", contigs({"ACGTACGT", "A"}))
+        .resource("model", kmers)
+        .run();
+  };
+  for (const char* pore : {"rna_r9", "rna004"}) {
+    CHECK(of_pore(pore).status == SLUICE_ERROR_USAGE);
+    CHECK(of_pore(pore).message.starts_with("the signal is of direct RNA (" + std::string(pore) + ")"));
+    CHECK(of_pore(pore).remedy.find("--pore r9 or r10") != std::string::npos);
+  }
+  const Result dna = of_pore("r10");
+  CHECK(dna.batch().view().attribute("pore") == "r10");
+  CHECK(dna.batch().view().attribute("bases") == "9");
+  CHECK(load({"ACGTA"}).batch().view().attribute("pore").empty());
+}
+
 TEST_CASE("current is rounded to the nearest step and clipped") {
   CHECK(squiggle_quantized(90, 90, 10) == 0);
   CHECK(squiggle_quantized(100, 90, 10) == 16);

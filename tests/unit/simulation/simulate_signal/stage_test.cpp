@@ -95,3 +95,33 @@ TEST_CASE("models that do not fit and impossible parameters are refused with a r
 }
 
 TEST_CASE("no reads are no rows") { CHECK(simulation().with({{"reads", 0}}).run().rows() == 0); }
+
+TEST_CASE("RNA has the signal of DNA turned around, and comes from the forward strand") {
+  const auto run = [](const ParameterTexts& more, const std::string& pore) {
+    ParameterTexts parameters = more;
+    parameters.insert({{"reads", 30}, {"mean_length", 600.0}});
+    const simulate_signal::MadeUpModel made(Alphabet::nucleotide, 5);
+    return run_stage(stage_of(plugin(), "simulate_signal"))
+        .with(parameters)
+        .resource("reference", reference())
+        .resource("model", BatchBuilder("kmer", static_cast<std::int64_t>(made.mean.size()))
+                               .column<float>("level_mean", made.mean)
+                               .column<float>("level_stdv", made.stdv)
+                               .column<float>("log_level_stdv", made.log_stdv)
+                               .attribute("k", "5")
+                               .attribute("alphabet", "nucleotide")
+                               .attribute("pore", pore)
+                               .build())
+        .expect_rows(30);
+  };
+  const Result dna = run({{"strands", "forward"}}, "r9"), rna = run({}, "rna004");
+  for (const char* column : {"bases", "cigar", "ref_start", "is_reverse"}) CHECK(all_cells(dna, column) == all_cells(rna, column));
+  for (std::size_t b = 0; b < dna.batches.size(); ++b) {
+    const auto forwards = dna.batches[b].view().list<std::int16_t>("raw_signal"), backwards = rna.batches[b].view().list<std::int16_t>("raw_signal");
+    for (std::int64_t row = 0; row < dna.batches[b].rows(); ++row)
+      CHECK(std::vector<std::int16_t>(forwards[row].begin(), forwards[row].end()) ==
+            std::vector<std::int16_t>(backwards[row].rbegin(), backwards[row].rend()));
+  }
+  CHECK(all_cells(run({{"molecule", "dna"}}, "rna004"), "raw_signal") == all_cells(run({}, "r9"), "raw_signal"));
+  CHECK(all_cells(run({{"molecule", "rna"}}, ""), "raw_signal") == all_cells(rna, "raw_signal"));
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Which samples of its signal belong to each k-mer of a read, and the lines of f5c resquiggle that say so.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice::resquiggle_writer {
+
+// The events of a read, and those of each of its k-mers (first_event -1: none), as event_detection and abea give them. Of DNA the events ascend in
+// time, of RNA they descend.
+struct AlignedEvents {
+  std::span<const std::int32_t> start_sample;
+  std::span<const std::int32_t> length_samples;
+  std::span<const std::int32_t> first_event;
+  std::span<const std::int32_t> last_event;
+};
+
+// "" if the lists fit each other: k-mers have events, no event lies outside, and the samples of k-mers follow each other without overlap.
+std::string_view problem_with(const AlignedEvents& events);
+
+// The functions below are for events without a problem.
+
+std::string_view table_header();
+// One line per k-mer: read, k-mer, first sample and end; "." for both where the k-mer has no event.
+void append_table(std::string& text, std::string_view read_id, const AlignedEvents& events);
+
+// One line a read, in three parts: twelve columns and a tab, the tags sc and sh and a tab, the tag ss and the end of the line.
+void append_paf_columns(std::string& text, std::string_view read_id, std::int64_t sample_count, const AlignedEvents& events);
+void append_scaling_tags(std::string& text, float scale, float shift);
+void append_path_tag(std::string& text, const AlignedEvents& events);
+
+}  // namespace sluice::resquiggle_writer

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <sluice/hts/bgzf_output.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "resquiggle_writer/signal_path.hpp"
+
+namespace sluice::resquiggle_writer {
+namespace {
+
+// The tags sc and sh of f5c 1.6: those of the first read of its batch, for every read of it. Reads come in the order of the file.
+class BatchScaling {
+ public:
+  // The next read; tags: "" if it failed. What its line says.
+  std::string_view next(std::size_t bases, std::string_view tags) {
+    if (reads_ == most_reads || bases_ >= most_bases) *this = {};
+    ++reads_;
+    bases_ += bases;
+    if (tags_.empty()) tags_ = tags;
+    return tags_;
+  }
+
+ private:
+  static constexpr std::size_t most_reads = 512, most_bases = 5'000'000;  // f5c's -K and -B
+  std::size_t reads_ = 0, bases_ = 0;
+  std::string tags_;
+};
+
+// An output file whose name decides about compression.
+class TextFile {
+ public:
+  TextFile(const Host& host, const std::string& path) {
+    OutputFile file(host, path);
+    if (path.ends_with(".gz"))
+      compressed_.emplace(std::move(file));
+    else
+      plain_ = std::move(file);
+  }
+  void add(std::string_view text) {
+    if (compressed_)
+      compressed_->blocks().add(text);
+    else
+      plain_.write(text);
+  }
+  void compress(const Call& call) {
+    if (compressed_) compressed_->write(call);
+  }
+  void finish(const Call& call) {
+    if (compressed_)
+      compressed_->finish(call);
+    else
+      plain_.close();
+  }
+
+ private:
+  OutputFile plain_;
+  std::optional<hts::BgzfOutput> compressed_;
+};
+
+// Sink: which samples belong to which k-mer of the read.
+class ResquiggleWriter {
+ public:
+  struct Parameters {
+    Path output;
+    std::string format = "tsv";
+    std::string compat = "none";
+  };
+
+  static void describe(Describe<ResquiggleWriter>& d) {
+    d.id("resquiggle_writer").summary("writes which samples of the signal belong to which k-mer of the read, as f5c resquiggle");
+    d.doc(
+        "tsv: one line per k-mer: read_id, kmer_idx, start_raw_idx, end_raw_idx (end is one past the last sample; \".\" where the k-mer has no "
+        "event). "
+        "paf: one line per read, the signal against the read's k-mers, with the tags sc and sh (scale, shift) and ss, the samples of each k-mer in "
+        "order of time: \"12,\" twelve samples, \"2D\" two k-mers without any. Of direct RNA the k-mers descend in time, so column 8 is larger than "
+        "column 9. The bytes are those of f5c 1.6, except sc and sh, which are the read's own; see compat.");
+    d.sink("read").work_unit("row");
+    d.needs("read_id", "utf8", "name of the read").needs("bases", "utf8", "the whole read in sequencing orientation");
+    d.needs("sample_count", "i64", "samples of the whole read");
+    d.needs("event_start", "list<i32>", "first sample of each event").needs("event_length", "list<i32>", "samples of each event");
+    d.needs("first_event", "list<i32>", "first event of each k-mer of the read, -1: none");
+    d.needs("last_event", "list<i32>", "last event of each k-mer of the read, -1: none");
+    d.needs("shift", "f32", "pA").needs("scale", "f32", "pA per model unit");
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; - is standard output").required().writes();
+    d.option("format", &Parameters::format, "a line per k-mer, or a line per read").choices({"tsv", "paf"});
+    d.option("compat", &Parameters::compat, "f5c: sc and sh of a PAF are those of the first read of f5c's batch (512 reads or 5 Mbases)")
+        .choices({"none", "f5c"});
+  }
+
+  ResquiggleWriter(const Setup& setup, const Parameters& p)
+      : is_table_(p.format == "tsv"), shares_scaling_(!is_table_ && p.compat == "f5c"), file_(setup, p.output) {
+    if (is_table_) file_.add(table_header());
+  }
+
+  void process(const Call&, const Batch& in, Output& out) const {
+    const TextView read_ids = in.text("read_id");
+    const auto sample_count = in.column<std::int64_t>("sample_count");
+    const auto shift = in.column<float>("shift"), scale = in.column<float>("scale");
+    const auto start = in.list<std::int32_t>("event_start"), length = in.list<std::int32_t>("event_length");
+    const auto first = in.list<std::int32_t>("first_event"), last = in.list<std::int32_t>("last_event");
+    // A line in three parts, of which the second may come from another read.
+    std::string heads, tags, paths;
+    std::vector<std::size_t> head_bytes(static_cast<std::size_t>(in.rows())), tag_bytes = head_bytes, path_bytes = head_bytes;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      const auto r = static_cast<std::size_t>(row);
+      const AlignedEvents events{start[row], length[row], first[row], last[row]};
+      if (const std::string_view problem = problem_with(events); !problem.empty())
+        throw Failure::input("read '" + std::string(read_ids[row]) + "': " + std::string(problem), "this is a bug in a stage before this one");
+      const std::size_t before[] = {heads.size(), tags.size(), paths.size()};
+      if (is_table_) {
+        append_table(heads, read_ids[row], events);
+      } else {
+        append_paf_columns(heads, read_ids[row], sample_count[r], events);
+        std::string& own_tags = shares_scaling_ ? tags : heads;
+        append_scaling_tags(own_tags, scale[r], shift[r]);
+        append_path_tag(shares_scaling_ ? paths : heads, events);
+      }
+      head_bytes[r] = heads.size() - before[0];
+      tag_bytes[r] = tags.size() - before[1];
+      path_bytes[r] = paths.size() - before[2];
+    }
+    give(out, "_lines", head_bytes, heads);
+    if (!shares_scaling_) return;
+    give(out, "_tags", tag_bytes, tags);
+    give(out, "_paths", path_bytes, paths);
+  }
+
+  void commit(const Call& call, const Batch& in) {
+    const TextView lines = in.text("_lines");
+    std::uint64_t written = 0;
+    for (std::int64_t row = 0; row < in.rows(); ++row) written += in.ok(row) ? 1 : 0;
+    if (shares_scaling_)
+      file_.add(lines_with_shared_scaling(in));
+    else if (in.rows() > 0)  // rows that failed have no lines, so all of them are one piece
+      file_.add({lines[0].data(), static_cast<std::size_t>(lines.offsets().back() - lines.offsets().front())});
+    file_.compress(call);
+    call.count("reads written", static_cast<double>(written));
+    call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
+  }
+
+  void finish(const Call& call, Output&) { file_.finish(call); }
+
+ private:
+  static void give(Output& out, const char* column, const std::vector<std::size_t>& bytes, const std::string& text) {
+    const Buffer ends = out.offsets([&](std::int64_t row) { return bytes[static_cast<std::size_t>(row)]; });
+    std::copy(text.begin(), text.end(), out.text(column, ends).begin());
+  }
+  std::string lines_with_shared_scaling(const Batch& in) {
+    const TextView bases = in.text("bases"), heads = in.text("_lines"), tags = in.text("_tags"), paths = in.text("_paths");
+    std::string lines;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      const std::string_view shared = scaling_.next(bases[row].size(), tags[row]);
+      if (!in.ok(row)) continue;
+      for (const std::string_view part : {heads[row], shared, paths[row]}) lines += part;
+    }
+    return lines;
+  }
+
+  bool is_table_, shares_scaling_;
+  TextFile file_;
+  BatchScaling scaling_;
+};
+
+}  // namespace
+}  // namespace sluice::resquiggle_writer
+
+SLUICE_PLUGIN("resquiggle_writer", "0.1.0", "MIT", sluice::resquiggle_writer::ResquiggleWriter);
