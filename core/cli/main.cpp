@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -75,6 +77,14 @@ int end_like_a_filter() {
   return end_process(sluice::cli::exit_closed_pipe);  // where the signal is blocked
 }
 
+// An input may be thousands of files, and many systems let a program open 1,024 unless it asks for more.
+void allow_many_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= files.rlim_max) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // A run that has ended does not wait for a driver that is still starting: then the process ends under that thread's feet, without
 // destructors, all outputs being complete.
 int end_process(int code) {
@@ -88,6 +98,7 @@ int end_process(int code) {
 int main(int argc, char** argv) {
   // `sluice plugins | head` must end quietly: writes to a closed pipe fail with EPIPE and are handled where they are made.
   std::signal(SIGPIPE, SIG_IGN);
+  allow_many_files();
   try {
     const int code = sluice::cli::dispatch({argv + 1, argv + argc});
     if (code == sluice::cli::exit_closed_pipe) return end_like_a_filter();

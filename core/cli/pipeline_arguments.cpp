@@ -22,6 +22,7 @@ std::string option_help(const PipelineParameter& parameter) {
     if (!fact.empty()) facts += (facts.empty() ? "" : ", ") + fact;
   };
   if (parameter.required) add("required");
+  if (parameter.several) add("may be repeated; a folder, a pattern or @LIST, too");
   if (!rule.choices.empty()) {
     std::string list;
     for (const std::string& choice : rule.choices) list += (list.empty() ? "" : "|") + choice;
@@ -141,6 +142,12 @@ void PipelineArguments::add_parameters() {
           name, [&value](std::int64_t count) { value = count > 0 ? "true" : "false"; }, option_help(parameter));
       if (const std::string opposite = "--no-" + name.substr(2); app_.get_option_no_throw(opposite) == nullptr)
         app_.add_flag_function(opposite, [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->group("");
+    } else if (parameter.several) {
+      const auto add = [&value](const std::string& one) { value += (value.empty() ? "" : "\n") + one; };
+      option = app_.add_option_function<std::string>(name, add, option_help(parameter))
+                   ->type_name(value_name(parameter.type))
+                   ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+                   ->trigger_on_parse();
     } else {
       option = app_.add_option(name, value, option_help(parameter))->type_name(value_name(parameter.type));
     }

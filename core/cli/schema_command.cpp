@@ -120,6 +120,7 @@ Json parameter_schema() {
             {"remove", remove_schema()},
             {"default", scalar},
             {"required", {{"type", "boolean"}}},
+            {"several", {{"type", "boolean"}}},
             {"choices", {{"type", "array"}, {"items", {{"type", "string"}}}}},
             {"minimum", {{"type", {"number", "string"}}}},
             {"maximum", {{"type", {"number", "string"}}}},

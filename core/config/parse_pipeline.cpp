@@ -107,6 +107,11 @@ class PipelineReader {
       reader.error(type->value.where, "unknown type '" + type->value.text + "'", "one of " + type_names());
     }
     parameter.required = reader.take_boolean("required").value_or(false);
+    if (const TomlMember* several = reader.take("several", {TomlKind::boolean}, "true or false")) {
+      parameter.several = several->value.text == "true";
+      if (parameter.several && parameter.type != SLUICE_PATH)
+        reader.error(several->where, "only type \"path\" may be given several times", "remove 'several', or change the type");
+    }
     const TomlMember* initial = reader.take("default", scalars, "a string, a number or a boolean");
     if (initial != nullptr) parameter.default_text = initial->value.text;
     if (initial != nullptr && parameter.required) reader.error(initial->where, "a required parameter can't have a default", "remove one of the two");

@@ -22,6 +22,7 @@ struct PipelineParameter {
   std::string name;  // snake_case; the option is --kebab-case
   sluice_value_type type = SLUICE_STRING;
   bool required = false;
+  bool several = false;  // paths only: may be given again and again; the value has a line for each
   std::optional<std::string> default_text;
   std::vector<std::string> choices;
   std::optional<double> minimum, maximum;

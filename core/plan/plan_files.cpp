@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <sluice/failure.hpp>
+#include <sluice/input_files.hpp>
 #include <sluice/staged_file.hpp>
 #include <span>
 #include <tuple>
@@ -44,28 +46,45 @@ bool may_be_shared(const Identity& identity) { return S_ISCHR(identity.mode) || 
 
 bool is_remote(const std::string& path) { return path.find("://") != std::string::npos; }
 
+// The files that a parameter names: one, or those of several inputs. `problem`: why these can't be found.
+std::vector<std::string> named_files(const sluice_stage_descriptor& d, std::size_t parameter, const char* text, FileProblem& problem) {
+  for (const sluice_parameter_role& role : std::span(d.roles, d.role_count)) {
+    if (role.parameter != parameter || role.role != SLUICE_ROLE_SEVERAL) continue;
+    try {
+      return input_files(text, role.suffix == nullptr ? "" : role.suffix);
+    } catch (const Failure& failure) {
+      problem = {failure.what(), failure.remedy()};
+    }
+  }
+  return {text};
+}
+
 void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<PlannedFile>& files) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
   for (std::size_t i = 0; i < d.parameter_count && i < stage.values.size(); ++i) {
     if (d.parameters[i].type != SLUICE_PATH || stage.values[i].is_set == 0 || *stage.values[i].text == '\0') continue;
-    PlannedFile file;
-    file.path = stage.values[i].text;
-    file.what =
-        !stage.given_by[i].empty() ? stage.given_by[i] : "parameter '" + std::string(d.parameters[i].name) + "' of " + kind + " '" + stage.name + "'";
-    file.use = d.kind == SLUICE_SINK ? FileUse::writes : FileUse::reads;
-    std::vector<PlannedFile> side_files;
-    for (const sluice_parameter_role& role : std::span(d.roles, d.role_count)) {
-      if (role.parameter != i || role.role == SLUICE_ROLE_COLUMNS) continue;
-      const FileUse use = role.role == SLUICE_ROLE_WRITES ? FileUse::writes : FileUse::reads;
-      if (role.suffix == nullptr)
-        file.use = use, file.declared = true;
-      else if (file.path != "-")
-        side_files.push_back({file.path + role.suffix, use, true, true, "the " + std::string(role.suffix) + " file beside " + file.what});
+    FileProblem problem;
+    for (const std::string& path : named_files(d, i, stage.values[i].text, problem)) {
+      PlannedFile file;
+      file.problem = problem;
+      file.path = path;
+      file.what = !stage.given_by[i].empty() ? stage.given_by[i]
+                                             : "parameter '" + std::string(d.parameters[i].name) + "' of " + kind + " '" + stage.name + "'";
+      file.use = d.kind == SLUICE_SINK ? FileUse::writes : FileUse::reads;
+      std::vector<PlannedFile> side_files;
+      for (const sluice_parameter_role& role : std::span(d.roles, d.role_count)) {
+        if (role.parameter != i || (role.role != SLUICE_ROLE_READS && role.role != SLUICE_ROLE_WRITES)) continue;
+        const FileUse use = role.role == SLUICE_ROLE_WRITES ? FileUse::writes : FileUse::reads;
+        if (role.suffix == nullptr)
+          file.use = use, file.declared = true;
+        else if (file.path != "-")
+          side_files.push_back({file.path + role.suffix, use, true, true, "the " + std::string(role.suffix) + " file beside " + file.what});
+      }
+      if (file.use == FileUse::writes && file.path != "-" && !is_special_file(file.path))
+        side_files.push_back({file.path + ".partial", FileUse::writes, true, true, "what an interrupted run keeps of " + file.what});
+      files.push_back(std::move(file));
+      files.insert(files.end(), side_files.begin(), side_files.end());
     }
-    if (file.use == FileUse::writes && file.path != "-" && !is_special_file(file.path))
-      side_files.push_back({file.path + ".partial", FileUse::writes, true, true, "what an interrupted run keeps of " + file.what});
-    files.push_back(std::move(file));
-    files.insert(files.end(), side_files.begin(), side_files.end());
   }
 }
 
@@ -73,6 +92,10 @@ void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnost
   std::set<std::string> said;
   for (const PlannedFile& file : files) {
     struct stat info {};
+    if (!file.problem.message.empty()) {
+      if (said.insert(file.path).second) diagnostics.error({"command line", 0, 0}, "", file.what + ": " + file.problem.message, file.problem.remedy);
+      continue;
+    }
     if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) ||
         ::stat(file.path.c_str(), &info) == 0)
       continue;

@@ -13,12 +13,18 @@ namespace sluice {
 
 enum class FileUse { reads, writes };
 
+// Why the files of an input can't be found; no message: they can.
+struct FileProblem {
+  std::string message, remedy;
+};
+
 struct PlannedFile {
   std::string path;
   FileUse use = FileUse::reads;
   bool declared = false;  // the stage says so itself; else it is what a path of such a stage usually is
   bool side = false;      // goes with another file (an index) and need not be there
   std::string what;       // "--signal", or "parameter 'path' of stage 'x'"
+  FileProblem problem = {};
 };
 
 // Of all stages and resources, with what lies beside them: indexes, and NAME.partial of an interrupted run. The pipeline's own file, and the

@@ -10,6 +10,7 @@
 #include <optional>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/record_bases.hpp>
+#include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 
@@ -21,6 +22,8 @@ namespace sluice::read_bases {
 namespace {
 
 constexpr std::uint32_t hard_clip = BAM_CHARD_CLIP;
+constexpr const char* text_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
+constexpr const char* read_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .bam .sam .cram";
 // What read_reader reads at a time: enough for all threads, and not much of anybody's memory.
 constexpr std::size_t least_text_bytes = std::size_t{1} << 18, most_text_bytes = std::size_t{1} << 25;
 
@@ -32,17 +35,18 @@ class ReadBases {
   };
   enum class Reason : std::uint32_t { read_not_in_file, no_bases };
   static void describe(Describe<ReadBases>& d) {
-    d.id("read_bases").summary("fetches each read's bases by read id from a FASTA or FASTQ file, or takes those of its alignment").map("read");
+    d.id("read_bases").summary("fetches each read's bases by read id from FASTA or FASTQ files, or takes those of its alignment").map("read");
     d.doc(
-        "The file may be plain or bgzip-compressed; its index (.fai, .gzi as samtools faidx makes them) is made when missing or older than the file, "
+        "A file may be plain or bgzip-compressed; its index (.fai, .gzi as samtools faidx makes them) is made when missing or older than the file, "
         "and only in memory "
         "when the folder cannot be written to. A gzip file that is not BGZF is decompressed to the temporary folder first. Of reads with the same "
-        "name the first is used.\n\n"
+        "name the first is used, in the order of the files.\n\n"
         "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to "
         "the whole read.\n\n"
         "Bases are given in upper case, U as T.");
-    d.option("path", &Parameters::path, "FASTA or FASTQ file (.gz: use bgzip); left out: use the bases in the alignments")
+    d.option("path", &Parameters::path, "FASTA or FASTQ files or folders (.gz: use bgzip); left out: use the bases in the alignments")
         .reads()
+        .several(text_endings)
         .beside(".fai")
         .beside(".gzi");
     d.needs("read_id", "utf8", "name of the read");
@@ -60,22 +64,20 @@ class ReadBases {
                              "give `path`, or read alignments with alignment_reader");
       return;
     }
-    OpenReport report;
-    file_.emplace(*p.path, report);
-    for (const std::string& text : report.infos) setup.info(text);
-    for (const std::string& text : report.warnings) setup.warn(text);
+    for (const std::string& path : input_files(*p.path, text_endings)) {
+      OpenReport report;
+      files_.push_back(std::make_unique<SequenceFile>(path, report));
+      for (const std::string& text : report.infos) setup.info(text);
+      for (const std::string& text : report.warnings) setup.warn(text);
+    }
   }
 
   Estimate estimate(const Batch& in) const {
-    const TextView texts = in.text(file_ ? "read_id" : "aligned_bases");
+    const TextView texts = in.text(files_.empty() ? "aligned_bases" : "read_id");
     Estimate e;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
-      std::uint64_t bases = texts[row].size();
-      if (file_) {
-        const SequencePlace* place = file_->index().find(texts[row]);
-        bases = place == nullptr ? 0 : place->bases;
-      }
+      const std::uint64_t bases = files_.empty() ? texts[row].size() : find(texts[row]).bases();
       e.work += static_cast<double>(bases);
       e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(bases));
       e.output_bytes += bases;
@@ -84,45 +86,59 @@ class ReadBases {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    if (file_)
-      look_up(call, in, out);
-    else
+    if (files_.empty())
       take_aligned(in, out);
+    else
+      look_up(call, in, out);
   }
 
  private:
+  struct Found {
+    const SequencePlace* place = nullptr;
+    std::size_t file = 0;
+    std::uint64_t bases() const { return place == nullptr ? 0 : place->bases; }
+  };
+  Found find(std::string_view name) const {
+    for (std::size_t file = 0; file < files_.size(); ++file)
+      if (const SequencePlace* place = files_[file]->index().find(name)) return {place, file};
+    return {};
+  }
+
   void look_up(const Call& call, const Batch& in, Output& out) {
     const TextView read_ids = in.text("read_id");
     const auto rows = static_cast<std::size_t>(in.rows());
-    std::vector<const SequencePlace*> places(rows, nullptr);
+    std::vector<Found> found(rows);
     std::vector<std::size_t> order;
     order.reserve(rows);
     for (std::size_t row = 0; row < rows; ++row) {
       const auto r = static_cast<std::int64_t>(row);
       if (!in.ok(r)) continue;
-      const SequencePlace* place = file_->index().find(read_ids[r]);
-      if (place == nullptr || place->bases == 0) {
+      found[row] = find(read_ids[r]);
+      if (found[row].bases() == 0) {
         out.fail(r, Reason::read_not_in_file);
         continue;
       }
-      places[row] = place;
       order.push_back(row);
     }
-    const Buffer offsets = out.offsets([&](std::int64_t r) {
-      const SequencePlace* place = places[static_cast<std::size_t>(r)];
-      return place == nullptr ? std::uint64_t{0} : place->bases;
-    });
+    const Buffer offsets = out.offsets([&](std::int64_t r) { return found[static_cast<std::size_t>(r)].bases(); });
     const std::span<char> bases = out.text("bases", offsets);
     const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a]->offset < places[b]->offset; });
-    std::vector<SequenceFile::Wanted> wanted;
-    wanted.reserve(order.size());
-    for (const std::size_t row : order) wanted.push_back({read_ids[static_cast<std::int64_t>(row)], places[row], bases.data() + begin[row]});
-    file_->fetch(wanted, [&](std::size_t count, std::size_t grain, const auto& body) {
-      call.parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
-        if (!call.cancelled()) body(first, last);
-      });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return found[a].file != found[b].file ? found[a].file < found[b].file : found[a].place->offset < found[b].place->offset;
     });
+    const auto parallel_for = [&](std::size_t count, std::size_t grain, const auto& body) {
+      call.parallel_for(count, grain, [&](std::size_t first, std::size_t end) {
+        if (!call.cancelled()) body(first, end);
+      });
+    };
+    std::vector<SequenceFile::Wanted> wanted;
+    for (auto row = order.begin(); row != order.end();) {
+      const std::size_t file = found[*row].file;
+      wanted.clear();
+      for (; row != order.end() && found[*row].file == file; ++row)
+        wanted.push_back({read_ids[static_cast<std::int64_t>(*row)], found[*row].place, bases.data() + begin[*row]});
+      files_[file]->fetch(wanted, parallel_for);
+    }
   }
 
   void take_aligned(const Batch& in, Output& out) const {
@@ -149,7 +165,7 @@ class ReadBases {
     normalise_bases(bases);
   }
 
-  std::optional<SequenceFile> file_;
+  std::vector<std::unique_ptr<SequenceFile>> files_;  // none: the alignments' own bases
   bool has_cigar_;
 };
 
@@ -166,7 +182,7 @@ class ReadReader {
         .source("read")
         .rows_named_by("read_id");
     d.doc("Bases are given in upper case, U as T, in sequencing orientation. Of aligned input the primary record of each read is used.");
-    d.option("path", &Parameters::path, "input file; - is standard input").reads();
+    d.option("path", &Parameters::path, "input files or folders, read one after the other; - is standard input").reads().several(read_endings);
     d.gives("read_id", "utf8", "name of the read");
     d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U");
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
@@ -174,26 +190,54 @@ class ReadReader {
     d.reason("empty_sequence", "the record has no bases");
     d.work_unit("base");
   }
-  ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")) {
+  ReadReader(const Setup& setup, const Parameters& p)
+      : files_(input_files(p.path, read_endings)), wants_qualities_(setup.wanted("qualities")), threads_(setup.threads()) {
     hts::silence();
+    refuse_two_kinds();
+    for (const std::string& path : files_)
+      if (struct stat info{}; ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) all_bytes_ += info.st_size;
+    open();
+  }
+
+  bool process(const Call& call, Output& out) {
+    if (text_ ? give_text(call, out) : give_records(call, out)) return true;
+    if (++file_ == files_.size() || call.cancelled()) return false;
+    bytes_before_ += file_bytes_;
+    open();
+    return true;
+  }
+
+ private:
+  // A folder with FASTQ and BAM has mostly the same reads twice.
+  void refuse_two_kinds() const {
+    const auto is_alignments = [](const std::string& path) { return path.ends_with(".bam") || path.ends_with(".sam") || path.ends_with(".cram"); };
+    const auto other =
+        std::find_if(files_.begin(), files_.end(), [&](const std::string& path) { return is_alignments(path) != is_alignments(files_.front()); });
+    if (other != files_.end())
+      throw Failure::input("'" + files_.front() + "' and '" + *other + "' are two kinds of files of reads, and may have the same ones",
+                           "name those of one kind, for example 'FOLDER/*.fastq.gz'");
+  }
+  // The file whose turn it is.
+  void open() {
+    const std::string& path = files_[file_];
+    text_.reset();
+    records_.reset();
+    file_bytes_ = 0;
     // Where standard input stands, if it is a file.
-    const std::int64_t begin = path_ == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
-    hFILE* opened = hopen(path_.c_str(), "r");
-    if (opened == nullptr) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
-    if (struct stat info{}; ::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
+    const std::int64_t begin = path == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    hFILE* opened = hopen(path.c_str(), "r");
+    if (opened == nullptr) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path of the reads");
+    if (struct stat info{}; ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
     htsFormat format{};
     const bool known = hts_detect_format(opened, &format) == 0;
     // Each of the two below takes `opened` over when it succeeds.
     if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
-      records_.emplace(opened, path_, wants_qualities_, setup.threads());
+      records_.emplace(opened, path, wants_qualities_, threads_);
     } else {
-      text_.emplace(open_text_input(path_, FileHandle(opened), begin), path_, wants_qualities_);
+      text_.emplace(open_text_input(path, FileHandle(opened), begin), path, wants_qualities_);
     }
   }
 
-  bool process(const Call& call, Output& out) { return text_ ? give_text(call, out) : give_records(call, out); }
-
- private:
   // FASTA and FASTQ: read_batches.hpp.
   bool give_text(const Call& call, Output& out) {
     const ParallelFor parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
@@ -220,7 +264,7 @@ class ReadReader {
     out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
     if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
     out.set_work(static_cast<double>(batch->bases_in_all));
-    if (file_bytes_ > 0) call.progress(std::min(1.0, static_cast<double>(text_->stream().consumed()) / static_cast<double>(file_bytes_)));
+    if (file_bytes_ > 0) say_progress(call, static_cast<std::int64_t>(text_->stream().consumed()));
     return true;
   }
 
@@ -241,18 +285,24 @@ class ReadReader {
     out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
     if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
     out.set_work(static_cast<double>(batch->bases_in_all));
-    if (const std::int64_t read = records_->consumed(); file_bytes_ > 0 && read >= 0)
-      call.progress(std::min(1.0, static_cast<double>(read) / static_cast<double>(file_bytes_)));
+    if (const std::int64_t read = records_->consumed(); file_bytes_ > 0 && read >= 0) say_progress(call, read);
     return true;
   }
 
-  std::string path_;
+  void say_progress(const Call& call, std::int64_t read) const {
+    call.progress(std::min(1.0, static_cast<double>(bytes_before_ + read) / static_cast<double>(all_bytes_)));
+  }
+
+  std::vector<std::string> files_;
+  std::size_t file_ = 0;  // the one whose turn it is
   bool wants_qualities_;
+  int threads_;
   std::optional<ReadBatches> text_;  // FASTA and FASTQ
   WorkSharing sharing_;              // of text_
   std::optional<BamReads> records_;  // the others
   std::size_t kept_ = 0;             // by either
   std::int64_t file_bytes_ = 0;      // 0: no regular file
+  std::int64_t bytes_before_ = 0, all_bytes_ = 0;
 };
 
 }  // namespace

@@ -2,72 +2,92 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
 
 #include "signal_reader/signal_batches.hpp"
 #include "signal_reader/signal_beginning.hpp"
-#include "signal_reader/signal_file.hpp"
+#include "signal_reader/signal_files.hpp"
 
 namespace sluice::signal_reader {
 namespace {
 
-// The resource that says which file the reads' signal is in, and what its header says.
+// The resource that says which files the reads' signal is in, and what their headers say.
 class SignalFileResource {
  public:
   struct Parameters {
     Path path;
   };
   static void describe(Describe<SignalFileResource>& d) {
-    d.id("signal_file").summary("a BLOW5 or SLOW5 file with raw nanopore signal: its path and what its header says").resource("signal_file");
+    d.id("signal_file").summary("BLOW5 or SLOW5 files with raw nanopore signal: their paths and what their headers say").resource("signal_file");
     d.doc(
-        "One row per read group. Attributes: path, format (blow5, slow5), record_compression (none, zlib, zstd), signal_compression (none, svb-zd), "
+        "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5), record_compression (none, zlib, zstd), "
+        "signal_compression (none, svb-zd), "
         "read_groups, chemistry (dna_r9, dna_r10, rna_r9, rna_004: from experiment_type and sequencing_kit of the first read group, as f5c reads "
         "them), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
-        "A BLOW5 file without its end-of-file mark is refused as truncated.");
-    d.option("path", &Parameters::path, "BLOW5 or SLOW5 file").required().reads().beside(".idx");
+        "A BLOW5 file without its end-of-file mark is refused as truncated. Several files must agree in format, compression and chemistry.");
+    d.option("path", &Parameters::path, "BLOW5 or SLOW5 files or folders").required().reads().several(signal_endings).beside(".idx");
     d.gives("run_id", "utf8", "sequencing run, \"\" if unknown");
     d.gives("experiment_type", "utf8", "genomic_dna, rna ...");
     d.gives("sequencing_kit", "utf8", "library preparation kit, e.g. sqk-lsk114");
     d.gives("flow_cell_id", "utf8", "flow cell, \"\" if unknown");
     d.gives("chemistry", "utf8", "dna_r9, dna_r10, rna_r9 or rna_004");
   }
-  SignalFileResource(const Setup&, const Parameters& p) : path_(p.path) {}
+  SignalFileResource(const Setup&, const Parameters& p) : paths_(input_files(p.path, signal_endings)) {}
 
   void process(const Call& call, Output& out) {
-    const SignalFile file(path_);
-    const Slow5Header& header = file.header();
-    const auto groups = header.read_groups;
-    out.set_rows(groups);
-    std::vector<std::string> chemistries;
-    for (std::uint32_t g = 0; g < groups; ++g)
-      chemistries.emplace_back(chemistry(header.attribute("experiment_type", g), header.attribute("sequencing_kit", g)));
-    for (const char* column : {"run_id", "experiment_type", "sequencing_kit", "flow_cell_id"}) {
-      std::vector<std::string> values;
-      for (std::uint32_t g = 0; g < groups; ++g) values.emplace_back(header.attribute(column, g));
-      out.text_rows(column, values);
+    std::map<std::string, std::vector<std::string>> columns;
+    std::map<std::string, std::string> first;
+    for (const std::string& path : paths_) {
+      const SignalFile file(path);
+      add_read_groups(call, file, columns);
+      const std::map<std::string, std::string> attributes = attributes_of(file);
+      if (first.empty()) first = attributes;
+      for (const char* attribute : {"format", "record_compression", "signal_compression", "chemistry"})
+        if (attributes.at(attribute) != first.at(attribute))
+          throw Failure::input("signal files '" + paths_.front() + "' and '" + path + "' differ: " + attribute + " " + first.at(attribute) + " and " +
+                                   attributes.at(attribute),
+                               "give those that belong together, each kind in a run of its own, or convert them with slow5tools");
     }
-    out.text_rows("chemistry", chemistries);
-    for (std::uint32_t g = 1; g < groups; ++g) {
-      if (chemistries[g] == chemistries[0]) continue;
-      call.warn("signal file '" + path_ + "': read group " + std::to_string(g) + " is " + chemistries[g] + ", the first one " + chemistries[0] +
-                "; all reads are treated as " + chemistries[0]);
-      break;
-    }
-    out.set_attribute("path", path_);
-    out.set_attribute("format", name(header.records.format));
-    out.set_attribute("record_compression", name(header.records.record_compression));
-    out.set_attribute("signal_compression", name(header.records.signal_compression));
-    out.set_attribute("read_groups", std::to_string(groups));
-    out.set_attribute("chemistry", chemistries[0]);
-    out.set_attribute("experiment_type", std::string(header.attribute("experiment_type")));
-    out.set_attribute("sequencing_kit", std::string(header.attribute("sequencing_kit")));
-    out.set_attribute("sampling_rate", sampling_rate(file));
+    out.set_rows(static_cast<std::int64_t>(columns["chemistry"].size()));
+    for (const auto& [name, values] : columns) out.text_rows(name.c_str(), values);
+    for (const auto& [name, value] : first) out.set_attribute(name, value);
+    std::string all;
+    for (const std::string& path : paths_) all += (all.empty() ? "" : "\n") + path;
+    out.set_attribute("path", all);
+    out.set_attribute("read_groups", std::to_string(columns["chemistry"].size()));
   }
 
  private:
+  static void add_read_groups(const Call& call, const SignalFile& file, std::map<std::string, std::vector<std::string>>& columns) {
+    const Slow5Header& header = file.header();
+    const std::string first(chemistry(header.attribute("experiment_type"), header.attribute("sequencing_kit")));
+    bool warned = false;
+    for (std::uint32_t group = 0; group < header.read_groups; ++group) {
+      for (const char* column : {"run_id", "experiment_type", "sequencing_kit", "flow_cell_id"})
+        columns[column].emplace_back(header.attribute(column, group));
+      const std::string& own =
+          columns["chemistry"].emplace_back(chemistry(header.attribute("experiment_type", group), header.attribute("sequencing_kit", group)));
+      if (own == first || warned) continue;
+      warned = true;
+      call.warn("signal file '" + file.path() + "': read group " + std::to_string(group) + " is " + own + ", the first one " + first +
+                "; all reads are treated as " + first);
+    }
+  }
+  static std::map<std::string, std::string> attributes_of(const SignalFile& file) {
+    const Slow5Header& header = file.header();
+    return {{"format", name(header.records.format)},
+            {"record_compression", name(header.records.record_compression)},
+            {"signal_compression", name(header.records.signal_compression)},
+            {"chemistry", std::string(chemistry(header.attribute("experiment_type"), header.attribute("sequencing_kit")))},
+            {"experiment_type", std::string(header.attribute("experiment_type"))},
+            {"sequencing_kit", std::string(header.attribute("sequencing_kit"))},
+            {"sampling_rate", sampling_rate(file)}};
+  }
   static std::string sampling_rate(const SignalFile& file) {
     for (const char* attribute : {"sample_frequency", "sample_rate"})
       if (const std::string_view value = file.header().attribute(attribute); !value.empty()) return std::string(value);
@@ -79,7 +99,7 @@ class SignalFileResource {
     if (!cursor.next(stored, place) || decoder.decode_fields(stored, file.header().records, record) != RecordStatus::ok) return {};
     return std::isfinite(record.sampling_rate) ? std::to_string(record.sampling_rate) : std::string();
   }
-  std::string path_;
+  std::vector<std::string> paths_;
 };
 
 RecordFormat record_format(const Batch& signal) {
@@ -105,38 +125,42 @@ class SignalLookup {
   using Parameters = NoParameters;
   enum class Reason : std::uint32_t { no_signal };
   static void describe(Describe<SignalLookup>& d) {
-    d.id("signal_lookup").summary("fetches each read's signal record from a BLOW5 or SLOW5 file by read id").map("read").blocking();
+    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5 or SLOW5 files by read id").map("read").blocking();
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
-        "or only in memory when that folder cannot be written to. The records of a batch are read in file order.");
+        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several files with a read the "
+        "first "
+        "is used.");
     d.needs("read_id", "utf8", "name of the read");
     d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
-    d.uses("signal", "signal_file", "the file");
-    d.reason("no_signal", "the signal file has no record with this read id");
+    d.uses("signal", "signal_file", "the files");
+    d.reason("no_signal", "the signal files have no record with this read id");
     d.work_unit("byte");
   }
-  SignalLookup(const Setup& setup, const Parameters&) : file_(std::string(setup.resource("signal").attribute("path"))) {
-    IndexSource source;
-    index_ = load_or_build_index(
-        file_, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
-    if (source.action == IndexSource::Action::loaded) return;
-    setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file_.path() + ".idx' of " +
-               std::to_string(index_.size()) + " reads: " + source.reason);
-    if (source.duplicates != 0)
-      setup.warn("signal file '" + file_.path() + "' has " + std::to_string(source.duplicates) +
-                 " records whose read id an earlier record has: the first is used");
+  SignalLookup(const Setup& setup, const Parameters&) : files_(setup.resource("signal").attribute("path")) {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const SignalFile& file = files_.file(i);
+      IndexSource source;
+      indexes_.push_back(load_or_build_index(
+          file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source));
+      if (source.action == IndexSource::Action::loaded) continue;
+      setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
+                 std::to_string(indexes_.back().size()) + " reads: " + source.reason);
+      if (source.duplicates != 0)
+        setup.warn("signal file '" + file.path() + "' has " + std::to_string(source.duplicates) +
+                   " records whose read id an earlier record has: the first is used");
+    }
   }
 
   Estimate estimate(const Batch& in) const {
     const TextView read_ids = in.text("read_id");
     Estimate e;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      const auto place = in.ok(row) ? index_.find(read_ids[row]) : std::nullopt;
-      if (!place) continue;
-      e.work += static_cast<double>(place->bytes);
-      e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(place->bytes));
-      e.output_bytes += place->bytes;
+      const Found found = in.ok(row) ? find(read_ids[row]) : Found();
+      e.work += static_cast<double>(found.place.bytes);
+      e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(found.place.bytes));
+      e.output_bytes += found.place.bytes;
     }
     return e;
   }
@@ -144,35 +168,46 @@ class SignalLookup {
   void process(const Call& call, const Batch& in, Output& out) {
     const TextView read_ids = in.text("read_id");
     const auto rows = static_cast<std::size_t>(in.rows());
-    std::vector<RecordPlace> places(rows);  // bytes = 0: nothing to read
+    std::vector<Found> found(rows);
     std::vector<std::size_t> order;
     order.reserve(rows);
     for (std::size_t row = 0; row < rows; ++row) {
       const auto r = static_cast<std::int64_t>(row);
       if (!in.ok(r)) continue;
-      if (const auto place = index_.find(read_ids[r])) {
-        places[row] = *place;
+      found[row] = find(read_ids[r]);
+      if (found[row].place.bytes != 0)
         order.push_back(row);
-      } else {
+      else
         out.fail(r, Reason::no_signal);
-      }
     }
     const Buffer offsets = out.offsets([&](std::int64_t r) {
-      const RecordPlace& place = places[static_cast<std::size_t>(r)];
-      return place.bytes == 0 ? std::size_t{0} : SignalFile::stored_bytes(file_.header(), place);
+      const Found& one = found[static_cast<std::size_t>(r)];
+      return one.place.bytes == 0 ? std::size_t{0} : SignalFile::stored_bytes(files_.file(one.file).header(), one.place);
     });
     const std::span<char> bytes = out.text("signal_record", offsets, "binary");
     const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a].offset < places[b].offset; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return found[a].file != found[b].file ? found[a].file < found[b].file : found[a].place.offset < found[b].place.offset;
+    });
     for (const std::size_t row : order) {
       if (call.cancelled()) return;
-      file_.read(places[row], bytes.data() + begin[row]);
+      files_.file(found[row].file).read(found[row].place, bytes.data() + begin[row]);
     }
   }
 
  private:
-  SignalFile file_;
-  SignalIndex index_;
+  struct Found {
+    std::size_t file = 0;
+    RecordPlace place;  // bytes = 0: nowhere
+  };
+  Found find(std::string_view read_id) const {
+    for (std::size_t file = 0; file < indexes_.size(); ++file)
+      if (const auto place = indexes_[file].find(read_id)) return {file, *place};
+    return {};
+  }
+
+  SignalFiles files_;
+  std::vector<SignalIndex> indexes_;
 };
 
 // Decompression: parallel, apart from the disk.
@@ -190,7 +225,7 @@ class SignalDecode {
         "them is not noticed. What is missing of a record that signal_stream gave the beginning of is read from the file.");
     d.needs("read_id", "utf8", "name of the read, which the record must carry, too");
     d.needs("signal_record", "binary", "the record as stored in the file");
-    d.needs("record_offset", "i64", "where it begins in the file", Needed::optional);
+    d.needs("record_offset", "i64", "where it begins in the files, one after the other", Needed::optional);
     d.needs("record_bytes", "i64", "all bytes of the record, when signal_record may be its beginning", Needed::optional);
     d.gives("raw_signal", "list<i16>", "samples as the sequencer's converter gave them; with prefix_bases: the first of them");
     d.gives("sample_count", "i64", "samples of the whole read", Needed::optional);
@@ -202,14 +237,14 @@ class SignalDecode {
     d.option("stall_stdv", &Parameters::stall_stdv, "signal is at rest while the standard deviation of 50 samples is below this")
         .range(0, 1000)
         .unit("pA");
-    d.uses("signal", "signal_file", "the file the records come from");
+    d.uses("signal", "signal_file", "the files the records come from");
     d.reason("corrupt_signal", "the record cannot be decompressed, or is that of another read");
     d.reason("bad_calibration", "digitisation, range, offset or sampling rate is missing, zero, negative or not finite");
     d.work_unit("byte");
   }
   SignalDecode(const Setup& setup, const Parameters& parameters)
       : format_(record_format(setup.resource("signal"))),
-        path_(setup.resource("signal").attribute("path")),
+        files_(setup.resource("signal").attribute("path")),
         parameters_(parameters),
         wants_sample_count_(setup.wanted("sample_count")) {}
 
@@ -291,45 +326,48 @@ class SignalDecode {
   }
   // The few records whose beginning was not enough: their strand begins late.
   bool read_whole(std::int64_t offset, std::uint64_t bytes, std::vector<char>& stored) {
-    std::call_once(opened_, [this] { file_.emplace(path_); });
+    const auto place = static_cast<std::uint64_t>(offset);
+    if (offset < 0 || place >= files_.begin(files_.size())) return false;
+    const std::size_t number = files_.file_at(place);
+    const SignalFile& file = files_.file(number);
     const std::uint64_t around = format_.format == FileFormat::blow5 ? 8 : 1;
-    return offset >= 0 && bytes < file_->extent().end && file_->read_if_there({static_cast<std::uint64_t>(offset), bytes + around}, stored);
+    return bytes < file.extent().end && file.read_if_there({place - files_.begin(number), bytes + around}, stored);
   }
   static bool calibrated(const SignalRecord& r) {
     return std::isfinite(r.digitisation) && r.digitisation > 0 && std::isfinite(r.range) && r.range > 0 && std::isfinite(r.offset) &&
            std::isfinite(r.sampling_rate) && r.sampling_rate > 0;
   }
   RecordFormat format_;
-  std::string path_;
+  SignalFiles files_;
   BeginningParameters parameters_;
   bool wants_sample_count_;
-  std::once_flag opened_;
-  std::optional<SignalFile> file_;
   Workspaces<Workspace> workspaces_;
 };
 
-// Streaming: every record of the file, in file order.
+// Streaming: every record of the files, in file order.
 class SignalStream {
  public:
   using Parameters = BeginningParameters;
   static void describe(Describe<SignalStream>& d) {
-    d.id("signal_stream").summary("streams all reads of a BLOW5 or SLOW5 file in file order").source("read").rows_named_by("read_id");
+    d.id("signal_stream").summary("streams all reads of BLOW5 or SLOW5 files in file order").source("read").rows_named_by("read_id");
     d.doc(
         "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.\n\n"
         "With prefix_bases no more is read of a record than is likely to hold the signal that is wanted; signal_decode reads the rest where it is "
         "needed.");
     d.gives("read_id", "utf8", "name of the read");
     d.gives("signal_record", "binary", "the record as stored in the file (compressed); with prefix_bases: its beginning");
-    d.gives("record_offset", "i64", "where the record begins in the file", Needed::optional);
+    d.gives("record_offset", "i64", "where the record begins in the files, one after the other", Needed::optional);
     d.gives("record_bytes", "i64", "all bytes of the record as stored", Needed::optional);
     describe_beginning(d);
-    d.uses("signal", "signal_file", "the file");
+    d.uses("signal", "signal_file", "the files");
     d.work_unit("sample");
   }
   SignalStream(const Setup& setup, const Parameters& parameters)
-      : file_(std::string(setup.resource("signal").attribute("path"))),
-        wants_place_(setup.wanted("record_offset") && setup.wanted("record_bytes")),
-        batches_(file_, parameters, wants_place_ && parameters.prefix_bases > 0 ? SignalBatches::Give::beginnings : SignalBatches::Give::records) {}
+      : files_(setup.resource("signal").attribute("path")),
+        parameters_(parameters),
+        wants_place_(setup.wanted("record_offset") && setup.wanted("record_bytes")) {
+    open();
+  }
 
   bool process(const Call& call, Output& out) {
     const ParallelLoop parallel = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
@@ -337,15 +375,26 @@ class SignalStream {
     const double bytes_at_a_time = static_cast<double>(call.target_bytes()) * std::max(call.threads(), 4);
     const SignalBatches::Sizes sizes{call.target_work(), call.target_bytes(),
                                      static_cast<std::uint64_t>(std::clamp(bytes_at_a_time, least_bytes_at_a_time, most_bytes_at_a_time))};
-    const std::optional<SignalBatch> batch = batches_.next(sizes, call.memory(), parallel, [&call] { return call.cancelled(); });
+    const std::optional<SignalBatch> batch = batches_->next(sizes, call.memory(), parallel, [&call] { return call.cancelled(); });
     out.set_rows(batch ? batch->rows : 0);
     if (batch) give(*batch, out);
-    call.progress(batches_.share_read());
-    return !batches_.ended();
+    const auto bytes = static_cast<double>(files_.begin(number_ + 1) - files_.begin(number_));
+    call.progress((static_cast<double>(files_.begin(number_)) + batches_->share_read() * bytes) / static_cast<double>(files_.begin(files_.size())));
+    if (!batches_->ended() || call.cancelled()) return !batches_->ended();
+    if (++number_ == files_.size()) return false;
+    open();
+    return true;
   }
 
  private:
   static constexpr double least_bytes_at_a_time = 1 << 20, most_bytes_at_a_time = 64 << 20;
+  // The file whose turn it is.
+  void open() {
+    batches_.reset();
+    file_.emplace(files_.path(number_));
+    batches_.emplace(*file_, parameters_,
+                     wants_place_ && parameters_.prefix_bases > 0 ? SignalBatches::Give::beginnings : SignalBatches::Give::records);
+  }
   void give(const SignalBatch& batch, Output& out) const {
     out.add("read_id", text_column(batch.rows, batch.name_ends, batch.names));
     out.add("signal_record", text_column(batch.rows, batch.record_ends, batch.records, "binary"));
@@ -354,13 +403,16 @@ class SignalStream {
     const auto offset = out.column<std::int64_t>("record_offset");
     const auto stored = out.column<std::int64_t>("record_bytes");
     for (std::size_t row = 0; row < batch.places.size(); ++row) {
-      offset[row] = static_cast<std::int64_t>(batch.places[row].offset);
-      stored[row] = static_cast<std::int64_t>(SignalFile::stored_bytes(file_.header(), batch.places[row]));
+      offset[row] = static_cast<std::int64_t>(files_.begin(number_) + batch.places[row].offset);
+      stored[row] = static_cast<std::int64_t>(SignalFile::stored_bytes(file_->header(), batch.places[row]));
     }
   }
-  SignalFile file_;
+  SignalFiles files_;
+  BeginningParameters parameters_;
   bool wants_place_;
-  SignalBatches batches_;
+  std::size_t number_ = 0;  // of the file whose turn it is
+  std::optional<SignalFile> file_;
+  std::optional<SignalBatches> batches_;
 };
 
 }  // namespace

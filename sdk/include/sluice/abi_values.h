@@ -73,9 +73,11 @@ typedef struct sluice_parameter {
  * is taken for an output of a sink and for an input of anything else. */
 typedef int32_t sluice_role;
 enum {
-  SLUICE_ROLE_READS = 1,  /* the file, or with a suffix PATH + suffix (an index, say), is read; without a suffix it must exist */
-  SLUICE_ROLE_WRITES = 2, /* the file, or with a suffix PATH + suffix, is written */
-  SLUICE_ROLE_COLUMNS = 3 /* names of input columns, separated by commas: they stand in the place of the needed column "*" */
+  SLUICE_ROLE_READS = 1,   /* the file, or with a suffix PATH + suffix (an index, say), is read; without a suffix it must exist */
+  SLUICE_ROLE_WRITES = 2,  /* the file, or with a suffix PATH + suffix, is written */
+  SLUICE_ROLE_COLUMNS = 3, /* names of input columns, separated by commas: they stand in the place of the needed column "*" */
+  SLUICE_ROLE_SEVERAL =
+      4 /* inputs, each on a line: files, folders, patterns, "@list"; suffix: the endings of a folder's files, separated by blanks */
 };
 typedef struct sluice_parameter_role {
   uint32_t parameter; /* index into descriptor->parameters */

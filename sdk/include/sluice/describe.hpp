@@ -109,6 +109,8 @@ class Describe {
     // After reads() or writes(): the file PATH + suffix goes with it. Of an input it is used if it is there, and may be made; with an output it is
     // written.
     Option& beside(const char* suffix) { return role(home_->roles_.back().role, suffix); }
+    // After reads(): several files may be named; sluice/input_files.hpp says how, and finds them. In a folder those with these endings count.
+    Option& several(const char* endings) { return role(SLUICE_ROLE_SEVERAL, endings); }
     // Names of input columns, separated by commas: the stage needs those, and needs("*", ...) means them.
     Option& columns() { return role(SLUICE_ROLE_COLUMNS, nullptr); }
 

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# Inputs that are several files: the same bytes as from one after the other, however they are named.
+#   several_files.sh SLUICE
+set -euo pipefail
+sluice=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+run() { "$sluice" run "$@" --quiet; }
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+run synthetic_reference --length 30000 --seed 1 --output reference.fa
+mkdir parts
+for part in 1 2 3; do
+  run simulate --reference reference.fa --reads $((10 * part)) --mean-length 2000 --seed $part --output-prefix parts/$part
+done
+
+# Signal, from its beginning on and whole.
+for part in 1 2 3; do run classify_signal --signal parts/$part.blow5 --target reference.fa --output $part.tsv; done
+(cat 1.tsv && tail -n +2 2.tsv && tail -n +2 3.tsv) >one_by_one.tsv
+printf '# two of them\nparts/2.blow5\nparts/3.blow5\n' >list
+classify() { run classify_signal --target reference.fa --output - "$@"; }
+classify --signal parts | cmp - one_by_one.tsv
+classify --signal parts --threads 1 --batch-work 3000 | cmp - one_by_one.tsv
+classify --signal parts/1.blow5 --signal parts/2.blow5 --signal parts/3.blow5 | cmp - one_by_one.tsv
+classify --signal 'parts/[123].blow5' | cmp - one_by_one.tsv
+classify --signal parts/1.blow5 --signal @list | cmp - one_by_one.tsv
+
+# Reads, from first to last.
+for part in 1 2 3; do run map --reference reference.fa --reads parts/$part.fastq.gz --output $part.paf; done
+cat 1.paf 2.paf 3.paf >one_by_one.paf
+run map --reference reference.fa --reads parts --output several.paf 2>err.txt && fail "FASTQ and BAM of the same reads"
+grep -q "two kinds of files of reads" err.txt || fail "$(cat err.txt)"
+run map --reference reference.fa --reads 'parts/*.fastq.gz' --output several.paf
+cmp several.paf one_by_one.paf
+run map --reference reference.fa --reads parts/1.fastq.gz --reads parts/2.fastq.gz --reads parts/3.fastq.gz --threads 1 --batch-work 3000 --output several.paf
+cmp several.paf one_by_one.paf
+
+# Reads and signal that are looked up.
+call() { run methylation --alignments parts/2.bam --reference reference.fa --output - "$@"; }
+call --signal parts/2.blow5 --reads parts/2.fastq.gz >calls.tsv
+[ "$(wc -l <calls.tsv)" -gt 100 ] || fail "$(wc -l <calls.tsv) calls"
+call --signal parts --reads 'parts/*.fastq.gz' | cmp - calls.tsv
+call --signal parts --reads parts/3.fastq.gz --reads parts/2.fastq.gz | cmp - calls.tsv
+
+# What can't be.
+message() { "$sluice" run classify_signal --target reference.fa --output x.tsv --quiet "$@" 2>&1 >/dev/null || true; }
+says() { local expected=$1; shift; message "$@" | grep -q -e "$expected" || fail "not '$expected': $(message "$@")"; }
+mkdir nothing
+says "there is no input in 'nothing'" --signal nothing
+says "comes twice" --signal parts --signal parts/2.blow5
+says "cannot open 'missing.blow5'" --signal parts/1.blow5 --signal missing.blow5
+head -c 5000 parts/1.blow5 >cut.blow5
+says "cut.blow5" --signal parts/2.blow5 --signal cut.blow5
+run simulate --reference reference.fa --reads 2 --mean-length 2000 --record-compression none --output-prefix plain
+says "record_compression zlib and none" --signal parts/1.blow5 --signal plain.blow5
+"$sluice" run classify_signal --target reference.fa --signal parts --output parts/2.blow5 --quiet 2>err.txt && fail "an output took the place of one of several inputs"
+grep -q "also an input" err.txt || fail "$(cat err.txt)"
+[ ! -e x.tsv ] || fail "an output of a run that failed"
