@@ -22,7 +22,7 @@
 namespace sluice::event_alignment {
 
 inline constexpr std::int64_t kSegmentReach = 100;            // a segment ends at most so many bases behind its first one
-inline constexpr std::size_t kSegmentOutputs = 50;            // events kept of each segment but the last
+inline constexpr std::int64_t kSegmentOutputs = 50;           // events kept of each segment but the last
 inline constexpr std::int64_t kMaximumSegmentEvents = 65536;  // under one segment; a read with more has stalled, and its time would be quadratic
 
 // ---- Records -----------------------------------------------------------------------------------------------------------
@@ -69,22 +69,29 @@ struct EventPath {
   void clear();
 };
 
+// The lowest and the highest of each of a model's columns.
+struct LevelExtremes {
+  float mean[2]{}, stdv[2]{}, log_stdv[2]{};
+  bool is_model = false;  // whether the columns fit k and alphabet and hold numbers only
+
+  // Whether every k-mer has a usable level under the calibration: scaling is monotonic, so the extremes answer for all.
+  constexpr bool are_usable_with(const event_hmm::ReadScaling& scaling) const {
+    return is_model && event_hmm::is_usable(event_hmm::scale_level(mean[0], stdv[0], log_stdv[0], scaling)) &&
+           event_hmm::is_usable(event_hmm::scale_level(mean[1], stdv[1], log_stdv[1], scaling));
+  }
+};
+
 // A model, checked once. The rank of a k-mer on the reverse strand is that of its reverse complement.
 class CheckedModel {
  public:
   // Aligns nothing (not_finite) when the model's columns do not fit its k (1 .. 12) and the nucleotide alphabet, or hold what is no number.
   explicit CheckedModel(const KmerModelView& model);
   const KmerModelView& view() const { return view_; }
-  // Whether every k-mer has a usable level under the calibration: scaling is monotonic, so the extremes answer for all.
-  bool is_usable_with(const event_hmm::ReadScaling& scaling) const;
+  const LevelExtremes& extremes() const { return extremes_; }
 
  private:
-  struct Range {
-    float lowest, highest;
-  };
   KmerModelView view_;
-  Range mean_{}, stdv_{}, log_stdv_{};
-  bool is_usable_ = false;
+  LevelExtremes extremes_;
 };
 
 // ---- Segments ----------------------------------------------------------------------------------------------------------
@@ -108,13 +115,15 @@ struct PathCell {
   State state;
 };
 
+// A run of aligned bases.
+struct AlignedBlock {
+  std::int64_t position;       // on the contig
+  std::int64_t read_position;  // on the BAM orientation
+  std::int64_t length;
+};
+
 // Scratch of align_events, reused from call to call. Grows to the longest CIGAR and to the segment with most events seen.
 struct Workspace {
-  struct AlignedBlock {
-    std::int64_t position;       // on the contig
-    std::int64_t read_position;  // on the BAM orientation
-    std::int64_t length;
-  };
   std::vector<AlignedBlock> blocks;
   std::vector<std::size_t> block_ends;  // of each stretch between two N operations
   std::vector<PathCell> path;           // of a segment, from its last row to its first

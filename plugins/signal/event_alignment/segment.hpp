@@ -21,6 +21,11 @@ inline constexpr float kLogStart = event_hmm::log_of(0.5F);
 // Ranks of the segment's k-mers in the nucleotide model, in the order of the forward strand.
 void segment_ranks(const Segment& segment, std::uint32_t k, std::span<std::uint32_t, kMaximumColumns> ranks);
 
+// Whether f5c goes on without a probability to stay: below one event per base, but not with what is no number.
+constexpr bool stays_in_last_kmer(double events_per_base, event_hmm::EventsPerBase floor) {
+  return floor == event_hmm::EventsPerBase::compat && events_per_base < 1.0 && events_per_base >= -std::numeric_limits<double>::max();
+}
+
 inline std::size_t column_count(const Segment& segment, std::uint32_t k) { return segment.sequence.size() - k + 1; }
 
 }  // namespace sluice::event_alignment
