@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// align_events of event_alignment.hpp on a CUDA device, for many rows at once: the same events, positions and states. One warp a row, its segments one
-// after the other. Nothing here allocates on the device; only upload_* wait for it.
+// align_events of event_alignment.hpp on a CUDA device, for many rows at once: the same events, positions and states. One warp a row, its segments
+// one after the other. Nothing here allocates on the device; only upload_* wait for it.
 
 #include <cuda_runtime_api.h>
 

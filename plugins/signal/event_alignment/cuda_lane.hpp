@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The work of one lane of a warp on one segment, for the device and for tests on the host. As in segment_path.cpp the lanes stand one row apart: at step s
-// lane l is at row s - l. A lane has kColumns adjacent k-mers, whose cells of one row it computes from left to right; what is right of them gets the last
-// one's scores at the next step.
+// The work of one lane of a warp on one segment, for the device and for tests on the host. As in segment_path.cpp the lanes stand one row apart: at
+// step s lane l is at row s - l. A lane has kColumns adjacent k-mers, whose cells of one row it computes from left to right; what is right of them
+// gets the last one's scores at the next step.
 
 #include <cuda_runtime_api.h>
 
@@ -51,13 +51,13 @@ __host__ __device__ inline float emission(float event, const LaneLevel& level, b
 
 // Which of two terms a maximum came from: bits of a column's choices, set for the later term.
 enum Choice : std::uint32_t {
-  kPreviousMatch = 1,   // of the two match terms of a match
-  kPreviousBad = 2,     // of its two bad terms
-  kBadOverMatch = 4,    // of these pairs
-  kSkipOverEvent = 8,   // of the skip term and all others
-  kBadFromBad = 16,     // of the two terms of a bad event
-  kSkipFromBad = 32,    // of the match and the bad term of a skip
-  kSkipFromSkip = 64,   // of the skip term and these two
+  kPreviousMatch = 1,  // of the two match terms of a match
+  kPreviousBad = 2,    // of its two bad terms
+  kBadOverMatch = 4,   // of these pairs
+  kSkipOverEvent = 8,  // of the skip term and all others
+  kBadFromBad = 16,    // of the two terms of a bad event
+  kSkipFromBad = 32,   // of the match and the bad term of a skip
+  kSkipFromSkip = 64,  // of the skip term and these two
 };
 inline constexpr int kChoiceBits = 7;
 
@@ -71,7 +71,6 @@ struct Lane {
   float start;           // the term that begins a path
 
   __host__ __device__ void begin(int lane) {
-#pragma unroll
     for (int c = 0; c < kColumns; ++c) match[c] = bad[c] = bad_out[c] = skip[c] = best[c] = event_hmm::kMinusInfinity;
     above = {};
     start = lane == 0 ? kLogStart : event_hmm::kMinusInfinity;
@@ -84,7 +83,6 @@ struct Lane {
     std::uint32_t choices = 0;
     Passing diagonal = above;
     above = left;
-#pragma unroll
     for (int c = 0; c < kColumns; ++c) {
       const auto choose = [&choices, c](bool later, Choice choice) {
         if (later) choices |= static_cast<std::uint32_t>(choice) << (kChoiceBits * c);
@@ -120,8 +118,8 @@ struct Lane {
   }
 };
 
-// Calls cell(row, column, state) for every event of the path, from the last to the first. choices_at(step, lane): what the lane has returned at that step;
-// steps never ascend.
+// Calls cell(row, column, state) for every event of the path, from the last to the first. choices_at(step, lane): what the lane has returned at that
+// step; steps never ascend.
 template <int kColumns, class ChoicesAt, class Cell>
 __host__ __device__ void walk_back(std::int64_t rows, int columns, const ChoicesAt& choices_at, const Cell& cell) {
   std::int64_t row = rows - 1;
