@@ -120,20 +120,22 @@ struct RowWarp {
     Lane<kColumns> cells;
     const bool by_reciprocal = load_levels(cells, contig + segment.position, columns);
     cells.begin(lane);
-    const int last_lane = (columns - 1) / kColumns;
-    const std::int64_t steps = segment.rows + last_lane;
-    const auto event_of = [&](std::int64_t step) {
-      const std::int64_t row = step - lane;
-      const std::int64_t within = row < 0 ? 0 : row < segment.rows ? row : segment.rows - 1;
-      return event_mean[segment.first_event + within * segment.step];
-    };
-    float event = event_of(0);
-    for (std::int64_t step = 0; step < steps; ++step) {
-      const float next_event = event_of(step + 1);
+    return by_reciprocal ? run<true>(cells, segment, columns) : run<false>(cells, segment, columns);
+  }
+
+  template <bool kByReciprocal, int kColumns>
+  __device__ bool run(Lane<kColumns>& cells, const SegmentPlace& segment, int columns) const {
+    const int last_lane = (columns - 1) / kColumns, last_row = static_cast<int>(segment.rows) - 1, step_of_event = static_cast<int>(segment.step);
+    const float* const first = event_mean + segment.first_event;
+    // Before its first row and behind its last one a lane looks at events that change nothing.
+    const auto event_of = [&](int row) { return first[(row < 0 ? 0 : row < last_row ? row : last_row) * step_of_event]; };
+    float event = event_of(-lane);
+    for (int step = 0; step <= last_row + last_lane; ++step) {
+      const float next_event = event_of(step + 1 - lane);
       const Passing own = cells.passing();
       Passing left{__shfl_up_sync(whole_warp, own.match, 1), __shfl_up_sync(whole_warp, own.bad_out, 1), __shfl_up_sync(whole_warp, own.skip, 1)};
       if (lane == 0) left = {};
-      choices[step * kLanes + lane] = cells.advance(event, left, transitions, by_reciprocal);
+      choices[step * kLanes + lane] = cells.template advance<kByReciprocal>(event, left, transitions);
       event = next_event;
     }
     float last = event_hmm::kMinusInfinity;

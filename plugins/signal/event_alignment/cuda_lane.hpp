@@ -37,10 +37,11 @@ __host__ __device__ inline LaneLevel lane_level(const event_hmm::ScaledLevel& le
 // Quotients by a corrected product with the reciprocal are those of a division, but for differences that a constant of this size hides.
 __host__ __device__ inline bool may_use_reciprocal(const LaneLevel& level) { return fabsf(level.constant) >= 0x1p-20F; }
 
-__host__ __device__ inline float emission(float event, const LaneLevel& level, bool by_reciprocal) {
+template <bool kByReciprocal>
+__host__ __device__ float emission(float event, const LaneLevel& level) {
   const float distance = event - level.mean;
   float half = 0.0F;
-  if (by_reciprocal) {
+  if constexpr (kByReciprocal) {
     const float quotient = distance * level.reciprocal;
     half = fmaf(fmaf(-quotient, level.twice_stdv, distance), level.reciprocal, quotient);
   } else {
@@ -79,7 +80,8 @@ struct Lane {
   __host__ __device__ Passing passing() const { return {match[kColumns - 1], bad_out[kColumns - 1], skip[kColumns - 1]}; }
 
   // Goes one row on. `left`: of the left neighbour, in this row. Returns the choices, kChoiceBits a column.
-  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log, bool by_reciprocal) {
+  template <bool kByReciprocal>
+  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log) {
     std::uint32_t choices = 0;
     Passing diagonal = above;
     above = left;
@@ -107,7 +109,7 @@ struct Lane {
       choose(bad_to_bad >= match_to_bad, kBadFromBad);
       choose(left.bad_out >= match_to_skip, kSkipFromBad);
       choose(skip_to_skip >= event_to_skip, kSkipFromSkip);
-      match[c] = best[c] + emission(event, level[c], by_reciprocal);
+      match[c] = best[c] + emission<kByReciprocal>(event, level[c]);
       bad[c] = fmaxf(match_to_bad, bad_to_bad);
       bad_out[c] = bad[c] + log.bad_match;
       skip[c] = fmaxf(event_to_skip, skip_to_skip);

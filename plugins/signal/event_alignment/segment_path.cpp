@@ -238,17 +238,15 @@ void WalkBack(const Segment& segment, std::size_t columns, const Traces& traces,
   }
 }
 
-void FindPath(const Segment& segment, const KmerModelView& model, Workspace& workspace) {
-  const std::size_t columns = column_count(segment, model.k);
-  const auto rows = static_cast<std::size_t>(segment.rows);
+constexpr std::size_t kMostStrips = (kMaximumColumns + kLanes - 1) / kLanes;
+
+// Four vectors a strip: mean, twice the deviation, its reciprocal, constant. Whether quotients may come from reciprocals: differences, where a
+// product with the reciprocal is too small to be corrected, are hidden by a constant of this size.
+bool LoadLevels(const Segment& segment, const KmerModelView& model, std::size_t columns, float* HWY_RESTRICT levels) {
   std::array<std::uint32_t, kMaximumColumns> ranks;
   segment_ranks(segment, model.k, ranks);
-
-  constexpr std::size_t kMostStrips = (kMaximumColumns + kLanes - 1) / kLanes;
-  HWY_ALIGN float levels[kMostStrips * 4 * kLanes];
-  const std::size_t strips = (columns + kLanes - 1) / kLanes;
   bool by_reciprocal = kHasFma;
-  for (std::size_t j = 0; j < strips * kLanes; ++j) {
+  for (std::size_t j = 0; j < (columns + kLanes - 1) / kLanes * kLanes; ++j) {
     event_hmm::ScaledLevel level{0.0F, 1.0F, -1.0F};
     if (j < columns) level = event_hmm::scale_level(model, ranks[j], segment.scaling);
     float* at = levels + j / kLanes * 4 * kLanes + j % kLanes;
@@ -258,26 +256,39 @@ void FindPath(const Segment& segment, const KmerModelView& model, Workspace& wor
     at[3 * kLanes] = level.constant;
     by_reciprocal = by_reciprocal && std::abs(level.constant) >= 0x1p-20F;
   }
+  return by_reciprocal;
+}
 
-  // Events from the last to the first, so that a load has the events of neighbouring lanes; at both ends lanes look beyond.
-  constexpr std::size_t spare = kLanes;
-  const std::size_t room = rows + 2 * spare;
-  workspace.scores.resize(4 * room);
-  float* const newest_event = workspace.scores.data() + rows + spare;  // of row 0
-  std::fill_n(workspace.scores.data(), room, 0.0F);
-  for (std::size_t row = 0; row < rows; ++row)
-    *(newest_event - row) = segment.event_mean[static_cast<std::size_t>(segment.first_event + static_cast<std::int64_t>(row) * segment.step)];
-  float* const of_rows = workspace.scores.data() + room + spare;
-  const Boundary boundary{of_rows, of_rows + room, of_rows + 2 * room};
-  std::fill_n(workspace.scores.data() + room, 3 * room, event_hmm::kMinusInfinity);
+// Events from the last to the first, so that a load has the events of neighbouring lanes; at both ends lanes look beyond. Returns that of row 0.
+const float* ReverseEvents(const Segment& segment, std::size_t room, float* to) {
+  std::fill_n(to, room, 0.0F);
+  float* const newest = to + room - kLanes;
+  for (std::int64_t row = 0; row < segment.rows; ++row)
+    *(newest - row) = segment.event_mean[static_cast<std::size_t>(segment.first_event + row * segment.step)];
+  return newest;
+}
 
-  Traces traces{nullptr, rows + spare, strips};
-  workspace.traces.resize(kChoices * strips * traces.steps * sizeof(MaskBits));
+void FindPath(const Segment& segment, const KmerModelView& model, Workspace& workspace) {
+  const std::size_t columns = column_count(segment, model.k);
+  const auto rows = static_cast<std::size_t>(segment.rows);
+  HWY_ALIGN float levels[kMostStrips * 4 * kLanes];
+  const bool by_reciprocal = LoadLevels(segment, model, columns, levels);
+
+  const std::size_t room = rows + 2 * kLanes;
+  if (workspace.scores.size() < 4 * room) workspace.scores.resize(4 * room);
+  float* const scores = workspace.scores.data();
+  const float* const newest_event = ReverseEvents(segment, room, scores);
+  std::fill_n(scores + room, 3 * room, event_hmm::kMinusInfinity);
+  const Boundary boundary{scores + room + kLanes, scores + 2 * room + kLanes, scores + 3 * room + kLanes};
+
+  Traces traces{nullptr, rows + kLanes, (columns + kLanes - 1) / kLanes};
+  const std::size_t trace_bytes = kChoices * traces.strips * traces.steps * sizeof(MaskBits);
+  if (workspace.traces.size() < trace_bytes) workspace.traces.resize(trace_bytes);
   traces.bits = reinterpret_cast<MaskBits*>(workspace.traces.data());
-  const bool reachable = by_reciprocal ? FillStrips<kHasFma>(segment, columns, levels, newest_event, boundary, traces)
-                                       : FillStrips<false>(segment, columns, levels, newest_event, boundary, traces);
+  const bool is_reachable = by_reciprocal ? FillStrips<kHasFma>(segment, columns, levels, newest_event, boundary, traces)
+                                          : FillStrips<false>(segment, columns, levels, newest_event, boundary, traces);
   workspace.path.clear();
-  if (reachable) {
+  if (is_reachable) {
     WalkBack(segment, columns, traces, workspace);
   } else {
     workspace.path.push_back({static_cast<std::int32_t>(rows - 1), static_cast<std::int16_t>(columns - 1), State::match});

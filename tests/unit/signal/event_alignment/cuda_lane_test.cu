@@ -48,7 +48,9 @@ std::vector<PathCell> path_of_warp(const Segment& segment, const KmerModelView& 
     for (int lane = 0; lane < kLanes; ++lane) {
       const std::int64_t row = std::clamp<std::int64_t>(static_cast<std::int64_t>(step) - lane, 0, segment.rows - 1);
       const float event = segment.event_mean[static_cast<std::size_t>(segment.first_event + row * segment.step)];
-      choices[step][lane] = lanes[lane].advance(event, left[lane], segment.transitions, by_reciprocal);
+      auto& own = lanes[lane];
+      choices[step][lane] = by_reciprocal ? own.template advance<true>(event, left[lane], segment.transitions)
+                                          : own.template advance<false>(event, left[lane], segment.transitions);
     }
   }
   std::vector<PathCell> path;
