@@ -261,8 +261,11 @@ bool LoadLevels(const Segment& segment, const KmerModelView& model, std::size_t 
 
 // Events from the last to the first, so that a load has the events of neighbouring lanes; at both ends lanes look beyond. Returns that of row 0.
 const float* ReverseEvents(const Segment& segment, std::size_t room, float* to) {
-  std::fill_n(to, room, 0.0F);
+  const Floats d;
   float* const newest = to + room - kLanes;
+  hn::StoreU(hn::Zero(d), d, to);
+  hn::StoreU(hn::Zero(d), d, to + 1);
+  hn::StoreU(hn::Zero(d), d, newest + 1);
   for (std::int64_t row = 0; row < segment.rows; ++row)
     *(newest - row) = segment.event_mean[static_cast<std::size_t>(segment.first_event + row * segment.step)];
   return newest;
@@ -275,10 +278,11 @@ void FindPath(const Segment& segment, const KmerModelView& model, Workspace& wor
   const bool by_reciprocal = LoadLevels(segment, model, columns, levels);
 
   const std::size_t room = rows + 2 * kLanes;
-  if (workspace.scores.size() < 4 * room) workspace.scores.resize(4 * room);
+  if (workspace.scores.size() < 4 * room + kLanes) workspace.scores.resize(4 * room + kLanes);
   float* const scores = workspace.scores.data();
   const float* const newest_event = ReverseEvents(segment, room, scores);
-  std::fill_n(scores + room, 3 * room, event_hmm::kMinusInfinity);
+  const Floats d;
+  for (std::size_t i = room; i < 4 * room; i += kLanes) hn::StoreU(hn::Set(d, event_hmm::kMinusInfinity), d, scores + i);
   const Boundary boundary{scores + room + kLanes, scores + 2 * room + kLanes, scores + 3 * room + kLanes};
 
   Traces traces{nullptr, rows + kLanes, (columns + kLanes - 1) / kLanes};
