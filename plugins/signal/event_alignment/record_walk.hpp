@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// How a record is walked, for the CPU and for CUDA: its aligned bases from the CIGAR, cut as f5c eventalign cuts them, and its segments. No
+// allocation, so that device code can call everything here.
+
+#include <cstdint>
+#include <limits>
+#include <sluice/base_to_event.hpp>
+#include <span>
+
+#include "event_alignment/event_alignment.hpp"
+
+namespace sluice::event_alignment {
+
+// The parts of a record and of the settings that decide which bases are aligned.
+struct Walk {
+  std::int64_t contig_length = 0;
+  std::int64_t ref_start = 0;
+  std::int64_t read_length = 0;
+  std::int64_t k = 0;
+  Strand strand = Strand::forward;
+  std::span<const std::int32_t> first_event;
+  HardClips hard_clips = HardClips::count;
+  std::int64_t clip_start = 0;
+  std::int64_t clip_end = std::numeric_limits<std::int64_t>::max();
+};
+
+// Calls add(block) for each run of aligned bases between clip_start and clip_end whose read position is at most read_length - k, and end_stretch()
+// behind the runs of each stretch: CIGAR's N operations divide. The first stretch without any is the last (f5c stops a record there).
+template <class Add, class EndStretch>
+constexpr RecordStatus list_aligned_bases(const Walk& walk, std::span<const std::uint32_t> cigar, const Add& add, const EndStretch& end_stretch) {
+  constexpr std::int64_t last_position = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t contig_end = walk.contig_length < last_position ? walk.contig_length : last_position;
+  const std::int64_t last_read_position = walk.read_length - walk.k;
+  const auto lower = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
+  std::int64_t position = walk.ref_start;
+  std::int64_t read_position = 0;
+  bool is_empty = true, stopped = false;
+  for (const std::uint32_t word : cigar) {
+    const std::int64_t length = word >> 4U;
+    switch (static_cast<CigarOperation>(word & 0xFU)) {
+      case CigarOperation::match:
+      case CigarOperation::equal:
+      case CigarOperation::difference: {
+        if (length > 0 && (position < 0 || position + length > contig_end)) return RecordStatus::outside_contig;
+        const std::int64_t skipped = walk.clip_start > position ? walk.clip_start - position : 0;
+        const std::int64_t kept = lower(lower(length - 1, walk.clip_end - position), last_read_position - read_position) + 1 - skipped;
+        if (kept > 0 && !stopped) {
+          add(AlignedBlock{position + skipped, read_position + skipped, kept});
+          is_empty = false;
+        }
+        position += length;
+        read_position += length;
+        break;
+      }
+      case CigarOperation::insertion:
+      case CigarOperation::soft_clip:
+        read_position += length;
+        break;
+      case CigarOperation::deletion:
+        position += length;
+        break;
+      case CigarOperation::reference_skip:
+        position += length;
+        stopped = stopped || is_empty;
+        if (!stopped) end_stretch();
+        is_empty = true;
+        break;
+      case CigarOperation::hard_clip:
+        if (walk.hard_clips == HardClips::count) read_position += length;
+        break;
+      case CigarOperation::padding:
+        break;
+      case CigarOperation::back:
+      default:
+        return RecordStatus::bad_cigar;
+    }
+  }
+  if (!stopped && !is_empty) end_stretch();
+  return RecordStatus::ok;
+}
+
+// The aligned bases of one stretch, walked from its first to its last.
+class AlignedBases {
+ public:
+  struct Pair {
+    std::int64_t position;
+    std::int64_t read_position;
+    bool is_last;
+  };
+  constexpr explicit AlignedBases(std::span<const AlignedBlock> blocks) : blocks_(blocks) {}
+
+  constexpr Pair first() const { return at_or_before(0, blocks_.front().position); }
+  constexpr Pair last() const { return at_or_before(blocks_.size() - 1, std::numeric_limits<std::int64_t>::max()); }
+  // The last pair at or before `position`, which is not before the place that advance() was given.
+  constexpr Pair last_within(std::int64_t position) const { return at_or_before(block_of(position), position); }
+  // Later questions are about positions from this one on.
+  constexpr void advance(std::int64_t position) { current_ = block_of(position); }
+
+ private:
+  constexpr std::size_t block_of(std::int64_t position) const {
+    std::size_t block = current_;
+    while (block + 1 < blocks_.size() && blocks_[block + 1].position <= position) ++block;
+    return block;
+  }
+  constexpr Pair at_or_before(std::size_t block, std::int64_t position) const {
+    const AlignedBlock& found = blocks_[block];
+    const std::int64_t wanted = position - found.position;
+    const std::int64_t offset = wanted < found.length - 1 ? wanted : found.length - 1;
+    return {found.position + offset, found.read_position + offset, block + 1 == blocks_.size() && offset == found.length - 1};
+  }
+
+  std::span<const AlignedBlock> blocks_;
+  std::size_t current_ = 0;
+};
+
+// One segment of a stretch. Its rows are the events first_event + t * step.
+struct SegmentPlace {
+  std::int64_t first_event;
+  std::int64_t rows;
+  std::int64_t step;
+  std::int64_t position;  // of its first base
+  std::int64_t length;    // bases
+  bool is_last;           // its path is kept whole
+};
+
+// Where the kept part of a path ends; that there is none: written is 0.
+struct SegmentEnd {
+  std::int64_t written;
+  std::int64_t event;
+  std::int64_t position;
+};
+
+// Walks one stretch: align(segment) finds a segment's path, keeps its part, and says where that ends. `most_rows`: a segment with more ends the walk.
+template <class Align>
+constexpr RecordStatus walk_segments(const Walk& walk, AlignedBases bases, std::int64_t most_rows, const Align& align) {
+  const auto event_at = [&walk](std::int64_t read_position) -> std::int64_t {
+    return nearest_event(walk.first_event, walk.strand == Strand::forward ? read_position : walk.read_length - read_position - walk.k);
+  };
+  std::int64_t event = event_at(bases.first().read_position);
+  const std::int64_t last_event = event_at(bases.last().read_position);
+  if (event < 0 || last_event < 0) return RecordStatus::ok;
+  const bool forward = event < last_event;
+  std::int64_t position = bases.first().position;
+  while (forward ? event < last_event : event > last_event) {
+    const AlignedBases::Pair end = bases.last_within(position + kSegmentReach);
+    const std::int64_t length = end.position - position + 1;
+    if (length < 2 * walk.k) break;
+    const std::int64_t stop_event = event_at(end.read_position);
+    const std::int64_t distance = stop_event < event ? event - stop_event : stop_event - event;
+    if (stop_event < 0 || distance < 2) break;
+    if (distance + 1 > most_rows) return RecordStatus::stalled;
+    const SegmentEnd kept = align(SegmentPlace{event, distance + 1, stop_event < event ? -1 : 1, position, length, end.is_last});
+    if (kept.written == 0) break;
+    event = kept.event;
+    position = kept.position;
+    bases.advance(position);
+  }
+  return RecordStatus::ok;
+}
+
+}  // namespace sluice::event_alignment
