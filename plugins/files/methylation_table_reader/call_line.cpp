@@ -45,11 +45,12 @@ std::string TableColumns::parse(std::string_view header) {
     is(log_lik_unmethylated, "log_lik_unmethylated");
     is(motifs, "num_motifs");
     is(motifs, "num_cpgs");
+    is(sequence, "sequence");
   });
-  constexpr std::array<const char*, column_count> names = {"chromosome",           "strand",    "start", "end", "read_name", "log_lik_ratio",
-                                                           "log_lik_unmethylated", "num_motifs"};
+  constexpr std::array<const char*, column_count> names = {"chromosome",           "strand",     "start",   "end", "read_name", "log_lik_ratio",
+                                                           "log_lik_unmethylated", "num_motifs", "sequence"};
   for (std::size_t column = 0; column < column_count; ++column)
-    if (positions_[column] == absent && column != strand) return names[column];
+    if (positions_[column] == absent && column != strand && column != sequence) return names[column];
   return {};
 }
 
@@ -62,6 +63,7 @@ std::string parse_call(std::string_view line, const TableColumns& columns, CallL
   if (count != columns.field_count()) return std::to_string(count) + " columns instead of " + std::to_string(columns.field_count());
   call.contig = fields[TableColumns::chromosome];
   call.read_id = fields[TableColumns::read_name];
+  call.sequence = fields[TableColumns::sequence];
   if (call.contig.empty()) return wrong("chromosome", "");
   if (call.read_id.empty()) return wrong("read_name", "");
   call.strand = Strand::forward;

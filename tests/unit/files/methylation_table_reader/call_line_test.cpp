@@ -62,7 +62,28 @@ TEST_CASE("version 1, other orders of columns and Windows line ends are read, to
       "chr1\t10\t12\tread1\t1.25\t-100.50\t-101.75\t1\t2\tAACGT\r\n");
   REQUIRE_MESSAGE(old.ok(), old.message);
   CHECK(old.batch().view().list<std::int32_t>("site_motifs")[0][0] == 2);
-  CHECK(read("num_motifs\tlog_lik_unmethylated\tlog_lik_ratio\tread_name\tend\tstart\tchromosome\n1\t-1\t2\tr\t5\t5\tc\n").rows() == 1);
+  CHECK(read("sequence\tnum_motifs\tlog_lik_unmethylated\tlog_lik_ratio\tread_name\tend\tstart\tchromosome\nCG\t1\t-1\t2\tr\t5\t5\tc\n").rows() == 1);
+}
+
+TEST_CASE("tables one after the other are one table, whatever their versions") {
+  const std::string old =
+      "chromosome\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_cpgs\tsequence\n"
+      "chr3\t10\t12\tread9\t1.25\t-100.50\t-101.75\t1\t2\tAACGCGT\n";
+  const Result result = read(header + body + old + header + header + body);
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  REQUIRE(result.rows() == 9);
+  const auto rows = result.batch().view();
+  CHECK(rows.text("contig")[4] == "chr3");
+  CHECK(rows.text("site_sequences")[0] == "AACGT\nTACGCGT\n");
+  CHECK(rows.text("site_sequences")[4] == "AACGCGT\n");
+}
+
+TEST_CASE("a table without sequences is refused only where they are wanted") {
+  const TableFile file("num_motifs\tlog_lik_unmethylated\tlog_lik_ratio\tread_name\tend\tstart\tchromosome\n1\t-1\t2\tr\t5\t5\tc\n");
+  const auto run = run_stage<MethylationTableReader>().with({{"path", file.path()}});
+  CHECK(run.run().message.find("no column 'sequence'") != std::string::npos);
+  auto unwanted = run;
+  CHECK(unwanted.wanted({}).run().ok());
 }
 
 TEST_CASE("bad tables are refused with their place") {

@@ -66,6 +66,22 @@ TEST_CASE("calls beyond the threshold are summed over reads and strands, sorted 
   CHECK(result.batch().view().column<std::int64_t>("methylated_forward")[1] == 0);
 }
 
+TEST_CASE("calls that bring their sequences need neither reference nor model") {
+  const auto with = [](const std::vector<std::string>& sequences) {
+    TestBatch::Contents contents = reads().contents();
+    contents.columns.push_back(BatchBuilder("read", 4).text("site_sequences", sequences).build().contents().columns[0]);
+    return TestBatch(contents);
+  };
+  const auto result = run_stage<MethylationFrequency>(with({"TTCGA\n", "AACGT\nTACGCGT\n", "AACGT\nother\n", "\n"})).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(lines_of(result) == lines_of(run({reads()}).run()));
+  const auto odd = run_stage<MethylationFrequency>(with({"TTCGA\n", "AACGT\n", "", ""})).run();
+  CHECK(odd.message.find("read 'second': its groups and their sequences differ in number") != std::string::npos);
+  const auto neither = run_stage<MethylationFrequency>(reads()).resource("model", model("3")).run();
+  CHECK(neither.status == SLUICE_ERROR_USAGE);
+  CHECK(neither.remedy.find("site_sequences") != std::string::npos);
+}
+
 TEST_CASE("split groups count each CpG by itself") {
   const auto result = run({reads()}).with({{"split_groups", true}, {"call_threshold", 2}}).run();
   CHECK(lines_of(result) ==
