@@ -70,7 +70,8 @@ class BedMethylWriter {
   void commit(const Call& call, const Batch& in) {
     const TextView lines = in.text("_lines");
     // Failed rows have no text, so all rows are one piece.
-    const std::string_view text(in.rows() > 0 ? lines[0].data() : nullptr, static_cast<std::size_t>(lines.offsets().back() - lines.offsets().front()));
+    const std::string_view text(in.rows() > 0 ? lines[0].data() : nullptr,
+                                static_cast<std::size_t>(lines.offsets().back() - lines.offsets().front()));
     if (compressed_) {
       compressed_->blocks().add(text);
       compressed_->write(call);

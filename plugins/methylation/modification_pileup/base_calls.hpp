@@ -29,8 +29,8 @@ std::optional<FilterThresholds> parse_thresholds(std::string_view text);
 enum State : std::uint8_t {
   state_outside,  // nothing
   state_deleted,
-  state_other,         // a letter that is none of A, C, G, T
-  state_no_call,       // A; C, G and T follow
+  state_other,                              // a letter that is none of A, C, G, T
+  state_no_call,                            // A; C, G and T follow
   state_call = state_no_call + base_count,  // the first of CallKinds
 };
 

@@ -43,7 +43,8 @@ class ModificationCalls {
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it");
     d.gives("block_start", "list<i64>", "first positions of the blocks of the reference that the read covers");
     d.gives("block_length", "list<i64>", "their lengths, deletions included");
-    d.gives("base_state", "list<u8>", "per position of the blocks: 1 deletion, 2 no letter of ACGT, 3 to 6 A, C, G, T without a call, 7 and on: call_kinds");
+    d.gives("base_state", "list<u8>",
+            "per position of the blocks: 1 deletion, 2 no letter of ACGT, 3 to 6 A, C, G, T without a call, 7 and on: call_kinds");
     d.gives("opposite_state", "list<u8>", "the same on the other strand, from groups of MM with '-'; empty without them");
     d.gives("call_kinds", "list<i32>",
             "the kinds of calls one after the other: canonical base (0 to 3), outcome (-1 canonical, -2 failed, else which of the codes), number of "
@@ -51,7 +52,8 @@ class ModificationCalls {
     d.gives("partition", "utf8", "the value of the tag that partition names, 'ungrouped' without it; \"\" for none", Needed::optional);
     d.option("filter_threshold", &Parameters::filter_threshold,
              "least probability of a call that counts: for all bases (0.75), for single ones (C:0.8,A:0.9), or both (0.75,A:0.9)");
-    d.option("partition", &Parameters::partition, "what reads are told apart by: the tag HP (haplotype) or RG (read group)").choices({"none", "hp", "rg"});
+    d.option("partition", &Parameters::partition, "what reads are told apart by: the tag HP (haplotype) or RG (read group)")
+        .choices({"none", "hp", "rg"});
     d.reason("corrupt_record", "the alignment record contradicts itself");
     d.reason("bad_mm", "the tag MM is not as the specification has it, or counts more bases than there are");
     d.reason("bad_ml", "the tag ML is missing, is no array of bytes, or has another length than MM asks for");
@@ -69,7 +71,9 @@ class ModificationCalls {
 
   ModificationCalls(const Setup& setup, const Parameters& parameters)
       : thresholds_(parse_thresholds(parameters.filter_threshold).value_or(FilterThresholds())),
-        partition_tag_(parameters.partition == "hp" ? "HP" : parameters.partition == "rg" ? "RG" : ""),
+        partition_tag_(parameters.partition == "hp"   ? "HP"
+                       : parameters.partition == "rg" ? "RG"
+                                                      : ""),
         wants_partition_(setup.wanted("partition")) {}
 
   Estimate estimate(const Batch& in) const {
@@ -104,7 +108,8 @@ class ModificationCalls {
       });
     };
     list.template operator()<std::int64_t>("block_start", [](const Row& row) -> const std::vector<std::int64_t>& { return row.states.block_start; });
-    list.template operator()<std::int64_t>("block_length", [](const Row& row) -> const std::vector<std::int64_t>& { return row.states.block_length; });
+    list.template operator()<std::int64_t>("block_length",
+                                           [](const Row& row) -> const std::vector<std::int64_t>& { return row.states.block_length; });
     list.template operator()<std::uint8_t>("base_state", [](const Row& row) -> const std::vector<std::uint8_t>& { return row.states.base; });
     list.template operator()<std::uint8_t>("opposite_state", [](const Row& row) -> const std::vector<std::uint8_t>& { return row.states.opposite; });
     list.template operator()<std::int32_t>("call_kinds", [](const Row& row) -> const std::vector<std::int32_t>& { return row.kinds; });

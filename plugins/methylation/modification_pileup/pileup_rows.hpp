@@ -45,8 +45,8 @@ struct ContigRange {
 class RowMaker {
  public:
   RowMaker(const SlotTable& table, RowRules rules);
-  // Appends the rows of a tile, by position, strand, modification (as text), canonical base and partition (as text). `next`: the tile behind it, which
-  // combined strands need for their last position; nullptr: there is none.
+  // Appends the rows of a tile, by position, strand, modification (as text), canonical base and partition (as text). `next`: the tile behind it,
+  // which combined strands need for their last position; nullptr: there is none.
   void append_rows(std::int64_t number, const Tile& tile, const Tile* next, const ContigRange& range, std::vector<PileupRow>& rows) const;
 
  private:

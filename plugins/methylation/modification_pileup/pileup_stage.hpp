@@ -62,7 +62,9 @@ class ModificationPileup {
 
   ModificationPileup(const Setup& setup, const Parameters& p)
       : region_(p.region),
-        rules_{.sites = p.cpg ? Sites::cpg : p.reference_bases ? Sites::reference_bases : Sites::all,
+        rules_{.sites = p.cpg               ? Sites::cpg
+                        : p.reference_bases ? Sites::reference_bases
+                                            : Sites::all,
                .strands = p.combine_strands ? Strands::combined : Strands::apart},
         any_order_(p.any_order),
         has_partition_(setup.available("partition")) {
@@ -188,7 +190,9 @@ class ModificationPileup {
   void give(const Call& call, Contig& contig, std::int64_t position, Output& out) {
     constexpr std::size_t tiles_at_once = 64;
     const std::int64_t beyond = rules_.strands == Strands::combined ? 1 : 0;
-    const auto is_done = [&](std::int64_t number) { return number < position / tile_positions && (number + 1) * tile_positions + beyond <= position; };
+    const auto is_done = [&](std::int64_t number) {
+      return number < position / tile_positions && (number + 1) * tile_positions + beyond <= position;
+    };
     const Interval interval = region_.of(contig.name);
     add_tiles_before(contig);
     while (!contig.tiles.empty() && is_done(contig.tiles.begin()->first)) {
@@ -200,7 +204,8 @@ class ModificationPileup {
       on_threads_of(call)(tiles.size(), [&](std::size_t i) {
         const auto next = std::next(tiles[i]);
         const bool follows = next != contig.tiles.cend() && next->first == tiles[i]->first + 1;
-        maker.append_rows(tiles[i]->first, tiles[i]->second, follows ? &next->second : nullptr, {contig.bases, interval.begin, interval.end}, rows[i]);
+        maker.append_rows(tiles[i]->first, tiles[i]->second, follows ? &next->second : nullptr, {contig.bases, interval.begin, interval.end},
+                          rows[i]);
       });
       emit(contig, rows, out);
       contig.first_left = tiles.back()->first + 1;

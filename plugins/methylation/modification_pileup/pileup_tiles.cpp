@@ -21,7 +21,9 @@ Slot take_kind(std::span<const std::int32_t>& numbers) {
     throw std::runtime_error(no_calls);
   const std::span<const std::int32_t> choice = numbers.subspan(3, static_cast<std::size_t>(codes));
   numbers = numbers.subspan(3 + choice.size());
-  Slot slot{.kind = outcome == CallKinds::canonical ? Slot::Kind::canonical : outcome == CallKinds::failed ? Slot::Kind::failed : Slot::Kind::modified,
+  Slot slot{.kind = outcome == CallKinds::canonical ? Slot::Kind::canonical
+                    : outcome == CallKinds::failed  ? Slot::Kind::failed
+                                                    : Slot::Kind::modified,
             .base = static_cast<std::uint8_t>(base),
             .choice = {choice.begin(), choice.end()}};
   if (outcome >= 0) slot.code = choice[static_cast<std::size_t>(outcome)];
@@ -59,8 +61,8 @@ std::uint32_t SlotTable::partition_index(std::string_view name) {
 }
 
 std::uint32_t SlotTable::slot_index(Slot slot) {
-  std::vector<std::int32_t> key = {static_cast<std::int32_t>(slot.partition), static_cast<std::int32_t>(slot.strand), static_cast<std::int32_t>(slot.kind),
-                                   slot.base, slot.code};
+  std::vector<std::int32_t> key = {static_cast<std::int32_t>(slot.partition), static_cast<std::int32_t>(slot.strand),
+                                   static_cast<std::int32_t>(slot.kind), slot.base, slot.code};
   key.insert(key.end(), slot.choice.begin(), slot.choice.end());
   if (const auto found = slot_indices_.find(key); found != slot_indices_.end()) return found->second;
   if (slots_.size() == most_slots) throw std::runtime_error("more than " + std::to_string(most_slots) + " kinds of calls");
@@ -75,7 +77,8 @@ const std::vector<std::uint32_t>& SlotTable::slots_of(const ReadStates& read, St
   std::vector<std::int32_t> key = {static_cast<std::int32_t>(partition), static_cast<std::int32_t>(strand)};
   key.insert(key.end(), read.kinds.begin(), read.kinds.end());
   if (const auto found = lists_.find(key); found != lists_.end()) return found->second;
-  if (read.kinds.size() > 0 && lists_.size() >= most_lists) throw std::runtime_error("more than " + std::to_string(most_lists) + " mixtures of calls");
+  if (read.kinds.size() > 0 && lists_.size() >= most_lists)
+    throw std::runtime_error("more than " + std::to_string(most_lists) + " mixtures of calls");
   std::vector<std::uint32_t> list(state_call);
   const auto add = [&](Slot slot) {
     slot.partition = partition;
@@ -84,7 +87,8 @@ const std::vector<std::uint32_t>& SlotTable::slots_of(const ReadStates& read, St
   };
   list[state_deleted] = add({.kind = Slot::Kind::deleted});
   list[state_other] = list[state_outside] = add({.kind = Slot::Kind::other});
-  for (std::uint8_t base = 0; base < base_count; ++base) list[static_cast<std::size_t>(state_no_call + base)] = add({.kind = Slot::Kind::no_call, .base = base});
+  for (std::uint8_t base = 0; base < base_count; ++base)
+    list[static_cast<std::size_t>(state_no_call + base)] = add({.kind = Slot::Kind::no_call, .base = base});
   for (std::span<const std::int32_t> rest = read.kinds; !rest.empty() && list.size() < 256;) list.push_back(add(take_kind(rest)));
   return lists_.emplace(std::move(key), std::move(list)).first->second;
 }
@@ -108,7 +112,8 @@ void count_reads(std::span<const ReadStates> reads, SlotTable& table, Tiles& til
       std::size_t used = 0;
       for (std::size_t block = 0; block < read.block_start.size(); ++block) {
         std::int64_t position = read.block_start[block], left = read.block_length[block];
-        if (position < 0 || left < 0 || static_cast<std::size_t>(left) > states.size() - used || position > std::numeric_limits<std::int64_t>::max() - left)
+        if (position < 0 || left < 0 || static_cast<std::size_t>(left) > states.size() - used ||
+            position > std::numeric_limits<std::int64_t>::max() - left)
           throw std::runtime_error(no_calls);
         while (left > 0) {
           const std::int64_t first = position % tile_positions, length = std::min(left, tile_positions - first);
