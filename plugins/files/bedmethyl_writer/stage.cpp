@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -16,6 +15,29 @@
 
 namespace sluice::bedmethyl_writer {
 namespace {
+
+// Appends fields, each with a tab behind it.
+class Line {
+ public:
+  explicit Line(std::string& text) : text_(&text) {}
+  Line& add(std::string_view field) {
+    text_->append(field).push_back('\t');
+    return *this;
+  }
+  Line& add(std::int64_t number) {
+    char digits[20];
+    return add({digits, static_cast<std::size_t>(std::to_chars(digits, std::end(digits), number).ptr - digits)});
+  }
+  Line& add_percent(double percent) {
+    if (percent == 0) return add("0.00");
+    if (percent == 100) return add("100.00");
+    char digits[32];
+    return add({digits, static_cast<std::size_t>(std::to_chars(digits, std::end(digits), percent, std::chars_format::fixed, 2).ptr - digits)});
+  }
+
+ private:
+  std::string* text_;
+};
 
 // Sink: counts of base modifications as bedMethyl, in the order in which they come.
 class BedMethylWriter {
@@ -117,11 +139,12 @@ class BedMethylWriter {
                              "use the rows of modification_pileup");
       const std::int64_t valid = count(0) + count(1) + count(2);
       const double percent = valid > 0 ? 100.0 * static_cast<double>(count(0)) / static_cast<double>(valid) : 0.0;
-      fmt::format_to(std::back_inserter(text), "{0}\t{1}\t{2}\t{3}\t{4}\t{5}\t{1}\t{2}\t255,0,0\t{4}\t{6:.2f}\t{7}\t{8}\t{9}\t{10}\t{11}\t{12}\t{13}",
-                     contig_[row], position, position + 1, modification_[row], valid, strand_[row], percent, count(0), count(1), count(2), count(3),
-                     count(4), count(5), count(6));
-      if (partitions_) text.append("\t").append(partition_[row]);
-      text += '\n';
+      Line line(text);
+      line.add(contig_[row]).add(position).add(position + 1).add(modification_[row]).add(valid).add(strand_[row]).add(position).add(position + 1);
+      line.add("255,0,0").add(valid).add_percent(percent);
+      for (std::size_t which = 0; which < std::size(counts); ++which) line.add(count(which));
+      if (partitions_) line.add(partition_[row]);
+      text.back() = '\n';
     }
 
    private:

@@ -38,9 +38,20 @@ std::size_t bytes_of_type(char type) {
   }
 }
 
-// BAM's 4-bit code of a base to ours, and to that of its complement.
-constexpr std::array<std::uint8_t, 16> forward_codes = {4, 0, 1, 4, 2, 4, 4, 4, 3, 4, 4, 4, 4, 4, 4, 4};
-constexpr std::array<std::uint8_t, 16> complement_codes = {4, 3, 2, 4, 1, 4, 4, 4, 0, 4, 4, 4, 4, 4, 4, 4};
+// The codes of the two bases in a byte, and those of their complements in the opposite order.
+struct Pairs {
+  std::array<std::array<std::uint8_t, 2>, 256> forward{}, reverse{};
+};
+constexpr Pairs pairs = [] {
+  constexpr std::array<std::uint8_t, 16> codes = {4, 0, 1, 4, 2, 4, 4, 4, 3, 4, 4, 4, 4, 4, 4, 4};
+  constexpr std::array<std::uint8_t, 16> complements = {4, 3, 2, 4, 1, 4, 4, 4, 0, 4, 4, 4, 4, 4, 4, 4};
+  Pairs made;
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    made.forward[byte] = {codes[byte >> 4U], codes[byte & 15U]};
+    made.reverse[byte] = {complements[byte & 15U], complements[byte >> 4U]};
+  }
+  return made;
+}();
 
 }  // namespace
 
@@ -74,14 +85,16 @@ CigarPart AlignmentRecord::cigar_part(std::size_t index) const {
 
 void AlignmentRecord::decode_bases(std::vector<std::uint8_t>& codes) const {
   codes.resize(base_count_);
-  const auto packed = [this](std::size_t i) {
-    const auto byte = static_cast<std::uint8_t>(packed_bases_[i / 2]);
-    return i % 2 == 0 ? byte >> 4U : byte & 15U;
-  };
-  if (is_reverse())
-    for (std::size_t i = 0; i < base_count_; ++i) codes[base_count_ - 1 - i] = complement_codes[packed(i)];
-  else
-    for (std::size_t i = 0; i < base_count_; ++i) codes[i] = forward_codes[packed(i)];
+  const auto* packed = reinterpret_cast<const std::uint8_t*>(packed_bases_.data());
+  const std::size_t whole = base_count_ / 2;
+  std::uint8_t* to = codes.data();
+  if (is_reverse()) {
+    if (base_count_ % 2 != 0) *to++ = pairs.reverse[packed[whole]][1];
+    for (std::size_t i = 0; i < whole; ++i) std::memcpy(to + 2 * i, pairs.reverse[packed[whole - 1 - i]].data(), 2);
+  } else {
+    for (std::size_t i = 0; i < whole; ++i) std::memcpy(to + 2 * i, pairs.forward[packed[i]].data(), 2);
+    if (base_count_ % 2 != 0) to[2 * whole] = pairs.forward[packed[whole]][0];
+  }
 }
 
 bool AlignmentRecord::next_tag(std::string_view& rest, std::string_view& name, Tag& tag) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 namespace sluice::modification_pileup {
 namespace {
@@ -52,6 +53,7 @@ DecodeStatus BaseCallDecoder::decode(std::span<const std::uint8_t> bases, std::s
                                      const FilterThresholds& thresholds) {
   without_tags(bases);
   choices_.clear();
+  for (std::vector<std::uint32_t>& places : places_) places.clear();
   if (!parse_modification_tags(mm, tags_)) return DecodeStatus::bad_positions;
   if (tags_.groups.size() > CallKinds::most) return DecodeStatus::too_many_kinds;
   if (tags_.probabilities() != (ml ? ml->size() : 0)) return DecodeStatus::bad_probabilities;
@@ -76,19 +78,34 @@ DecodeStatus BaseCallDecoder::decode(std::span<const std::uint8_t> bases, std::s
   return DecodeStatus::fine;
 }
 
-bool BaseCallDecoder::list_group(std::span<const std::uint8_t> bases, const ModificationGroup& group, std::span<const std::uint8_t> ml) {
-  std::size_t at = 0, next_probability = 0;
-  for (std::size_t i = 0; i < group.skips; ++i) {
-    for (std::uint32_t skip = tags_.skips[group.first_skip + i];; ++at) {
-      if (at == bases.size()) return false;
-      if (group.base != any_base && bases[at] != group.base) continue;
-      if (skip == 0) break;
-      --skip;
-    }
-    for (std::size_t code = 0; code < group.codes; ++code)
-      listed_.push_back({static_cast<std::uint32_t>(at), tags_.codes[group.first_code + code], ml[next_probability++]});
-    ++at;
+std::span<const std::uint32_t> BaseCallDecoder::places_of(std::span<const std::uint8_t> bases, std::uint8_t base) {
+  std::vector<std::uint32_t>& places = places_[base];
+  if (!places.empty()) return places;
+  places.resize(bases.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < bases.size(); ++i) {
+    places[count] = static_cast<std::uint32_t>(i);
+    count += base == any_base || bases[i] == base ? 1 : 0;
   }
+  places.resize(count);
+  return places;
+}
+
+bool BaseCallDecoder::list_group(std::span<const std::uint8_t> bases, const ModificationGroup& group, std::span<const std::uint8_t> ml) {
+  const std::span<const std::uint32_t> places = group.skips > 0 ? places_of(bases, group.base) : std::span<const std::uint32_t>();
+  // Codes in ascending order, so that few lists have to be sorted.
+  by_code_.resize(group.codes);
+  std::iota(by_code_.begin(), by_code_.end(), std::size_t{0});
+  const auto code_at = [&](std::size_t which) { return tags_.codes[group.first_code + which]; };
+  std::sort(by_code_.begin(), by_code_.end(), [&](std::size_t a, std::size_t b) { return code_at(a) < code_at(b); });
+  const auto before = static_cast<std::ptrdiff_t>(listed_.size());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < group.skips; ++i, ++at) {
+    at += tags_.skips[group.first_skip + i];
+    if (at >= places.size()) return false;
+    for (const std::size_t code : by_code_) listed_.push_back({places[at], code_at(code), ml[i * group.codes + code]});
+  }
+  std::inplace_merge(listed_.begin(), listed_.begin() + before, listed_.end());
   if (group.unlisted != Unlisted::canonical) return true;
   for (std::uint8_t base = 0; base < base_count; ++base)
     if (group.base == any_base || group.base == base) {
@@ -100,8 +117,6 @@ bool BaseCallDecoder::list_group(std::span<const std::uint8_t> bases, const Modi
 }
 
 DecodeStatus BaseCallDecoder::decode_strand(std::span<const std::uint8_t> bases, MoleculeStrand strand, const FilterThresholds& thresholds) {
-  const auto earlier = [](const Listed& a, const Listed& b) { return a.position != b.position ? a.position < b.position : a.code < b.code; };
-  if (!std::is_sorted(listed_.begin(), listed_.end(), earlier)) std::sort(listed_.begin(), listed_.end(), earlier);
   bool any_implicit = false;
   for (std::vector<ModificationCode>& codes : implicit_) {
     std::sort(codes.begin(), codes.end());

@@ -68,6 +68,7 @@ class BaseCallDecoder {
     std::uint32_t position;
     ModificationCode code;
     std::uint8_t probability;  // of ML
+    bool operator<(const Listed& other) const { return position != other.position ? position < other.position : code < other.code; }
   };
   // States of calls that had the same codes to choose from.
   struct Choice {
@@ -75,6 +76,8 @@ class BaseCallDecoder {
     std::vector<ModificationCode> codes;
     std::vector<std::uint8_t> states;  // canonical, failed, then by code; 0: not met yet
   };
+  // The places of a base in the read; any_base: all.
+  std::span<const std::uint32_t> places_of(std::span<const std::uint8_t> bases, std::uint8_t base);
   bool list_group(std::span<const std::uint8_t> bases, const ModificationGroup& group, std::span<const std::uint8_t> ml);
   DecodeStatus decode_strand(std::span<const std::uint8_t> bases, MoleculeStrand strand, const FilterThresholds& thresholds);
   DecodeStatus call(std::span<const Listed> listed, std::uint8_t base, const FilterThresholds& thresholds, std::uint8_t& state);
@@ -85,7 +88,9 @@ class BaseCallDecoder {
   ModificationTags tags_;
   CallKinds kinds_;
   std::array<std::vector<std::uint8_t>, 2> states_;
-  std::vector<Listed> listed_;
+  std::vector<Listed> listed_;  // of a strand, ascending
+  std::vector<std::size_t> by_code_;
+  std::array<std::vector<std::uint32_t>, base_count + 1> places_;  // made where asked for
   std::array<std::vector<ModificationCode>, base_count> implicit_;  // codes whose unlisted bases are canonical, by canonical base
   std::vector<Choice> choices_;
   std::array<std::size_t, base_count> latest_choice_{};

@@ -4,6 +4,7 @@
 // Regroup: counts what all reads say at each position, and gives a row for each position, strand and modification.
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <sluice/stage.hpp>
@@ -207,7 +208,7 @@ class ModificationPileup {
         maker.append_rows(tiles[i]->first, tiles[i]->second, follows ? &next->second : nullptr, {contig.bases, interval.begin, interval.end},
                           rows[i]);
       });
-      emit(contig, rows, out);
+      emit(call, contig, rows, out);
       contig.first_left = tiles.back()->first + 1;
       contig.tiles.erase(contig.tiles.cbegin(), end);
       if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "cancelled");
@@ -220,35 +221,38 @@ class ModificationPileup {
     return *row_maker_;
   }
 
-  void emit(const Contig& contig, const std::vector<std::vector<PileupRow>>& tiles, Output& out) {
-    std::vector<PileupRow> rows;
-    for (const std::vector<PileupRow>& some : tiles) rows.insert(rows.end(), some.begin(), some.end());
-    if (rows.empty()) return;
-    rows_given_ += rows.size();
-    out.set_rows(static_cast<std::int64_t>(rows.size()));
-    const auto number = [&](const char* name, auto&& of) {
-      const std::span<std::int64_t> column = out.column<std::int64_t>(name);
-      for (std::size_t i = 0; i < rows.size(); ++i) column[i] = of(rows[i]);
-    };
-    number("position", [](const PileupRow& row) { return row.position; });
-    number("modified", [](const PileupRow& row) { return std::int64_t{row.modified}; });
-    number("canonical", [](const PileupRow& row) { return std::int64_t{row.canonical}; });
-    number("other_modified", [](const PileupRow& row) { return std::int64_t{row.other_modified}; });
-    number("deleted", [](const PileupRow& row) { return std::int64_t{row.deleted}; });
-    number("failed", [](const PileupRow& row) { return std::int64_t{row.failed}; });
-    number("different", [](const PileupRow& row) { return std::int64_t{row.different}; });
-    number("no_call", [](const PileupRow& row) { return std::int64_t{row.no_call}; });
-    const auto text = [&](const char* name, auto&& of) {
-      std::vector<std::string_view> cells(rows.size());
-      for (std::size_t i = 0; i < rows.size(); ++i) cells[i] = of(rows[i]);
-      out.text_rows(name, cells);
-    };
-    for (const PileupRow& row : rows)
-      if (!code_texts_.contains(row.code)) code_texts_.emplace(row.code, code_text(row.code));
-    text("contig", [&](const PileupRow&) { return std::string_view(contig.name); });
-    text("strand", [](const PileupRow& row) { return std::string_view(&row.strand, 1); });
-    text("modification", [&](const PileupRow& row) { return std::string_view(code_texts_.find(row.code)->second); });
-    text("partition", [&](const PileupRow& row) { return std::string_view(table_.partitions()[row.partition]); });
+  void emit(const Call& call, const Contig& contig, const std::vector<std::vector<PileupRow>>& tiles, Output& out) {
+    std::vector<std::size_t> begins = {0};
+    for (const std::vector<PileupRow>& rows : tiles) begins.push_back(begins.back() + rows.size());
+    if (begins.back() == 0) return;
+    rows_given_ += begins.back();
+    out.set_rows(static_cast<std::int64_t>(begins.back()));
+    static constexpr std::pair<const char*, std::uint32_t PileupRow::*> counts[] = {
+        {"modified", &PileupRow::modified}, {"canonical", &PileupRow::canonical}, {"other_modified", &PileupRow::other_modified},
+        {"deleted", &PileupRow::deleted},   {"failed", &PileupRow::failed},       {"different", &PileupRow::different},
+        {"no_call", &PileupRow::no_call}};
+    const std::span<std::int64_t> position = out.column<std::int64_t>("position");
+    std::array<std::span<std::int64_t>, std::size(counts)> columns;
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = out.column<std::int64_t>(counts[i].first);
+    std::vector<std::string_view> strand(begins.back()), modification(begins.back()), partition(begins.back());
+    for (const std::vector<PileupRow>& rows : tiles)
+      for (const PileupRow& row : rows)
+        if (row.code != latest_code_ && !code_texts_.contains(latest_code_ = row.code)) code_texts_.emplace(row.code, code_text(row.code));
+    on_threads_of(call)(tiles.size(), [&](std::size_t tile) {
+      for (std::size_t i = 0; i < tiles[tile].size(); ++i) {
+        const PileupRow& row = tiles[tile][i];
+        const std::size_t at = begins[tile] + i;
+        position[at] = row.position;
+        for (std::size_t count = 0; count < columns.size(); ++count) columns[count][at] = row.*counts[count].second;
+        strand[at] = {&row.strand, 1};
+        modification[at] = code_texts_.find(row.code)->second;
+        partition[at] = table_.partitions()[row.partition];
+      }
+    });
+    out.text_rows("contig", std::vector<std::string_view>(begins.back(), contig.name));
+    out.text_rows("strand", strand);
+    out.text_rows("modification", modification);
+    out.text_rows("partition", partition);
     out.emit();
   }
 
@@ -278,6 +282,7 @@ class ModificationPileup {
   std::optional<RowMaker> row_maker_;
   std::size_t slots_known_ = 0;
   std::unordered_map<ModificationCode, std::string> code_texts_;
+  ModificationCode latest_code_ = 0;
   std::uint64_t rows_given_ = 0, batches_ = 0;
   WorkSharing sharing_;
 };
