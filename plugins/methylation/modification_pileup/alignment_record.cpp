@@ -57,24 +57,30 @@ constexpr Pairs pairs = [] {
 
 bool AlignmentRecord::parse(std::string_view bytes) {
   if (bytes.size() < header_bytes) return false;
-  position_ = load<std::int64_t>(bytes, 4);
-  flag_ = load<std::uint16_t>(bytes, 16);
-  const std::uint64_t name_bytes = load<std::uint16_t>(bytes, 18), operations = load<std::uint32_t>(bytes, 20);
+  const std::uint64_t name_bytes = load<std::uint16_t>(bytes, 18);
   const auto bases = load<std::int32_t>(bytes, 24);
   const auto data_bytes = load<std::int32_t>(bytes, 48);
   if (bases < 0 || data_bytes < 0 || static_cast<std::size_t>(data_bytes) > bytes.size() - header_bytes) return false;
   const std::string_view data = bytes.substr(header_bytes, static_cast<std::size_t>(data_bytes));
-  base_count_ = static_cast<std::size_t>(bases);
-  const std::uint64_t packed_bytes = (base_count_ + 1) / 2, tags_at = name_bytes + 4 * operations + packed_bytes + base_count_;
-  if (tags_at > data.size()) return false;
-  cigar_ = data.substr(name_bytes, 4 * operations);
-  packed_bases_ = data.substr(name_bytes + 4 * operations, packed_bytes);
-  tags_ = data.substr(tags_at);
+  if (name_bytes > data.size()) return false;
+  return assign(load<std::int64_t>(bytes, 4), load<std::uint16_t>(bytes, 16), load<std::uint32_t>(bytes, 20), static_cast<std::uint64_t>(bases),
+                data.substr(name_bytes));
+}
+
+bool AlignmentRecord::assign(std::int64_t position, std::uint16_t flag, std::uint64_t operations, std::uint64_t bases, std::string_view rest) {
+  position_ = position;
+  flag_ = flag;
+  base_count_ = bases;
+  const std::uint64_t packed_bytes = (bases + 1) / 2, tags_at = 4 * operations + packed_bytes + bases;
+  if (tags_at > rest.size()) return false;
+  cigar_ = rest.substr(0, 4 * operations);
+  packed_bases_ = rest.substr(4 * operations, packed_bytes);
+  tags_ = rest.substr(tags_at);
   for (std::size_t i = 0; i < operations; ++i)
     if ((load<std::uint32_t>(cigar_, 4 * i) & 15U) > static_cast<unsigned>(CigarOperation::different)) return false;
-  std::string_view rest = tags_, name;
-  for (Tag tag; !rest.empty();)
-    if (!next_tag(rest, name, tag)) return false;
+  std::string_view left = tags_, name;
+  for (Tag tag; !left.empty();)
+    if (!next_tag(left, name, tag)) return false;
   return true;
 }
 

@@ -28,6 +28,8 @@ class AlignmentRecord {
 
   // False: sizes that do not fit, or tags that are none.
   bool parse(std::string_view bytes);
+  // The same of a record elsewhere. `rest`: CIGAR, packed SEQ, QUAL and tags.
+  bool assign(std::int64_t position, std::uint16_t flag, std::uint64_t operations, std::uint64_t bases, std::string_view rest);
 
   std::int64_t position() const { return position_; }
   std::uint16_t flag() const { return flag_; }

@@ -42,8 +42,25 @@ std::optional<FilterThresholds> parse_thresholds(std::string_view text) {
   }
 }
 
+FilterThresholds thresholds_at_percentile(const LevelCounts& counts, double percent) {
+  FilterThresholds thresholds;
+  for (std::size_t base = 0; base < base_count; ++base) {
+    std::uint64_t all = 0, below = 0;
+    for (const std::uint64_t count : counts[base]) all += count;
+    std::uint32_t least = 0;
+    for (std::uint32_t level = 0; level < certain && all > 0; ++level) {
+      below += counts[base][level];
+      if (static_cast<double>(below) * 100.0 > static_cast<double>(all) * percent) break;
+      least = level + 1;
+    }
+    thresholds.least[base] = least;
+  }
+  return thresholds;
+}
+
 void BaseCallDecoder::without_tags(std::span<const std::uint8_t> bases) {
   kinds_ = {};
+  levels_.clear();
   states_[0].resize(bases.size());
   std::transform(bases.begin(), bases.end(), states_[0].begin(), uncalled);
   states_[1].clear();
@@ -164,7 +181,7 @@ DecodeStatus BaseCallDecoder::call(std::span<const Listed> listed, std::uint8_t 
   const std::uint32_t canonical = modified < certain ? certain - modified : 0;
   const bool is_canonical = canonical >= best;
   best = std::max(best, canonical);
-  if (levels_ != nullptr && !listed.empty()) ++(*levels_)[base][best];
+  if (collects_levels_ && !listed.empty()) levels_.push_back(static_cast<std::uint16_t>(base * (certain + 1) + best));
 
   Choice& choice = choice_of(base, listed);
   std::int32_t outcome = CallKinds::canonical;

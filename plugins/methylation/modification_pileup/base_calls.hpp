@@ -25,6 +25,11 @@ struct FilterThresholds {
 // "0.8", "0.75,A:0.9" or "C:0.7,A:0.9": a value for all bases, values for single ones; 0 for those without one. Nothing: it can't be that.
 std::optional<FilterThresholds> parse_thresholds(std::string_view text);
 
+// Numbers of calls by canonical base and by how probable they are, in 1/512.
+using LevelCounts = std::array<std::array<std::uint64_t, certain + 1>, base_count>;
+// For each base the highest threshold below which at most `percent` of its calls are.
+FilterThresholds thresholds_at_percentile(const LevelCounts& counts, double percent);
+
 // What is seen of a read at one base, or at one position of the reference.
 enum State : std::uint8_t {
   state_outside,  // nothing
@@ -59,9 +64,9 @@ class BaseCallDecoder {
   std::span<const std::uint8_t> sequenced() const { return states_[0]; }
   // ... and of what pairs with it; empty if nothing has been called there.
   std::span<const std::uint8_t> opposite() const { return states_[1]; }
-  // How probable each listed call is that decode() has seen, canonical or modified: by canonical base, in 1/512.
-  using Levels = std::array<std::array<std::uint64_t, certain + 1>, base_count>;
-  void count_levels(Levels* levels) { levels_ = levels; }
+  // From here on: how probable each listed call of a read is, canonical or modified: canonical base * (certain + 1) + probability in 1/512.
+  void collect_levels() { collects_levels_ = true; }
+  const std::vector<std::uint16_t>& levels() const { return levels_; }
 
  private:
   struct Listed {
@@ -90,12 +95,13 @@ class BaseCallDecoder {
   std::array<std::vector<std::uint8_t>, 2> states_;
   std::vector<Listed> listed_;  // of a strand, ascending
   std::vector<std::size_t> by_code_;
-  std::array<std::vector<std::uint32_t>, base_count + 1> places_;  // made where asked for
+  std::array<std::vector<std::uint32_t>, base_count + 1> places_;   // made where asked for
   std::array<std::vector<ModificationCode>, base_count> implicit_;  // codes whose unlisted bases are canonical, by canonical base
   std::vector<Choice> choices_;
   std::array<std::size_t, base_count> latest_choice_{};
   std::vector<ModificationCode> wanted_;
-  Levels* levels_ = nullptr;
+  std::vector<std::uint16_t> levels_;
+  bool collects_levels_ = false;
 };
 
 }  // namespace sluice::modification_pileup

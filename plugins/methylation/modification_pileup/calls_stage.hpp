@@ -4,28 +4,16 @@
 // Map: from the tags MM and ML of an alignment record to what it says at each position of the reference.
 
 #include <algorithm>
+#include <cmath>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "modification_pileup/aligned_states.hpp"
-#include "modification_pileup/alignment_record.hpp"
-#include "modification_pileup/base_calls.hpp"
+#include "modification_pileup/record_calls.hpp"
 
 namespace sluice::modification_pileup {
-
-enum class CallsReason : std::uint32_t {
-  corrupt_record,
-  bad_mm,
-  bad_ml,
-  other_length,
-  hard_clipped,
-  too_many_kinds,
-  qc_fail,
-  duplicate,
-  without_bases,
-};
 
 class ModificationCalls {
  public:
@@ -50,6 +38,7 @@ class ModificationCalls {
             "the kinds of calls one after the other: canonical base (0 to 3), outcome (-1 canonical, -2 failed, else which of the codes), number of "
             "codes, codes (a letter's character, or a ChEBI number as a negative one)");
     d.gives("partition", "utf8", "the value of the tag that partition names, 'ungrouped' without it; \"\" for none", Needed::optional);
+    d.uses("threshold", "modification_threshold", "thresholds in place of filter_threshold", Needed::optional);
     d.option("filter_threshold", &Parameters::filter_threshold,
              "least probability of a call that counts: for all bases (0.75), for single ones (C:0.8,A:0.9), or both (0.75,A:0.9)");
     d.option("partition", &Parameters::partition, "what reads are told apart by: the tag HP (haplotype) or RG (read group)")
@@ -70,7 +59,8 @@ class ModificationCalls {
   }
 
   ModificationCalls(const Setup& setup, const Parameters& parameters)
-      : thresholds_(parse_thresholds(parameters.filter_threshold).value_or(FilterThresholds())),
+      : thresholds_(setup.has_resource("threshold") ? thresholds_of(setup.resource("threshold"))
+                                                    : parse_thresholds(parameters.filter_threshold).value_or(FilterThresholds())),
         partition_tag_(parameters.partition == "hp"   ? "HP"
                        : parameters.partition == "rg" ? "RG"
                                                       : ""),
@@ -130,55 +120,32 @@ class ModificationCalls {
     std::string partition;
     bool without_tags = false;
   };
-  struct Workspace {
-    AlignmentRecord record;
-    std::vector<std::uint8_t> bases;
-    BaseCallDecoder decoder;
-  };
-
-  bool fill(std::string_view bytes, Workspace& workspace, Row& result, std::int64_t row, Output& out) const {
-    AlignmentRecord& record = workspace.record;
-    BaseCallDecoder& decoder = workspace.decoder;
-    const auto fail = [&](CallsReason reason) { return out.fail(row, reason), false; };
-    const auto filter = [&](CallsReason reason) { return out.filter(row, reason), false; };
-    if (!record.parse(bytes)) return fail(CallsReason::corrupt_record);
-    if ((record.flag() & AlignmentRecord::qc_fail_flag) != 0) return filter(CallsReason::qc_fail);
-    if ((record.flag() & AlignmentRecord::duplicate_flag) != 0) return filter(CallsReason::duplicate);
-    if (record.base_count() == 0) return filter(CallsReason::without_bases);
-    record.decode_bases(workspace.bases);
-    const char* mm = record.has_tag("MM") ? "MM" : "Mm";
-    result.without_tags = !record.has_tag(mm);
-    if (result.without_tags) {
-      decoder.without_tags(workspace.bases);
-    } else {
-      const std::optional<std::string_view> positions = record.text_tag(mm);
-      if (!positions) return fail(CallsReason::bad_mm);
-      const std::optional<std::int64_t> length = record.integer_tag("MN");
-      if (length && *length != static_cast<std::int64_t>(record.base_count())) return fail(CallsReason::other_length);
-      if (!length && is_hard_clipped(record)) return fail(CallsReason::hard_clipped);
-      const char* ml = record.has_tag("ML") ? "ML" : "Ml";
-      const std::optional<std::span<const std::uint8_t>> probabilities = record.bytes_tag(ml);
-      if (!probabilities && record.has_tag(ml)) return fail(CallsReason::bad_ml);
-      switch (decoder.decode(workspace.bases, *positions, probabilities, thresholds_)) {
-        case DecodeStatus::fine:
-          break;
-        case DecodeStatus::bad_positions:
-          return fail(CallsReason::bad_mm);
-        case DecodeStatus::bad_probabilities:
-          return fail(CallsReason::bad_ml);
-        case DecodeStatus::too_many_kinds:
-          return fail(CallsReason::too_many_kinds);
-      }
+  bool fill(std::string_view cell, RecordCalls& calls, Row& result, std::int64_t row, Output& out) const {
+    const bool is_whole = calls.record.parse(cell);
+    if (const std::optional<CallsReason> reason = is_whole ? calls.decode(thresholds_) : std::optional(CallsReason::corrupt_record)) {
+      if (is_filtered(*reason))
+        out.filter(row, *reason);
+      else
+        out.fail(row, *reason);
+      return false;
     }
-    if (!align_states(record, decoder.sequenced(), decoder.opposite(), result.states)) return fail(CallsReason::corrupt_record);
-    result.kinds = decoder.kinds().numbers;
-    if (wants_partition_ && !partition_tag_.empty()) result.partition = partition_of(record);
+    if (!align_states(calls.record, calls.decoder.sequenced(), calls.decoder.opposite(), result.states)) {
+      out.fail(row, CallsReason::corrupt_record);
+      return false;
+    }
+    result.without_tags = calls.without_tags;
+    result.kinds = calls.decoder.kinds().numbers;
+    if (wants_partition_ && !partition_tag_.empty()) result.partition = partition_of(calls.record);
     return true;
   }
-  static bool is_hard_clipped(const AlignmentRecord& record) {
-    for (std::size_t i = 0; i < record.cigar_parts(); ++i)
-      if (record.cigar_part(i).operation == CigarOperation::hard_clip && record.cigar_part(i).length > 0) return true;
-    return false;
+  static FilterThresholds thresholds_of(const Batch& resource) {
+    FilterThresholds thresholds;
+    const std::span<const double> least = resource.column<double>("least_probability");
+    for (std::size_t base = 0; base < std::min(least.size(), thresholds.least.size()); ++base) {
+      if (!(least[base] >= 0 && least[base] <= 1)) throw Failure::input("a threshold that is no probability", "use modification_threshold");
+      thresholds.least[base] = static_cast<std::uint32_t>(std::ceil(least[base] * certain));
+    }
+    return thresholds;
   }
   // A cell of a table: without tabs and line ends.
   std::string partition_of(const AlignmentRecord& record) const {
@@ -192,7 +159,7 @@ class ModificationCalls {
   FilterThresholds thresholds_;
   std::string partition_tag_;
   bool wants_partition_;
-  Workspaces<Workspace> workspaces_;
+  Workspaces<RecordCalls> workspaces_;
 };
 
 }  // namespace sluice::modification_pileup

@@ -62,6 +62,20 @@ std::string contents(const std::string& path) {
 }
 bool sluice_runs(const std::string& arguments) { return std::system((std::string(SLUICE_PROGRAM) + " run " + arguments + " --quiet").c_str()) == 0; }
 
+// The least probability that leaves at most a tenth of all calls below it.
+double tenth_percentile(const std::vector<modbam::Record>& records) {
+  std::vector<double> sureness;
+  for (const modbam::Record& record : records)
+    for (const auto& [place, seen] : brute_force::bases_of(record)) {
+      if (!seen.has_call) continue;
+      double rest = 1, best = 0;
+      for (const auto& [code, probability] : seen.probability) rest -= probability, best = std::max(best, probability);
+      sureness.push_back(std::max(best, rest));
+    }
+  std::sort(sureness.begin(), sureness.end());
+  return sureness.at(sureness.size() / 10);
+}
+
 void compare(const std::string& bam, const std::string& reference, const std::string& folder) {
   const std::vector<modbam::Record> records = read_bam(bam);
   const Contigs contigs = read_fasta(reference);
@@ -70,9 +84,10 @@ void compare(const std::string& bam, const std::string& reference, const std::st
     brute_force::Rules rules;
     const char* options;
   };
-  for (const Run& run : {Run{{}, ""}, Run{{.threshold = 0.9, .cpg = true}, "--filter-threshold 0.9 --cpg --threads 3 --batch-work 20000"},
-                         Run{{.cpg = true, .combine_strands = true}, "--cpg --combine-strands --batch-work 1"},
-                         Run{{.reference_bases = true}, "--reference-bases --any-order"}}) {
+  for (const Run& run :
+       {Run{{}, ""}, Run{{.threshold = 0.9, .cpg = true}, "--filter-threshold 0.9 --cpg --threads 3 --batch-work 20000"},
+        Run{{.cpg = true, .combine_strands = true}, "--cpg --combine-strands --batch-work 1"},
+        Run{{.reference_bases = true}, "--reference-bases --any-order"}, Run{{.threshold = tenth_percentile(records)}, "--filter-percentile 10"}}) {
     CAPTURE(run.options);
     REQUIRE(sluice_runs("pileup --alignments " + bam + " --reference " + reference + " --output " + folder + "/sites.bed " + run.options));
     const std::string expected = brute_force::pileup(records, contigs, run.rules);
@@ -95,6 +110,13 @@ TEST_CASE("the modBAM of simulated reads is counted as by brute force") {
   REQUIRE(std::system(
               ("cat " + at + "calls.bam | " + SLUICE_PROGRAM + " run pileup --alignments - --output " + at + "sites.bed.gz --quiet").c_str()) == 0);
   REQUIRE(sluice_runs("pileup --alignments " + at + "calls.bam --output " + at + "sites.bed"));
+  // SAM as BAM.
+  REQUIRE(sluice_runs("methylation --signal " + at + "reads.blow5 --alignments " + at + "reads.bam --reference " + at + "reference.fa --output " +
+                      at + "calls.tsv --modbam " + at + "calls.sam"));
+  REQUIRE(sluice_runs("pileup --alignments " + at + "calls.sam --filter-percentile 30 --output " + at + "sites_of_sam.bed"));
+  REQUIRE(sluice_runs("pileup --alignments " + at + "calls.bam --filter-percentile 30 --threads 1 --output " + at + "sites_of_bam.bed"));
+  CHECK(contents(at + "sites_of_sam.bed") == contents(at + "sites_of_bam.bed"));
+  CHECK_FALSE(sluice_runs("pileup --alignments - --filter-percentile 30 --output " + at + "none.bed < " + at + "calls.bam 2> /dev/null"));
   CHECK(std::system(("gzip -dc " + at + "sites.bed.gz | cmp - " + at + "sites.bed").c_str()) == 0);
 }
 

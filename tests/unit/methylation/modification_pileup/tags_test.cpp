@@ -141,6 +141,21 @@ TEST_CASE("damaged records and tags end as rows with a reason, or as rows") {
   CHECK(outcomes.size() >= 4);
 }
 
+TEST_CASE("at a percentile at most so many calls of each base fail") {
+  LevelCounts counts{};
+  counts[1][300] = 10;
+  counts[1][400] = 80;
+  counts[1][511] = 10;
+  const auto least = [&](double percent) { return thresholds_at_percentile(counts, percent).least[1]; };
+  CHECK(least(0) == 300);
+  CHECK(least(9.9) == 300);
+  CHECK(least(10) == 400);
+  CHECK(least(89) == 400);
+  CHECK(least(90) == 511);
+  CHECK(least(100) == certain);
+  CHECK(thresholds_at_percentile(counts, 50).least[0] == 0);
+}
+
 TEST_CASE("equally probable ones: canonical first") {
   BaseCallDecoder decoder;
   const std::vector<std::uint8_t> bases = {1};
