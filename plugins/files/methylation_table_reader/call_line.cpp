@@ -2,34 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "methylation_table_reader/call_line.hpp"
 
-#include <charconv>
-#include <system_error>
+#include "methylation_table_reader/tab_fields.hpp"
 
 namespace sluice::methylation_table_reader {
-namespace {
-
-// Calls visit(index, field) for each tab-separated field; returns their number.
-template <class Visit>
-std::size_t split(std::string_view line, Visit&& visit) {
-  std::size_t index = 0;
-  for (;;) {
-    const std::size_t tab = line.find('\t');
-    visit(index++, line.substr(0, tab));
-    if (tab == std::string_view::npos) return index;
-    line.remove_prefix(tab + 1);
-  }
-}
-
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
-
-std::string wrong(const char* column, std::string_view text) { return std::string(column) + " can't be '" + std::string(text.substr(0, 60)) + "'"; }
-
-}  // namespace
-
 std::string TableColumns::parse(std::string_view header) {
   positions_.fill(absent);
   field_count_ = split(header, [this](std::size_t index, std::string_view name) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "methylation_table_reader/call_line.hpp"
+#include "methylation_table_reader/frequency_table_stage.hpp"
 
 namespace sluice::methylation_table_reader {
 namespace {
@@ -144,4 +145,5 @@ class MethylationTableReader {
 }  // namespace
 }  // namespace sluice::methylation_table_reader
 
-SLUICE_PLUGIN("methylation_table_reader", "0.1.0", "MIT", sluice::methylation_table_reader::MethylationTableReader);
+SLUICE_PLUGIN("methylation_table_reader", "0.1.0", "MIT", sluice::methylation_table_reader::MethylationTableReader,
+              sluice::methylation_table_reader::FrequencyTableReader);

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "methylation_frequency/frequency_shards.hpp"
+#include "methylation_frequency/merge_stage.hpp"
+#include "methylation_frequency/site_rows.hpp"
 
 namespace sluice::methylation_frequency {
 namespace {
@@ -113,12 +115,10 @@ class MethylationFrequency {
   }
 
   void finish(const sluice::Call& call, Output& out) {
-    // Small enough to travel as one message, large enough that a human genome is some hundred of them.
-    constexpr std::size_t sites_per_batch = std::size_t{1} << 16;
     sums_.count(on_threads_of(call));
     const std::vector<FrequencyShards::Place> order = sums_.sorted(on_threads_of(call));
-    for (std::size_t begin = 0; begin < order.size(); begin += sites_per_batch)
-      emit({order.data() + begin, std::min(sites_per_batch, order.size() - begin)}, out);
+    emit_sites(
+        order.size(), [&](std::size_t i) { return sums_.site(order[i]); }, out);
   }
 
  private:
@@ -156,34 +156,6 @@ class MethylationFrequency {
     return bases.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   }
 
-  void emit(std::span<const FrequencyShards::Place> sites, Output& out) const {
-    out.set_rows(static_cast<std::int64_t>(sites.size()));
-    std::vector<std::string_view> contig(sites.size());
-    std::vector<std::string_view> sequence(sites.size());
-    const auto start = out.column<std::int64_t>("start");
-    const auto end = out.column<std::int64_t>("end");
-    const auto motifs = out.column<std::int32_t>("motifs");
-    const auto called_sites = out.column<std::int64_t>("called_sites");
-    const auto called_sites_methylated = out.column<std::int64_t>("called_sites_methylated");
-    const auto called_forward = out.column<std::int64_t>("called_forward");
-    const auto methylated_forward = out.column<std::int64_t>("methylated_forward");
-    for (std::size_t i = 0; i < sites.size(); ++i) {
-      const Site site = sums_.site(sites[i]);
-      contig[i] = site.contig;
-      start[i] = site.start;
-      end[i] = site.end;
-      motifs[i] = site.motifs;
-      called_sites[i] = static_cast<std::int64_t>(site.called_sites);
-      called_sites_methylated[i] = static_cast<std::int64_t>(site.called_sites_methylated);
-      called_forward[i] = static_cast<std::int64_t>(site.called_forward);
-      methylated_forward[i] = static_cast<std::int64_t>(site.methylated_forward);
-      sequence[i] = site.sequence;
-    }
-    out.text_rows("contig", contig);
-    out.text_rows("sequence", sequence);
-    out.emit();
-  }
-
   bool has_sequences_;
   std::int64_t k_ = 0;
   std::unordered_map<std::string_view, Contig> contigs_;
@@ -195,4 +167,5 @@ class MethylationFrequency {
 }  // namespace
 }  // namespace sluice::methylation_frequency
 
-SLUICE_PLUGIN("methylation_frequency", "0.1.0", "MIT", sluice::methylation_frequency::MethylationFrequency);
+SLUICE_PLUGIN("methylation_frequency", "0.1.0", "MIT", sluice::methylation_frequency::MethylationFrequency,
+              sluice::methylation_frequency::FrequencyMerge);
