@@ -72,13 +72,12 @@ std::uint32_t SlotTable::slot_index(Slot slot) {
   return index;
 }
 
-const std::vector<std::uint32_t>& SlotTable::slots_of(const ReadStates& read, Strand strand) {
+SlotTable::List SlotTable::slots_of(const ReadStates& read, Strand strand) {
   const std::uint32_t partition = partition_index(read.partition);
   std::vector<std::int32_t> key = {static_cast<std::int32_t>(partition), static_cast<std::int32_t>(strand)};
   key.insert(key.end(), read.kinds.begin(), read.kinds.end());
   if (const auto found = lists_.find(key); found != lists_.end()) return found->second;
-  if (read.kinds.size() > 0 && lists_.size() >= most_lists)
-    throw std::runtime_error("more than " + std::to_string(most_lists) + " mixtures of calls");
+  if (lists_.size() == most_lists) lists_.clear();
   std::vector<std::uint32_t> list(state_call);
   const auto add = [&](Slot slot) {
     slot.partition = partition;
@@ -90,7 +89,7 @@ const std::vector<std::uint32_t>& SlotTable::slots_of(const ReadStates& read, St
   for (std::uint8_t base = 0; base < base_count; ++base)
     list[static_cast<std::size_t>(state_no_call + base)] = add({.kind = Slot::Kind::no_call, .base = base});
   for (std::span<const std::int32_t> rest = read.kinds; !rest.empty() && list.size() < 256;) list.push_back(add(take_kind(rest)));
-  return lists_.emplace(std::move(key), std::move(list)).first->second;
+  return lists_[std::move(key)] = std::make_shared<const std::vector<std::uint32_t>>(std::move(list));
 }
 
 Tile::Plane& Tile::at(std::uint32_t slot) {
@@ -104,10 +103,12 @@ Tile::Plane& Tile::at(std::uint32_t slot) {
 
 void count_reads(std::span<const ReadStates> reads, SlotTable& table, Tiles& tiles, const Parallel& parallel) {
   std::map<std::int64_t, std::vector<Part>> parts_of_tile;
+  std::vector<SlotTable::List> lists;  // alive as long as the parts
   for (const ReadStates& read : reads) {
     if (read.block_length.size() != read.block_start.size()) throw std::runtime_error(no_calls);
     const auto add = [&](std::span<const std::uint8_t> states, Strand strand) {
-      const std::vector<std::uint32_t>& slots = table.slots_of(read, strand);
+      if (const SlotTable::List list = table.slots_of(read, strand); lists.empty() || lists.back() != list) lists.push_back(list);
+      const std::vector<std::uint32_t>& slots = *lists.back();
       if (!states.empty() && *std::max_element(states.begin(), states.end()) >= slots.size()) throw std::runtime_error(no_calls);
       std::size_t used = 0;
       for (std::size_t block = 0; block < read.block_start.size(); ++block) {

@@ -45,20 +45,21 @@ class SlotTable {
  public:
   // The slots of a read's states on a strand, by state: those before state_call first. Throws std::runtime_error for what is no read of
   // modification_calls, or when there are more kinds than anybody has.
-  const std::vector<std::uint32_t>& slots_of(const ReadStates& read, Strand strand);
+  using List = std::shared_ptr<const std::vector<std::uint32_t>>;
+  List slots_of(const ReadStates& read, Strand strand);
 
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<std::string>& partitions() const { return partitions_; }
 
  private:
-  static constexpr std::size_t most_slots = std::size_t{1} << 16, most_partitions = 1000, most_lists = 4096;
+  static constexpr std::size_t most_slots = std::size_t{1} << 16, most_partitions = 1000, most_lists = 4096;  // of the last, remembered
   std::uint32_t partition_index(std::string_view name);
   std::uint32_t slot_index(Slot slot);
   std::vector<Slot> slots_;
   std::map<std::vector<std::int32_t>, std::uint32_t> slot_indices_;
   std::vector<std::string> partitions_;
   std::map<std::string, std::uint32_t, std::less<>> partition_indices_;
-  std::map<std::vector<std::int32_t>, std::vector<std::uint32_t>> lists_;
+  std::map<std::vector<std::int32_t>, List> lists_;  // of reads with the same kinds in the same order
 };
 
 inline constexpr std::int64_t tile_positions = 1024;

@@ -100,6 +100,25 @@ TEST_CASE("a region has the rows of the whole run inside it") {
   }
 }
 
+TEST_CASE("more mixtures of calls than are remembered, and more partitions than anybody has") {
+  SlotTable table;
+  std::vector<std::vector<std::int32_t>> kinds;
+  for (std::int32_t i = 0; i < 6000; ++i) kinds.push_back({1, i % 2 - 1, 1, 'm', i % 4, CallKinds::failed, 2, 1 + i % 7, 100 + i / 7});
+  std::vector<std::vector<std::uint32_t>> first;
+  const auto slots = [&](std::size_t i) { return *table.slots_of({.kinds = kinds[i]}, Strand::forward); };
+  for (std::size_t i = 0; i < kinds.size(); ++i) first.push_back(slots(i));
+  for (std::size_t i = 0; i < kinds.size(); ++i) REQUIRE(slots(i) == first[i]);
+  CHECK(first[0].size() == state_call + 2);
+  CHECK(first[0] != first[1]);
+  const auto name_partitions = [&] {
+    for (int i = 0; i < 1100; ++i) table.slots_of({.partition = "group " + std::to_string(i)}, Strand::reverse);
+  };
+  CHECK_THROWS_WITH(name_partitions(), "more than 1000 partitions, the last one 'group 999'");
+  for (const std::vector<std::int32_t>& wrong :
+       std::vector<std::vector<std::int32_t>>{{1}, {4, 0, 1, 'm'}, {1, 1, 1, 'm'}, {1, -3, 1, 'm'}, {1, 0, 0}, {1, 0, 2, 'm'}})
+    CHECK_THROWS(table.slots_of({.kinds = wrong}, Strand::forward));
+}
+
 TEST_CASE("without a reference there are rows wherever there are calls, and no CpGs") {
   const Sample reads = sample(3, 40);
   const Result calls = calls_of(reads.records);
