@@ -119,6 +119,10 @@ TEST_CASE("parameters that do not go together are refused before a stage is made
       {"overlap_reader", {{"directions", "both"}, {"keep", "all"}}, ""},
       {"modbam_writer", {{"alignments", "-"}}, "can't be read twice"},
       {"modbam_writer", {{"alignments", "a.bam"}}, ""},
+      {"modification_calls", {{"filter_threshold", "0.8,X:1"}}, "is no probability"},
+      {"modification_calls", {{"filter_threshold", "0.8,A:1"}}, ""},
+      {"modification_pileup", {{"combine_strands", true}}, "is for CpGs"},
+      {"modification_pileup", {{"combine_strands", true}, {"cpg", true}}, ""},
       {"blow5_writer", {{"run_id", "a\tb"}}, "holds a tab"},
       {"blow5_writer", {}, ""},
   };

@@ -50,6 +50,22 @@ same "$real/expected/f5c_freq_split.tsv.gz" "$work/frequency.tsv"
 call ecoli_r9_real "$real/draft.fa.gz" reads.fasta "${models[@]}" --compat f5c --secondary --min-mapq 0 --meth-out-version 1
 same "$real/expected/f5c_meth.v1.secondary.mapq0.tsv.gz" "$work/calls.tsv"
 
+# Frequencies from f5c's own tables of calls.
+for set in lambda_r9 ecoli_r9 ecoli_r9_real ecoli_r10; do
+  expected=$shared/data/$set/expected
+  unpack "$(ls "$expected"/f5c_meth.tsv.*)" >"$work/calls.tsv"
+  "$sluice" run frequency --calls "$work/calls.tsv" --output "$work/frequency.tsv" --quiet && same "$(ls "$expected"/f5c_freq.tsv.*)" "$work/frequency.tsv"
+  # Two tables are counted as one, and merged as tables of frequencies.
+  half=$(($(wc -l <"$work/calls.tsv") / 2))
+  head -n $half "$work/calls.tsv" >"$work/first.tsv"
+  { head -n 1 "$work/calls.tsv"; tail -n +$((half + 1)) "$work/calls.tsv"; } >"$work/second.tsv"
+  for part in first second; do "$sluice" run frequency --calls "$work/$part.tsv" --output "$work/$part.frequency.tsv" --quiet; done
+  cat "$work"/{first,second}.frequency.tsv | "$sluice" run frequency --frequencies - --output "$work/frequency.tsv" --quiet &&
+    same "$(ls "$expected"/f5c_freq.tsv.*)" "$work/frequency.tsv"
+  { gzip -c "$work/first.tsv"; gzip -c "$work/second.tsv"; } |
+    "$sluice" run frequency --calls - --output "$work/frequency.tsv" --split-groups --quiet && same "$(ls "$expected"/f5c_freq_split.tsv.*)" "$work/frequency.tsv"
+done
+
 xz -dc "$shared/models/r10_standin.nucleotide.9mer.model.xz" >"$work/r10.model"
 xz -dc "$shared/models/r10_standin.cpg.9mer.model.xz" >"$work/r10.cpg.model"
 call ecoli_r10 "$shared/data/reference/ecoli536.fa.gz" reads.fastq.gz --model "$work/r10.model" --methylation-model "$work/r10.cpg.model"

@@ -66,6 +66,10 @@ void BedMethyl::write_before(std::int64_t position, std::string& text) {
   const auto end = pending_.lower_bound(position);
   for (auto at = pending_.begin(); at != end; ++at) {
     const auto& [start, counts] = *at;
+    if (strands_ == Strands::combined) {
+      append_strand(text, contig_, start, '.', counts.called, counts.methylated);
+      continue;
+    }
     append_strand(text, contig_, start, '+', counts.called_forward, counts.methylated_forward);
     append_strand(text, contig_, start + 1, '-', counts.called - counts.called_forward, counts.methylated - counts.methylated_forward);
   }

@@ -34,6 +34,11 @@ std::string_view table_header(TableVersion version);
 // Appends one line of f5c 1.6 meth-freq: strands merged, the frequency with three decimals (0.000 for a site without calls).
 void append_table_line(std::string& text, const Site& site);
 
+enum class Strands : std::uint8_t {
+  apart,
+  combined,  // one line for both, at the C of the forward strand, with the strand "."
+};
+
 // Turns sites into lines of bedMethyl: one position and strand per line, the C of the forward strand at `start`, that of the reverse strand one
 // further. 18 tab-separated columns as ENCODE's bedMethyl (9 + 2) extended by ONT's modkit: chrom, start, end, name "m", score (= valid coverage),
 // strand, thick start, thick end, colour, Nvalid_cov, percent modified (two decimals), Nmod, Ncanonical, Nother_mod, Ndelete, Nfail, Ndiff,
@@ -42,6 +47,7 @@ void append_table_line(std::string& text, const Site& site);
 // when methylation_frequency splits groups. Keeps only the positions that a later group may still reach.
 class BedMethyl {
  public:
+  explicit BedMethyl(Strands strands = Strands::apart) : strands_(strands) {}
   // Appends the lines of all positions before this site, which must not come before its predecessor (contig by contig, by start).
   // False, having done nothing, when the sequence does not show the site's CpGs or the counts are no multiples of them.
   bool add(const Site& site, std::string& text);
@@ -54,6 +60,7 @@ class BedMethyl {
   };
   void write_before(std::int64_t position, std::string& text);
 
+  Strands strands_;
   std::string contig_;
   std::map<std::int64_t, Counts> pending_;  // by the C on the forward strand
 };

@@ -17,6 +17,7 @@ class FrequencyWriter {
     Path output;
     std::string format = "tsv";
     int version = 2;
+    bool combine_strands = false;
   };
   static void describe(Describe<FrequencyWriter>& d) {
     d.id("frequency_writer").summary("writes methylation frequencies per site, as f5c meth-freq or as bedMethyl");
@@ -34,11 +35,14 @@ class FrequencyWriter {
     d.needs("sequence", "utf8", "the reference around the group, or split-group");
     d.option("output", &Parameters::output, "where to write; - is standard output").required().writes();
     d.option("format", &Parameters::format, "tsv as f5c meth-freq, or bedmethyl").choices({"tsv", "bedmethyl"});
+    d.option("combine_strands", &Parameters::combine_strands, "bedmethyl: one line for both strands of a CpG, at the C of the forward strand");
     d.option("version", &Parameters::version, "tsv: 2, or 1 for the older name num_cpgs_in_group").range(1, 2);
   }
 
   FrequencyWriter(const Setup& setup, const Parameters& parameters)
-      : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv), file_(setup, parameters.output) {
+      : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv),
+        bed_methyl_(parameters.combine_strands ? Strands::combined : Strands::apart),
+        file_(setup, parameters.output) {
     if (format_ == Format::tsv) file_.write(table_header(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2));
   }
 

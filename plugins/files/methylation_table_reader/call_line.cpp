@@ -2,34 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "methylation_table_reader/call_line.hpp"
 
-#include <charconv>
-#include <system_error>
+#include "methylation_table_reader/tab_fields.hpp"
 
 namespace sluice::methylation_table_reader {
-namespace {
-
-// Calls visit(index, field) for each tab-separated field; returns their number.
-template <class Visit>
-std::size_t split(std::string_view line, Visit&& visit) {
-  std::size_t index = 0;
-  for (;;) {
-    const std::size_t tab = line.find('\t');
-    visit(index++, line.substr(0, tab));
-    if (tab == std::string_view::npos) return index;
-    line.remove_prefix(tab + 1);
-  }
-}
-
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
-
-std::string wrong(const char* column, std::string_view text) { return std::string(column) + " can't be '" + std::string(text.substr(0, 60)) + "'"; }
-
-}  // namespace
-
 std::string TableColumns::parse(std::string_view header) {
   positions_.fill(absent);
   field_count_ = split(header, [this](std::size_t index, std::string_view name) {
@@ -45,11 +20,12 @@ std::string TableColumns::parse(std::string_view header) {
     is(log_lik_unmethylated, "log_lik_unmethylated");
     is(motifs, "num_motifs");
     is(motifs, "num_cpgs");
+    is(sequence, "sequence");
   });
-  constexpr std::array<const char*, column_count> names = {"chromosome",           "strand",    "start", "end", "read_name", "log_lik_ratio",
-                                                           "log_lik_unmethylated", "num_motifs"};
+  constexpr std::array<const char*, column_count> names = {"chromosome",           "strand",     "start",   "end", "read_name", "log_lik_ratio",
+                                                           "log_lik_unmethylated", "num_motifs", "sequence"};
   for (std::size_t column = 0; column < column_count; ++column)
-    if (positions_[column] == absent && column != strand) return names[column];
+    if (positions_[column] == absent && column != strand && column != sequence) return names[column];
   return {};
 }
 
@@ -62,6 +38,7 @@ std::string parse_call(std::string_view line, const TableColumns& columns, CallL
   if (count != columns.field_count()) return std::to_string(count) + " columns instead of " + std::to_string(columns.field_count());
   call.contig = fields[TableColumns::chromosome];
   call.read_id = fields[TableColumns::read_name];
+  call.sequence = fields[TableColumns::sequence];
   if (call.contig.empty()) return wrong("chromosome", "");
   if (call.read_id.empty()) return wrong("read_name", "");
   call.strand = Strand::forward;

@@ -16,10 +16,11 @@ enum class Strand : std::uint8_t { forward, reverse };
 // Where each column is; found by name, so further columns and other orders do no harm.
 class TableColumns {
  public:
-  // Reads the header line. Returns "" or the name of a column that is missing (num_motifs stands for num_cpgs, too; strand may be missing).
+  // Reads the header line. Returns "" or the name of a column that is missing (num_motifs stands for num_cpgs, too; strand and sequence may be
+  // missing).
   std::string parse(std::string_view header);
 
-  enum Column : std::size_t { chromosome, strand, start, end, read_name, log_lik_ratio, log_lik_unmethylated, motifs, column_count };
+  enum Column : std::size_t { chromosome, strand, start, end, read_name, log_lik_ratio, log_lik_unmethylated, motifs, sequence, column_count };
   static constexpr std::size_t absent = ~std::size_t{0};
   std::size_t position(Column column) const { return positions_[column]; }
   std::size_t field_count() const { return field_count_; }
@@ -32,6 +33,7 @@ class TableColumns {
 // The views point into the line.
 struct CallLine {
   std::string_view contig, read_id;
+  std::string_view sequence;        // empty where the table has none
   Strand strand = Strand::forward;  // forward where the table has no strand
   std::int64_t start = 0;           // C of the first CpG, 0-based
   std::int64_t end = 0;             // C of the last CpG

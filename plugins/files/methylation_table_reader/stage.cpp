@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "methylation_table_reader/call_line.hpp"
+#include "methylation_table_reader/frequency_table_stage.hpp"
 
 namespace sluice::methylation_table_reader {
 namespace {
@@ -24,7 +25,8 @@ class MethylationTableReader {
         "Neighbouring lines of one read, contig and strand with ascending positions are one row. The table has its numbers with two decimals: the "
         "difference of the "
         "two log-likelihoods is the printed ratio, and log_lik_methylated may be 0.01 off what is printed. A table of version 1 has no strand: its "
-        "reads count as forward.");
+        "reads count as forward. Tables one after the other, each with its first line, are read as one: `cat a.tsv.gz b.tsv.gz` into standard "
+        "input.");
     d.source("read").rows_named_by("read_id").work_unit("row");
     d.gives("read_id", "utf8", "name of the read").gives("contig", "utf8", "name of the reference sequence");
     d.gives("is_reverse", "u8", "1 if the read aligned to the reverse strand");
@@ -32,14 +34,16 @@ class MethylationTableReader {
     d.gives("site_motifs", "list<i32>", "CpGs of each group");
     d.gives("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.gives("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    d.gives("site_sequences", "utf8", "the reference around each group as the table shows it, each followed by a newline", Needed::optional);
     d.option("path", &Parameters::path, "the table, plain or compressed with gzip; - is standard input").required().reads();
   }
 
-  MethylationTableReader(const Setup&, const Parameters& parameters) : path_(parameters.path), lines_({path_}) {
+  MethylationTableReader(const Setup& setup, const Parameters& parameters)
+      : path_(parameters.path), lines_({path_}), wants_sequences_(setup.wanted("site_sequences")) {
     if (!lines_.next()) throw Failure::input("'" + path_ + "' is empty", "give the table that call-methylation wrote");
     const std::string missing = columns_.parse(lines_.line());
-    if (!missing.empty())
-      throw Failure::input("'" + path_ + "' has no column '" + missing + "' in its first line", "give the table that call-methylation wrote");
+    if (!missing.empty()) throw lacks(missing);
+    look_for_sequences();
   }
   bool process(const Call& call, Output& out) {
     Rows rows;
@@ -49,6 +53,10 @@ class MethylationTableReader {
       if (!pending_) break;
       CallLine parsed;
       const std::string problem = parse_call(lines_.line(), columns_, parsed);
+      if (!problem.empty() && begins_another_table()) {
+        pending_ = false;
+        continue;
+      }
       if (!problem.empty()) throw Failure::input(path_ + ":" + std::to_string(lines_.number()) + ": " + problem);
       if (!rows.continues(parsed)) {
         // A row is complete only when the next one begins, so that batches never cut a read in two.
@@ -58,7 +66,7 @@ class MethylationTableReader {
       rows.add(parsed);
       pending_ = false;
     }
-    rows.give(out);
+    rows.give(out, wants_sequences_);
     return more && !call.cancelled();
   }
 
@@ -69,6 +77,7 @@ class MethylationTableReader {
     std::vector<std::vector<std::int64_t>> start, end;
     std::vector<std::vector<std::int32_t>> motifs;
     std::vector<std::vector<float>> methylated, unmethylated;
+    std::vector<std::string> sequences;
     std::uint64_t bytes = 0;
 
     bool continues(const CallLine& call) const {
@@ -80,6 +89,7 @@ class MethylationTableReader {
       contig.emplace_back(call.contig);
       is_reverse.push_back(call.strand == Strand::reverse ? 1 : 0);
       start.emplace_back(), end.emplace_back(), motifs.emplace_back(), methylated.emplace_back(), unmethylated.emplace_back();
+      sequences.emplace_back();
       bytes += call.read_id.size() + call.contig.size();
     }
     void add(const CallLine& call) {
@@ -88,9 +98,10 @@ class MethylationTableReader {
       motifs.back().push_back(call.motifs);
       methylated.back().push_back(call.log_lik_methylated);
       unmethylated.back().push_back(call.log_lik_unmethylated);
-      bytes += 2 * sizeof(std::int64_t) + sizeof(std::int32_t) + 2 * sizeof(float);
+      sequences.back().append(call.sequence).push_back('\n');
+      bytes += 2 * sizeof(std::int64_t) + sizeof(std::int32_t) + 2 * sizeof(float) + call.sequence.size() + 1;
     }
-    void give(Output& out) const {
+    void give(Output& out, bool with_sequences) const {
       out.set_rows(static_cast<std::int64_t>(read_id.size()));
       out.set_work(static_cast<double>(read_id.size()));
       out.text_rows("read_id", read_id);
@@ -103,8 +114,23 @@ class MethylationTableReader {
       out.gather<std::int32_t>("site_motifs", offsets, motifs);
       out.gather<float>("log_lik_methylated", offsets, methylated);
       out.gather<float>("log_lik_unmethylated", offsets, unmethylated);
+      if (with_sequences) out.text_rows("site_sequences", sequences);
     }
   };
+
+  Failure lacks(const std::string& column) const {
+    return Failure::input("'" + path_ + "' has no column '" + column + "' in its first line", "give the table that call-methylation wrote");
+  }
+  void look_for_sequences() const {
+    if (wants_sequences_ && columns_.position(TableColumns::sequence) == TableColumns::absent) throw lacks("sequence");
+  }
+  bool begins_another_table() {
+    TableColumns columns;
+    if (!columns.parse(lines_.line()).empty()) return false;
+    columns_ = columns;
+    look_for_sequences();
+    return true;
+  }
 
   static bool is_full(const Rows& rows, const Call& call) {
     return static_cast<double>(rows.read_id.size()) >= call.target_work() || rows.bytes >= call.target_bytes();
@@ -112,10 +138,12 @@ class MethylationTableReader {
   std::string path_;
   hts::TextLines lines_;
   TableColumns columns_;
+  bool wants_sequences_;
   bool pending_ = false;  // it is at a line that no row has yet
 };
 
 }  // namespace
 }  // namespace sluice::methylation_table_reader
 
-SLUICE_PLUGIN("methylation_table_reader", "0.1.0", "MIT", sluice::methylation_table_reader::MethylationTableReader);
+SLUICE_PLUGIN("methylation_table_reader", "0.1.0", "MIT", sluice::methylation_table_reader::MethylationTableReader,
+              sluice::methylation_table_reader::FrequencyTableReader);

@@ -130,6 +130,21 @@ AddStatus FrequencyAccumulator::add(const Call& call) {
   });
 }
 
+bool FrequencyAccumulator::add(const Site& site, std::uint64_t order) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (site.start < 0 || site.end < site.start || static_cast<std::uint64_t>(site.end - site.start) > most || site.motifs < 1) return false;
+  if (site.called_sites > most || site.called_forward > site.called_sites || site.methylated_forward > site.called_forward ||
+      site.called_sites_methylated < site.methylated_forward ||
+      site.called_sites_methylated - site.methylated_forward > site.called_sites - site.called_forward)
+    return false;
+  const Key key{.start = site.start, .contig = contig_index(site.contig), .span = static_cast<std::uint32_t>(site.end - site.start)};
+  Entry& entry = find_or_insert(key, order, site.motifs, site.sequence);
+  increase(entry.forward, {static_cast<std::uint32_t>(site.called_forward), static_cast<std::uint32_t>(site.methylated_forward)});
+  increase(entry.reverse, {static_cast<std::uint32_t>(site.called_sites - site.called_forward),
+                           static_cast<std::uint32_t>(site.called_sites_methylated - site.methylated_forward)});
+  return true;
+}
+
 void FrequencyAccumulator::merge(const FrequencyAccumulator& other) {
   for (const Entry& theirs : other.entries_) {
     Key key = theirs.key;

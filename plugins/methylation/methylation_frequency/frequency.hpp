@@ -82,6 +82,9 @@ class FrequencyAccumulator {
 
   AddStatus add(const Call& call);
 
+  // Adds sums of another table; see Call::order. False: what `invalid` says of a call, or counts that can't be.
+  bool add(const Site& site, std::uint64_t order);
+
   // Adds the sums of another accumulator of the same threshold and treatment of groups. Any order of merging gives the same sites.
   void merge(const FrequencyAccumulator& other);
 

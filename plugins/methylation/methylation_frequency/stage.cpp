@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "methylation_frequency/frequency_shards.hpp"
+#include "methylation_frequency/merge_stage.hpp"
+#include "methylation_frequency/site_rows.hpp"
 
 namespace sluice::methylation_frequency {
 namespace {
@@ -38,6 +40,8 @@ class MethylationFrequency {
     d.needs("site_motifs", "list<i32>", "CpGs of each group");
     d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    d.needs("site_sequences", "utf8", "the reference around each group, each followed by a newline; without them the resources are needed",
+            Needed::optional);
     d.gives("contig", "utf8", "name of the reference sequence")
         .gives("start", "i64", "C of the first CpG, 0-based")
         .gives("end", "i64", "C of the last CpG");
@@ -45,8 +49,8 @@ class MethylationFrequency {
     d.gives("called_sites", "i64", "called reads times CpGs, both strands").gives("called_sites_methylated", "i64", "of these, methylated");
     d.gives("called_forward", "i64", "called_sites of forward reads").gives("methylated_forward", "i64", "called_sites_methylated of forward reads");
     d.gives("sequence", "utf8", "the reference around the group as the first read showed it; split-group for a CpG that was split off");
-    d.uses("reference", "contig", "the sequences that the reads are aligned to");
-    d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the sequence shows");
+    d.uses("reference", "contig", "the sequences that the reads are aligned to", Needed::optional);
+    d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the sequence shows", Needed::optional);
     d.option("call_threshold", &Parameters::call_threshold, "least distance of the log-likelihood ratio from 0 for a call to count").range(0, 1e6);
     d.option("split_groups", &Parameters::split_groups, "count each CpG of a group by itself");
     d.reason("invalid_site", "a call without a possible place on the reference");
@@ -54,7 +58,11 @@ class MethylationFrequency {
   }
 
   MethylationFrequency(const Setup& setup, const Parameters& parameters)
-      : k_(kmer_size(setup.resource("model"))), sums_(parameters.call_threshold, parameters.split_groups ? Groups::split : Groups::keep) {
+      : has_sequences_(setup.available("site_sequences")), sums_(parameters.call_threshold, parameters.split_groups ? Groups::split : Groups::keep) {
+    if (has_sequences_) return;
+    if (!setup.has_resource("reference") || !setup.has_resource("model"))
+      throw Failure::usage("nothing tells the sequences of the groups", "give the resources 'reference' and 'model', or calls with 'site_sequences'");
+    k_ = kmer_size(setup.resource("model"));
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
     const TextView bases = reference.text("bases");
@@ -79,39 +87,42 @@ class MethylationFrequency {
           unmethylated[row].size() != groups)
         throw Failure::input("read '" + std::string(read_ids[row]) + "': the lists of its methylation calls differ in length");
       if (groups == 0) continue;
-      const Contig& contig = contig_of(contig_names[row]);
+      const Contig contig = has_sequences_ ? Contig{contig_names[row], {}} : contig_of(contig_names[row]);
+      std::string_view lines = has_sequences_ ? in.text("site_sequences")[row] : std::string_view();
+      if (has_sequences_ && static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')) != groups)
+        throw Failure::input("read '" + std::string(read_ids[row]) + "': its groups and their sequences differ in number");
       for (std::size_t i = 0; i < groups; ++i) {
-        const AddStatus status = sums_.add({.contig = contig.name,
-                                            .start = site_start[row][i],
-                                            .end = site_end[row][i],
-                                            .motifs = site_motifs[row][i],
-                                            .log_lik_ratio = static_cast<double>(methylated[row][i]) - static_cast<double>(unmethylated[row][i]),
-                                            .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
-                                            .sequence = group_sequence(contig.bases, site_start[row][i], site_end[row][i]),
-                                            .order = calls_seen_++});
+        const AddStatus status =
+            sums_.add({.contig = contig.name,
+                       .start = site_start[row][i],
+                       .end = site_end[row][i],
+                       .motifs = site_motifs[row][i],
+                       .log_lik_ratio = static_cast<double>(methylated[row][i]) - static_cast<double>(unmethylated[row][i]),
+                       .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
+                       .sequence = has_sequences_ ? next_line(lines) : group_sequence(contig.bases, site_start[row][i], site_end[row][i]),
+                       .order = calls_seen_++});
         if (status == AddStatus::counted) ++counted;
         if (status == AddStatus::below_threshold) ++below_threshold;
         if (status == AddStatus::invalid) call.account(Reason::invalid_site, 1, std::string(read_ids[row]));
         if (status == AddStatus::not_a_number) call.account(Reason::not_a_number, 1, std::string(read_ids[row]));
       }
     }
-    if (sums_.waiting() >= FrequencyShards::worth_counting) sums_.count(on_threads_of(call));
+    // Text of the batch is gone after this call; the reference's stays.
+    if (has_sequences_ || sums_.waiting() >= FrequencyShards::worth_counting) sums_.count(on_threads_of(call));
     call.count("calls counted", counted);
     call.count("calls below the threshold", below_threshold);
     call.keeps(sums_.memory_bytes());
   }
 
   void finish(const sluice::Call& call, Output& out) {
-    // Small enough to travel as one message, large enough that a human genome is some hundred of them.
-    constexpr std::size_t sites_per_batch = std::size_t{1} << 16;
     sums_.count(on_threads_of(call));
     const std::vector<FrequencyShards::Place> order = sums_.sorted(on_threads_of(call));
-    for (std::size_t begin = 0; begin < order.size(); begin += sites_per_batch)
-      emit({order.data() + begin, std::min(sites_per_batch, order.size() - begin)}, out);
+    emit_sites(
+        order.size(), [&](std::size_t i) { return sums_.site(order[i]); }, out);
   }
 
  private:
-  // Owned by the reference.
+  // Owned by the reference, or by a batch.
   struct Contig {
     std::string_view name, bases;
   };
@@ -130,6 +141,12 @@ class MethylationFrequency {
       throw Failure::input("contig '" + std::string(contig) + "' is not in the reference", "give the reference that the reads were aligned to");
     return found->second;
   }
+  static std::string_view next_line(std::string_view& lines) {
+    const std::size_t end = lines.find('\n');
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(end + 1);
+    return line;
+  }
   // k - 1 bases before the first C to k - 1 bases after the last, as the last column of f5c's table.
   std::string_view group_sequence(std::string_view bases, std::int64_t first, std::int64_t last) const {
     const auto length = static_cast<std::int64_t>(bases.size());
@@ -139,35 +156,8 @@ class MethylationFrequency {
     return bases.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   }
 
-  void emit(std::span<const FrequencyShards::Place> sites, Output& out) const {
-    out.set_rows(static_cast<std::int64_t>(sites.size()));
-    std::vector<std::string_view> contig(sites.size());
-    std::vector<std::string_view> sequence(sites.size());
-    const auto start = out.column<std::int64_t>("start");
-    const auto end = out.column<std::int64_t>("end");
-    const auto motifs = out.column<std::int32_t>("motifs");
-    const auto called_sites = out.column<std::int64_t>("called_sites");
-    const auto called_sites_methylated = out.column<std::int64_t>("called_sites_methylated");
-    const auto called_forward = out.column<std::int64_t>("called_forward");
-    const auto methylated_forward = out.column<std::int64_t>("methylated_forward");
-    for (std::size_t i = 0; i < sites.size(); ++i) {
-      const Site site = sums_.site(sites[i]);
-      contig[i] = site.contig;
-      start[i] = site.start;
-      end[i] = site.end;
-      motifs[i] = site.motifs;
-      called_sites[i] = static_cast<std::int64_t>(site.called_sites);
-      called_sites_methylated[i] = static_cast<std::int64_t>(site.called_sites_methylated);
-      called_forward[i] = static_cast<std::int64_t>(site.called_forward);
-      methylated_forward[i] = static_cast<std::int64_t>(site.methylated_forward);
-      sequence[i] = site.sequence;
-    }
-    out.text_rows("contig", contig);
-    out.text_rows("sequence", sequence);
-    out.emit();
-  }
-
-  std::int64_t k_;
+  bool has_sequences_;
+  std::int64_t k_ = 0;
   std::unordered_map<std::string_view, Contig> contigs_;
   FrequencyShards sums_;
   WorkSharing sharing_;
@@ -177,4 +167,5 @@ class MethylationFrequency {
 }  // namespace
 }  // namespace sluice::methylation_frequency
 
-SLUICE_PLUGIN("methylation_frequency", "0.1.0", "MIT", sluice::methylation_frequency::MethylationFrequency);
+SLUICE_PLUGIN("methylation_frequency", "0.1.0", "MIT", sluice::methylation_frequency::MethylationFrequency,
+              sluice::methylation_frequency::FrequencyMerge);

@@ -95,6 +95,19 @@ TEST_CASE("bedMethyl has a line of 18 columns for each strand that has calls") {
         "chr2\t8\t9\tm\t2\t-\t8\t9\t255,0,0\t2\t0.00\t0\t2\t0\t0\t0\t0\t0\n");
 }
 
+TEST_CASE("combined strands are one line at the C of the forward strand") {
+  const auto result = run_stage<FrequencyWriter>({single_sites(), grouped_site()})
+                          .with({{"output", "sites.bed"}, {"format", "bedmethyl"}, {"combine_strands", true}})
+                          .run();
+  REQUIRE(result.ok());
+  CHECK(result.files.at("sites.bed") ==
+        "chr1\t10\t11\tm\t3\t.\t10\t11\t255,0,0\t3\t33.33\t1\t2\t0\t0\t0\t0\t0\n"
+        "chr1\t20\t21\tm\t8\t.\t20\t21\t255,0,0\t8\t100.00\t8\t0\t0\t0\t0\t0\t0\n"
+        "chr2\t7\t8\tm\t2\t.\t7\t8\t255,0,0\t2\t0.00\t0\t2\t0\t0\t0\t0\t0\n"
+        "chr1\t30\t31\tm\t3\t.\t30\t31\t255,0,0\t3\t66.67\t2\t1\t0\t0\t0\t0\t0\n"
+        "chr1\t34\t35\tm\t3\t.\t34\t35\t255,0,0\t3\t66.67\t2\t1\t0\t0\t0\t0\t0\n");
+}
+
 TEST_CASE("a group counts for each of its CpGs, and counts of one position are added") {
   const TestBatch overlapping = BatchBuilder("site", 3)
                                     .text("contig", {"chr1", "chr1", "chr1"})

@@ -62,7 +62,28 @@ TEST_CASE("version 1, other orders of columns and Windows line ends are read, to
       "chr1\t10\t12\tread1\t1.25\t-100.50\t-101.75\t1\t2\tAACGT\r\n");
   REQUIRE_MESSAGE(old.ok(), old.message);
   CHECK(old.batch().view().list<std::int32_t>("site_motifs")[0][0] == 2);
-  CHECK(read("num_motifs\tlog_lik_unmethylated\tlog_lik_ratio\tread_name\tend\tstart\tchromosome\n1\t-1\t2\tr\t5\t5\tc\n").rows() == 1);
+  CHECK(read("sequence\tnum_motifs\tlog_lik_unmethylated\tlog_lik_ratio\tread_name\tend\tstart\tchromosome\nCG\t1\t-1\t2\tr\t5\t5\tc\n").rows() == 1);
+}
+
+TEST_CASE("tables one after the other are one table, whatever their versions") {
+  const std::string old =
+      "chromosome\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_cpgs\tsequence\n"
+      "chr3\t10\t12\tread9\t1.25\t-100.50\t-101.75\t1\t2\tAACGCGT\n";
+  const Result result = read(header + body + old + header + header + body);
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  REQUIRE(result.rows() == 9);
+  const auto rows = result.batch().view();
+  CHECK(rows.text("contig")[4] == "chr3");
+  CHECK(rows.text("site_sequences")[0] == "AACGT\nTACGCGT\n");
+  CHECK(rows.text("site_sequences")[4] == "AACGCGT\n");
+}
+
+TEST_CASE("a table without sequences is refused only where they are wanted") {
+  const TableFile file("num_motifs\tlog_lik_unmethylated\tlog_lik_ratio\tread_name\tend\tstart\tchromosome\n1\t-1\t2\tr\t5\t5\tc\n");
+  const auto run = run_stage<MethylationTableReader>().with({{"path", file.path()}});
+  CHECK(run.run().message.find("no column 'sequence'") != std::string::npos);
+  auto unwanted = run;
+  CHECK(unwanted.wanted({}).run().ok());
 }
 
 TEST_CASE("bad tables are refused with their place") {
@@ -80,10 +101,47 @@ TEST_CASE("bad tables are refused with their place") {
   CHECK(run_stage<MethylationTableReader>().with({{"path", "/nowhere/calls.tsv"}}).run().message.find("/nowhere/calls.tsv") != std::string::npos);
 }
 
+namespace {
+const std::string frequency_header =
+    "chromosome\tstart\tend\tnum_motifs_in_group\tcalled_sites\tcalled_sites_methylated\tmethylated_frequency\tgroup_sequence\n";
+const std::string frequency_body = "chr1\t10\t10\t1\t3\t1\t0.333\tAACGT\nchr1\t10\t14\t2\t8\t8\t1.000\tsplit-group\n";
+}  // namespace
+
+TEST_CASE("tables of frequencies become sites, also several one after the other") {
+  const std::string old_header =
+      "chromosome\tstart\tend\tnum_cpgs_in_group\tcalled_sites\tcalled_sites_methylated\tmethylated_frequency\tgroup_sequence\r\n";
+  const TableFile file(frequency_header + frequency_body + old_header + frequency_body);
+  const Result result = run_stage<FrequencyTableReader>().with({{"path", file.path()}}).target_work(3).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.rows() == 4);
+  const auto rows = result.batches[0].view();
+  CHECK(rows.column<std::int64_t>("end")[1] == 14);
+  CHECK(rows.column<std::int32_t>("motifs")[1] == 2);
+  CHECK(rows.column<std::int64_t>("called_sites")[0] == 3);
+  CHECK(rows.column<std::int64_t>("methylated_forward")[0] == 1);
+  CHECK(rows.text("sequence")[1] == "split-group");
+  const auto message = [](const std::string& text) {
+    const TableFile wrong(text);
+    return run_stage<FrequencyTableReader>().with({{"path", wrong.path()}}).run().message;
+  };
+  CHECK(message("").find("does not begin as a table of frequencies") != std::string::npos);
+  CHECK(message(header + body).find("does not begin as a table of frequencies") != std::string::npos);
+  for (const auto& [line, problem] : {std::pair<const char*, const char*>{"chr1\t1", "2 columns instead of 8"},
+                                      {"\t1\t1\t1\t1\t1\t1\tA", "chromosome can't be ''"},
+                                      {"c\t-1\t1\t1\t1\t1\t1\tA", "start can't be '-1'"},
+                                      {"c\t1\t99999999999\t1\t1\t1\t1\tA", "end can't be"},
+                                      {"c\t1\t1\t0\t1\t1\t1\tA", "num_motifs_in_group can't be '0'"},
+                                      {"c\t1\t1\t1\t99999999999\t1\t1\tA", "called_sites can't be"},
+                                      {"c\t1\t1\t1\t1\t2\t1\tA", "called_sites_methylated can't be '2'"}})
+    CHECK(message(frequency_header + frequency_body + line + "\n").find(":4: " + std::string(problem)) != std::string::npos);
+}
+
 TEST_CASE("methylation_table_reader keeps the contract of all stages") {
-  const TableFile file(header + body);
+  const TableFile calls(header + body), frequencies(frequency_header + frequency_body);
   CHECK(sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr),
-                                           {{"methylation_table_reader", {.parameters = {{"path", file.path()}}}}}) == std::vector<std::string>{});
+                                           {{"methylation_table_reader", {.parameters = {{"path", calls.path()}}}},
+                                            {"frequency_table_reader", {.parameters = {{"path", frequencies.path()}}}}}) ==
+        std::vector<std::string>{});
 }
 
 TEST_CASE("every ratio of f5c's table survives reading") {

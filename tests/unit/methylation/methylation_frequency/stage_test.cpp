@@ -66,6 +66,22 @@ TEST_CASE("calls beyond the threshold are summed over reads and strands, sorted 
   CHECK(result.batch().view().column<std::int64_t>("methylated_forward")[1] == 0);
 }
 
+TEST_CASE("calls that bring their sequences need neither reference nor model") {
+  const auto with = [](const std::vector<std::string>& sequences) {
+    TestBatch::Contents contents = reads().contents();
+    contents.columns.push_back(BatchBuilder("read", 4).text("site_sequences", sequences).build().contents().columns[0]);
+    return TestBatch(contents);
+  };
+  const auto result = run_stage<MethylationFrequency>(with({"TTCGA\n", "AACGT\nTACGCGT\n", "AACGT\nother\n", "\n"})).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(lines_of(result) == lines_of(run({reads()}).run()));
+  const auto odd = run_stage<MethylationFrequency>(with({"TTCGA\n", "AACGT\n", "", ""})).run();
+  CHECK(odd.message.find("read 'second': its groups and their sequences differ in number") != std::string::npos);
+  const auto neither = run_stage<MethylationFrequency>(reads()).resource("model", model("3")).run();
+  CHECK(neither.status == SLUICE_ERROR_USAGE);
+  CHECK(neither.remedy.find("site_sequences") != std::string::npos);
+}
+
 TEST_CASE("split groups count each CpG by itself") {
   const auto result = run({reads()}).with({{"split_groups", true}, {"call_threshold", 2}}).run();
   CHECK(lines_of(result) ==
@@ -119,10 +135,43 @@ TEST_CASE("sites are emitted in batches of at most 65,536") {
   CHECK(result.rows() == sites);
 }
 
+TEST_CASE("merging the frequencies of parts of the reads gives those of all") {
+  const std::vector<TestBatch> whole = {reads(), reads().rows(0, 2), reads().rows(1, 4)};
+  for (const bool split : {false, true}) {
+    const sluice::testing::ParameterTexts options = {{"split_groups", split}};
+    std::vector<TestBatch> parts;
+    for (const TestBatch& part : whole)
+      for (const TestBatch& sites : run({part}).with(options).run().batches) parts.push_back(sites);
+    const auto merged = run_stage<FrequencyMerge>(parts).run();
+    REQUIRE_MESSAGE(merged.ok(), merged.message);
+    const auto all = run(whole).with(options).run();
+    CHECK(lines_of(merged) == lines_of(all));
+    const auto forward = [](const Result& result) {
+      const auto column = result.batch().view().column<std::int64_t>("called_forward");
+      return std::vector<std::int64_t>(column.begin(), column.end());
+    };
+    CHECK(forward(merged) == forward(all));
+  }
+  CHECK(run_stage<FrequencyMerge>(std::vector<TestBatch>{}).run().rows() == 0);
+  const TestBatch odd = BatchBuilder("site", 2)
+                            .text("contig", {"chr1", "chr1"})
+                            .column<std::int64_t>("start", {3, 4})
+                            .column<std::int64_t>("end", {3, 4})
+                            .column<std::int32_t>("motifs", {1, 1})
+                            .column<std::int64_t>("called_sites", {-1, 1})
+                            .column<std::int64_t>("called_sites_methylated", {0, 2})
+                            .column<std::int64_t>("called_forward", {0, 1})
+                            .column<std::int64_t>("methylated_forward", {0, 1})
+                            .text("sequence", {"CG", "CG"})
+                            .build();
+  CHECK(run_stage<FrequencyMerge>(odd).run().accounts.at("invalid_site").names == std::vector<std::string>{"chr1:3", "chr1:4"});
+}
+
 TEST_CASE("methylation_frequency keeps the contract of all stages") {
   const auto problems = sluice::testing::contract_problems(
       *sluice_plugin_init(nullptr, nullptr),
-      {{"methylation_frequency", {.resources = {{"reference", reference()}, {"model", model("6")}}, .batches = {reads(), reads()}}}});
+      {{"methylation_frequency", {.resources = {{"reference", reference()}, {"model", model("6")}}, .batches = {reads(), reads()}}},
+       {"frequency_merge", {.batches = {run({reads()}).run().batch(), run({reads()}).run().batch()}}}});
   CHECK(problems == std::vector<std::string>{});
 }
 

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Resource: the thresholds at which a given share of all calls of a file fails.
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <sluice/hts/bam_text.hpp>
+#include <sluice/hts/handles.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "modification_pileup/record_calls.hpp"
+
+namespace sluice::modification_pileup {
+
+class ModificationThreshold {
+ public:
+  struct Parameters {
+    Path alignments;
+    std::optional<Path> reference;
+    double percentile = 10;
+    int min_mapq = 0;
+    bool secondary = false;
+    bool supplementary = false;
+  };
+  static void describe(Describe<ModificationThreshold>& d) {
+    d.id("modification_threshold").summary("the probability below which a given percentage of all calls of base modifications is");
+    d.doc(
+        "Reads all alignments of the file once, before the run begins: the same records as alignment_reader with the same options, but those of all "
+        "regions. For each canonical base the threshold is the highest below which at most so many percent of its calls are. Calls count that have a "
+        "probability: bases that MM does not list do not.");
+    d.resource("modification_threshold");
+    d.gives("least_probability", "f64", "of A, C, G and T, in rows of this order");
+    d.option("alignments", &Parameters::alignments, "BAM, SAM or CRAM file").required().reads();
+    d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads();
+    d.option("percentile", &Parameters::percentile, "percentage of calls that may fail").range(0, 100);
+    d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
+    d.option("secondary", &Parameters::secondary, "use secondary records, too");
+    d.option("supplementary", &Parameters::supplementary, "use supplementary records, too");
+  }
+  static void check_parameters(const Parameters& p) {
+    if (p.alignments == "-")
+      throw Failure::usage("standard input can't be read twice", "give the alignments as a file for a percentile of their calls");
+  }
+
+  ModificationThreshold(const Setup&, const Parameters& parameters) : parameters_(parameters) {}
+
+  void process(const Call& call, Output& out) {
+    hts::silence();
+    open();
+    LevelCounts counts{};
+    std::vector<hts::AlignmentRecord> records;
+    do {
+      records.clear();
+      read_some(call, records);
+      count(call, records, counts);
+      if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "cancelled");
+    } while (!records.empty());
+    const FilterThresholds thresholds = thresholds_at_percentile(counts, parameters_.percentile);
+    out.set_rows(base_count);
+    const std::span<double> least = out.column<double>("least_probability");
+    for (std::size_t base = 0; base < base_count; ++base) {
+      least[base] = static_cast<double>(thresholds.least[base]) / certain;
+      std::uint64_t all = 0;
+      for (const std::uint64_t calls : counts[base]) all += calls;
+      if (all > 0)
+        call.info(std::string("filter threshold of ") + "ACGT"[base] + ": " + std::to_string(least[base]) + ", from " + std::to_string(all) +
+                  " calls");
+    }
+  }
+
+ private:
+  void open() {
+    errno = 0;
+    file_.reset(hts_open(parameters_.alignments.c_str(), "r"));
+    if (!file_) throw Failure::input("cannot open '" + parameters_.alignments + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
+    if (parameters_.reference && hts_set_fai_filename(file_.get(), parameters_.reference->c_str()) != 0)
+      throw Failure::input("cannot use the reference '" + *parameters_.reference + "'");
+    header_.reset(sam_hdr_read(file_.get()));
+    if (!header_) throw Failure::input("'" + parameters_.alignments + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
+    const htsFormat& format = *hts_get_format(file_.get());
+    constexpr std::size_t window_bytes = std::size_t{1} << 20;
+    if (format.format == bam && format.compression == bgzf) text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), window_bytes);
+  }
+  bool is_used(const bam1_core_t& core) const {
+    return (core.flag & BAM_FUNMAP) == 0 && core.tid >= 0 && core.qual >= parameters_.min_mapq &&
+           (parameters_.secondary || (core.flag & BAM_FSECONDARY) == 0) && (parameters_.supplementary || (core.flag & BAM_FSUPPLEMENTARY) == 0);
+  }
+  // Some of those that are used; none: the end.
+  void read_some(const Call& call, std::vector<hts::AlignmentRecord>& records) {
+    constexpr std::size_t at_once = 512;
+    const hts::ParallelFor parallel = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
+    while (records.size() < at_once) {
+      if (text_) {
+        const hts::AlignmentRecord* found = nullptr;
+        const hts::BamText::Outcome outcome = text_->next(parallel, found);
+        if (outcome == hts::BamText::Outcome::end) return;
+        if (outcome != hts::BamText::Outcome::record) throw damaged();
+        if (is_used(found->core)) records.push_back(*found);
+      } else {
+        hts::Record read(bam_init1());
+        if (!read) throw std::bad_alloc();
+        const int status = sam_read1(file_.get(), header_.get(), read.get());
+        if (status == -1) return;
+        if (status < -1) throw damaged();
+        if (is_used(read->core)) records.push_back(hts::as_alignment_record(std::move(read)));
+      }
+    }
+  }
+  Failure damaged() const {
+    return Failure::input("'" + parameters_.alignments + "' is truncated or damaged", "copy the file again and compare checksums");
+  }
+
+  struct Workspace {
+    RecordCalls calls;
+    LevelCounts counts{};
+  };
+  void count(const Call& call, const std::vector<hts::AlignmentRecord>& records, LevelCounts& counts) {
+    std::mutex mutex;  // guards counts
+    call.parallel_for(records.size(), 8, [&](std::size_t begin, std::size_t end) {
+      auto workspace = workspaces_.take();
+      workspace->counts = {};
+      workspace->calls.decoder.collect_levels();
+      for (std::size_t i = begin; i < end; ++i) {
+        const hts::AlignmentRecord& record = records[i];
+        const bool is_whole = workspace->calls.record.assign(record.core.pos, record.core.flag, record.core.n_cigar,
+                                                             static_cast<std::uint64_t>(std::max(record.core.l_qseq, 0)),
+                                                             {reinterpret_cast<const char*>(record.rest), record.rest_bytes});
+        if (!is_whole || workspace->calls.decode({})) continue;
+        for (const std::uint16_t level : workspace->calls.decoder.levels()) ++workspace->counts[level / (certain + 1)][level % (certain + 1)];
+      }
+      const std::lock_guard lock(mutex);
+      for (std::size_t base = 0; base < base_count; ++base)
+        for (std::size_t level = 0; level <= certain; ++level) counts[base][level] += workspace->counts[base][level];
+    });
+  }
+
+  Parameters parameters_;
+  hts::File file_;
+  hts::Header header_;
+  std::optional<hts::BamText> text_;
+  Workspaces<Workspace> workspaces_;
+};
+
+}  // namespace sluice::modification_pileup

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "bedmethyl_writer/stage.cpp"  // the stage class has no header of its own
+
+#include <doctest/doctest.h>
+
+#include <sluice/testing.hpp>
+
+using namespace sluice::bedmethyl_writer;
+using sluice::testing::BatchBuilder;
+using sluice::testing::run_stage;
+using sluice::testing::TestBatch;
+
+namespace {
+
+TestBatch sites(std::int64_t modified = 1) {
+  return BatchBuilder("pileup", 3)
+      .text("contig", {"chr1", "chr1", "chr2"})
+      .column<std::int64_t>("position", {9, 9, 120})
+      .text("strand", {"+", "-", "."})
+      .text("modification", {"m", "21839", "h"})
+      .column<std::int64_t>("modified", {modified, 0, 5})
+      .column<std::int64_t>("canonical", {2, 0, 0})
+      .column<std::int64_t>("other_modified", {0, 7, 0})
+      .column<std::int64_t>("deleted", {4, 0, 0})
+      .column<std::int64_t>("failed", {5, 0, 0})
+      .column<std::int64_t>("different", {6, 0, 0})
+      .column<std::int64_t>("no_call", {7, 0, 8})
+      .text("partition", {"1", "ungrouped", "2"})
+      .build();
+}
+
+}  // namespace
+
+TEST_CASE("a line has 18 columns, and 19 with partitions") {
+  const auto result = run_stage<BedMethylWriter>(sites()).with({{"output", "sites.bed"}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.files.at("sites.bed") ==
+        "chr1\t9\t10\tm\t3\t+\t9\t10\t255,0,0\t3\t33.33\t1\t2\t0\t4\t5\t6\t7\n"
+        "chr1\t9\t10\t21839\t7\t-\t9\t10\t255,0,0\t7\t0.00\t0\t0\t7\t0\t0\t0\t0\n"
+        "chr2\t120\t121\th\t5\t.\t120\t121\t255,0,0\t5\t100.00\t5\t0\t0\t0\t0\t0\t8\n");
+  const auto parts = run_stage<BedMethylWriter>(sites()).with({{"output", "sites.bed"}, {"partitions", true}}).run();
+  CHECK(parts.files.at("sites.bed").find("\t0\t0\t0\t0\tungrouped\n") != std::string::npos);
+  CHECK(run_stage<BedMethylWriter>(sites()).with({{"output", "sites.bed.gz"}}).run().files.at("sites.bed.gz").starts_with("\x1f\x8b"));
+}
+
+TEST_CASE("counts that can't be are refused with their place") {
+  const auto result = run_stage<BedMethylWriter>(sites(-1)).with({{"output", "sites.bed"}}).run();
+  CHECK(result.status == SLUICE_ERROR_INPUT);
+  CHECK(result.message.find("site chr1:9") != std::string::npos);
+}
+
+TEST_CASE("bedmethyl_writer keeps the contract of all stages") {
+  for (const char* output : {"sites.bed", "sites.bed.gz"})
+    CHECK(sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr),
+                                             {{"bedmethyl_writer", {.parameters = {{"output", output}}, .batches = {sites(), sites()}}}}) ==
+          std::vector<std::string>{});
+}
