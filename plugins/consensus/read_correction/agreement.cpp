@@ -3,12 +3,11 @@
 #include "read_correction/agreement.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace sluice::read_correction {
 namespace {
 
-constexpr std::size_t at_once = Agreement::padding;
+constexpr std::size_t at_once = 16;
 // A vote is below 128: so many sums stay below 2^16.
 constexpr std::size_t most_voters = 512;
 
@@ -21,9 +20,9 @@ void add(const std::uint8_t* __restrict votes, std::uint16_t* __restrict sums) {
 
 void Agreement::reset(std::size_t bases) {
   bases_ = bases;
-  const std::size_t room = (bases + at_once - 1) / at_once * at_once;
-  of_bases_.resize(room + at_once);
-  of_gaps_.resize(room + at_once);
+  const std::size_t room = bases / at_once * at_once + at_once;
+  of_bases_.resize(padding + room);
+  of_gaps_.resize(padding + room);
   base_sums_.resize(room);
   gap_sums_.resize(room);
   clear();
@@ -35,18 +34,10 @@ void Agreement::clear() {
   voters_ = 0;
 }
 
-void Agreement::agree(std::size_t base, std::size_t letter, std::size_t length, const std::uint8_t* votes, const std::uint8_t* votes_of_gap) {
-  // What is too much is overwritten by what the voter says of the next bases.
-  for (std::size_t i = 0; i < length; i += at_once) {
-    std::memcpy(of_bases_.data() + base + i, votes + letter + i, at_once);
-    std::memcpy(of_gaps_.data() + base + i, votes_of_gap + letter + i, at_once);
-  }
-}
-
 bool Agreement::end_voter() {
   for (std::size_t base = 0; base < base_sums_.size(); base += at_once) {
-    add(of_bases_.data() + base, base_sums_.data() + base);
-    add(of_gaps_.data() + base, gap_sums_.data() + base);
+    add(of_bases() + base, base_sums_.data() + base);
+    add(of_gaps() + base, gap_sums_.data() + base);
   }
   return ++voters_ == most_voters;
 }

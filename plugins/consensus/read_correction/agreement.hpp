@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -12,29 +13,49 @@ namespace sluice::read_correction {
 
 class Agreement {
  public:
-  // Bytes behind the last vote of a voter that may be read.
-  static constexpr std::size_t padding = 16;
+  // Bytes before a voter's first vote that may be read.
+  static constexpr std::size_t padding = 32;
 
   void reset(std::size_t bases);
 
-  // Of a voter each base is one of the next two, from the first to the last.
+  // Of a voter, whose votes come from the last base to the first: begin_voter(), then agree() and disagree().
+  // of_gap: its vote for no letter behind the last base.
+  void begin_voter(std::uint8_t of_gap) { of_gaps()[bases_] = of_gap; }
   // Its letters from `letter` on are the bases from `base` on, and nothing is between them. votes: per letter; votes_of_gap: of a gap before it.
-  void agree(std::size_t base, std::size_t letter, std::size_t length, const std::uint8_t* votes, const std::uint8_t* votes_of_gap);
-  void disagree(std::size_t base) { of_bases_[base] = of_gaps_[base] = 0; }
-  // There is a letter before this base, on which the voter has agreed.
-  void insert_before(std::size_t base) { of_gaps_[base] = 0; }
+  void agree(std::size_t base, std::size_t letter, std::size_t length, const std::uint8_t* votes, const std::uint8_t* votes_of_gap) {
+    // What is too much is overwritten by what the voter says of the bases before.
+    std::uint8_t* const to_bases = of_bases() + base + length;
+    std::uint8_t* const to_gaps = of_gaps() + base + length;
+    votes += letter + length;
+    votes_of_gap += letter + length;
+    std::size_t done = 0;
+    do {
+      done += padding;
+      std::memcpy(to_bases - done, votes - done, padding);
+      std::memcpy(to_gaps - done, votes_of_gap - done, padding);
+    } while (done < length);
+  }
+  // It has another letter or none instead of the base; of_gap: its vote for no letter before that. Or it inserts a letter before the base, of which
+  // it has spoken, or behind the last.
+  void disagree(std::size_t base, bool inserts, std::uint8_t of_gap) {
+    of_bases()[base] &= inserts ? 0xFF : 0;
+    of_gaps()[base] = inserts ? 0 : of_gap;
+  }
   // Adds what the voter has said. True: count what is in for_bases() and for_no_insertion() now, which may have no more voters, and clear().
   bool end_voter();
 
   std::span<const std::uint16_t> for_bases() const { return {base_sums_.data(), bases_}; }
-  // Before each base.
-  std::span<const std::uint16_t> for_no_insertion() const { return {gap_sums_.data(), bases_}; }
+  // Before each base, and behind the last.
+  std::span<const std::uint16_t> for_no_insertion() const { return {gap_sums_.data(), bases_ + 1}; }
   void clear();
 
  private:
+  std::uint8_t* of_bases() { return of_bases_.data() + padding; }
+  std::uint8_t* of_gaps() { return of_gaps_.data() + padding; }
+
   std::size_t bases_ = 0;
-  std::vector<std::uint8_t> of_bases_, of_gaps_;     // of the voter
-  std::vector<std::uint16_t> base_sums_, gap_sums_;  // as long as the bases, rounded up to what is added at a time
+  std::vector<std::uint8_t> of_bases_, of_gaps_;     // of the voter, behind the padding
+  std::vector<std::uint16_t> base_sums_, gap_sums_;  // as long as the bases and one more, rounded up to what is added at a time
   std::size_t voters_ = 0;
 };
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <sluice/sequence/bases.hpp>
-#include <sluice/sequence/letter_blocks.hpp>
+
+#include "read_correction/strand_letters.hpp"
 
 namespace sluice::read_correction {
 namespace {
@@ -13,13 +14,9 @@ constexpr std::size_t none = 5;
 // Of a gap at the very end of a sequence, where there is a neighbour on one side only: about the mean of a nanopore read.
 constexpr std::uint8_t votes_without_neighbour = 10;
 
-void code_letters(std::string_view letters, std::string& codes) {
-  codes.assign(letters);
-  to_nucleotide_codes(codes.data(), codes.size());
-}
-
 // Loops of a fixed number of steps, which compilers turn into vectors.
 constexpr std::size_t at_once = 16;
+constexpr std::size_t padding = Agreement::padding;
 
 constexpr std::uint8_t vote_of(char quality) {
   return static_cast<std::uint8_t>(std::max<std::int8_t>(static_cast<std::int8_t>(quality), '"') - '!');
@@ -39,15 +36,17 @@ void ConsensusVote::refine(std::string_view sequences, std::span<const std::int3
                            std::string& consensus) {
   if (rounds > 0 && !consensus.empty()) code(sequences, lengths, qualities);
   for (std::int32_t round = 0; round < rounds && !consensus.empty(); ++round) {
-    code_letters(consensus, pattern_);
+    pattern_.resize(consensus.size());
+    to_codes(consensus.data(), consensus.size(), pattern_.data());
     aligner_.set_pattern(pattern_);
-    bases_.assign(consensus.size(), {});
-    insertions_.assign(consensus.size() + 1, {});
+    ballots_.assign(2 * consensus.size() + 2, {});
     agreement_.reset(consensus.size());
     std::size_t begin = 0, voters = 0;
     for (const std::int32_t length : lengths) {
       const auto letters = static_cast<std::size_t>(length);
-      if (letters > 0) count({std::string_view(codes_).substr(begin, letters), votes_.data() + begin, votes_of_gap_.data() + begin + voters});
+      if (letters > 0)
+        count({std::string_view(codes_).substr(begin + voters * Wavefronts::padding, letters), votes_.data() + padding + begin,
+               votes_of_gap_.data() + padding + begin + voters});
       begin += letters;
       ++voters;
     }
@@ -57,17 +56,29 @@ void ConsensusVote::refine(std::string_view sequences, std::span<const std::int3
 }
 
 void ConsensusVote::code(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities) {
-  code_letters(sequences, codes_);
+  codes_.resize(sequences.size() + lengths.size() * Wavefronts::padding);
+  char* to = codes_.data();
+  const char* from = sequences.data();
+  for (const std::int32_t length : lengths) {
+    const auto letters = static_cast<std::size_t>(length);
+    to_codes(from, letters, to);
+    std::fill_n(to + letters, Wavefronts::padding, Wavefronts::text_end);
+    from += letters;
+    to += letters + Wavefronts::padding;
+  }
   // What is computed too much lies behind the last vote, or is overwritten.
-  constexpr std::size_t padding = Agreement::padding + at_once;
-  votes_.assign(sequences.size() + padding, 1);
-  votes_of_gap_.assign(sequences.size() + lengths.size() + padding, 1);
-  if (qualities.empty()) return;
+  votes_.resize(padding + sequences.size() + 2 * at_once);
+  votes_of_gap_.resize(padding + sequences.size() + lengths.size() + 2 * at_once);
+  if (qualities.empty()) {
+    std::ranges::fill(votes_, std::uint8_t{1});
+    std::ranges::fill(votes_of_gap_, std::uint8_t{1});
+    return;
+  }
+  const std::uint8_t* votes = votes_.data() + padding;
   std::size_t letter = 0;
-  for (; letter + at_once <= qualities.size(); letter += at_once) votes_of(qualities.data() + letter, votes_.data() + letter);
-  for (; letter < qualities.size(); ++letter) votes_[letter] = vote_of(qualities[letter]);
-  const std::uint8_t* votes = votes_.data();
-  std::uint8_t* of_gap = votes_of_gap_.data();
+  for (; letter + at_once <= qualities.size(); letter += at_once) votes_of(qualities.data() + letter, votes_.data() + padding + letter);
+  for (; letter < qualities.size(); ++letter) votes_[padding + letter] = vote_of(qualities[letter]);
+  std::uint8_t* of_gap = votes_of_gap_.data() + padding;
   for (const std::int32_t length : lengths) {
     const auto letters = static_cast<std::size_t>(length);
     if (letters > 0) {
@@ -81,77 +92,74 @@ void ConsensusVote::code(std::string_view sequences, std::span<const std::int32_
 }
 
 void ConsensusVote::count(const Voter& voter) {
-  aligner_.align(voter.codes);
-  aligner_.path(runs_);
-  std::size_t base = 0, letter = 0;
-  bool has_inserted = false;
-  const auto vote = [&](Ballot& ballot) { ballot[static_cast<std::uint8_t>(voter.codes[letter])] += voter.votes[letter]; };
-  const auto vote_for_no_insertion = [&] {
-    if (!has_inserted) insertions_[base][none] += voter.votes_of_gap[letter];
-    has_inserted = false;
-  };
-  for (const PathRun run : runs_) {
-    const auto length = static_cast<std::size_t>(run.length);
-    switch (run.step) {
-      case PathStep::match:
-        agreement_.agree(base, letter, length, voter.votes, voter.votes_of_gap);
-        if (has_inserted) agreement_.insert_before(base);
-        has_inserted = false;
-        base += length;
-        letter += length;
-        break;
-      case PathStep::mismatch:
-        for (std::size_t i = 0; i < length; ++i, ++base, ++letter) {
-          agreement_.disagree(base);
-          vote_for_no_insertion();
-          vote(bases_[base]);
-        }
-        break;
-      case PathStep::pattern_only:
-        for (std::size_t i = 0; i < length; ++i, ++base) {
-          agreement_.disagree(base);
-          vote_for_no_insertion();
-          bases_[base][none] += voter.votes_of_gap[letter];
-        }
-        break;
-      case PathStep::text_only:
-        vote(insertions_[base]);
-        has_inserted = true;
-        letter += length;
-        break;
+  struct Steps {
+    const Voter& voter;
+    Ballot* ballots;
+    Agreement& agreement;
+    // The vote for a letter that was inserted by the step before: of several letters the first one votes.
+    std::int64_t* inserted;
+    std::int64_t vote_of_inserted = 0;
+
+    void equal(std::int32_t row, std::int32_t column, std::int32_t letters) {
+      vote_of_inserted = letters > 0 ? 0 : vote_of_inserted;
+      agreement.agree(static_cast<std::size_t>(row), static_cast<std::size_t>(column), static_cast<std::size_t>(letters), voter.votes,
+                      voter.votes_of_gap);
     }
-  }
-  vote_for_no_insertion();
+    // Without branches: which step it is cannot be guessed.
+    void difference(std::int32_t row, std::int32_t column, PathStep step) {
+      const auto base = static_cast<std::size_t>(row), letter = static_cast<std::size_t>(column);
+      const bool inserts = step == PathStep::text_only, has_letter = step != PathStep::pattern_only;
+      const std::uint8_t of_gap = voter.votes_of_gap[letter];
+      const std::uint8_t outcome = has_letter ? static_cast<std::uint8_t>(voter.codes.data()[letter]) : none;
+      const std::uint8_t vote = has_letter ? voter.votes[letter] : of_gap;
+      *inserted -= inserts ? vote_of_inserted : 0;
+      inserted = &ballots[2 * base + (inserts ? 0 : 1)][outcome];
+      *inserted += vote;
+      vote_of_inserted = inserts ? vote : 0;
+      agreement.disagree(base, inserts, of_gap);
+    }
+  };
+  aligner_.align_padded(voter.codes);
+  agreement_.begin_voter(voter.votes_of_gap[voter.codes.size()]);
+  aligner_.walk_back(Steps{voter, ballots_.data(), agreement_, ballots_[0].data()});
   if (agreement_.end_voter()) count_agreement();
 }
 
 void ConsensusVote::count_agreement() {
   const auto for_bases = agreement_.for_bases(), for_no_insertion = agreement_.for_no_insertion();
-  for (std::size_t base = 0; base < for_bases.size(); ++base) {
-    bases_[base][static_cast<std::uint8_t>(pattern_[base])] += for_bases[base];
-    insertions_[base][none] += for_no_insertion[base];
-  }
+  for (std::size_t base = 0; base < for_bases.size(); ++base) of_base(base)[static_cast<std::uint8_t>(pattern_[base])] += for_bases[base];
+  for (std::size_t base = 0; base < for_no_insertion.size(); ++base) of_insertion(base)[none] += for_no_insertion[base];
   agreement_.clear();
 }
 
 // False: nothing changed.
 bool ConsensusVote::elect(std::string& consensus) {
   constexpr std::string_view letters = "ACGT";
-  elected_.clear();
+  elected_.resize(2 * consensus.size() + 1);
+  auto to = elected_.begin();
   for (std::size_t base = 0; base <= consensus.size(); ++base) {
-    const Ballot& inserted = insertions_[base];
-    const auto first = static_cast<std::size_t>(std::max_element(inserted.begin(), inserted.begin() + ambiguous_code) - inserted.begin());
-    if (inserted[first] > inserted[none]) elected_.push_back(letters[first]);
+    const Ballot& inserted = of_insertion(base);
+    // Mostly none has more votes than all letters together.
+    if (inserted[none] < inserted[0] + inserted[1] + inserted[2] + inserted[3]) {
+      const auto first = static_cast<std::size_t>(std::max_element(inserted.begin(), inserted.begin() + ambiguous_code) - inserted.begin());
+      if (inserted[first] > inserted[none]) *to++ = letters[first];
+    }
     if (base == consensus.size()) break;
-    Ballot& votes = bases_[base];
-    votes[ambiguous_code] = -1;  // votes for no base
-    const auto most = static_cast<std::size_t>(std::max_element(votes.begin(), votes.end()) - votes.begin());
+    Ballot& votes = of_base(base);
+    votes[ambiguous_code] = 0;  // votes for no base
     const auto held = static_cast<std::uint8_t>(pattern_[base]);
+    if (2 * votes[held] > votes[0] + votes[1] + votes[2] + votes[3] + votes[none]) {
+      *to++ = consensus[base];
+      continue;
+    }
+    votes[ambiguous_code] = -1;
+    const auto most = static_cast<std::size_t>(std::max_element(votes.begin(), votes.end()) - votes.begin());
     if (votes[most] == 0 || (held != ambiguous_code && votes[held] == votes[most]))
-      elected_.push_back(consensus[base]);
+      *to++ = consensus[base];
     else if (most != none)
-      elected_.push_back(letters[most]);
+      *to++ = letters[most];
   }
+  elected_.resize(static_cast<std::size_t>(to - elected_.begin()));
   if (elected_.empty() || elected_ == consensus) return false;
   consensus.swap(elected_);
   return true;

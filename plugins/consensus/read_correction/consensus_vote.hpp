@@ -30,7 +30,7 @@ class ConsensusVote {
   void refine(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities, std::int32_t rounds,
               std::string& consensus);
 
-  std::size_t bytes() const { return aligner_.bytes(); }
+  std::size_t bytes() const { return aligner_.bytes() + codes_.capacity(); }
 
  private:
   using Ballot = std::array<std::int64_t, 6>;  // A, C, G, T, any other letter, none
@@ -44,13 +44,14 @@ class ConsensusVote {
   void code(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities);
   void count(const Voter& voter);
   void count_agreement();
+  Ballot& of_insertion(std::size_t base) { return ballots_[2 * base]; }
+  Ballot& of_base(std::size_t base) { return ballots_[2 * base + 1]; }
   bool elect(std::string& consensus);
 
   UnitCostAligner aligner_;
-  std::vector<PathRun> runs_;
-  std::string codes_, pattern_;  // of the sequences, of the consensus: nucleotide codes
-  std::vector<std::uint8_t> votes_, votes_of_gap_;
-  std::vector<Ballot> bases_, insertions_;  // per base of the consensus; before it, and behind the last
+  std::string codes_, pattern_;                     // of the sequences, of the consensus: nucleotide codes
+  std::vector<std::uint8_t> votes_, votes_of_gap_;  // behind padding
+  std::vector<Ballot> ballots_;  // of each base of the consensus, and before it of a letter between it and the base before; behind the last, too
   Agreement agreement_;
   std::string elected_;
 };

@@ -7,9 +7,9 @@
 #include <sluice/sequence_store.hpp>
 #include <vector>
 
-namespace sluice::read_correction {
+#include "read_correction/strand_letters.hpp"
 
-enum class Strand : std::uint8_t { forward, reverse };
+namespace sluice::read_correction {
 
 // Reads of a store, by as many threads as there are objects of this class.
 class OrientedReads {

@@ -3,8 +3,9 @@
 #include "read_correction/read_anchors.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdlib>
-#include <sluice/sequence/bases.hpp>
 
 namespace sluice::read_correction {
 namespace {
@@ -15,68 +16,106 @@ constexpr std::size_t max_predecessors = 24;
 constexpr std::size_t open_runs = 8;
 constexpr std::int32_t min_letters = 4;
 
-// Joins a k-mer to the run that it lengthens, or begins a new one; returns which.
-Anchor& add_match(std::int32_t template_begin, std::int32_t read_begin, std::int32_t k, std::vector<Anchor>& runs) {
-  const std::size_t oldest = runs.size() > open_runs ? runs.size() - open_runs : 0;
-  for (std::size_t i = runs.size(); i-- > oldest;)
-    if (runs[i].read_end() == read_begin + k - 1 && runs[i].template_end() == template_begin + k - 1) return ++runs[i].length, runs[i];
-  return runs.emplace_back(template_begin, read_begin, k);
-}
-
 // Where anchors may lie: near the line between the overlap's ends.
-struct Band {
+class Band {
+ public:
   Band(const OverlapPlace& overlap, std::int32_t reach)
-      : place(overlap),
-        read_span(std::max(place.read_end - place.read_begin, 1)),
-        template_span(place.template_end - place.template_begin),
-        width(100 + 6 * read_span / 100),
-        lowest(place.template_begin - reach),
-        highest(place.template_end + reach) {}
-  std::int64_t distance(std::int32_t on_template, std::int32_t on_read) const {
-    return std::abs(on_template - (place.template_begin + (on_read - place.read_begin) * template_span / read_span));
+      : place_(overlap),
+        read_span_(std::max(overlap.read_end - overlap.read_begin, 1)),
+        template_span_(overlap.template_end - overlap.template_begin),
+        width_(100 + 6 * read_span_ / 100),
+        slope_(static_cast<double>(template_span_) / static_cast<double>(read_span_)),
+        lowest_(overlap.template_begin - reach),
+        highest_(overlap.template_end + reach) {}
+
+  bool has(std::int32_t on_template, std::int32_t on_read, std::int32_t k) const {
+    if (on_template < lowest_ || on_template + k > highest_) return false;
+    if (surely_has(on_template, on_read)) return true;
+    return std::abs(on_template - (place_.template_begin + (on_read - place_.read_begin) * template_span_ / read_span_)) <= width_;
   }
-  const OverlapPlace& place;
-  std::int64_t read_span, template_span, width;
-  std::int32_t lowest, highest;
+  // Without a division. It rounds by less than 1; so do doubles, but for lines so steep that nothing is near them.
+  bool surely_has(std::int32_t on_template, std::int32_t on_read) const {
+    constexpr double rounded = 3;
+    return std::abs(on_template - place_.template_begin - (on_read - place_.read_begin) * slope_) + rounded <= static_cast<double>(width_);
+  }
+  // Letters behind a k-mer at this place.
+  std::int32_t room_behind(std::int32_t on_template, std::int32_t k) const { return highest_ - on_template - k; }
+
+ private:
+  const OverlapPlace& place_;
+  std::int64_t read_span_, template_span_, width_;
+  double slope_;
+  std::int32_t lowest_, highest_;
 };
 
-// Letters by which a match of a k-mer without other places lengthens its run: as many as looking up one k-mer after the other would give. Distances
-// from the line are rounded, so that what lies between two of them may be one or two more.
-std::int32_t lengthened_by(const TemplateKmers& kmers, std::string_view read, const Band& band, std::int32_t at, std::int32_t begin) {
-  constexpr std::int64_t rounded = 2;
-  if (!kmers.is_single(at) || band.distance(at, begin) + rounded > band.width) return 0;
-  const std::int32_t room = band.highest - at - kmers.k();
-  const std::int32_t letters = std::min(room, kmers.single_letters_behind(at, read.substr(static_cast<std::size_t>(begin + kmers.k()))));
-  return letters > 0 && band.distance(at + letters, begin + letters) + rounded <= band.width ? letters : 0;
-}
+class RunFinder {
+ public:
+  RunFinder(const TemplateKmers& kmers, const Band& band, AnchorWorkspace& workspace) : kmers_(kmers), band_(band), workspace_(workspace) {}
 
-void find_runs(const TemplateKmers& kmers, std::string_view read, const Band& band, std::vector<Anchor>& runs) {
-  runs.clear();
-  const std::int32_t k = kmers.k();
-  const std::uint32_t mask = (std::uint32_t{1} << (2 * k)) - 1;
-  const KmerFilter filter = kmers.filter();
-  std::uint32_t kmer = 0;
-  std::int32_t letters = 0;
-  for (std::int32_t end = 1; end <= static_cast<std::int32_t>(read.size()); ++end) {
-    const std::uint32_t code = nucleotide_codes[static_cast<unsigned char>(read[static_cast<std::size_t>(end - 1)])];
-    if (code == ambiguous_code) {
-      letters = 0;
-      continue;
-    }
-    kmer = (kmer << 2U | code) & mask;
-    if (++letters < k || !filter.may_have(kmer)) continue;
-    const std::int32_t begin = end - k;
-    for (std::int32_t at = kmers.first(kmer); at != TemplateKmers::none; at = kmers.next(at)) {
-      if (at < band.lowest || at + k > band.highest || band.distance(at, begin) > band.width) continue;
-      Anchor& run = add_match(at, begin, k, runs);
-      if (const std::int32_t more = lengthened_by(kmers, read, band, at, begin); more > 0) {
-        run.length += more;
-        end += more;
-        kmer = kmers.kmer_at(at + more);
-      }
+  void find(std::string_view read) {
+    workspace_.runs.clear();
+    workspace_.read.assign(read);
+    find_candidates(kmers_.filter(), workspace_.read, kmers_.k(), workspace_.candidates);
+    list_changes();
+    for (std::size_t i = 0; i + 1 < workspace_.changes.size(); i += 2) {
+      // Where the next candidates begin does not depend on what is found among these, so that a processor need not wait for it.
+      const std::int32_t end = workspace_.changes[i + 1];
+      for (std::int32_t begin = workspace_.changes[i]; begin < end;) begin += 1 + look_up(begin, end - begin - 1);
     }
   }
-}
+
+ private:
+  // Where candidates begin and end, in turn.
+  void list_changes() {
+    workspace_.changes.clear();
+    std::uint64_t before = 0;
+    std::int32_t first = 0;
+    for (const std::uint64_t word : workspace_.candidates) {
+      for (std::uint64_t changes = word ^ (word << 1U | before); changes != 0; changes &= changes - 1)
+        workspace_.changes.push_back(first + std::countr_zero(changes));
+      before = word >> 63U;
+      first += 64;
+    }
+  }
+
+  // Adds the matches of a k-mer of the read, and of those behind it that only lengthen its run; how many those are. most: candidates behind it.
+  std::int32_t look_up(std::int32_t begin, std::int32_t most) {
+    const std::int32_t k = kmers_.k();
+    const std::int32_t first = kmers_.first(workspace_.read.kmer_at(begin, kmer_mask(k)));
+    if (first == TemplateKmers::none) return 0;
+    if (!kmers_.is_single(first)) {
+      for (std::int32_t at = first; at != TemplateKmers::none; at = kmers_.next(at))
+        if (band_.has(at, begin, k)) add_match(at, begin);
+      return 0;
+    }
+    if (!band_.has(first, begin, k)) return 0;
+    Anchor& run = add_match(first, begin);
+    if (!band_.surely_has(first, begin)) return 0;
+    const std::int32_t more = kmers_.single_letters_behind(first, workspace_.read, begin, std::min(most, band_.room_behind(first, k)));
+    if (more == 0 || !band_.surely_has(first + more, begin + more)) return 0;
+    run.length += more;
+    last_end_ += more;
+    return more;
+  }
+
+  // Joins a k-mer to the run that it lengthens, or begins a new one; returns which.
+  Anchor& add_match(std::int32_t template_begin, std::int32_t read_begin) {
+    std::vector<Anchor>& runs = workspace_.runs;
+    const std::int32_t k = kmers_.k();
+    const std::size_t oldest = runs.size() > open_runs ? runs.size() - open_runs : 0;
+    const bool may_lengthen = last_end_ >= read_begin + k - 1;
+    last_end_ = read_begin + k;
+    if (may_lengthen)
+      for (std::size_t i = runs.size(); i-- > oldest;)
+        if (runs[i].read_end() == read_begin + k - 1 && runs[i].template_end() == template_begin + k - 1) return ++runs[i].length, runs[i];
+    return runs.emplace_back(template_begin, read_begin, k);
+  }
+
+  const TemplateKmers& kmers_;
+  const Band& band_;
+  AnchorWorkspace& workspace_;
+  std::int32_t last_end_ = 0;  // on the read, of the runs
+};
 
 }  // namespace
 
@@ -84,7 +123,8 @@ void find_anchors(const TemplateKmers& kmers, std::string_view read, const Overl
                   std::vector<Anchor>& anchors) {
   anchors.clear();
   std::vector<Anchor>& runs = workspace.runs;
-  find_runs(kmers, read, Band(place, reach), runs);
+  const Band band(place, reach);
+  RunFinder(kmers, band, workspace).find(read);
   if (runs.empty()) return;
   workspace.score.resize(runs.size());
   workspace.highest_score.resize(runs.size());

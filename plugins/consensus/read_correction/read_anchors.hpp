@@ -27,6 +27,9 @@ struct OverlapPlace {
 };
 
 struct AnchorWorkspace {
+  PackedBases read;
+  std::vector<std::uint64_t> candidates;  // a bit per k-mer of the read
+  std::vector<std::int32_t> changes;      // where they begin and end
   std::vector<Anchor> runs;
   std::vector<std::int32_t> score, highest_score, predecessor;  // per run; the highest one up to it
 };

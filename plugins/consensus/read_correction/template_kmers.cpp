@@ -3,60 +3,60 @@
 #include "read_correction/template_kmers.hpp"
 
 #include <algorithm>
-#include <sluice/sequence/bases.hpp>
-
-#include "read_correction/equal_letters.hpp"
+#include <bit>
 
 namespace sluice::read_correction {
+
 void TemplateKmers::build(std::string_view bases, std::int32_t k) {
   k_ = k;
+  mask_ = kmer_mask(k);
   std::uint32_t bits = 4;
-  while (bits < 29 && (std::size_t{1} << bits) < bases.size() * 2) ++bits;
+  while (bits < 31 && (std::size_t{1} << bits) < bases.size() * 2) ++bits;
   shift_ = 32 - bits;
-  mask_ = (std::size_t{1} << bits) - 1;
-  slots_.assign(mask_ + 1, {});
-  next_.assign(bases.size(), none);
+  slots_.assign(std::size_t{1} << bits, 0);
+  next_.resize(bases.size());
   bases_.assign(bases);
-  bases_.append(word_letters, '\0');
-  is_repeated_.assign(bases.size() + word_letters, 1);
-  kmer_at_.resize(bases.size());
-  filter_shift_ = shift_ > 4 ? shift_ - 4 : 0;
-  filter_.assign(std::size_t{1} << (32 - 6 - filter_shift_), 0);
+  is_repeated_.assign(bases.size() / 64 + 2, ~std::uint64_t{0});
+  filter_.reset(bases.size());
+  const auto change_repeated = [this](std::int32_t place) {
+    is_repeated_[static_cast<std::size_t>(place) / 64] ^= std::uint64_t{1} << static_cast<std::size_t>(place) % 64;
+  };
   // From the end, so that each k-mer's places ascend.
-  const std::uint32_t kmer_mask = (std::uint32_t{1} << (2 * k)) - 1;
-  std::uint32_t kmer = 0;
-  std::int32_t letters = 0;
-  for (std::size_t i = bases.size(); i-- > 0;) {
-    const std::uint32_t code = nucleotide_codes[static_cast<unsigned char>(bases[i])];
-    if (code == ambiguous_code) {
-      letters = 0;
-      continue;
+  std::size_t others = bases_.others().size();
+  std::int32_t end = bases_.size();  // of the letters that k-mers may have
+  for (std::int32_t place = bases_.size(); place-- > 0;) {
+    if (others > 0 && bases_.others()[others - 1] == place) {
+      --others;
+      end = place;
     }
-    kmer = (kmer >> 2U | code << (2 * (k - 1))) & kmer_mask;
-    if (++letters < k) continue;
-    const std::uint32_t bit = kmer * kmer_multiplier >> filter_shift_;
-    filter_[bit / 64] |= std::uint64_t{1} << bit % 64;
-    Slot& slot = slots_[slot_of(kmer)];
-    next_[i] = slot.count > 0 ? slot.place : none;
-    is_repeated_[i] = slot.count > 0 ? 1 : 0;
-    if (slot.count > 0) is_repeated_[static_cast<std::size_t>(slot.place)] = 1;
-    kmer_at_[i] = kmer;
-    slot = {kmer, static_cast<std::int32_t>(i), slot.count + 1};
+    if (place + k > end) continue;
+    const std::uint32_t kmer = bases_.kmer_at(place, mask_);
+    filter_.add(kmer);
+    std::uint32_t& slot = slots_[slot_of(kmer)];
+    const std::int32_t later = static_cast<std::int32_t>(slot) - 1;
+    next_[static_cast<std::size_t>(place)] = later;
+    if (later == none)
+      change_repeated(place);
+    else if (is_single(later))
+      change_repeated(later);
+    slot = static_cast<std::uint32_t>(place) + 1;
   }
 }
 
-std::int32_t TemplateKmers::single_letters_behind(std::int32_t place, std::string_view letters) const {
-  const char* const bases = bases_.data() + place + k_;
-  const std::uint8_t* const is_repeated = is_repeated_.data() + place + 1;
-  const std::size_t in_template = bases_.size() - word_letters - static_cast<std::size_t>(place + k_);
-  const std::size_t most = std::min(letters.size(), in_template);
-  std::size_t i = 0;
-  for (; i + word_letters <= most; i += word_letters) {
-    const std::uint64_t ends = (load_word(bases + i) ^ load_word(letters.data() + i)) | load_word(is_repeated + i);
-    if (ends != 0) return static_cast<std::int32_t>(i) + first_set_byte(ends);
+bool TemplateKmers::is_frequent(std::int32_t place) const {
+  std::int32_t places = 1;
+  while (places <= max_occurrences && (place = next(place)) != none) ++places;
+  return places > max_occurrences;
+}
+
+std::int32_t TemplateKmers::single_letters_behind(std::int32_t place, const PackedBases& read, std::int32_t read_begin, std::int32_t most) const {
+  for (std::int32_t letters = 0; letters < most; letters += PackedBases::word_bases) {
+    const std::uint64_t different = bases_.word_at(place + k_ + letters) ^ read.word_at(read_begin + k_ + letters);
+    const std::uint64_t repeated = bits_from(is_repeated_.data(), static_cast<std::size_t>(place + 1 + letters));
+    const std::int32_t equal = std::min(std::countr_zero(different) / 2, std::countr_zero(repeated));
+    if (equal < PackedBases::word_bases) return std::min(letters + equal, most);
   }
-  while (i < most && bases[i] == letters[i] && is_repeated[i] == 0) ++i;
-  return static_cast<std::int32_t>(i);
+  return std::max(most, 0);
 }
 
 }  // namespace sluice::read_correction

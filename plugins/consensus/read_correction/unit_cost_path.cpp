@@ -30,6 +30,11 @@ std::int32_t UnitCostAligner::align(std::string_view text) {
   return is_path_of_wavefronts_ ? wavefronts_.distance() : bit_vectors().align(text);
 }
 
+std::int32_t UnitCostAligner::align_padded(std::string_view text) {
+  is_path_of_wavefronts_ = wavefronts_.align_padded(text, worthwhile_distance(text));
+  return is_path_of_wavefronts_ ? wavefronts_.distance() : bit_vectors().align(text);
+}
+
 void UnitCostAligner::path(std::vector<PathRun>& runs) const {
   if (is_path_of_wavefronts_)
     wavefronts_.path(runs);

@@ -22,8 +22,13 @@ class UnitCostAligner {
 
   // The differences of the whole pattern and the whole text.
   std::int32_t align(std::string_view text);
+  // The same of a text that is followed as Wavefronts::align_padded() wants it.
+  std::int32_t align_padded(std::string_view text);
   // Of the last align(), from the first letters to the last.
   void path(std::vector<PathRun>& runs) const;
+  // As Wavefronts::walk_back() has it.
+  template <class Steps>
+  void walk_back(Steps&& steps);
   // The prefix of the text with the fewest differences from the whole pattern.
   BestPrefix best_prefix(std::string_view text);
 
@@ -38,6 +43,31 @@ class UnitCostAligner {
   std::string pattern_;
   bool is_bit_vectors_pattern_ = false;
   bool is_path_of_wavefronts_ = false;
+  std::vector<PathRun> runs_;
 };
+
+template <class Steps>
+void UnitCostAligner::walk_back(Steps&& steps) {
+  if (is_path_of_wavefronts_) return wavefronts_.walk_back(steps);
+  bit_vectors_.path(runs_);
+  std::int32_t row = 0, column = 0;
+  for (const PathRun& run : runs_) {
+    if (run.step != PathStep::text_only) row += run.length;
+    if (run.step != PathStep::pattern_only) column += run.length;
+  }
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
+    if (run->step == PathStep::match) {
+      row -= run->length;
+      column -= run->length;
+      steps.equal(row, column, run->length);
+      continue;
+    }
+    for (std::int32_t i = 0; i < run->length; ++i) {
+      row -= run->step == PathStep::text_only ? 0 : 1;
+      column -= run->step == PathStep::pattern_only ? 0 : 1;
+      steps.difference(row, column, run->step);
+    }
+  }
+}
 
 }  // namespace sluice::read_correction

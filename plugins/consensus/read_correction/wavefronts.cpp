@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "read_correction/equal_letters.hpp"
-#include "read_correction/wavefront_lines.hpp"
 
 namespace sluice::read_correction {
 namespace {
@@ -51,7 +50,7 @@ void Wavefronts::set_pattern(std::string_view pattern) {
 }
 
 void Wavefronts::set_text(std::string_view text) {
-  set_letters(text, '\xFE', text_);
+  set_letters(text, text_end, text_);
   columns_ = static_cast<std::int32_t>(text.size());
 }
 
@@ -78,11 +77,16 @@ bool Wavefronts::grow(std::int32_t max_distance, IsEnd&& is_end) {
 
 bool Wavefronts::align(std::string_view text, std::int32_t max_distance) {
   set_text(text);
+  return align_padded({text_.data(), text.size()}, max_distance);
+}
+
+bool Wavefronts::align_padded(std::string_view text, std::int32_t max_distance) {
+  columns_ = static_cast<std::int32_t>(text.size());
   if (std::abs(columns_ - rows_) > max_distance) return false;
   // What is not alike is begun anew with twice as many fronts, so that memory grows with the differences that there are.
   for (std::int32_t most = std::min(first_fronts, max_distance);; most = std::min(2 * most, max_distance)) {
     front(most);
-    distance_ = fill_lines({pattern_.data(), text_.data(), rows_, columns_}, most, reached_.data());
+    distance_ = fill_lines({pattern_.data(), text.data(), rows_, columns_}, most, reached_.data());
     if (distance_ >= 0) return true;
     if (most == max_distance) return false;
   }
@@ -98,35 +102,13 @@ bool Wavefronts::find_best_prefix(std::string_view text, std::int32_t max_distan
 }
 
 void Wavefronts::path(std::vector<PathRun>& runs) const {
+  struct Runs {
+    std::vector<PathRun>& runs;
+    void equal(std::int32_t, std::int32_t, std::int32_t letters) { append_steps(runs, PathStep::match, letters); }
+    void difference(std::int32_t, std::int32_t, PathStep step) { append_steps(runs, step, 1); }
+  };
   runs.clear();
-  const auto reached = [this](std::int32_t differences, std::int32_t diagonal) { return reached_[place_in_fronts(differences, diagonal)]; };
-  std::int32_t row = rows_, column = columns_, d = distance_;
-  while (d > 0 && row > 0 && column > 0) {
-    const std::int32_t diagonal = column - row;
-    // The highest columns of this diagonal where the cell to the left, above, and before on the diagonal has one difference less.
-    const std::int32_t left = reached(d - 1, diagonal - 1) + 1, above = reached(d - 1, diagonal + 1);
-    const std::int32_t before = reached(d - 1, diagonal) + 1;
-    const std::int32_t at = std::min(column, std::max({left, above, before}));
-    append_steps(runs, PathStep::match, column - at);
-    row -= column - at;
-    column = at;
-    --d;
-    if (left >= at) {
-      append_steps(runs, PathStep::text_only, 1);
-      --column;
-    } else if (above >= at) {
-      append_steps(runs, PathStep::pattern_only, 1);
-      --row;
-    } else {
-      append_steps(runs, PathStep::mismatch, 1);
-      --row;
-      --column;
-    }
-  }
-  const std::int32_t equal = std::min(row, column);
-  append_steps(runs, PathStep::match, equal);
-  append_steps(runs, PathStep::text_only, column - equal);
-  append_steps(runs, PathStep::pattern_only, row - equal);
+  walk_back(Runs{runs});
   std::reverse(runs.begin(), runs.end());
 }
 

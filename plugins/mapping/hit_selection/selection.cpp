@@ -32,6 +32,56 @@ std::int64_t seed_at(std::span<const std::uint64_t> seeds, std::int32_t place) {
   return -1;
 }
 
+struct MetSeeds {
+  std::int64_t first = -1, last = -1;  // indexes; -1: the first anchor is no seed
+  std::int32_t count = 0;
+};
+
+// The seeds that are the hit's anchors: the next one each time, until one is not there. By going through all seeds between them.
+MetSeeds met_seeds(const ReadChains& read, const Hit& hit) {
+  const std::span<const std::uint64_t> seeds = read.seed_position;
+  const std::int64_t first = seed_at(seeds, anchor_on_read(read, hit, 0));
+  if (first < 0) return {};
+  MetSeeds met{first, first, 1};
+  std::int32_t wanted = hit.anchors > 1 ? anchor_on_read(read, hit, 1) : -1;
+  for (auto i = static_cast<std::size_t>(first) + 1; i < seeds.size() && met.count < hit.anchors; ++i) {
+    if (position(seeds[i]) != wanted) continue;
+    met.last = static_cast<std::int64_t>(i);
+    if (++met.count < hit.anchors) wanted = anchor_on_read(read, hit, met.count);
+  }
+  return met;
+}
+
+// The same from a table of the seed that ends at each base of the read.
+MetSeeds met_seeds(const ReadChains& read, const Hit& hit, std::span<const std::int32_t> seed_ending_at) {
+  const auto seed_of = [&](std::int32_t anchor) { return seed_ending_at[static_cast<std::size_t>(anchor_on_read(read, hit, anchor))]; };
+  std::int32_t last = seed_of(0);
+  if (last < 0) return {};
+  MetSeeds met{last, last, 1};
+  for (; met.count < hit.anchors; ++met.count) {
+    const std::int32_t next = seed_of(met.count);
+    if (next <= last) break;
+    last = next;
+  }
+  met.last = last;
+  return met;
+}
+
+// -1: no seed ends there. False: there is no such table, as seeds are not in order or not on the read, or too few for its length.
+bool list_ends(const ReadChains& read, std::vector<std::int32_t>& seed_ending_at) {
+  constexpr std::size_t most_bases_a_seed = 256;
+  if (static_cast<std::size_t>(read.read_length) > most_bases_a_seed * read.seed_position.size()) return false;
+  seed_ending_at.assign(static_cast<std::size_t>(read.read_length), -1);
+  std::int64_t last = -1;
+  for (std::size_t i = 0; i < read.seed_position.size(); ++i) {
+    const std::int64_t at = position(read.seed_position[i]);
+    if (at <= last || at >= read.read_length) return false;
+    seed_ending_at[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(i);
+    last = at;
+  }
+  return true;
+}
+
 }  // namespace
 
 void set_parents(const Settings& settings, SelectionScratch& scratch, std::vector<Hit>& hits) {
@@ -90,31 +140,25 @@ void drop_secondary_hits(const Settings& settings, SelectionScratch& scratch, st
   }
 }
 
-void estimate_divergence(const ReadChains& read, std::span<const std::int32_t> target_length, std::span<Hit> hits) {
+void estimate_divergence(const ReadChains& read, std::span<const std::int32_t> target_length, SelectionScratch& scratch, std::span<Hit> hits) {
   const std::span<const std::uint64_t> seeds = read.seed_position;
   if (seeds.empty()) return;
   std::uint64_t spans = 0;
   for (const std::uint64_t seed : seeds) spans += seed >> 32 & 0xFF;
   const float mean_span = static_cast<float>(spans) / static_cast<float>(seeds.size());
+  const bool has_table = list_ends(read, scratch.seed_ending_at);
   for (Hit& hit : hits) {
-    const std::int64_t first = seed_at(seeds, anchor_on_read(read, hit, 0));
-    if (first < 0) continue;
-    std::int64_t last = first;
-    std::int32_t met = 1;
-    std::int32_t wanted = hit.anchors > 1 ? anchor_on_read(read, hit, 1) : -1;
-    for (auto i = static_cast<std::size_t>(first) + 1; i < seeds.size() && met < hit.anchors; ++i) {
-      if (position(seeds[i]) != wanted) continue;
-      last = static_cast<std::int64_t>(i);
-      if (++met < hit.anchors) wanted = anchor_on_read(read, hit, met);
-    }
-    std::int64_t expected = last - first + 1;
+    const MetSeeds met = has_table ? met_seeds(read, hit, scratch.seed_ending_at) : met_seeds(read, hit);
+    if (met.first < 0) continue;
+    std::int64_t expected = met.last - met.first + 1;
     // One more on either side where the alignment does not end with the read or the target. (The second test asks for query_start, where one would
     // expect query_end: minimap2 does.)
     if (static_cast<float>(hit.query_start) > mean_span && static_cast<float>(hit.target_start) > mean_span) ++expected;
     const std::int32_t target_rest = target_length[static_cast<std::size_t>(hit.target)] - hit.target_end;
     if (static_cast<float>(read.read_length - hit.query_start) > mean_span && static_cast<float>(target_rest) > mean_span) ++expected;
-    hit.divergence =
-        met >= expected ? 0.0F : static_cast<float>(1.0 - std::pow(static_cast<double>(met) / static_cast<double>(expected), 1.0 / mean_span));
+    hit.divergence = met.count >= expected
+                         ? 0.0F
+                         : static_cast<float>(1.0 - std::pow(static_cast<double>(met.count) / static_cast<double>(expected), 1.0 / mean_span));
   }
 }
 
@@ -153,7 +197,7 @@ void select_hits(const ReadChains& read, std::span<const std::int32_t> target_le
     set_parents(settings, scratch, hits);
     drop_secondary_hits(settings, scratch, hits);
   }
-  estimate_divergence(read, target_length, hits);
+  estimate_divergence(read, target_length, scratch, hits);
   drop_divergent_strands(hits);
   for (Hit& hit : hits) measure_block(read.anchors, hit);
   set_mapping_quality(read.repeat_length, settings.min_chain_score, hits);

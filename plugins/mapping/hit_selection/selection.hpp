@@ -41,6 +41,7 @@ struct SelectionScratch {
   overlap::PrimaryHits intervals;
   std::vector<std::int32_t> primaries;
   std::vector<std::int32_t> renumbered;
+  std::vector<std::int32_t> seed_ending_at;  // each base of a read
 };
 
 // The hits of a read in the order of its PAF lines, every field filled. `target_length`: bases of each target of the index.
@@ -55,7 +56,7 @@ void set_parents(const Settings& settings, SelectionScratch& scratch, std::vecto
 // Drops the secondary hits that settings do not keep, and numbers the others anew.
 void drop_secondary_hits(const Settings& settings, SelectionScratch& scratch, std::vector<Hit>& hits);
 // Sets divergence from the share of the read's minimizers, between the ends of the hit, that are its anchors.
-void estimate_divergence(const ReadChains& read, std::span<const std::int32_t> target_length, std::span<Hit> hits);
+void estimate_divergence(const ReadChains& read, std::span<const std::int32_t> target_length, SelectionScratch& scratch, std::span<Hit> hits);
 // Drops hits kept for their strand alone whose divergence is not below five times their primary's or 1 %.
 void drop_divergent_strands(std::vector<Hit>& hits);
 // Sets mapping_quality, 0 to 60.

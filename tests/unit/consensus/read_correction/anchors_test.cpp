@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
+#include <hwy/targets.h>
 
 #include <array>
 #include <map>
-#include <sluice/sequence/bases.hpp>
 
 #include "read_correction/border_places.hpp"
 #include "read_correction/piece_borders.hpp"
@@ -18,9 +18,9 @@ using namespace sluice::read_correction;
 namespace {
 
 std::uint32_t code_of(std::string_view kmer) {
-  std::uint32_t code = 0;
-  for (const char base : kmer) code = code << 2U | sluice::nucleotide_code(base);
-  return code;
+  PackedBases bases;
+  bases.assign(kmer);
+  return bases.kmer_at(0, kmer_mask(bases.size()));
 }
 
 std::vector<Anchor> anchors_of(std::string_view template_bases, std::string_view read, std::int32_t k = 11) {
@@ -57,6 +57,65 @@ TEST_CASE("the table knows all places of each k-mer, but not of frequent ones an
   TemplateKmers kmers;
   kmers.build("", 11);
   CHECK(kmers.first(5) == TemplateKmers::none);
+}
+
+TEST_CASE("packed bases are the letters, and list the others") {
+  std::mt19937 random(21);
+  PackedBases packed;
+  for (std::size_t length = 0; length < 300; ++length) {
+    std::string bases = simulated_reads::random_bases(length, random);
+    std::vector<std::int32_t> others;
+    for (std::size_t i = 0; i < length; ++i)
+      if (random() % 60 == 0) bases[i] = "Nnacgt*"[random() % 7], others.push_back(static_cast<std::int32_t>(i));
+    packed.assign(bases);
+    CHECK(packed.size() == static_cast<std::int32_t>(length));
+    CHECK(packed.others() == others);
+    for (std::size_t place = 0; place < length; ++place)
+      for (std::size_t i = place; i < std::min(length, place + PackedBases::word_bases); ++i)
+        if (const auto base = std::string_view("ACTG").find(bases[i]); base != std::string_view::npos)
+          REQUIRE((packed.word_at(static_cast<std::int32_t>(place)) >> 2 * (i - place) & 3U) == base);
+  }
+}
+
+TEST_CASE("candidates are the k-mers that the filter may have, on every instruction set; few others are") {
+  std::mt19937 random(22);
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    for (const std::int32_t k : {1, 5, 11, 15}) {
+      for (const std::size_t length : {0, 1, 10, 11, 63, 64, 65, 74, 75, 128, 1000, 4000}) {
+        const std::string bases = simulated_reads::random_bases(length, random);
+        std::string letters = simulated_reads::random_bases(length, random);
+        letters.replace(length / 4, length / 2, bases.substr(0, length / 2));
+        for (std::size_t i = 0; i < length; ++i)
+          if (random() % 200 == 0) letters[i] = 'N';
+        KmerBits bits;
+        bits.reset(length);
+        PackedBases packed;
+        packed.assign(bases);
+        for (std::int32_t place = 0; place + k <= packed.size(); ++place) bits.add(packed.kmer_at(place, kmer_mask(k)));
+        packed.assign(letters);
+        std::vector<std::uint64_t> candidates;
+        find_candidates(bits.view(), packed, k, candidates);
+        std::size_t wrong = 0, seeming = 0;
+        for (std::size_t place = 0; place < candidates.size() * 64; ++place) {
+          const bool is_kmer =
+              place + static_cast<std::size_t>(k) <= length && letters.substr(place, static_cast<std::size_t>(k)).find('N') == std::string::npos;
+          const bool expected = is_kmer && bits.view().may_have(packed.kmer_at(static_cast<std::int32_t>(place), kmer_mask(k)));
+          wrong += expected == ((candidates[place / 64] >> place % 64 & 1U) != 0) ? 0 : 1;
+          if (is_kmer && bases.find(letters.substr(place, static_cast<std::size_t>(k))) != std::string::npos)
+            wrong += expected ? 0 : 1;
+          else
+            seeming += expected ? 1 : 0;
+        }
+        CHECK(wrong == 0);
+        CHECK(seeming < 5 + length / 20);
+        CHECK(candidates.back() == 0);
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST_CASE("a read equal to the template is one anchor") {

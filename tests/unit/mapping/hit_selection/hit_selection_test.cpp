@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -215,17 +216,73 @@ TEST_CASE("the divergence counts the seeds without an anchor between the ends of
   read.chain(50, 0, false, {{220, 20}, {240, 40}, {250, 50}});
   read.chain(40, 0, true, {{220, 100 - 1 - (50 + 1 - span)}, {230, 100 - 1 - (40 + 1 - span)}, {240, 100 - 1 - (30 + 1 - span)}});
   HitOrder order;
+  SelectionScratch scratch;
   std::vector<Hit> hits;
   make_hits(read.view(), 11, ReadNames::hashed, order, hits);
-  estimate_divergence(read.view(), std::vector<std::int32_t>{5000}, hits);
+  estimate_divergence(read.view(), std::vector<std::int32_t>{5000}, scratch, hits);
   // 3 of the seeds at 20, 30, 40, 50, and one more expected on the right; query_start = 6 is within the mean span on the left.
   CHECK(hits[0].divergence == static_cast<float>(1 - std::pow(3.0 / 5.0, 1.0 / 15)));
   // The reverse hit meets 30, 40 and 50: one more expected on either side (query_start = 16).
   CHECK(hits[1].divergence == static_cast<float>(1 - std::pow(3.0 / 5.0, 1.0 / 15)));
   read.seeds.clear();
   make_hits(read.view(), 11, ReadNames::hashed, order, hits);
-  estimate_divergence(read.view(), std::vector<std::int32_t>{5000}, hits);
+  estimate_divergence(read.view(), std::vector<std::int32_t>{5000}, scratch, hits);
   CHECK(hits[0].divergence == -1);
+}
+
+TEST_CASE("the divergence is that of going through the seeds one after the other, in whatever order they are") {
+  // As minimap2 does it; seed 0 of equal ones is found first, if there are any.
+  const auto plain = [](const MadeRead& read, const Hit& hit, std::int32_t target_length) {
+    const auto end_of = [](std::uint64_t seed) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)); };
+    std::vector<std::int32_t> wanted;
+    for (std::int32_t i = 0; i < hit.anchors; ++i) {
+      const auto last = end_of(read.y[static_cast<std::size_t>(hit.first_anchor + (hit.reverse ? hit.anchors - 1 - i : i))]);
+      wanted.push_back(hit.reverse ? read.length - 1 - (last + 1 - span) : last);
+    }
+    const auto first = std::find_if(read.seeds.begin(), read.seeds.end(), [&](std::uint64_t seed) { return end_of(seed) == wanted[0]; });
+    if (first == read.seeds.end()) return -1.0F;
+    std::size_t met = 1;
+    auto last = first;
+    for (auto seed = first + 1; seed != read.seeds.end() && met < wanted.size(); ++seed)
+      if (end_of(*seed) == wanted[met]) last = seed, ++met;
+    std::int64_t expected = last - first + 1;
+    if (hit.query_start > span && hit.target_start > span) ++expected;
+    if (read.length - hit.query_start > span && target_length - hit.target_end > span) ++expected;
+    const double share = static_cast<double>(met) / static_cast<double>(expected);
+    return static_cast<std::int64_t>(met) >= expected ? 0.0F : static_cast<float>(1.0 - std::pow(share, 1.0 / static_cast<float>(span)));
+  };
+  std::mt19937 random(15);
+  SelectionScratch scratch;
+  HitOrder order;
+  std::vector<Hit> hits;
+  for (int round = 0; round < 400; ++round) {
+    MadeRead read;
+    read.length = 2000 + static_cast<std::int32_t>(random() % 3000);
+    for (std::int32_t last = 20; last < read.length; last += 1 + static_cast<std::int32_t>(random() % 20)) read.seed(last);
+    if (round % 4 == 1) read.seeds.resize(2 + random() % 6);                   // too few for a table
+    if (round % 4 == 2) read.seeds.push_back(std::uint64_t{span} << 32 | 19);  // not in order; the bisection does not find it
+    for (int chain = 0; chain < 6; ++chain) {
+      const bool reverse = random() % 2 == 0;
+      std::vector<MadeAnchor> anchors;
+      std::int32_t on_target = 50;
+      for (std::size_t seed = random() % read.seeds.size(); seed < read.seeds.size(); seed += 1 + random() % 5) {
+        auto last = static_cast<std::int32_t>(static_cast<std::uint32_t>(read.seeds[seed]));
+        if (last < 20) continue;
+        if (random() % 40 == 0) last = std::min(last + 1, read.length - 1);  // may be no seed
+        anchors.push_back({on_target += 5, reverse ? read.length - 1 - (last + 1 - span) : last});
+      }
+      if (reverse) std::reverse(anchors.begin(), anchors.end());
+      if (reverse)
+        for (std::size_t i = 0; i < anchors.size(); ++i) anchors[i].target_last = 55 + 5 * static_cast<std::int32_t>(i);
+      if (!anchors.empty()) read.chain(50 + chain, 0, reverse, anchors);
+    }
+    if (read.score.empty()) continue;
+    const std::vector<std::int32_t> targets = {50'000};
+    REQUIRE(problem_of(read.view(), targets).empty());
+    make_hits(read.view(), 11, ReadNames::hashed, order, hits);
+    estimate_divergence(read.view(), targets, scratch, hits);
+    for (const Hit& hit : hits) CHECK(hit.divergence == plain(read, hit, targets[0]));
+  }
 }
 
 TEST_CASE("the mapping quality falls with a rival's score, few anchors and repeats") {
