@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "event_alignment_writer/sample_texts.hpp"
+
+#include <algorithm>
+
+namespace sluice::event_alignment_writer {
+
+void SampleTexts::make(std::int16_t raw, Entry& entry) {
+  std::array<char, general_text_bytes + 1> text{};
+  char* const end = put_general(text.data(), (signal_.pico_amps(raw) - scaling_.shift) / scaling_.scale);
+  *end = ',';
+  const auto length = static_cast<std::size_t>(end + 1 - text.data());
+  std::copy_n(text.begin(), length, entry.text.begin());  // 12 characters at most, as in -1.23457e+38
+  entry.length = static_cast<std::uint8_t>(length);
+  made_.push_back(raw);
+}
+
+}  // namespace sluice::event_alignment_writer
