@@ -132,9 +132,7 @@ RowWorkspace divide(void* memory, std::uint32_t rows, std::int64_t cigar_operati
   return workspace;
 }
 
-constexpr std::int64_t kNearestReach = 1000;
-
-// nearest_event and event_at of group_events.cpp.
+// event_at of group_events.cpp.
 struct EventMap {
   const std::int32_t* first_event;
   std::int64_t kmers;
@@ -142,18 +140,9 @@ struct EventMap {
   std::int64_t k;
   bool reverse;
 
-  __device__ std::int32_t nearest(std::int64_t q) const {
-    const std::int64_t lower_stop = q > kNearestReach ? q - kNearestReach : 0;
-    for (std::int64_t i = q; i > lower_stop; --i) {
-      if (first_event[i] >= 0) return first_event[i];
-    }
-    const std::int64_t upper_stop = q + kNearestReach < kmers - 1 ? q + kNearestReach : kmers - 1;
-    for (std::int64_t i = q; i < upper_stop; ++i) {
-      if (first_event[i] >= 0) return first_event[i];
-    }
-    return -1;
+  __device__ std::int32_t at(std::int64_t read_position) const {
+    return nearest_event({first_event, static_cast<std::size_t>(kmers)}, reverse ? read_length - read_position - k : read_position);
   }
-  __device__ std::int32_t at(std::int64_t read_position) const { return nearest(reverse ? read_length - read_position - k : read_position); }
 };
 
 __device__ EventMap event_map(const Alignments& alignments, std::uint32_t row, std::uint32_t k) {

@@ -10,27 +10,6 @@
 namespace sluice::methylation_hmm {
 namespace {
 
-// BAM's operation codes.
-enum class CigarOperation : std::uint8_t { match, insertion, deletion, reference_skip, soft_clip, hard_clip, padding, equal, difference, back };
-
-constexpr std::int64_t kNearestReach = 1000;  // k-mers examined on either side, the last one excluded
-
-// First event of k-mer q or of the nearest k-mer that has one, downwards before upwards. f5c stops the downward search at max(0, q - 1000) and the
-// upward one at min(q + 1000, last k-mer), and examines neither stop: k-mer 0 and the last k-mer never answer. ABEA leaves at most 50 k-mers in a row
-// without event, so the search is short.
-std::int32_t nearest_event(std::span<const std::int32_t> first_event, std::int64_t q) {
-  const auto last = static_cast<std::int64_t>(first_event.size()) - 1;
-  const std::int64_t lower_stop = std::max<std::int64_t>(0, q - kNearestReach);
-  for (std::int64_t i = q; i > lower_stop; --i) {
-    if (first_event[static_cast<std::size_t>(i)] >= 0) return first_event[static_cast<std::size_t>(i)];
-  }
-  const std::int64_t upper_stop = std::min(q + kNearestReach, last);
-  for (std::int64_t i = q; i < upper_stop; ++i) {
-    if (first_event[static_cast<std::size_t>(i)] >= 0) return first_event[static_cast<std::size_t>(i)];
-  }
-  return -1;
-}
-
 // Fills `blocks` with the runs of aligned bases, cut to the read positions k .. read_length - k - 1.
 RecordStatus list_aligned_blocks(const RecordAlignment& alignment, std::uint32_t k, HardClips hard_clips,
                                  std::vector<LocateWorkspace::AlignedBlock>& blocks) {

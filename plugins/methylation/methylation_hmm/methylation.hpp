@@ -18,14 +18,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <sluice/base_to_event.hpp>
+#include <sluice/event_hmm.hpp>
 #include <sluice/kmer_model.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace sluice::methylation_hmm {
-
-enum class Strand : std::uint8_t { forward, reverse };
 
 // ---- Reference segment -------------------------------------------------------------------------------------------------
 
@@ -67,12 +67,6 @@ std::string_view calling_sequence(std::string_view segment, const CpgGroup& grou
 std::string_view group_sequence(std::string_view segment, const CpgGroup& group, std::uint32_t k);
 
 // ---- From the reference to the events ----------------------------------------------------------------------------------
-
-// What a hard clip does to the read position. The base-to-event map covers the whole read, hard-clipped bases included.
-enum class HardClips : std::uint8_t {
-  count,   // a leading hard clip advances the read position: right
-  compat,  // it does not, as in f5c and nanopolish: events of hard-clipped (supplementary) records are shifted
-};
 
 struct RecordAlignment {
   std::span<const std::uint32_t> cigar;  // BAM encoding: length << 4 | operation
@@ -126,11 +120,7 @@ RecordStatus locate_group_events(const RecordAlignment& alignment, std::span<con
 
 // ---- Scores ------------------------------------------------------------------------------------------------------------
 
-// What to do with fewer than one event per base, where 1 - 1/events_per_base is no probability.
-enum class EventsPerBase : std::uint8_t {
-  raised,  // below 1 it counts as 1.25, nanopolish's floor; from 1 upwards nothing changes, so rows equal f5c's wherever those are numbers
-  compat,  // as f5c, whose scores are then not numbers: both scores are NaN
-};
+using event_hmm::EventsPerBase;  // with compat, both scores of a read with fewer than one event per base are NaN
 
 // The events of one read and its calibration.
 struct ReadSignal {
@@ -171,18 +161,7 @@ struct GroupScore {
   ScoreStatus status = ScoreStatus::ok;
 };
 
-// Natural logarithms of the transition probabilities of one read.
-struct Transitions {
-  float match_stay;
-  float match_next;
-  float match_bad;
-  float match_skip;
-  float bad_match;  // to the match state of the same or of the next k-mer
-  float bad_stay;
-  float bad_skip;
-  float skip_match;
-  float skip_stay;
-};
+using event_hmm::Transitions;
 
 // Scratch of score_groups, reused from call to call: 16 bytes a group, 40 bytes a read, 4 bytes an event of the longest group, and
 // 0.2 to 1 MB for the lanes, by the longest sequence.

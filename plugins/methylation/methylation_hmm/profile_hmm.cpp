@@ -40,21 +40,6 @@ const float* log_sum_table() {
   return table.entries.data();
 }
 
-std::optional<Transitions> make_transitions(double events_per_base, EventsPerBase floor) {
-  float match_stay = 0.0F;
-  float match_next = 0.0F;
-  if (!make_read_transitions(events_per_base, floor, match_stay, match_next)) return std::nullopt;
-  return Transitions{.match_stay = match_stay,
-                     .match_next = match_next,
-                     .match_bad = kLogBad,
-                     .match_skip = kLogSkip,
-                     .bad_match = kLogBadOut,
-                     .bad_stay = kLogBad,
-                     .bad_skip = kLogBadOut,
-                     .skip_match = kLogSkipOut,
-                     .skip_stay = kLogSkipSelf};
-}
-
 void extend_clipping(std::vector<float>& clipping, std::size_t count) {
   clipping.reserve(count);
   while (clipping.size() < count) {

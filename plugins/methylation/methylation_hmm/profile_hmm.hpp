@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// What every form of the methylation HMM shares: its constants, its transitions, the log-sum table, and the check of a problem.
+// What every form of the methylation HMM shares: the recurrence, the log-sum table, and the check of a problem. Transitions and emissions are those
+// of sluice/event_hmm.hpp.
 //
 // Three states per k-mer: M (match: the event belongs to the k-mer), B (bad event: emits with log-probability 0), K (k-mer skipped: silent).
 // With N k-mers and T events, rows t = 1..T (event t - 1), columns j = 1..N (k-mer j - 1); row 0 and column 0 are all -inf:
@@ -14,9 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
-#include <sluice/natural_log.hpp>
 #include <span>
 #include <vector>
 
@@ -24,7 +22,8 @@
 
 namespace sluice::methylation_hmm {
 
-inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+using event_hmm::is_usable, event_hmm::make_read_transitions, event_hmm::make_transitions, event_hmm::ScaledLevel;
+using event_hmm::kLogBad, event_hmm::kLogBadOut, event_hmm::kLogSkip, event_hmm::kLogSkipOut, event_hmm::kLogSkipSelf, event_hmm::kMinusInfinity;
 
 // LSE(a, b) = hi + table[int((hi - lo) * 1000)], the index truncated; hi when lo is -inf or hi - lo >= 15.7.
 // In single precision int(d * 1000) >= 15700 exactly when d >= 15.7 (tests/unit/methylation/methylation_hmm proves it over all d), so both rules are
@@ -35,40 +34,6 @@ inline constexpr std::int32_t kLogSumLast = 15700;
 // float(ln(1 + exp(-i / 1000))) for i < 15700, then 0. 64-byte aligned; 62.8 kB, so it lives in L2 with its often used beginning in L1.
 const float* log_sum_table();
 
-// Transition probabilities that are the same for all reads, and their logarithms. Logarithms are natural_log rounded to single, not std::log: C
-// libraries differ in the last place, and CUDA's has its own.
-constexpr float log_of(float probability) {
-  return probability > 0.0F ? static_cast<float>(natural_log(static_cast<double>(probability))) : kMinusInfinity;
-}
-inline constexpr float kSkip = 0.0025F;
-inline constexpr float kBad = 0.001F;
-inline constexpr float kSkipSelf = 0.3F;
-inline constexpr float kLogSkip = log_of(kSkip);
-inline constexpr float kLogBad = log_of(kBad);
-inline constexpr float kLogBadOut = log_of((1.0F - kBad) / 3.0F);
-inline constexpr float kLogSkipOut = log_of(1.0F - kSkipSelf);
-inline constexpr float kLogSkipSelf = log_of(kSkipSelf);
-
-// The two that depend on the read. False where events_per_base leaves no probability to stay (below 1) or to move on (above 285).
-constexpr bool make_read_transitions(double events_per_base, EventsPerBase floor, float& match_stay, float& match_next) {
-  constexpr double kRaisedEventsPerBase = 1.25;
-  constexpr double kLargest = std::numeric_limits<double>::max();
-  if (!(events_per_base >= -kLargest && events_per_base <= kLargest)) return false;
-  if (events_per_base < 1.0) {
-    if (floor == EventsPerBase::compat) return false;
-    events_per_base = kRaisedEventsPerBase;
-  }
-  const auto stay = static_cast<float>(1.0 - 1.0 / events_per_base);
-  const float next = 1.0F - stay - kSkip - kBad;
-  if (!(next > 0.0F)) return false;
-  match_stay = log_of(stay);
-  match_next = log_of(next);
-  return true;
-}
-
-// All of them; nothing where make_read_transitions has none.
-std::optional<Transitions> make_transitions(double events_per_base, EventsPerBase floor);
-
 // Log-probability of leaving out the first (or last) d events: clipping[d], extended to `count` entries. Entries are kept: they do not depend on
 // anything. ln(0.5) for none; else ln(0.5) - 3 + ln(1 - 0.9) + (d - 1)(ln(0.9) - 3), each entry rounded to single.
 void extend_clipping(std::vector<float>& clipping, std::size_t count);
@@ -77,26 +42,9 @@ void extend_clipping(std::vector<float>& clipping, std::size_t count);
 // Arrays of at least sequence.size() - k + 1 entries. The sequence is at least k long.
 void hypothesis_ranks(std::string_view sequence, std::uint32_t k, Strand strand, std::uint32_t* unmethylated, std::uint32_t* methylated);
 
-// The emission of an event x for a k-mer: a = (x - mean) / stdv; constant + (-0.5 * a) * a.
-struct ScaledLevel {
-  float mean;
-  float stdv;
-  float constant;
-};
-
 inline ScaledLevel scale_level(const KmerModelView& model, std::uint32_t rank, const ReadSignal& read) {
-  return {.mean = read.scale * model.level_mean[rank] + read.shift,
-          .stdv = model.level_stdv[rank] * read.var,
-          .constant = -0.918938F - (model.log_level_stdv[rank] + read.log_var)};
+  return event_hmm::scale_level(model, rank, {read.scale, read.shift, read.var, read.log_var});
 }
-
-// Keeps every intermediate value of the recurrence away from NaN: (x - mean) / stdv is at most 2e30, its square at worst +inf.
-inline constexpr float kLargestValue = 1e15F;
-constexpr bool is_usable(const ScaledLevel& level) {
-  const auto within = [](float value) { return value >= -kLargestValue && value <= kLargestValue; };
-  return within(level.mean) && within(level.constant) && level.stdv >= 1.0F / kLargestValue && level.stdv <= kLargestValue;
-}
-constexpr bool is_usable(float event_mean) { return event_mean >= -kLargestValue && event_mean <= kLargestValue; }
 
 // Bounds, lengths, event means: everything but the transitions and the scaled levels.
 ScoreStatus check_problem(std::span<const ReadSignal> reads, const GroupProblem& problem, std::uint32_t k);

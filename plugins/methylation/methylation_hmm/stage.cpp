@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <charconv>
 #include <limits>
 #include <sluice/kmer_model.hpp>
+#include <sluice/region.hpp>
 #include <sluice/stage.hpp>
 #include <string_view>
 #include <unordered_map>
@@ -22,36 +22,6 @@ namespace {
 
 // Problems scored in one call of the kernel: from about 1,000 on few vector lanes idle, and a batch still spreads over the threads.
 constexpr std::size_t problems_per_call = 2048;
-
-// Sites are called inside [start, end): contig:a-b counts from 1, both ends inclusive.
-struct Region {
-  std::string contig;
-  std::int64_t start = 0, end = std::numeric_limits<std::int64_t>::max();
-};
-
-Region parse_region(const std::string& text) {
-  Region region;
-  const std::size_t colon = text.rfind(':');
-  region.contig = text.substr(0, colon);
-  if (colon == std::string::npos) return region;
-  std::string range = text.substr(colon + 1);
-  std::erase(range, ',');
-  const std::size_t dash = range.find('-');
-  const auto number = [&](std::string_view part) {
-    std::int64_t value = 0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || rest != part.data() + part.size() || value < 1)
-      throw Failure::usage("region '" + text + "' is not contig:first-last", "write for example chr1:1000-2000");
-    return value;
-  };
-  region.start = number(std::string_view(range).substr(0, dash)) - 1;
-  if (dash != std::string::npos) region.end = number(std::string_view(range).substr(dash + 1));
-  if (region.start >= region.end)
-    throw Failure::usage("region '" + text + "': its first position, " + std::to_string(region.start + 1) + ", is greater than its last, " +
-                             std::to_string(region.end),
-                         "write for example chr1:1000-2000");
-  return region;
-}
 
 class MethylationHmm {
  public:
@@ -400,7 +370,7 @@ class MethylationHmm {
 
   KmerModelView model_;
   std::unordered_map<std::string_view, Contig> contigs_;
-  Region region_;
+  Region region_;  // sites are called inside
   bool compat_ = false;
   Workspaces<LocateScratch> locate_;
   Workspaces<ScoreWorkspace> scoring_;
