@@ -9,7 +9,7 @@
 namespace sluice::event_alignment_writer {
 namespace {
 
-// Weighted by the events' lengths.
+// Weighted by the events' lengths; the mean scaled to the model.
 struct Means {
   float mean = 0, stdv = 0, seconds = 0;
 };
@@ -21,7 +21,7 @@ Means means_of(const Alignment& alignment, std::size_t first_row, std::size_t en
     if (alignment.path.state[row] == 0) continue;
     const auto e = static_cast<std::size_t>(alignment.path.event[row]);
     const auto length = static_cast<float>(alignment.events.length[e]);
-    sums.mean += alignment.events.mean[e] * length;
+    sums.mean += (alignment.events.mean[e] - alignment.scaling.shift) / alignment.scaling.scale * length;
     sums.stdv += alignment.events.stdv[e] * length;
     sums.seconds += length / alignment.samples_per_second * length;
     samples += length;
@@ -43,8 +43,7 @@ void append_m6anet(const Alignment& alignment, std::uint32_t k, ReadColumn colum
     next = end_of_run(position, row);
     window.move_to(position[row]);
     const bool may_match = alignment.strand == Strand::forward || window.rank() == window.complement_rank();
-    Means means = means_of(alignment, row, may_match ? next : row);
-    means.mean = (means.mean - alignment.scaling.shift) / alignment.scaling.scale;
+    const Means means = means_of(alignment, row, may_match ? next : row);
 
     constexpr std::size_t separators = 8;
     char* at = text.room(alignment.contig.size() + alignment.read_id.size() + k + 2 * integer_text_bytes + 3 * fixed_text_bytes<float> + separators);

@@ -7,8 +7,10 @@
 namespace sluice::event_alignment_writer {
 
 void SampleTexts::make(std::int16_t raw, Entry& entry) {
+  // As f5c: in double precision, kept in single.
+  const auto scaled = static_cast<float>((double{signal_.pico_amps(raw)} - double{scaling_.shift}) / double{scaling_.scale});
   std::array<char, general_text_bytes + 1> text{};
-  char* const end = put_general(text.data(), (signal_.pico_amps(raw) - scaling_.shift) / scaling_.scale);
+  char* const end = put_general(text.data(), scaled);
   *end = ',';
   const auto length = static_cast<std::size_t>(end + 1 - text.data());
   std::copy_n(text.begin(), length, entry.text.begin());  // 12 characters at most, as in -1.23457e+38
