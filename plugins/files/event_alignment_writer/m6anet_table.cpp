@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "event_alignment_writer/m6anet_table.hpp"
 
+#include <limits>
 #include <sluice/number_text.hpp>
 
 #include "event_alignment_writer/kmer_window.hpp"
@@ -26,6 +27,8 @@ Means means_of(const Alignment& alignment, std::size_t first_row, std::size_t en
     sums.seconds += length / alignment.samples_per_second * length;
     samples += length;
   }
+  constexpr float not_a_number = -std::numeric_limits<float>::quiet_NaN();  // 0 / 0 on x86, printed as -nan
+  if (samples == 0) return {not_a_number, not_a_number, not_a_number};
   return {sums.mean / samples, sums.stdv / samples, sums.seconds / samples};
 }
 

@@ -21,6 +21,7 @@
 
 #include "event_alignment_writer/alignment_rows.hpp"
 #include "event_alignment_writer/event_cigar.hpp"
+#include "event_alignment_writer/refusals.hpp"
 #include "event_alignment_writer/signal_alignment.hpp"
 
 namespace sluice::event_alignment_writer {
@@ -34,6 +35,7 @@ class EventSam {
     Path output;
     Path alignments;
     int version = 2;
+    std::string table_options;
   };
   static constexpr Columns columns{};
 
@@ -52,10 +54,12 @@ class EventSam {
         .writes();
     d.option("alignments", &Parameters::alignments, "the file that alignment_reader reads: its header is copied").required().reads();
     d.option("version", &Parameters::version, "2: tags of the input's records; 1: records of events").range(1, 2);
+    d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
     d.reason("corrupt_record", "the alignment record contradicts itself or the header");
   }
   static void check_parameters(const Parameters& p) {
+    refuse_table_options(p.table_options, "SAM");
     if (p.alignments == "-") throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write SAM");
     if (p.output.ends_with(".cram")) throw Failure::usage("'" + p.output + "': CRAM is not written here", "write .bam, and convert it with samtools");
   }

@@ -11,6 +11,7 @@
 #include "event_alignment_writer/event_summary.hpp"
 #include "event_alignment_writer/event_table.hpp"
 #include "event_alignment_writer/m6anet_table.hpp"
+#include "event_alignment_writer/refusals.hpp"
 #include "event_alignment_writer/signal_alignment.hpp"
 
 namespace sluice::event_alignment_writer {
@@ -54,8 +55,9 @@ class EventTable : public LineSink {
     describe_reasons(d);
   }
   static void check_parameters(const Parameters& p) {
+    refuse_binary_name(p.output, "the event table");
     if (p.samples && p.collapse_events)
-      throw Failure::usage("samples and collapse_events exclude each other: a collapsed event has no samples of its own in f5c's table",
+      throw Failure::usage("samples and collapse_events exclude each other: nobody has said which samples a collapsed event has",
                            "leave one of them out; signal_index says where the samples are");
   }
 
@@ -90,6 +92,7 @@ class M6anetTable : public LineSink {
   struct Parameters {
     Path output;
     bool read_names = false;
+    std::string table_options;
   };
   static constexpr Columns columns{.levels = true, .rate = true, .index = true};
 
@@ -103,7 +106,12 @@ class M6anetTable : public LineSink {
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
     d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; - is standard output").required().writes();
     d.option("read_names", &Parameters::read_names, "names of the reads instead of the indexes of their records");
+    d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
+  }
+  static void check_parameters(const Parameters& p) {
+    refuse_binary_name(p.output, "m6anet's table");
+    refuse_table_options(p.table_options, "m6anet's table");
   }
 
   M6anetTable(const Setup& setup, const Parameters& p)
@@ -129,6 +137,7 @@ class EventPaf : public LineSink {
  public:
   struct Parameters {
     Path output;
+    std::string table_options;
   };
   static constexpr Columns columns{};
 
@@ -141,7 +150,12 @@ class EventPaf : public LineSink {
     d.needs("sample_count", "i64", "samples of the read");
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
     d.option("output", &Parameters::output, "where to write; .gz: BGZF; - is standard output").required().writes();
+    d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
+  }
+  static void check_parameters(const Parameters& p) {
+    refuse_binary_name(p.output, "PAF");
+    refuse_table_options(p.table_options, "PAF");
   }
 
   EventPaf(const Setup& setup, const Parameters& p) : LineSink(setup, p.output), k_(kmer_size(setup.resource("model"))) {}
@@ -174,6 +188,7 @@ class EventSummary : public LineSink {
     d.option("output", &Parameters::output, "where to write the summary; .gz: BGZF; - is standard output").required().writes();
     describe_reasons(d);
   }
+  static void check_parameters(const Parameters& p) { refuse_binary_name(p.output, "the summary"); }
 
   EventSummary(const Setup& setup, const Parameters& p) : LineSink(setup, p.output) { file_.begin(summary_header()); }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Numbers as the text that C's printf makes of them, byte for byte, at the speed that tables of gigabytes need: put_* write where they are told and
-// return where they ended, append_* grow a string.
+// Numbers as the text that C's printf makes of them, byte for byte, at the speed that tables of gigabytes need. put_* write where they are told and
+// return where the text ends; bytes behind that may have been written too. append_* grow a string.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -14,55 +15,48 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 namespace sluice {
 
-// Bytes that put_integer() may need.
+// Bytes that put_integer() may write: a word at a time, so it needs some more than the text.
 inline constexpr std::size_t integer_text_bytes = 20;
-// Bytes that put_fixed() may need: sign, digits before the point, point, digits after it.
+// Bytes that put_fixed() may write: sign, digits before the point, point, digits after it, a word more.
 template <std::floating_point Number>
-inline constexpr std::size_t fixed_text_bytes = 2 + std::numeric_limits<Number>::max_exponent10 + 1 + 9;
+inline constexpr std::size_t fixed_text_bytes = 2 + std::numeric_limits<Number>::max_exponent10 + 1 + 7 + 8;
 // Bytes that put_general() may need.
 inline constexpr std::size_t general_text_bytes = 24;
 
 namespace number_text {
 
-inline constexpr std::array<char, 200> digit_pairs = [] {
-  std::array<char, 200> pairs{};
-  for (std::size_t i = 0; i < 100; ++i) {
-    pairs[2 * i] = static_cast<char>('0' + i / 10);
-    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
-  }
-  return pairs;
-}();
+static_assert(std::endian::native == std::endian::little, "digits are computed in the bytes of a word, the first one in its lowest byte");
 
 constexpr std::uint64_t power_of_ten(int exponent) { return exponent == 0 ? 1 : 10 * power_of_ten(exponent - 1); }
 
-inline std::size_t digits(std::uint64_t value) {
-  std::size_t count = 1;
-  for (; value >= 10000; value /= 10000) count += 4;
-  return count + (value >= 10 ? 1 : 0) + (value >= 100 ? 1 : 0) + (value >= 1000 ? 1 : 0);
+inline constexpr std::uint32_t eight_digits_end = 100'000'000;
+
+// The eight decimal digits of a number below 10^8, the first one in the lowest byte. Pairs of digits are split beside each other: first four of
+// eight, then two of four, then one of two, by products that are exact for such small numbers.
+constexpr std::uint64_t eight_digits(std::uint32_t value) {
+  const std::uint64_t fours = value / 10000 | static_cast<std::uint64_t>(value % 10000) << 32;
+  const std::uint64_t hundreds = (fours * 10486) >> 20 & 0x0000007F'0000007F;
+  const std::uint64_t twos = hundreds + ((fours - 100 * hundreds) << 16);
+  const std::uint64_t tens = (twos * 103) >> 10 & 0x000F000F'000F000F;
+  return tens + ((twos - 10 * tens) << 8);
 }
 
-// Fills [at, at + count) from its end.
-template <std::unsigned_integral Value>
-char* put_digits(char* at, Value value, std::size_t count) {
-  char* const end = at + count;
-  char* next = end;
-  while (next - at >= 2) {
-    next -= 2;
-    std::memcpy(next, &digit_pairs[2 * static_cast<std::size_t>(value % 100)], 2);
-    value /= 100;
-  }
-  if (next > at) *at = static_cast<char>('0' + value % 10);
-  return end;
+// Writes the first `count` of eight digits without the zeros that they begin with, but the last one in any case. May write eight bytes.
+inline char* put_whole(char* at, std::uint64_t digits, unsigned count) {
+  const unsigned zeros = std::min(static_cast<unsigned>(std::countr_zero(digits | std::uint64_t{1} << 63)) / 8, count - 1);
+  const std::uint64_t text = (digits | 0x30303030'30303030) >> (8 * zeros);
+  std::memcpy(at, &text, sizeof text);
+  return at + (count - zeros);
 }
 
-// Most numbers of a table fit into 32 bits, where a division by a constant is half as long.
+// Without branches up to 10^8, where most numbers of a table are: lengths of numbers are hard to predict.
 inline char* put_unsigned(char* at, std::uint64_t value) {
-  const std::size_t count = digits(value);
-  if (value <= std::numeric_limits<std::uint32_t>::max()) return put_digits(at, static_cast<std::uint32_t>(value), count);
-  return put_digits(at, value, count);
+  if (value < eight_digits_end) return put_whole(at, eight_digits(static_cast<std::uint32_t>(value)), 8);
+  return std::to_chars(at, at + 20, value).ptr;
 }
 
 // Not a number, infinite, or so large that it has no binary digits behind the point.
@@ -96,7 +90,7 @@ char* put_fixed(char* at, Number value) {
   constexpr int exponent_bits = static_cast<int>(sizeof(Number)) * 8 - 1 - mantissa_bits;
   constexpr int bias = std::numeric_limits<Number>::max_exponent - 1 + mantissa_bits;
   constexpr std::uint64_t unit = number_text::power_of_ten(decimals);
-  static_assert(decimals >= 1 && decimals <= 9 && mantissa_bits + 1 + std::bit_width(unit) < 64, "mantissa * 10^decimals is below 2^63");
+  static_assert(decimals >= 1 && decimals <= 7 && mantissa_bits + 1 + std::bit_width(unit) < 64, "mantissa * 10^decimals is below 2^63");
   const auto bits = std::bit_cast<Bits>(value);
   const int biased = static_cast<int>((bits >> mantissa_bits) & ((Bits{1} << exponent_bits) - 1));
   const int shift = bias - biased;  // |value| = mantissa / 2^shift
@@ -105,23 +99,23 @@ char* put_fixed(char* at, Number value) {
   const std::uint64_t scaled = std::uint64_t{mantissa} * unit;
   std::uint64_t rounded = 0;
   if (shift < 64) {  // else below half a unit of the last decimal, as are zero and subnormal numbers, which lack the mantissa's first bit
-    rounded = scaled >> shift;
-    const std::uint64_t rest = scaled & ((std::uint64_t{1} << shift) - 1);
-    const std::uint64_t half = std::uint64_t{1} << (shift - 1);
-    rounded += rest > half || (rest == half && (rounded & 1) != 0) ? 1 : 0;
+    const std::uint64_t below_half = (std::uint64_t{1} << (shift - 1)) - 1;
+    rounded = (scaled + below_half + (scaled >> shift & 1)) >> shift;
   }
   *at = '-';
   at += bits >> (sizeof(Number) * 8 - 1);
-  if (rounded <= std::numeric_limits<std::uint32_t>::max()) {
-    const auto small = static_cast<std::uint32_t>(rounded);
-    constexpr auto small_unit = static_cast<std::uint32_t>(unit);
-    at = number_text::put_unsigned(at, small / small_unit);
-    *at++ = '.';
-    return number_text::put_digits(at, small % small_unit, decimals);
+  if (rounded < number_text::eight_digits_end) {
+    const std::uint64_t digits = number_text::eight_digits(static_cast<std::uint32_t>(rounded));
+    at = number_text::put_whole(at, digits, 8 - decimals);
+    const std::uint64_t behind_point = '.' | (digits | 0x30303030'30303030) >> (8 * (8 - decimals)) << 8;
+    std::memcpy(at, &behind_point, sizeof behind_point);
+    return at + 1 + decimals;
   }
   at = number_text::put_unsigned(at, rounded / unit);
   *at++ = '.';
-  return number_text::put_digits(at, rounded % unit, decimals);
+  std::uint64_t fraction = rounded % unit;
+  for (char* digit = at + decimals; digit > at; fraction /= 10) *--digit = static_cast<char>('0' + fraction % 10);
+  return at + decimals;
 }
 
 // %g: six significant digits.
