@@ -7,7 +7,7 @@ set -euo pipefail
 build=$1 what=${2:-all}
 folder=$(dirname "$0")
 if [ "$what" = all ] || [ "$what" = kernels ]; then
-  for kernel in event_detection abea methylation_hmm; do
+  for kernel in event_detection abea event_alignment methylation_hmm; do
     printf '\n== %s\n' "$kernel"
     "$build/bin/${kernel}_bench"
   done

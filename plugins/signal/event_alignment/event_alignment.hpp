@@ -129,6 +129,10 @@ struct Workspace {
 // state of its last k-mer with its last event. Ties: the last of the six movements of f5c (event_alignment/README.md).
 using SegmentPath = void (*)(const Segment& segment, const KmerModelView& model, Workspace& workspace);
 
+// With the vectors of this processor; every instruction set gives the path of the reference.
+void segment_path(const Segment& segment, const KmerModelView& model, Workspace& workspace);
+const char* segment_path_target();  // the instruction set, for reports ("AVX3", "AVX2", ...)
+
 // In plain scalar code that follows the recurrence as published: the yardstick of the tests.
 void segment_path_reference(const Segment& segment, const KmerModelView& model, Workspace& workspace);
 

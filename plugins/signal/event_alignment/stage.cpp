@@ -147,7 +147,7 @@ class EventAlignment {
         in.list<std::int32_t>("first_event")[r],
         {in.column<float>("scale")[row], in.column<float>("shift")[row], in.column<float>("var")[row], in.column<float>("log_var")[row]},
         in.column<double>("events_per_base")[row]};
-    const RecordStatus status = align_events(record, model_, settings_, segment_path_reference, workspace, path);
+    const RecordStatus status = align_events(record, model_, settings_, segment_path, workspace, path);
     if (status != RecordStatus::ok) out.fail(r, static_cast<std::uint32_t>(status));  // Reason has one more in front, RecordStatus ok
   }
 
