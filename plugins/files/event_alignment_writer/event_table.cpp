@@ -22,6 +22,7 @@ void TableWriter::append(const Alignment& alignment, const RawSignal& signal, Te
   const float stdv_factor = std::sqrt(alignment.scaling.var);
   KmerWindow window(alignment.contig_bases, model_.k);
   if (options_.samples) sample_texts_.begin(signal, alignment.scaling);
+  text.room(path.rows() * usual_line_bytes(alignment));
   std::int32_t position = -1;
   bool is_match = false;
   for (std::size_t row = 0, next = 0; row < path.rows(); row = next) {
@@ -33,7 +34,7 @@ void TableWriter::append(const Alignment& alignment, const RawSignal& signal, Te
     if (options_.scale_events) event.mean = (event.mean - alignment.scaling.shift) / alignment.scaling.scale;
 
     char* at = text.room(room_of_line());
-    at = put(at, before_event_.view());
+    at = put_blocks(at, before_event_.view());
     at = put_integer(at, path.event[row]);
     *at++ = '\t';
     at = put_fixed<2>(at, event.mean);
@@ -41,7 +42,7 @@ void TableWriter::append(const Alignment& alignment, const RawSignal& signal, Te
     at = put_fixed<3>(at, event.stdv);
     *at++ = '\t';
     at = put_fixed<5>(at, event.seconds);
-    at = put(at, model_columns_.view());
+    at = put_blocks(at, model_columns_.view());
     at = put_fixed<2>(at, (event.mean - model_of_line_.mean) / (stdv_factor * model_of_line_.stdv));
     if (options_.signal_index) {
       *at++ = '\t';
@@ -55,9 +56,16 @@ void TableWriter::append(const Alignment& alignment, const RawSignal& signal, Te
   }
 }
 
+// So that the text need not move as it grows.
+std::size_t TableWriter::usual_line_bytes(const Alignment& alignment) const {
+  constexpr std::size_t numbers = 76, index = 16, samples = 72;
+  return alignment.contig.size() + (options_.read_names ? alignment.read_id.size() : 0) + 2 * model_.k + numbers +
+         (options_.signal_index ? index : 0) + (options_.samples ? samples : 0);
+}
+
 std::size_t TableWriter::room_of_line() const {
   constexpr std::size_t separators = 16;
-  return before_event_.size() + model_columns_.size() + 3 * integer_text_bytes + 4 * fixed_text_bytes<float> + separators;
+  return before_event_.size() + model_columns_.size() + 3 * integer_text_bytes + 4 * fixed_text_bytes<float> + separators + block_bytes;
 }
 
 TableWriter::Event TableWriter::event_of(const Alignment& alignment, const RawSignal& signal, std::size_t first_row, std::size_t last_row) const {
@@ -75,7 +83,7 @@ TableWriter::Event TableWriter::event_of(const Alignment& alignment, const RawSi
 void TableWriter::begin_position(const Alignment& alignment, std::int32_t position, KmerWindow& window) {
   window.move_to(position);
   before_event_.clear();
-  char* at = before_event_.room(alignment.contig.size() + alignment.read_id.size() + model_.k + 2 * integer_text_bytes + 8);
+  char* at = before_event_.room(alignment.contig.size() + alignment.read_id.size() + model_.k + 2 * integer_text_bytes + 8 + block_bytes);
   at = put(at, alignment.contig);
   *at++ = '\t';
   at = put_integer(at, position);
@@ -88,7 +96,7 @@ void TableWriter::begin_position(const Alignment& alignment, std::int32_t positi
 
 void TableWriter::choose_model(const Alignment& alignment, bool is_match, const KmerWindow& window) {
   model_columns_.clear();
-  char* at = model_columns_.room(model_.k + 2 * fixed_text_bytes<float> + 4);
+  char* at = model_columns_.room(model_.k + 2 * fixed_text_bytes<float> + 4 + block_bytes);
   *at++ = '\t';
   if (is_match) {
     const std::uint32_t rank = alignment.strand == Strand::reverse ? window.complement_rank() : window.rank();

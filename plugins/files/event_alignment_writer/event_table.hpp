@@ -50,6 +50,7 @@ class TableWriter {
   void begin_position(const Alignment& alignment, std::int32_t position, KmerWindow& window);
   void choose_model(const Alignment& alignment, bool is_match, const KmerWindow& window);
   void append_samples(const RawSignal& signal, const Event& event, TextBuffer& text);
+  std::size_t usual_line_bytes(const Alignment& alignment) const;
   std::size_t room_of_line() const;
 
   KmerModelView model_;
