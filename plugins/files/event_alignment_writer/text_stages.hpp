@@ -67,6 +67,14 @@ class EventTable : public LineSink {
     file_.begin(table_header(options_));
   }
 
+  // Of all columns of a run this text is the largest: 90 to 250 bytes a base. The lines of a call exist twice for a moment.
+  Estimate estimate(const Batch& in) const {
+    const auto path = in.list<std::int32_t>("path_event").offsets();
+    const auto events = static_cast<std::uint64_t>(path.back() - path.front());
+    const std::uint64_t bytes = events * (options_.samples ? 200 : 112);
+    return {.work = static_cast<double>(in.rows()), .output_bytes = bytes, .scratch_bytes = bytes};
+  }
+
   void process(const Call& call, const Batch& in, Output& out) {
     const AlignmentRows rows(in, contigs_, model_.k, columns);
     make_lines(call, in, out, [&](std::int64_t row, TextBuffer& text) {
