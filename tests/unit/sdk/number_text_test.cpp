@@ -95,7 +95,7 @@ TEST_CASE_TEMPLATE("fixed and general text is printf's where it is hard", Number
 TEST_CASE("fixed and general text is printf's for any bits, usual values and ties") {
   Mixed mixed;
   int count = 0;
-  for (int i = 0; i < 300'000; ++i) {
+  for (int i = 0; i < 150'000; ++i) {
     const std::uint64_t bits = mixed.next();
     const auto low = static_cast<std::uint32_t>(bits);
     count += differences(std::bit_cast<double>(bits));
