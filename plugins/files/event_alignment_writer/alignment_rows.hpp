@@ -18,6 +18,10 @@
 
 namespace sluice::event_alignment_writer {
 
+// Of text in BGZF: 4 times as fast as the default (130 and 36 MB/s a core), for tables that are 12 % larger. There is more of it than of anything
+// else in a run.
+inline constexpr int fast_compression = 1;
+
 // Whether the sink asks for the columns of...
 struct Columns {
   bool levels = false;  // event_mean, event_stdv

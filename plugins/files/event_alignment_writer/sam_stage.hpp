@@ -79,7 +79,7 @@ class EventSam {
       bam_->blocks().add(hts::bam_header_bytes(*header_));
       bam_->blocks().end_block();
     } else {
-      sam_.emplace(setup, path_);
+      sam_.emplace(setup, path_, fast_compression);
       sam_->begin(hts::sam_header_text(*header_));
     }
   }

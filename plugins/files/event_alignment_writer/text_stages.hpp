@@ -26,7 +26,7 @@ class LineSink {
   void finish(const Call& call, Output&) { file_.finish(call); }
 
  protected:
-  LineSink(const Setup& setup, const std::string& path) : contigs_(setup.resource("reference")), file_(setup, path) {}
+  LineSink(const Setup& setup, const std::string& path) : contigs_(setup.resource("reference")), file_(setup, path, fast_compression) {}
 
   Contigs contigs_;
   hts::TextOutput file_;

@@ -15,10 +15,11 @@ namespace sluice::hts {
 
 class TextOutput {
  public:
-  TextOutput(const Host& host, const std::string& path) {
+  // The level is BgzfDeflater's.
+  TextOutput(const Host& host, const std::string& path, int level = -1) {
     OutputFile file(host, path);
     if (path.ends_with(".gz"))
-      compressed_.emplace(std::move(file));
+      compressed_.emplace(std::move(file), level);
     else
       plain_ = std::move(file);
   }
