@@ -104,6 +104,7 @@ void make_lines(const Call& call, const Batch& in, Output& out, Append&& append)
   call.parallel_for(lines.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto row = static_cast<std::int64_t>(i);
+      if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the run ends");
       if (!in.ok(row) || append(row, lines[i])) continue;
       lines[i].clear();
       out.fail(row, Reason::unsound_path);

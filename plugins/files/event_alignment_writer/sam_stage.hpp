@@ -91,6 +91,7 @@ class EventSam {
       auto workspace = workspaces_.take();
       for (std::size_t i = begin; i < end; ++i) {
         const auto row = static_cast<std::int64_t>(i);
+        if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the run ends");
         if (!in.ok(row)) continue;
         const auto alignment = rows.alignment(row);
         if (!alignment)
