@@ -38,8 +38,4 @@ void append_call(std::string& text, const Call& call, TableVersion version);
 // k - 1 bases before the first C to k - 1 bases after the last, cut at the ends of the contig; empty when the group lies outside it.
 std::string_view group_sequence(std::string_view contig_bases, std::int64_t first_site, std::int64_t last_site, std::int64_t k);
 
-// Appends `value` as printf's %.2f prints it: the exact binary value, rounded half to even; "nan", "-inf" and so on included.
-// Integer arithmetic up to 2^53: 14 ns where glibc's printf takes 270; beyond that by std::to_chars.
-void append_two_decimals(std::string& text, double value);
-
 }  // namespace sluice::methylation_writer

@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
+#include <sluice/hts/stored_record.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/staged_file.hpp>
 #include <string>
@@ -20,10 +22,12 @@
 #include <utility>
 #include <vector>
 
-#include "modbam_writer/alignment_record.hpp"
 #include "modbam_writer/base_modifications.hpp"
 
 namespace sluice::modbam_writer {
+
+using hts::load_record, hts::store_record, hts::RecordStatus;
+
 namespace {
 
 constexpr const char* plugin_version = "0.1.0";
@@ -81,7 +85,7 @@ class ModbamWriter {
   ModbamWriter(const Setup& setup, const Parameters& parameters)
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
-        header_(read_header(parameters)) {
+        header_(hts::read_alignment_header(parameters.alignments)) {
     hts::silence();
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -109,7 +113,7 @@ class ModbamWriter {
     if (form_ == Form::cram)
       open_cram(reference);
     else
-      file_.write(sam_header());
+      file_.write(hts::sam_header_text(*header_));
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -169,15 +173,6 @@ class ModbamWriter {
       throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "'", "give an uncompressed FASTA, or write BAM");
     if (sam_hdr_write(writer_.get(), header_.get()) != 0) throw write_failure();
   }
-  // A BAM file may name its contigs outside of the header's text; SAM has no other place for them.
-  std::string sam_header() const {
-    std::string text(sam_hdr_str(header_.get()), sam_hdr_length(header_.get()));
-    if (sam_hdr_count_lines(header_.get(), "SQ") > 0) return text;
-    for (int contig = 0; contig < sam_hdr_nref(header_.get()); ++contig)
-      text +=
-          std::string("@SQ\tSN:") + sam_hdr_tid2name(header_.get(), contig) + "\tLN:" + std::to_string(sam_hdr_tid2len(header_.get(), contig)) + "\n";
-    return text;
-  }
   // What commit() writes of a record.
   void append(const bam1_t& record, Workspace& workspace, std::string& result) const {
     if (form_ == Form::cram) return store_record(record, result);
@@ -210,15 +205,6 @@ class ModbamWriter {
     ListView<float> methylated, unmethylated;
   };
 
-  static hts::Header read_header(const Parameters& parameters) {
-    const std::string& path = parameters.alignments;
-    errno = 0;
-    const hts::File file(hts_open(path.c_str(), "r"));
-    if (!file) throw Failure::input("cannot open '" + path + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
-    hts::Header header(sam_hdr_read(file.get()));
-    if (!header) throw Failure::input("'" + path + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
-    return header;
-  }
   // HTSlib makes a .fai that is missing in its place, so that a full disk would leave half of one.
   void index_reference(const std::string& fasta) const {
     if (std::filesystem::exists(fasta + ".fai") || !std::filesystem::exists(fasta)) return;

@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <sluice/hts/bgzf_output.hpp>
+#include <sluice/hts/text_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -11,39 +10,6 @@
 
 namespace sluice::read_writer {
 namespace {
-
-// An output file whose name decides about compression.
-class TextFile {
- public:
-  TextFile(const Host& host, const std::string& path) {
-    OutputFile file(host, path);
-    if (path.ends_with(".gz"))
-      compressed_.emplace(std::move(file));
-    else
-      plain_ = std::move(file);
-  }
-
-  void write(const Call& call, std::string_view text) {
-    if (!compressed_) return plain_.write(text);
-    compressed_->blocks().add(text);
-    compressed_->write(call);
-  }
-  void finish(const Call& call) {
-    if (compressed_)
-      compressed_->finish(call);
-    else
-      plain_.close();
-  }
-
- private:
-  OutputFile plain_;
-  std::optional<hts::BgzfOutput> compressed_;
-};
-
-// Failed rows have no text, so all rows are one piece.
-std::string_view all_rows(const TextView& text) {
-  return {text.rows() > 0 ? text[0].data() : nullptr, static_cast<std::size_t>(text.offsets().back() - text.offsets().front())};
-}
 
 enum class Reason { quality_length };
 
@@ -111,14 +77,14 @@ class FastqWriter {
     }
   }
   void commit(const Call& call, const Batch& in) {
-    file_.write(call, all_rows(in.text("_text")));
+    file_.write_rows(call, in.text("_text"));
     say_written(call, in);
   }
   void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
   bool is_fastq_, has_qualities_;
-  TextFile file_;
+  hts::TextOutput file_;
 };
 
 class FastaWriter {
@@ -162,14 +128,14 @@ class FastaWriter {
     }
   }
   void commit(const Call& call, const Batch& in) {
-    file_.write(call, all_rows(in.text("_text")));
+    file_.write_rows(call, in.text("_text"));
     say_written(call, in);
   }
   void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
   std::size_t line_length_;
-  TextFile file_;
+  hts::TextOutput file_;
 };
 
 }  // namespace

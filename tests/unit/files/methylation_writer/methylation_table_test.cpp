@@ -17,17 +17,6 @@ using sluice::testing::TestBatch;
 
 namespace {
 
-std::string two_decimals(double value) {
-  std::string text;
-  append_two_decimals(text, value);
-  return text;
-}
-std::string by_printf(double value) {
-  std::vector<char> text(400);
-  std::snprintf(text.data(), text.size(), "%.2f", value);
-  return text.data();
-}
-
 TestBatch model(const std::string& k) { return BatchBuilder("kmer", 0).attribute("k", k).build(); }
 TestBatch small_reference() {
   return BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {"AACGTTACGCGTTTAC", "TTTTTTCGAA"}).build();
@@ -46,51 +35,6 @@ TestBatch small_reads() {
 }
 
 }  // namespace
-
-TEST_CASE("two decimals are printf's") {
-  for (const double value : {0.0,
-                             -0.0,
-                             0.005,
-                             0.015,
-                             0.125,
-                             -0.125,
-                             0.375,
-                             0.995,
-                             9.995,
-                             2.675,
-                             -2.5,
-                             99.99499999999999,
-                             1e15 / 3,
-                             4503599627370495.5,
-                             9007199254740991.0,
-                             9007199254740993.0,
-                             1e22,
-                             -1e300,
-                             5e-324,
-                             std::numeric_limits<double>::max(),
-                             std::numeric_limits<double>::infinity(),
-                             -std::numeric_limits<double>::infinity(),
-                             std::numeric_limits<double>::quiet_NaN(),
-                             -std::numeric_limits<double>::quiet_NaN()})
-    CHECK(two_decimals(value) == by_printf(value));
-}
-
-TEST_CASE("two decimals are printf's for any double") {
-  std::uint64_t state = 1;
-  int differences = 0;
-  for (int i = 0; i < 200'000; ++i) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    double value = 0;
-    const std::uint64_t mixed = state ^ (state >> 29);
-    std::memcpy(&value, &mixed, sizeof value);                                                                     // any bit pattern
-    const double usual = static_cast<double>(static_cast<float>(static_cast<std::int64_t>(mixed) >> 32) * 1e-7F);  // what log-likelihoods look like
-    const double tie = static_cast<double>(static_cast<std::int64_t>(mixed) >> 40) / 8;  // three binary places: exact halves of a hundredth
-    differences += two_decimals(value) != by_printf(value);
-    differences += two_decimals(usual) != by_printf(usual);
-    differences += two_decimals(tie) != by_printf(tie);
-  }
-  CHECK(differences == 0);
-}
 
 TEST_CASE("the sequence of a group reaches k - 1 bases to both sides and ends at the contig") {
   CHECK(group_sequence("AACGTTACGCGTTTAC", 7, 9, 3) == "TACGCGT");

@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "modbam_writer/alignment_record.hpp"
+#pragma once
+// The column bam_record: one alignment record of HTSlib as bytes, little-endian and packed, in this order:
+//   int32 tid, int64 pos, uint16 bin, uint8 qual, uint8 l_extranul, uint16 flag, uint16 l_qname, uint32 n_cigar, int32 l_qseq, int32 mtid,
+//   int64 mpos, int64 isize, int32 l_data, then l_data bytes: name, CIGAR, bases, qualities, optional fields as in BAM.
+// l_extranul of the l_qname bytes are NUL padding behind the name's own NUL, so that the CIGAR is aligned to four bytes.
+
+#include <htslib/sam.h>
 
 #include <bit>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <string_view>
 
-namespace sluice::modbam_writer {
-namespace {
+namespace sluice::hts {
+
+enum class RecordStatus : std::uint8_t {
+  ok,
+  corrupt,  // sizes or optional fields that do not fit, or a contig index that the header lacks
+  no_memory,
+};
+
+namespace stored_record {
 
 static_assert(std::endian::native == std::endian::little, "the fields are copied as they lie in memory");
 
-constexpr std::size_t header_bytes = 52;
+inline constexpr std::size_t header_bytes = 52;
 
 class FieldReader {
  public:
@@ -36,13 +53,15 @@ void append(std::string& bytes, Stored value) {
   bytes.append(raw, sizeof value);
 }
 
-}  // namespace
+}  // namespace stored_record
 
-RecordStatus load_record(std::string_view bytes, std::int32_t contig_count, bam1_t& record) {
+// Replaces `record` by the one in `bytes`; contig_count is the header's. On failure the record is unusable until the next success.
+inline RecordStatus load_record(std::string_view bytes, std::int32_t contig_count, bam1_t& record) {
+  using stored_record::header_bytes;
   if (bytes.size() < header_bytes) return RecordStatus::corrupt;
   bam1_core_t core{};
   std::int32_t data_bytes = 0;
-  FieldReader next(bytes.data());
+  stored_record::FieldReader next(bytes.data());
   next(core.tid, std::int32_t{});
   next(core.pos, std::int64_t{});
   next(core.bin, std::uint16_t{});
@@ -81,7 +100,9 @@ RecordStatus load_record(std::string_view bytes, std::int32_t contig_count, bam1
   return RecordStatus::ok;
 }
 
-void store_record(const bam1_t& record, std::string& bytes) {
+// Appends the record's bytes.
+inline void store_record(const bam1_t& record, std::string& bytes) {
+  using stored_record::append, stored_record::header_bytes;
   const bam1_core_t& core = record.core;
   bytes.reserve(bytes.size() + header_bytes + static_cast<std::size_t>(record.l_data));
   append<std::int32_t>(bytes, core.tid);
@@ -100,4 +121,4 @@ void store_record(const bam1_t& record, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(record.data), static_cast<std::size_t>(record.l_data));
 }
 
-}  // namespace sluice::modbam_writer
+}  // namespace sluice::hts
