@@ -123,6 +123,20 @@ for entry in lambda_r9:lambda.fa outliers_r9:ecoli536.fa.gz; do
   same "$shared/data/$set/expected/f5c_eventalign.paf.xz" "$work/events.paf"
 done
 
+# Direct RNA.
+sequins="$shared/data/reference/rna_sequins.fa"
+rna_events() { align_events rna_r9 "$sequins" reads.fastq.gz "$@" --model "$shared/models/r9.4_70bps.u_to_t_rna.5mer.template.model"; }
+rna_events events.tsv --print-read-names --signal-index
+same "$shared/data/rna_r9/expected/f5c_eventalign.tsv.xz" "$work/events.tsv"
+rna_events events.paf --format paf
+same "$shared/data/rna_r9/expected/f5c_eventalign.paf.gz" "$work/events.paf"
+xz -dc "$shared/models/rna004.nucleotide.9mer.model.xz" >"$work/rna004.model"
+rna004_events() { align_events rna004 "$sequins" reads.fastq.gz "$@" --model "$work/rna004.model"; }
+rna004_events events.tsv --print-read-names --signal-index
+within_a_hundredth rna004 f5c_eventalign.tsv.xz
+rna004_events events.paf --format paf
+same "$shared/data/rna004/expected/f5c_eventalign.paf.gz" "$work/events.paf"
+
 if command -v samtools >/dev/null; then
   # The 30 records that the summary names.
   unpack "$shared/data/lambda_r9/expected/f5c_eventalign.30.summary.tsv.gz" | cut -f2 >"$work/names"
