@@ -24,7 +24,6 @@ class TextBuffer {
     size_ += text.size();
   }
   void clear() { size_ = 0; }
-  void shorten(std::size_t size) { size_ = size; }
 
   const char* data() const { return text_.get(); }
   std::size_t size() const { return size_; }
