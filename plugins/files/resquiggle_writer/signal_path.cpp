@@ -3,9 +3,8 @@
 #include "resquiggle_writer/signal_path.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
+#include <sluice/number_text.hpp>
 
 namespace sluice::resquiggle_writer {
 namespace {
@@ -44,18 +43,6 @@ void for_each_in_time(const AlignedEvents& events, Use&& use) {
     use(kmer, samples_of(events, kmer), skipped);
     skipped = 0;
   }
-}
-
-void append_integer(std::string& text, std::int64_t value) {
-  std::array<char, 24> digits;
-  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
-}
-
-// As C's %f of the value in double precision.
-void append_six_decimals(std::string& text, float value) {
-  std::array<char, 64> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), static_cast<double>(value), std::chars_format::fixed, 6).ptr;
-  text.append(digits.data(), end);
 }
 
 void append_field(std::string& text, std::int64_t value) {
@@ -134,9 +121,9 @@ void append_paf_columns(std::string& text, std::string_view read_id, std::int64_
 
 void append_scaling_tags(std::string& text, float scale, float shift) {
   text += "sc:f:";
-  append_six_decimals(text, scale);
+  append_fixed<6>(text, scale);
   text += "\tsh:f:";
-  append_six_decimals(text, shift);
+  append_fixed<6>(text, shift);
   text += '\t';
 }
 

@@ -2,12 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <sluice/hts/bgzf_output.hpp>
+#include <sluice/hts/text_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "resquiggle_writer/signal_path.hpp"
@@ -31,37 +29,6 @@ class BatchScaling {
   static constexpr std::size_t most_reads = 512, most_bases = 5'000'000;  // f5c's -K and -B
   std::size_t reads_ = 0, bases_ = 0;
   std::string tags_;
-};
-
-// An output file whose name decides about compression.
-class TextFile {
- public:
-  TextFile(const Host& host, const std::string& path) {
-    OutputFile file(host, path);
-    if (path.ends_with(".gz"))
-      compressed_.emplace(std::move(file));
-    else
-      plain_ = std::move(file);
-  }
-  void add(std::string_view text) {
-    if (compressed_)
-      compressed_->blocks().add(text);
-    else
-      plain_.write(text);
-  }
-  void compress(const Call& call) {
-    if (compressed_) compressed_->write(call);
-  }
-  void finish(const Call& call) {
-    if (compressed_)
-      compressed_->finish(call);
-    else
-      plain_.close();
-  }
-
- private:
-  OutputFile plain_;
-  std::optional<hts::BgzfOutput> compressed_;
 };
 
 // Sink: which samples belong to which k-mer of the read.
@@ -96,7 +63,7 @@ class ResquiggleWriter {
 
   ResquiggleWriter(const Setup& setup, const Parameters& p)
       : is_table_(p.format == "tsv"), shares_scaling_(!is_table_ && p.compat == "f5c"), file_(setup, p.output) {
-    if (is_table_) file_.add(table_header());
+    if (is_table_) file_.begin(table_header());
   }
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -134,14 +101,12 @@ class ResquiggleWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
-    const TextView lines = in.text("_lines");
     std::uint64_t written = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) written += in.ok(row) ? 1 : 0;
     if (shares_scaling_)
-      file_.add(lines_with_shared_scaling(in));
-    else if (in.rows() > 0)  // rows that failed have no lines, so all of them are one piece
-      file_.add({lines[0].data(), static_cast<std::size_t>(lines.offsets().back() - lines.offsets().front())});
-    file_.compress(call);
+      file_.write(call, lines_with_shared_scaling(in));
+    else
+      file_.write_rows(call, in.text("_lines"));
     call.count("reads written", static_cast<double>(written));
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
@@ -165,7 +130,7 @@ class ResquiggleWriter {
   }
 
   bool is_table_, shares_scaling_;
-  TextFile file_;
+  hts::TextOutput file_;
   BatchScaling scaling_;
 };
 
