@@ -64,7 +64,8 @@ void Trainer::observe(Read& read) const {
   const KmerModelView model = levels_.view();
 
   event_scaling::MomentScaling moments;
-  if (event_scaling::moments(read.event_mean, read.ranks, model, moments) != ScalingStatus::ok) return;
+  // The order decides last bits only, and no other program's are to be met here.
+  if (event_scaling::moments(read.event_mean, event_scaling::EventOrder::ascending, read.ranks, model, moments) != ScalingStatus::ok) return;
   const abea::AlignmentInput input{read.event_mean, read.ranks, model, {moments.scale, moments.shift}, limits};
   if (abea::align_events(input, scratch.workspace, scratch.first, scratch.last).status != abea::AlignmentStatus::ok) return;
   event_scaling::Recalibration fit;
