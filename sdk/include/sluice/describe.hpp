@@ -5,6 +5,7 @@
 
 #include <sluice/abi.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -108,7 +109,10 @@ class Describe {
     Option& writes() { return role(SLUICE_ROLE_WRITES, nullptr); }
     // After reads() or writes(): the file PATH + suffix goes with it. Of an input it is used if it is there, and may be made; with an output it is
     // written.
-    Option& beside(const char* suffix) { return role(home_->roles_.back().role, suffix); }
+    Option& beside(const char* suffix) {
+      const auto use = std::find_if(home_->roles_.rbegin(), home_->roles_.rend(), [](const auto& r) { return r.role != SLUICE_ROLE_SEVERAL; });
+      return role(use->role, suffix);
+    }
     // After reads(): several files may be named; sluice/input_files.hpp says how, and finds them. In a folder those with these endings count.
     Option& several(const char* endings) { return role(SLUICE_ROLE_SEVERAL, endings); }
     // Names of input columns, separated by commas: the stage needs those, and needs("*", ...) means them.
