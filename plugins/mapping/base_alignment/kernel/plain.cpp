@@ -27,7 +27,12 @@ class PlainRows {
   PlainRows(const Scores& scores, const Problem& problem, MatrixRows& rows) : scores_(scores), problem_(problem), rows_(rows) {}
 
   void fill(std::int32_t row, const RowCells& cells, const RowCells& before) {
-    const RowBorder border = border_of(row, cells, before, scores_, rows_);
+    const RowBorder border = border_left_of(row, cells, before, scores_, rows_);
+    if (row <= cells.last) {
+      rows_.y[row] = byte(-(scores_.gap_open + scores_.gap_extend));
+      rows_.y2[row] = byte(-(scores_.gap_open_long + scores_.gap_extend_long));
+      rows_.u[row] = border_difference(scores_, row + 1);
+    }
     substitute(row, cells);
     std::uint8_t* steps = rows_.next_steps(cells);
     std::int8_t left_x = border.x, left_x2 = border.x2, left_v = border.v;

@@ -30,8 +30,7 @@ inline std::int8_t border_difference(const Scores& scores, std::int64_t bases) {
 struct RowBorder {
   std::int8_t x, x2, v;
 };
-// Also opens the cell on the query's border, if the row has one.
-inline RowBorder border_of(std::int32_t row, const RowCells& cells, const RowCells& before, const Scores& scores, MatrixRows& rows) {
+inline RowBorder border_left_of(std::int32_t row, const RowCells& cells, const RowCells& before, const Scores& scores, const MatrixRows& rows) {
   const auto closed = static_cast<std::int8_t>(-(scores.gap_open + scores.gap_extend));
   const auto closed_long = static_cast<std::int8_t>(-(scores.gap_open_long + scores.gap_extend_long));
   RowBorder border{closed, closed_long, closed};
@@ -39,11 +38,6 @@ inline RowBorder border_of(std::int32_t row, const RowCells& cells, const RowCel
     border.v = border_difference(scores, row + 1);
   else if (row > 0 && cells.begin - 1 >= before.begin && cells.begin - 1 <= before.last)
     border = {rows.x[cells.begin - 1], rows.x2[cells.begin - 1], rows.v[cells.begin - 1]};
-  if (row <= cells.last) {
-    rows.y[row] = closed;
-    rows.y2[row] = closed_long;
-    rows.u[row] = border_difference(scores, row + 1);
-  }
   return border;
 }
 
@@ -79,9 +73,6 @@ class CornerScore {
 class Peak {
  public:
   Peak(const Problem& problem, const Scores& scores) : z_drop_(problem.z_drop), extend_(scores.gap_extend_long), query_last_(problem.query_length - 1) {}
-
-  // A row's best score that is no more than this changes nothing and need not be located.
-  std::int32_t least_interesting_drop() const { return z_drop_; }
 
   // False: the score has fallen too far.
   bool take(std::int32_t row, const RowCells& cells, std::int32_t score_at_begin, BestCell best, Alignment& result) const {
