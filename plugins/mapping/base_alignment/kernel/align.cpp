@@ -4,12 +4,17 @@
 
 #include "base_alignment/kernel/align.hpp"
 
+#include <algorithm>
+#include <span>
+#include <type_traits>
+
 #define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSSE3)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "base_alignment/kernel/align.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "base_alignment/kernel/narrow_band-inl.hpp"
 #include "base_alignment/kernel/vector_rows-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,20 +23,56 @@ namespace sluice::base_alignment::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 void align_chosen(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) { align_plainly(scores, problem, rows, result); }
 #else
-template <Pieces pieces, TieOrder ties>
+
+// False: not done, as the best path may need a wider band.
+template <Pieces pieces, bool may_be_ambiguous, int vectors>
+bool align_in_narrow_band(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
+  using Band = NarrowBand<pieces, may_be_ambiguous, vectors>;
+  const Diagonals diagonals = diagonals_around(problem, Band::width);
+  // The least that is expected of a path: three quarters of what equal sequences would score.
+  const std::int64_t expected = std::int64_t{scores.match} * std::min(problem.query_length, problem.target_length) * 3 / 4;
+  if (!holds_ends(problem, diagonals) || highest_outside(scores, problem, diagonals) >= expected) return false;
+  return Band(scores, problem, rows).run(result);
+}
+
+template <Pieces pieces, bool may_be_ambiguous>
 void align_in_vectors(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
-  align_by_rows(
-      scores, problem, rows, result, [&] { return VectorRows<pieces, ties>(scores, problem, rows); },
-      [&](std::int32_t row, const RowCells& cells, std::int32_t highest) { return add_differences(row, cells, highest, problem.z_drop, scores, rows); });
+  const bool right = problem.ties == TieOrder::gap_right;
+  if (problem.goal == Goal::ends && right && band_of(problem) >= std::max(problem.query_length, problem.target_length) - 1) {
+    rows.start_sequences(problem);
+    if (align_in_narrow_band<pieces, may_be_ambiguous, 64 / lanes>(scores, problem, rows, result) ||
+        align_in_narrow_band<pieces, may_be_ambiguous, 128 / lanes>(scores, problem, rows, result)) {
+      rows.finish();
+      return;
+    }
+  }
+  rows.start(problem, scores);
+  const auto run = [&]<TieOrder ties>() {
+    VectorRows<pieces, ties, may_be_ambiguous> whole(scores, problem, rows);
+    if (problem.goal == Goal::ends)
+      whole.template run<false>(result);
+    else
+      whole.template run<true>(result);
+  };
+  if (right)
+    run.template operator()<TieOrder::gap_right>();
+  else
+    run.template operator()<TieOrder::gap_left>();
+}
+
+bool any_ambiguous(const Problem& problem) {
+  const auto is_ambiguous = [](std::uint8_t code) { return code > 3; };
+  return std::any_of(problem.query, problem.query + problem.query_length, is_ambiguous) ||
+         std::any_of(problem.target, problem.target + problem.target_length, is_ambiguous);
 }
 
 void align_chosen(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
-  const bool right = problem.ties == TieOrder::gap_right;
-  if (scores.one_piece())
-    return right ? align_in_vectors<Pieces::one, TieOrder::gap_right>(scores, problem, rows, result)
-                 : align_in_vectors<Pieces::one, TieOrder::gap_left>(scores, problem, rows, result);
-  return right ? align_in_vectors<Pieces::two, TieOrder::gap_right>(scores, problem, rows, result)
-               : align_in_vectors<Pieces::two, TieOrder::gap_left>(scores, problem, rows, result);
+  if (!starts(scores, problem, result)) return;
+  if (any_ambiguous(problem))
+    return scores.one_piece() ? align_in_vectors<Pieces::one, true>(scores, problem, rows, result)
+                              : align_in_vectors<Pieces::two, true>(scores, problem, rows, result);
+  return scores.one_piece() ? align_in_vectors<Pieces::one, false>(scores, problem, rows, result)
+                            : align_in_vectors<Pieces::two, false>(scores, problem, rows, result);
 }
 #endif
 

@@ -118,12 +118,30 @@ void add_differences(MatrixRows& rows, const RowCells& cells, std::int32_t row, 
 }  // namespace
 
 void align_plainly(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
-  align_by_rows(
-      scores, problem, rows, result, [&] { return PlainRows(scores, problem, rows); },
-      [&](std::int32_t row, const RowCells& cells, std::int32_t) {
-        add_differences(rows, cells, row, scores);
-        return best_cell(rows, cells);
-      });
+  if (!starts(scores, problem, result)) return;
+  rows.start(problem, scores);
+  PlainRows filler(scores, problem, rows);
+  const Peak peak(problem, scores);
+  CornerScore corner;
+  const bool has_peak = problem.goal != Goal::ends;
+  const std::int32_t last_row = problem.query_length + problem.target_length - 2;
+  RowCells before;
+  for (std::int32_t row = 0; row <= last_row && !result.dropped; ++row) {
+    const RowCells cells = cells_of_row(row, problem.query_length, problem.target_length, band_of(problem));
+    if (cells.empty()) {
+      result.dropped = true;
+      break;
+    }
+    filler.fill(row, cells, before);
+    before = cells;
+    if (has_peak) {
+      add_differences(rows, cells, row, scores);
+      result.dropped = !peak.take(row, cells, rows.score[static_cast<std::size_t>(cells.band_begin)], best_cell(rows, cells), result);
+    } else {
+      corner.advance(row, cells, scores, rows);
+    }
+  }
+  finish(problem, has_peak ? rows.score[static_cast<std::size_t>(problem.target_length) - 1] : corner.get(), rows, result);
 }
 
 }  // namespace sluice::base_alignment

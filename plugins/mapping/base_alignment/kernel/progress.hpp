@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 #include "base_alignment/kernel/rows.hpp"
 
@@ -102,41 +104,18 @@ inline bool kernel_takes(const Scores& scores) {
   return worst <= 2 * (scores.gap_open + scores.gap_extend);
 }
 
-// make_rows() gives an object whose fill(row, cells, cells of the row before) computes a row; best_of_row(row, cells, highest score so far) adds the
-// row's differences to rows.score and finds its best cell.
-template <class MakeRows, class BestOfRow>
-void align_by_rows(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result, MakeRows&& make_rows, BestOfRow&& best_of_row) {
+inline bool starts(const Scores& scores, const Problem& problem, Alignment& result) {
   std::vector<std::uint32_t> cigar = std::move(result.cigar);
   result = Alignment();
   result.cigar = std::move(cigar);
-  if (problem.query_length <= 0 || problem.target_length <= 0 || !kernel_takes(scores)) return;
-  rows.start(problem, scores);
-  auto filler = make_rows();
-  const std::int32_t band = problem.band < 0 ? std::max(problem.query_length, problem.target_length) : problem.band;
-  const Peak peak(problem, scores);
-  CornerScore corner;
-  const bool has_peak = problem.goal != Goal::ends;
-  const std::int32_t last_row = problem.query_length + problem.target_length - 2;
-  RowCells before;
-  for (std::int32_t row = 0; row <= last_row; ++row) {
-    const RowCells cells = cells_of_row(row, problem.query_length, problem.target_length, band);
-    if (cells.empty()) {
-      result.dropped = true;
-      break;
-    }
-    filler.fill(row, cells, before);
-    before = cells;
-    if (has_peak) {
-      const BestCell best = best_of_row(row, cells, result.best);
-      if (!peak.take(row, cells, rows.score[static_cast<std::size_t>(cells.band_begin)], best, result)) {
-        result.dropped = true;
-        break;
-      }
-    } else {
-      corner.advance(row, cells, scores, rows);
-    }
-  }
-  if (!result.dropped) result.score = has_peak ? rows.score[static_cast<std::size_t>(problem.target_length) - 1] : corner.get();
+  return problem.query_length > 0 && problem.target_length > 0 && kernel_takes(scores);
+}
+
+inline std::int32_t band_of(const Problem& problem) { return problem.band < 0 ? std::max(problem.query_length, problem.target_length) : problem.band; }
+
+// The path, when all rows are there or the alignment was given up. score: at the last bases of both.
+inline void finish(const Problem& problem, std::int32_t score, MatrixRows& rows, Alignment& result) {
+  if (!result.dropped) result.score = score;
   if (!result.dropped && problem.goal != Goal::extension) {
     rows.trace(problem.target_length - 1, problem.query_length - 1, problem.ties, result.cigar);
   } else if (!result.dropped && std::int64_t{result.query_end_score} + problem.end_bonus > result.best) {
@@ -145,6 +124,7 @@ void align_by_rows(const Scores& scores, const Problem& problem, MatrixRows& row
   } else if (result.best_target >= 0) {
     rows.trace(result.best_target, result.best_query, problem.ties, result.cigar);
   }
+  rows.finish();
 }
 
 }  // namespace sluice::base_alignment

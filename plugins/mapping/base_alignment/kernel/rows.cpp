@@ -6,20 +6,27 @@
 
 namespace sluice::base_alignment {
 namespace {
-
-constexpr std::uint32_t match = 0, insertion = 1, deletion = 2;
-
-void add(std::vector<std::uint32_t>& cigar, std::size_t from, std::uint32_t operation, std::uint32_t bases) {
-  if (cigar.size() > from && (cigar.back() & 15U) == operation)
-    cigar.back() += bases << 4;
-  else
-    cigar.push_back(bases << 4 | operation);
-}
-
+constexpr std::size_t kept_steps = std::size_t{64} << 20;
 }  // namespace
 
-void MatrixRows::start(const Problem& problem, const Scores& scores) {
+void MatrixRows::start_sequences(const Problem& problem) {
   const auto target_length = static_cast<std::size_t>(problem.target_length), query_length = static_cast<std::size_t>(problem.query_length);
+  const auto prepare = [](std::vector<std::uint8_t>& codes, std::size_t length) {
+    if (codes.size() < length + 2 * slack) codes.resize(length + 2 * slack);
+    std::memset(codes.data(), 0, slack);
+    std::memset(codes.data() + slack + length, 0, slack);
+    return codes.data() + slack;
+  };
+  std::uint8_t* const forward = prepare(target_, target_length);
+  std::memcpy(forward, problem.target, target_length);
+  target = forward;
+  std::uint8_t* const back = prepare(query_back_, query_length);
+  std::reverse_copy(problem.query, problem.query + query_length, back);
+  query_back = back;
+}
+
+void MatrixRows::start(const Problem& problem, const Scores& scores) {
+  const auto target_length = static_cast<std::size_t>(problem.target_length);
   const std::size_t width = (target_length + block_cells - 1) / block_cells * block_cells;
   const std::size_t stride = width + 2 * slack;
   differences_.resize(7 * stride);
@@ -37,12 +44,7 @@ void MatrixRows::start(const Problem& problem, const Scores& scores) {
     score_.assign(width + slack, Alignment::unreached);
     score = score_;
   }
-  target_.assign(width + slack, 0);
-  std::memcpy(target_.data(), problem.target, target_length);
-  target = target_.data();
-  query_back_.assign(query_length + 2 * slack, 0);
-  for (std::size_t i = 0; i < query_length; ++i) query_back_[slack + i] = problem.query[query_length - 1 - i];
-  query_back = query_back_.data() + slack;
+  start_sequences(problem);
   rows_.clear();
   steps_used_ = 0;
 }
@@ -54,34 +56,22 @@ void MatrixRows::grow_steps(std::size_t bytes) {
   steps_ = std::move(more);
 }
 
-void MatrixRows::trace(std::int32_t i, std::int32_t j, TieOrder ties, std::vector<std::uint32_t>& cigar) const {
-  const std::size_t from = cigar.size();
-  std::uint8_t state = step_match;
-  while (i >= 0 && j >= 0) {
+void MatrixRows::finish() {
+  if (step_room_ <= kept_steps) return;
+  steps_.reset();
+  step_room_ = 0;
+}
+
+void MatrixRows::trace(std::int32_t from_target, std::int32_t from_query, TieOrder ties, std::vector<std::uint32_t>& cigar) const {
+  trace_path(from_target, from_query, ties, cigar, [&](std::int32_t i, std::int32_t j, std::uint8_t& state) {
     const Row& row = rows_[static_cast<std::size_t>(i) + static_cast<std::size_t>(j)];
-    if (i < row.begin) {
+    if (i < row.begin)
       state = step_insertion;
-    } else if (i > row.last) {
+    else if (i > row.last)
       state = step_deletion;
-    } else {
-      const std::uint8_t step = steps_[row.steps + static_cast<std::size_t>(i - row.begin)];
-      if (state == step_match || (step & goes_on(state)) == 0) state = step & step_mask;
-    }
-    if (state == step_match) {
-      add(cigar, from, match, 1);
-      --i;
-      --j;
-    } else if (state == step_deletion || state == step_long_deletion) {
-      add(cigar, from, deletion, 1);
-      --i;
-    } else {
-      add(cigar, from, insertion, 1);
-      --j;
-    }
-  }
-  if (i >= 0) add(cigar, from, deletion, static_cast<std::uint32_t>(i) + 1);
-  if (j >= 0) add(cigar, from, insertion, static_cast<std::uint32_t>(j) + 1);
-  if (ties == TieOrder::gap_right) std::reverse(cigar.begin() + static_cast<std::ptrdiff_t>(from), cigar.end());
+    else
+      follow(steps_[row.steps + static_cast<std::size_t>(i - row.begin)], state);
+  });
 }
 
 }  // namespace sluice::base_alignment
