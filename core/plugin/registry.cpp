@@ -63,7 +63,7 @@ bool is_complete(const sluice_device_provider& p) {
 
 // The loader has words for this, but no code. Where nothing may be executed it says the same of every file.
 bool is_out_of_memory(const std::string& reason, const fs::path& file) {
-  struct statvfs folder{};
+  struct statvfs folder {};
   if (statvfs(file.c_str(), &folder) == 0 && (folder.f_flag & ST_NOEXEC) != 0) return false;
   if (reason.find("static TLS") != std::string::npos) return false;
   return reason.find("failed to map segment") != std::string::npos || reason.find("annot allocate memory") != std::string::npos;

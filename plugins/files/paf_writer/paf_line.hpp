@@ -33,11 +33,11 @@ struct PafHit {
   std::int32_t target_length = 0, target_start = 0, target_end = 0;
   std::int32_t matches = 0, block = 0;  // columns 10 and 11
   std::int32_t mapping_quality = 0;
-  bool primary = false;            // tag tp: P or S
-  std::int32_t anchors = 0;        // tag cm
-  std::int32_t score = 0;          // tag s1
-  std::int32_t second_score = -1;  // tag s2; below 0: none
-  float divergence = -1;           // tag dv; outside [0, 1]: none
+  bool primary = false;                   // tag tp: P or S
+  std::int32_t anchors = 0;               // tag cm
+  std::int32_t score = 0;                 // tag s1
+  std::int32_t second_score = -1;         // tag s2; below 0: none
+  float divergence = -1;                  // tag dv; outside [0, 1]: none
   std::optional<PafAlignment> alignment;  // takes the place of the tags above
 };
 

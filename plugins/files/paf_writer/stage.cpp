@@ -19,7 +19,7 @@ class PafWriter {
     Path output;
     bool secondary = true;
     bool paf_no_hit = false;
-    bool cigar = true, cs = false, md = false;
+    bool cigar = true, cs = false, cs_long = false, md = false;
   };
   static void describe(Describe<PafWriter>& d) {
     d.id("paf_writer").summary("writes hits as PAF, the lines of minimap2");
@@ -28,7 +28,8 @@ class PafWriter {
         "its length, "
         "start, end, matches, block length, mapping quality; then the tags tp (P primary, S secondary), cm (anchors), s1 (score), s2 (score of the "
         "best secondary hit, primary hits only), dv (estimated divergence), rl (bases of the read in repeats). Reads that failed have no line. With "
-        "base-level alignments there is a line for each of them instead, and NM, ms, AS, nn, de instead of dv, zd, and cg (and cs or MD) at the end.");
+        "base-level alignments there is a line for each of them instead, and NM, ms, AS, nn, de instead of dv, zd, and cg (and cs or MD) at the "
+        "end.");
     d.sink("read").work_unit("row");
     d.needs("read_id", "utf8", "name of the read").needs("read_length", "i32", "bases of the read");
     d.needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up");
@@ -49,6 +50,7 @@ class PafWriter {
     d.option("paf_no_hit", &Parameters::paf_no_hit, "write a line with * for each read without hits (minimap2 --paf-no-hit)");
     d.option("cigar", &Parameters::cigar, "write the CIGARs of alignments (minimap2 -c)");
     d.option("cs", &Parameters::cs, "write cs tags of alignments (minimap2 --cs)");
+    d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
     d.option("md", &Parameters::md, "write MD tags of alignments, instead of cs tags if both are wanted (minimap2 --MD)");
   }
 
@@ -59,7 +61,7 @@ class PafWriter {
         cigar_(p.cigar),
         has_alignments_(overlap::read_alignments_available(setup)),
         file_(setup, p.output) {
-    if (has_alignments_ && p.cs && setup.available("difference_text")) text_ = overlap::TagText::difference;
+    if (has_alignments_ && (p.cs || p.cs_long) && setup.available("difference_text")) text_ = overlap::TagText::difference;
     if (has_alignments_ && p.md && setup.available("mismatch_text")) text_ = overlap::TagText::mismatches;
   }
 

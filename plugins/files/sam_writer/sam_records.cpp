@@ -98,9 +98,11 @@ void append_unmapped(std::string& text, const ReadRecord& read, const RecordOpti
   text += '\n';
 }
 
-void append_mapped(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const ReadAlignment& own, const RecordOptions& options) {
+void append_mapped(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const ReadAlignment& own,
+                   const RecordOptions& options) {
   const bool is_supplementary = own.is_primary && !own.is_first, soft = options.clipping == Clipping::soft;
-  const std::uint32_t flag = (own.is_reverse ? BAM_FREVERSE : 0U) | (own.is_primary ? 0U : BAM_FSECONDARY) | (is_supplementary ? BAM_FSUPPLEMENTARY : 0U);
+  const std::uint32_t flag =
+      (own.is_reverse ? BAM_FREVERSE : 0U) | (own.is_primary ? 0U : BAM_FSECONDARY) | (is_supplementary ? BAM_FSUPPLEMENTARY : 0U);
   text.append(read.id) += '\t';
   tags::append_integer(text, flag);
   text += '\t';

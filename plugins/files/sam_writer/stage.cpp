@@ -23,7 +23,7 @@ class SamWriter {
     Path output;
     std::string format = "auto";
     std::string read_group, command;
-    bool secondary = true, soft_clip = false, cs = false, md = false, hits_only = false;
+    bool secondary = true, soft_clip = false, cs = false, cs_long = false, md = false, hits_only = false;
     std::int64_t compression = -1;
   };
 
@@ -32,8 +32,10 @@ class SamWriter {
         .sink("read")
         .summary("writes mapped reads as SAM or BAM")
         .doc(
-            "One record per alignment, in the order of the reads, as minimap2 writes them: the best one, supplementary ones for the read's other parts "
-            "(hard-clipped, listed in SA), secondary ones without bases. Reads without an alignment are written as unmapped. Records are not sorted. They "
+            "One record per alignment, in the order of the reads, as minimap2 writes them: the best one, supplementary ones for the read's other "
+            "parts "
+            "(hard-clipped, listed in SA), secondary ones without bases. Reads without an alignment are written as unmapped. Records are not sorted. "
+            "They "
             "are formatted and compressed in parallel; blocks of BAM depend on the records alone.")
         .work_unit("base");
     d.uses("index", "minimizer_index", "names and lengths of the contigs");
@@ -45,11 +47,13 @@ class SamWriter {
     d.needs("difference_text", "utf8", "cs tags, for cs", Needed::optional).needs("mismatch_text", "utf8", "MD tags, for md", Needed::optional);
     d.option("output", &Parameters::output, "file to write; - is standard output, then SAM unless format says otherwise").required().writes();
     d.option("format", &Parameters::format, "auto: BAM if the name ends in .bam, else SAM").choices({"auto", "sam", "bam"});
-    d.option("read_group", &Parameters::read_group, "read group of all reads: a line as @RG\\tID:x\\tSM:y with \\t for tabs, or its ID alone (minimap2's -R)");
+    d.option("read_group", &Parameters::read_group,
+             "read group of all reads: a line as @RG\\tID:x\\tSM:y with \\t for tabs, or its ID alone (minimap2's -R)");
     d.option("command", &Parameters::command, "what the header says of the run (CL of @PG)");
     d.option("secondary", &Parameters::secondary, "write secondary alignments (minimap2's --secondary)");
     d.option("soft_clip", &Parameters::soft_clip, "soft clips in supplementary records, bases in secondary ones (minimap2's -Y)");
     d.option("cs", &Parameters::cs, "write cs tags (minimap2's --cs)");
+    d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
     d.option("md", &Parameters::md, "write MD tags, instead of cs tags if both are wanted (minimap2's --MD)");
     d.option("hits_only", &Parameters::hits_only, "leave unmapped reads out (minimap2's --sam-hit-only)");
     d.option("compression", &Parameters::compression, "level of BAM; -1: HTSlib's default").range(-1, 9);
@@ -67,7 +71,7 @@ class SamWriter {
     options_.clipping = p.soft_clip ? Clipping::soft : Clipping::hard;
     options_.secondary = p.secondary ? Secondary::written : Secondary::left_out;
     options_.read_group = group.id;
-    if (p.cs && setup.available("difference_text")) options_.text = TagText::difference;
+    if ((p.cs || p.cs_long) && setup.available("difference_text")) options_.text = TagText::difference;
     if (p.md && setup.available("mismatch_text")) options_.text = TagText::mismatches;
     std::string text;
     for (std::size_t contig = 0; contig < index_.contigs(); ++contig)

@@ -3,12 +3,12 @@
 #pragma once
 // A hit on its way from a chain to an alignment, and the anchors that it is made of.
 
-#include <cmath>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <sluice/overlap/primary_hits.hpp>
+#include <span>
 #include <vector>
 
 #include "base_alignment/kernel/problem.hpp"
@@ -65,8 +65,8 @@ void measure_chain(std::span<const Anchor> anchors, std::int32_t read_length, Al
 struct AlignmentSettings {
   Scores scores;
   std::int32_t z_drop = 400, z_drop_inversion = 200, end_bonus = -1;
-  std::int32_t min_score = 80;          // least best_score of a hit
-  std::int32_t min_fill_length = 200;   // anchors closer than this do not cut a gap
+  std::int32_t min_score = 80;           // least best_score of a hit
+  std::int32_t min_fill_length = 200;    // anchors closer than this do not cut a gap
   std::int64_t max_cells = 100'000'000;  // of one matrix; 0: any number
   float max_clip_ratio = 1.0F;
   std::int32_t bw = 500, bw_long = 20000, max_gap = 5000, min_chain_score = 40, min_count = 3;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Pieces of a hit, and what an alignment from end to end says of the place between two anchors. Method: minimap2 2.24, A.15 and A.16 of the specification.
+// Pieces of a hit, and what an alignment from end to end says of the place between two anchors. Method: minimap2 2.24, A.15 and A.16 of the
+// specification.
 
 #include <cstdint>
 #include <vector>

@@ -60,8 +60,8 @@ void HitAligner::extend_right(Codes query, const Reach& reach, Ends& ends) {
   ends.end.query += made.reached_end ? reach.query_end - from.query : made.best_query + 1;
 }
 
-std::optional<AlignedHit> HitAligner::split(std::span<const Anchor> anchors, AnchorRange range, std::int32_t behind, std::int32_t target_end, Fall why,
-                                            std::int32_t read_length, AlignedHit& hit) const {
+std::optional<AlignedHit> HitAligner::split(std::span<const Anchor> anchors, AnchorRange range, std::int32_t behind, std::int32_t target_end,
+                                            Fall why, std::int32_t read_length, AlignedHit& hit) const {
   std::int32_t last = behind - 1;
   while (last >= 0 && anchors[static_cast<std::size_t>(range.first + last)].on_target() > target_end) --last;
   last = std::max(last, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// From a chain to an alignment: its end anchors are extended, the gaps between the others are filled, and where the score falls too far the hit is split.
-// Method: minimap2 2.24, A.14 to A.17 of the specification. Not thread-safe: one object per thread.
+// From a chain to an alignment: its end anchors are extended, the gaps between the others are filled, and where the score falls too far the hit is
+// split. Method: minimap2 2.24, A.14 to A.17 of the specification. Not thread-safe: one object per thread.
 
 #include <optional>
 
@@ -31,7 +31,8 @@ class HitAligner {
   }
   void extend_left(Codes query, const Reach& reach, const AlignedHit& hit, Ends& ends);
   void extend_right(Codes query, const Reach& reach, Ends& ends);
-  std::optional<AlignedHit> fill_gaps(const ReadStrands& read, std::span<Anchor> anchors, AnchorRange range, AlignedHit& hit, Ends& ends, bool& broken_off);
+  std::optional<AlignedHit> fill_gaps(const ReadStrands& read, std::span<Anchor> anchors, AnchorRange range, AlignedHit& hit, Ends& ends,
+                                      bool& broken_off);
   std::optional<AlignedHit> split(std::span<const Anchor> anchors, AnchorRange range, std::int32_t behind, std::int32_t target_end, Fall why,
                                   std::int32_t read_length, AlignedHit& hit) const;
 

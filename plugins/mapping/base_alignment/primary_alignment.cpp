@@ -17,7 +17,8 @@ void PrimaryAlignment::describe(Describe<PrimaryAlignment>& d) {
       .map("read")
       .summary("takes each read's best alignment as its place on the reference")
       .doc(
-          "The alignment that a read's first SAM record would hold, in the columns that alignment_reader gives. Supplementary alignments of a read that "
+          "The alignment that a read's first SAM record would hold, in the columns that alignment_reader gives. Supplementary alignments of a read "
+          "that "
           "is split over the reference are not used.")
       .work_unit("read");
   d.uses("index", "minimizer_index", "names of the contigs");

@@ -44,8 +44,7 @@ std::uint8_t quality_of(const AlignmentSettings& settings, float unique, const A
   if (hit.second_best_score > 0 && hit.best_score > 0) {
     const float x = as_float(hit.second_best_score) * as_float(second_chain) / as_float(hit.best_score) / as_float(hit.whole_chain_score);
     quality = whole(identity * sure * 40.0F * (1.0F - x * x) * magnitude);
-    const std::int32_t by_difference =
-        whole(6.02F * identity * identity * as_float(hit.best_score - hit.second_best_score) / match + .499F);
+    const std::int32_t by_difference = whole(6.02F * identity * identity * as_float(hit.best_score - hit.second_best_score) / match + .499F);
     quality = std::min(quality, by_difference);
   } else {
     const float x = as_float(second_chain) / as_float(hit.whole_chain_score);
@@ -68,8 +67,7 @@ void set_inversion_quality(std::vector<AlignedHit>& hits) {
       places.push_back({static_cast<std::uint64_t>(hits[i].target) << 32 | static_cast<std::uint32_t>(hits[i].target_start), &hits[i]});
   overlap::byte_sort(std::span(places), [](const Place& place) { return place.key; });
   for (std::size_t i = 1; i + 1 < places.size(); ++i)
-    if (places[i].hit->inversion)
-      places[i].hit->mapping_quality = std::min(places[i - 1].hit->mapping_quality, places[i + 1].hit->mapping_quality);
+    if (places[i].hit->inversion) places[i].hit->mapping_quality = std::min(places[i - 1].hit->mapping_quality, places[i + 1].hit->mapping_quality);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Which alignments of a read are kept, in which order, which are primary, and how sure each is. Method: minimap2 2.24, A.19 and A.20 of the specification.
+// Which alignments of a read are kept, in which order, which are primary, and how sure each is. Method: minimap2 2.24, A.19 and A.20 of the
+// specification.
 
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace sluice::base_alignment {
 // Drops hits with too few anchors, matches or too low a score, and those with too much of the read on both sides.
 void drop_weak(const AlignmentSettings& settings, std::int32_t read_length, std::vector<AlignedHit>& hits);
 
-// Gives hits of a read that several places of the target explain equally well scores in which a difference costs what it costs at the best one's identity.
-// True: it did.
+// Gives hits of a read that several places of the target explain equally well scores in which a difference costs what it costs at the best one's
+// identity. True: it did.
 bool adjust_scores(const AlignmentSettings& settings, std::int32_t read_length, std::vector<AlignedHit>& hits);
 
 // By descending score; equal ones by their hashes.

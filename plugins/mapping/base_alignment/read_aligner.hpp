@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The alignments of a read from its hits: minimap2 2.24 with base alignment, whole records the same (A.13 of the specification). Not thread-safe: one object
-// per thread.
+// The alignments of a read from its hits: minimap2 2.24 with base alignment, whole records the same (A.13 of the specification). Not thread-safe: one
+// object per thread.
 
 #include <string>
 #include <string_view>

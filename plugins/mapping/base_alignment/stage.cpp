@@ -28,7 +28,8 @@ class BaseAlignment {
     double secondary_ratio = 0.8, mask_level = 0.5;
     bool hard_mask_level = false;
     std::int32_t mask_length = unlimited;
-    bool all_chains = false, trim_ends = true, inversions = true, eqx = false, cs_long = false;
+    bool all_chains = false, trim_ends = true, for_only = false, rev_only = false, eqx = false;
+    bool cs = true, cs_long = false, md = true;
   };
 
   static void describe(Describe<BaseAlignment>& d) {
@@ -36,9 +37,11 @@ class BaseAlignment {
         .map("read")
         .summary("aligns mapped reads base by base along their chains")
         .doc(
-            "The base-level alignment of minimap2 2.24 (Li 2018, 2021), column for column: chains lose doubtful ends and seeds, their ends are extended, "
+            "The base-level alignment of minimap2 2.24 (Li 2018, 2021), column for column: chains lose doubtful ends and seeds, their ends are "
+            "extended, "
             "the gaps between anchors filled with two-piece affine costs in a band, hits split where the score falls too far, inversions looked for "
-            "between the parts; then the alignments' own scores say which of them are kept, which is primary, and how sure it is. A read can have more "
+            "between the parts; then the alignments' own scores say which of them are kept, which is primary, and how sure it is. A read can have "
+            "more "
             "alignments than hits, or fewer. Options carry minimap2's letters in their help; the defaults are map-ont's.")
         .work_unit("base");
     d.uses("index", "minimizer_index", "names, lengths and bases of the contigs");
@@ -91,13 +94,19 @@ class BaseAlignment {
     d.option("z_drop_inversion", &Parameters::z_drop_inversion, "the same where an inversion explains it (-z, second value)").range(0, unlimited);
     d.option("end_bonus", &Parameters::end_bonus, "score of reaching the end of the read (--end-bonus); -1: none").range(-1, 1e6);
     d.option("min_score", &Parameters::min_score, "least score of an alignment (-s)").range(0, unlimited);
-    d.option("min_fill_length", &Parameters::min_fill_length, "anchors closer than this are passed over (--min-dp-len)").range(0, unlimited).unit("bases");
+    d.option("min_fill_length", &Parameters::min_fill_length, "anchors closer than this are passed over (--min-dp-len)")
+        .range(0, unlimited)
+        .unit("bases");
     d.option("max_matrix_cells", &Parameters::max_matrix_cells, "gaps with a larger matrix split the hit (--cap-sw-mem); 0: any size").range(0, 1e12);
-    d.option("max_clip_ratio", &Parameters::max_clip_ratio, "alignments with more than this share of the read on both sides are dropped (--max-clip-ratio)")
+    d.option("max_clip_ratio", &Parameters::max_clip_ratio,
+             "alignments with more than this share of the read on both sides are dropped (--max-clip-ratio)")
         .range(0, 1);
     d.option("trim_ends", &Parameters::trim_ends, "drop doubtful ends of chains (minimap2: unless --no-end-flt)");
-    d.option("inversions", &Parameters::inversions, "look for inversions (minimap2: unless --for-only or --rev-only)");
+    d.option("for_only", &Parameters::for_only, "as of minimizer_seeding: inversions are not looked for (--for-only)");
+    d.option("rev_only", &Parameters::rev_only, "the same (--rev-only)");
     d.option("eqx", &Parameters::eqx, "write = and X instead of M (--eqx)");
+    d.option("cs", &Parameters::cs, "make the texts of cs tags (--cs)");
+    d.option("md", &Parameters::md, "make the texts of MD tags (--MD)");
     d.option("cs_long", &Parameters::cs_long, "cs tags that spell equal bases, too (--cs=long)");
     d.option("bw", &Parameters::bw, "as of chaining: half the band of extensions is two thirds of it (-r)").range(1, 1e7).unit("bases");
     d.option("bw_long", &Parameters::bw_long, "as of chaining: the same of gaps (-r, second value)").range(0, 1e7).unit("bases");
@@ -116,13 +125,16 @@ class BaseAlignment {
       : index_(minimizer_index_view(setup.resource("index"))),
         form_(p.cs_long ? DifferenceForm::long_form : DifferenceForm::short_form),
         wants_difference_(setup.wanted("difference_text")),
-        wants_mismatches_(setup.wanted("mismatch_text")) {
+        wants_mismatches_(setup.wanted("mismatch_text")),
+        makes_difference_(wants_difference_ && (p.cs || p.cs_long)),
+        makes_mismatches_(wants_mismatches_ && p.md) {
     if (index_.packed_bases.empty() && index_.contigs() > 0)
       throw Failure::input("the minimizer index has no bases, so nothing can be aligned to it", "make the index from FASTA, or with its bases");
     if (!scores_fit(p))
-      throw Failure::usage("these gap costs are not possible",
-                           "long_gap_extend must be below gap_extend and long_gap_open + long_gap_extend above gap_open + gap_extend (or both equal), and "
-                           "all four together at most 127");
+      throw Failure::usage(
+          "these gap costs are not possible",
+          "long_gap_extend must be below gap_extend and long_gap_open + long_gap_extend above gap_open + gap_extend (or both equal), and "
+          "all four together at most 127");
     if (p.z_drop < p.z_drop_inversion) throw Failure::usage("z_drop_inversion is above z_drop", "give z_drop at least the same value");
     settings_ = {.scores = p,
                  .z_drop = p.z_drop,
@@ -141,7 +153,7 @@ class BaseAlignment {
                  .secondary_ratio = static_cast<float>(p.secondary_ratio),
                  .mask = {static_cast<float>(p.mask_level), p.hard_mask_level ? overlap::Masking::hard : overlap::Masking::soft, p.mask_length},
                  .trim_ends = p.trim_ends,
-                 .find_inversions = p.inversions,
+                 .find_inversions = !p.for_only && !p.rev_only,
                  .rank = !p.all_chains,
                  .eqx = p.eqx,
                  .k = static_cast<std::int32_t>(index_.k),
@@ -176,28 +188,50 @@ class BaseAlignment {
         for (const AlignedHit& hit : row.hits) *to++ = value_of(hit);
     };
     using Hit = const AlignedHit&;
-    give("aligned_target", +[](Hit hit) { return hit.target; });
-    give("aligned_query_start", +[](Hit hit) { return hit.query_start; });
-    give("aligned_query_end", +[](Hit hit) { return hit.query_end; });
-    give("aligned_target_start", +[](Hit hit) { return hit.target_start; });
-    give("aligned_target_end", +[](Hit hit) { return hit.target_end; });
-    give("aligned_matches", +[](Hit hit) { return hit.matches; });
-    give("aligned_columns", +[](Hit hit) { return hit.columns; });
-    give("aligned_ambiguous", +[](Hit hit) { return hit.ambiguous; });
-    give("edit_distance", +[](Hit hit) { return hit.columns - hit.matches + hit.ambiguous; });
-    give("alignment_score", +[](Hit hit) { return hit.score; });
-    give("aligned_best_score", +[](Hit hit) { return hit.best_score; });
-    give("aligned_divergence", +[](Hit hit) { return 1.0 - identity_of(hit); });
-    give("aligned_anchors", +[](Hit hit) { return hit.anchors; });
-    give("aligned_chain_score", +[](Hit hit) { return hit.chain_score; });
-    give("aligned_second_score", +[](Hit hit) { return hit.primary() ? hit.second_chain_score : -1; });
-    give("cigar_count", +[](Hit hit) { return static_cast<std::int32_t>(hit.cigar.size()); });
-    give("aligned_is_reverse", +[](Hit hit) { return std::uint8_t{hit.reverse}; });
-    give("aligned_is_primary", +[](Hit hit) { return std::uint8_t{hit.primary()}; });
-    give("aligned_is_first", +[](Hit hit) { return std::uint8_t{hit.leads}; });
-    give("aligned_is_inversion", +[](Hit hit) { return std::uint8_t{hit.inversion}; });
-    give("aligned_split", +[](Hit hit) { return hit.split; });
-    give("aligned_mapq", +[](Hit hit) { return hit.mapping_quality; });
+    give(
+        "aligned_target", +[](Hit hit) { return hit.target; });
+    give(
+        "aligned_query_start", +[](Hit hit) { return hit.query_start; });
+    give(
+        "aligned_query_end", +[](Hit hit) { return hit.query_end; });
+    give(
+        "aligned_target_start", +[](Hit hit) { return hit.target_start; });
+    give(
+        "aligned_target_end", +[](Hit hit) { return hit.target_end; });
+    give(
+        "aligned_matches", +[](Hit hit) { return hit.matches; });
+    give(
+        "aligned_columns", +[](Hit hit) { return hit.columns; });
+    give(
+        "aligned_ambiguous", +[](Hit hit) { return hit.ambiguous; });
+    give(
+        "edit_distance", +[](Hit hit) { return hit.columns - hit.matches + hit.ambiguous; });
+    give(
+        "alignment_score", +[](Hit hit) { return hit.score; });
+    give(
+        "aligned_best_score", +[](Hit hit) { return hit.best_score; });
+    give(
+        "aligned_divergence", +[](Hit hit) { return 1.0 - identity_of(hit); });
+    give(
+        "aligned_anchors", +[](Hit hit) { return hit.anchors; });
+    give(
+        "aligned_chain_score", +[](Hit hit) { return hit.chain_score; });
+    give(
+        "aligned_second_score", +[](Hit hit) { return hit.primary() ? hit.second_chain_score : -1; });
+    give(
+        "cigar_count", +[](Hit hit) { return static_cast<std::int32_t>(hit.cigar.size()); });
+    give(
+        "aligned_is_reverse", +[](Hit hit) { return std::uint8_t{hit.reverse}; });
+    give(
+        "aligned_is_primary", +[](Hit hit) { return std::uint8_t{hit.primary()}; });
+    give(
+        "aligned_is_first", +[](Hit hit) { return std::uint8_t{hit.leads}; });
+    give(
+        "aligned_is_inversion", +[](Hit hit) { return std::uint8_t{hit.inversion}; });
+    give(
+        "aligned_split", +[](Hit hit) { return hit.split; });
+    give(
+        "aligned_mapq", +[](Hit hit) { return hit.mapping_quality; });
     auto to = out.list<std::uint32_t>("aligned_cigar", per_operation).begin();
     for (const Row& row : made)
       for (const AlignedHit& hit : row.hits) to = std::copy(hit.cigar.begin(), hit.cigar.end(), to);
@@ -241,13 +275,14 @@ class BaseAlignment {
                         .anchor_x = in.list<std::uint64_t>("chain_anchor_x")[row],
                         .anchor_y = in.list<std::uint64_t>("chain_anchor_y")[row]};
     const std::string problem = problem_of(read, index_.contig_length);
-    if (!problem.empty()) throw Failure::input("row " + std::to_string(row) + " of the reads: " + problem, "this is a bug in the stage that gives its hits");
+    if (!problem.empty())
+      throw Failure::input("row " + std::to_string(row) + " of the reads: " + problem, "this is a bug in the stage that gives its hits");
     if (read.target.empty()) return;
     ReadAligner& aligner = workspace.get(settings_, index_);
     made.hits.swap(aligner.align(read));
     for (const AlignedHit& hit : made.hits) {
       made.operations += hit.cigar.size();
-      if (wants_difference_ || wants_mismatches_) add_texts(aligner.strands(), hit, workspace.target, made);
+      if (makes_difference_ || makes_mismatches_) add_texts(aligner.strands(), hit, workspace.target, made);
     }
   }
 
@@ -255,14 +290,20 @@ class BaseAlignment {
     copy_contig(index_, static_cast<std::size_t>(hit.target), hit.target_start, hit.target_end, target);
     const Codes query = hit.reverse ? part(read.strand(true), read.length() - hit.query_end, read.length() - hit.query_start)
                                     : part(read.strand(false), hit.query_start, hit.query_end);
-    if (wants_difference_) append_difference(made.difference, hit.cigar, query, target, form_), made.difference += '\n';
-    if (wants_mismatches_) append_mismatched_reference(made.mismatches, hit.cigar, query, target), made.mismatches += '\n';
+    if (makes_difference_) {
+      append_difference(made.difference, hit.cigar, query, target, form_);
+      made.difference += '\n';
+    }
+    if (makes_mismatches_) {
+      append_mismatched_reference(made.mismatches, hit.cigar, query, target);
+      made.mismatches += '\n';
+    }
   }
 
   MinimizerIndexView index_;
   AlignmentSettings settings_;
   DifferenceForm form_;
-  bool wants_difference_, wants_mismatches_;
+  bool wants_difference_, wants_mismatches_, makes_difference_, makes_mismatches_;
   Workspaces<Workspace> workspaces_;
 };
 

@@ -60,15 +60,20 @@ void align_in_vectors(const Scores& scores, const Problem& problem, MatrixRows& 
     run.template operator()<TieOrder::gap_left>();
 }
 
-bool any_ambiguous(const Problem& problem) {
-  const auto is_ambiguous = [](std::uint8_t code) { return code > 3; };
-  return std::any_of(problem.query, problem.query + problem.query_length, is_ambiguous) ||
-         std::any_of(problem.target, problem.target + problem.target_length, is_ambiguous);
+bool any_ambiguous(const std::uint8_t* codes, std::int32_t count) {
+  const CodeTag tag;
+  auto all = hn::Zero(tag);
+  std::int32_t i = 0;
+  for (; i + lanes <= count; i += lanes) all = hn::Or(all, hn::LoadU(tag, codes + i));
+  std::uint8_t rest = 0;
+  for (; i < count; ++i) rest |= codes[i];
+  const CellTag signed_tag;
+  return rest > 3 || !hn::AllFalse(signed_tag, hn::Gt(hn::BitCast(signed_tag, all), set(3)));
 }
 
 void align_chosen(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
   if (!starts(scores, problem, result)) return;
-  if (any_ambiguous(problem))
+  if (any_ambiguous(problem.query, problem.query_length) || any_ambiguous(problem.target, problem.target_length))
     return scores.one_piece() ? align_in_vectors<Pieces::one, true>(scores, problem, rows, result)
                               : align_in_vectors<Pieces::two, true>(scores, problem, rows, result);
   return scores.one_piece() ? align_in_vectors<Pieces::one, false>(scores, problem, rows, result)

@@ -74,7 +74,8 @@ class CornerScore {
 // The best cell so far, the query's end, and whether the score has fallen too far.
 class Peak {
  public:
-  Peak(const Problem& problem, const Scores& scores) : z_drop_(problem.z_drop), extend_(scores.gap_extend_long), query_last_(problem.query_length - 1) {}
+  Peak(const Problem& problem, const Scores& scores)
+      : z_drop_(problem.z_drop), extend_(scores.gap_extend_long), query_last_(problem.query_length - 1) {}
 
   // False: the score has fallen too far.
   bool take(std::int32_t row, const RowCells& cells, std::int32_t score_at_begin, BestCell best, Alignment& result) const {
@@ -111,7 +112,9 @@ inline bool starts(const Scores& scores, const Problem& problem, Alignment& resu
   return problem.query_length > 0 && problem.target_length > 0 && kernel_takes(scores);
 }
 
-inline std::int32_t band_of(const Problem& problem) { return problem.band < 0 ? std::max(problem.query_length, problem.target_length) : problem.band; }
+inline std::int32_t band_of(const Problem& problem) {
+  return problem.band < 0 ? std::max(problem.query_length, problem.target_length) : problem.band;
+}
 
 // The path, when all rows are there or the alignment was given up. score: at the last bases of both.
 inline void finish(const Problem& problem, std::int32_t score, MatrixRows& rows, Alignment& result) {

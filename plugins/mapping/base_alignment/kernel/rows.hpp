@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The matrix row by row, and what is kept of it. Target base i and query base j meet on row i + j, an anti-diagonal; a cell is its i. A row is computed in
-// blocks of 16 cells, also where they lie outside the band: neighbours inside it read them, so that they are part of the result
+// The matrix row by row, and what is kept of it. Target base i and query base j meet on row i + j, an anti-diagonal; a cell is its i. A row is
+// computed in blocks of 16 cells, also where they lie outside the band: neighbours inside it read them, so that they are part of the result
 // (minimap2's kernels do the same; Suzuki and Kasahara 2018 for the differences, Li 2018 for two pieces).
 
 #include <algorithm>

@@ -115,8 +115,7 @@ class VectorRows {
       fill(rule, row, cells, before);
       before = cells;
       if constexpr (has_peak) {
-        const BestCell best =
-            add_differences(row, cells, result.best, problem_.z_drop, scores_.gap_open + scores_.gap_extend, u_, v_, score);
+        const BestCell best = add_differences(row, cells, result.best, problem_.z_drop, scores_.gap_open + scores_.gap_extend, u_, v_, score);
         result.dropped = !peak.take(row, cells, score[cells.band_begin], best, result);
       } else {
         corner.advance(row, cells, scores_, rows_);

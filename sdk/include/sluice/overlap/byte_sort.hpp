@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// minimap2's sort by 64-bit keys: insertion up to 64 elements, else bytes from the top in place ("American flag"). It is not stable, and what it does with
-// equal keys shows in the order of hits.
+// minimap2's sort by 64-bit keys: insertion up to 64 elements, else bytes from the top in place ("American flag"). It is not stable, and what it does
+// with equal keys shows in the order of hits.
 
 #include <array>
 #include <cstddef>

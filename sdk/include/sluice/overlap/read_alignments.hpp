@@ -18,7 +18,7 @@ namespace sluice::overlap {
 struct ReadAlignment {
   std::int32_t target = 0;  // number of the contig in the index
   bool is_reverse = false;
-  std::int32_t query_start = 0, query_end = 0;    // in sequencing orientation, end exclusive
+  std::int32_t query_start = 0, query_end = 0;  // in sequencing orientation, end exclusive
   std::int32_t target_start = 0, target_end = 0;
   std::int32_t matches = 0, columns = 0, ambiguous = 0;  // columns: without the ambiguous ones
   std::int32_t edit_distance = 0, score = 0, best_score = 0;
@@ -165,7 +165,8 @@ class ReadAlignments {
   ListView<std::uint32_t> cigar_;
 };
 
-// The tags that minimap2 puts on an alignment, in its order, each with a tab in front; what follows s2 and goes before rl differs between SAM and PAF.
+// The tags that minimap2 puts on an alignment, in its order, each with a tab in front; what follows s2 and goes before rl differs between SAM and
+// PAF.
 namespace tags {
 
 template <class Integer>

@@ -59,8 +59,7 @@ std::string written(const sluice::testing::ParameterTexts& options) {
 const std::string unmapped = "none\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII";
 const std::string first = "parts\t0\tone\t100\t60\t4M6S\t*\t0\t0\tACGTTTGNCR\tABCDEFGHIJ";
 const std::string first_tags = "\tNM:i:0\tms:i:8\tAS:i:8\tnn:i:0\ttp:A:P\tcm:i:5\ts1:i:50\ts2:i:45\tde:f:0\tzd:i:1\tSA:Z:two,10,-,1S5M1D4S,30,2;";
-const std::string second_tags =
-    "\tNM:i:2\tms:i:5\tAS:i:3\tnn:i:1\ttp:A:P\tcm:i:4\ts1:i:40\ts2:i:0\tde:f:0.3333\tzd:i:2\tSA:Z:one,100,+,4M6S,60,0;";
+const std::string second_tags = "\tNM:i:2\tms:i:5\tAS:i:3\tnn:i:1\ttp:A:P\tcm:i:4\ts1:i:40\ts2:i:0\tde:f:0.3333\tzd:i:2\tSA:Z:one,100,+,4M6S,60,0;";
 const std::string third = "parts\t256\ttwo\t301\t0\t4M6S\t*\t0\t0\t*\t*";
 const std::string third_tags = "\tNM:i:1\tms:i:4\tAS:i:2\tnn:i:0\ttp:A:S\tcm:i:3\ts1:i:45\tde:f:0.2500";
 
@@ -68,7 +67,7 @@ const std::string third_tags = "\tNM:i:1\tms:i:4\tAS:i:2\tnn:i:0\ttp:A:S\tcm:i:3
 
 TEST_CASE("records are minimap2's: flags, clips, bases and tags of first, supplementary, secondary and unmapped ones") {
   CHECK(written({}) == unmapped + "\trl:i:3\n" + first + first_tags + "\trl:i:4\n" + "parts\t2064\ttwo\t10\t30\t1H2M1D3M4H\t*\t0\t0\tGNCAA\tIHGFE" +
-                            second_tags + "\trl:i:4\n" + third + third_tags + "\trl:i:4\n");
+                           second_tags + "\trl:i:4\n" + third + third_tags + "\trl:i:4\n");
 }
 
 TEST_CASE("options of records") {

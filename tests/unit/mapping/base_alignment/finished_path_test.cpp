@@ -121,7 +121,10 @@ TEST_CASE("whatever the path, it still aligns the same bases, with no more diffe
       }
     }
     const auto measure = [&](const Cigar& path) {
-      struct { std::size_t q = 0, t = 0; int different = 0; } m;
+      struct {
+        std::size_t q = 0, t = 0;
+        int different = 0;
+      } m;
       for (const std::uint32_t operation : path) {
         const std::uint32_t code = operation & 15U;
         for (std::uint32_t b = 0; b < operation >> 4; ++b) {

@@ -16,14 +16,17 @@ using sluice::base_alignment::Scores;
 using sluice::base_alignment::TieOrder;
 using Bases = std::vector<std::uint8_t>;
 
-inline const std::vector<Scores> score_sets = {
-    {},                      // map-ont
-    {1, 4, 1, 6, 2, 26, 1},  // map-hifi
-    {1, 19, 1, 39, 3, 81, 1}, {1, 9, 1, 16, 2, 41, 1},
-    {2, 4, 1, 4, 2, 4, 2},   // one piece
-    {2, 8, 0, 4, 2, 24, 1},  // columns with N cost a base of a long gap
-    {5, 3, 2, 2, 3, 12, 1},   {1, 1, 1, 1, 1, 1, 1}, {7, 0, 3, 10, 9, 30, 1},
-    {2, 4, 1, 1, 2, 2, 1},    {3, 6, 1, 20, 1, 20, 1}};
+inline const std::vector<Scores> score_sets = {{},                      // map-ont
+                                               {1, 4, 1, 6, 2, 26, 1},  // map-hifi
+                                               {1, 19, 1, 39, 3, 81, 1},
+                                               {1, 9, 1, 16, 2, 41, 1},
+                                               {2, 4, 1, 4, 2, 4, 2},   // one piece
+                                               {2, 8, 0, 4, 2, 24, 1},  // columns with N cost a base of a long gap
+                                               {5, 3, 2, 2, 3, 12, 1},
+                                               {1, 1, 1, 1, 1, 1, 1},
+                                               {7, 0, 3, 10, 9, 30, 1},
+                                               {2, 4, 1, 1, 2, 2, 1},
+                                               {3, 6, 1, 20, 1, 20, 1}};
 
 struct Pair {
   Bases query, target;

@@ -232,6 +232,44 @@ TEST_CASE("short pairs in narrow bands, where cells outside the band are read, a
   });
 }
 
+TEST_CASE("from end to end, sequences that are alike take the way through a narrow band, and it gives the whole matrix's path") {
+  for_each_instruction_set([] {
+    std::mt19937 random(6);
+    MatrixRows rows;
+    Alignment plain, vectors;
+    for (int round = 0; round < 250; ++round) {
+      const std::uint32_t letters = 1 + random() % 4, ns = random() % 5 == 0 ? 20 : 0, errors = random() % 25;
+      Bases unit = random_bases(random, 1 + random() % 30, letters, 0), query, target;
+      // Tandem repeats have many paths of equal score.
+      for (std::size_t i = 0, copies = random() % 3 == 0 ? 1 + random() % 20 : 0; i < copies; ++i)
+        query.insert(query.end(), unit.begin(), unit.end());
+      const Bases rest = random_bases(random, 1 + random() % 700, 1 + random() % 4, ns);
+      query.insert(query.end(), rest.begin(), rest.end());
+      for (const std::uint8_t base : query) {
+        if (random() % 200 < errors) {
+          const std::uint32_t kind = random() % 3;
+          if (kind == 0) continue;
+          target.push_back(static_cast<std::uint8_t>(random() % 4));
+          if (kind == 1) continue;
+        }
+        target.push_back(base);
+      }
+      if (random() % 6 == 0)
+        target.insert(target.begin() + static_cast<std::ptrdiff_t>(random() % (target.size() + 1)), random() % 90, std::uint8_t{2});
+      if (target.empty()) continue;
+      Problem problem{.query = query.data(), .target = target.data()};
+      problem.query_length = static_cast<std::int32_t>(query.size());
+      problem.target_length = static_cast<std::int32_t>(target.size());
+      const Scores& scores = score_sets[static_cast<std::size_t>(round) % score_sets.size()];
+      plain.cigar.clear();
+      align_plainly(scores, problem, rows, plain);
+      vectors.cigar.clear();
+      align(scores, problem, rows, vectors);
+      REQUIRE(text(vectors) == text(plain));
+    }
+  });
+}
+
 TEST_CASE("empty pieces and costs that 8 bits can't hold give no alignment") {
   MatrixRows rows;
   const Bases bases = {0, 1, 2, 3};
