@@ -79,7 +79,9 @@ class SamWriter {
     if (!group.line.empty()) text += group.line + "\n";
     const std::string_view build = SLUICE_BUILD_ID;
     text += "@PG\tID:sluice\tPN:sluice\tVN:" + std::string(build.substr(0, build.find('-')));
-    if (!p.command.empty()) text += "\tCL:" + p.command;
+    std::string command = p.command;
+    std::replace_if(command.begin(), command.end(), [](char c) { return c < ' ' && c >= 0; }, ' ');
+    if (!command.empty()) text += "\tCL:" + command;
     text += '\n';
     if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names and the read group must be valid in SAM");

@@ -169,6 +169,9 @@ class BaseAlignment {
       e.largest_row_work = std::max(e.largest_row_work, work);
     }
     e.output_bytes = static_cast<std::uint64_t>(e.work);
+    // The read on both strands, its place on the contig, and the trace of an extension; gaps of many bases need more, but are rare.
+    constexpr std::uint64_t usual_trace = std::uint64_t{8} << 20;
+    e.scratch_bytes = usual_trace + 4 * static_cast<std::uint64_t>(e.largest_row_work);
     return e;
   }
 
