@@ -158,6 +158,7 @@ class ReadReader {
  public:
   struct Parameters {
     Path path = "-";
+    bool comments = true;
   };
   enum class Reason : std::uint32_t { not_primary, empty_sequence };
   static void describe(Describe<ReadReader>& d) {
@@ -167,14 +168,16 @@ class ReadReader {
         .rows_named_by("read_id");
     d.doc("Bases are given in upper case, U as T, in sequencing orientation. Of aligned input the primary record of each read is used.");
     d.option("path", &Parameters::path, "input file; - is standard input").reads();
+    d.option("comments", &Parameters::comments, "fill the column comment, if a stage wants it");
     d.gives("read_id", "utf8", "name of the read");
     d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U");
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
+    d.gives("comment", "utf8", "what follows the name in FASTA and FASTQ; the tags of a BAM, SAM or CRAM record, as SAM has them", Needed::optional);
     d.reason("not_primary", "a secondary or supplementary record of aligned input");
     d.reason("empty_sequence", "the record has no bases");
     d.work_unit("base");
   }
-  ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")) {
+  ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")), wants_comments_(setup.wanted("comment")), reads_comments_(wants_comments_ && p.comments) {
     hts::silence();
     // Where standard input stands, if it is a file.
     const std::int64_t begin = path_ == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
@@ -185,9 +188,9 @@ class ReadReader {
     const bool known = hts_detect_format(opened, &format) == 0;
     // Each of the two below takes `opened` over when it succeeds.
     if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
-      records_.emplace(opened, path_, wants_qualities_, setup.threads());
+      records_.emplace(opened, path_, BamReads::Wanted{wants_qualities_, reads_comments_}, setup.threads());
     } else {
-      text_.emplace(open_text_input(path_, FileHandle(opened), begin), path_, wants_qualities_);
+      text_.emplace(open_text_input(path_, FileHandle(opened), begin), path_, ReadBatches::Wanted{wants_qualities_, reads_comments_});
     }
   }
 
@@ -219,6 +222,7 @@ class ReadReader {
     out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
     out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
     if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    give_comments(*batch, out);
     out.set_work(static_cast<double>(batch->bases_in_all));
     if (file_bytes_ > 0) call.progress(std::min(1.0, static_cast<double>(text_->stream().consumed()) / static_cast<double>(file_bytes_)));
     return true;
@@ -240,14 +244,23 @@ class ReadReader {
     out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
     out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
     if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    give_comments(*batch, out);
     out.set_work(static_cast<double>(batch->bases_in_all));
     if (const std::int64_t read = records_->consumed(); file_bytes_ > 0 && read >= 0)
       call.progress(std::min(1.0, static_cast<double>(read) / static_cast<double>(file_bytes_)));
     return true;
   }
 
+  template <class SomeBatch>
+  void give_comments(const SomeBatch& batch, Output& out) const {
+    if (reads_comments_)
+      out.add("comment", text_column(batch.rows, batch.comment_ends, batch.comments));
+    else if (wants_comments_)
+      out.text_rows("comment", std::vector<std::string_view>(static_cast<std::size_t>(batch.rows)));
+  }
+
   std::string path_;
-  bool wants_qualities_;
+  bool wants_qualities_, wants_comments_, reads_comments_;
   std::optional<ReadBatches> text_;  // FASTA and FASTQ
   WorkSharing sharing_;              // of text_
   std::optional<BamReads> records_;  // the others

@@ -95,6 +95,7 @@ void append_unmapped(std::string& text, const ReadRecord& read, const RecordOpti
   append_sequence(text, read, 0, read.bases.size(), false);
   append_read_group(text, options);
   tags::append(text, "\trl:i:", read.repeat_length);
+  if (!read.comment.empty()) text.append("\t").append(read.comment);
   text += '\n';
 }
 
@@ -128,6 +129,7 @@ void append_mapped(std::string& text, const MinimizerIndexView& index, const Rea
   if (own.is_primary) append_other_alignments(text, index, read, own);
   tags::append_text(text, options.text, own);
   tags::append(text, "\trl:i:", read.repeat_length);
+  if (!read.comment.empty()) text.append("\t").append(read.comment);
   text += '\n';
 }
 

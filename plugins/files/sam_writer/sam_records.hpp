@@ -24,6 +24,7 @@ struct ReadRecord {
   std::string_view id, bases, qualities;  // qualities: "" if there are none
   std::int32_t repeat_length = 0;
   std::span<const ReadAlignment> alignments;  // in the order of their records
+  std::string_view comment;                   // behind all tags; "" none
 };
 
 enum class Clipping : std::uint8_t { hard, soft };  // of supplementary records; soft: secondary ones have bases, too

@@ -23,7 +23,7 @@ class SamWriter {
     Path output;
     std::string format = "auto";
     std::string read_group, command;
-    bool secondary = true, soft_clip = false, cs = false, cs_long = false, md = false, hits_only = false;
+    bool secondary = true, soft_clip = false, cs = false, cs_long = false, md = false, comments = false, hits_only = false;
     std::int64_t compression = -1;
   };
 
@@ -44,6 +44,7 @@ class SamWriter {
         .needs("qualities", "utf8", "Phred scores + 33", Needed::optional)
         .needs("repeat_length", "i32", "bases under seeds that are too frequent");
     overlap::needs_read_alignments(d);
+    d.needs("comment", "utf8", "what follows the reads' names, for comments", Needed::optional);
     d.needs("difference_text", "utf8", "cs tags, for cs", Needed::optional).needs("mismatch_text", "utf8", "MD tags, for md", Needed::optional);
     d.option("output", &Parameters::output, "file to write; - is standard output, then SAM unless format says otherwise").required().writes();
     d.option("format", &Parameters::format, "auto: BAM if the name ends in .bam, else SAM").choices({"auto", "sam", "bam"});
@@ -55,6 +56,7 @@ class SamWriter {
     d.option("cs", &Parameters::cs, "write cs tags (minimap2's --cs)");
     d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
     d.option("md", &Parameters::md, "write MD tags, instead of cs tags if both are wanted (minimap2's --MD)");
+    d.option("comments", &Parameters::comments, "append what follows the reads' names, or the tags that they had in BAM (minimap2's -y)");
     d.option("hits_only", &Parameters::hits_only, "leave unmapped reads out (minimap2's --sam-hit-only)");
     d.option("compression", &Parameters::compression, "level of BAM; -1: HTSlib's default").range(-1, 9);
     d.reason("cannot_encode", "SAM can't hold the read: its name is longer than 254 characters or has other than printable ones");
@@ -64,6 +66,7 @@ class SamWriter {
       : path_(p.output),
         is_bam_(p.format == "bam" || (p.format == "auto" && path_.ends_with(".bam"))),
         has_qualities_(setup.available("qualities")),
+        has_comments_(p.comments && setup.available("comment")),
         hits_only_(p.hits_only),
         index_(minimizer_index_view(setup.resource("index"))),
         header_(sam_hdr_init()) {
@@ -152,7 +155,8 @@ class SamWriter {
     const std::string_view id = in.text("read_id")[row];
     if (!is_sam_name(id)) return false;
     const ReadRecord read{id, in.text("bases")[row], has_qualities_ ? in.text("qualities")[row] : std::string_view(),
-                          in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)], workspace.alignments};
+                          in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)], workspace.alignments,
+                          has_comments_ ? in.text("comment")[row] : std::string_view()};
     std::string& lines = is_bam_ ? workspace.lines : bytes;
     lines.clear();
     append_sam(lines, index_, read, options_);
@@ -160,7 +164,7 @@ class SamWriter {
   }
 
   std::string path_;
-  bool is_bam_, has_qualities_, hits_only_;
+  bool is_bam_, has_qualities_, has_comments_, hits_only_;
   MinimizerIndexView index_;
   RecordOptions options_;
   hts::Header header_;
