@@ -92,6 +92,18 @@ else
   echo "skipped: no samtools, so it did not look at the BAM"
 fi
 
+# ---- tags of unaligned BAM are those of the lines that it was made from
+if command -v samtools >/dev/null; then
+  awk 'NR % 4 == 1 { print $1 "\tRG:Z:run\tqs:f:12.5\tML:B:C,3,200\tch:i:" NR; next } { print }' reads.fq >tagged.fq
+  samtools import -T '*' -0 tagged.fq -o tagged.bam 2>/dev/null
+  for reads in tagged.fq tagged.bam; do
+    run map --reference ref.fa --reads $reads --format sam --copy-comments --output $reads.sam
+    sed -i '/^@PG/d' $reads.sam
+  done
+  cmp tagged.fq.sam tagged.bam.sam || fail "the tags of a BAM file are not kept as those of FASTQ"
+  grep -q "ML:B:C,3,200.*ch:i:1$" tagged.bam.sam || fail "tags are lost"
+fi
+
 # ---- minimap2's records
 "$make_test_input" rearranged_genome 1 >genome.fa
 "$make_test_input" rearranged_reads 1 96 90000 >noisy.fq
@@ -138,6 +150,7 @@ noisy|-a -A 1 -B 9 -O 16,41 -E 2,1 -s 200|--format sam --match 1 --mismatch 9 --
 noisy|-a --cap-sw-mem 200000 --min-dp-len 50|--format sam --cap-sw-mem 200000 --min-dp-len 50
 noisy|-a -N 50 -p 0.5 --max-clip-ratio 0.3 --no-end-flt|--format sam --best-count 50 --secondary-ratio 0.5 --max-clip-ratio 0.3 --no-end-flt
 noisy|-a --for-only|--format sam --for-only
+noisy|-a -y --secondary=no|--format sam --copy-comments --no-secondary
 clean|-c -x asm5|--cigar --preset asm5
 clean|-c -x asm10|--cigar --preset asm10
 noisy|-a -x asm20|--format sam --preset asm20

@@ -177,7 +177,11 @@ class ReadReader {
     d.reason("empty_sequence", "the record has no bases");
     d.work_unit("base");
   }
-  ReadReader(const Setup& setup, const Parameters& p) : path_(p.path), wants_qualities_(setup.wanted("qualities")), wants_comments_(setup.wanted("comment")), reads_comments_(wants_comments_ && p.comments) {
+  ReadReader(const Setup& setup, const Parameters& p)
+      : path_(p.path),
+        wants_qualities_(setup.wanted("qualities")),
+        wants_comments_(setup.wanted("comment")),
+        reads_comments_(wants_comments_ && p.comments) {
     hts::silence();
     // Where standard input stands, if it is a file.
     const std::int64_t begin = path_ == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;

@@ -83,7 +83,8 @@ class SamWriter {
     const std::string_view build = SLUICE_BUILD_ID;
     text += "@PG\tID:sluice\tPN:sluice\tVN:" + std::string(build.substr(0, build.find('-')));
     std::string command = p.command;
-    std::replace_if(command.begin(), command.end(), [](char c) { return c < ' ' && c >= 0; }, ' ');
+    std::replace_if(
+        command.begin(), command.end(), [](char c) { return c < ' ' && c >= 0; }, ' ');
     if (!command.empty()) text += "\tCL:" + command;
     text += '\n';
     if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
@@ -154,8 +155,11 @@ class SamWriter {
     if (workspace.alignments.empty() && hits_only_) return true;
     const std::string_view id = in.text("read_id")[row];
     if (!is_sam_name(id)) return false;
-    const ReadRecord read{id, in.text("bases")[row], has_qualities_ ? in.text("qualities")[row] : std::string_view(),
-                          in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)], workspace.alignments,
+    const ReadRecord read{id,
+                          in.text("bases")[row],
+                          has_qualities_ ? in.text("qualities")[row] : std::string_view(),
+                          in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
+                          workspace.alignments,
                           has_comments_ ? in.text("comment")[row] : std::string_view()};
     std::string& lines = is_bam_ ? workspace.lines : bytes;
     lines.clear();
