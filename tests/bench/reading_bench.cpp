@@ -32,7 +32,7 @@ Measured measure(const std::string& path, const ReadBatches::Sizes& sizes) {
   hFILE* file = hopen(path.c_str(), "r");
   if (file == nullptr) throw std::runtime_error("cannot open '" + path + "'");
   const double begin = processor_seconds();
-  ReadBatches batches(open_text_input(path, FileHandle(file)), path, false);
+  ReadBatches batches(open_text_input(path, FileHandle(file)), path, {.qualities = false});
   const ParallelFor parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
     const double start = processor_seconds();
     for (std::size_t i = 0; i < count; ++i) body(i);

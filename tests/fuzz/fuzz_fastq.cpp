@@ -74,7 +74,7 @@ void read_in_blocks(std::string_view text) {
   // The text itself says how it is cut.
   const std::size_t sum = static_cast<unsigned char>(text.front()) + static_cast<unsigned char>(text.back()) + text.size();
   const ReadBatches::Sizes sizes{static_cast<double>(sum % 50), UINT64_MAX, 1 + sum % 61};
-  ReadBatches batches(std::make_unique<TextInPieces>(text, 1 + sum % 17), "x", true);
+  ReadBatches batches(std::make_unique<TextInPieces>(text, 1 + sum % 17), "x", {});
   const ParallelFor backwards = [](std::size_t count, const std::function<void(std::size_t)>& body) {
     while (count > 0) body(--count);
   };

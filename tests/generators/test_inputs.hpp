@@ -19,6 +19,11 @@ void write_mapping_reference(std::ostream& out, std::uint64_t seed);
 // and U.
 void write_mapping_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million);
 
+// A genome of 300 kb (FASTA), and reads of it (FASTQ) in which something is rearranged: inversions of 0.3 to 5 kb, deletions, insertions, tandem
+// duplications, chimeras, adapters, stretches of N, reads that turn round, short and plain ones in turn.
+void write_rearranged_genome(std::ostream& out, std::uint64_t seed);
+void write_rearranged_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million);
+
 enum class NoisyReadForm { reads, truth };
 // Noisy reads of a random genome (FASTQ), or what they were before the errors (FASTA, same names). Half of them are of the reverse strand; qualities
 // are lower where an error is.

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-# Base-level alignments of mapped reads, against where the simulator says that the reads come from; methylation from FASTQ beside methylation from the
-# simulator's alignments; the same bytes however it ran.
-#   base_alignment.sh SLUICE
+# Base-level alignments of mapped reads, against minimap2 2.24 (recorded digests of its records, and the program itself where it is installed) and against
+# where the simulator says that the reads come from; methylation from FASTQ beside methylation from the simulator's alignments; the same bytes however it ran.
+#   base_alignment.sh SLUICE MAKE_TEST_INPUT SHARED_DIR
 set -euo pipefail
-sluice=$1
+sluice=$1 make_test_input=$2 shared=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -80,6 +80,96 @@ run index --reference ref.fa --output ref.index --contigs contigs.tsv
 run map --reference ref.index --reads sim.fastq.gz --output now.paf --cigar --cs
 cmp now.paf hits.paf || fail "a saved index gives other bytes"
 echo "same bytes: threads, batches, executor; BAM as SAM"
+
+# ---- what BAM holds is what the lines say, and other programs can read it
+if command -v samtools >/dev/null; then
+  samtools quickcheck now.bam || fail "samtools finds the BAM damaged"
+  samtools view -h now.bam | grep -v '^@PG' >now.sam
+  run map --reference ref.fa --reads sim.fastq.gz --format sam --output plain.sam
+  grep -v '^@PG' plain.sam | samtools view --no-PG -h | cmp - now.sam || fail "BAM holds other records than SAM"
+  samtools sort -o sorted.bam now.bam && samtools index sorted.bam || fail "the BAM can't be sorted and indexed"
+else
+  echo "skipped: no samtools, so it did not look at the BAM"
+fi
+
+# ---- tags of unaligned BAM are those of the lines that it was made from
+if command -v samtools >/dev/null; then
+  awk 'NR % 4 == 1 { print $1 "\tRG:Z:run\tqs:f:12.5\tML:B:C,3,200\tch:i:" NR; next } { print }' reads.fq >tagged.fq
+  samtools import -T '*' -0 tagged.fq -o tagged.bam 2>/dev/null
+  for reads in tagged.fq tagged.bam; do
+    run map --reference ref.fa --reads $reads --format sam --copy-comments --output $reads.sam
+    sed -i '/^@PG/d' $reads.sam
+  done
+  cmp tagged.fq.sam tagged.bam.sam || fail "the tags of a BAM file are not kept as those of FASTQ"
+  grep -q "ML:B:C,3,200.*ch:i:1$" tagged.bam.sam || fail "tags are lost"
+fi
+
+# ---- minimap2's records
+"$make_test_input" rearranged_genome 1 >genome.fa
+"$make_test_input" rearranged_reads 1 96 90000 >noisy.fq
+"$make_test_input" rearranged_reads 1 96 4000 >clean.fq
+ours() { # "OPTIONS" READS REFERENCE
+  # shellcheck disable=SC2086
+  run map --reference "$3" --reads "$2" --output now.txt $1
+  grep -v '^@PG' now.txt >now.lines || true
+}
+while read -r digest reads options; do
+  ours "$options" "$reads" genome.fa
+  [ "$(sha256sum <now.lines | cut -c 1-16)" = "$digest" ] || fail "$reads, $options: other lines than minimap2's recorded ones"
+done <<'END'
+0e48327004c8e460 noisy.fq --format sam --cs
+4fe95921634ec337 clean.fq --format sam --preset map-hifi --md
+ed304e630ffff423 noisy.fq --cigar --preset map-pb
+END
+echo "the recorded records of minimap2"
+exact=--max-chain-skip=1000000
+compare() { # "OPTIONS OF MINIMAP2" "OPTIONS OF SLUICE" READS REFERENCE
+  # shellcheck disable=SC2086
+  minimap2 $exact $1 "$4" "$3" 2>/dev/null | grep -v '^@PG' >expected.lines
+  ours "$2" "$3" "$4"
+  cmp now.lines expected.lines || fail "other lines than minimap2 $1 ($3)"
+  [ -s now.lines ] || fail "no lines: minimap2 $1 ($3)"
+  echo "minimap2's lines: $1, $(basename "$3") ($(wc -l <now.lines))"
+}
+if command -v minimap2 >/dev/null && [[ $(minimap2 --version) == 2.24* ]]; then
+  while IFS='|' read -r reads theirs ours; do
+    compare "$theirs" "$ours" "$reads.fq" genome.fa
+  done <<'END'
+noisy|-a --cs|--format sam --cs
+clean|-a -x map-hifi --MD|--format sam --preset map-hifi --md
+noisy|-c -x map-pb|--cigar --preset map-pb
+noisy|-a -P --cs|--format sam --all-chain --cs
+noisy|-c --eqx --cs=long --secondary=no|--cigar --eqx --cs-long --no-secondary
+noisy|--cs --MD --paf-no-hit|--cs --md --paf-no-hit
+noisy|-a -Y --sam-hit-only -R @RG\tID:x\tSM:y|--format sam --soft-clip --sam-hit-only --read-group @RG\tID:x\tSM:y
+noisy|-a -z 80,40 --end-bonus 20|--format sam --z-drop 80 --z-drop-inv 40 --end-bonus 20
+clean|-a -r 10,10|--format sam --bw 10 --bw-long 10
+clean|-a -r 30,60 --score-N 0|--format sam --bw 30 --bw-long 60 --score-n 0
+clean|-a -O 4 -E 2|--format sam --long-gap-open 4 --long-gap-extend 2
+noisy|-a -A 1 -B 9 -O 16,41 -E 2,1 -s 200|--format sam --match 1 --mismatch 9 --gap-open 16 --long-gap-open 41 --min-dp-max 200
+noisy|-a --cap-sw-mem 200000 --min-dp-len 50|--format sam --cap-sw-mem 200000 --min-dp-len 50
+noisy|-a -N 50 -p 0.5 --max-clip-ratio 0.3 --no-end-flt|--format sam --best-count 50 --secondary-ratio 0.5 --max-clip-ratio 0.3 --no-end-flt
+noisy|-a --for-only|--format sam --for-only
+noisy|-a -y --secondary=no|--format sam --copy-comments --no-secondary
+clean|-c -x asm5|--cigar --preset asm5
+clean|-c -x asm10|--cigar --preset asm10
+noisy|-a -x asm20|--format sam --preset asm20
+END
+  "$make_test_input" mapping_reference 1 >small.fa
+  # Reads are in upper case here, minimap2 keeps the letters as they are.
+  "$make_test_input" mapping_reads 1 60 100000 | awk 'NR % 4 == 2 { $0 = toupper($0) } { print }' >small.fq
+  compare "-a" "--format sam" small.fq small.fa
+  if [ -d "$shared/data" ]; then
+    gzip -dc "$shared/data/lambda_ont_real/sample_reads.fastq.gz" >lambda.fq
+    gzip -dc "$shared/data/lambda_ont_real/sample_reference.fasta.gz" >lambda.fa
+    compare "-a --cs" "--format sam --cs" lambda.fq lambda.fa
+    compare "-a -P --MD -Y" "--format sam --all-chain --md --soft-clip" lambda.fq lambda.fa
+  else
+    echo "skipped: no $shared, so no real reads were compared"
+  fi
+else
+  echo "skipped: no minimap2 2.24, so nothing but the recorded lines was compared"
+fi
 
 # ---- anchors from exact matches put the reads at the same places
 run map --reference ref.fa --reads sim.fastq.gz --seeds mem --output mem.paf

@@ -201,16 +201,6 @@ END
 head -n 100 reads2.fq >few.fq
 compare "two sets of reads" any_order overlap "-x ava-ont $exact --dual=yes" "--preset ava-ont --dual" reads2.fq few.fq
 
-# ---- with base-level alignments: the same hit is each read's first, and as sure. Alignments are not minimap2's base for base, and it splits some.
-first_hits() { awk '/tp:A:P/ && !($1 in seen) { seen[$1]; print $1, $5, $6, $8, $9, $12 }' "$1" | sort; }
-minimap2 -x map-ont -c $exact ref.fa reads.fq 2>/dev/null >expected.paf
-map --reference ref.fa --reads reads.fq --cigar --output now.paf
-join <(first_hits expected.paf) <(first_hits now.paf) | awk '
-  function near(a, b) { return a - b < 100 && b - a < 100 }
-  { ++reads; if ($2 == $7 && $3 == $8 && near($4, $9) && near($5, $10)) { ++places; if ($6 - $11 <= 3 && $11 - $6 <= 3) ++qualities } }
-  END { print "minimap2 -c: of " reads " reads " places " have the same first hit, " qualities " of them the same mapping quality within 3"
-        exit !(reads > 50 && places >= 0.95 * reads && qualities >= 0.95 * places) }' || fail "other primary hits than minimap2 -c"
-
 # ---- letters, index files of minimap2, and a read of 10 Mb
 # Every 97th letter of the reference and every 131st of the reads is none of A, C, G and T, and stretches of both are in lower case.
 letters='{ out = ""

@@ -30,18 +30,6 @@ void append_read(std::string& text, const PafRead& read) {
   append_column(text, read.length);
 }
 
-// Differences per column, a gap counting as one column and one difference (tag de).
-float gap_compressed_divergence(const PafHit& hit) {
-  std::int32_t gaps = 0, gap_bases = 0;
-  for (const std::uint32_t operation : hit.alignment->cigar)
-    if ((operation & 15U) == 1 || (operation & 15U) == 2) {
-      ++gaps;
-      gap_bases += static_cast<std::int32_t>(operation >> 4);
-    }
-  const std::int32_t columns = hit.block - gap_bases + gaps;
-  return columns > 0 ? static_cast<float>(1.0 - static_cast<double>(hit.matches) / columns) : 0.0F;
-}
-
 }  // namespace
 
 void append_divergence(std::string& text, float value) {
@@ -67,28 +55,24 @@ void append_hit(std::string& text, const PafRead& read, const PafHit& hit) {
   for (const std::int32_t value : {hit.target_length, hit.target_start, hit.target_end, hit.matches, hit.block, hit.mapping_quality})
     append_column(text, value);
   if (hit.alignment) {
-    append_tag(text, "\tNM:i:", hit.alignment->edit_distance);
-    append_tag(text, "\tAS:i:", hit.alignment->score);
-  }
-  text += hit.primary ? "\ttp:A:P" : "\ttp:A:S";
-  append_tag(text, "\tcm:i:", hit.anchors);
-  append_tag(text, "\ts1:i:", hit.score);
-  if (hit.second_score >= 0) append_tag(text, "\ts2:i:", hit.second_score);
-  if (hit.alignment) {
-    text += "\tde:f:";
-    append_divergence(text, gap_compressed_divergence(hit));
-  } else if (hit.divergence >= 0 && hit.divergence <= 1) {
-    text += "\tdv:f:";
-    append_divergence(text, hit.divergence);
+    overlap::tags::append_scores(text, hit.alignment->of);
+  } else {
+    text += hit.primary ? "\ttp:A:P" : "\ttp:A:S";
+    append_tag(text, "\tcm:i:", hit.anchors);
+    append_tag(text, "\ts1:i:", hit.score);
+    if (hit.second_score >= 0) append_tag(text, "\ts2:i:", hit.second_score);
+    if (hit.divergence >= 0 && hit.divergence <= 1) {
+      text += "\tdv:f:";
+      append_divergence(text, hit.divergence);
+    }
   }
   append_tag(text, "\trl:i:", read.repeat_length);
   if (hit.alignment) {
-    text += "\tcg:Z:";
-    for (const std::uint32_t operation : hit.alignment->cigar) {
-      append_integer(text, static_cast<std::int32_t>(operation >> 4));
-      text += "MIDNSHP=XB??????"[operation & 15U];
+    if (hit.alignment->with_cigar) {
+      text += "\tcg:Z:";
+      overlap::tags::append_cigar(text, hit.alignment->of.cigar);
     }
-    if (hit.alignment->difference) text.append("\tcs:Z:").append(*hit.alignment->difference);
+    overlap::tags::append_text(text, hit.alignment->text, hit.alignment->of);
   }
   text += '\n';
 }

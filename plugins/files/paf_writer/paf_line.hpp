@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Lines of the pairwise mapping format PAF: tab-separated text. Without base alignment they are minimap2 2.24's, byte for byte.
+// Lines of the pairwise mapping format PAF: tab-separated text. They are minimap2 2.24's, byte for byte.
 
 #include <cstdint>
 #include <optional>
-#include <span>
+#include <sluice/overlap/read_alignments.hpp>
 #include <string>
 #include <string_view>
 
@@ -18,11 +18,11 @@ struct PafRead {
   std::int32_t repeat_length = 0;  // tag rl
 };
 
-// What a base-level alignment adds to a hit: the tags NM, AS, de, cg and cs.
+// The tags of a base-level alignment.
 struct PafAlignment {
-  std::int32_t edit_distance = 0, score = 0;
-  std::span<const std::uint32_t> cigar;  // as in BAM, in the orientation of the target, without clips
-  std::optional<std::string_view> difference;
+  overlap::ReadAlignment of;
+  bool with_cigar = true;  // tag cg
+  overlap::TagText text = overlap::TagText::none;
 };
 
 // Intervals are 0-based and end-exclusive, on the forward strands.
@@ -33,12 +33,12 @@ struct PafHit {
   std::int32_t target_length = 0, target_start = 0, target_end = 0;
   std::int32_t matches = 0, block = 0;  // columns 10 and 11
   std::int32_t mapping_quality = 0;
-  bool primary = false;            // tag tp: P or S
-  std::int32_t anchors = 0;        // tag cm
-  std::int32_t score = 0;          // tag s1
-  std::int32_t second_score = -1;  // tag s2; below 0: none
-  float divergence = -1;           // tag dv; outside [0, 1]: none
-  std::optional<PafAlignment> alignment;
+  bool primary = false;                   // tag tp: P or S
+  std::int32_t anchors = 0;               // tag cm
+  std::int32_t score = 0;                 // tag s1
+  std::int32_t second_score = -1;         // tag s2; below 0: none
+  float divergence = -1;                  // tag dv; outside [0, 1]: none
+  std::optional<PafAlignment> alignment;  // takes the place of the tags above
 };
 
 // Appends the line of one hit, with its newline.

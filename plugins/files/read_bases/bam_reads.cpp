@@ -3,6 +3,7 @@
 #include "read_bases/bam_reads.hpp"
 
 #include <htslib/hfile.h>
+#include <htslib/kstring.h>
 
 #include <algorithm>
 #include <cstring>
@@ -25,9 +26,25 @@ std::size_t bases_of(const hts::AlignmentRecord& record) { return static_cast<st
 const std::uint8_t* scores_of(const hts::AlignmentRecord& record) { return record.packed_bases() + (bases_of(record) + 1) / 2; }
 bool has_scores(const hts::AlignmentRecord& record) { return bases_of(record) != 0 && scores_of(record)[0] != 0xFF; }
 
+// Tags as SAM has them, with tabs between them. What is no tag ends them.
+std::string tags_of(const hts::AlignmentRecord& record) {
+  kstring_t text = KS_INITIALIZE;
+  const std::uint8_t* at = scores_of(record) + bases_of(record);
+  const std::uint8_t* const end = record.rest + record.rest_bytes;
+  while (at != nullptr && end - at >= 4) {
+    const std::size_t before = text.l;
+    if (text.l > 0) kputc_('\t', &text);
+    at = sam_format_aux1(at, at[2], at + 3, end, &text);
+    if (at == nullptr) text.l = before;
+  }
+  std::string tags(text.s == nullptr ? "" : text.s, text.l);
+  ks_free(&text);
+  return tags;
+}
+
 }  // namespace
 
-BamReads::BamReads(hFILE* opened, std::string path, bool with_qualities, int threads) : path_(std::move(path)), with_qualities_(with_qualities) {
+BamReads::BamReads(hFILE* opened, std::string path, Wanted wanted, int threads) : path_(std::move(path)), wanted_(wanted) {
   file_.reset(hts_hopen(opened, path_.c_str(), "r"));
   if (file_ && file_->format.format != bam && threads > 1) hts_set_threads(file_.get(), std::min(threads, most_hts_threads));
   if (file_) header_.reset(sam_hdr_read(file_.get()));
@@ -105,7 +122,8 @@ BamReads::Rows BamReads::next_rows(const Sizes& sizes, const hts::ParallelFor& p
       const auto bases = static_cast<double>(bases_of(*ahead_));
       if (!rows.records.empty() && bases >= sizes.work) break;
       work += bases;
-      bytes += std::strlen(ahead_->name) + bases_of(*ahead_) * (with_qualities_ && has_scores(*ahead_) ? 2 : 1);
+      bytes += std::strlen(ahead_->name) + bases_of(*ahead_) * (wanted_.qualities && has_scores(*ahead_) ? 2 : 1);
+      if (wanted_.comments) rows.comments.push_back(tags_of(*ahead_));
       rows.records.push_back(*std::exchange(ahead_, std::nullopt));
     }
   } catch (const Failure&) {
@@ -155,7 +173,13 @@ BamBatch BamReads::make_columns(Rows& rows, const MemorySource& memory) const {
   batch.base_ends = offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return bases_of(records[row]); });
   batch.bases = text_for(batch.base_ends, memory);
   batch.bases_in_all = batch.bases.bytes();
-  if (!with_qualities_) return batch;
+  if (wanted_.comments) {
+    batch.comment_ends = offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return rows.comments[row].size(); });
+    batch.comments = text_for(batch.comment_ends, memory);
+    char* to = static_cast<char*>(batch.comments.data());
+    for (const std::string& comment : rows.comments) to = std::copy(comment.begin(), comment.end(), to);
+  }
+  if (!wanted_.qualities) return batch;
   batch.quality_ends =
       offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return has_scores(records[row]) ? bases_of(records[row]) : 0; });
   batch.qualities = text_for(batch.quality_ends, memory);
@@ -167,7 +191,7 @@ void BamReads::copy(const hts::AlignmentRecord& record, std::size_t row, const B
   const std::size_t length = bases_of(record);
   std::memcpy(at(batch.name_ends, batch.names), record.name, std::strlen(record.name));
   hts::sequenced_bases(record.packed_bases(), length, record.is_reverse(), at(batch.base_ends, batch.bases));
-  if (!with_qualities_ || !has_scores(record)) return;
+  if (!wanted_.qualities || !has_scores(record)) return;
   char* out = at(batch.quality_ends, batch.qualities);
   const std::uint8_t* scores = scores_of(record);
   for (std::size_t i = 0; i < length; ++i) out[i] = static_cast<char>('!' + std::min<int>(scores[i], '~' - '!'));

@@ -26,13 +26,17 @@ struct BamBatch {
   std::uint64_t bases_in_all = 0;
   Buffer name_ends, names, base_ends, bases;
   Buffer quality_ends, qualities;                       // if they are wanted
+  Buffer comment_ends, comments;                        // likewise: the tags, as SAM has them
   std::vector<std::string> without_bases, not_primary;  // records that are no rows
 };
 
 class BamReads {
  public:
   // `opened` is `path`. Throws Failure (input), also next().
-  BamReads(hFILE* opened, std::string path, bool with_qualities, int threads);
+  struct Wanted {
+    bool qualities = true, comments = false;
+  };
+  BamReads(hFILE* opened, std::string path, Wanted wanted, int threads);
 
   struct Sizes {
     double work = 0;  // a batch ends with the read that reaches this or `bytes`; a read of so many bases travels alone
@@ -52,6 +56,7 @@ class BamReads {
   // A batch that is about to be made.
   struct Rows {
     std::vector<hts::AlignmentRecord> records;
+    std::vector<std::string> comments;
     std::vector<std::string> without_bases, not_primary;
   };
   const hts::AlignmentRecord* next_record(const Sizes& sizes, const hts::ParallelFor& parallel_for);
@@ -62,7 +67,7 @@ class BamReads {
   [[noreturn]] void fail_damaged() const;
 
   std::string path_;
-  bool with_qualities_;
+  Wanted wanted_;
   hts::File file_;
   hts::Header header_;
   bool begun_ = false, ended_ = false;

@@ -64,7 +64,7 @@ std::vector<ReadBatches::Rows> ReadBatches::cut(const Sizes& sizes, std::size_t&
     rows.records.push_back(&record);
     ++next;
     work += bases;
-    bytes += record.name_letters + record.bases.letters * (with_qualities_ && stream_.has_qualities() ? 2 : 1);
+    bytes += record.name_letters + record.bases.letters * (wanted_.qualities && stream_.has_qualities() ? 2 : 1);
     if (work >= sizes.work || bytes >= sizes.bytes) close();
   }
   if (ended_ && (!rows.records.empty() || !rows.without_bases.empty())) close();
@@ -81,9 +81,13 @@ ReadBatch ReadBatches::make_columns(const Rows& rows, const MemorySource& memory
   batch.base_ends = offsets_from_sizes(count, memory, [&](std::size_t row) { return rows.records[row]->bases.letters; });
   batch.bases = text_for(batch.base_ends, memory);
   batch.bases_in_all = batch.bases.bytes();
-  if (with_qualities_) {
+  if (wanted_.qualities) {
     batch.quality_ends = stream_.has_qualities() ? batch.base_ends : offsets_from_sizes(count, memory, [](std::size_t) { return 0; });
     batch.qualities = text_for(batch.quality_ends, memory);
+  }
+  if (wanted_.comments) {
+    batch.comment_ends = offsets_from_sizes(count, memory, [&](std::size_t row) { return stream_.comment(*rows.records[row]).size(); });
+    batch.comments = text_for(batch.comment_ends, memory);
   }
   return batch;
 }
@@ -109,7 +113,7 @@ void ReadBatches::divide(std::size_t batch, const Rows& rows, std::vector<Part>&
 bool ReadBatches::copy(const Part& part, const Rows& rows, const ReadBatch& batch) const {
   char* const names = static_cast<char*>(batch.names.data());
   char* const bases = static_cast<char*>(batch.bases.data());
-  const bool copies_qualities = with_qualities_ && stream_.has_qualities();
+  const bool copies_qualities = wanted_.qualities && stream_.has_qualities();
   char* const qualities = copies_qualities ? static_cast<char*>(batch.qualities.data()) : nullptr;
   bool good = true;
   for (std::size_t row = part.first_row; row < part.last_row; ++row) {
@@ -119,6 +123,10 @@ bool ReadBatches::copy(const Part& part, const Rows& rows, const ReadBatch& batc
     if (part.from == 0) {
       const std::string_view name = stream_.name(record);
       std::memcpy(names + batch.name_ends.as<std::int64_t>()[row], name.data(), name.size());
+      if (wanted_.comments) {
+        const std::string_view comment = stream_.comment(record);
+        std::copy(comment.begin(), comment.end(), static_cast<char*>(batch.comments.data()) + batch.comment_ends.as<std::int64_t>()[row]);
+      }
     }
     good &= stream_.copy_bases(record.bases, part.from, to, bases + begin);
     if (stream_.has_qualities()) good &= stream_.copy_qualities(record.qualities, part.from, to, copies_qualities ? qualities + begin : nullptr);

@@ -24,14 +24,17 @@ struct ReadBatch {
   std::uint64_t bases_in_all = 0;
   Buffer name_ends, names, base_ends, bases;
   Buffer quality_ends, qualities;          // if they are wanted
+  Buffer comment_ends, comments;           // likewise
   std::vector<std::string> without_bases;  // reads that are no rows, in front of or between those that are
   std::exception_ptr failure;              // a row is not what it should be: there are no rows then
 };
 
 class ReadBatches {
  public:
-  ReadBatches(std::unique_ptr<TextInput> input, std::string path, bool with_qualities)
-      : stream_(std::move(input), std::move(path)), with_qualities_(with_qualities) {}
+  struct Wanted {
+    bool qualities = true, comments = false;
+  };
+  ReadBatches(std::unique_ptr<TextInput> input, std::string path, Wanted wanted) : stream_(std::move(input), std::move(path)), wanted_(wanted) {}
 
   struct Sizes {
     double work = 0;  // a batch ends with the read that reaches this or `bytes`; a read of so many bases travels alone
@@ -67,7 +70,7 @@ class ReadBatches {
   std::exception_ptr failure_of(const Part& part, const Rows& rows) const;
 
   ReadStream stream_;
-  bool with_qualities_;
+  Wanted wanted_;
   bool ended_ = false;
   std::deque<ReadBatch> ready_;
 };

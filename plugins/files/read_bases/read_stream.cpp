@@ -116,6 +116,13 @@ void ReadStream::check_end() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+std::string_view ReadStream::comment(const RecordPlace& record) const {
+  std::string_view line = window().part(record.begin + 1 + record.name_letters, window().end());
+  line = line.substr(0, line.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line.empty() ? line : line.substr(1);
+}
+
 bool ReadStream::copy_bases(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const {
   return copy_letters(window(), lines, from, to, out, read_bases::copy_bases);
 }

@@ -37,6 +37,8 @@ class ReadStream : TextInput::Taker {
 
   bool has_qualities() const { return format_ == SequenceFormat::fastq; }
   std::string_view name(const RecordPlace& record) const { return window().part(record.begin + 1, record.begin + 1 + record.name_letters); }
+  // What follows the name on its line, behind one blank.
+  std::string_view comment(const RecordPlace& record) const;
   // Letters [from, to) of a section, without line ends: in upper case, U as T, or as they are. False if one must not be there. From any thread.
   bool copy_bases(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const;
   bool copy_qualities(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const;  // out may be null: only looks at them

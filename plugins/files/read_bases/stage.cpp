@@ -174,6 +174,7 @@ class ReadReader {
  public:
   struct Parameters {
     Path path = "-";
+    bool comments = true;
   };
   enum class Reason : std::uint32_t { not_primary, empty_sequence };
   static void describe(Describe<ReadReader>& d) {
@@ -183,15 +184,21 @@ class ReadReader {
         .rows_named_by("read_id");
     d.doc("Bases are given in upper case, U as T, in sequencing orientation. Of aligned input the primary record of each read is used.");
     d.option("path", &Parameters::path, "input files or folders, read one after the other; - is standard input").reads().several(read_endings);
+    d.option("comments", &Parameters::comments, "fill the column comment, if a stage wants it");
     d.gives("read_id", "utf8", "name of the read");
     d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U");
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
+    d.gives("comment", "utf8", "what follows the name in FASTA and FASTQ; the tags of a BAM, SAM or CRAM record, as SAM has them", Needed::optional);
     d.reason("not_primary", "a secondary or supplementary record of aligned input");
     d.reason("empty_sequence", "the record has no bases");
     d.work_unit("base");
   }
   ReadReader(const Setup& setup, const Parameters& p)
-      : files_(input_files(p.path, read_endings)), wants_qualities_(setup.wanted("qualities")), threads_(setup.threads()) {
+      : files_(input_files(p.path, read_endings)),
+        wants_qualities_(setup.wanted("qualities")),
+        wants_comments_(setup.wanted("comment")),
+        reads_comments_(wants_comments_ && p.comments),
+        threads_(setup.threads()) {
     hts::silence();
     refuse_two_kinds();
     for (const std::string& path : files_)
@@ -232,9 +239,9 @@ class ReadReader {
     const bool known = hts_detect_format(opened, &format) == 0;
     // Each of the two below takes `opened` over when it succeeds.
     if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
-      records_.emplace(opened, path, wants_qualities_, threads_);
+      records_.emplace(opened, path, BamReads::Wanted{wants_qualities_, reads_comments_}, threads_);
     } else {
-      text_.emplace(open_text_input(path, FileHandle(opened), begin), path, wants_qualities_);
+      text_.emplace(open_text_input(path, FileHandle(opened), begin), path, ReadBatches::Wanted{wants_qualities_, reads_comments_});
     }
   }
 
@@ -263,6 +270,7 @@ class ReadReader {
     out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
     out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
     if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    give_comments(*batch, out);
     out.set_work(static_cast<double>(batch->bases_in_all));
     if (file_bytes_ > 0) say_progress(call, static_cast<std::int64_t>(text_->stream().consumed()));
     return true;
@@ -284,18 +292,26 @@ class ReadReader {
     out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
     out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
     if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    give_comments(*batch, out);
     out.set_work(static_cast<double>(batch->bases_in_all));
     if (const std::int64_t read = records_->consumed(); file_bytes_ > 0 && read >= 0) say_progress(call, read);
     return true;
   }
 
+  template <class SomeBatch>
+  void give_comments(const SomeBatch& batch, Output& out) const {
+    if (reads_comments_)
+      out.add("comment", text_column(batch.rows, batch.comment_ends, batch.comments));
+    else if (wants_comments_)
+      out.text_rows("comment", std::vector<std::string_view>(static_cast<std::size_t>(batch.rows)));
+  }
   void say_progress(const Call& call, std::int64_t read) const {
     call.progress(std::min(1.0, static_cast<double>(bytes_before_ + read) / static_cast<double>(all_bytes_)));
   }
 
   std::vector<std::string> files_;
   std::size_t file_ = 0;  // the one whose turn it is
-  bool wants_qualities_;
+  bool wants_qualities_, wants_comments_, reads_comments_;
   int threads_;
   std::optional<ReadBatches> text_;  // FASTA and FASTQ
   WorkSharing sharing_;              // of text_

@@ -1,54 +1,50 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// From a chain of k-mer matches to a base-level alignment: the chain's trustworthy anchors are kept as fixed points, the stretches between them are
-// aligned end to end, and both ends are extended as long as the score grows (as minimap2 does with KSW2; the dynamic programming here is WFA2-lib's).
-// Not thread-safe: one object per thread.
+// From a chain to an alignment: its end anchors are extended, the gaps between the others are filled, and where the score falls too far the hit is
+// split. Method: minimap2 2.24, A.14 to A.17 of the specification. Not thread-safe: one object per thread.
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <optional>
 
-#include "base_alignment/pair_aligner.hpp"
-#include "base_alignment/path.hpp"
+#include "base_alignment/chain_ends.hpp"
+#include "base_alignment/gap_filling.hpp"
 
 namespace sluice::base_alignment {
 
-// Both sequences may be cut in front of these bases.
-struct FixedPoint {
-  std::int32_t target = 0, query = 0;
-};
-
-// The anchors of a chain, ascending, as minimizer_seeding gives them (X: place of the k-mer's last base on the target in the low 32 bits; Y: span <<
-// 32 | place on the query, in the orientation of the target). At least 64 bases apart where the anchors allow it, and on anchors that have a
-// neighbour on their own diagonal.
-enum class Compressed { no, yes };  // yes: homopolymer-compressed k-mers, which fix only their last base
-void choose_fixed_points(std::span<const std::uint64_t> x, std::span<const std::uint64_t> y, Compressed compressed, std::vector<FixedPoint>& points);
-
-struct HitAlignment {
-  std::int32_t query_begin = 0, query_end = 0, target_begin = 0, target_end = 0;  // of the aligned part, in the coordinates of the arguments
-  Path path;                                                                      // without clips; M, I and D
-};
-
 class HitAligner {
  public:
-  explicit HitAligner(const Scoring& scoring) : aligner_(scoring) {}
+  HitAligner(const AlignmentSettings& settings, const MinimizerIndexView& index) : settings_(settings), index_(index) {}
 
-  // query: the whole read in the orientation of the target; target: the part of the contig that the ends may extend into. The points lie in both,
-  // ascending. False: nothing aligns.
-  bool align(std::string_view query, std::string_view target, std::span<const FixedPoint> points, HitAlignment& result);
+  // Aligns the hit and gives the part that was split off behind it, if there is one. Sets flags of anchors.
+  std::optional<AlignedHit> align(const ReadStrands& read, std::span<Anchor> anchors, AlignedHit& hit);
+
+  // The alignment of what lies between two parts of a hit with the read's opposite strand, if it is an inversion.
+  std::optional<AlignedHit> find_inversion(const ReadStrands& read, const AlignedHit& left, const AlignedHit& right);
 
  private:
-  // The longest worthwhile alignment of beginnings of both; returns how much of each it takes.
-  FixedPoint extend(std::string_view query, std::string_view target, Path& path);
-  FixedPoint extend_to_the_left(std::string_view query, std::string_view target, Path& reversed_path);
-  void align_between(std::string_view query, std::string_view target, Path& path);
+  struct Ends {
+    Point begin, end;
+  };
+  Point cut_at(const ReadStrands& read, const Anchor& anchor, const AlignedHit& hit) const;
+  Codes target_part(std::int32_t begin, std::int32_t end) const {
+    return begin < end ? part(target_, begin - target_begin_, end - target_begin_) : Codes();
+  }
+  void extend_left(Codes query, const Reach& reach, const AlignedHit& hit, Ends& ends);
+  void extend_right(Codes query, const Reach& reach, Ends& ends);
+  std::optional<AlignedHit> fill_gaps(const ReadStrands& read, std::span<Anchor> anchors, AnchorRange range, AlignedHit& hit, Ends& ends,
+                                      bool& broken_off);
+  std::optional<AlignedHit> split(std::span<const Anchor> anchors, AnchorRange range, std::int32_t behind, std::int32_t target_end, Fall why,
+                                  std::int32_t read_length, AlignedHit& hit) const;
 
-  PairAligner aligner_;
-  Path piece_, left_, right_;
-  std::string reversed_query_, reversed_target_;
+  const AlignmentSettings& settings_;
+  const MinimizerIndexView& index_;
+  AlignmentMemory memory_;
+  Jumps jumps_;
+  std::int32_t half_seed_ = 0;
+  std::int32_t target_begin_ = 0;
+  std::vector<std::uint8_t> target_;  // the contig's bases from target_begin_ on
+  std::vector<std::uint32_t> cigar_;
+  std::int32_t score_ = 0;
 };
 
 }  // namespace sluice::base_alignment

@@ -1,56 +1,37 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Which hits of a read are primary once their alignments are known, and how sure they are: a hit whose chain was second may have the better
-// alignment. Method: minimap2 2.24 with base alignment (Li 2018, 2021), with this program's alignment scores in place of its own. Hits that have the
-// same score keep the order of their chains.
+// Which alignments of a read are kept, in which order, which are primary, and how sure each is. Method: minimap2 2.24, A.19 and A.20 of the
+// specification.
 
-#include <cstdint>
-#include <limits>
-#include <sluice/overlap/primary_hits.hpp>
-#include <span>
 #include <vector>
 
-#include "base_alignment/scoring.hpp"
+#include "base_alignment/aligned_hit.hpp"
 
 namespace sluice::base_alignment {
 
-using overlap::Masking;
+// Drops hits with too few anchors, matches or too low a score, and those with too much of the read on both sides.
+void drop_weak(const AlignmentSettings& settings, std::int32_t read_length, std::vector<AlignedHit>& hits);
 
-struct RankingSettings {
-  float mask_level = 0.5F;  // overlap with a better hit, as a share of the shorter one, above which a hit is secondary
-  Masking masking = Masking::soft;
-  std::int32_t mask_length = std::numeric_limits<std::int32_t>::max();  // a hit with more uncovered bases stays primary
-  std::int32_t min_chain_score = 40;                                    // the least score of a rival that is assumed
-  Scoring scoring;
-};
+// Gives hits of a read that several places of the target explain equally well scores in which a difference costs what it costs at the best one's
+// identity. True: it did.
+bool adjust_scores(const AlignmentSettings& settings, std::int32_t read_length, std::vector<AlignedHit>& hits);
 
-// An aligned hit. Places on the read are in sequencing orientation, ends exclusive.
-struct AlignedHit {
-  std::int32_t query_start = 0, query_end = 0;
-  std::int32_t target = 0, target_start = 0, target_end = 0;
-  std::int32_t matches = 0, columns = 0;  // of the alignment
-  std::int32_t score = 0;                 // of the alignment
-  std::int32_t chain_score = 0, anchors = 0;
+// By descending score; equal ones by their hashes.
+void sort_by_score(std::vector<AlignedHit>& hits);
 
-  // Set by rank_alignments.
-  bool is_primary = false;
-  std::uint8_t mapping_quality = 0;  // 0 to 60; secondary hits: 0
-};
-
-// Reusable memory of rank_alignments.
+// Reusable memory.
 struct RankingScratch {
-  struct Primary {
-    std::size_t hit;
-    std::int32_t second_chain_score, second_score, rivals;
-  };
-  std::vector<std::size_t> order;
-  std::vector<Primary> primaries;
   overlap::PrimaryHits intervals;
+  std::vector<std::size_t> primaries;
+  std::vector<std::int32_t> renumbered;
 };
+// Sets id, parent and what primary hits know of their rivals; hits must be sorted.
+void set_parents(const AlignmentSettings& settings, RankingScratch& scratch, std::vector<AlignedHit>& hits);
+// Drops secondary hits that the settings do not keep, and says which hit leads.
+void drop_secondary_hits(const AlignmentSettings& settings, RankingScratch& scratch, std::vector<AlignedHit>& hits);
 
-// `hits`: those of a read that have alignments, in the order of their chains, which is kept. repeat_length: bases of the read under minimizers that
-// were too frequent to be looked up.
-void rank_alignments(const RankingSettings& settings, std::int32_t repeat_length, RankingScratch& scratch, std::span<AlignedHit> hits);
+// repeat_length: bases of the read under minimizers that were too frequent to be looked up.
+void set_mapping_quality(const AlignmentSettings& settings, std::int32_t repeat_length, std::vector<AlignedHit>& hits);
 
 }  // namespace sluice::base_alignment

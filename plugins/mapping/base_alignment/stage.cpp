@@ -3,33 +3,33 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base_alignment/contig_bases.hpp"
-#include "base_alignment/hit_aligner.hpp"
+#include "base_alignment/finished_path.hpp"
 #include "base_alignment/primary_alignment.hpp"
-#include "base_alignment/ranking.hpp"
+#include "base_alignment/read_aligner.hpp"
 
 namespace sluice::base_alignment {
 namespace {
 
-// Unaligned ends may reach so much further on the target than they are long on the query.
-std::int64_t reach(std::int64_t query_bases) { return query_bases + query_bases / 4 + 300; }
+constexpr std::int32_t unlimited = std::numeric_limits<std::int32_t>::max();
 
 class BaseAlignment {
  public:
-  struct Parameters : Scoring {
-    bool secondary = true;
-    bool eqx = false;
-    double mask_level = 0.5;
+  struct Parameters : Scores {
+    std::int32_t z_drop = 400, z_drop_inversion = 200, end_bonus = -1, min_score = 80, min_fill_length = 200;
+    std::int64_t max_matrix_cells = 100'000'000;
+    double max_clip_ratio = 1;
+    std::int32_t bw = 500, bw_long = 20000, max_gap = 5000, min_chain_score = 40, min_cnt = 3, best_count = 5;
+    double secondary_ratio = 0.8, mask_level = 0.5;
     bool hard_mask_level = false;
-    std::int32_t mask_length = std::numeric_limits<std::int32_t>::max();
-    std::int32_t min_chain_score = 40;
+    std::int32_t mask_length = unlimited;
+    bool all_chains = false, trim_ends = true, for_only = false, rev_only = false, eqx = false;
+    bool cs = true, cs_long = false, md = true;
   };
 
   static void describe(Describe<BaseAlignment>& d) {
@@ -37,69 +37,127 @@ class BaseAlignment {
         .map("read")
         .summary("aligns mapped reads base by base along their chains")
         .doc(
-            "Keeps a chain's trustworthy anchors, aligns the stretches between them with two-piece affine gaps (WFA2-lib), and extends both ends as "
-            "long as the score grows. Gaps are moved to the left. A secondary hit whose alignment is better than its primary's becomes primary.")
+            "The base-level alignment of minimap2 2.24 (Li 2018, 2021), column for column: chains lose doubtful ends and seeds, their ends are "
+            "extended, "
+            "the gaps between anchors filled with two-piece affine costs in a band, hits split where the score falls too far, inversions looked for "
+            "between the parts; then the alignments' own scores say which of them are kept, which is primary, and how sure it is. A read can have "
+            "more "
+            "alignments than hits, or fewer. Options carry minimap2's letters in their help; the defaults are map-ont's.")
         .work_unit("base");
     d.uses("index", "minimizer_index", "names, lengths and bases of the contigs");
     d.needs("bases", "utf8", "the read in sequencing orientation")
+        .needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up")
         .needs("hit_target", "list<i32>", "contig of each hit")
         .needs("hit_is_reverse", "list<u8>", "1: the hit is on the reverse strand")
         .needs("hit_is_primary", "list<u8>", "0: a secondary hit")
-        .needs("hit_mapq", "list<u8>", "mapping quality of each hit, by the chains")
         .needs("hit_score", "list<i32>", "score of each hit's chain")
-        .needs("hit_anchors", "list<i32>", "anchors of each hit")
-        .needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up")
+        .needs("hit_second_score", "list<i32>", "best score of a chain secondary to it")
+        .needs("hit_rivals", "list<i32>", "hits secondary to it with as many anchors")
+        .needs("hit_hash", "list<u32>", "decides between hits of equal score")
         .needs("hit_chain", "list<i32>", "chain of each hit")
         .needs("chain_anchor_count", "list<i32>", "anchors of each chain")
         .needs("chain_anchor_x", "list<u64>", "anchors of all chains: target places")
         .needs("chain_anchor_y", "list<u64>", "anchors of all chains: spans and query places");
-    d.gives("cigar_count", "list<i32>", "per hit: operations in hit_cigar; 0: not aligned")
-        .gives("hit_cigar", "list<u32>", "operations of all hits in BAM encoding, in reference orientation, without clips")
-        .gives("aligned_query_start", "list<i32>", "per hit: first aligned base of the read, in sequencing orientation")
-        .gives("aligned_query_end", "list<i32>", "per hit: end of the aligned part, exclusive")
-        .gives("aligned_target_start", "list<i32>", "per hit: first aligned base of the contig")
-        .gives("aligned_target_end", "list<i32>", "per hit: its end, exclusive")
-        .gives("aligned_matches", "list<i32>", "per hit: columns with equal bases")
-        .gives("aligned_columns", "list<i32>", "per hit: columns of the alignment, gaps included")
-        .gives("edit_distance", "list<i32>", "per hit: mismatches and gap bases (NM)")
-        .gives("alignment_score", "list<i32>", "per hit: score (AS)")
-        .gives("aligned_is_primary", "list<u8>", "per hit: 1 if no hit with a better alignment covers its part of the read")
-        .gives("aligned_mapq", "list<u8>", "per hit: mapping quality by the alignments, 0 to 60; secondary hits: 0")
-        .gives("difference_text", "utf8", "cs tags of the hits, each followed by a newline", Needed::optional)
-        .gives("mismatch_text", "utf8", "MD tags of the hits, each followed by a newline", Needed::optional);
+    d.gives("aligned_target", "list<i32>", "per alignment, the best first: number of the contig in the index")
+        .gives("aligned_is_reverse", "list<u8>", "per alignment: 1 if the read aligns to the reverse strand")
+        .gives("aligned_query_start", "list<i32>", "per alignment: first aligned base of the read, in sequencing orientation")
+        .gives("aligned_query_end", "list<i32>", "per alignment: end of the aligned part, exclusive")
+        .gives("aligned_target_start", "list<i32>", "per alignment: first aligned base of the contig")
+        .gives("aligned_target_end", "list<i32>", "per alignment: its end, exclusive")
+        .gives("aligned_matches", "list<i32>", "per alignment: columns with equal bases")
+        .gives("aligned_columns", "list<i32>", "per alignment: columns, gaps included, without those with an N")
+        .gives("aligned_ambiguous", "list<i32>", "per alignment: columns with an N (nn)")
+        .gives("edit_distance", "list<i32>", "per alignment: mismatches, gap bases and columns with an N (NM)")
+        .gives("alignment_score", "list<i32>", "per alignment: score of the whole (AS)")
+        .gives("aligned_best_score", "list<i32>", "per alignment: score by which they are ranked, that of the best part, long gaps costing less (ms)")
+        .gives("aligned_divergence", "list<f64>", "per alignment: differences per column, a gap being one column (de)")
+        .gives("aligned_anchors", "list<i32>", "per alignment: anchors of its chain (cm)")
+        .gives("aligned_chain_score", "list<i32>", "per alignment: score of its chain (s1)")
+        .gives("aligned_second_score", "list<i32>", "per primary alignment: best score of a chain secondary to it (s2); others: -1")
+        .gives("aligned_is_primary", "list<u8>", "per alignment: 1 if no better one covers its part of the read")
+        .gives("aligned_is_first", "list<u8>", "per alignment: 1 for the first primary one of the read")
+        .gives("aligned_is_inversion", "list<u8>", "per alignment: 1 if it is an inverted stretch between two parts of a hit")
+        .gives("aligned_split", "list<u8>", "per alignment: 1 if a part was split off behind it, 2 if it was split off, 3 both (zd)")
+        .gives("aligned_mapq", "list<u8>", "per alignment: mapping quality, 0 to 60; secondary ones: 0")
+        .gives("cigar_count", "list<i32>", "per alignment: operations in aligned_cigar")
+        .gives("aligned_cigar", "list<u32>", "operations of all alignments in BAM encoding, in reference orientation, without clips")
+        .gives("difference_text", "utf8", "cs tags of the alignments, each followed by a newline", Needed::optional)
+        .gives("mismatch_text", "utf8", "MD tags of the alignments, each followed by a newline", Needed::optional);
     d.option("match", &Parameters::match, "score of equal bases (minimap2's -A)").range(1, 100);
-    d.option("mismatch", &Parameters::mismatch, "penalty of different bases (-B)").range(1, 100);
-    d.option("gap_open", &Parameters::gap_open, "penalty of opening a gap (-O)").range(0, 1000);
-    d.option("gap_extend", &Parameters::gap_extend, "penalty of each base of a gap (-E)").range(1, 1000);
-    d.option("long_gap_open", &Parameters::long_gap_open, "the same for long gaps: a gap costs the smaller of both (-O, second value)")
-        .range(0, 1000);
-    d.option("long_gap_extend", &Parameters::long_gap_extend, "(-E, second value)").range(1, 1000);
-    d.option("secondary", &Parameters::secondary, "align secondary hits too; without them hits stay primary or secondary as their chains are");
-    d.option("eqx", &Parameters::eqx, "write = and X instead of M");
-    d.option("mask_level", &Parameters::mask_level, "as of map_selection, for alignments").range(0, 1);
-    d.option("hard_mask_level", &Parameters::hard_mask_level, "as of map_selection, for alignments");
-    d.option("mask_length", &Parameters::mask_length, "as of map_selection, for alignments")
-        .range(0, std::numeric_limits<std::int32_t>::max())
+    d.option("mismatch", &Parameters::mismatch, "penalty of different bases (-B)").range(0, 100);
+    d.option("gap_open", &Parameters::gap_open, "penalty of opening a gap (-O)").range(1, 125);
+    d.option("gap_extend", &Parameters::gap_extend, "penalty of each base of a gap (-E)").range(1, 125);
+    d.option("long_gap_open", &Parameters::gap_open_long, "the same for long gaps: a gap costs the smaller of both (-O, second value)").range(1, 125);
+    d.option("long_gap_extend", &Parameters::gap_extend_long, "(-E, second value)").range(1, 125);
+    d.option("ambiguous", &Parameters::ambiguous, "penalty of a column with an N (--score-N)").range(0, 100);
+    d.option("z_drop", &Parameters::z_drop, "the score may fall so far below its best before a hit is split or ends (-z)").range(0, unlimited);
+    d.option("z_drop_inversion", &Parameters::z_drop_inversion, "the same where an inversion explains it (-z, second value)").range(0, unlimited);
+    d.option("end_bonus", &Parameters::end_bonus, "score of reaching the end of the read (--end-bonus); -1: none").range(-1, 1e6);
+    d.option("min_score", &Parameters::min_score, "least score of an alignment (-s)").range(0, unlimited);
+    d.option("min_fill_length", &Parameters::min_fill_length, "anchors closer than this are passed over (--min-dp-len)")
+        .range(0, unlimited)
         .unit("bases");
-    d.option("min_chain_score", &Parameters::min_chain_score, "as of map_selection: the least score that a second hit is assumed to have")
-        .range(0, std::numeric_limits<std::int32_t>::max());
+    d.option("max_matrix_cells", &Parameters::max_matrix_cells, "gaps with a larger matrix split the hit (--cap-sw-mem); 0: any size").range(0, 1e12);
+    d.option("max_clip_ratio", &Parameters::max_clip_ratio,
+             "alignments with more than this share of the read on both sides are dropped (--max-clip-ratio)")
+        .range(0, 1);
+    d.option("trim_ends", &Parameters::trim_ends, "drop doubtful ends of chains (minimap2: unless --no-end-flt)");
+    d.option("for_only", &Parameters::for_only, "as of minimizer_seeding: inversions are not looked for (--for-only)");
+    d.option("rev_only", &Parameters::rev_only, "the same (--rev-only)");
+    d.option("eqx", &Parameters::eqx, "write = and X instead of M (--eqx)");
+    d.option("cs", &Parameters::cs, "make the texts of cs tags (--cs)");
+    d.option("md", &Parameters::md, "make the texts of MD tags (--MD)");
+    d.option("cs_long", &Parameters::cs_long, "cs tags that spell equal bases, too (--cs=long)");
+    d.option("bw", &Parameters::bw, "as of chaining: half the band of extensions is two thirds of it (-r)").range(1, 1e7).unit("bases");
+    d.option("bw_long", &Parameters::bw_long, "as of chaining: the same of gaps (-r, second value)").range(0, 1e7).unit("bases");
+    d.option("max_gap", &Parameters::max_gap, "as of chaining: ends are extended by no more bases (-g)").range(1, 1e7).unit("bases");
+    d.option("min_cnt", &Parameters::min_cnt, "as of chaining: fewest anchors of a part (-n)").range(1, 1e6);
+    d.option("min_chain_score", &Parameters::min_chain_score, "as of chaining (-m)").range(0, unlimited);
+    d.option("all_chains", &Parameters::all_chains, "as of map_selection: no alignment is primary (-P)");
+    d.option("secondary_ratio", &Parameters::secondary_ratio, "as of map_selection (-p)").range(0, 1);
+    d.option("best_count", &Parameters::best_count, "as of map_selection (-N)").range(0, unlimited);
+    d.option("mask_level", &Parameters::mask_level, "as of map_selection (-M)").range(0, 1);
+    d.option("hard_mask_level", &Parameters::hard_mask_level, "as of map_selection (--hard-mask-level)");
+    d.option("mask_length", &Parameters::mask_length, "as of map_selection (--mask-len)").range(0, unlimited).unit("bases");
   }
 
   BaseAlignment(const Setup& setup, const Parameters& p)
       : index_(minimizer_index_view(setup.resource("index"))),
-        compressed_(index_.homopolymer_compressed ? Compressed::yes : Compressed::no),
-        scoring_(p),
-        ranking_{.mask_level = static_cast<float>(p.mask_level),
-                 .masking = p.hard_mask_level ? Masking::hard : Masking::soft,
-                 .mask_length = p.mask_length,
-                 .min_chain_score = p.min_chain_score,
-                 .scoring = p},
-        secondary_(p.secondary),
-        eqx_(p.eqx),
+        form_(p.cs_long ? DifferenceForm::long_form : DifferenceForm::short_form),
         wants_difference_(setup.wanted("difference_text")),
-        wants_mismatches_(setup.wanted("mismatch_text")) {
+        wants_mismatches_(setup.wanted("mismatch_text")),
+        makes_difference_(wants_difference_ && (p.cs || p.cs_long)),
+        makes_mismatches_(wants_mismatches_ && p.md) {
     if (index_.packed_bases.empty() && index_.contigs() > 0)
       throw Failure::input("the minimizer index has no bases, so nothing can be aligned to it", "make the index from FASTA, or with its bases");
+    if (!scores_fit(p))
+      throw Failure::usage(
+          "these gap costs are not possible",
+          "long_gap_extend must be below gap_extend and long_gap_open + long_gap_extend above gap_open + gap_extend (or both equal), and "
+          "all four together at most 127");
+    if (p.z_drop < p.z_drop_inversion) throw Failure::usage("z_drop_inversion is above z_drop", "give z_drop at least the same value");
+    settings_ = {.scores = p,
+                 .z_drop = p.z_drop,
+                 .z_drop_inversion = p.z_drop_inversion,
+                 .end_bonus = p.end_bonus,
+                 .min_score = p.min_score,
+                 .min_fill_length = p.min_fill_length,
+                 .max_cells = p.max_matrix_cells,
+                 .max_clip_ratio = static_cast<float>(p.max_clip_ratio),
+                 .bw = p.bw,
+                 .bw_long = p.bw_long,
+                 .max_gap = p.max_gap,
+                 .min_chain_score = p.min_chain_score,
+                 .min_count = p.min_cnt,
+                 .best_count = p.best_count,
+                 .secondary_ratio = static_cast<float>(p.secondary_ratio),
+                 .mask = {static_cast<float>(p.mask_level), p.hard_mask_level ? overlap::Masking::hard : overlap::Masking::soft, p.mask_length},
+                 .trim_ends = p.trim_ends,
+                 .find_inversions = !p.for_only && !p.rev_only,
+                 .rank = !p.all_chains,
+                 .eqx = p.eqx,
+                 .k = static_cast<std::int32_t>(index_.k),
+                 .homopolymer_compressed = index_.homopolymer_compressed};
   }
 
   Estimate estimate(const Batch& in) const {
@@ -111,6 +169,9 @@ class BaseAlignment {
       e.largest_row_work = std::max(e.largest_row_work, work);
     }
     e.output_bytes = static_cast<std::uint64_t>(e.work);
+    // The read on both strands, its place on the contig, and the trace of an extension; gaps of many bases need more, but are rare.
+    constexpr std::uint64_t usual_trace = std::uint64_t{8} << 20;
+    e.scratch_bytes = usual_trace + 4 * static_cast<std::uint64_t>(e.largest_row_work);
     return e;
   }
 
@@ -120,33 +181,63 @@ class BaseAlignment {
     call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
       for (std::size_t row = begin; row < end; ++row)
-        if (in.ok(static_cast<std::int64_t>(row))) align_row(in, static_cast<std::int64_t>(row), *workspace, made[row]);
+        if (in.ok(static_cast<std::int64_t>(row)) && !call.cancelled()) align_row(in, static_cast<std::int64_t>(row), *workspace, made[row]);
     });
     const Buffer per_hit = out.offsets([&](std::int64_t row) { return made[static_cast<std::size_t>(row)].hits.size(); });
-    const Buffer per_operation = out.offsets([&](std::int64_t row) { return made[static_cast<std::size_t>(row)].cigar.size(); });
-    const auto add = [&](const char* name, std::int32_t Hit::*member) {
-      auto to = out.list<std::int32_t>(name, per_hit).begin();
+    const Buffer per_operation = out.offsets([&](std::int64_t row) { return made[static_cast<std::size_t>(row)].operations; });
+    const auto give = [&]<class T>(const char* name, T (*value_of)(const AlignedHit&)) {
+      auto to = out.list<T>(name, per_hit).begin();
       for (const Row& row : made)
-        for (const Hit& hit : row.hits) *to++ = hit.*member;
+        for (const AlignedHit& hit : row.hits) *to++ = value_of(hit);
     };
-    add("cigar_count", &Hit::operations);
-    add("aligned_query_start", &Hit::query_start);
-    add("aligned_query_end", &Hit::query_end);
-    add("aligned_target_start", &Hit::target_start);
-    add("aligned_target_end", &Hit::target_end);
-    add("aligned_matches", &Hit::matches);
-    add("aligned_columns", &Hit::columns);
-    add("edit_distance", &Hit::edit_distance);
-    add("alignment_score", &Hit::score);
-    const auto add_byte = [&](const char* name, std::uint8_t Hit::*member) {
-      auto to = out.list<std::uint8_t>(name, per_hit).begin();
-      for (const Row& row : made)
-        for (const Hit& hit : row.hits) *to++ = hit.*member;
-    };
-    add_byte("aligned_is_primary", &Hit::is_primary);
-    add_byte("aligned_mapq", &Hit::mapping_quality);
-    auto to = out.list<std::uint32_t>("hit_cigar", per_operation).begin();
-    for (const Row& row : made) to = std::copy(row.cigar.begin(), row.cigar.end(), to);
+    using Hit = const AlignedHit&;
+    give(
+        "aligned_target", +[](Hit hit) { return hit.target; });
+    give(
+        "aligned_query_start", +[](Hit hit) { return hit.query_start; });
+    give(
+        "aligned_query_end", +[](Hit hit) { return hit.query_end; });
+    give(
+        "aligned_target_start", +[](Hit hit) { return hit.target_start; });
+    give(
+        "aligned_target_end", +[](Hit hit) { return hit.target_end; });
+    give(
+        "aligned_matches", +[](Hit hit) { return hit.matches; });
+    give(
+        "aligned_columns", +[](Hit hit) { return hit.columns; });
+    give(
+        "aligned_ambiguous", +[](Hit hit) { return hit.ambiguous; });
+    give(
+        "edit_distance", +[](Hit hit) { return hit.columns - hit.matches + hit.ambiguous; });
+    give(
+        "alignment_score", +[](Hit hit) { return hit.score; });
+    give(
+        "aligned_best_score", +[](Hit hit) { return hit.best_score; });
+    give(
+        "aligned_divergence", +[](Hit hit) { return 1.0 - identity_of(hit); });
+    give(
+        "aligned_anchors", +[](Hit hit) { return hit.anchors; });
+    give(
+        "aligned_chain_score", +[](Hit hit) { return hit.chain_score; });
+    give(
+        "aligned_second_score", +[](Hit hit) { return hit.primary() ? hit.second_chain_score : -1; });
+    give(
+        "cigar_count", +[](Hit hit) { return static_cast<std::int32_t>(hit.cigar.size()); });
+    give(
+        "aligned_is_reverse", +[](Hit hit) { return std::uint8_t{hit.reverse}; });
+    give(
+        "aligned_is_primary", +[](Hit hit) { return std::uint8_t{hit.primary()}; });
+    give(
+        "aligned_is_first", +[](Hit hit) { return std::uint8_t{hit.leads}; });
+    give(
+        "aligned_is_inversion", +[](Hit hit) { return std::uint8_t{hit.inversion}; });
+    give(
+        "aligned_split", +[](Hit hit) { return hit.split; });
+    give(
+        "aligned_mapq", +[](Hit hit) { return hit.mapping_quality; });
+    auto to = out.list<std::uint32_t>("aligned_cigar", per_operation).begin();
+    for (const Row& row : made)
+      for (const AlignedHit& hit : row.hits) to = std::copy(hit.cigar.begin(), hit.cigar.end(), to);
     const auto add_text = [&](const char* name, std::string Row::*member) {
       std::vector<std::string_view> texts;
       for (const Row& row : made) texts.emplace_back(row.*member);
@@ -157,153 +248,69 @@ class BaseAlignment {
   }
 
  private:
-  struct Hit {
-    std::int32_t operations = 0, query_start = 0, query_end = 0, target_start = 0, target_end = 0;
-    std::int32_t matches = 0, columns = 0, edit_distance = 0, score = 0;
-    std::uint8_t is_primary = 0, mapping_quality = 0;
-  };
   struct Row {
-    std::vector<Hit> hits;
-    std::vector<std::uint32_t> cigar;
+    std::vector<AlignedHit> hits;
+    std::size_t operations = 0;
     std::string difference, mismatches;
   };
-  struct Workspace {
-    explicit Workspace(const Scoring& scoring) : aligner(scoring) {}
-    HitAligner aligner;
-    HitAlignment alignment;
-    std::vector<FixedPoint> points;
-    std::vector<std::size_t> chain_begin;
-    std::string forward, reverse, target;
-    std::vector<AlignedHit> aligned;
-    RankingScratch ranking;
-  };
   // Default-constructible, as Workspaces wants it.
-  struct LazyWorkspace {
-    std::unique_ptr<Workspace> made;
-    Workspace& get(const Scoring& scoring) {
-      if (!made) made = std::make_unique<Workspace>(scoring);
+  struct Workspace {
+    std::unique_ptr<ReadAligner> made;
+    std::vector<std::uint8_t> target;
+    ReadAligner& get(const AlignmentSettings& settings, const MinimizerIndexView& index) {
+      if (!made) made = std::make_unique<ReadAligner>(settings, index);
       return *made;
     }
   };
 
-  void align_row(const Batch& in, std::int64_t row, LazyWorkspace& lazy, Row& made) const {
-    Workspace& workspace = lazy.get(scoring_);
-    const std::string_view bases = in.text("bases")[row];
-    const auto target = in.list<std::int32_t>("hit_target")[row];
-    const auto is_reverse = in.list<std::uint8_t>("hit_is_reverse")[row], is_primary = in.list<std::uint8_t>("hit_is_primary")[row];
-    const auto chain = in.list<std::int32_t>("hit_chain")[row], counts = in.list<std::int32_t>("chain_anchor_count")[row];
-    const auto x = in.list<std::uint64_t>("chain_anchor_x")[row], y = in.list<std::uint64_t>("chain_anchor_y")[row];
-    if (is_reverse.size() != target.size() || is_primary.size() != target.size() || chain.size() != target.size() || x.size() != y.size())
-      throw Failure::input("the lists of a read's hits differ in length", "this is a bug in the stage that gives them");
-    workspace.chain_begin.assign(1, 0);
-    for (const std::int32_t count : counts)
-      workspace.chain_begin.push_back(workspace.chain_begin.back() + static_cast<std::size_t>(std::max(count, 0)));
-    if (workspace.chain_begin.back() != x.size())
-      throw Failure::input("the chains of a read have other anchors than they say", "this is a bug in the stage that gives them");
-    workspace.forward.clear();
-    workspace.reverse.clear();
-    made.hits.resize(target.size());
-    for (std::size_t i = 0; i < target.size(); ++i) {
-      const bool wanted = is_primary[i] != 0 || secondary_;
-      const auto c = static_cast<std::size_t>(chain[i]);
-      if (wanted && chain[i] >= 0 && c < counts.size() && target[i] >= 0 && static_cast<std::size_t>(target[i]) < index_.contigs()) {
-        const std::size_t begin = workspace.chain_begin[c], count = workspace.chain_begin[c + 1] - begin;
-        align_hit(bases, static_cast<std::size_t>(target[i]), is_reverse[i] != 0, x.subspan(begin, count), y.subspan(begin, count), workspace, made,
-                  made.hits[i]);
-      }
-      if (wants_difference_) made.difference += '\n';
-      if (wants_mismatches_) made.mismatches += '\n';
-    }
-    rank_row(in, row, workspace, made.hits);
-  }
-
-  // Hits without alignments stay what their chains made them.
-  void rank_row(const Batch& in, std::int64_t row, Workspace& workspace, std::vector<Hit>& hits) const {
-    const auto target = in.list<std::int32_t>("hit_target")[row];
-    const auto chain_score = in.list<std::int32_t>("hit_score")[row], anchors = in.list<std::int32_t>("hit_anchors")[row];
-    const auto is_primary = in.list<std::uint8_t>("hit_is_primary")[row], mapq = in.list<std::uint8_t>("hit_mapq")[row];
-    if (chain_score.size() != hits.size() || anchors.size() != hits.size() || mapq.size() != hits.size())
-      throw Failure::input("the lists of a read's hits differ in length", "this is a bug in the stage that gives them");
-    bool any_primary = false;
-    for (std::size_t i = 0; i < hits.size(); ++i) {
-      hits[i].is_primary = is_primary[i];
-      hits[i].mapping_quality = mapq[i];
-      any_primary = any_primary || is_primary[i] != 0;
-    }
-    // Where all chains are kept none is primary.
-    if (!secondary_ || !any_primary) return;
-    workspace.aligned.clear();
-    for (std::size_t i = 0; i < hits.size(); ++i)
-      if (hits[i].operations != 0)
-        workspace.aligned.push_back({.query_start = hits[i].query_start,
-                                     .query_end = hits[i].query_end,
-                                     .target = target[i],
-                                     .target_start = hits[i].target_start,
-                                     .target_end = hits[i].target_end,
-                                     .matches = hits[i].matches,
-                                     .columns = hits[i].columns,
-                                     .score = hits[i].score,
-                                     .chain_score = chain_score[i],
-                                     .anchors = anchors[i]});
-    rank_alignments(ranking_, in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)], workspace.ranking, workspace.aligned);
-    auto ranked = workspace.aligned.begin();
-    for (Hit& hit : hits) {
-      if (hit.operations == 0) continue;
-      hit.is_primary = ranked->is_primary ? 1 : 0;
-      hit.mapping_quality = ranked->mapping_quality;
-      ++ranked;
+  void align_row(const Batch& in, std::int64_t row, Workspace& workspace, Row& made) const {
+    const ReadHits read{.bases = in.text("bases")[row],
+                        .repeat_length = in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
+                        .target = in.list<std::int32_t>("hit_target")[row],
+                        .chain = in.list<std::int32_t>("hit_chain")[row],
+                        .score = in.list<std::int32_t>("hit_score")[row],
+                        .second_score = in.list<std::int32_t>("hit_second_score")[row],
+                        .rivals = in.list<std::int32_t>("hit_rivals")[row],
+                        .hash = in.list<std::uint32_t>("hit_hash")[row],
+                        .is_reverse = in.list<std::uint8_t>("hit_is_reverse")[row],
+                        .is_primary = in.list<std::uint8_t>("hit_is_primary")[row],
+                        .chain_anchor_count = in.list<std::int32_t>("chain_anchor_count")[row],
+                        .anchor_x = in.list<std::uint64_t>("chain_anchor_x")[row],
+                        .anchor_y = in.list<std::uint64_t>("chain_anchor_y")[row]};
+    const std::string problem = problem_of(read, index_.contig_length);
+    if (!problem.empty())
+      throw Failure::input("row " + std::to_string(row) + " of the reads: " + problem, "this is a bug in the stage that gives its hits");
+    if (read.target.empty()) return;
+    ReadAligner& aligner = workspace.get(settings_, index_);
+    made.hits.swap(aligner.align(read));
+    for (const AlignedHit& hit : made.hits) {
+      made.operations += hit.cigar.size();
+      if (makes_difference_ || makes_mismatches_) add_texts(aligner.strands(), hit, workspace.target, made);
     }
   }
 
-  void align_hit(std::string_view bases, std::size_t contig, bool is_reverse, std::span<const std::uint64_t> x, std::span<const std::uint64_t> y,
-                 Workspace& workspace, Row& row, Hit& hit) const {
-    choose_fixed_points(x, y, compressed_, workspace.points);
-    std::string& query = is_reverse ? workspace.reverse : workspace.forward;
-    if (query.empty()) orient(bases, is_reverse ? Orientation::reverse : Orientation::forward, query);
-    const auto length = static_cast<std::int64_t>(query.size());
-    const std::int64_t contig_length = index_.contig_length[contig];
-    std::erase_if(workspace.points, [&](const FixedPoint& p) { return p.query > length || p.target > contig_length; });
-    if (workspace.points.empty()) return;
-    const FixedPoint first = workspace.points.front(), last = workspace.points.back();
-    const std::int64_t begin = std::max<std::int64_t>(0, first.target - reach(first.query));
-    const std::int64_t end = std::min(contig_length, last.target + reach(length - last.query));
-    copy_contig_bases(index_, contig, begin, end, workspace.target);
-    for (FixedPoint& point : workspace.points) point.target -= static_cast<std::int32_t>(begin);
-    HitAlignment& alignment = workspace.alignment;
-    if (!workspace.aligner.align(query, workspace.target, workspace.points, alignment)) return;
-
-    const auto part = [](const std::string& text, std::int32_t from, std::int32_t to) {
-      return std::string_view(text).substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
-    };
-    const std::string_view aligned_query = part(query, alignment.query_begin, alignment.query_end);
-    const std::string_view aligned_target = part(workspace.target, alignment.target_begin, alignment.target_end);
-    const Summary summary = summarize(alignment.path, aligned_query, aligned_target, scoring_);
-    if (wants_difference_) append_difference(row.difference, alignment.path, aligned_query, aligned_target);
-    if (wants_mismatches_) append_mismatched_reference(row.mismatches, alignment.path, aligned_query, aligned_target);
-    if (eqx_) split_matches(alignment.path, aligned_query, aligned_target);
-    const std::span<const std::uint32_t> operations = std::as_const(alignment.path).operations();
-    row.cigar.insert(row.cigar.end(), operations.begin(), operations.end());
-    const auto whole = static_cast<std::int32_t>(length);
-    hit.operations = static_cast<std::int32_t>(operations.size());
-    hit.query_start = is_reverse ? whole - alignment.query_end : alignment.query_begin;
-    hit.query_end = is_reverse ? whole - alignment.query_begin : alignment.query_end;
-    hit.target_start = static_cast<std::int32_t>(begin) + alignment.target_begin;
-    hit.target_end = static_cast<std::int32_t>(begin) + alignment.target_end;
-    hit.matches = summary.matches;
-    hit.columns = summary.columns;
-    hit.edit_distance = summary.edit_distance;
-    hit.score = summary.score;
+  void add_texts(const ReadStrands& read, const AlignedHit& hit, std::vector<std::uint8_t>& target, Row& made) const {
+    copy_contig(index_, static_cast<std::size_t>(hit.target), hit.target_start, hit.target_end, target);
+    const Codes query = hit.reverse ? part(read.strand(true), read.length() - hit.query_end, read.length() - hit.query_start)
+                                    : part(read.strand(false), hit.query_start, hit.query_end);
+    if (makes_difference_) {
+      append_difference(made.difference, hit.cigar, query, target, form_);
+      made.difference += '\n';
+    }
+    if (makes_mismatches_) {
+      append_mismatched_reference(made.mismatches, hit.cigar, query, target);
+      made.mismatches += '\n';
+    }
   }
 
   MinimizerIndexView index_;
-  Compressed compressed_;
-  Scoring scoring_;
-  RankingSettings ranking_;
-  bool secondary_, eqx_, wants_difference_, wants_mismatches_;
-  Workspaces<LazyWorkspace> workspaces_;
+  AlignmentSettings settings_;
+  DifferenceForm form_;
+  bool wants_difference_, wants_mismatches_, makes_difference_, makes_mismatches_;
+  Workspaces<Workspace> workspaces_;
 };
 
 }  // namespace
 }  // namespace sluice::base_alignment
 
-SLUICE_PLUGIN("base_alignment", "0.1.0", "MIT", sluice::base_alignment::BaseAlignment, sluice::base_alignment::PrimaryAlignment);
+SLUICE_PLUGIN("base_alignment", "0.2.0", "MIT", sluice::base_alignment::BaseAlignment, sluice::base_alignment::PrimaryAlignment);

@@ -3,9 +3,9 @@
 #include "hit_selection/hits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/byte_sort.hpp>
 
 namespace sluice::hit_selection {
 namespace {
@@ -32,43 +32,6 @@ std::uint32_t name_hash(std::string_view name) {
 }
 
 using Key = HitOrder::Key;
-
-void sort_few(std::span<Key> keys) {
-  for (std::size_t i = 1; i < keys.size(); ++i) {
-    const Key lifted = keys[i];
-    std::size_t to = i;
-    for (; to > 0 && lifted.key < keys[to - 1].key; --to) keys[to] = keys[to - 1];
-    keys[to] = lifted;
-  }
-}
-
-// minimap2's sort: insertion up to 64 keys, else bytes from the top in place ("American flag"). It is not stable, and what it does with equal keys
-// shows in the order of hits.
-void sort_by_bytes(std::span<Key> keys, int shift) {
-  constexpr std::size_t few = 64;
-  if (keys.size() <= few) return sort_few(keys);
-  std::array<std::size_t, 256> next{}, end{};
-  const auto digit = [shift](const Key& key) { return static_cast<std::size_t>(key.key >> shift & 0xFF); };
-  for (const Key& key : keys) ++end[digit(key)];
-  std::size_t total = 0;
-  for (std::size_t bucket = 0; bucket < 256; ++bucket) {
-    next[bucket] = total;
-    end[bucket] = total += end[bucket];
-  }
-  for (std::size_t bucket = 0; bucket < 256; ++bucket) {
-    while (next[bucket] != end[bucket]) {
-      Key carried = keys[next[bucket]];
-      for (std::size_t to = digit(carried); to != bucket; to = digit(carried)) std::swap(carried, keys[next[to]++]);
-      keys[next[bucket]++] = carried;
-    }
-  }
-  if (shift == 0) return;
-  std::size_t begin = 0;
-  for (const std::size_t stop : end) {
-    if (stop - begin > 1) sort_by_bytes(keys.subspan(begin, stop - begin), shift - 8);
-    begin = stop;
-  }
-}
 
 }  // namespace
 
@@ -122,14 +85,15 @@ void make_hits(const ReadChains& read, std::uint32_t seed, ReadNames names, HitO
     const std::uint64_t hash = mix((mix(read.anchors.x[at]) + mix(read.anchors.y[at])) ^ read_hash) & 0xFFFFFFFFU;
     const std::uint64_t score_and_count =
         static_cast<std::uint64_t>(static_cast<std::uint32_t>(read.chain_score[chain])) << 32 | static_cast<std::uint32_t>(count);
-    order.keys.push_back({score_and_count ^ hash, static_cast<std::int32_t>(chain), first});
+    order.keys.push_back({score_and_count ^ hash, static_cast<std::uint32_t>(hash), static_cast<std::int32_t>(chain), first});
     first += count;
   }
-  sort_by_bytes(order.keys, 56);
+  overlap::byte_sort(std::span(order.keys), [](const Key& key) { return key.key; });
   hits.reserve(order.keys.size());
   for (auto key = order.keys.rbegin(); key != order.keys.rend(); ++key) {
     Hit hit;
     hit.chain = key->chain;
+    hit.hash = key->hash;
     hit.first_anchor = key->first_anchor;
     hit.anchors = read.chain_anchor_count[static_cast<std::size_t>(key->chain)];
     hit.score = read.chain_score[static_cast<std::size_t>(key->chain)];

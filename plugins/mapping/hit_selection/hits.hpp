@@ -40,6 +40,7 @@ struct Hit {
   std::int32_t first_anchor = 0;  // of the chain, in ReadChains::anchors
   std::int32_t anchors = 0;
   std::int32_t score = 0;
+  std::uint32_t hash = 0;  // decides between equal scores
   std::int32_t target = 0;
   bool reverse = false;
   bool strand_retained = false;  // kept only because it lies on the other strand than its primary
@@ -64,6 +65,7 @@ std::string problem_of(const ReadChains& read, std::span<const std::int32_t> tar
 struct HitOrder {
   struct Key {
     std::uint64_t key;
+    std::uint32_t hash;
     std::int32_t chain, first_anchor;
   };
   std::vector<Key> keys;

@@ -62,6 +62,9 @@ class MapSelection {
     d.gives("hit_mapq", "list<u8>", "per hit: mapping quality, 0 to 60; secondary hits: 0");
     d.gives("hit_divergence", "list<f32>", "per hit: estimated differences per base; -1: unknown");
     d.gives("hit_chain", "list<i32>", "per hit: which of the read's chains it is", Needed::optional);
+    d.gives("hit_rivals", "list<i32>", "per primary hit: hits secondary to it that have at least as many anchors; secondary hits: 0",
+            Needed::optional);
+    d.gives("hit_hash", "list<u32>", "per hit: decides between hits of equal score", Needed::optional);
     d.option("all_chains", &Parameters::all_chains, "keep all chains, none of them primary (minimap2 -P)");
     d.option("secondary_ratio", &Parameters::secondary_ratio,
              "least score of a secondary hit, as a share of its primary's; 0: all are kept (minimap2 -p)")
@@ -88,7 +91,10 @@ class MapSelection {
   }
 
   MapSelection(const Setup& setup, const Parameters& p)
-      : index_(minimizer_index_view(setup.resource("index"))), wants_chain_(setup.wanted("hit_chain")) {
+      : index_(minimizer_index_view(setup.resource("index"))),
+        wants_chain_(setup.wanted("hit_chain")),
+        wants_rivals_(setup.wanted("hit_rivals")),
+        wants_hash_(setup.wanted("hit_hash")) {
     settings_ = {.k = static_cast<std::int32_t>(index_.k),
                  .selection = p.all_chains ? Selection::all : Selection::best,
                  .secondary_ratio = static_cast<float>(p.secondary_ratio),
@@ -168,6 +174,8 @@ class MapSelection {
     give("hit_mapq", [](const Hit& hit) { return hit.mapping_quality; });
     give("hit_divergence", [](const Hit& hit) { return hit.divergence; });
     if (wants_chain_) give("hit_chain", [](const Hit& hit) { return hit.chain; });
+    if (wants_rivals_) give("hit_rivals", [](const Hit& hit) { return hit.rivals; });
+    if (wants_hash_) give("hit_hash", [](const Hit& hit) { return hit.hash; });
   }
 
  private:
@@ -177,7 +185,7 @@ class MapSelection {
     std::vector<std::size_t> count;
   };
   MinimizerIndexView index_;
-  bool wants_chain_;
+  bool wants_chain_, wants_rivals_, wants_hash_;
   Settings settings_;
   Workspaces<Workspace> workspaces_;
 };

@@ -89,6 +89,54 @@ TEST_CASE("reads without hits have a line if asked for, secondary hits none") {
   CHECK(result.files.at("-") == std::string(primary) + nothing + reverse);
 }
 
+TEST_CASE("alignments have minimap2's tags, and lines of their own instead of the hits'") {
+  const auto with_alignments = [](std::int32_t target) {
+    return reads_with_hits({{0, 1}, {}, {0}})
+        .list<std::int32_t>("aligned_target", {{}, {}, {0, target, 1}})
+        .list<std::uint8_t>("aligned_is_reverse", {{}, {}, {1, 0, 0}})
+        .list<std::int32_t>("aligned_query_start", {{}, {}, {10, 120, 10}})
+        .list<std::int32_t>("aligned_query_end", {{}, {}, {110, 220, 110}})
+        .list<std::int32_t>("aligned_target_start", {{}, {}, {500, 20, 30}})
+        .list<std::int32_t>("aligned_target_end", {{}, {}, {600, 120, 130}})
+        .list<std::int32_t>("aligned_matches", {{}, {}, {95, 100, 90}})
+        .list<std::int32_t>("aligned_columns", {{}, {}, {98, 100, 100}})
+        .list<std::int32_t>("aligned_ambiguous", {{}, {}, {2, 0, 0}})
+        .list<std::int32_t>("edit_distance", {{}, {}, {5, 0, 10}})
+        .list<std::int32_t>("alignment_score", {{}, {}, {170, 200, 120}})
+        .list<std::int32_t>("aligned_best_score", {{}, {}, {172, 200, 130}})
+        .list<double>("aligned_divergence", {{}, {}, {0.05, 0, 0.1}})
+        .list<std::int32_t>("aligned_anchors", {{}, {}, {9, 0, 8}})
+        .list<std::int32_t>("aligned_chain_score", {{}, {}, {80, 0, 70}})
+        .list<std::int32_t>("aligned_second_score", {{}, {}, {70, 0, -1}})
+        .list<std::uint8_t>("aligned_is_primary", {{}, {}, {1, 1, 0}})
+        .list<std::uint8_t>("aligned_is_first", {{}, {}, {1, 0, 0}})
+        .list<std::uint8_t>("aligned_is_inversion", {{}, {}, {0, 1, 0}})
+        .list<std::uint8_t>("aligned_split", {{}, {}, {3, 0, 0}})
+        .list<std::uint8_t>("aligned_mapq", {{}, {}, {60, 7, 0}})
+        .list<std::int32_t>("cigar_count", {{}, {}, {1, 1, 3}})
+        .list<std::uint32_t>("aligned_cigar", {{}, {}, {100U << 4, 100U << 4, 50U << 4, 1U << 4 | 2, 49U << 4}})
+        .text("difference_text", {"", "", ":100\n:1\n:50-a:49\n"})
+        .text("mismatch_text", {"", "", "100\n1\n50^A49\n"})
+        .build();
+  };
+  const std::string one =
+      "third\t300\t10\t110\t-\tone\t5000\t500\t600\t95\t98\t60\tNM:i:5\tms:i:172\tAS:i:170\tnn:i:2\ttp:A:P\tcm:i:9\ts1:i:80\ts2:i:70\t"
+      "de:f:0.0500\tzd:i:3\trl:i:17";
+  const std::string two =
+      "third\t300\t120\t220\t+\ttwo\t700\t20\t120\t100\t100\t7\tNM:i:0\tms:i:200\tAS:i:200\tnn:i:0\ttp:A:I\tcm:i:0\ts1:i:0\ts2:i:0\tde:f:0\t"
+      "rl:i:17";
+  const std::string three =
+      "third\t300\t10\t110\t+\ttwo\t700\t30\t130\t90\t100\t0\tNM:i:10\tms:i:130\tAS:i:120\tnn:i:0\ttp:A:S\tcm:i:8\ts1:i:70\tde:f:0.1000\trl:i:17";
+  const auto written = [&](std::int32_t target, const sluice::testing::ParameterTexts& options) {
+    return run_stage<PafWriter>(with_alignments(target)).resource("index", contigs()).with({{"output", "-"}}).with(options).run();
+  };
+  CHECK(written(1, {}).files.at("-") == one + "\tcg:Z:100M\n" + two + "\tcg:Z:100M\n" + three + "\tcg:Z:50M1D49M\n");
+  CHECK(written(1, {{"cs", true}, {"secondary", false}}).files.at("-") == one + "\tcg:Z:100M\tcs:Z::100\n" + two + "\tcg:Z:100M\tcs:Z::1\n");
+  CHECK(written(1, {{"cs", true}, {"md", true}, {"cigar", false}}).files.at("-") ==
+        one + "\tMD:Z:100\n" + two + "\tMD:Z:1\n" + three + "\tMD:Z:50^A49\n");
+  CHECK(written(2, {}).status == SLUICE_ERROR_INPUT);
+}
+
 TEST_CASE("hits on contigs that the index lacks, and lists of other lengths, are refused by name") {
   const auto beyond = run_stage<PafWriter>(reads_with_hits({{0, 2}, {}, {0}}).build()).resource("index", contigs()).with({{"output", "-"}}).run();
   CHECK(beyond.status == SLUICE_ERROR_INPUT);

@@ -94,7 +94,7 @@ Given by_htslib(const std::string& path) {
 
 Given by_batches(const std::string& path, const BamReads::Sizes& sizes) {
   Given given;
-  BamReads reads(hopen(path.c_str(), "r"), path, true, 3);
+  BamReads reads(hopen(path.c_str(), "r"), path, {}, 3);
   const auto rows = [](const sluice::Buffer& ends, const sluice::Buffer& text, std::vector<std::string>& to) {
     const auto at = ends.as<std::int64_t>();
     for (std::size_t row = 0; row + 1 < at.size(); ++row)
@@ -175,5 +175,5 @@ TEST_CASE("a file that has no header is refused") {
   const std::string path = folder.path() + "/a.bam";
   write_records(path, "wb", 1);
   std::filesystem::resize_file(path, 20);
-  CHECK_THROWS_AS(BamReads(hopen(path.c_str(), "r"), path, true, 1), sluice::Failure);
+  CHECK_THROWS_AS(BamReads(hopen(path.c_str(), "r"), path, {}, 1), sluice::Failure);
 }

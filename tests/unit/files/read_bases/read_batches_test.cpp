@@ -95,7 +95,7 @@ Outcome found_in(ReadBatches& batches, const Cut& cut) {
 }
 Outcome found_in(const std::string& path, const Cut& cut) {
   try {
-    ReadBatches batches(open_text_input(path, FileHandle(hopen(path.c_str(), "r")), 0, cut.piece_bytes), path, true);
+    ReadBatches batches(open_text_input(path, FileHandle(hopen(path.c_str(), "r")), 0, cut.piece_bytes), path, {});
     return found_in(batches, cut);
   } catch (const sluice::Failure& failure) {
     return {"", failure.what(), ""};
@@ -287,7 +287,7 @@ TEST_CASE("text of many pieces and blocks is read from files and pipes, plain, B
           REQUIRE(::write(ends[1], bytes.data() + at, std::min<std::size_t>(50001, bytes.size() - at)) > 0);
         ::close(ends[1]);
       });
-      ReadBatches batches(open_text_input("a pipe", FileHandle(hdopen(ends[0], "r"))), "a pipe", true);
+      ReadBatches batches(open_text_input("a pipe", FileHandle(hdopen(ends[0], "r"))), "a pipe", {});
       CHECK(found_in(batches, {}) == expected);
       writer.join();
     }
@@ -384,7 +384,7 @@ TEST_CASE("a file that shrinks while it is read ends there") {
   const std::string path = folder.path() + "/x";
   const std::string text = TextMaker(6).text(true, 400, 9000, false);
   write(path, text);
-  ReadBatches batches(open_text_input(path, FileHandle(hopen(path.c_str(), "r"))), path, true);
+  ReadBatches batches(open_text_input(path, FileHandle(hopen(path.c_str(), "r"))), path, {});
   const Cut cut{usual_piece_bytes, {1e5, UINT64_MAX, 1 << 18}};
   REQUIRE(batches.next(cut.sizes, {}, parallel_for(Threads::four), [] { return false; }));
   REQUIRE(::truncate(path.c_str(), static_cast<off_t>(text.size() / 2)) == 0);

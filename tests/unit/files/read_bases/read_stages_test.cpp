@@ -307,6 +307,26 @@ TEST_CASE("reads are streamed from FASTQ, FASTA and unaligned SAM alike") {
   CHECK(says(run_stage<ReadReader>().with({{"path", folder.path() + "/b.fq"}}).run().message, "line 5, record 1"));
 }
 
+TEST_CASE("comments are what follows the name behind one blank, and the tags of SAM records") {
+  const TemporaryFolder folder;
+  const auto comments = [&](const std::string& name, const std::string& text, bool read_them = true) {
+    const std::string path = folder.path() + "/" + name;
+    std::ofstream(path) << text;
+    const Result result = run_stage<ReadReader>().with({{"path", path}, {"comments", read_them}}).run();
+    REQUIRE(result.status == SLUICE_OK);
+    std::string all;
+    for (const auto& batch : result.batches)
+      for (std::int64_t row = 0; row < batch.rows(); ++row) all += '<' + std::string(batch.view().text("comment")[row]) + '>';
+    return all;
+  };
+  CHECK(comments("a.fq", "@one two  three\nAC\n+one two\nII\n@four\nA\n+\nI\n@five\tco:Z:x \nA\n+\nI\n") == "<two  three><><co:Z:x >");
+  CHECK(comments("a.fa", ">one two\r\nAC\r\n>three \r\nA\r\n") == "<two><>");
+  CHECK(comments("a.fq", "@one two\nAC\n+\nII\n", false) == "<>");
+  CHECK(comments("a.sam",
+                 "one\t4\t*\t0\t0\t*\t*\t0\t0\tAC\tII\tRG:Z:x\tqs:f:1.5\tML:B:C,3,200\n"
+                 "two\t4\t*\t0\t0\t*\t*\t0\t0\tA\t*\n") == "<RG:Z:x\tqs:f:1.5\tML:B:C,3,200><>");
+}
+
 TEST_CASE("the stages keep the stage contract") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/r.fq";

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "sam_writer/sam_records.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sluice/failure.hpp>
+#include <sluice/hts/bam_bytes.hpp>
+#include <sluice/sequence/bases.hpp>
+
+namespace sluice::sam_writer {
+namespace {
+
+namespace tags = overlap::tags;
+
+// What pairs with a letter, in its case; other letters stay.
+constexpr std::array<char, 256> complements = [] {
+  std::array<char, 256> table{};
+  for (std::size_t letter = 0; letter < table.size(); ++letter) {
+    const char c = static_cast<char>(letter), pair = is_base(c) ? iupac_complement(c) : c;
+    table[letter] = is_base(c) && c >= 'a' ? static_cast<char>(pair - 'A' + 'a') : pair;
+  }
+  return table;
+}();
+// minimap2 reads a U as a T.
+constexpr char as_dna(char base) { return base == 'U' ? 'T' : base == 'u' ? 't' : base; }
+
+struct Clips {
+  std::int32_t left, right;
+};
+Clips clips_of(const ReadAlignment& alignment, std::size_t read_length) {
+  const std::int32_t before = alignment.query_start, behind = static_cast<std::int32_t>(read_length) - alignment.query_end;
+  return alignment.is_reverse ? Clips{behind, before} : Clips{before, behind};
+}
+
+void append_clip(std::string& text, std::int32_t bases, char letter) {
+  if (bases <= 0) return;
+  tags::append_integer(text, bases);
+  text += letter;
+}
+
+// Bases [begin, end) of the read and their qualities, as two fields.
+void append_sequence(std::string& text, const ReadRecord& read, std::size_t begin, std::size_t end, bool is_reverse) {
+  const std::string_view bases = read.bases.substr(begin, end - begin);
+  std::size_t at = text.size();
+  text.resize(at + bases.size());
+  if (is_reverse)
+    std::transform(bases.rbegin(), bases.rend(), text.begin() + static_cast<std::ptrdiff_t>(at),
+                   [](char base) { return complements[static_cast<unsigned char>(as_dna(base))]; });
+  else
+    std::transform(bases.begin(), bases.end(), text.begin() + static_cast<std::ptrdiff_t>(at), as_dna);
+  if (bases.empty()) text += '*';
+  text += '\t';
+  if (read.qualities.empty() || read.qualities.size() != read.bases.size()) {
+    text += '*';
+    return;
+  }
+  const std::string_view qualities = read.qualities.substr(begin, end - begin);
+  at = text.size();
+  text.append(qualities);
+  if (is_reverse) std::reverse(text.begin() + static_cast<std::ptrdiff_t>(at), text.end());
+}
+
+// One operation for what is aligned and one for the rest of the longer side.
+void append_other_alignments(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const ReadAlignment& own) {
+  bool any = false;
+  for (const ReadAlignment& other : read.alignments) {
+    if (&other == &own || !other.is_primary) continue;
+    if (!any) text += "\tSA:Z:";
+    any = true;
+    text.append(index.contig_name(static_cast<std::size_t>(other.target))) += ',';
+    tags::append_integer(text, other.target_start + 1);
+    text += other.is_reverse ? ",-," : ",+,";
+    const std::int32_t on_query = other.query_end - other.query_start, on_target = other.target_end - other.target_start;
+    const Clips clips = clips_of(other, read.bases.size());
+    append_clip(text, clips.left, 'S');
+    append_clip(text, std::min(on_query, on_target), 'M');
+    append_clip(text, on_query - on_target, 'I');
+    append_clip(text, on_target - on_query, 'D');
+    append_clip(text, clips.right, 'S');
+    text += ',';
+    tags::append_integer(text, static_cast<std::int32_t>(other.mapping_quality));
+    text += ',';
+    tags::append_integer(text, other.edit_distance);
+    text += ';';
+  }
+}
+
+void append_read_group(std::string& text, const RecordOptions& options) {
+  if (!options.read_group.empty()) text.append("\tRG:Z:").append(options.read_group);
+}
+
+void append_unmapped(std::string& text, const ReadRecord& read, const RecordOptions& options) {
+  text.append(read.id).append("\t4\t*\t0\t0\t*\t*\t0\t0\t");
+  append_sequence(text, read, 0, read.bases.size(), false);
+  append_read_group(text, options);
+  tags::append(text, "\trl:i:", read.repeat_length);
+  if (!read.comment.empty()) text.append("\t").append(read.comment);
+  text += '\n';
+}
+
+void append_mapped(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const ReadAlignment& own,
+                   const RecordOptions& options) {
+  const bool is_supplementary = own.is_primary && !own.is_first, soft = options.clipping == Clipping::soft;
+  const std::uint32_t flag =
+      (own.is_reverse ? BAM_FREVERSE : 0U) | (own.is_primary ? 0U : BAM_FSECONDARY) | (is_supplementary ? BAM_FSUPPLEMENTARY : 0U);
+  text.append(read.id) += '\t';
+  tags::append_integer(text, flag);
+  text += '\t';
+  text.append(index.contig_name(static_cast<std::size_t>(own.target))) += '\t';
+  tags::append_integer(text, own.target_start + 1);
+  text += '\t';
+  tags::append_integer(text, static_cast<std::int32_t>(own.mapping_quality));
+  text += '\t';
+  const Clips clips = clips_of(own, read.bases.size());
+  const char letter = is_supplementary && !soft ? 'H' : 'S';
+  append_clip(text, clips.left, letter);
+  tags::append_cigar(text, own.cigar);
+  append_clip(text, clips.right, letter);
+  text += "\t*\t0\t0\t";
+  if (soft || own.is_first)
+    append_sequence(text, read, 0, read.bases.size(), own.is_reverse);
+  else if (is_supplementary)
+    append_sequence(text, read, static_cast<std::size_t>(own.query_start), static_cast<std::size_t>(own.query_end), own.is_reverse);
+  else
+    text += "*\t*";
+  append_read_group(text, options);
+  tags::append_scores(text, own);
+  if (own.is_primary) append_other_alignments(text, index, read, own);
+  tags::append_text(text, options.text, own);
+  tags::append(text, "\trl:i:", read.repeat_length);
+  if (!read.comment.empty()) text.append("\t").append(read.comment);
+  text += '\n';
+}
+
+}  // namespace
+
+void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const RecordOptions& options) {
+  if (read.alignments.empty()) return append_unmapped(text, read, options);
+  for (const ReadAlignment& alignment : read.alignments)
+    if (alignment.is_primary || options.secondary == Secondary::written) append_mapped(text, index, read, alignment, options);
+}
+
+bool is_sam_name(std::string_view name) {
+  constexpr std::size_t longest = 254;
+  return !name.empty() && name.size() <= longest && std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
+}
+
+bool BamRecords::append(sam_hdr_t& header, std::string_view lines, std::string& bytes) {
+  const std::size_t before = bytes.size();
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    line_.l = 0;
+    if (kputsn(line.data(), line.size(), &line_) < 0 || sam_parse1(&line_, &header, record_.get()) < 0 || !hts::append_bam_record(*record_, bytes)) {
+      bytes.resize(before);
+      return false;
+    }
+  }
+  return true;
+}
+
+ReadGroup parse_read_group(std::string_view text) {
+  if (text.empty()) return {};
+  if (!text.starts_with("@RG")) return {"@RG\tID:" + std::string(text), std::string(text)};
+  ReadGroup group;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == 't' || text[i + 1] == '\\'))
+      group.line += text[++i] == 't' ? '\t' : '\\';
+    else
+      group.line += text[i];
+  }
+  const std::size_t at = group.line.find("\tID:");
+  if (at != std::string::npos) group.id = group.line.substr(at + 4, group.line.find('\t', at + 4) - (at + 4));
+  if (group.id.empty() || group.line.find('\n') != std::string::npos)
+    throw Failure::usage("read_group '" + std::string(text) + "' has no ID", "write it as @RG\\tID:name\\tSM:sample, or give the ID alone");
+  return group;
+}
+
+}  // namespace sluice::sam_writer

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// SAM records of mapped reads: minimap2's lines, byte for byte; BAM holds what HTSlib reads in them.
+
+#include <htslib/kstring.h>
+#include <htslib/sam.h>
+
+#include <cstdint>
+#include <sluice/hts/handles.hpp>
+#include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/read_alignments.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::sam_writer {
+
+using overlap::ReadAlignment;
+using overlap::TagText;
+
+struct ReadRecord {
+  std::string_view id, bases, qualities;  // qualities: "" if there are none
+  std::int32_t repeat_length = 0;
+  std::span<const ReadAlignment> alignments;  // in the order of their records
+  std::string_view comment;                   // behind all tags; "" none
+};
+
+enum class Clipping : std::uint8_t { hard, soft };  // of supplementary records; soft: secondary ones have bases, too
+enum class Secondary : std::uint8_t { left_out, written };
+struct RecordOptions {
+  Clipping clipping = Clipping::hard;
+  Secondary secondary = Secondary::written;
+  std::string read_group;  // its ID; "" none
+  TagText text = TagText::none;
+};
+
+// Appends the lines of one read, or that of an unmapped one.
+void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const RecordOptions& options);
+
+// Can SAM hold a read of this name?
+bool is_sam_name(std::string_view name);
+
+// Makes BAM records of lines. Not thread-safe: one object per thread.
+class BamRecords {
+ public:
+  BamRecords() : record_(bam_init1()) {}
+  BamRecords(const BamRecords&) = delete;
+  ~BamRecords() { ks_free(&line_); }
+
+  // Appends the records as they stand in a file, uncompressed. False: HTSlib can't make them.
+  bool append(sam_hdr_t& header, std::string_view lines, std::string& bytes);
+
+ private:
+  hts::Record record_;
+  kstring_t line_ = KS_INITIALIZE;
+};
+
+// The @RG line and its ID from minimap2's -R ("@RG\tID:x\tSM:y", with \t for tabs), or from an ID alone.
+struct ReadGroup {
+  std::string line, id;  // both "" if there is none
+};
+ReadGroup parse_read_group(std::string_view text);
+
+}  // namespace sluice::sam_writer

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "base_alignment/finished_path.hpp"
+
+#include <algorithm>
+
+namespace sluice::base_alignment {
+namespace {
+
+using Cigar = std::vector<std::uint32_t>;
+
+// True: an operation may have become empty.
+bool shift_gaps(Cigar& cigar, Codes query, Codes target) {
+  bool any_empty = false;
+  std::size_t q = 0, t = 0;
+  for (std::size_t k = 0; k < cigar.size(); ++k) {
+    const auto bases = static_cast<std::size_t>(bases_of(cigar[k]));
+    any_empty = any_empty || bases == 0;
+    if (!is_gap(cigar[k])) {
+      q += bases;
+      t += bases;
+      continue;
+    }
+    const bool inserted = code_of(cigar[k]) == insertion;
+    if (k > 0 && k + 1 < cigar.size() && code_of(cigar[k - 1]) == match_or_mismatch && code_of(cigar[k + 1]) == match_or_mismatch) {
+      const Codes own = inserted ? query : target;
+      const std::size_t at = inserted ? q : t, room = cigar[k - 1] >> 4;
+      std::size_t shift = 0;
+      while (shift < room && own[at - 1 - shift] == own[at + bases - 1 - shift]) ++shift;
+      cigar[k - 1] -= static_cast<std::uint32_t>(shift) << 4;
+      cigar[k + 1] += static_cast<std::uint32_t>(shift) << 4;
+      q -= shift;
+      t -= shift;
+      any_empty = any_empty || shift == room;
+    }
+    (inserted ? q : t) += bases;
+  }
+  return any_empty;
+}
+
+// Of three and more gaps in a row an insertion and a deletion are left. True: there were such.
+bool gather_gaps(Cigar& cigar) {
+  bool any = false;
+  for (std::size_t k = 0; k + 2 < cigar.size(); ++k) {
+    if (!is_gap(cigar[k]) || code_of(cigar[k]) + code_of(cigar[k + 1]) != insertion + deletion) continue;
+    std::uint32_t inserted = 0, deleted = 0;
+    std::size_t end = k;
+    for (; end < cigar.size() && (is_gap(cigar[end]) || bases_of(cigar[end]) == 0); ++end) {
+      if (code_of(cigar[end]) == insertion) inserted += cigar[end] >> 4;
+      if (code_of(cigar[end]) == deletion) deleted += cigar[end] >> 4;
+    }
+    if (inserted > 0 && deleted > 0 && end - k > 2) {
+      cigar[k] = inserted << 4 | insertion;
+      cigar[k + 1] = deleted << 4 | deletion;
+      for (std::size_t i = k + 2; i < end; ++i) cigar[i] &= 15U;
+      any = true;
+    }
+    k = end;
+  }
+  return any;
+}
+
+void merge(Cigar& cigar) {
+  std::erase_if(cigar, [](std::uint32_t operation) { return bases_of(operation) == 0; });
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < cigar.size(); ++k) {
+    if (kept > 0 && code_of(cigar[kept - 1]) == code_of(cigar[k]))
+      cigar[kept - 1] += cigar[k] & ~15U;
+    else
+      cigar[kept++] = cigar[k];
+  }
+  cigar.resize(kept);
+}
+
+// The hit begins behind it.
+void drop_first_gap(AlignedHit& hit, Codes& query, Codes& target) {
+  if (hit.cigar.size() < 2 || !is_gap(hit.cigar.front())) return;
+  const std::int32_t bases = bases_of(hit.cigar.front());
+  if (code_of(hit.cigar.front()) == insertion) {
+    if (hit.reverse)
+      hit.query_end -= bases;
+    else
+      hit.query_start += bases;
+    query = query.subspan(static_cast<std::size_t>(bases));
+  } else {
+    hit.target_start += bases;
+    target = target.subspan(static_cast<std::size_t>(bases));
+  }
+  hit.cigar.erase(hit.cigar.begin());
+}
+
+void count(const Scores& scores, Codes query, Codes target, AlignedHit& hit) {
+  double score = 0, best = 0;
+  hit.matches = hit.columns = hit.ambiguous = 0;
+  std::size_t q = 0, t = 0;
+  for (const std::uint32_t operation : hit.cigar) {
+    const std::int32_t bases = bases_of(operation);
+    std::int32_t ambiguous = 0, different_bases = 0;
+    if (is_gap(operation)) {
+      const bool inserted = code_of(operation) == insertion;
+      for (std::int32_t i = 0; i < bases; ++i) ambiguous += (inserted ? query[q++] : target[t++]) > 3 ? 1 : 0;
+      score -= scores.gap_open + static_cast<double>(scores.gap_extend) * static_cast<double>(quick_log2(static_cast<float>(1.0 + bases)));
+      score = std::max(score, 0.0);
+    } else {
+      for (std::int32_t i = 0; i < bases; ++i, ++q, ++t) {
+        if (query[q] > 3 || target[t] > 3) {
+          ++ambiguous;
+          score -= scores.ambiguous;
+        } else if (query[q] == target[t]) {
+          score += scores.match;
+        } else {
+          ++different_bases;
+          score -= scores.mismatch;
+        }
+        if (score < 0)
+          score = 0;
+        else
+          best = std::max(best, score);
+      }
+      hit.matches += bases - ambiguous - different_bases;
+    }
+    hit.columns += bases - ambiguous;
+    hit.ambiguous += ambiguous;
+  }
+  hit.best_score = static_cast<std::int32_t>(best + .499);
+}
+
+// minimap2 keeps an M whole, as =, if no M holds both equal and different bases, even where all are different.
+void split_matches(Cigar& cigar, Codes query, Codes target) {
+  Cigar split;
+  std::size_t q = 0, t = 0;
+  bool any_mixed = false;
+  for (const std::uint32_t operation : cigar) {
+    if (is_gap(operation)) {
+      split.push_back(operation);
+      (code_of(operation) == insertion ? q : t) += operation >> 4;
+      continue;
+    }
+    const std::size_t from = split.size();
+    for (std::uint32_t i = 0; i < operation >> 4; ++i, ++q, ++t) {
+      const std::uint32_t code = query[q] == target[t] ? equal : different;
+      if (split.size() > from && code_of(split.back()) == code)
+        split.back() += 16;
+      else
+        split.push_back(16 | code);
+    }
+    any_mixed = any_mixed || split.size() > from + 1;
+  }
+  if (any_mixed) {
+    cigar.swap(split);
+    return;
+  }
+  for (std::uint32_t& operation : cigar)
+    if (!is_gap(operation)) operation = (operation & ~15U) | equal;
+}
+
+}  // namespace
+
+void normalize(std::vector<std::uint32_t>& cigar, Codes query, Codes target) {
+  if (cigar.size() < 2) return;
+  const bool any_empty = shift_gaps(cigar, query, target), any_gathered = gather_gaps(cigar);
+  if (any_empty || any_gathered) merge(cigar);
+}
+
+void finish_path(const AlignmentSettings& settings, Codes query, Codes target, AlignedHit& hit) {
+  const bool may_drop = hit.cigar.size() > 1;
+  normalize(hit.cigar, query, target);
+  if (may_drop) drop_first_gap(hit, query, target);
+  count(settings.scores, query, target, hit);
+  if (settings.eqx) split_matches(hit.cigar, query, target);
+}
+
+namespace {
+
+constexpr char lower(std::uint8_t code) { return "acgtn"[code]; }
+constexpr char upper(std::uint8_t code) { return "ACGTN"[code]; }
+
+}  // namespace
+
+void append_difference(std::string& text, std::span<const std::uint32_t> cigar, Codes query, Codes target, DifferenceForm form) {
+  std::size_t q = 0, t = 0;
+  for (const std::uint32_t operation : cigar) {
+    const std::size_t bases = operation >> 4;
+    if (is_gap(operation)) {
+      const bool inserted = code_of(operation) == insertion;
+      text += inserted ? '+' : '-';
+      for (std::size_t i = 0; i < bases; ++i) text += lower(inserted ? query[q++] : target[t++]);
+      continue;
+    }
+    for (const std::size_t end = q + bases; q < end;) {
+      if (query[q] != target[t]) {
+        text += {'*', lower(target[t++]), lower(query[q++])};
+        continue;
+      }
+      const std::size_t from = q;
+      while (q < end && query[q] == target[t]) ++q, ++t;
+      if (form == DifferenceForm::short_form) {
+        text += ':' + std::to_string(q - from);
+      } else {
+        text += '=';
+        for (std::size_t i = from; i < q; ++i) text += upper(query[i]);
+      }
+    }
+  }
+}
+
+void append_mismatched_reference(std::string& text, std::span<const std::uint32_t> cigar, Codes query, Codes target) {
+  std::size_t q = 0, t = 0, same = 0;
+  const auto end_run = [&] {
+    text += std::to_string(same);
+    same = 0;
+  };
+  for (const std::uint32_t operation : cigar) {
+    const std::size_t bases = operation >> 4;
+    if (code_of(operation) == insertion) {
+      q += bases;
+    } else if (code_of(operation) == deletion) {
+      end_run();
+      text += '^';
+      for (std::size_t i = 0; i < bases; ++i) text += upper(target[t++]);
+    } else {
+      for (std::size_t i = 0; i < bases; ++i, ++q, ++t) {
+        if (query[q] == target[t]) {
+          ++same;
+          continue;
+        }
+        end_run();
+        text += upper(target[t]);
+      }
+    }
+  }
+  if (same > 0) end_run();
+}
+
+}  // namespace sluice::base_alignment

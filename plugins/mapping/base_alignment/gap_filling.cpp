@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "base_alignment/gap_filling.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace sluice::base_alignment {
+namespace {
+
+// The deepest fall of the score from a peak, a shift of the diagonal being free of extension costs.
+class FallSearch {
+ public:
+  explicit FallSearch(std::int32_t gap_extend) : extend_(gap_extend) {}
+
+  void change(std::int32_t by) { score_ += by; }
+  void look(std::int32_t target, std::int32_t query) {
+    if (score_ >= peak_) {
+      peak_ = score_;
+      peak_target_ = target;
+      peak_query_ = query;
+      return;
+    }
+    const std::int64_t shift = std::abs((target - peak_target_) - (query - peak_query_));
+    const std::int64_t fall = std::int64_t{peak_} - score_ - extend_ * shift;
+    if (fall <= deepest) return;
+    deepest = fall;
+    target_begin = peak_target_;
+    query_begin = peak_query_;
+    target_end = target;
+    query_end = query;
+  }
+
+  std::int64_t deepest = 0;
+  std::int32_t target_begin = -1, target_end = -1, query_begin = -1, query_end = -1;
+
+ private:
+  std::int32_t extend_, score_ = 0, peak_ = std::numeric_limits<std::int32_t>::min(), peak_target_ = -1, peak_query_ = -1;
+};
+
+std::int32_t column_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
+  if (target > 3 || query > 3) return -scores.ambiguous;
+  return target == query ? scores.match : -scores.mismatch;
+}
+
+void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
+  Alignment& result = memory.piece;
+  result.cigar.clear();
+  const Problem problem{.query = piece.query.data(),
+                        .target = piece.target.data(),
+                        .query_length = static_cast<std::int32_t>(piece.query.size()),
+                        .target_length = static_cast<std::int32_t>(piece.target.size()),
+                        .band = piece.band,
+                        .z_drop = piece.z_drop,
+                        .end_bonus = piece.end_bonus,
+                        .goal = piece.goal,
+                        .ties = ties};
+  if (settings.max_cells > 0 && std::int64_t{problem.query_length} * problem.target_length > settings.max_cells) {
+    result = Alignment();
+    result.dropped = true;
+    return;
+  }
+  align(settings.scores, problem, memory.rows, result);
+}
+
+}  // namespace
+
+void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
+  align_codes(settings, piece, TieOrder::gap_right, memory);
+}
+
+void align_piece_backwards(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
+  memory.query.assign(piece.query.rbegin(), piece.query.rend());
+  memory.target.assign(piece.target.rbegin(), piece.target.rend());
+  Piece backwards = piece;
+  backwards.query = memory.query;
+  backwards.target = memory.target;
+  align_codes(settings, backwards, TieOrder::gap_left, memory);
+}
+
+void append(std::vector<std::uint32_t>& cigar, const std::vector<std::uint32_t>& later) {
+  auto from = later.begin();
+  if (!cigar.empty() && from != later.end() && code_of(cigar.back()) == code_of(*from)) cigar.back() += *from++ & ~15U;
+  cigar.insert(cigar.end(), from, later.end());
+}
+
+LocalEnd align_opposite_strand(const Scores& scores, Codes query, Codes target, AlignmentMemory& memory) {
+  memory.query.resize(query.size());
+  std::transform(query.rbegin(), query.rend(), memory.query.begin(),
+                 [](std::uint8_t code) { return code < 4 ? static_cast<std::uint8_t>(3 - code) : code; });
+  return align_locally(scores, memory.query, target, memory.local);
+}
+
+Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, const std::vector<std::uint32_t>& cigar, AlignmentMemory& memory) {
+  const Scores& scores = settings.scores;
+  FallSearch search(scores.gap_extend);
+  std::int32_t target = 0, query = 0;
+  for (const std::uint32_t operation : cigar) {
+    const std::int32_t bases = bases_of(operation);
+    if (code_of(operation) == match_or_mismatch) {
+      for (std::int32_t i = 0; i < bases; ++i, ++target, ++query) {
+        search.change(column_score(scores, piece.target[static_cast<std::size_t>(target)], piece.query[static_cast<std::size_t>(query)]));
+        search.look(target, query);
+      }
+    } else {
+      search.change(-(scores.gap_open + scores.gap_extend * bases));
+      (code_of(operation) == insertion ? query : target) += bases;
+      search.look(target, query);
+    }
+  }
+  const std::int32_t on_query = search.query_end - search.query_begin, on_target = search.target_end - search.target_begin;
+  if (settings.find_inversions && search.deepest > settings.z_drop_inversion && on_query < settings.max_gap && on_target < settings.max_gap &&
+      on_query > 0 && on_target > 0) {
+    const std::int32_t score = align_opposite_strand(scores, part(piece.query, search.query_begin, search.query_end),
+                                                     part(piece.target, search.target_begin, search.target_end), memory)
+                                   .score;
+    if (score >= settings.min_chain_score * scores.match && score >= settings.min_score) return Fall::inversion;
+  }
+  return search.deepest > settings.z_drop ? Fall::break_off : Fall::none;
+}
+
+}  // namespace sluice::base_alignment

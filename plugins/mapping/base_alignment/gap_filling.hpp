@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Pieces of a hit, and what an alignment from end to end says of the place between two anchors. Method: minimap2 2.24, A.15 and A.16 of the
+// specification.
+
+#include <cstdint>
+#include <vector>
+
+#include "base_alignment/aligned_hit.hpp"
+#include "base_alignment/kernel/align.hpp"
+#include "base_alignment/kernel/local.hpp"
+#include "base_alignment/sequences.hpp"
+
+namespace sluice::base_alignment {
+
+// Reusable memory of the alignments of one thread.
+struct AlignmentMemory {
+  MatrixRows rows;
+  LocalRows local;
+  Alignment piece;
+  std::vector<std::uint8_t> query, target;
+};
+
+struct Piece {
+  Codes query, target;
+  std::int32_t band = -1, z_drop = -1, end_bonus = -1;
+  Goal goal = Goal::ends;
+};
+// Into memory.piece. A piece of more than max_cells is given up without a path.
+void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);
+// The same with both sequences reversed.
+void align_piece_backwards(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);
+
+// Operations behind those that are there.
+void append(std::vector<std::uint32_t>& cigar, const std::vector<std::uint32_t>& later);
+
+enum class Fall : std::uint8_t { none, break_off, inversion };
+// Does the score along a path fall so far that the alignment should end there, and does the opposite strand explain why?
+Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, const std::vector<std::uint32_t>& cigar, AlignmentMemory& memory);
+
+// The local alignment of the reverse complement.
+LocalEnd align_opposite_strand(const Scores& scores, Codes query, Codes target, AlignmentMemory& memory);
+
+}  // namespace sluice::base_alignment

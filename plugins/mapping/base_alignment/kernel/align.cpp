@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// Compiled once per instruction set and chosen at run time.
+
+#include "base_alignment/kernel/align.hpp"
+
+#include <algorithm>
+#include <span>
+#include <type_traits>
+
+#define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSSE3)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "base_alignment/kernel/align.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "base_alignment/kernel/narrow_band-inl.hpp"
+#include "base_alignment/kernel/vector_rows-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace sluice::base_alignment::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR
+void align_chosen(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) { align_plainly(scores, problem, rows, result); }
+#else
+
+// False: not done, as the best path may need a wider band.
+template <Pieces pieces, bool may_be_ambiguous, int vectors>
+bool align_in_narrow_band(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
+  using Band = NarrowBand<pieces, may_be_ambiguous, vectors>;
+  const Diagonals diagonals = diagonals_around(problem, Band::width);
+  // The least that is expected of a path: three quarters of what equal sequences would score.
+  const std::int64_t expected = std::int64_t{scores.match} * std::min(problem.query_length, problem.target_length) * 3 / 4;
+  if (!holds_ends(problem, diagonals) || highest_outside(scores, problem, diagonals) >= expected) return false;
+  return Band(scores, problem, rows).run(result);
+}
+
+template <Pieces pieces, bool may_be_ambiguous>
+void align_in_vectors(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
+  const bool right = problem.ties == TieOrder::gap_right;
+  if (problem.goal == Goal::ends && right && band_of(problem) >= std::max(problem.query_length, problem.target_length) - 1) {
+    rows.start_sequences(problem);
+    if (align_in_narrow_band<pieces, may_be_ambiguous, 64 / lanes>(scores, problem, rows, result) ||
+        align_in_narrow_band<pieces, may_be_ambiguous, 128 / lanes>(scores, problem, rows, result)) {
+      rows.finish();
+      return;
+    }
+  }
+  rows.start(problem, scores);
+  const auto run = [&]<TieOrder ties>() {
+    VectorRows<pieces, ties, may_be_ambiguous> whole(scores, problem, rows);
+    if (problem.goal == Goal::ends)
+      whole.template run<false>(result);
+    else
+      whole.template run<true>(result);
+  };
+  if (right)
+    run.template operator()<TieOrder::gap_right>();
+  else
+    run.template operator()<TieOrder::gap_left>();
+}
+
+bool any_ambiguous(const std::uint8_t* codes, std::int32_t count) {
+  const CodeTag tag;
+  auto all = hn::Zero(tag);
+  std::int32_t i = 0;
+  for (; i + lanes <= count; i += lanes) all = hn::Or(all, hn::LoadU(tag, codes + i));
+  std::uint8_t rest = 0;
+  for (; i < count; ++i) rest |= codes[i];
+  const CellTag signed_tag;
+  return rest > 3 || !hn::AllFalse(signed_tag, hn::Gt(hn::BitCast(signed_tag, all), set(3)));
+}
+
+void align_chosen(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
+  if (!starts(scores, problem, result)) return;
+  if (any_ambiguous(problem.query, problem.query_length) || any_ambiguous(problem.target, problem.target_length))
+    return scores.one_piece() ? align_in_vectors<Pieces::one, true>(scores, problem, rows, result)
+                              : align_in_vectors<Pieces::two, true>(scores, problem, rows, result);
+  return scores.one_piece() ? align_in_vectors<Pieces::one, false>(scores, problem, rows, result)
+                            : align_in_vectors<Pieces::two, false>(scores, problem, rows, result);
+}
+#endif
+
+}  // namespace sluice::base_alignment::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sluice::base_alignment {
+namespace {
+HWY_EXPORT(align_chosen);
+}  // namespace
+
+bool scores_fit(const Scores& scores) {
+  if (scores.gap_open <= 0 || scores.gap_extend <= 0) return false;
+  const std::int32_t short_gap = scores.gap_open + scores.gap_extend, long_gap = scores.gap_open_long + scores.gap_extend_long;
+  if (!scores.one_piece() && (scores.gap_extend <= scores.gap_extend_long || short_gap >= long_gap)) return false;
+  return short_gap + long_gap <= 127;
+}
+
+void align(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
+  HWY_DYNAMIC_DISPATCH(align_chosen)(scores, problem, rows, result);
+}
+
+void align(const Scores& scores, std::span<const Problem> problems, MatrixRows& rows, std::span<Alignment> results) {
+  for (std::size_t i = 0; i < problems.size(); ++i) align(scores, problems[i], rows, results[i]);
+}
+
+}  // namespace sluice::base_alignment
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// Vectors of cells, 8-bit differences of scores: what one row does to another. Included once per instruction set.
+
+#if defined(SLUICE_BASE_ALIGNMENT_CELLS) == defined(HWY_TARGET_TOGGLE)
+#ifdef SLUICE_BASE_ALIGNMENT_CELLS
+#undef SLUICE_BASE_ALIGNMENT_CELLS
+#else
+#define SLUICE_BASE_ALIGNMENT_CELLS
+#endif
+
+#include <hwy/highway.h>
+
+#include "base_alignment/kernel/progress.hpp"
+
+#if HWY_TARGET != HWY_SCALAR
+
+HWY_BEFORE_NAMESPACE();
+namespace sluice::base_alignment::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using CellTag = hn::CappedTag<std::int8_t, 64>;
+using CodeTag = hn::RebindToUnsigned<CellTag>;
+using Cells = hn::Vec<CellTag>;
+constexpr std::int32_t lanes = static_cast<std::int32_t>(hn::MaxLanes(CellTag()));
+static_assert(lanes % block_cells == 0 && lanes <= static_cast<std::int32_t>(MatrixRows::slack) / 2);
+
+HWY_INLINE Cells set(std::int32_t value) { return hn::Set(CellTag(), static_cast<std::int8_t>(value)); }
+
+// Every lane takes what the one below has; lane 0 the last lane of `before`.
+HWY_INLINE Cells shift_up(Cells cells, Cells before) {
+#if HWY_TARGET == HWY_AVX3
+  return Cells{_mm512_alignr_epi8(cells.raw, _mm512_alignr_epi64(cells.raw, before.raw, 6), 15)};
+#elif HWY_TARGET == HWY_AVX2
+  return Cells{_mm256_alignr_epi8(cells.raw, _mm256_permute2x128_si256(before.raw, cells.raw, 0x21), 15)};
+#else
+  static_assert(lanes == 16);
+  return hn::CombineShiftRightBytes<15>(CellTag(), cells, before);
+#endif
+}
+// Every lane takes what the one above has; the last lane lane 0 of `behind`.
+HWY_INLINE Cells shift_down(Cells cells, Cells behind) {
+#if HWY_TARGET == HWY_AVX3
+  return Cells{_mm512_alignr_epi8(_mm512_alignr_epi64(behind.raw, cells.raw, 2), cells.raw, 1)};
+#elif HWY_TARGET == HWY_AVX2
+  return Cells{_mm256_alignr_epi8(_mm256_permute2x128_si256(cells.raw, behind.raw, 0x21), cells.raw, 1)};
+#else
+  return hn::CombineShiftRightBytes<1>(CellTag(), behind, cells);
+#endif
+}
+
+enum class Pieces : std::uint8_t { one, two };
+
+// What a cell needs of its neighbours: gaps that end there against their scores, and the differences along both sequences. The second gaps are only
+// used with two pieces.
+struct LeftCells {
+  Cells x, x2, v;
+};
+struct UpperCells {
+  Cells y, y2, u;
+};
+
+template <Pieces pieces, TieOrder ties>
+class CellRule {
+ public:
+  explicit CellRule(const Scores& scores)
+      : match_(set(scores.match)),
+        mismatch_(set(-scores.mismatch)),
+        ambiguous_(set(ambiguous_score(scores))),
+        open_(set(scores.gap_open)),
+        closed_(set(scores.gap_open + scores.gap_extend)),
+        open_long_(set(scores.gap_open_long)),
+        closed_long_(set(scores.gap_open_long + scores.gap_extend_long)) {}
+
+  // A neighbour of which nothing is known but that a gap may lead there.
+  HWY_INLINE LeftCells closed_left() const { return {hn::Neg(closed_), hn::Neg(closed_long_), hn::Neg(closed_)}; }
+  HWY_INLINE UpperCells closed_upper() const { return {hn::Neg(closed_), hn::Neg(closed_long_), hn::Neg(closed_)}; }
+
+  template <bool may_be_ambiguous>
+  HWY_INLINE Cells substitution(const std::uint8_t* target, const std::uint8_t* query) const {
+    const CellTag tag;
+    const auto target_codes = hn::BitCast(tag, hn::LoadU(CodeTag(), target)), query_codes = hn::BitCast(tag, hn::LoadU(CodeTag(), query));
+    const Cells score = hn::IfThenElse(hn::Eq(target_codes, query_codes), match_, mismatch_);
+    if constexpr (!may_be_ambiguous) return score;
+    return hn::IfThenElse(hn::Gt(hn::Or(target_codes, query_codes), set(3)), ambiguous_, score);
+  }
+
+  // Replaces the neighbours of cells by the cells themselves, as neighbours of what follows, and gives their steps.
+  HWY_INLINE Cells advance(Cells score, LeftCells& left, UpperCells& upper) const {
+    const Cells deletion = hn::Add(left.x, left.v), insertion = hn::Add(upper.y, upper.u);
+    Cells long_deletion = deletion, long_insertion = insertion, steps = hn::Zero(CellTag());
+    choose(deletion, step_deletion, score, steps);
+    choose(insertion, step_insertion, score, steps);
+    if constexpr (pieces == Pieces::two) {
+      long_deletion = hn::Add(left.x2, left.v);
+      long_insertion = hn::Add(upper.y2, upper.u);
+      choose(long_deletion, step_long_deletion, score, steps);
+      choose(long_insertion, step_long_insertion, score, steps);
+    }
+    score = hn::Min(score, match_);
+    const Cells u = hn::Sub(score, left.v), v = hn::Sub(score, upper.u);
+    left.v = v;
+    upper.u = u;
+    const Cells opened = hn::Sub(score, open_);
+    left.x = behind(deletion, opened, closed_, step_deletion, steps);
+    upper.y = behind(insertion, opened, closed_, step_insertion, steps);
+    if constexpr (pieces == Pieces::two) {
+      const Cells opened_long = hn::Sub(score, open_long_);
+      left.x2 = behind(long_deletion, opened_long, closed_long_, step_long_deletion, steps);
+      upper.y2 = behind(long_insertion, opened_long, closed_long_, step_long_insertion, steps);
+    }
+    return steps;
+  }
+
+ private:
+  HWY_INLINE void choose(Cells candidate, std::uint8_t step, Cells& score, Cells& steps) const {
+    if constexpr (ties == TieOrder::gap_right)
+      steps = hn::IfThenElse(hn::Gt(candidate, score), set(step), steps);
+    else
+      steps = hn::IfThenElse(hn::Gt(score, candidate), steps, set(step));
+    score = hn::Max(score, candidate);
+  }
+  // The gap behind cells: cell_less_open is the score of opening it.
+  HWY_INLINE Cells behind(Cells gap, Cells cell_less_open, Cells closed, std::uint8_t gap_step, Cells& steps) const {
+    const CellTag tag;
+    const Cells over = hn::Sub(gap, cell_less_open);
+    const auto on = ties == TieOrder::gap_right ? hn::Gt(over, hn::Zero(tag)) : hn::Gt(over, set(-1));
+    steps = hn::Or(steps, hn::IfThenElseZero(on, set(goes_on(gap_step))));
+    return hn::Sub(hn::Max(over, hn::Zero(tag)), closed);
+  }
+
+  Cells match_, mismatch_, ambiguous_, open_, closed_, open_long_, closed_long_;
+};
+
+}  // namespace sluice::base_alignment::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HWY_SCALAR
+#endif  // include guard per target

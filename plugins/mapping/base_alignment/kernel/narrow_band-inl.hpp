@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// Alignment from end to end in a band so narrow that a row stays in registers. Included once per instruction set.
+//
+// A cell's lane is its place on the row: rows that begin at an even diagonal and those between them take turns, so that from one to the next either
+// what stands to the left or what stands above moves by one lane. Beyond the band nothing is known but that a gap may lead there, which never makes a
+// score too high. So if the path that is found scores more than any path can that leaves the band, all best paths lie inside, all cells that the
+// choice among them asks for are exact, and the path is the one that the whole matrix gives.
+
+#if defined(SLUICE_BASE_ALIGNMENT_NARROW_BAND) == defined(HWY_TARGET_TOGGLE)
+#ifdef SLUICE_BASE_ALIGNMENT_NARROW_BAND
+#undef SLUICE_BASE_ALIGNMENT_NARROW_BAND
+#else
+#define SLUICE_BASE_ALIGNMENT_NARROW_BAND
+#endif
+
+#include "base_alignment/kernel/cells-inl.hpp"
+#include "base_alignment/kernel/path_score.hpp"
+
+#if HWY_TARGET != HWY_SCALAR
+
+HWY_BEFORE_NAMESPACE();
+namespace sluice::base_alignment::HWY_NAMESPACE {
+
+// vectors: of a row.
+template <Pieces pieces, bool may_be_ambiguous, int vectors>
+class NarrowBand {
+ public:
+  static constexpr std::int32_t width = vectors * lanes;
+
+  NarrowBand(const Scores& scores, const Problem& problem, MatrixRows& rows)
+      : scores_(scores), problem_(problem), rows_(rows), band_(diagonals_around(problem, width)) {}
+
+  // False: a better path may leave the band. result.cigar is then as it was.
+  bool run(Alignment& result) {
+    const std::int32_t count = problem_.query_length + problem_.target_length - 1;
+    steps_ = rows_.all_steps(static_cast<std::size_t>(count) * width);
+    fill_all(count);
+    const std::size_t before = result.cigar.size();
+    trace_path(problem_.target_length - 1, problem_.query_length - 1, TieOrder::gap_right, result.cigar,
+               [&](std::int32_t i, std::int32_t j, std::uint8_t& state) {
+                 const std::int32_t lane = i - first_cell(i + j);
+                 if (lane < 0)
+                   state = step_insertion;
+                 else if (lane >= width)
+                   state = step_deletion;
+                 else
+                   follow(steps_[static_cast<std::size_t>(i + j) * width + static_cast<std::size_t>(lane)], state);
+               });
+    const std::int64_t score = path_score(scores_, problem_, std::span(result.cigar).subspan(before));
+    if (score <= highest_outside(scores_, problem_, band_)) {
+      result.cigar.resize(before);
+      return false;
+    }
+    result.score = static_cast<std::int32_t>(score);
+    return true;
+  }
+
+ private:
+  using Rule = CellRule<pieces, TieOrder::gap_right>;
+  struct RowState {
+    LeftCells left[vectors];
+    UpperCells upper[vectors];
+  };
+
+  // Target base of a row's lane 0; the lowest diagonal is even.
+  std::int32_t first_cell(std::int32_t row) const { return (row + band_.lowest + 1) >> 1; }
+
+  void fill_all(std::int32_t count) const {
+    const Rule rule(scores_);
+    RowState state;
+    for (int i = 0; i < vectors; ++i) {
+      state.left[i] = rule.closed_left();
+      state.upper[i] = rule.closed_upper();
+    }
+    std::int32_t row = 0;
+    // Up to here rows may hold cells on the borders.
+    const std::int32_t bordered = std::min(count, std::max(-band_.lowest, band_.highest) + 3) / 2 * 2;
+    for (; row + 1 < bordered; row += 2) {
+      fill_even<true>(rule, row, state);
+      fill_odd<true>(rule, row + 1, state);
+    }
+    for (; row + 1 < count; row += 2) {
+      fill_even<false>(rule, row, state);
+      fill_odd<false>(rule, row + 1, state);
+    }
+    if (row < count) fill_even<true>(rule, row, state);
+  }
+
+  template <bool has_border>
+  HWY_INLINE void fill(const Rule& rule, std::int32_t row, RowState& state) const {
+    const std::int32_t first = first_cell(row);
+    const std::uint8_t* const target = rows_.target + first;
+    const std::uint8_t* const query = rows_.query_back + (problem_.query_length - 1 - row + first);
+    std::uint8_t* const steps = steps_ + static_cast<std::size_t>(row) * width;
+    for (int i = 0; i < vectors; ++i) {
+      if constexpr (has_border) {
+        // Left of target base 0, and above query base 0, which meets target base `row`.
+        enter_border(rule, -first - i * lanes, row, state.left[i]);
+        enter_border(rule, row - first - i * lanes, row, state.upper[i]);
+      }
+      const Cells score = rule.template substitution<may_be_ambiguous>(target + i * lanes, query + i * lanes);
+      const Cells step = rule.advance(score, state.left[i], state.upper[i]);
+      hn::StoreU(hn::BitCast(CodeTag(), step), CodeTag(), steps + i * lanes);
+    }
+  }
+  template <class Neighbours>
+  HWY_INLINE void enter_border(const Rule& rule, std::int32_t lane, std::int32_t row, Neighbours& cells) const {
+    if (lane < 0 || lane >= lanes) return;
+    const auto here = hn::Eq(hn::Iota(CellTag(), 0), set(lane));
+    const Cells difference = set(border_difference(scores_, row + 1));
+    if constexpr (std::is_same_v<Neighbours, LeftCells>) {
+      const LeftCells closed = rule.closed_left();
+      cells = {hn::IfThenElse(here, closed.x, cells.x), hn::IfThenElse(here, closed.x2, cells.x2), hn::IfThenElse(here, difference, cells.v)};
+    } else {
+      const UpperCells closed = rule.closed_upper();
+      cells = {hn::IfThenElse(here, closed.y, cells.y), hn::IfThenElse(here, closed.y2, cells.y2), hn::IfThenElse(here, difference, cells.u)};
+    }
+  }
+
+  // Rows with the lowest diagonal: what stands to the left comes from the lane below.
+  template <bool has_border>
+  HWY_INLINE void fill_even(const Rule& rule, std::int32_t row, RowState& state) const {
+    LeftCells before = rule.closed_left();
+    for (int i = 0; i < vectors; ++i) {
+      const LeftCells own = state.left[i];
+      state.left[i] = {shift_up(own.x, before.x), shift_up(own.x2, before.x2), shift_up(own.v, before.v)};
+      before = own;
+    }
+    fill<has_border>(rule, row, state);
+  }
+  // Rows between: what stands above comes from the lane above.
+  template <bool has_border>
+  HWY_INLINE void fill_odd(const Rule& rule, std::int32_t row, RowState& state) const {
+    UpperCells behind = rule.closed_upper();
+    for (int i = vectors - 1; i >= 0; --i) {
+      const UpperCells own = state.upper[i];
+      state.upper[i] = {shift_down(own.y, behind.y), shift_down(own.y2, behind.y2), shift_down(own.u, behind.u)};
+      behind = own;
+    }
+    fill<has_border>(rule, row, state);
+    // The last lane of an odd row is beyond the highest diagonal.
+    const auto beyond = hn::Eq(hn::Iota(CellTag(), 0), set(lanes - 1));
+    UpperCells& last = state.upper[vectors - 1];
+    const UpperCells closed = rule.closed_upper();
+    last = {hn::IfThenElse(beyond, closed.y, last.y), hn::IfThenElse(beyond, closed.y2, last.y2), hn::IfThenElse(beyond, closed.u, last.u)};
+  }
+
+  const Scores& scores_;
+  const Problem& problem_;
+  MatrixRows& rows_;
+  const Diagonals band_;
+  std::uint8_t* steps_ = nullptr;
+};
+
+}  // namespace sluice::base_alignment::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HWY_SCALAR
+#endif  // include guard per target

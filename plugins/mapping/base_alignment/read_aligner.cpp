@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "base_alignment/read_aligner.hpp"
+
+#include <algorithm>
+
+namespace sluice::base_alignment {
+
+std::string problem_of(const ReadHits& read, std::span<const std::int32_t> target_length) {
+  const std::size_t hits = read.target.size();
+  for (const std::size_t size : {read.chain.size(), read.score.size(), read.second_score.size(), read.rivals.size(), read.hash.size(),
+                                 read.is_reverse.size(), read.is_primary.size()})
+    if (size != hits) return "the lists of its hits differ in length";
+  if (read.anchor_x.size() != read.anchor_y.size()) return "the lists of its anchors differ in length";
+  std::vector<std::size_t> begin{0};
+  for (const std::int32_t count : read.chain_anchor_count) {
+    if (count < 1) return "a chain has no anchors";
+    begin.push_back(begin.back() + static_cast<std::size_t>(count));
+  }
+  if (begin.back() != read.anchor_x.size()) return "its chains have other anchors than are given";
+  std::vector<bool> taken(read.chain_anchor_count.size());
+  for (std::size_t i = 0; i < hits; ++i) {
+    const auto chain = static_cast<std::size_t>(static_cast<std::uint32_t>(read.chain[i]));
+    const auto target = static_cast<std::size_t>(static_cast<std::uint32_t>(read.target[i]));
+    if (chain >= taken.size() || taken[chain]) return "a hit has no chain of its own";
+    taken[chain] = true;
+    if (target >= target_length.size()) return "a hit is on a contig that the index does not have";
+    if (read.score[i] < 1) return "a hit has no score";
+    Anchor before;
+    for (std::size_t at = begin[chain]; at < begin[chain + 1]; ++at) {
+      const Anchor anchor{read.anchor_x[at], read.anchor_y[at]};
+      const bool fits = anchor.strand_and_target() == (static_cast<std::uint64_t>(read.is_reverse[i] != 0 ? 1 : 0) << 31 | target) &&
+                        static_cast<std::uint32_t>(anchor.on_target()) < static_cast<std::uint32_t>(target_length[target]) &&
+                        static_cast<std::uint32_t>(anchor.on_read()) < read.bases.size() && anchor.span() > 0 && anchor.read_start() >= 0;
+      const bool ascends = at == begin[chain] || (anchor.on_target() > before.on_target() && anchor.on_read() > before.on_read());
+      if (!fits) return "an anchor lies outside its target or the read: is this the index that the seeds were looked up in?";
+      if (!ascends) return "the anchors of a chain do not ascend";
+      before = anchor;
+    }
+  }
+  return {};
+}
+
+// Hits in their order; anchors of dropped chains are left out, the others keep the order of their chains.
+void ReadAligner::take_hits(const ReadHits& read) {
+  hit_of_chain_.assign(read.chain_anchor_count.size(), -1);
+  hits_.assign(read.target.size(), {});
+  for (std::size_t i = 0; i < hits_.size(); ++i) {
+    AlignedHit& hit = hits_[i];
+    hit_of_chain_[static_cast<std::size_t>(read.chain[i])] = static_cast<std::int32_t>(i);
+    hit.anchors = read.chain_anchor_count[static_cast<std::size_t>(read.chain[i])];
+    hit.target = read.target[i];
+    hit.reverse = read.is_reverse[i] != 0;
+    hit.chain_score = hit.whole_chain_score = read.score[i];
+    hit.second_chain_score = std::max(read.second_score[i], 0);
+    hit.rivals = read.rivals[i];
+    hit.hash = read.hash[i];
+    hit.id = static_cast<std::int32_t>(i);
+    if (!settings_.rank)
+      hit.parent = AlignedHit::none;
+    else
+      hit.parent = read.is_primary[i] != 0 ? hit.id : AlignedHit::of_another;
+  }
+  anchors_.clear();
+  std::size_t at = 0;
+  for (std::size_t chain = 0; chain < read.chain_anchor_count.size(); ++chain) {
+    const auto count = static_cast<std::size_t>(read.chain_anchor_count[chain]);
+    if (hit_of_chain_[chain] >= 0) {
+      AlignedHit& hit = hits_[static_cast<std::size_t>(hit_of_chain_[chain])];
+      hit.first_anchor = static_cast<std::int32_t>(anchors_.size());
+      for (std::size_t i = at; i < at + count; ++i) anchors_.push_back({read.anchor_x[i], read.anchor_y[i] & ~(long_join | left_out)});
+    }
+    at += count;
+  }
+  for (AlignedHit& hit : hits_) measure_chain(anchors_, strands_.length(), hit);
+}
+
+void ReadAligner::align_hits() {
+  for (std::size_t i = 0; i < hits_.size(); ++i) {
+    AlignedHit hit = std::move(hits_[i]);
+    std::optional<AlignedHit> rest = aligner_.align(strands_, anchors_, hit);
+    hits_[i] = std::move(hit);
+    const auto behind = static_cast<std::ptrdiff_t>(i + 1);
+    if (rest) hits_.insert(hits_.begin() + behind, std::move(*rest));
+    if (i == 0 || !hits_[i].split_at_inversion || !settings_.find_inversions) continue;
+    std::optional<AlignedHit> inversion = aligner_.find_inversion(strands_, hits_[i - 1], hits_[i]);
+    if (!inversion) continue;
+    hits_.insert(hits_.begin() + behind, std::move(*inversion));
+    ++i;
+  }
+}
+
+std::vector<AlignedHit>& ReadAligner::align(const ReadHits& read) {
+  strands_.set(read.bases);
+  take_hits(read);
+  align_hits();
+  drop_weak(settings_, strands_.length(), hits_);
+  if (adjust_scores(settings_, strands_.length(), hits_)) drop_weak(settings_, strands_.length(), hits_);
+  sort_by_score(hits_);
+  if (settings_.rank) {
+    set_parents(settings_, ranking_, hits_);
+    drop_secondary_hits(settings_, ranking_, hits_);
+  }
+  set_mapping_quality(settings_, read.repeat_length, hits_);
+  return hits_;
+}
+
+}  // namespace sluice::base_alignment

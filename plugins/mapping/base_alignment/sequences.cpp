@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "base_alignment/sequences.hpp"
+
+#include <algorithm>
+#include <sluice/sequence/bases.hpp>
+
+namespace sluice::base_alignment {
+
+void ReadStrands::set(std::string_view bases) {
+  forward_.resize(bases.size());
+  reverse_.resize(bases.size());
+  for (std::size_t i = 0; i < bases.size(); ++i) {
+    const std::uint8_t code = nucleotide_codes[static_cast<unsigned char>(bases[i])];
+    forward_[i] = code;
+    reverse_[bases.size() - 1 - i] = code < ambiguous_code ? static_cast<std::uint8_t>(3 - code) : code;
+  }
+}
+
+void copy_contig(const MinimizerIndexView& index, std::size_t contig, std::int32_t begin, std::int32_t end, std::vector<std::uint8_t>& codes) {
+  codes.resize(static_cast<std::size_t>(std::max(end - begin, 0)));
+  const std::int64_t first = index.contig_base_begin[contig] + begin;
+  for (std::size_t i = 0; i < codes.size();) {
+    const std::uint64_t at = static_cast<std::uint64_t>(first) + i;
+    std::uint64_t word = index.packed_bases[at / 32] >> 2 * (at % 32);
+    const std::size_t stop = std::min(codes.size(), i + 32 - static_cast<std::size_t>(at % 32));
+    for (; i < stop; ++i, word >>= 2) codes[i] = word & 3U;
+  }
+  const std::int64_t last = first + static_cast<std::int64_t>(codes.size());
+  const auto from = std::upper_bound(index.ambiguous_end.begin(), index.ambiguous_end.end(), first);
+  for (auto run = static_cast<std::size_t>(from - index.ambiguous_end.begin());
+       run < index.ambiguous_begin.size() && index.ambiguous_begin[run] < last; ++run) {
+    const std::int64_t a = std::max(index.ambiguous_begin[run], first), b = std::min(index.ambiguous_end[run], last);
+    std::fill(codes.begin() + (a - first), codes.begin() + (b - first), ambiguous_code);
+  }
+}
+
+std::int32_t run_start(const MinimizerIndexView& index, std::size_t contig, std::int32_t place) {
+  const auto code = [&](std::int32_t at) { return index.base(contig, static_cast<std::uint32_t>(at)); };
+  const std::uint32_t own = code(place);
+  std::int32_t begin = place;
+  while (begin > 0 && code(begin - 1) == own) --begin;
+  if (begin == place || index.ambiguous_end.empty()) return begin;
+  // An ambiguous base is packed as 0: the run begins behind the last one.
+  const std::int64_t first = index.contig_base_begin[contig];
+  const auto run = std::upper_bound(index.ambiguous_begin.begin(), index.ambiguous_begin.end(), first + place);
+  if (run == index.ambiguous_begin.begin()) return begin;
+  const std::int64_t behind = index.ambiguous_end[static_cast<std::size_t>(run - index.ambiguous_begin.begin()) - 1] - first;
+  return behind > place ? begin : std::max(begin, static_cast<std::int32_t>(std::max<std::int64_t>(behind, 0)));
+}
+
+std::int32_t run_start(Codes codes, std::int32_t place) {
+  std::int32_t begin = place;
+  while (begin > 0 && codes[static_cast<std::size_t>(begin) - 1] == codes[static_cast<std::size_t>(place)]) --begin;
+  return begin;
+}
+
+}  // namespace sluice::base_alignment

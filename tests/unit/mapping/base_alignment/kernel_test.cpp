@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base_alignment/kernel/align.hpp"
+#include "kernel_problems.hpp"
+
+using namespace sluice::base_alignment;
+using namespace kernel_problems;
+
+namespace {
+
+std::string text(const std::vector<std::uint32_t>& cigar) {
+  std::string result;
+  for (const std::uint32_t operation : cigar) result += std::to_string(operation >> 4) + "MID"[operation & 15U];
+  return result;
+}
+
+std::string text(const Alignment& a) {
+  const auto number = [](std::int32_t value) { return ' ' + std::to_string(value); };
+  return number(a.best) + number(a.best_target) + number(a.best_query) + number(a.query_end_score) + number(a.query_end_target) + number(a.score) +
+         (a.dropped ? " dropped" : "") + (a.reached_end ? " end" : "") + ' ' + text(a.cigar);
+}
+
+// The recurrences of affine gaps over the whole matrix, in whole numbers; no band.
+class WholeMatrix {
+ public:
+  WholeMatrix(const Scores& scores, const Problem& problem) : s_(scores), p_(problem), n_(problem.target_length), m_(problem.query_length) {
+    cells_.resize(static_cast<std::size_t>((n_ + 1) * (m_ + 1)));
+    for (std::int32_t i = -1; i < n_; ++i)
+      for (std::int32_t j = -1; j < m_; ++j) fill(i, j);
+  }
+
+  Alignment align() const {
+    Alignment a;
+    for (std::int32_t row = 0; row <= n_ + m_ - 2 && p_.goal != Goal::ends && !a.dropped; ++row) look_at(row, a);
+    if (!a.dropped) a.score = at(n_ - 1, m_ - 1).h;
+    if (!a.dropped && p_.goal != Goal::extension) {
+      a.cigar = path(n_ - 1, m_ - 1);
+    } else if (!a.dropped && a.query_end_score + p_.end_bonus > a.best) {
+      a.reached_end = true;
+      a.cigar = path(a.query_end_target, m_ - 1);
+    } else if (a.best_target >= 0) {
+      a.cigar = path(a.best_target, a.best_query);
+    }
+    return a;
+  }
+
+ private:
+  struct Cell {
+    std::int32_t h = 0, gap[4] = {low, low, low, low};  // deletion, insertion, long deletion, long insertion
+    int from = 0;                                       // 0: both bases, else 1 + gap
+  };
+  static constexpr std::int32_t low = -100000000;
+
+  const Cell& at(std::int32_t i, std::int32_t j) const { return cells_[static_cast<std::size_t>((i + 1) * (m_ + 1) + j + 1)]; }
+  std::int32_t open(int gap) const { return gap < 2 ? s_.gap_open : s_.gap_open_long; }
+  std::int32_t extend(int gap) const { return gap < 2 ? s_.gap_extend : s_.gap_extend_long; }
+  std::int32_t border(std::int32_t bases) const {
+    return bases == 0 ? 0 : -std::min(s_.gap_open + bases * s_.gap_extend, s_.gap_open_long + bases * s_.gap_extend_long);
+  }
+  std::int32_t column(std::int32_t i, std::int32_t j) const {
+    const std::uint8_t t = p_.target[i], q = p_.query[j];
+    if (t == 4 || q == 4) return -(s_.ambiguous == 0 ? s_.gap_extend_long : s_.ambiguous);
+    return t == q ? s_.match : -s_.mismatch;
+  }
+  void fill(std::int32_t i, std::int32_t j) {
+    Cell& cell = cells_[static_cast<std::size_t>((i + 1) * (m_ + 1) + j + 1)];
+    if (i < 0 || j < 0) {
+      cell.h = border(i + j + 2);
+      return;
+    }
+    cell.h = at(i - 1, j - 1).h + column(i, j);
+    const int gaps = s_.one_piece() ? 2 : 4;
+    for (int gap = 0; gap < gaps; ++gap) {
+      const Cell& before = gap % 2 == 0 ? at(i - 1, j) : at(i, j - 1);
+      cell.gap[gap] = std::max(before.h - open(gap), before.gap[gap]) - extend(gap);
+      if (cell.gap[gap] > cell.h || (cell.gap[gap] == cell.h && p_.ties == TieOrder::gap_left)) {
+        cell.h = cell.gap[gap];
+        cell.from = 1 + gap;
+      }
+    }
+  }
+  bool goes_on(const Cell& cell, int gap) const {
+    const std::int32_t opened = cell.h - open(gap);
+    return cell.gap[gap] > opened || (cell.gap[gap] == opened && p_.ties == TieOrder::gap_left);
+  }
+  std::vector<std::uint32_t> path(std::int32_t i, std::int32_t j) const {
+    std::vector<std::uint32_t> steps;
+    int state = 0;
+    while (i >= 0 && j >= 0) {
+      const Cell& cell = at(i, j);
+      if (state == 0 || !goes_on(cell, state - 1)) state = cell.from;
+      steps.push_back(state == 0 ? 0U : state % 2 == 1 ? 2U : 1U);
+      i -= steps.back() != 1 ? 1 : 0;
+      j -= steps.back() != 2 ? 1 : 0;
+    }
+    for (; i >= 0; --i) steps.push_back(2);
+    for (; j >= 0; --j) steps.push_back(1);
+    if (p_.ties == TieOrder::gap_right) std::reverse(steps.begin(), steps.end());
+    std::vector<std::uint32_t> cigar;
+    for (const std::uint32_t step : steps) {
+      if (!cigar.empty() && (cigar.back() & 15U) == step)
+        cigar.back() += 16;
+      else
+        cigar.push_back(16 | step);
+    }
+    return cigar;
+  }
+  void look_at(std::int32_t row, Alignment& a) const {
+    const std::int32_t begin = std::max(0, row - m_ + 1), last = std::min(n_ - 1, row);
+    const auto score = [&](std::int32_t i) { return at(i, row - i).h; };
+    // Of equal scores that of the band's last cell, then by the column among four.
+    std::int32_t best = last;
+    const std::int32_t grouped = (last - begin) / 4 * 4;
+    for (std::int32_t column = 0; column < 4; ++column)
+      for (std::int32_t i = begin + column; i < begin + grouped; i += 4)
+        if (score(i) > score(best)) best = i;
+    for (std::int32_t i = begin + grouped; i < last; ++i)
+      if (score(i) > score(best)) best = i;
+    if (row - begin == m_ - 1 && score(begin) > a.query_end_score) {
+      a.query_end_score = score(begin);
+      a.query_end_target = begin;
+    }
+    if (score(best) > a.best) {
+      a.best = score(best);
+      a.best_target = best;
+      a.best_query = row - best;
+    } else if (best >= a.best_target && row - best >= a.best_query && p_.z_drop >= 0) {
+      const std::int32_t shift = std::abs((best - a.best_target) - (row - best - a.best_query));
+      a.dropped = a.best - score(best) > p_.z_drop + s_.gap_extend_long * shift;
+    }
+  }
+
+  const Scores& s_;
+  const Problem& p_;
+  std::int32_t n_, m_;
+  std::vector<Cell> cells_;
+};
+
+// Runs a check once per instruction set that this machine and this build have.
+template <class Check>
+void for_each_instruction_set(const Check& check) {
+  hwy::SetSupportedTargetsForTest(0);
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  for (const std::int64_t target : targets) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    CAPTURE(std::string(hwy::TargetName(target)));
+    check();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+// Does the path lead from the first bases to where the alignment says?
+bool path_fits(const Problem& p, const Alignment& a) {
+  std::int32_t query = 0, target = 0;
+  for (const std::uint32_t operation : a.cigar) {
+    const auto bases = static_cast<std::int32_t>(operation >> 4);
+    if ((operation & 15U) != 2) query += bases;
+    if ((operation & 15U) != 1) target += bases;
+  }
+  if (a.cigar.empty()) return true;
+  if (!a.dropped && p.goal != Goal::extension) return query == p.query_length && target == p.target_length;
+  if (a.reached_end) return query == p.query_length && target == a.query_end_target + 1;
+  return query == a.best_query + 1 && target == a.best_target + 1;
+}
+
+}  // namespace
+
+TEST_CASE("without a band the kernel's answers are those of the whole matrix") {
+  std::mt19937 random(1);
+  MatrixRows rows;
+  Alignment plain, vectors;
+  for (std::size_t query = 1; query <= 40; ++query)
+    for (std::size_t target = 1; target <= 40; ++target)
+      for (int round = 0; round < 4; ++round) {
+        const Pair pair = random_pair(random, query, target);
+        const Problem problem = pair.problem(random, false);
+        const Scores& scores = score_sets[random() % score_sets.size()];
+        const std::string expected = text(WholeMatrix(scores, problem).align());
+        plain.cigar.clear();
+        align_plainly(scores, problem, rows, plain);
+        REQUIRE(text(plain) == expected);
+        vectors.cigar.clear();
+        align(scores, problem, rows, vectors);
+        REQUIRE(text(vectors) == expected);
+      }
+}
+
+TEST_CASE("every instruction set gives the answers of the plain form, whatever the band") {
+  for_each_instruction_set([] {
+    std::mt19937 random(2);
+    MatrixRows rows;
+    Alignment plain, vectors;
+    for (std::size_t length = 1; length <= 500; ++length) {
+      const Pair pair = random_pair(random, 1 + random() % length, length);
+      const Problem problem = pair.problem(random, random() % 4 != 0);
+      const Scores& scores = score_sets[random() % score_sets.size()];
+      plain.cigar.clear();
+      align_plainly(scores, problem, rows, plain);
+      vectors.cigar.clear();
+      align(scores, problem, rows, vectors);
+      REQUIRE(text(vectors) == text(plain));
+      REQUIRE(path_fits(problem, plain));
+    }
+  });
+}
+
+TEST_CASE("short pairs in narrow bands, where cells outside the band are read, are equal on every instruction set") {
+  for_each_instruction_set([] {
+    std::mt19937 random(3);
+    MatrixRows rows;
+    Alignment plain, vectors;
+    for (int round = 0; round < 5000; ++round) {
+      const Pair pair = random_pair(random, 1 + random() % 90, 1 + random() % 90);
+      Problem problem = pair.problem(random, true);
+      problem.band = static_cast<std::int32_t>(random() % 12);
+      const Scores& scores = score_sets[random() % score_sets.size()];
+      plain.cigar.clear();
+      align_plainly(scores, problem, rows, plain);
+      vectors.cigar.clear();
+      align(scores, problem, rows, vectors);
+      REQUIRE(text(vectors) == text(plain));
+      REQUIRE(path_fits(problem, plain));
+    }
+  });
+}
+
+TEST_CASE("from end to end, sequences that are alike take the way through a narrow band, and it gives the whole matrix's path") {
+  for_each_instruction_set([] {
+    std::mt19937 random(6);
+    MatrixRows rows;
+    Alignment plain, vectors;
+    for (int round = 0; round < 250; ++round) {
+      const std::uint32_t letters = 1 + random() % 4, ns = random() % 5 == 0 ? 20 : 0, errors = random() % 25;
+      Bases unit = random_bases(random, 1 + random() % 30, letters, 0), query, target;
+      // Tandem repeats have many paths of equal score.
+      for (std::size_t i = 0, copies = random() % 3 == 0 ? 1 + random() % 20 : 0; i < copies; ++i)
+        query.insert(query.end(), unit.begin(), unit.end());
+      const Bases rest = random_bases(random, 1 + random() % 700, 1 + random() % 4, ns);
+      query.insert(query.end(), rest.begin(), rest.end());
+      for (const std::uint8_t base : query) {
+        if (random() % 200 < errors) {
+          const std::uint32_t kind = random() % 3;
+          if (kind == 0) continue;
+          target.push_back(static_cast<std::uint8_t>(random() % 4));
+          if (kind == 1) continue;
+        }
+        target.push_back(base);
+      }
+      if (random() % 6 == 0)
+        target.insert(target.begin() + static_cast<std::ptrdiff_t>(random() % (target.size() + 1)), random() % 90, std::uint8_t{2});
+      if (target.empty()) continue;
+      Problem problem{.query = query.data(), .target = target.data()};
+      problem.query_length = static_cast<std::int32_t>(query.size());
+      problem.target_length = static_cast<std::int32_t>(target.size());
+      const Scores& scores = score_sets[static_cast<std::size_t>(round) % score_sets.size()];
+      plain.cigar.clear();
+      align_plainly(scores, problem, rows, plain);
+      vectors.cigar.clear();
+      align(scores, problem, rows, vectors);
+      REQUIRE(text(vectors) == text(plain));
+    }
+  });
+}
+
+TEST_CASE("empty pieces and costs that 8 bits can't hold give no alignment") {
+  MatrixRows rows;
+  const Bases bases = {0, 1, 2, 3};
+  Alignment result;
+  align({}, {.query = bases.data(), .target = bases.data(), .query_length = 0, .target_length = 4}, rows, result);
+  CHECK(text(result) == text(Alignment()));
+  align({}, {.query = bases.data(), .target = bases.data(), .query_length = 4, .target_length = 0}, rows, result);
+  CHECK(text(result) == text(Alignment()));
+  const Scores harsh{.match = 1, .mismatch = 13, .gap_open = 4, .gap_extend = 2};
+  align(harsh, {.query = bases.data(), .target = bases.data(), .query_length = 4, .target_length = 4}, rows, result);
+  CHECK(text(result) == text(Alignment()));
+  CHECK(scores_fit({}));
+  CHECK_FALSE(scores_fit({.gap_open = 0}));
+  CHECK_FALSE(scores_fit({.gap_extend = 1}));
+  CHECK_FALSE(scores_fit({.gap_open = 60, .gap_extend = 4, .gap_open_long = 64, .gap_extend_long = 1}));
+}
+
+TEST_CASE("many problems at once give what each gives alone") {
+  std::mt19937 random(4);
+  std::vector<Pair> pairs;
+  for (int i = 0; i < 200; ++i) pairs.push_back(random_pair(random, 1 + random() % 300, 1 + random() % 300));
+  std::vector<Problem> problems;
+  for (const Pair& pair : pairs) problems.push_back(pair.problem(random, true));
+  std::vector<Alignment> together(problems.size());
+  MatrixRows rows;
+  align({}, problems, rows, together);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    Alignment alone;
+    align({}, problems[i], rows, alone);
+    CHECK(text(together[i]) == text(alone));
+  }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// The stage classes have no headers of their own.
+#include "base_alignment/stage.cpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <sluice/overlap/read_alignments.hpp>
+
+#include "base_alignment/primary_alignment.cpp"
+
+using namespace sluice::base_alignment;
+using sluice::testing::BatchBuilder;
+using sluice::testing::run_stage;
+using sluice::testing::TestBatch;
+
+namespace {
+
+constexpr std::int32_t k = 15;
+
+std::string random_bases(std::mt19937& random, std::size_t count) {
+  std::string bases(count, 'A');
+  for (char& base : bases) base = "ACGT"[random() % 4];
+  return bases;
+}
+std::string reverse_complement(const std::string& bases) {
+  std::string made(bases.rbegin(), bases.rend());
+  for (char& base : made) base = "TGCA"[std::string_view("ACGT").find(base)];
+  return made;
+}
+// Every so many bases another one.
+std::string with_errors(std::string bases, std::size_t every) {
+  for (std::size_t i = every / 2; i < bases.size(); i += every) bases[i] = "CGTA"[std::string_view("ACGT").find(bases[i])];
+  return bases;
+}
+
+// An index of one contig, without a minimizer.
+TestBatch index_of(const std::string& contig, bool with_bases = true) {
+  std::vector<std::uint64_t> words((contig.size() + 31) / 32);
+  for (std::size_t i = 0; i < contig.size(); ++i)
+    words[i / 32] |= static_cast<std::uint64_t>(std::string_view("ACGT").find(contig[i])) << 2 * (i % 32);
+  if (!with_bases) words.clear();
+  const auto length = static_cast<std::int32_t>(contig.size());
+  return BatchBuilder("minimizer_index", 1)
+      .list<std::int32_t>("contig_length", {{length}})
+      .list<std::int64_t>("contig_name_begin", {{0, 3}})
+      .list<std::uint8_t>("contig_name", {{'o', 'n', 'e'}})
+      .list<std::int64_t>("contig_base_begin", {{0, (length + 31) / 32 * 32}})
+      .list<std::uint64_t>("packed_bases", {words})
+      .list<std::int64_t>("ambiguous_begin", {{}})
+      .list<std::int64_t>("ambiguous_end", {{}})
+      .list<std::uint64_t>("slot", {std::vector<std::uint64_t>(2 * sluice::slots_per_line * 2, sluice::empty_slot)})
+      .list<std::uint64_t>("position", {{}})
+      .list<std::uint32_t>("occurrence_count", {{}})
+      .list<std::uint64_t>("occurrence_minimizers", {{}})
+      .attribute("k", std::to_string(k))
+      .attribute("w", "10")
+      .attribute("homopolymer_compressed", "0")
+      .attribute("home_lines", "1")
+      .build();
+}
+
+struct ReadChain {
+  std::string bases;
+  std::vector<std::uint64_t> x, y;
+  std::int32_t length() const { return static_cast<std::int32_t>(bases.size()); }
+};
+
+// Where the k-mers of a read lie on the contig, every tenth, as far as they ascend: a chain of the forward strand.
+ReadChain chain_of(const std::string& contig, const std::string& read) {
+  ReadChain chain{read, {}, {}};
+  std::size_t from = 0;
+  for (std::size_t q = 0; q + k <= read.size(); q += 10) {
+    const std::size_t t = contig.find(read.substr(q, k), from);
+    if (t == std::string::npos) continue;
+    chain.x.push_back(t + k - 1);
+    chain.y.push_back(std::uint64_t{k} << 32 | (q + k - 1));
+    from = t + 1;
+  }
+  return chain;
+}
+
+using Hits = std::vector<std::vector<std::int32_t>>;
+BatchBuilder columns_of(const std::vector<ReadChain>& reads) {
+  std::vector<std::string> bases;
+  Hits zero, score, count;
+  std::vector<std::vector<std::uint8_t>> forward, primary;
+  std::vector<std::vector<std::uint32_t>> hash;
+  std::vector<std::vector<std::uint64_t>> x, y;
+  std::vector<std::int32_t> length;
+  for (const ReadChain& read : reads) {
+    bases.push_back(read.bases);
+    length.push_back(read.length());
+    const auto anchors = static_cast<std::int32_t>(read.x.size());
+    zero.push_back(std::vector<std::int32_t>(anchors > 0 ? 1 : 0, 0));
+    score.push_back(std::vector<std::int32_t>(anchors > 0 ? 1 : 0, 10 * anchors));
+    count.push_back(std::vector<std::int32_t>(anchors > 0 ? 1 : 0, anchors));
+    forward.push_back(std::vector<std::uint8_t>(anchors > 0 ? 1 : 0, 0));
+    primary.push_back(std::vector<std::uint8_t>(anchors > 0 ? 1 : 0, 1));
+    hash.push_back(std::vector<std::uint32_t>(anchors > 0 ? 1 : 0, 7));
+    x.push_back(read.x);
+    y.push_back(read.y);
+  }
+  return BatchBuilder("read", static_cast<std::int64_t>(reads.size()))
+      .text("bases", bases)
+      .column<std::int32_t>("read_length", length)
+      .column<std::int32_t>("repeat_length", std::vector<std::int32_t>(reads.size(), 0))
+      .list<std::int32_t>("hit_target", zero)
+      .list<std::int32_t>("hit_chain", zero)
+      .list<std::int32_t>("hit_score", score)
+      .list<std::int32_t>("hit_second_score", zero)
+      .list<std::int32_t>("hit_rivals", zero)
+      .list<std::uint32_t>("hit_hash", hash)
+      .list<std::uint8_t>("hit_is_reverse", forward)
+      .list<std::uint8_t>("hit_is_primary", primary)
+      .list<std::int32_t>("chain_anchor_count", count)
+      .list<std::uint64_t>("chain_anchor_x", x)
+      .list<std::uint64_t>("chain_anchor_y", y);
+}
+
+// The alignments of each read: start on the read, operations, reverse or not; separated by blanks.
+std::string aligned(const std::string& contig, const std::vector<ReadChain>& reads, const sluice::testing::ParameterTexts& options = {}) {
+  const auto result = run_stage<BaseAlignment>(columns_of(reads).build()).resource("index", index_of(contig)).with(options).run();
+  REQUIRE(result.status == SLUICE_OK);
+  std::string text;
+  const auto batch = result.batch().view();
+  std::vector<sluice::overlap::ReadAlignment> alignments;
+  const sluice::overlap::ReadAlignments columns(batch, sluice::overlap::TagText::none);
+  for (std::int64_t row = 0; row < batch.rows(); ++row) {
+    columns.read(row, 1, alignments);
+    for (const auto& alignment : alignments) {
+      text += std::to_string(alignment.query_start) + (alignment.is_reverse ? '-' : '+') + (alignment.is_inversion ? "inversion:" : ":");
+      sluice::overlap::tags::append_cigar(text, alignment.cigar);
+      text += ' ';
+    }
+    text += "| ";
+  }
+  return text;
+}
+
+struct Fixture {
+  std::mt19937 random{11};
+  std::string contig = random_bases(random, 30000);
+  std::string piece(std::size_t begin, std::size_t end) const { return contig.substr(begin, end - begin); }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a read is aligned from its first base to its last; foreign ends are left") {
+  CHECK(aligned(contig, {chain_of(contig, piece(5000, 7000))}) == "0+:2000M | ");
+  CHECK(aligned(contig, {chain_of(contig, with_errors(piece(0, 3000), 50))}) == "0+:3000M | ");
+  CHECK(aligned(contig, {chain_of(contig, with_errors(piece(27000, 30000), 50)), {"ACGT", {}, {}}}, {{"eqx", true}}).find("| | ") !=
+        std::string::npos);
+  const std::string ends = aligned(contig, {chain_of(contig, random_bases(random, 700) + piece(9000, 11000) + random_bases(random, 700))});
+  CHECK(ends.find("+:20") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a long gap is one gap") {
+  CHECK(aligned(contig, {chain_of(contig, piece(5000, 7000) + piece(9000, 11000))}).find("2000D") != std::string::npos);
+  CHECK(aligned(contig, {chain_of(contig, piece(5000, 7000) + random_bases(random, 1500) + piece(7000, 9000))}).find("1500I") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a read is split around an inversion, which is found") {
+  const std::string read = piece(4000, 7000) + reverse_complement(piece(7000, 8000)) + piece(8000, 11000);
+  ReadChain chain = chain_of(contig, read);
+  const std::string found = aligned(contig, {chain});
+  CHECK(found.find("-inversion:") != std::string::npos);
+  CHECK(std::count(found.begin(), found.end(), ':') == 3);
+  CHECK(aligned(contig, {chain}, {{"for_only", true}}).find("inversion") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "lists that do not fit together, and anchors that lead nowhere, are refused") {
+  const ReadChain good = chain_of(contig, piece(5000, 7000));
+  const auto message = [&](const ReadChain& read) {
+    const auto result = run_stage<BaseAlignment>(columns_of({read}).build()).resource("index", index_of(contig)).run();
+    CHECK(result.status == SLUICE_ERROR_INPUT);
+    return result.message;
+  };
+  ReadChain bad = good;
+  bad.bases.resize(300);
+  CHECK(message(bad).find("outside its target or the read") != std::string::npos);
+  bad = good;
+  bad.x[3] = 1'000'000;
+  CHECK(message(bad).find("outside its target or the read") != std::string::npos);
+  bad = good;
+  std::swap(bad.x[3], bad.x[4]);
+  CHECK(message(bad).find("do not ascend") != std::string::npos);
+  bad = good;
+  bad.y[2] &= 0xFFFFFFFFU;
+  CHECK(message(bad).find("outside its target or the read") != std::string::npos);
+  bad = good;
+  bad.x.pop_back();
+  CHECK(message(bad).find("differ in length") != std::string::npos);
+  const auto refuses = [&](const sluice::testing::ParameterTexts& options, const TestBatch& index) {
+    return run_stage<BaseAlignment>(columns_of({good}).build()).resource("index", index).with(options).run().status != SLUICE_OK;
+  };
+  CHECK(refuses({{"gap_open", 100}, {"long_gap_open", 100}}, index_of(contig)));
+  CHECK(refuses({{"z_drop", 100}}, index_of(contig)));
+  CHECK(refuses({}, index_of(contig, false)));
+}
+
+TEST_CASE_FIXTURE(Fixture, "whatever the read, nothing breaks, and the same comes out on any number of threads") {
+  std::vector<ReadChain> reads;
+  for (int i = 0; i < 60; ++i) {
+    std::string read;
+    for (std::uint32_t part = 0, parts = 1 + random() % 4; part < parts; ++part) {
+      const std::size_t begin = random() % 25000;
+      std::string text = piece(begin, begin + 50 + random() % 3000);
+      if (random() % 3 == 0) text = reverse_complement(text);
+      if (random() % 5 == 0) text = std::string(random() % 400, 'N');
+      if (random() % 5 == 0) text = random_bases(random, random() % 2000);
+      read += with_errors(text, 5 + random() % 60).substr(0, 4000);
+    }
+    for (char& base : read)
+      if (base == '\0') base = 'A';
+    reads.push_back(chain_of(contig, read));
+  }
+  const TestBatch batch = columns_of(reads).build();
+  const auto one = run_stage<BaseAlignment>(batch).resource("index", index_of(contig)).run();
+  const auto three = run_stage<BaseAlignment>(batch).resource("index", index_of(contig)).threads(3).run();
+  REQUIRE(one.status == SLUICE_OK);
+  for (std::int64_t row = 0; row < batch.rows(); ++row) {
+    const auto a = one.batch().view().list<std::uint32_t>("aligned_cigar")[row], b = three.batch().view().list<std::uint32_t>("aligned_cigar")[row];
+    CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "base_alignment keeps the contract of all stages") {
+  const TestBatch reads = columns_of({chain_of(contig, piece(5000, 7000)), {"ACGT", {}, {}}, chain_of(contig, piece(0, 900))}).build();
+  CHECK(sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr),
+                                           {{"base_alignment", {.resources = {{"index", index_of(contig)}}, .batches = {reads, reads}}}}) ==
+        std::vector<std::string>{});
+}
