@@ -171,6 +171,15 @@ bool path_fits(const Problem& p, const Alignment& a) {
   return query == a.best_query + 1 && target == a.best_target + 1;
 }
 
+// The vectors of the instruction set that is chosen give what the plain form gives.
+void require_plain_result(const Scores& scores, const Problem& problem, MatrixRows& rows) {
+  Alignment plain, vectors;
+  align_plainly(scores, problem, rows, plain);
+  align(scores, problem, rows, vectors);
+  REQUIRE(text(vectors) == text(plain));
+  REQUIRE(path_fits(problem, plain));
+}
+
 }  // namespace
 
 TEST_CASE("without a band the kernel's answers are those of the whole matrix") {
@@ -197,17 +206,11 @@ TEST_CASE("every instruction set gives the answers of the plain form, whatever t
   for_each_instruction_set([] {
     std::mt19937 random(2);
     MatrixRows rows;
-    Alignment plain, vectors;
     for (std::size_t length = 1; length <= 500; ++length) {
       const Pair pair = random_pair(random, 1 + random() % length, length);
       const Problem problem = pair.problem(random, random() % 4 != 0);
       const Scores& scores = score_sets[random() % score_sets.size()];
-      plain.cigar.clear();
-      align_plainly(scores, problem, rows, plain);
-      vectors.cigar.clear();
-      align(scores, problem, rows, vectors);
-      REQUIRE(text(vectors) == text(plain));
-      REQUIRE(path_fits(problem, plain));
+      require_plain_result(scores, problem, rows);
     }
   });
 }
@@ -216,18 +219,12 @@ TEST_CASE("short pairs in narrow bands, where cells outside the band are read, a
   for_each_instruction_set([] {
     std::mt19937 random(3);
     MatrixRows rows;
-    Alignment plain, vectors;
     for (int round = 0; round < 5000; ++round) {
       const Pair pair = random_pair(random, 1 + random() % 90, 1 + random() % 90);
       Problem problem = pair.problem(random, true);
       problem.band = static_cast<std::int32_t>(random() % 12);
       const Scores& scores = score_sets[random() % score_sets.size()];
-      plain.cigar.clear();
-      align_plainly(scores, problem, rows, plain);
-      vectors.cigar.clear();
-      align(scores, problem, rows, vectors);
-      REQUIRE(text(vectors) == text(plain));
-      REQUIRE(path_fits(problem, plain));
+      require_plain_result(scores, problem, rows);
     }
   });
 }
