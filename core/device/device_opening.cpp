@@ -30,22 +30,32 @@ struct DeviceOpening::State {
   std::vector<std::string> problems;
   Opened opened;
   Problem problem;
+  Coming coming;
   SecondsLeft seconds_left;
   bool delivering = false, stopped = false, finished = false;
+  bool come = false, told_that_they_come = false;
 
   void open_all(const std::vector<const sluice_device_provider*>& providers, const std::string& wish, std::uint64_t limit_bytes, Start start);
 
   // False: stopped before.
   bool wait_until_worthwhile(double seconds) {
     std::unique_lock lock(mutex);
-    while (!stopped && seconds > 0 && !(delivering && seconds_left() > times_as_long * seconds)) changed.wait_for(lock, look_again_after);
+    while (!stopped && seconds > 0 && !(seconds_left && seconds_left() > times_as_long * seconds)) changed.wait_for(lock, look_again_after);
     return !stopped;
+  }
+
+  void say_that_they_come(bool now) {
+    const std::lock_guard lock(mutex);
+    come = now;
+    flush();
   }
 
   void flush() {
     if (!delivering || stopped) return;
+    if (come && !told_that_they_come) coming(told_that_they_come = true);
     for (const auto& device : std::exchange(devices, {})) opened(device);
     for (const std::string& text : std::exchange(problems, {})) problem(text);
+    if (!come && told_that_they_come) coming(told_that_they_come = false);
   }
 };
 
@@ -53,6 +63,7 @@ void DeviceOpening::State::open_all(const std::vector<const sluice_device_provid
                                     Start start) {
   for (const sluice_device_provider* provider : providers) {
     if (start == Start::when_worthwhile && !wait_until_worthwhile(provider->seconds_to_open)) return;
+    say_that_they_come(true);
     const int count = provider->count();
     for (int ordinal = 0; ordinal < count; ++ordinal) {
       const std::string name = std::string(provider->kind) + ":" + std::to_string(ordinal);
@@ -70,6 +81,7 @@ void DeviceOpening::State::open_all(const std::vector<const sluice_device_provid
       if (!problem.empty()) problems.push_back(std::move(problem));
       flush();
     }
+    say_that_they_come(false);
   }
 }
 
@@ -80,6 +92,7 @@ DeviceOpening::DeviceOpening(std::vector<const sluice_device_provider*> provider
     try {
       state->open_all(providers, wish, limit_bytes, start);
     } catch (...) {  // no room, say: the run goes on with what is open, or says that no device is left
+      state->say_that_they_come(false);
     }
     {
       const std::lock_guard lock(state->mutex);
@@ -90,11 +103,16 @@ DeviceOpening::DeviceOpening(std::vector<const sluice_device_provider*> provider
   }).detach();
 }
 
-void DeviceOpening::deliver(Opened opened, Problem problem, SecondsLeft seconds_left) {
+void DeviceOpening::expect(SecondsLeft seconds_left) {
+  const std::lock_guard lock(state_->mutex);
+  state_->seconds_left = std::move(seconds_left);
+}
+
+void DeviceOpening::deliver(Opened opened, Problem problem, Coming coming) {
   const std::lock_guard lock(state_->mutex);
   state_->opened = std::move(opened);
   state_->problem = std::move(problem);
-  state_->seconds_left = std::move(seconds_left);
+  state_->coming = std::move(coming);
   state_->delivering = true;
   state_->flush();
 }
@@ -110,6 +128,7 @@ void DeviceOpening::stop() {
   state_->devices.clear();
   state_->opened = nullptr;
   state_->problem = nullptr;
+  state_->coming = nullptr;
   state_->seconds_left = nullptr;
   state_->changed.notify_all();
 }

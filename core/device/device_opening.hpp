@@ -18,7 +18,8 @@ class DeviceOpening {
  public:
   using Opened = std::function<void(const std::shared_ptr<Device>&)>;
   using Problem = std::function<void(const std::string&)>;
-  using SecondsLeft = std::function<double()>;  // how long the run is expected to go on
+  using SecondsLeft = std::function<double()>;    // how long the run is expected to go on
+  using Coming = std::function<void(bool come)>;  // devices are being opened, or no longer
   enum class Start { now, when_worthwhile };
 
   // Begins to open the devices that `wish` names ("auto": all, a kind, or "cuda:1"). limit_bytes: memory on each, 0: all that is free.
@@ -28,9 +29,11 @@ class DeviceOpening {
   ~DeviceOpening() { stop(); }
   DeviceOpening(const DeviceOpening&) = delete;
 
+  // seconds_left is asked until another takes its place, or stop().
+  void expect(SecondsLeft seconds_left);
   // Every device that is open, and each one that follows, goes to `opened`, perhaps on another thread; a device that can't be opened to
-  // `problem`. Once per object. seconds_left is asked until stop().
-  void deliver(Opened opened, Problem problem, SecondsLeft seconds_left);
+  // `problem`; and `coming` is told when the opening begins and when it has ended. Once per object.
+  void deliver(Opened opened, Problem problem, Coming coming);
   // Until all of them have been delivered.
   void wait();
   // Nothing is delivered any more.

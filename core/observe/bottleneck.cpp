@@ -14,9 +14,15 @@ namespace {
 constexpr std::uint64_t fewest_rows_for_a_hint = 10;
 constexpr double most_of_them = 0.9;
 
-bool runs_one_at_a_time(const sluice_stage_descriptor& d) {
-  return d.kind == SLUICE_SOURCE || d.kind == SLUICE_REGROUP || d.kind == SLUICE_SINK ||
-         (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) != 0;
+// Seconds of the stage's calls that never run beside each other. A sink renders on all threads, and writes on one.
+double one_at_a_time(const StageStatistics& stage, const sluice_stage_descriptor& d) {
+  constexpr std::uint32_t traits = SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED;
+  if (d.kind == SLUICE_SOURCE || d.kind == SLUICE_REGROUP || (d.traits & traits) != 0) return stage.busy_seconds;
+  double seconds = 0;
+  if (d.kind == SLUICE_SINK)
+    for (const ImplementationStatistics& implementation : stage.implementations)
+      if (implementation.device == "writer") seconds += implementation.seconds;
+  return seconds;
 }
 
 std::string titled(const StageStatistics& stage) { return "stage '" + stage.name + "' (" + stage.id + ")"; }
@@ -86,23 +92,21 @@ std::string bottleneck(const Plan& plan, const RunStatistics& statistics) {
   const StageStatistics* busiest = nullptr;
   const StageStatistics* held_up_by = nullptr;
   Share most;
-  double all_busy = 0;
+  // A stage that can't run twice at once holds the others up when it is hardly ever idle, however many threads there are.
+  double all_busy = 0, held_up_for = hardly_ever_idle * statistics.elapsed_seconds;
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const StageStatistics* stage = statistics_of(statistics, plan, i);
     if (stage == nullptr) continue;
     const Share share = on_threads(*stage, statistics);
     all_busy += share.busy;
     if (busiest == nullptr || share.busy > most.busy) busiest = stage, most = share;
-    // A stage that can't run twice at once holds the others up when it is hardly ever idle, however many threads there are.
-    const bool hardly_idle = stage->busy_seconds > hardly_ever_idle * statistics.elapsed_seconds;
-    if (statistics.threads > 1 && hardly_idle && runs_one_at_a_time(*plan.stages[i].stage->entry.descriptor) &&
-        (held_up_by == nullptr || stage->busy_seconds > held_up_by->busy_seconds))
-      held_up_by = stage;
+    const double alone = one_at_a_time(*stage, *plan.stages[i].stage->entry.descriptor);
+    if (statistics.threads > 1 && alone > held_up_for) held_up_by = stage, held_up_for = alone;
   }
   if (busiest == nullptr || all_busy <= 0) return "nothing was measured";
   if (held_up_by != nullptr)
-    return titled(*held_up_by) + " runs one batch at a time and was busy " +
-           percent_text(std::min(1.0, held_up_by->busy_seconds / statistics.elapsed_seconds)) + " of the run: the others waited for it";
+    return titled(*held_up_by) + " runs one batch at a time and was busy " + percent_text(std::min(1.0, held_up_for / statistics.elapsed_seconds)) +
+           " of the run: the others waited for it";
   std::string text = titled(*busiest) + " took " + percent_text(most.busy / all_busy) + " of the processing time";
   if (most.work > 0 && most.seconds > 0) text += ", at " + rate_text(most.work / most.seconds, busiest->work_unit) + " per thread";
   for (const DeviceStatistics& device : statistics.devices) text += "; " + device.name + " was busy " + percent_text(utilisation(device, statistics));

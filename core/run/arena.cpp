@@ -6,6 +6,7 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,9 +18,33 @@
 namespace sluice {
 
 namespace tbb = oneapi::tbb;
+namespace {
+
+// Threads of a run that are none of the arena's: its sources, sinks, regroups and streams. More of them would wait for each other.
+constexpr int threads_beside = 32;
+
+// Knows which threads are the arena's.
+class Members : public tbb::task_scheduler_observer {
+ public:
+  explicit Members(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  ~Members() override { observe(false); }
+  void on_scheduler_entry(bool) override { of_this_thread = this; }
+  void on_scheduler_exit(bool) override { of_this_thread = nullptr; }
+  bool has_this_thread() const { return of_this_thread == this; }
+
+ private:
+  static thread_local const Members* of_this_thread;
+};
+thread_local const Members* Members::of_this_thread = nullptr;
+
+}  // namespace
 
 struct Arena::Implementation {
-  explicit Implementation(int threads) : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)), arena(threads, 1) {
+  explicit Implementation(int threads)
+      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)),
+        arena(threads, 1),
+        ahead(threads - 1 + threads_beside, threads_beside, tbb::task_arena::priority::high),
+        members(arena) {
     start_workers(threads);
   }
   // oneTBB starts its threads when there is work for them, and what it was asked to do stays undone where it can't. So they are started here, where
@@ -42,8 +67,9 @@ struct Arena::Implementation {
       throw Failure(SLUICE_ERROR_MEMORY, std::string("out of memory or threads: ") + error.what(), "lower --threads, or raise ulimit -v and -u");
     }
   }
-  tbb::global_control control;  // so that --threads may exceed the cores (tests of order and races do that)
-  tbb::task_arena arena;
+  tbb::global_control control;   // so that --threads may exceed the cores (tests of order and races do that)
+  tbb::task_arena arena, ahead;  // the same threads
+  Members members;
 };
 
 Arena::Arena(int threads) : implementation_(std::make_unique<Implementation>(std::max(threads, 1))) {}
@@ -60,7 +86,7 @@ sluice_status Arena::parallel_for(std::size_t count, std::size_t grain, const st
   // Also orders the caller's memory before every part and every part before the return: oneTBB does so too, but ThreadSanitizer can't see it.
   std::atomic<sluice_status> first{SLUICE_OK};
   first.store(SLUICE_OK, std::memory_order_release);
-  implementation_->arena.execute([&] {
+  (implementation_->members.has_this_thread() ? implementation_->arena : implementation_->ahead).execute([&] {
     // Isolated: a thread that waits for its parts must not take up another batch meanwhile, which would hold this one's memory and delay it.
     tbb::this_task_arena::isolate([&] {
       tbb::parallel_for(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The run's threads: one oneTBB arena that the flow graph and every parallel_for of a stage share.
+// The run's threads, which the flow graph and every parallel_for of a stage share. What a thread of its own asks for (a source, a sink, a device's
+// stream) goes before the calls that wait: the whole run waits for those threads, and they would wait behind its longest calls.
 
 #include <sluice/abi.h>
 

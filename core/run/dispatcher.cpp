@@ -13,6 +13,10 @@ namespace sluice {
 
 namespace {
 
+// From the moment on in which devices begin to open, threads are kept free for their sake for so long: a driver that nobody has used today may
+// take seconds.
+constexpr double seconds_to_wait_for_devices = 1.0;
+
 // Batches with the same number can lie behind each other in one call: what a batch says beside its columns is the same.
 std::size_t kind_of(const BatchData& batch) {
   std::string all = batch.row_type;
@@ -119,7 +123,23 @@ SourceProgress Dispatcher::progress() const {
     if (const double share = stage.progress(); share >= 0) result.share = result.share < 0 ? share : std::min(result.share, share);
   if (sources_ == 0 && !result.ended) result.share = -1;
   for (const std::size_t stage : only_on_cpu_) result.cpu_seconds += run_.recorder.stage(stage).busy_seconds();
+  result.cpu_only_batches = cpu_only_batches_;
+  const double since = devices_come_since_;
+  result.devices_come = since >= 0 && run_.seconds() - since < seconds_to_wait_for_devices;
   return result;
+}
+
+void Dispatcher::cpu_only_ends() {
+  --cpu_only_batches_;
+  go_on();
+}
+
+void Dispatcher::devices_come(bool come) {
+  if (come)
+    devices_come_since_ = run_.seconds();
+  else if (run_.devices.empty())
+    devices_come_since_ = -1;
+  if (!come) go_on();
 }
 
 double Dispatcher::batch_work(double usual, double largest) {

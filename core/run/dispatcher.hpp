@@ -34,6 +34,7 @@ class Dispatcher {
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
 
+  bool may_use_devices() const { return devices_ == Devices::possible; }
   // Is a call of this segment over when submit() returns?
   bool calls_here(const Segment& segment) const {
     return devices_ == Devices::never || run_.implementations[segment.index()].empty() || segment.first().is_blocking();
@@ -51,6 +52,11 @@ class Dispatcher {
   SourceProgress progress() const;
   // [thread-safe] Will a regroup give more that devices may do? What has been read says little about how much, then.
   bool regroups_go_on() const { return regroups_ > 0; }
+  // A batch waits for a call of a stage that only the CPU does; its call has ended.
+  void cpu_only_begins() { ++cpu_only_batches_; }
+  void cpu_only_ends();
+  // Devices are being opened, or no longer.
+  void devices_come(bool come);
   void source_begins() { ++sources_; }
   void source_ends() { --sources_; }
   void regroup_begins(std::size_t stage) { regroups_ += feeds_devices_[stage] ? 1 : 0; }
@@ -99,9 +105,10 @@ class Dispatcher {
   std::vector<std::size_t> only_on_cpu_;  // stages
   std::vector<bool> feeds_devices_;       // per stage: one behind it may use them
   std::vector<bool> behind_regroup_;      // per stage: batches have another unit of work than the source's
-  std::atomic<int> sources_{0}, regroups_{0};
-  mutable std::mutex mutex_;  // guards everything below
-  std::string last_fault_;    // of a device, in words
+  std::atomic<int> sources_{0}, regroups_{0}, cpu_only_batches_{0};
+  std::atomic<double> devices_come_since_{-1};  // seconds of the run; < 0: they don't
+  mutable std::mutex mutex_;                    // guards everything below
+  std::string last_fault_;                      // of a device, in words
   std::deque<std::unique_ptr<Lane>> lanes_;
   std::condition_variable idle_;
   int jobs_ = 0;

@@ -40,7 +40,12 @@ Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segm
       transport_(transport(*this)) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
     stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size()));
-    if (stages[i] && stages[i]->kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();
+    if (!stages[i]) continue;
+    const StageRunner& stage = *stages[i];
+    if (stage.kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();
+    stations_.back()->only_on_cpu = dispatcher.may_use_devices() && (stage.kind() == SLUICE_MAP || stage.kind() == SLUICE_SINK) &&
+                                    !stage.is_ordered() && !stage.is_serial() && !stage.is_blocking() && segments[i] &&
+                                    dispatcher.calls_here(*segments[i]);
   }
 }
 
@@ -88,8 +93,14 @@ void Execution::read_all(std::size_t i) {
     has_deadlines = has_deadlines || std::isfinite(batch->deadline);
     if (batch->work > work) budget_.grow(permit, batch->work);
     permit->used(batch->bytes());
-    transport_->put(i, {std::move(batch), std::move(permit)});
+    send(i, {std::move(batch), std::move(permit)});
   }
+}
+
+void Execution::send(std::size_t from, Message message) {
+  for (const std::size_t to : run_.plan.stages[from].consumers)
+    if (stations_[to]->only_on_cpu) dispatcher_.cpu_only_begins();
+  transport_->put(from, std::move(message));
 }
 
 void Execution::receive(std::size_t i, Message message) noexcept {
@@ -98,6 +109,7 @@ void Execution::receive(std::size_t i, Message message) noexcept {
     if (probe_.arrived) probe_.arrived(i, message.batch);
     enter(i, std::move(message));
   });
+  if (stations_[i]->only_on_cpu) guard(i, [&] { dispatcher_.cpu_only_ends(); });
 }
 
 void Execution::enter(std::size_t i, Message message) {
@@ -142,7 +154,7 @@ void Execution::process(std::size_t i, const Message& message, const Transport::
 
 void Execution::leave(std::size_t i, Message message) {
   if (stages_[i]->kind() == SLUICE_SINK) return commit_in_order(i, std::move(message));
-  transport_->put(i, std::move(message));
+  send(i, std::move(message));
 }
 
 // One batch after the other. A batch that waits here keeps nothing alive: the one that it waits for does, or the run has failed. The next one
@@ -190,7 +202,7 @@ Emit Execution::emit_from(std::size_t i) {
     MemoryBudget::PermitHandle permit = budget_.acquire_emitted(*stations_[i]->flow, bytes);
     if (!permit || run_.cancelled()) return false;
     permit->used(bytes);
-    transport_->put(i, {std::move(batch), std::move(permit)});
+    send(i, {std::move(batch), std::move(permit)});
     return !run_.cancelled();
   };
 }

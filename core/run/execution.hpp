@@ -60,6 +60,7 @@ class Execution {
     explicit Station(std::size_t inputs) : join(inputs) {}
     BranchJoin join;
     MemoryBudget::Flow* flow = nullptr;  // of a regroup
+    bool only_on_cpu = false;            // any thread calls the stage, at once, and no device could
     std::mutex mutex;                    // of an ordered map: guards what follows. Of others the own thread has it alone
     ReorderBuffer<Message> in_order;
     bool serving = false;    // a thread looks for the next batch
@@ -67,6 +68,7 @@ class Execution {
   };
 
   void read_all(std::size_t source);
+  void send(std::size_t from, Message message);
   void enter(std::size_t stage, Message message);
   void process(std::size_t stage, const Message& message, const Transport::Token& token);
   // A batch with the stage's columns.

@@ -63,6 +63,10 @@ void trace_copies(Device& device, RunContext& run) {
 }
 
 constexpr int batches_per_device = 96;
+// While a device is opened, threads read and decode ahead for it: in half a second 16 of them do so many batches.
+constexpr int batches_ahead_of_devices = 384;
+// What comes behind a regroup is most of a run that has one, as polish, correct and consensus have.
+constexpr double times_as_long_behind_regroup = 3;
 // What so many batches of the usual size take: 2 GiB, at most a quarter of what is left of the machine.
 std::uint64_t memory_per_device() { return std::min<std::uint64_t>(std::uint64_t{2} << 30, host_limits().usable_memory() / 4); }
 
@@ -73,7 +77,7 @@ class SecondsLeft {
   explicit SecondsLeft(double now) : began_(now) {}
   double operator()(double now, const Dispatcher& dispatcher) {
     const SourceProgress progress = dispatcher.progress();
-    if (dispatcher.regroups_go_on()) return now - began_;
+    if (dispatcher.regroups_go_on()) return times_as_long_behind_regroup * (now - began_);
     if (progress.ended) return 0;
     if (first_share_ < 0 && progress.share > 0) first_share_ = progress.share, first_at_ = now;
     const double read = progress.share - first_share_;
@@ -176,11 +180,22 @@ struct Run::Implementation {
     context.devices.push_back(device);
     try {
       dispatcher.add_device(device, streams_per_device);
-      // Calls that overlap, of some thirty batches each, and what comes to take their place. A budget that the user has chosen stays.
-      budget.allow_more(batches_per_device, options.memory_bytes > 0 ? 0 : memory_per_device());
+      // Calls that overlap, of some thirty batches each, and what comes to take their place.
+      allow_for_devices(batches_per_device * static_cast<int>(context.devices.size()), context.devices.size());
     } catch (const Failure& failure) {
       context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it where it can)");
     }
+  }
+
+  // A budget that the user has chosen stays.
+  void allow_for_devices(int batches, std::uint64_t devices) {
+    budget.allow_for_devices(batches, options.memory_bytes > 0 ? 0 : devices * memory_per_device());
+  }
+
+  void expect_devices(bool come, Dispatcher& dispatcher) {
+    const std::size_t open = context.devices.size();
+    allow_for_devices(batches_per_device * static_cast<int>(open) + (come ? batches_ahead_of_devices : 0), std::max<std::size_t>(open, come ? 1 : 0));
+    dispatcher.devices_come(come);
   }
 
   // Resources, stages and batches live inside this call; the context, which owns their memory, outlives them.
@@ -191,6 +206,8 @@ struct Run::Implementation {
     if (needs.devices == Devices::possible) {
       const auto start = needs.wait == Wait::for_devices ? DeviceOpening::Start::now : DeviceOpening::Start::when_worthwhile;
       opening.emplace(registry.device_providers(), options.device, options.device_memory_bytes, start);
+      // A run whose indexes take long is expected to take as long again.
+      opening->expect([this] { return context.seconds(); });
     }
     std::vector<BatchHandle> resources = make_resources(context);
     if (context.failed() || context.interrupted()) return;
@@ -204,7 +221,8 @@ struct Run::Implementation {
       opening->deliver(
           [&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },
           [&](const std::string& problem) { context.log(SLUICE_LOG_WARNING, "", problem + " (the run goes on without it where it can)"); },
-          [&, left = SecondsLeft(context.seconds())]() mutable { return left(context.seconds(), dispatcher); });
+          [&](bool come) { expect_devices(come, dispatcher); });
+      opening->expect([&, left = SecondsLeft(context.seconds())]() mutable { return left(context.seconds(), dispatcher); });
       if (needs.wait == Wait::for_devices) opening->wait();
     }
     if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();

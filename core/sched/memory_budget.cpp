@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace sluice {
 
@@ -89,11 +90,11 @@ std::uint64_t MemoryBudget::limit() const {
   return limit_;
 }
 
-void MemoryBudget::allow_more(int batches, std::uint64_t bytes) {
+void MemoryBudget::allow_for_devices(int batches, std::uint64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    most_batches_ += batches;
-    limit_ += bytes;
+    most_batches_ += batches - std::exchange(for_devices_, batches);
+    limit_ += bytes - std::exchange(bytes_for_devices_, bytes);
   }
   changed_.notify_all();
 }

@@ -75,8 +75,8 @@ class MemoryBudget {
   double largest_batch_work() const;
   // So much of the memory is taken by what is no batch (indexes, tables that grow). Batches are left half of it, whatever that is.
   void keep(std::uint64_t bytes);
-  // Lets more in: a device works on many batches at once.
-  void allow_more(int batches, std::uint64_t bytes);
+  // Lets so much more in than without devices, which work on many batches at once.
+  void allow_for_devices(int batches, std::uint64_t bytes);
   int in_flight() const;
   std::uint64_t limit() const;
   double bytes_per_work() const;
@@ -104,9 +104,10 @@ class MemoryBudget {
   std::deque<Flow> flows_;  // the sources' first
   std::uint64_t used_ = 0, kept_ = 0;
   int batches_ = 0;
-  int growing_ = 0;  // batches whose source waits in grow()
-  int most_batches_;
-  bool flows_wait_ = false;  // a regrouping stage has had to wait
+  int growing_ = 0;                      // batches whose source waits in grow()
+  int most_batches_, for_devices_ = 0;   // of most_batches_
+  std::uint64_t bytes_for_devices_ = 0;  // of limit_
+  bool flows_wait_ = false;              // a regrouping stage has had to wait
 };
 
 }  // namespace sluice

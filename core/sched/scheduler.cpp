@@ -156,7 +156,9 @@ std::optional<Choice> Scheduler::decide() {
   } catch (const std::exception& exception) {
     problem = exception.what();
   }
-  const bool idle = std::all_of(lanes_.begin(), lanes_.end(), [](const LaneBooks& lane) { return lane.calls.size() + lane.ready.size() == 0; });
+  // Batches that only the CPU can do end without the scheduler, and it is asked again when they do.
+  const bool idle = view_.source.progress.cpu_only_batches == 0 &&
+                    std::all_of(lanes_.begin(), lanes_.end(), [](const LaneBooks& lane) { return lane.calls.size() + lane.ready.size() == 0; });
   if (problem.empty() && (choice || !idle)) return choice;
   // Nobody else would ever ask again: a batch that some lane can do is not left lying.
   std::optional<Choice> instead = if_refused_->decide(view_);

@@ -78,7 +78,9 @@ enum class CallOutcome { finished, failed };
 struct SourceProgress {
   double share = -1;  // 0 to 1; < 0: unknown
   bool ended = false;
-  double cpu_seconds = 0;  // that threads have spent so far on what only the CPU does
+  double cpu_seconds = 0;     // that threads have spent so far on what only the CPU does
+  int cpu_only_batches = 0;   // that wait for calls which only the CPU can make, or are in one
+  bool devices_come = false;  // devices are being opened, or have just been
 };
 
 }  // namespace sluice

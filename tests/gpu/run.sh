@@ -46,7 +46,7 @@ while [ $# -gt 0 ]; do
 done
 [ $# = 2 ] || { sed -n '4,22p' "$script" >&2; exit 2; }
 runtime=$(realpath "$1") data=$(realpath "$2")
-export LD_LIBRARY_PATH=$runtime/lib
+export LD_LIBRARY_PATH=$runtime/lib SLUICE_PIPELINE_PATH=$runtime/pipelines
 sluice=$runtime/bin/sluice
 
 # ---- the whole: every section in a process of its own, so that a limit stops it and nothing else

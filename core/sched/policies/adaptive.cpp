@@ -3,6 +3,7 @@
 // A free lane takes a batch when it would finish it before the other lanes are expected to have finished everything, including what the
 // source has not read yet. Of several batches it takes one that it does better than the others do. A batch is divided where that is
 // expected to be done earlier. Why, with numbers: docs/scheduling.md.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -20,6 +21,13 @@ constexpr std::uint64_t sequence_window = 32;
 constexpr std::size_t tasks_looked_at = 2 * sequence_window;
 // A lane that has not been used for so many batches of a stage (times how much slower it was) is tried once more.
 constexpr std::uint64_t explore_again_after = 64;
+// The first calls on a device are small, and say little about the others.
+constexpr int calls_to_know_a_device = 3;
+
+bool for_devices(const StageView& stage) {
+  return std::any_of(stage.traits.implementations.begin(), stage.traits.implementations.end(),
+                     [](const auto& implementation) { return implementation.kind != "cpu"; });
+}
 
 // A call that could begin now.
 struct Option {
@@ -41,6 +49,7 @@ class Options {
  private:
   void add(const WaitingGroup& group);
   bool cpu_helps(const WaitingGroup& group, const Task& task) const;
+  bool cpu_has_other_work(const WaitingGroup& group) const;
   std::optional<Option> consider(const WaitingGroup& group, const Task& task, const Candidate& candidate, bool cpu_helps);
   std::optional<Option> untimed(Option option) const;
   bool should_explore(const Option& option) const;
@@ -66,6 +75,10 @@ void Options::add(const WaitingGroup& group) {
   for (const Candidate& candidate : stage.candidates)
     if (may_begin(group, candidate) && !waits_for_more(view_, group, candidate)) free.push_back(&candidate);
   if (free.empty()) return;
+  if (cpu_has_other_work(group)) {
+    std::erase_if(free, [](const Candidate* candidate) { return candidate->on_cpu(); });
+    if (free.empty()) return;
+  }
   std::size_t looked_at = 0;
   for (const auto& [turn, task] : group.tasks) {
     if (++looked_at > tasks_looked_at) return;
@@ -74,6 +87,24 @@ void Options::add(const WaitingGroup& group) {
       if (const std::optional<Option> option = consider(group, task, *candidate, with_cpu); option && (!best_ || better(*option, *best_)))
         best_ = option;
   }
+}
+
+// Do all threads have enough to do that nobody else can, while a device that could do this group's batches is there, or about to be? In front of
+// one that is about to be, or has just come, three quarters of them are kept for what the sources bring: a call that lasts would hold it up.
+bool Options::cpu_has_other_work(const WaitingGroup& group) const {
+  const LaneView& cpu = view_.lanes[cpu_lane];
+  const SourceProgress& progress = view_.source.progress;
+  const StageView& stage = view_.stages[group.stage];
+  if (group.urgent || group.cpu_only || stage.pinned) return false;
+  bool device_is_there = false, device_comes = progress.devices_come && for_devices(stage);
+  for (const Candidate& candidate : stage.candidates) {
+    if (candidate.on_cpu() || !view_.may_do(group, candidate)) continue;
+    device_is_there = true;
+    if (candidate.known && candidate.observed >= calls_to_know_a_device) device_comes = false;
+  }
+  const auto slots = static_cast<std::size_t>(cpu.traits.slots);
+  if (device_comes && !progress.ended && 4 * cpu.running >= slots) return true;
+  return (device_is_there || device_comes) && static_cast<std::size_t>(progress.cpu_only_batches) + cpu.running >= slots;
 }
 
 bool Options::cpu_helps(const WaitingGroup& group, const Task& task) const {

@@ -243,6 +243,28 @@ TEST_CASE("A device that opens late, and whose first call takes long, is used fr
   }
 }
 
+TEST_CASE("While a device is opened the CPU does ahead what only it can do") {
+  for (const double only_on_cpu : {1e-3, 2e-4, 5e-5})
+    for (const int threads : {4, 16})
+      for (const double speed : {0.5, 5.0, 20.0}) {
+        VirtualMachine machine = machine_of(speed, threads);
+        machine.how = Threads::one_per_call;
+        machine.only_on_cpu = only_on_cpu;
+        machine.side_by_side = 2;
+        machine.opened_at = 0.5;
+        VirtualInput input = input_for(machine, Rows::varied);
+        input.batches = std::max(input.batches, 1600);
+        const VirtualResult result = VirtualRun(machine, input)();
+        every_row_once(result);
+        std::printf("  %2d threads, %3.0f us a unit on the CPU alone, device %4.1fx from 0.5 s on  %6.3f s of %6.3f s, %.3f\n", threads,
+                    1e6 * only_on_cpu, speed, result.makespan, result.oracle, result.makespan / result.oracle);
+        CAPTURE(threads);
+        CAPTURE(speed);
+        CAPTURE(only_on_cpu);
+        CHECK(result.makespan / result.oracle <= 1.15);
+      }
+}
+
 TEST_CASE("A batch that is all there is gets divided") {
   VirtualMachine machine = machine_of(1.0, 4);
   VirtualInput input;

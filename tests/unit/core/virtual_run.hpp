@@ -119,8 +119,10 @@ class VirtualRun {
     return {stage};
   }
   SourceProgress progress() const {
-    return {input_.progress == Progress::known ? std::max(read_ / total_, 1e-9) : -1.0, read_ >= total_, cpu_seconds_};
+    return {input_.progress == Progress::known ? std::max(read_ / total_, 1e-9) : -1.0, read_ >= total_, cpu_seconds_,
+            static_cast<int>(preparing_.size()), devices_come()};
   }
+  bool devices_come() const { return lanes_.size() == 1 && machine_.devices > 0; }
 
   double row() {
     ++row_count_;
@@ -131,7 +133,8 @@ class VirtualRun {
   }
 
   void read() {
-    const int limit = input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + 96 * static_cast<int>(lanes_.size() - 1);
+    const int limit =
+        input_.in_flight > 0 ? input_.in_flight : 2 * machine_.threads + 2 + (devices_come() ? 384 : 96 * static_cast<int>(lanes_.size() - 1));
     while (read_ < total_ && in_flight_ < limit) {
       const double target = std::min(scheduler_.batch_work(input_.usual, input_.largest, progress()), total_ - read_);
       Batch& batch = batches_.emplace_back();
@@ -269,12 +272,9 @@ class VirtualRun {
     const double rates = device_rate() + (machine_.cpu_allowed ? cpu_rate_ : 0.0);
     double work = 0;
     for (const Batch& batch : batches_) work += batch.work;
-    r.oracle = (work + machine_.opened_at * device_rate()) / rates;
-    if (machine_.only_on_cpu > 0) {
-      // Devices do all while the CPU prepares, or the CPU helps for as long as makes both end together.
-      const double prepares = work * machine_.only_on_cpu / machine_.threads, on_devices = work / device_rate();
-      r.oracle = on_devices <= prepares ? prepares : (work + prepares * cpu_rate_) / rates;
-    }
+    // Devices do all while the CPU prepares, or the CPU helps for as long as makes both end together.
+    const double prepares = work * machine_.only_on_cpu / machine_.threads;
+    r.oracle = std::max(prepares, (work + prepares * cpu_rate_ + machine_.opened_at * device_rate()) / rates);
     r.oracle_share = oracle_share();
     const int batches = static_cast<int>(batches_.size());
     const auto share = [&](int begin, int end) {

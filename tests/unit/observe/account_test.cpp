@@ -111,6 +111,14 @@ TEST_CASE("the bottleneck is named in words") {
   waiting.stages[0].busy_seconds = 1.9;
   CHECK(bottleneck(example_plan(), waiting).find("the others waited for it") != std::string::npos);
   CHECK(bottleneck(example_plan(), {}) == "nothing was measured");
+  // A sink's rendering is on all threads, its writing on one.
+  RunStatistics rendering = example_statistics();
+  rendering.stages[2].busy_seconds = 1.9;
+  rendering.stages[2].implementations = {{"cpu", 1, 30, 1e6, 1.7}, {"writer", 1, 0, 0, 0.2}};
+  CHECK(bottleneck(example_plan(), rendering).find("the others waited for it") == std::string::npos);
+  rendering.stages[2].implementations = {{"cpu", 1, 30, 1e6, 0.1}, {"writer", 1, 0, 0, 1.8}};
+  CHECK(bottleneck(example_plan(), rendering) ==
+        "stage 'write' (write_reads) runs one batch at a time and was busy 90.0 % of the run: the others waited for it");
 }
 
 TEST_CASE("a device that is hardly ever idle is the bottleneck; one that is idle is mentioned") {
