@@ -30,6 +30,7 @@ class Chaining {
   struct Parameters : ChainingParameters {
     std::optional<std::int32_t> max_chain_skip;
     std::string compat = "none", rmq = "no";
+    bool splice = false;
   };
   static void describe(Describe<Chaining>& d) {
     d.id("chaining").summary("finds chains of anchors that a read shares with its targets").map("read").work_unit("anchor");
@@ -59,6 +60,7 @@ class Chaining {
     d.option("max_chain_iter", &Parameters::max_chain_iter, "anchors among which a predecessor is looked for").range(1, 1e9);
     d.option("min_cnt", &Parameters::min_cnt, "fewest anchors of a chain").range(1, 1e6);
     d.option("min_chain_score", &Parameters::min_chain_score, "lowest score of a chain").range(1, 1e9);
+    d.option("splice", &Parameters::splice, "chain across introns (minimap2's --splice): refused, as it is not there yet");
     d.option("rmq", &Parameters::rmq, "chain with linear gap costs from the start, as minimap2 does for assemblies").choices({"no", "yes"});
     d.option("rmq_inner_dist", &Parameters::rmq_inner_dist, "with linear gap costs: distance within which every predecessor is tried")
         .range(0, 1e7)
@@ -80,6 +82,12 @@ class Chaining {
     d.reason("unsorted_anchors", "the anchors are not in ascending order");
     d.reason("anchor_outside_read", "an anchor lies outside of the read, or beyond 2 Gbases on its target");
     d.reason("too_many_anchors", "the read has more anchors than 31 bits can count");
+  }
+
+  static void check_parameters(const Parameters& p) {
+    if (p.splice)
+      throw Failure::usage("spliced alignment is not there yet: neither chains with the costs of introns nor a kernel that knows splice sites",
+                           "map RNA to transcripts with preset map-ont, or to a genome with minimap2 -ax splice");
   }
 
   Chaining(const Setup& setup, const Parameters& parameters)
