@@ -149,6 +149,8 @@ clean|-a -O 4 -E 2|--format sam --long-gap-open 4 --long-gap-extend 2
 noisy|-a -A 1 -B 9 -O 16,41 -E 2,1 -s 200|--format sam --match 1 --mismatch 9 --gap-open 16 --long-gap-open 41 --min-dp-max 200
 noisy|-a --cap-sw-mem 200000 --min-dp-len 50|--format sam --cap-sw-mem 200000 --min-dp-len 50
 noisy|-a -N 50 -p 0.5 --max-clip-ratio 0.3 --no-end-flt|--format sam --best-count 50 --secondary-ratio 0.5 --max-clip-ratio 0.3 --no-end-flt
+noisy|-a --max-chain-skip=25|--format sam --compat minimap2
+clean|-a -k19 -w19 -U50,500 -g10k --MD|--format sam --preset lr-hq --md
 noisy|-a --for-only|--format sam --for-only
 noisy|-a -y --secondary=no|--format sam --copy-comments --no-secondary
 clean|-c -x asm5|--cigar --preset asm5
@@ -156,9 +158,20 @@ clean|-c -x asm10|--cigar --preset asm10
 noisy|-a -x asm20|--format sam --preset asm20
 END
   "$make_test_input" mapping_reference 1 >small.fa
-  # Reads are in upper case here, minimap2 keeps the letters as they are.
-  "$make_test_input" mapping_reads 1 60 100000 | awk 'NR % 4 == 2 { $0 = toupper($0) } { print }' >small.fq
+  # Some reads are in lower case, and the beginning of others here.
+  "$make_test_input" mapping_reads 1 60 100000 | awk 'NR % 12 == 2 { $0 = tolower(substr($0, 1, 50)) substr($0, 51) } { print }' >small.fq
   compare "-a" "--format sam" small.fq small.fa
+  # A read with more operations than BAM's field can count: every 20th base is left out.
+  awk 'BEGIN { srand(3); print ">big"; for (i = 0; i < 800000; ++i) printf "%s", substr("ACGT", int(4 * rand()) + 1, 1); print "" }' >big.fa
+  awk 'NR == 2 { printf "@read\nTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT"; for (i = 20001; i < 760000; i += 20) printf "%s", substr($0, i, 19)
+       print "\n+"; n = 30 + int((760000 - 20001 + 19) / 20) * 19; for (i = 0; i < n; ++i) printf "I"; print "" }' big.fa >big.fq
+  compare "-a -L" "--format sam --long-cigar-tag" big.fq big.fa
+  grep -q "CG:B:I" now.lines || fail "no CIGAR went to a tag"
+  if command -v samtools >/dev/null; then
+    samtools view -h now.txt >tag.sam
+    run map --reference big.fa --reads big.fq --format bam --output now.bam
+    samtools view now.bam | cut -f 1-11 | cmp - <(grep -v '^@' tag.sam | cut -f 1-11) || fail "tag and BAM hold other CIGARs"
+  fi
   if [ -d "$shared/data" ]; then
     gzip -dc "$shared/data/lambda_ont_real/sample_reads.fastq.gz" >lambda.fq
     gzip -dc "$shared/data/lambda_ont_real/sample_reference.fasta.gz" >lambda.fa
@@ -188,4 +201,8 @@ awk '{ print; low = 0; for (i = 1; i <= 2; ++i) if ($(i + 2) < 0.99 * $i) low = 
   fail "methylation from reads is less accurate, or calls less, than with the true alignments"
 run methylation_from_reads "${in[@]}" --output now.tsv --threads 1 --batch-work 1
 cmp now.tsv mapped_calls.tsv || fail "methylation from reads: other bytes with other batches"
+# Along the alignments of a SAM file that map writes, supplementary ones included, the calls are the same, but for their order.
+run map --reference ref.fa --reads sim.fastq.gz --format sam --output parts.sam
+run methylation "${in[@]}" --alignments parts.sam --output now.tsv
+cmp <(sort now.tsv) <(sort mapped_calls.tsv) || fail "methylation from reads calls other sites than along map's SAM"
 echo "methylation from reads is as accurate as with the true alignments"

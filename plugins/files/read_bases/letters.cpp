@@ -111,6 +111,19 @@ struct Qualities {
   }
 };
 
+// Bases in lower case are the bad ones.
+struct UpperCase {
+  template <class D, class V>
+  static HWY_INLINE V convert(D d, V letters, V& bad) {
+    bad = hn::Or(bad, hn::And(letters, hn::Set(d, 0x20)));
+    return letters;
+  }
+  static HWY_INLINE Byte convert(Byte letter, bool& bad) {
+    bad |= (letter & 0x20) != 0;
+    return letter;
+  }
+};
+
 // A last vector overlaps the one before it, so that ends cost no loop and nothing behind them is touched.
 template <class Kind, bool writes, class D>
 HWY_INLINE bool convert_all(D d, const Byte* from, std::size_t size, Byte* to) {
@@ -155,6 +168,7 @@ bool convert_lines(const LetterLines& lines, std::size_t letters, char* to) {
 }
 
 bool copy_bases(const LetterLines& lines, std::size_t letters, char* to) { return convert_lines<Bases, true>(lines, letters, to); }
+bool any_lower_case(const LetterLines& lines, std::size_t letters) { return !convert_lines<UpperCase, false>(lines, letters, nullptr); }
 bool copy_qualities(const LetterLines& lines, std::size_t letters, char* to) {
   return to == nullptr ? convert_lines<Qualities, false>(lines, letters, to) : convert_lines<Qualities, true>(lines, letters, to);
 }
@@ -168,12 +182,14 @@ namespace sluice::read_bases {
 
 HWY_EXPORT(find_line_ends);
 HWY_EXPORT(copy_bases);
+HWY_EXPORT(any_lower_case);
 HWY_EXPORT(copy_qualities);
 
 std::size_t find_line_ends(std::string_view piece, std::vector<LineEnd>& ends) {
   return HWY_DYNAMIC_DISPATCH(find_line_ends)(piece.data(), piece.size(), ends);
 }
 bool copy_bases(const LetterLines& lines, std::size_t letters, char* to) { return HWY_DYNAMIC_DISPATCH(copy_bases)(lines, letters, to); }
+bool any_lower_case(const LetterLines& lines, std::size_t letters) { return HWY_DYNAMIC_DISPATCH(any_lower_case)(lines, letters); }
 bool copy_qualities(const LetterLines& lines, std::size_t letters, char* to) { return HWY_DYNAMIC_DISPATCH(copy_qualities)(lines, letters, to); }
 
 }  // namespace sluice::read_bases

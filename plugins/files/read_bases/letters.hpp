@@ -32,6 +32,8 @@ struct LetterLines {
 // Copies so many letters without line ends, in upper case, U as T. False if a character is no base (sequence/bases.hpp); then what is written means
 // nothing.
 bool copy_bases(const LetterLines& lines, std::size_t letters, char* to);
+// Is one of so many bases in lower case?
+bool any_lower_case(const LetterLines& lines, std::size_t letters);
 // Copies them as they are. False if a character is outside '!' to '~'. `to` may be null.
 bool copy_qualities(const LetterLines& lines, std::size_t letters, char* to);
 

@@ -3,6 +3,7 @@
 #include "read_bases/read_batches.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace sluice::read_bases {
@@ -32,6 +33,8 @@ std::optional<ReadBatch> ReadBatches::next(const Sizes& sizes, const MemorySourc
     if (const auto first = std::find(bad.begin(), bad.end(), 1); first != bad.end()) {
       const Part& part = parts[static_cast<std::size_t>(first - bad.begin())];
       ready_[part.batch].failure = failure_of(part, rows[part.batch]);
+    } else if (wanted_.written_bases) {
+      add_written_bases(rows, parts, memory, parallel_for);
     }
     stream_.drop(used);
   }
@@ -118,7 +121,7 @@ bool ReadBatches::copy(const Part& part, const Rows& rows, const ReadBatch& batc
   bool good = true;
   for (std::size_t row = part.first_row; row < part.last_row; ++row) {
     const RecordPlace& record = *rows.records[row];
-    const std::uint64_t to = part.to > 0 ? part.to : record.bases.letters;
+    const std::uint64_t to = part.end(record);
     const std::int64_t begin = batch.base_ends.as<std::int64_t>()[row] + static_cast<std::int64_t>(part.from);
     if (part.from == 0) {
       const std::string_view name = stream_.name(record);
@@ -132,6 +135,38 @@ bool ReadBatches::copy(const Part& part, const Rows& rows, const ReadBatch& batc
     if (stream_.has_qualities()) good &= stream_.copy_qualities(record.qualities, part.from, to, copies_qualities ? qualities + begin : nullptr);
   }
   return good;
+}
+
+// Of reads that are all in upper case, which are nearly all, there is nothing to write.
+void ReadBatches::add_written_bases(const std::vector<Rows>& rows, const std::vector<Part>& parts, const MemorySource& memory,
+                                    const ParallelFor& parallel_for) {
+  std::vector<std::vector<char>> lower;
+  for (const Rows& batch : rows) lower.emplace_back(batch.records.size());
+  const auto each_row = [&](const auto& body) {
+    parallel_for(parts.size(), [&](std::size_t i) {
+      const Part& part = parts[i];
+      for (std::size_t row = part.first_row; row < part.last_row; ++row)
+        body(part, row, rows[part.batch].records[row]->bases, part.end(*rows[part.batch].records[row]));
+    });
+  };
+  // Parts of one read may find some at the same time.
+  each_row([&](const Part& part, std::size_t row, const SequenceLines& bases, std::uint64_t to) {
+    if (stream_.has_lower_case(bases, part.from, to)) std::atomic_ref(lower[part.batch][row]).store(1, std::memory_order_relaxed);
+  });
+  const std::size_t before = ready_.size() - rows.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ReadBatch& batch = ready_[before + i];
+    batch.written_ends = offsets_from_sizes(rows[i].records.size(), memory,
+                                            [&](std::size_t row) { return lower[i][row] != 0 ? rows[i].records[row]->bases.letters : 0; });
+    batch.written = text_for(batch.written_ends, memory);
+  }
+  each_row([&](const Part& part, std::size_t row, const SequenceLines& bases, std::uint64_t to) {
+    const ReadBatch& batch = ready_[before + part.batch];
+    if (lower[part.batch][row] != 0)
+      stream_.copy_letters(
+          bases, part.from, to,
+          static_cast<char*>(batch.written.data()) + batch.written_ends.as<std::int64_t>()[row] + static_cast<std::int64_t>(part.from));
+  });
 }
 
 // What is wrong with the first row of a part that is not as it should be.

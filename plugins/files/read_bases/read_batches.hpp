@@ -25,6 +25,7 @@ struct ReadBatch {
   Buffer name_ends, names, base_ends, bases;
   Buffer quality_ends, qualities;          // if they are wanted
   Buffer comment_ends, comments;           // likewise
+  Buffer written_ends, written;            // likewise: the letters of reads that have some in lower case
   std::vector<std::string> without_bases;  // reads that are no rows, in front of or between those that are
   std::exception_ptr failure;              // a row is not what it should be: there are no rows then
 };
@@ -32,7 +33,7 @@ struct ReadBatch {
 class ReadBatches {
  public:
   struct Wanted {
-    bool qualities = true, comments = false;
+    bool qualities = true, comments = false, written_bases = false;
   };
   ReadBatches(std::unique_ptr<TextInput> input, std::string path, Wanted wanted) : stream_(std::move(input), std::move(path)), wanted_(wanted) {}
 
@@ -62,11 +63,13 @@ class ReadBatches {
   struct Part {
     std::size_t batch, first_row, last_row;
     std::uint64_t from, to;  // of the letters, where it is one row
+    std::uint64_t end(const RecordPlace& record) const { return to > 0 ? to : record.bases.letters; }
   };
   std::vector<Rows> cut(const Sizes& sizes, std::size_t& used) const;
   ReadBatch make_columns(const Rows& rows, const MemorySource& memory) const;
   void divide(std::size_t batch, const Rows& rows, std::vector<Part>& parts) const;
   bool copy(const Part& part, const Rows& rows, const ReadBatch& batch) const;
+  void add_written_bases(const std::vector<Rows>& rows, const std::vector<Part>& parts, const MemorySource& memory, const ParallelFor& parallel_for);
   std::exception_ptr failure_of(const Part& part, const Rows& rows) const;
 
   ReadStream stream_;

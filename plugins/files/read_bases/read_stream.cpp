@@ -14,7 +14,7 @@ namespace {
 
 // Letters [from, to) of a section by copy(lines, letters, out), which says whether all of them are good.
 template <class Copy>
-bool copy_letters(const TextWindow& window, const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out, const Copy& copy) {
+bool copy_by_lines(const TextWindow& window, const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out, const Copy& copy) {
   if (from == to) return true;
   if (lines.even) {
     const std::uint64_t line = lines.begin + from / lines.line_letters * lines.line_bytes, in_line = from % lines.line_letters;
@@ -124,10 +124,21 @@ std::string_view ReadStream::comment(const RecordPlace& record) const {
 }
 
 bool ReadStream::copy_bases(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const {
-  return copy_letters(window(), lines, from, to, out, read_bases::copy_bases);
+  return copy_by_lines(window(), lines, from, to, out, read_bases::copy_bases);
+}
+bool ReadStream::has_lower_case(const SequenceLines& lines, std::uint64_t from, std::uint64_t to) const {
+  bool found = false;
+  copy_by_lines(window(), lines, from, to, nullptr, [&](const LetterLines& part, std::size_t letters, char*) {
+    found = found || any_lower_case(part, letters);
+    return true;
+  });
+  return found;
+}
+void ReadStream::copy_letters(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const {
+  copy_by_lines(window(), lines, from, to, out, read_bases::copy_qualities);
 }
 bool ReadStream::copy_qualities(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const {
-  return copy_letters(window(), lines, from, to, out, read_bases::copy_qualities);
+  return copy_by_lines(window(), lines, from, to, out, read_bases::copy_qualities);
 }
 
 }  // namespace sluice::read_bases

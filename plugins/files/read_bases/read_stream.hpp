@@ -41,6 +41,8 @@ class ReadStream : TextInput::Taker {
   std::string_view comment(const RecordPlace& record) const;
   // Letters [from, to) of a section, without line ends: in upper case, U as T, or as they are. False if one must not be there. From any thread.
   bool copy_bases(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const;
+  bool has_lower_case(const SequenceLines& lines, std::uint64_t from, std::uint64_t to) const;  // of bases that copy_bases takes
+  void copy_letters(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const;
   bool copy_qualities(const SequenceLines& lines, std::uint64_t from, std::uint64_t to, char* out) const;  // out may be null: only looks at them
   // May a section be copied in parts? Else `from` is 0 and `to` is all.
   static bool is_divisible(const SequenceLines& lines) { return lines.even; }

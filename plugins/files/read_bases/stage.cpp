@@ -182,13 +182,16 @@ class ReadReader {
         .summary("streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM")
         .source("read")
         .rows_named_by("read_id");
-    d.doc("Bases are given in upper case, U as T, in sequencing orientation. Of aligned input the primary record of each read is used.");
+    d.doc(
+        "Bases are given in upper case, U as T, in sequencing orientation; written_bases keeps the case. Of aligned input the primary record of each "
+        "read is used.");
     d.option("path", &Parameters::path, "input files or folders, read one after the other; - is standard input").reads().several(read_endings);
     d.option("comments", &Parameters::comments, "fill the column comment, if a stage wants it");
     d.gives("read_id", "utf8", "name of the read");
     d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U");
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
     d.gives("comment", "utf8", "what follows the name in FASTA and FASTQ; the tags of a BAM, SAM or CRAM record, as SAM has them", Needed::optional);
+    d.gives("written_bases", "utf8", "the bases as they stand in FASTA and FASTQ, where some are in lower case; else \"\"", Needed::optional);
     d.reason("not_primary", "a secondary or supplementary record of aligned input");
     d.reason("empty_sequence", "the record has no bases");
     d.work_unit("base");
@@ -198,6 +201,7 @@ class ReadReader {
         wants_qualities_(setup.wanted("qualities")),
         wants_comments_(setup.wanted("comment")),
         reads_comments_(wants_comments_ && p.comments),
+        wants_written_bases_(setup.wanted("written_bases")),
         threads_(setup.threads()) {
     hts::silence();
     refuse_two_kinds();
@@ -241,7 +245,8 @@ class ReadReader {
     if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
       records_.emplace(opened, path, BamReads::Wanted{wants_qualities_, reads_comments_}, threads_);
     } else {
-      text_.emplace(open_text_input(path, FileHandle(opened), begin), path, ReadBatches::Wanted{wants_qualities_, reads_comments_});
+      text_.emplace(open_text_input(path, FileHandle(opened), begin), path,
+                    ReadBatches::Wanted{wants_qualities_, reads_comments_, wants_written_bases_});
     }
   }
 
@@ -270,6 +275,7 @@ class ReadReader {
     out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
     out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
     if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    if (wants_written_bases_) out.add("written_bases", text_column(batch->rows, batch->written_ends, batch->written));
     give_comments(*batch, out);
     out.set_work(static_cast<double>(batch->bases_in_all));
     if (file_bytes_ > 0) say_progress(call, static_cast<std::int64_t>(text_->stream().consumed()));
@@ -292,6 +298,7 @@ class ReadReader {
     out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
     out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
     if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
+    if (wants_written_bases_) out.text_rows("written_bases", std::vector<std::string_view>(static_cast<std::size_t>(batch->rows)));
     give_comments(*batch, out);
     out.set_work(static_cast<double>(batch->bases_in_all));
     if (const std::int64_t read = records_->consumed(); file_bytes_ > 0 && read >= 0) say_progress(call, read);
@@ -311,7 +318,7 @@ class ReadReader {
 
   std::vector<std::string> files_;
   std::size_t file_ = 0;  // the one whose turn it is
-  bool wants_qualities_, wants_comments_, reads_comments_;
+  bool wants_qualities_, wants_comments_, reads_comments_, wants_written_bases_;
   int threads_;
   std::optional<ReadBatches> text_;  // FASTA and FASTQ
   WorkSharing sharing_;              // of text_

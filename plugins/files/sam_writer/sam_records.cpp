@@ -39,6 +39,35 @@ void append_clip(std::string& text, std::int32_t bases, char letter) {
   text += letter;
 }
 
+void append_clipped_cigar(std::string& text, const ReadAlignment& alignment, Clips clips, char letter) {
+  append_clip(text, clips.left, letter);
+  tags::append_cigar(text, alignment.cigar);
+  append_clip(text, clips.right, letter);
+}
+
+// Fields of BAM count operations in 16 bits.
+bool needs_tag(const ReadAlignment& alignment, Clips clips) {
+  return alignment.cigar.size() + (clips.left > 0 ? 1 : 0) + (clips.right > 0 ? 1 : 0) > 0xFFFF;
+}
+// What stands for a CIGAR in a tag: `bases` of the read are there, and none of them is aligned.
+void append_placeholder(std::string& text, const ReadAlignment& alignment, std::size_t bases) {
+  tags::append_integer(text, bases);
+  text += 'S';
+  tags::append_integer(text, alignment.target_end - alignment.target_start);
+  text += 'N';
+}
+void append_cigar_tag(std::string& text, const ReadAlignment& alignment, Clips clips, char letter) {
+  const std::uint32_t clip = letter == 'H' ? BAM_CHARD_CLIP : BAM_CSOFT_CLIP;
+  text += "\tCG:B:I";
+  const auto append = [&](std::uint32_t operation) {
+    text += ',';
+    tags::append_integer(text, operation);
+  };
+  if (clips.left > 0) append(static_cast<std::uint32_t>(clips.left) << BAM_CIGAR_SHIFT | clip);
+  for (const std::uint32_t operation : alignment.cigar) append(operation);
+  if (clips.right > 0) append(static_cast<std::uint32_t>(clips.right) << BAM_CIGAR_SHIFT | clip);
+}
+
 // Bases [begin, end) of the read and their qualities, as two fields.
 void append_sequence(std::string& text, const ReadRecord& read, std::size_t begin, std::size_t end, bool is_reverse) {
   const std::string_view bases = read.bases.substr(begin, end - begin);
@@ -114,20 +143,23 @@ void append_mapped(std::string& text, const MinimizerIndexView& index, const Rea
   text += '\t';
   const Clips clips = clips_of(own, read.bases.size());
   const char letter = is_supplementary && !soft ? 'H' : 'S';
-  append_clip(text, clips.left, letter);
-  tags::append_cigar(text, own.cigar);
-  append_clip(text, clips.right, letter);
+  const bool is_whole = soft || own.is_first, has_tag = options.long_cigar == LongCigar::tag && needs_tag(own, clips);
+  const auto begin = static_cast<std::size_t>(is_whole ? 0 : own.query_start);
+  const std::size_t end = is_whole ? read.bases.size() : is_supplementary ? static_cast<std::size_t>(own.query_end) : begin;
+  if (has_tag)
+    append_placeholder(text, own, end - begin);
+  else
+    append_clipped_cigar(text, own, clips, letter);
   text += "\t*\t0\t0\t";
-  if (soft || own.is_first)
-    append_sequence(text, read, 0, read.bases.size(), own.is_reverse);
-  else if (is_supplementary)
-    append_sequence(text, read, static_cast<std::size_t>(own.query_start), static_cast<std::size_t>(own.query_end), own.is_reverse);
+  if (end > begin)
+    append_sequence(text, read, begin, end, own.is_reverse);
   else
     text += "*\t*";
   append_read_group(text, options);
   tags::append_scores(text, own);
   if (own.is_primary) append_other_alignments(text, index, read, own);
   tags::append_text(text, options.text, own);
+  if (has_tag) append_cigar_tag(text, own, clips, letter);
   tags::append(text, "\trl:i:", read.repeat_length);
   if (!read.comment.empty()) text.append("\t").append(read.comment);
   text += '\n';

@@ -23,7 +23,7 @@ class SamWriter {
     Path output;
     std::string format = "auto";
     std::string read_group, command;
-    bool secondary = true, soft_clip = false, cs = false, cs_long = false, md = false, comments = false, hits_only = false;
+    bool secondary = true, soft_clip = false, long_cigar_tag = false, cs = false, cs_long = false, md = false, comments = false, hits_only = false;
     std::int64_t compression = -1;
   };
 
@@ -42,6 +42,7 @@ class SamWriter {
     d.needs("read_id", "utf8", "name of the read")
         .needs("bases", "utf8", "the read in sequencing orientation")
         .needs("qualities", "utf8", "Phred scores + 33", Needed::optional)
+        .needs("written_bases", "utf8", "the bases in the case that they have in the file, for SAM; \"\": as bases", Needed::optional)
         .needs("repeat_length", "i32", "bases under seeds that are too frequent");
     overlap::needs_read_alignments(d);
     d.needs("comment", "utf8", "what follows the reads' names, for comments", Needed::optional);
@@ -53,6 +54,8 @@ class SamWriter {
     d.option("command", &Parameters::command, "what the header says of the run (CL of @PG)");
     d.option("secondary", &Parameters::secondary, "write secondary alignments (minimap2's --secondary)");
     d.option("soft_clip", &Parameters::soft_clip, "soft clips in supplementary records, bases in secondary ones (minimap2's -Y)");
+    d.option("long_cigar_tag", &Parameters::long_cigar_tag,
+             "move CIGARs of more than 65,535 operations to the tag CG of SAM, as BAM always has them (minimap2's -L)");
     d.option("cs", &Parameters::cs, "write cs tags (minimap2's --cs)");
     d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
     d.option("md", &Parameters::md, "write MD tags, instead of cs tags if both are wanted (minimap2's --MD)");
@@ -66,6 +69,7 @@ class SamWriter {
       : path_(p.output),
         is_bam_(p.format == "bam" || (p.format == "auto" && path_.ends_with(".bam"))),
         has_qualities_(setup.available("qualities")),
+        has_written_bases_(!is_bam_ && setup.available("written_bases")),
         has_comments_(p.comments && setup.available("comment")),
         hits_only_(p.hits_only),
         index_(minimizer_index_view(setup.resource("index"))),
@@ -73,6 +77,7 @@ class SamWriter {
     const ReadGroup group = parse_read_group(p.read_group);
     options_.clipping = p.soft_clip ? Clipping::soft : Clipping::hard;
     options_.secondary = p.secondary ? Secondary::written : Secondary::left_out;
+    options_.long_cigar = p.long_cigar_tag && !is_bam_ ? LongCigar::tag : LongCigar::field;
     options_.read_group = group.id;
     if ((p.cs || p.cs_long) && setup.available("difference_text")) options_.text = TagText::difference;
     if (p.md && setup.available("mismatch_text")) options_.text = TagText::mismatches;
@@ -156,7 +161,7 @@ class SamWriter {
     const std::string_view id = in.text("read_id")[row];
     if (!is_sam_name(id)) return false;
     const ReadRecord read{id,
-                          in.text("bases")[row],
+                          bases_of(in, row),
                           has_qualities_ ? in.text("qualities")[row] : std::string_view(),
                           in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
                           workspace.alignments,
@@ -167,8 +172,14 @@ class SamWriter {
     return !is_bam_ || workspace.records.append(*header_, lines, bytes);
   }
 
+  // BAM has no case.
+  std::string_view bases_of(const Batch& in, std::int64_t row) const {
+    const std::string_view bases = in.text("bases")[row], written = has_written_bases_ ? in.text("written_bases")[row] : std::string_view();
+    return written.size() == bases.size() ? written : bases;
+  }
+
   std::string path_;
-  bool is_bam_, has_qualities_, has_comments_, hits_only_;
+  bool is_bam_, has_qualities_, has_written_bases_, has_comments_, hits_only_;
   MinimizerIndexView index_;
   RecordOptions options_;
   hts::Header header_;

@@ -43,6 +43,24 @@ std::int32_t column_score(const Scores& scores, std::uint8_t target, std::uint8_
   return target == query ? scores.match : -scores.mismatch;
 }
 
+// No score falls deeper than this.
+std::int64_t all_losses(const Scores& scores, const Piece& piece, const std::vector<std::uint32_t>& cigar) {
+  const std::uint8_t *target = piece.target.data(), *query = piece.query.data();
+  std::int64_t losses = 0, columns = 0;
+  for (const std::uint32_t operation : cigar) {
+    const std::int32_t bases = bases_of(operation);
+    if (code_of(operation) == match_or_mismatch) {
+      for (std::int32_t i = 0; i < bases; ++i) columns += (target[i] != query[i] ? 1 : 0) | (target[i] > 3 ? 1 : 0);
+      target += bases;
+      query += bases;
+    } else {
+      losses += scores.gap_open + std::int64_t{scores.gap_extend} * bases;
+      (code_of(operation) == insertion ? query : target) += bases;
+    }
+  }
+  return losses + columns * std::max(scores.mismatch, scores.ambiguous);
+}
+
 void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
   Alignment& result = memory.piece;
   result.cigar.clear();
@@ -93,6 +111,7 @@ LocalEnd align_opposite_strand(const Scores& scores, Codes query, Codes target, 
 
 Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, const std::vector<std::uint32_t>& cigar, AlignmentMemory& memory) {
   const Scores& scores = settings.scores;
+  if (all_losses(scores, piece, cigar) <= std::min(settings.z_drop, settings.z_drop_inversion)) return Fall::none;
   FallSearch search(scores.gap_extend);
   std::int32_t target = 0, query = 0;
   for (const std::uint32_t operation : cigar) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base_alignment/alignment_rows.hpp"
 #include "base_alignment/finished_path.hpp"
-#include "base_alignment/primary_alignment.hpp"
 #include "base_alignment/read_aligner.hpp"
 
 namespace sluice::base_alignment {
@@ -313,4 +313,4 @@ class BaseAlignment {
 }  // namespace
 }  // namespace sluice::base_alignment
 
-SLUICE_PLUGIN("base_alignment", "0.2.0", "MIT", sluice::base_alignment::BaseAlignment, sluice::base_alignment::PrimaryAlignment);
+SLUICE_PLUGIN("base_alignment", "0.2.0", "MIT", sluice::base_alignment::BaseAlignment, sluice::base_alignment::AlignmentRows);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <optional>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,10 +23,14 @@ namespace {
 constexpr std::size_t kept_workspace_bytes = std::size_t{64} << 20;
 constexpr std::size_t kept_batch_bytes = std::size_t{128} << 20;
 
+constexpr std::int32_t minimap2_chain_skip = 25;
+
 class Chaining {
  public:
   struct Parameters : ChainingParameters {
-    std::string rmq = "no";
+    std::optional<std::int32_t> max_chain_skip;
+    std::string compat = "none", rmq = "no";
+    bool splice = false;
   };
   static void describe(Describe<Chaining>& d) {
     d.id("chaining").summary("finds chains of anchors that a read shares with its targets").map("read").work_unit("anchor");
@@ -47,11 +53,14 @@ class Chaining {
     d.option("bw_long", &Parameters::bw_long, "the same when chains are joined; no more than bw: chains are not joined").range(0, 1e7).unit("bases");
     d.option(
          "max_chain_skip", &Parameters::max_chain_skip,
-         "the search for a predecessor ends after this many that the chain has already; less than max_chain_iter: a heuristic, several times slower")
+         "the search for a predecessor ends after this many that the chain has already; less than max_chain_iter: a heuristic, several times slower; "
+         "left out: 1000000, or what compat says")
         .range(0, 1e9);
+    d.option("compat", &Parameters::compat, "minimap2: max_chain_skip is minimap2's own, 25, if it is left out").choices({"none", "minimap2"});
     d.option("max_chain_iter", &Parameters::max_chain_iter, "anchors among which a predecessor is looked for").range(1, 1e9);
     d.option("min_cnt", &Parameters::min_cnt, "fewest anchors of a chain").range(1, 1e6);
     d.option("min_chain_score", &Parameters::min_chain_score, "lowest score of a chain").range(1, 1e9);
+    d.option("splice", &Parameters::splice, "chain across introns (minimap2's --splice): refused, as it is not there yet");
     d.option("rmq", &Parameters::rmq, "chain with linear gap costs from the start, as minimap2 does for assemblies").choices({"no", "yes"});
     d.option("rmq_inner_dist", &Parameters::rmq_inner_dist, "with linear gap costs: distance within which every predecessor is tried")
         .range(0, 1e7)
@@ -75,9 +84,17 @@ class Chaining {
     d.reason("too_many_anchors", "the read has more anchors than 31 bits can count");
   }
 
+  static void check_parameters(const Parameters& p) {
+    if (p.splice)
+      throw Failure::usage("spliced alignment is not there yet: neither chains with the costs of introns nor a kernel that knows splice sites",
+                           "map RNA to transcripts with preset map-ont, or to a genome with minimap2 -ax splice");
+  }
+
   Chaining(const Setup& setup, const Parameters& parameters)
       : parameters_(parameters), wants_score_(setup.wanted("anchor_score")), wants_predecessor_(setup.wanted("anchor_predecessor")) {
     if (setup.has_resource("index")) parameters_.k = static_cast<std::int32_t>(minimizer_index_view(setup.resource("index")).k);
+    if (parameters.compat == "minimap2") parameters_.max_chain_skip = minimap2_chain_skip;
+    if (parameters.max_chain_skip) parameters_.max_chain_skip = *parameters.max_chain_skip;
     parameters_.engine = parameters.rmq == "yes" ? Engine::range_minimum : Engine::dynamic_programming;
   }
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <span>
 #include <type_traits>
+#include <vector>
+
+#include "base_alignment/kernel/equal_ends.hpp"
 
 #define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSSE3)
 #undef HWY_TARGET_INCLUDE
@@ -24,6 +27,16 @@ namespace sluice::base_alignment::HWY_NAMESPACE {
 void align_chosen(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) { align_plainly(scores, problem, rows, result); }
 #else
 
+// Behind the operations from `begin` on.
+void add_matches(std::int32_t count, std::size_t begin, std::vector<std::uint32_t>& cigar) {
+  const std::uint32_t operation = static_cast<std::uint32_t>(count) << 4;
+  if (count == 0) return;
+  if (cigar.size() > begin && (cigar.back() & 15U) == 0)
+    cigar.back() += operation;
+  else
+    cigar.push_back(operation);
+}
+
 // False: not done, as the best path may need a wider band.
 template <Pieces pieces, bool may_be_ambiguous, int vectors>
 bool align_in_narrow_band(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
@@ -36,16 +49,7 @@ bool align_in_narrow_band(const Scores& scores, const Problem& problem, MatrixRo
 }
 
 template <Pieces pieces, bool may_be_ambiguous>
-void align_in_vectors(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
-  const bool right = problem.ties == TieOrder::gap_right;
-  if (problem.goal == Goal::ends && right && band_of(problem) >= std::max(problem.query_length, problem.target_length) - 1) {
-    rows.start_sequences(problem);
-    if (align_in_narrow_band<pieces, may_be_ambiguous, 64 / lanes>(scores, problem, rows, result) ||
-        align_in_narrow_band<pieces, may_be_ambiguous, 128 / lanes>(scores, problem, rows, result)) {
-      rows.finish();
-      return;
-    }
-  }
+void align_by_rows(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
   rows.start(problem, scores);
   const auto run = [&]<TieOrder ties>() {
     VectorRows<pieces, ties, may_be_ambiguous> whole(scores, problem, rows);
@@ -54,10 +58,49 @@ void align_in_vectors(const Scores& scores, const Problem& problem, MatrixRows& 
     else
       whole.template run<true>(result);
   };
-  if (right)
+  if (problem.ties == TieOrder::gap_right)
     run.template operator()<TieOrder::gap_right>();
   else
     run.template operator()<TieOrder::gap_left>();
+}
+
+// From end to end, in the whole matrix.
+template <Pieces pieces, bool may_be_ambiguous>
+void align_ends(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
+  rows.start_sequences(problem);
+  const auto in_band = [&]<int width>() {
+    if constexpr (width < lanes)
+      return false;
+    else
+      return align_in_narrow_band<pieces, may_be_ambiguous, width / lanes>(scores, problem, rows, result);
+  };
+  if (in_band.template operator()<32>() || in_band.template operator()<64>() || in_band.template operator()<128>())
+    rows.finish();
+  else
+    align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
+}
+
+template <Pieces pieces, bool may_be_ambiguous>
+void align_in_vectors(const Scores& scores, Problem problem, MatrixRows& rows, Alignment& result) {
+  const bool is_whole = problem.goal == Goal::ends && problem.ties == TieOrder::gap_right &&
+                        band_of(problem) >= std::max(problem.query_length, problem.target_length) - 1;
+  if (!is_whole) return align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
+  if constexpr (may_be_ambiguous) {
+    align_ends<pieces, may_be_ambiguous>(scores, problem, rows, result);
+  } else {
+    const std::int32_t equal = equal_end(problem);
+    problem.query_length -= equal;
+    problem.target_length -= equal;
+    const std::size_t before = result.cigar.size();
+    if (has_no_gaps(scores, problem)) {
+      result.cigar.push_back(static_cast<std::uint32_t>(problem.query_length) << 4);
+      result.score = static_cast<std::int32_t>(path_score(scores, problem, std::span(result.cigar).subspan(before)));
+    } else {
+      align_ends<pieces, may_be_ambiguous>(scores, problem, rows, result);
+    }
+    add_matches(equal, before, result.cigar);
+    result.score += equal * scores.match;
+  }
 }
 
 bool any_ambiguous(const std::uint8_t* codes, std::int32_t count) {

@@ -37,16 +37,7 @@ class NarrowBand {
     steps_ = rows_.all_steps(static_cast<std::size_t>(count) * width);
     fill_all(count);
     const std::size_t before = result.cigar.size();
-    trace_path(problem_.target_length - 1, problem_.query_length - 1, TieOrder::gap_right, result.cigar,
-               [&](std::int32_t i, std::int32_t j, std::uint8_t& state) {
-                 const std::int32_t lane = i - first_cell(i + j);
-                 if (lane < 0)
-                   state = step_insertion;
-                 else if (lane >= width)
-                   state = step_deletion;
-                 else
-                   follow(steps_[static_cast<std::size_t>(i + j) * width + static_cast<std::size_t>(lane)], state);
-               });
+    trace(result.cigar);
     const std::int64_t score = path_score(scores_, problem_, std::span(result.cigar).subspan(before));
     if (score <= highest_outside(scores_, problem_, band_)) {
       result.cigar.resize(before);
@@ -57,6 +48,44 @@ class NarrowBand {
   }
 
  private:
+  // trace_path, with matches in runs: they stay in their lane.
+  void trace(std::vector<std::uint32_t>& cigar) const {
+    constexpr std::uint32_t match = 0, insertion = 1, deletion = 2;
+    BackwardPath path(cigar);
+    std::int32_t i = problem_.target_length - 1, j = problem_.query_length - 1;
+    std::uint8_t state = step_match;
+    while (i >= 0 && j >= 0) {
+      const std::int32_t lane = i - first_cell(i + j);
+      if (lane < 0) {
+        state = step_insertion;
+      } else if (lane >= width) {
+        state = step_deletion;
+      } else {
+        const std::uint8_t* at = steps_ + static_cast<std::size_t>(i + j) * width + static_cast<std::size_t>(lane);
+        follow(*at, state);
+        if (state == step_match) {
+          const std::int32_t most = std::min(i, j) + 1;
+          std::int32_t run = 1;
+          while (run < most && (*(at -= 2 * width) & step_mask) == step_match) ++run;
+          path.add(match, static_cast<std::uint32_t>(run));
+          i -= run;
+          j -= run;
+          continue;
+        }
+      }
+      if (state == step_deletion || state == step_long_deletion) {
+        path.add(deletion, 1);
+        --i;
+      } else {
+        path.add(insertion, 1);
+        --j;
+      }
+    }
+    if (i >= 0) path.add(deletion, static_cast<std::uint32_t>(i) + 1);
+    if (j >= 0) path.add(insertion, static_cast<std::uint32_t>(j) + 1);
+    path.finish(true);
+  }
+
   using Rule = CellRule<pieces, TieOrder::gap_right>;
   struct RowState {
     LeftCells left[vectors];

@@ -46,7 +46,13 @@ inline std::int64_t path_score(const Scores& scores, const Problem& problem, std
   for (const std::uint32_t operation : cigar) {
     const std::uint32_t bases = operation >> 4, code = operation & 15U;
     if (code == 0) {
-      for (std::uint32_t i = 0; i < bases; ++i) score += matrix_score(scores, target[i], query[i]);
+      std::int64_t equal = 0, ambiguous = 0;
+      for (std::uint32_t i = 0; i < bases; ++i) {
+        const int is_ambiguous = (target[i] | query[i]) > 3 ? 1 : 0, is_equal = target[i] == query[i] ? 1 : 0;
+        ambiguous += is_ambiguous;
+        equal += is_equal & ~is_ambiguous;
+      }
+      score += equal * scores.match + ambiguous * ambiguous_score(scores) - (bases - equal - ambiguous) * scores.mismatch;
       query += bases;
       target += bases;
     } else {

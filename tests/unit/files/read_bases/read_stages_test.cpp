@@ -307,6 +307,42 @@ TEST_CASE("reads are streamed from FASTQ, FASTA and unaligned SAM alike") {
   CHECK(says(run_stage<ReadReader>().with({{"path", folder.path() + "/b.fq"}}).run().message, "line 5, record 1"));
 }
 
+TEST_CASE("bases as they are written are given of reads with letters in lower case") {
+  const TemporaryFolder folder;
+  // Long enough for vectors, for lines, and for parts that several threads copy.
+  for (const std::size_t line : {std::size_t{70}, std::size_t{1} << 20}) {
+    std::string text, expected, expected_bases;
+    for (const std::size_t length : {1, 31, 64, 1000, 600000})
+      for (const std::string_view letters : {"ACGTN", "acgun", "TUUrA", "AAAAA"}) {
+        std::string bases(length, letters[1]);
+        bases.front() = letters[0];
+        bases.back() = letters[3];
+        const bool has_lower = std::any_of(bases.begin(), bases.end(), [](char c) { return c >= 'a'; });
+        text += ">x\n";
+        for (std::size_t at = 0; at < length; at += line) text += bases.substr(at, line) + '\n';
+        expected += '<' + (has_lower ? bases : "") + '>';
+        std::replace(bases.begin(), bases.end(), 'u', 'T');
+        std::replace(bases.begin(), bases.end(), 'U', 'T');
+        std::transform(bases.begin(), bases.end(), bases.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
+        expected_bases += '<' + bases + '>';
+      }
+    const std::string path = folder.path() + "/case.fa";
+    std::ofstream(path) << text;
+    for (const double work : {1.0, 2000.0, 1e9}) {
+      const Result result = run_stage<ReadReader>().with({{"path", path}}).target_work(work).run();
+      REQUIRE(result.status == SLUICE_OK);
+      std::string written, bases;
+      for (const auto& batch : result.batches)
+        for (std::int64_t row = 0; row < batch.rows(); ++row) {
+          written += '<' + std::string(batch.view().text("written_bases")[row]) + '>';
+          bases += '<' + std::string(batch.view().text("bases")[row]) + '>';
+        }
+      CHECK((written == expected));
+      CHECK((bases == expected_bases));
+    }
+  }
+}
+
 TEST_CASE("comments are what follows the name behind one blank, and the tags of SAM records") {
   const TemporaryFolder folder;
   const auto comments = [&](const std::string& name, const std::string& text, bool read_them = true) {

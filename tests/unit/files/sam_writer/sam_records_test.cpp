@@ -92,6 +92,38 @@ TEST_CASE("BAM holds the same records as SAM, also with more operations than its
   CHECK(read_back(file) == sam);
 }
 
+TEST_CASE("CIGARs that are too long for BAM's field go to a tag, if that is wanted") {
+  const auto contigs = tiny_index::of({{"one", 1000000}});
+  const sluice::MinimizerIndexView index = sluice::minimizer_index_view(contigs.view());
+  const auto fields = [&](std::size_t operations, std::int32_t before, bool is_first, bool is_primary, Clipping clipping) {
+    std::vector<std::uint32_t> cigar;
+    for (std::size_t i = 0; i < operations; ++i) cigar.push_back(1U << 4 | (i % 2 == 0 ? BAM_CMATCH : BAM_CDEL));
+    const auto matches = static_cast<std::int32_t>((operations + 1) / 2);
+    ReadAlignment alignment;
+    alignment.query_start = before;
+    alignment.query_end = before + matches;
+    alignment.target_end = static_cast<std::int32_t>(operations);
+    alignment.is_primary = is_primary;
+    alignment.is_first = is_first;
+    alignment.cigar = cigar;
+    const std::string bases(static_cast<std::size_t>(alignment.query_end), 'A');
+    std::string line;
+    append_sam(line, index, {"r", bases, "", 0, {&alignment, 1}}, {.clipping = clipping, .long_cigar = LongCigar::tag});
+    const std::string before_cigar = "\tone\t1\t0\t";
+    const std::size_t cigar_at = line.find(before_cigar) + before_cigar.size(), tag = line.find("\tCG:B:I");
+    std::string found = line.substr(cigar_at, line.find('\t', cigar_at) - cigar_at).substr(0, 30);
+    if (tag != std::string::npos) found += line.substr(tag, 20) + (line.find("\trl:i:0\n", tag) != std::string::npos ? " before rl" : "");
+    return found;
+  };
+  CHECK(fields(65535, 0, true, true, Clipping::hard).find("CG:B") == std::string::npos);
+  CHECK(fields(65534, 5, true, true, Clipping::hard).find("CG:B") == std::string::npos);
+  CHECK(fields(65535, 5, true, true, Clipping::hard) == "32773S65535N\tCG:B:I,84,16,18,16, before rl");
+  CHECK(fields(65537, 0, true, true, Clipping::hard) == "32769S65537N\tCG:B:I,16,18,16,18, before rl");
+  CHECK(fields(65535, 5, false, true, Clipping::hard) == "32768S65535N\tCG:B:I,85,16,18,16, before rl");
+  CHECK(fields(65535, 5, false, true, Clipping::soft) == "32773S65535N\tCG:B:I,84,16,18,16, before rl");
+  CHECK(fields(65535, 5, false, false, Clipping::hard) == "0S65535N\tCG:B:I,84,16,18,16, before rl");
+}
+
 TEST_CASE("names that SAM can't hold are known, and lines that are none give no record") {
   CHECK(is_sam_name("read/1"));
   CHECK_FALSE(is_sam_name(std::string(255, 'x')));

@@ -14,11 +14,12 @@ using sluice::testing::run_stage;
 namespace {
 
 // A read without an alignment, and one with a part on each strand of which the second is supplementary, and a secondary place.
-sluice::testing::TestBatch reads() {
+sluice::testing::TestBatch reads(bool lower_case = false) {
   return BatchBuilder("read", 2)
       .text("read_id", {"none", "parts"})
       .text("bases", {"ACGU", "ACGTTTGNCR"})
       .text("qualities", {"IIII", "ABCDEFGHIJ"})
+      .text("written_bases", {"", lower_case ? "aCGTTuGNcr" : ""})
       .column<std::int32_t>("repeat_length", {3, 4})
       .list<std::int32_t>("aligned_target", {{}, {0, 1, 1}})
       .list<std::uint8_t>("aligned_is_reverse", {{}, {0, 1, 0}})
@@ -77,6 +78,20 @@ TEST_CASE("options of records") {
   CHECK(written({{"cs", true}, {"secondary", false}, {"hits_only", true}}).starts_with(first + first_tags + "\tcs:Z::4\trl:i:4\n"));
   CHECK(written({{"cs", true}, {"md", true}, {"hits_only", true}}).starts_with(first + first_tags + "\tMD:Z:4\trl:i:4\n"));
   CHECK(written({{"read_group", "@RG\\tID:a b\\tSM:x"}}).starts_with(unmapped + "\tRG:Z:a b\trl:i:3\n" + first + "\tRG:Z:a b\tNM:i:0"));
+}
+
+TEST_CASE("letters of reads keep their case in SAM") {
+  const auto of_lower_case = [](const char* file) {
+    return run_stage<SamWriter>(reads(true)).resource("index", tiny_index::of({{"one", 5000}, {"two", 700}})).with({{"output", file}}).run();
+  };
+  const std::string text = of_lower_case("x.sam").files.at("x.sam");
+  CHECK(text.find("\tACGT\tIIII") != std::string::npos);
+  CHECK(text.find("\taCGTTtGNcr\tABCDEFGHIJ") != std::string::npos);
+  CHECK(text.find("\tgNCaA\tIHGFE") != std::string::npos);
+  const auto of_bam = of_lower_case("x.bam"),
+             of_upper_case =
+                 run_stage<SamWriter>(reads()).resource("index", tiny_index::of({{"one", 5000}, {"two", 700}})).with({{"output", "x.bam"}}).run();
+  CHECK((of_bam.files.at("x.bam") == of_upper_case.files.at("x.bam")));
 }
 
 TEST_CASE("the header names contigs, read group and program") {

@@ -55,6 +55,47 @@ AlignedHit finished(std::string_view cigar, std::string_view query, std::string_
 
 }  // namespace
 
+TEST_CASE("the best score is that of columns and gaps added one by one") {
+  std::mt19937 random(5);
+  const Scores scores;
+  const auto letters = [&](std::uint32_t count) {
+    std::string made;
+    while (made.size() < count) made += random() % 40 == 0 ? 'N' : "ACGT"[random() % 4];
+    return made;
+  };
+  for (int round = 0; round < 500; ++round) {
+    std::string query, target, cigar;
+    for (std::uint32_t i = 0, count = 1 + 2 * (random() % 40); i < count; ++i) {
+      const std::uint32_t bases = 1 + random() % (i % 2 == 0 ? 60 : 20);
+      const std::string part = letters(bases);
+      cigar += std::to_string(bases) + (i % 2 == 0 ? 'M' : random() % 2 == 0 ? 'I' : 'D');
+      if (cigar.back() != 'D') query += part;
+      if (cigar.back() != 'I') target += part;
+      if (cigar.back() == 'M')
+        for (std::size_t at = query.size() - bases; at < query.size(); ++at)
+          if (random() % 5 == 0) query[at] = "ACGTN"[random() % 5];
+    }
+    const AlignedHit hit = finished(cigar, query, target);
+    double score = 0, best = 0;
+    std::size_t q = static_cast<std::size_t>(hit.query_start), t = static_cast<std::size_t>(hit.target_start);
+    for (const std::uint32_t operation : hit.cigar) {
+      const std::int32_t bases = bases_of(operation);
+      if (is_gap(operation)) {
+        score -= scores.gap_open + static_cast<double>(scores.gap_extend) * static_cast<double>(quick_log2(static_cast<float>(1.0 + bases)));
+        score = std::max(score, 0.0);
+        (code_of(operation) == insertion ? q : t) += operation >> 4;
+        continue;
+      }
+      for (std::int32_t column = 0; column < bases; ++column, ++q, ++t) {
+        const bool ambiguous = query[q] == 'N' || target[t] == 'N';
+        score = std::max(0.0, score + (ambiguous ? -scores.ambiguous : query[q] == target[t] ? scores.match : -scores.mismatch));
+        best = std::max(best, score);
+      }
+    }
+    CHECK(hit.best_score == static_cast<std::int32_t>(best + .499));
+  }
+}
+
 TEST_CASE("a gap moves to the left as far as nothing changes, and what meets becomes one") {
   CHECK(normalized("4M1I2M", "ACCCCGT", "ACCCGT") == "1M1I5M");
   CHECK(normalized("3M1D3M", "AAATTT", "AAAATTT") == "1D6M");

@@ -267,6 +267,32 @@ TEST_CASE("from end to end, sequences that are alike take the way through a narr
   });
 }
 
+TEST_CASE("from end to end, sequences with hardly a difference need no matrix, and get the whole matrix's path") {
+  for_each_instruction_set([] {
+    std::mt19937 random(9);
+    MatrixRows rows;
+    for (int round = 0; round < 3000; ++round) {
+      const Bases query = random_bases(random, 1 + random() % (round % 10 == 0 ? 600 : 60), 1 + random() % 4, round % 20 == 0 ? 30 : 0);
+      Bases target = query;
+      for (std::uint32_t changes = random() % 5; changes > 0; --changes) {
+        const auto at = static_cast<std::ptrdiff_t>(random() % target.size());
+        const std::uint32_t kind = random() % 4;
+        if (kind == 0 && target.size() > 1)
+          target.erase(target.begin() + at);
+        else if (kind == 1)
+          target.insert(target.begin() + at, static_cast<std::uint8_t>(random() % 4));
+        else
+          target[static_cast<std::size_t>(at)] = static_cast<std::uint8_t>(random() % 4);
+      }
+      const Problem problem{.query = query.data(),
+                            .target = target.data(),
+                            .query_length = static_cast<std::int32_t>(query.size()),
+                            .target_length = static_cast<std::int32_t>(target.size())};
+      require_plain_result(score_sets[random() % score_sets.size()], problem, rows);
+    }
+  });
+}
+
 TEST_CASE("empty pieces and costs that 8 bits can't hold give no alignment") {
   MatrixRows rows;
   const Bases bases = {0, 1, 2, 3};

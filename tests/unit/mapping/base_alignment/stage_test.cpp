@@ -8,7 +8,7 @@
 #include <random>
 #include <sluice/overlap/read_alignments.hpp>
 
-#include "base_alignment/primary_alignment.cpp"
+#include "base_alignment/alignment_rows.cpp"
 
 using namespace sluice::base_alignment;
 using sluice::testing::BatchBuilder;
@@ -226,9 +226,71 @@ TEST_CASE_FIXTURE(Fixture, "whatever the read, nothing breaks, and the same come
   }
 }
 
+namespace {
+
+// A read without alignments; one with a best place, a part on the other strand, a doubtful part and a secondary place.
+TestBatch aligned_reads() {
+  const std::vector<std::int32_t> zeros(4, 0);
+  const std::vector<std::uint8_t> zero_bytes(4, 0);
+  BatchBuilder builder("read", 2);
+  builder.text("read_id", {"none", "parts"}).text("bases", {"ACGT", "ACGTTTGNCR"});
+  for (const char* name : {"aligned_matches", "aligned_columns", "aligned_ambiguous", "edit_distance", "alignment_score", "aligned_best_score",
+                           "aligned_anchors", "aligned_chain_score", "aligned_second_score"})
+    builder.list<std::int32_t>(name, {{}, zeros});
+  for (const char* name : {"aligned_is_inversion", "aligned_split"}) builder.list<std::uint8_t>(name, {{}, zero_bytes});
+  return builder.list<std::int32_t>("aligned_target", {{}, {0, 0, 0, 0}})
+      .list<std::uint8_t>("aligned_is_reverse", {{}, {0, 1, 0, 0}})
+      .list<std::int32_t>("aligned_query_start", {{}, {0, 4, 8, 0}})
+      .list<std::int32_t>("aligned_query_end", {{}, {4, 9, 10, 4}})
+      .list<std::int32_t>("aligned_target_start", {{}, {99, 9, 50, 300}})
+      .list<std::int32_t>("aligned_target_end", {{}, {103, 15, 52, 304}})
+      .list<double>("aligned_divergence", {{}, {0, 0, 0, 0}})
+      .list<std::uint8_t>("aligned_is_primary", {{}, {1, 1, 1, 0}})
+      .list<std::uint8_t>("aligned_is_first", {{}, {1, 0, 0, 0}})
+      .list<std::uint8_t>("aligned_mapq", {{}, {60, 30, 3, 0}})
+      .list<std::int32_t>("cigar_count", {{}, {1, 3, 1, 1}})
+      .list<std::uint32_t>("aligned_cigar", {{}, {4U << 4, 2U << 4, 1U << 4 | 2, 3U << 4, 2U << 4, 4U << 4}})
+      .build();
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "each alignment that is not secondary becomes a row with the whole read") {
+  const auto result = run_stage<AlignmentRows>(aligned_reads()).resource("index", index_of(contig)).run();
+  REQUIRE(result.status == SLUICE_OK);
+  REQUIRE(result.batches.size() == 1);
+  const auto rows = result.batches[0].view();
+  REQUIRE(rows.rows() == 2);
+  const std::uint32_t clip = 4;
+  CHECK(rows.text("read_id")[0] == "parts");
+  CHECK(rows.text("read_id")[1] == "parts");
+  CHECK(rows.text("bases")[1] == "ACGTTTGNCR");
+  CHECK(rows.text("contig")[1] == "one");
+  CHECK(rows.column<std::int64_t>("ref_start")[1] == 9);
+  CHECK(rows.column<std::int64_t>("ref_end")[1] == 15);
+  CHECK(rows.column<std::uint16_t>("flag")[0] == 0);
+  CHECK(rows.column<std::uint16_t>("flag")[1] == 2064);
+  CHECK(rows.column<std::uint8_t>("mapq")[1] == 30);
+  const auto cigar = [&](std::int64_t row) {
+    const auto operations = rows.list<std::uint32_t>("cigar")[row];
+    return std::vector<std::uint32_t>(operations.begin(), operations.end());
+  };
+  CHECK(cigar(0) == std::vector<std::uint32_t>{4U << 4, 6U << 4 | clip});
+  CHECK(cigar(1) == std::vector<std::uint32_t>{1U << 4 | clip, 2U << 4, 1U << 4 | 2, 3U << 4, 4U << 4 | clip});
+  const auto first_only =
+      run_stage<AlignmentRows>(aligned_reads()).resource("index", index_of(contig)).with({{"supplementary", false}, {"min_mapq", 0}}).run();
+  REQUIRE(first_only.batches.size() == 1);
+  CHECK(first_only.batches[0].rows() == 1);
+  const auto none = run_stage<AlignmentRows>(aligned_reads().all_failed()).resource("index", index_of(contig)).run();
+  CHECK(none.status == SLUICE_OK);
+  CHECK(none.batches.empty());
+}
+
 TEST_CASE_FIXTURE(Fixture, "base_alignment keeps the contract of all stages") {
   const TestBatch reads = columns_of({chain_of(contig, piece(5000, 7000)), {"ACGT", {}, {}}, chain_of(contig, piece(0, 900))}).build();
-  CHECK(sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr),
-                                           {{"base_alignment", {.resources = {{"index", index_of(contig)}}, .batches = {reads, reads}}}}) ==
+  CHECK(sluice::testing::contract_problems(
+            *sluice_plugin_init(nullptr, nullptr),
+            {{"base_alignment", {.resources = {{"index", index_of(contig)}}, .batches = {reads, reads}}},
+             {"alignment_rows", {.resources = {{"index", index_of(contig)}}, .batches = {aligned_reads(), aligned_reads()}}}}) ==
         std::vector<std::string>{});
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Columns that every best path has, by which a matrix becomes smaller or need not be computed. Of sequences without ambiguous bases that are aligned
+// from end to end in the whole matrix, with TieOrder::gap_right.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "base_alignment/kernel/path_score.hpp"
+
+namespace sluice::base_alignment {
+
+// Equal bases at the ends of both. The path has a match for each: one whose last column is a gap is no better than the same path with the match at
+// its end and the gap, no longer than before, in front of it, and of equal paths the one with the match is taken. At least one base of each is left.
+inline std::int32_t equal_end(const Problem& problem) {
+  const std::int32_t most = std::min(problem.query_length, problem.target_length) - 1;
+  const std::uint8_t *query = problem.query + problem.query_length, *target = problem.target + problem.target_length;
+  std::int32_t equal = 0;
+  while (equal + 8 <= most) {
+    std::uint64_t a = 0, b = 0;
+    std::memcpy(&a, query - equal - 8, sizeof a);
+    std::memcpy(&b, target - equal - 8, sizeof b);
+    if (a != b) break;
+    equal += 8;
+  }
+  while (equal < most && query[-equal - 1] == target[-equal - 1]) ++equal;
+  return equal;
+}
+
+// Of sequences of one length, is the path without gaps the only best one? Every other one has a gap on each side, and a column less.
+inline bool has_no_gaps(const Scores& scores, const Problem& problem) {
+  if (problem.query_length != problem.target_length) return false;
+  const std::int64_t loss = scores.match + scores.mismatch, most = scores.match + 2 * gap_cost(scores, 1);
+  std::int64_t lost = 0;
+  for (std::int32_t i = 0; i < problem.query_length; ++i) {
+    if (problem.query[i] == problem.target[i]) continue;
+    lost += loss;
+    if (lost >= most) return false;
+  }
+  return true;
+}
+
+}  // namespace sluice::base_alignment
