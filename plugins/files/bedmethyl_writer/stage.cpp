@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
-#include <optional>
-#include <sluice/hts/bgzf_output.hpp>
+#include <sluice/arrow/known_tables.hpp>
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sluice::bedmethyl_writer {
@@ -51,23 +50,19 @@ class BedMethylWriter {
     d.doc(
         "18 tab-separated columns without header, as modkit pileup has them: contig, position, position + 1, modification, valid coverage, strand, "
         "the positions again, 255,0,0, valid coverage, percent modified, then reads: modified, canonical, other modification, deletion, failed, "
-        "different base, no call. A name that ends with .gz makes BGZF, which tabix can index.");
+        "different base, no call. A name that ends with .gz makes BGZF, which tabix can index, .arrow an Arrow IPC file.");
     d.sink("pileup").work_unit("row");
     d.needs("contig", "utf8", "name of the reference sequence").needs("position", "i64", "0-based, on the forward strand");
     d.needs("strand", "utf8", "+, - or .").needs("modification", "utf8", "its code");
     for (const char* name : counts) d.needs(name, "i64", "reads, see modification_pileup");
     d.needs("partition", "utf8", "which reads were counted", Needed::optional);
-    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("partitions", &Parameters::partitions, "a 19th column: which reads were counted");
   }
 
-  BedMethylWriter(const Setup& setup, const Parameters& parameters) : partitions_(parameters.partitions) {
+  BedMethylWriter(const Setup& setup, const Parameters& parameters)
+      : partitions_(parameters.partitions), file_(setup, parameters.output, schema_of(parameters.partitions)) {
     if (partitions_ && !setup.available("partition")) throw Failure::usage("there are no partitions to write", "leave partitions out");
-    OutputFile file(setup, parameters.output);
-    if (parameters.output.ends_with(".gz"))
-      compressed_.emplace(std::move(file));
-    else
-      plain_ = std::move(file);
   }
 
   void process(const Call& call, const Batch& in, Output& out) const {
@@ -90,27 +85,13 @@ class BedMethylWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
-    const TextView lines = in.text("_lines");
-    // Failed rows have no text, so all rows are one piece.
-    const std::string_view text(in.rows() > 0 ? lines[0].data() : nullptr,
-                                static_cast<std::size_t>(lines.offsets().back() - lines.offsets().front()));
-    if (compressed_) {
-      compressed_->blocks().add(text);
-      compressed_->write(call);
-    } else {
-      plain_.write(text);
-    }
+    file_.write_rows(call, in.text("_lines"));
     std::uint64_t written = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) written += in.ok(row) ? 1 : 0;
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
-  void finish(const Call& call, Output&) {
-    if (compressed_)
-      compressed_->finish(call);
-    else
-      plain_.close();
-  }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
   static constexpr const char* counts[] = {"modified", "canonical", "other_modified", "deleted", "failed", "different", "no_call"};
@@ -154,9 +135,14 @@ class BedMethylWriter {
     bool partitions_;
   };
 
+  static arrow::TableSchema schema_of(bool partitions) {
+    arrow::TableSchema schema = arrow::bed_methyl_schema();
+    if (partitions) schema.push_back({.name = "partition", .type = "utf8"});
+    return schema;
+  }
+
   bool partitions_;
-  OutputFile plain_;
-  std::optional<hts::BgzfOutput> compressed_;
+  arrow::TableOutput file_;
 };
 
 }  // namespace

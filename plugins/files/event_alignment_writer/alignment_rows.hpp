@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <sluice/hts/text_output.hpp>
 #include <sluice/stage.hpp>
 #include <string_view>
 #include <unordered_map>

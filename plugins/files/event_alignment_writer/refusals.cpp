@@ -21,7 +21,7 @@ void refuse_table_options(std::string_view options, std::string_view form) {
 }
 
 void refuse_binary_name(std::string_view path, std::string_view form) {
-  for (const std::string_view suffix : {".bam", ".cram", ".arrow"})
+  for (const std::string_view suffix : {".bam", ".cram"})
     if (path.ends_with(suffix))
       throw Failure::usage("'" + std::string(path) + "': " + std::string(form) + " is text", "choose a name without " + std::string(suffix));
 }

@@ -12,6 +12,7 @@
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/stored_record.hpp>
+#include <sluice/hts/text_output.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <string>

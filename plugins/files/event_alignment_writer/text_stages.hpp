@@ -3,6 +3,7 @@
 #pragma once
 // The sinks of the forms that are lines of text: table, m6anet's table, PAF, summary.
 
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -13,6 +14,7 @@
 #include "event_alignment_writer/m6anet_table.hpp"
 #include "event_alignment_writer/refusals.hpp"
 #include "event_alignment_writer/signal_alignment.hpp"
+#include "event_alignment_writer/table_schemas.hpp"
 
 namespace sluice::event_alignment_writer {
 
@@ -26,10 +28,11 @@ class LineSink {
   void finish(const Call& call, Output&) { file_.finish(call); }
 
  protected:
-  LineSink(const Setup& setup, const std::string& path) : contigs_(setup.resource("reference")), file_(setup, path, fast_compression) {}
+  LineSink(const Setup& setup, const std::string& path, arrow::TableSchema schema)
+      : contigs_(setup.resource("reference")), file_(setup, path, std::move(schema), fast_compression) {}
 
   Contigs contigs_;
-  hts::TextOutput file_;
+  arrow::TableOutput file_;
 };
 
 class EventTable : public LineSink {
@@ -43,10 +46,10 @@ class EventTable : public LineSink {
     d.id("event_alignment_tsv").summary("writes aligned events as the TSV of f5c and nanopolish eventalign");
     d.doc(
         "One line per aligned event: where it lies on the reference, its mean, standard deviation and duration, and what the k-mer model expects "
-        "there. Byte-compatible with f5c 1.6 eventalign. A name that ends with .gz makes BGZF.");
+        "there. Byte-compatible with f5c 1.6 eventalign. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file.");
     describe_rows(d, columns);
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("read_names", &Parameters::read_names, "names of the reads instead of the indexes of their records");
     d.option("scale_events", &Parameters::scale_events, "scale events to the model, instead of the model to the read");
     d.option("samples", &Parameters::samples, "a last column with the event's samples, scaled to the model");
@@ -61,10 +64,11 @@ class EventTable : public LineSink {
                            "leave one of them out; signal_index says where the samples are");
   }
 
-  EventTable(const Setup& setup, const Parameters& p) : LineSink(setup, p.output), options_(p), model_(kmer_model_view(setup.resource("model"))) {
+  EventTable(const Setup& setup, const Parameters& p)
+      : LineSink(setup, p.output, event_table_schema(p)), options_(p), model_(kmer_model_view(setup.resource("model"))) {
     if (model_.alphabet != Alphabet::nucleotide)
       throw Failure::usage("the model has methylated bases (M)", "give event_alignment_tsv the nucleotide model that the events were aligned with");
-    file_.begin(table_header(options_));
+    file_.header(table_header(options_));
   }
 
   // Of all columns of a run this text is the largest: 90 to 250 bytes a base. The lines of a call exist twice for a moment.
@@ -112,7 +116,7 @@ class M6anetTable : public LineSink {
         "BGZF.");
     describe_rows(d, columns);
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("read_names", &Parameters::read_names, "names of the reads instead of the indexes of their records");
     d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
@@ -123,8 +127,8 @@ class M6anetTable : public LineSink {
   }
 
   M6anetTable(const Setup& setup, const Parameters& p)
-      : LineSink(setup, p.output), read_column_(p.read_names ? ReadColumn::name : ReadColumn::index), k_(kmer_size(setup.resource("model"))) {
-    file_.begin(m6anet_header(read_column_));
+      : LineSink(setup, p.output, m6anet_schema(column_of(p))), read_column_(column_of(p)), k_(kmer_size(setup.resource("model"))) {
+    file_.header(m6anet_header(read_column_));
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -137,6 +141,7 @@ class M6anetTable : public LineSink {
   }
 
  private:
+  static ReadColumn column_of(const Parameters& p) { return p.read_names ? ReadColumn::name : ReadColumn::index; }
   ReadColumn read_column_;
   std::uint32_t k_;
 };
@@ -153,11 +158,11 @@ class EventPaf : public LineSink {
     d.id("event_alignment_paf").summary("writes which signal lies on which k-mers of the reference, as PAF");
     d.doc(
         "One line per read: its samples as the query, the contig's k-mers as the target, and in the tag ss the samples of every k-mer. "
-        "Byte-compatible with f5c 1.6 eventalign --paf. A name that ends with .gz makes BGZF.");
+        "Byte-compatible with f5c 1.6 eventalign --paf. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file.");
     describe_rows(d, columns);
     d.needs("sample_count", "i64", "samples of the read");
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
   }
@@ -166,7 +171,7 @@ class EventPaf : public LineSink {
     refuse_table_options(p.table_options, "PAF");
   }
 
-  EventPaf(const Setup& setup, const Parameters& p) : LineSink(setup, p.output), k_(kmer_size(setup.resource("model"))) {}
+  EventPaf(const Setup& setup, const Parameters& p) : LineSink(setup, p.output, signal_paf_schema()), k_(kmer_size(setup.resource("model"))) {}
 
   void process(const Call& call, const Batch& in, Output& out) {
     const AlignmentRows rows(in, contigs_, k_, columns);
@@ -191,14 +196,16 @@ class EventSummary : public LineSink {
 
   static void describe(Describe<EventSummary>& d) {
     d.id("event_alignment_summary").summary("writes one line per read about its aligned events and its scaling");
-    d.doc("The columns of f5c 1.6 eventalign --summary, with its constants for what signal files do not hold. A name that ends with .gz makes BGZF.");
+    d.doc(
+        "The columns of f5c 1.6 eventalign --summary, with its constants for what signal files do not hold. A name that ends with .gz makes BGZF, "
+        ".arrow an Arrow IPC file.");
     describe_rows(d, columns);
-    d.option("output", &Parameters::output, "where to write the summary; .gz: BGZF; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the summary; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     describe_reasons(d);
   }
   static void check_parameters(const Parameters& p) { refuse_binary_name(p.output, "the summary"); }
 
-  EventSummary(const Setup& setup, const Parameters& p) : LineSink(setup, p.output) { file_.begin(summary_header()); }
+  EventSummary(const Setup& setup, const Parameters& p) : LineSink(setup, p.output, summary_schema()) { file_.header(summary_header()); }
 
   void process(const Call& call, const Batch& in, Output& out) {
     constexpr std::uint32_t any_kmer = 1;

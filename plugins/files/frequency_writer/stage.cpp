@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <limits>
+#include <sluice/arrow/known_tables.hpp>
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 
@@ -33,7 +35,7 @@ class FrequencyWriter {
     d.needs("called_sites", "i64", "called reads times CpGs").needs("called_sites_methylated", "i64", "of these, methylated");
     d.needs("called_forward", "i64", "called_sites of forward reads").needs("methylated_forward", "i64", "called_sites_methylated of forward reads");
     d.needs("sequence", "utf8", "the reference around the group, or split-group");
-    d.option("output", &Parameters::output, "where to write; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("format", &Parameters::format, "tsv as f5c meth-freq, or bedmethyl").choices({"tsv", "bedmethyl"});
     d.option("combine_strands", &Parameters::combine_strands, "bedmethyl: one line for both strands of a CpG, at the C of the forward strand");
     d.option("version", &Parameters::version, "tsv: 2, or 1 for the older name num_cpgs_in_group").range(1, 2);
@@ -42,8 +44,8 @@ class FrequencyWriter {
   FrequencyWriter(const Setup& setup, const Parameters& parameters)
       : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv),
         bed_methyl_(parameters.combine_strands ? Strands::combined : Strands::apart),
-        file_(setup, parameters.output) {
-    if (format_ == Format::tsv) file_.write(table_header(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2));
+        file_(setup, parameters.output, schema_of(parameters)) {
+    if (format_ == Format::tsv) file_.header(table_header(version_of(parameters)));
   }
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -69,27 +71,32 @@ class FrequencyWriter {
       if (!in.ok(row)) continue;
       ++written;
       called += called_sites[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
-      if (format_ == Format::tsv) {
-        file_.write(in.text("_lines")[row]);
-      } else if (!bed_methyl_.add(sites[row], text)) {
+      if (format_ == Format::bedmethyl && !bed_methyl_.add(sites[row], text))
         throw Failure::input(place_of(sites[row]) + ": sequence and counts do not show its CpGs", "use the sites of methylation_frequency");
-      }
     }
-    file_.write(text);
+    if (format_ == Format::tsv)
+      file_.write_rows(call, in.text("_lines"));
+    else
+      file_.write(call, text);
     call.count("sites written", written);
     call.outcome("called", called, static_cast<std::uint64_t>(in.rows()));
   }
 
-  void finish(const Call&, Output&) {
+  void finish(const Call& call, Output&) {
     std::string text;
     bed_methyl_.finish(text);
-    file_.write(text);
-    file_.close();
+    file_.write(call, text);
+    file_.finish(call);
   }
 
  private:
   enum class Format : std::uint8_t { tsv, bedmethyl };
 
+  static TableVersion version_of(const Parameters& p) { return p.version == 1 ? TableVersion::v1 : TableVersion::v2; }
+  static arrow::TableSchema schema_of(const Parameters& p) {
+    if (p.format == "bedmethyl") return arrow::bed_methyl_schema();
+    return arrow::table_schema(table_header(version_of(p)), {"utf8", "i64", "i64", "i64", "i64", "i64", "f64", "utf8"});
+  }
   static std::string place_of(const Site& site) { return "site " + std::string(site.contig) + ":" + std::to_string(site.start); }
 
   class Columns {
@@ -133,7 +140,7 @@ class FrequencyWriter {
 
   Format format_;
   BedMethyl bed_methyl_;
-  OutputFile file_;
+  arrow::TableOutput file_;
 };
 
 }  // namespace

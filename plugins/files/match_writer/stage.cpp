@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/fm_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -31,11 +32,17 @@ class MatchWriter {
     d.needs("match_reverse", "list<u8>", "1: of the reverse complement").needs("match_start", "list<i32>", "first base");
     d.needs("match_end", "list<i32>", "end, exclusive").needs("match_count", "list<u32>", "occurrences");
     d.needs("match_places", "list<u32>", "places listed").needs("match_place", "list<u32>", "places of all matches");
-    d.option("output", &Parameters::output, "where to write; - is standard output").writes();
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .arrow: Arrow IPC, of the table; - is standard output").writes();
     d.option("format", &Parameters::format, "what to write").choices({"table", "fastmap", "mummer"});
     d.option("places", &Parameters::places,
              "table: places in the text of all contigs one after the other, as GPUseed prints them, or contig:strand:place")
         .choices({"text", "contig"});
+  }
+
+  static void check_parameters(const Parameters& p) {
+    if (p.format != "table" && arrow::is_arrow_name(p.output))
+      throw Failure::usage("'" + p.output + "': " + p.format + " is no table, so it can't be an Arrow file",
+                           "choose the format table, or a name without .arrow");
   }
 
   MatchWriter(const Setup& setup, const Parameters& p)
@@ -44,7 +51,7 @@ class MatchWriter {
                 : p.format == "mummer" ? Format::mummer
                                        : Format::table),
         places_(p.places == "contig" ? Places::contig : Places::text),
-        file_(setup, p.output) {
+        file_(setup, p.output, schema()) {
     if (format_ == Format::fastmap && !index_.both_strands())
       throw Failure::usage("the format fastmap needs an index of both strands", "make the index with text = both");
     if (format_ == Format::mummer && index_.both_strands())
@@ -88,7 +95,6 @@ class MatchWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
-    const TextView lines = in.text("_lines");
     const std::int64_t rows = in.rows();
     const auto matches = in.list<std::int32_t>("match_start");
     double reads = 0;
@@ -98,17 +104,18 @@ class MatchWriter {
       ++reads;
       matched += matches[row].empty() ? 0 : 1;
     }
-    if (rows > 0) {
-      const std::span<const std::int64_t> ends = lines.offsets();
-      file_.write({lines[0].data(), static_cast<std::size_t>(ends[static_cast<std::size_t>(rows)] - ends[0])});
-    }
+    file_.write_rows(call, in.text("_lines"));
     call.count("reads written", reads);
     call.outcome("matched", matched, static_cast<std::uint64_t>(rows));
   }
 
-  void finish(const Call&, Output&) { file_.close(); }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
+  // Places are a list of numbers, or of names, as text.
+  static arrow::TableSchema schema() {
+    return arrow::table_schema("read_id\tstrand\tstart\tend\toccurrences\tplaces", {"utf8", "utf8", "i64", "i64", "i64", "utf8"});
+  }
   struct Lines {
     std::string text;
     std::vector<std::size_t> ends;  // of each row's lines
@@ -140,7 +147,7 @@ class MatchWriter {
   FmIndexView index_;
   Format format_;
   Places places_;
-  OutputFile file_;
+  arrow::TableOutput file_;
   Workspaces<Lines> workspaces_;
 };
 

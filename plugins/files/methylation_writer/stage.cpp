@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -35,20 +36,20 @@ class MethylationTable {
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to");
     d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the last column shows");
-    d.option("output", &Parameters::output, "where to write the table; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("version", &Parameters::version, "2, or 1 for the older columns: no strand, num_cpgs instead of num_motifs").range(1, 2);
   }
 
   MethylationTable(const Setup& setup, const Parameters& parameters)
       : version_(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2),
         k_(kmer_size(setup.resource("model"))),
-        output_name_(parameters.output) {
+        output_name_(parameters.output),
+        file_(setup, parameters.output, schema_of(version_)) {
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
     const TextView bases = reference.text("bases");
     for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
-    file_ = OutputFile(setup, parameters.output);
-    file_.write(table_header(version_));
+    file_.header(table_header(version_));
   }
 
   void process(const sluice::Call&, const Batch& in, Output& out) const {
@@ -89,7 +90,6 @@ class MethylationTable {
   }
 
   void commit(const sluice::Call& call, const Batch& in) {
-    const TextView lines = in.text("_lines");
     const auto groups = in.list<std::int64_t>("site_start");
     double calls = 0;
     std::uint64_t called = 0;
@@ -98,15 +98,19 @@ class MethylationTable {
       calls += static_cast<double>(groups[row].size());
       called += groups[row].empty() ? 0 : 1;
     }
-    // Rows that failed have no lines, so all of them are one piece.
-    if (in.rows() > 0) file_.write({lines[0].data(), static_cast<std::size_t>(lines.offsets().back() - lines.offsets().front())});
+    file_.write_rows(call, in.text("_lines"));
     call.count("calls written", calls);
     call.outcome("called", called, static_cast<std::uint64_t>(in.rows()));
   }
 
-  void finish(const sluice::Call&, Output&) { file_.close(); }
+  void finish(const sluice::Call& call, Output&) { file_.finish(call); }
 
  private:
+  static arrow::TableSchema schema_of(TableVersion version) {
+    std::vector<std::string_view> types = {"utf8", "i64", "i64", "utf8", "f64", "f32", "f32", "i64", "i64", "utf8"};
+    if (version == TableVersion::v2) types.insert(types.begin() + 1, "utf8");  // the strand
+    return arrow::table_schema(table_header(version), types);
+  }
   std::string_view bases_of(std::string_view contig) const {
     const auto found = contigs_.find(contig);
     if (found == contigs_.end())
@@ -119,7 +123,7 @@ class MethylationTable {
   std::int64_t k_;
   std::string output_name_;
   std::unordered_map<std::string_view, std::string_view> contigs_;  // name -> bases, both owned by the reference
-  OutputFile file_;
+  arrow::TableOutput file_;
 };
 
 }  // namespace

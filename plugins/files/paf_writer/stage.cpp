@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <optional>
+#include <sluice/arrow/known_tables.hpp>
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -45,7 +47,9 @@ class PafWriter {
     d.needs("difference_text", "utf8", "cs tags of the alignments, for cs", Needed::optional);
     d.needs("mismatch_text", "utf8", "MD tags of the alignments, for md", Needed::optional);
     d.uses("index", "minimizer_index", "the sequences that the reads were mapped to");
-    d.option("output", &Parameters::output, "where to write the hits; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the hits; .gz: BGZF; .arrow: Arrow IPC, a column per tag; - is standard output")
+        .required()
+        .writes();
     d.option("secondary", &Parameters::secondary, "write secondary hits, too (minimap2 --secondary)");
     d.option("paf_no_hit", &Parameters::paf_no_hit, "write a line with * for each read without hits (minimap2 --paf-no-hit)");
     d.option("cigar", &Parameters::cigar, "write the CIGARs of alignments (minimap2 -c)");
@@ -54,16 +58,20 @@ class PafWriter {
     d.option("md", &Parameters::md, "write MD tags of alignments, instead of cs tags if both are wanted (minimap2 --MD)");
   }
 
+  static void check_parameters(const Parameters& p) {
+    for (const std::string_view ending : {".bam", ".sam", ".cram"})
+      if (p.output.ends_with(ending))
+        throw Failure::usage("'" + p.output + "' is the name of another kind of file than PAF", "add --format sam or bam, or choose another name");
+  }
+
   PafWriter(const Setup& setup, const Parameters& p)
       : index_(minimizer_index_view(setup.resource("index"))),
         secondary_(p.secondary),
         paf_no_hit_(p.paf_no_hit),
         cigar_(p.cigar),
         has_alignments_(overlap::read_alignments_available(setup)),
-        file_(setup, p.output) {
-    if (has_alignments_ && (p.cs || p.cs_long) && setup.available("difference_text")) text_ = overlap::TagText::difference;
-    if (has_alignments_ && p.md && setup.available("mismatch_text")) text_ = overlap::TagText::mismatches;
-  }
+        text_(text_tag(setup, p, has_alignments_)),
+        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_)) {}
 
   void process(const Call&, const Batch& in, Output& out) {
     auto text = texts_.take();
@@ -100,25 +108,43 @@ class PafWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
-    const TextView lines = in.text("_lines");
     const auto targets = in.list<std::int32_t>(has_alignments_ ? "aligned_target" : "hit_target");
     double mapped = 0, hits = 0;
-    std::size_t bytes = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      bytes += lines[row].size();
       if (!in.ok(row)) continue;
       mapped += targets[row].empty() ? 0 : 1;
       hits += static_cast<double>(targets[row].size());
     }
-    if (bytes != 0) file_.write({lines[0].data(), bytes});
+    file_.write_rows(call, in.text("_lines"));
     call.count("reads mapped", mapped);
     call.outcome("mapped", static_cast<std::uint64_t>(mapped), static_cast<std::uint64_t>(in.rows()));
     call.count("hits", hits);
   }
 
-  void finish(const Call&, Output&) { file_.close(); }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
+  static overlap::TagText text_tag(const Setup& setup, const Parameters& p, bool has_alignments) {
+    if (has_alignments && p.md && setup.available("mismatch_text")) return overlap::TagText::mismatches;
+    if (has_alignments && (p.cs || p.cs_long) && setup.available("difference_text")) return overlap::TagText::difference;
+    return overlap::TagText::none;
+  }
+  static arrow::TableSchema tag_columns(bool has_alignments, bool cigar, overlap::TagText text) {
+    std::vector<arrow::TableColumn> tags;
+    const auto integers = [&tags](const std::vector<const char*>& names) {
+      for (const char* name : names) tags.push_back(arrow::tag_column(name, "i64"));
+    };
+    if (has_alignments) integers({"NM", "ms", "AS", "nn"});
+    tags.push_back(arrow::tag_column("tp", "utf8"));
+    integers({"cm", "s1", "s2"});
+    tags.push_back(has_alignments ? arrow::tag_column("de", "f64") : arrow::tag_column("dv", "f32"));
+    if (has_alignments) integers({"zd"});
+    integers({"rl"});
+    if (has_alignments && cigar) tags.push_back(arrow::tag_column("cg", "utf8"));
+    if (text == overlap::TagText::difference) tags.push_back(arrow::tag_column("cs", "utf8"));
+    if (text == overlap::TagText::mismatches) tags.push_back(arrow::tag_column("MD", "utf8"));
+    return arrow::paf_schema(std::move(tags));
+  }
   // The hit columns of a batch.
   class Hits {
    public:
@@ -194,8 +220,8 @@ class PafWriter {
 
   MinimizerIndexView index_;
   bool secondary_, paf_no_hit_, cigar_, has_alignments_;
-  overlap::TagText text_ = overlap::TagText::none;
-  OutputFile file_;
+  overlap::TagText text_;
+  arrow::TableOutput file_;
   Workspaces<std::string> texts_;
 };
 

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
-#include <sluice/hts/text_output.hpp>
+#include <sluice/arrow/known_tables.hpp>
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -55,15 +56,15 @@ class ResquiggleWriter {
     d.needs("first_event", "list<i32>", "first event of each k-mer of the read, -1: none");
     d.needs("last_event", "list<i32>", "last event of each k-mer of the read, -1: none");
     d.needs("shift", "f32", "pA").needs("scale", "f32", "pA per model unit");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("format", &Parameters::format, "a line per k-mer, or a line per read").choices({"tsv", "paf"});
     d.option("compat", &Parameters::compat, "f5c: sc and sh of a PAF are those of the first read of f5c's batch (512 reads or 5 Mbases)")
         .choices({"none", "f5c"});
   }
 
   ResquiggleWriter(const Setup& setup, const Parameters& p)
-      : is_table_(p.format == "tsv"), shares_scaling_(!is_table_ && p.compat == "f5c"), file_(setup, p.output) {
-    if (is_table_) file_.begin(table_header());
+      : is_table_(p.format == "tsv"), shares_scaling_(!is_table_ && p.compat == "f5c"), file_(setup, p.output, schema_of(is_table_)) {
+    if (is_table_) file_.header(table_header());
   }
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -114,6 +115,12 @@ class ResquiggleWriter {
   void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
+  static arrow::TableSchema schema_of(bool is_table) {
+    if (!is_table) return arrow::paf_schema({arrow::tag_column("sc", "f32"), arrow::tag_column("sh", "f32"), arrow::tag_column("ss", "utf8")});
+    arrow::TableSchema schema = arrow::table_schema(table_header(), {"utf8", "i64", "i64", "i64"});
+    for (const std::size_t sample : {2, 3}) schema[sample].missing = ".";
+    return schema;
+  }
   static void give(Output& out, const char* column, const std::vector<std::size_t>& bytes, const std::string& text) {
     const Buffer ends = out.offsets([&](std::int64_t row) { return bytes[static_cast<std::size_t>(row)]; });
     std::copy(text.begin(), text.end(), out.text(column, ends).begin());
@@ -130,7 +137,7 @@ class ResquiggleWriter {
   }
 
   bool is_table_, shares_scaling_;
-  hts::TextOutput file_;
+  arrow::TableOutput file_;
   BatchScaling scaling_;
 };
 

@@ -15,6 +15,8 @@
 #include <mutex>
 #include <sluice/staged_file.hpp>
 
+#include "signal_reader/pod5_file.hpp"
+
 namespace sluice::signal_reader {
 namespace {
 
@@ -47,7 +49,17 @@ SignalFile::SignalFile(std::string path) : path_(std::move(path)), file_(::open(
     fail("is not a file", "give one BLOW5 or SLOW5 file; `slow5tools merge` joins many");
   const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
   if (file_bytes == 0) fail("is empty");
-  std::vector<char> start;
+  std::vector<char> start(static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, 8)));
+  start.resize(read_bytes(0, start.data(), start.size()));
+  if (begins_as_pod5(start)) {
+    pod5_ = std::make_unique<Pod5File>(path_, file_.number, file_bytes);
+    header_ = pod5_->reads().header();
+    extent_ = {0, pod5_->reads().bytes()};
+    return;
+  }
+  if (begins_as_hdf5(start))
+    fail("is a FAST5 file, which sluice does not read",
+         "convert it: `pod5 convert fast5 FILE.fast5 --output reads.pod5`, or `slow5tools f2s FILE.fast5 -o reads.blow5`");
   std::string problem;
   HeaderStatus status = HeaderStatus::incomplete;
   for (std::size_t want = 64 * 1024; status == HeaderStatus::incomplete; want *= 4) {
@@ -57,8 +69,7 @@ SignalFile::SignalFile(std::string path) : path_(std::move(path)), file_(::open(
     if (status == HeaderStatus::incomplete && (start.size() == file_bytes || want >= max_header_bytes))
       fail("is truncated or damaged: its header does not end", "copy the file again and compare checksums");
   }
-  if (status == HeaderStatus::not_slow5)
-    fail("is not a SLOW5 or BLOW5 file: " + problem, "convert FAST5 with `slow5tools f2s`, POD5 with `blue-crab p2s`");
+  if (status == HeaderStatus::not_slow5) fail("is not a SLOW5 or BLOW5 file: " + problem, "give BLOW5, SLOW5 or POD5 files");
   if (status == HeaderStatus::unsupported) fail("cannot be read: " + problem, "convert it with `slow5tools view -c zlib -s svb-zd`");
   if (status == HeaderStatus::malformed) fail("is damaged: " + problem, "copy the file again and compare checksums");
   extent_ = {header_.first_record, file_bytes};
@@ -82,6 +93,8 @@ SignalFile::SignalFile(std::string path) : path_(std::move(path)), file_(::open(
        "copy the file again, or save what is whole with `slow5tools skim` and `slow5tools get`");
 }
 
+SignalFile::~SignalFile() = default;
+
 FileDescriptor::~FileDescriptor() {
   if (number >= 0) ::close(number);
 }
@@ -103,12 +116,15 @@ std::size_t SignalFile::read_bytes(std::uint64_t offset, char* to, std::size_t b
 }
 
 std::size_t SignalFile::stored_bytes(const Slow5Header& header, RecordPlace place) {
-  return static_cast<std::size_t>(place.bytes) - (header.records.format == FileFormat::blow5 ? 8 : 1);
+  return static_cast<std::size_t>(place.bytes) - bytes_around(header.records.format);
 }
+
+std::size_t SignalFile::bytes_around(FileFormat format) { return format == FileFormat::pod5 ? 0 : format == FileFormat::blow5 ? size_field : 1; }
 
 void SignalFile::read(RecordPlace place, char* stored) const {
   const char* const remedy = "remove the .idx file beside it: it was made from another file, and is made anew when missing";
   const std::size_t bytes = stored_bytes(header_, place);
+  if (pod5_) return pod5_->reads().copy(place, stored, bytes);
   if (header_.records.format == FileFormat::slow5) {
     if (read_bytes(place.offset, stored, bytes) != bytes) fail("is shorter than its index says", remedy);
     return;
@@ -120,6 +136,12 @@ void SignalFile::read(RecordPlace place, char* stored) const {
 }
 
 bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) const {
+  if (pod5_) {
+    if (place.bytes == 0 || pod5_->reads().place_at(place.offset).bytes != place.bytes) return false;
+    stored.resize(static_cast<std::size_t>(place.bytes));
+    pod5_->reads().copy(place, stored.data(), stored.size());
+    return true;
+  }
   const bool is_text = header_.records.format == FileFormat::slow5;
   const std::uint64_t before = is_text ? 0 : 8;
   if (place.offset < extent_.begin || place.offset > extent_.end || place.bytes < 8 || place.bytes > extent_.end - place.offset) return false;
@@ -131,6 +153,7 @@ bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) con
 }
 
 void SignalFile::read_beginning(RecordPlace place, char* stored, std::size_t bytes) const {
+  if (pod5_) return pod5_->reads().copy(place, stored, bytes);
   const std::uint64_t before = header_.records.format == FileFormat::blow5 ? size_field : 0;
   if (read_bytes(place.offset + before, stored, bytes) != bytes) fail("has become shorter while it was read");
 }
@@ -150,6 +173,7 @@ RecordStatus SignalFile::read_fields(RecordPlace place, RecordDecoder& decoder, 
 }
 
 void SignalFile::will_need(std::uint64_t offset, std::uint64_t bytes) const {
+  if (pod5_) return;  // its records do not lie where their places say
   const std::uint64_t end = offset < extent_.end ? offset + std::min(bytes, extent_.end - offset) : offset;
   for (; offset < end; offset += read_ahead_piece)
     static_cast<void>(
@@ -157,6 +181,7 @@ void SignalFile::will_need(std::uint64_t offset, std::uint64_t bytes) const {
 }
 
 RecordPlace SignalFile::place_at(std::uint64_t offset) const {
+  if (pod5_) return pod5_->reads().place_at(offset);
   if (offset == extent_.end) return {offset, 0};
   std::uint64_t size = 0;
   if (extent_.end - offset < 8 || read_bytes(offset, reinterpret_cast<char*>(&size), sizeof size) != sizeof size || size > extent_.end - offset - 8)
@@ -177,6 +202,8 @@ bool RecordCursor::next_place(RecordPlace& place) {
   std::uint64_t bytes = 0;
   if (file_.header().records.format == FileFormat::slow5) {
     bytes = line_bytes();
+  } else if (file_.header().records.format == FileFormat::pod5) {
+    bytes = file_.place_at(offset_).bytes;
   } else {
     if (left < size_field || file_.read_bytes(offset_, reinterpret_cast<char*>(&bytes), size_field) != size_field) throw damaged("is truncated in");
     if (bytes > left - size_field) throw damaged("is damaged: it ends inside");
@@ -262,6 +289,11 @@ BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {
 }
 
 SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& parallel, IndexSource& source) {
+  if (file.header().records.format == FileFormat::pod5) {  // its table of reads is at hand
+    BuiltIndex built = build_index(file, parallel);
+    source.duplicates = built.duplicates;
+    return std::move(built.index);
+  }
   const std::string path = file.path() + ".idx";
   struct stat index_info {
   }, file_info{};

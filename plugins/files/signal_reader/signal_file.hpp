@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// An open SLOW5 or BLOW5 file: its header, its records in file order, and records by place. Throws sluice::Failure (input) with the file's name.
+// An open SLOW5, BLOW5 or POD5 file: its header, its records in file order, and records by place. Throws sluice::Failure (input) with the file's
+// name.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <sluice/failure.hpp>
 #include <string>
 #include <utility>
@@ -26,17 +28,21 @@ struct FileDescriptor {
 // The kernel takes so much at once of what it is asked to have at hand; its limit is this or more.
 inline constexpr std::uint64_t read_ahead_piece = std::uint64_t{512} << 10;
 
+class Pod5File;
+
 class SignalFile {
  public:
   // Reads the header, and for BLOW5 checks the end-of-file mark: a file that lacks it is truncated.
   explicit SignalFile(std::string path);
   SignalFile(const SignalFile&) = delete;
+  ~SignalFile();
 
   const std::string& path() const { return path_; }
   const Slow5Header& header() const { return header_; }
   RecordExtent extent() const { return extent_; }
 
-  // Bytes of the record itself: without the size before a BLOW5 record, without the newline of a SLOW5 line.
+  // Bytes of the record itself: without the size before a BLOW5 record, without the newline of a SLOW5 line. bytes_around() are those.
+  static std::size_t bytes_around(FileFormat format);
   static std::size_t stored_bytes(const Slow5Header& header, RecordPlace place);
   // Reads the record at `place` into `stored` (stored_bytes of it). Thread-safe. Fails when no record of that size lies there, so that a
   // wrong index is noticed.
@@ -52,7 +58,7 @@ class SignalFile {
   // Reads [offset, offset + bytes), or less at the end of the file. Thread-safe.
   std::size_t read_bytes(std::uint64_t offset, char* to, std::size_t bytes) const;
 
-  // The place of the record at `offset`; an empty one (bytes = 0) at the end. BLOW5 only.
+  // The place of the record at `offset`; an empty one (bytes = 0) at the end. Not for SLOW5.
   RecordPlace place_at(std::uint64_t offset) const;
 
  private:
@@ -61,6 +67,7 @@ class SignalFile {
   FileDescriptor file_;
   Slow5Header header_;
   RecordExtent extent_;
+  std::unique_ptr<Pod5File> pod5_;  // places are its own
 };
 
 // Goes through the records of a file in file order.

@@ -16,7 +16,7 @@
 namespace sluice::signal_reader {
 
 // Endings of a folder's files.
-inline constexpr const char* signal_endings = ".blow5 .slow5";
+inline constexpr const char* signal_endings = ".blow5 .slow5 .pod5";
 
 class SignalFiles {
  public:

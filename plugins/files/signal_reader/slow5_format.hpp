@@ -18,9 +18,9 @@
 
 namespace sluice::signal_reader {
 
-enum class FileFormat : std::uint8_t { slow5, blow5 };
+enum class FileFormat : std::uint8_t { slow5, blow5, pod5 };
 enum class RecordCompression : std::uint8_t { none = 0, zlib = 1, zstd = 2 };
-enum class SignalCompression : std::uint8_t { none = 0, svb_zd = 1 };
+enum class SignalCompression : std::uint8_t { none = 0, svb_zd = 1, vbz = 2 };  // vbz: POD5 only
 
 // What is needed to decode a record apart from its own bytes.
 struct RecordFormat {
@@ -78,6 +78,7 @@ struct StoredRecord {
 using SamplesWanted = std::function<std::size_t(const SignalRecord& record, std::span<const std::int16_t> first)>;
 
 class PlainRecord;
+class VbzDecoder;
 
 // Decodes records; holds the working memory for it, so one per thread. `stored` is a record as it lies in the file: BLOW5 without its
 // leading 8-byte size, SLOW5 without its newline.
@@ -103,6 +104,7 @@ class RecordDecoder {
 
  private:
   std::unique_ptr<PlainRecord> plain_;
+  std::unique_ptr<VbzDecoder> vbz_;
 };
 
 // More samples than a record of so many stored bytes can hold: what a damaged one says must not be believed before it is decompressed.

@@ -150,9 +150,9 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-constexpr const char* format_names[] = {"slow5", "blow5"};
+constexpr const char* format_names[] = {"slow5", "blow5", "pod5"};
 constexpr const char* record_compression_names[] = {"none", "zlib", "zstd"};
-constexpr const char* signal_compression_names[] = {"none", "svb-zd"};
+constexpr const char* signal_compression_names[] = {"none", "svb-zd", "vbz"};
 
 template <class Enum, std::size_t n>
 bool find_name(std::string_view text, const char* const (&names)[n], Enum& out) {

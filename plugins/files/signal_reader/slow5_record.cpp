@@ -10,6 +10,7 @@
 
 #include "signal_reader/plain_record.hpp"
 #include "signal_reader/slow5_format.hpp"
+#include "signal_reader/vbz.hpp"
 
 namespace sluice::signal_reader {
 namespace {
@@ -120,8 +121,9 @@ std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& forma
   if (format.format == FileFormat::slow5) return stored_bytes / 2 + 1;  // a digit and a comma each
   std::uint64_t plain = stored_bytes;
   if (format.record_compression == RecordCompression::zlib) plain *= max_deflate_ratio;
-  if (format.record_compression == RecordCompression::zstd) plain = (stored_bytes / min_zstd_block + 1) * max_zstd_block_text;
-  return format.signal_compression == SignalCompression::svb_zd ? plain : plain / sizeof(std::int16_t);
+  const bool is_zstd = format.record_compression == RecordCompression::zstd || format.signal_compression == SignalCompression::vbz;
+  if (is_zstd) plain = (stored_bytes / min_zstd_block + 1) * max_zstd_block_text;
+  return format.signal_compression == SignalCompression::none ? plain / sizeof(std::int16_t) : plain;
 }
 
 namespace {
@@ -216,6 +218,7 @@ class BinaryBeginning {
 
 std::uint64_t likely_stored_bytes(const SignalRecord& record, std::uint64_t whole_bytes, const RecordFormat& format, std::uint64_t samples) {
   if (format.format == FileFormat::slow5 || samples >= record.sample_count) return whole_bytes;
+  if (format.signal_compression == SignalCompression::vbz) return likely_vbz_bytes(record.sample_count, whole_bytes, samples);
   const bool svb_zd = format.signal_compression == SignalCompression::svb_zd;
   const std::uint64_t control = svb_zd ? record.sample_count / 4 : 0;
   const std::uint64_t values = svb_zd ? samples + samples / 2 : samples * sizeof(std::int16_t);
@@ -233,10 +236,10 @@ std::uint64_t likely_stored_bytes(const SignalRecord& record, std::uint64_t whol
   return std::min(bytes, whole_bytes);
 }
 
-RecordDecoder::RecordDecoder() : plain_(std::make_unique<PlainRecord>()) {}
+RecordDecoder::RecordDecoder() : plain_(std::make_unique<PlainRecord>()), vbz_(std::make_unique<VbzDecoder>()) {}
 RecordDecoder::~RecordDecoder() = default;
 
-std::size_t RecordDecoder::capacity() const { return plain_->capacity(); }
+std::size_t RecordDecoder::capacity() const { return plain_->capacity() + vbz_->capacity(); }
 
 RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFormat& format, SignalRecord& record,
                                    std::vector<std::int16_t>& samples) {
@@ -247,6 +250,7 @@ RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFor
   }
   const std::span<const char> plain = plain_->whole(stored, format.record_compression);
   if (parse_binary_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
+  if (format.signal_compression == SignalCompression::vbz) return vbz_->decode_all(plain.subspan(signal), record, samples);
   return parse_samples(plain.subspan(signal), format.signal_compression, record, samples);
 }
 
@@ -259,6 +263,12 @@ RecordStatus RecordDecoder::decode_beginning(StoredRecord stored, const RecordFo
   };
   const bool is_text = format.format == FileFormat::slow5;
   if (is_text && !stored.is_whole()) return RecordStatus::incomplete;
+  if (format.signal_compression == SignalCompression::vbz) {
+    std::size_t signal = 0;
+    const RecordStatus status = parse_binary_fields(stored.bytes, record, signal);
+    if (status != RecordStatus::ok) return stored.is_whole() ? RecordStatus::corrupt : status;
+    return vbz_->decode_beginning(stored.bytes.subspan(signal), stored.is_whole(), wanted, record, samples);
+  }
   std::optional<BinaryBeginning> beginning;
   if (!is_text) {
     beginning.emplace(*plain_, stored, format);

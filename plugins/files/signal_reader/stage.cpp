@@ -22,15 +22,19 @@ class SignalFileResource {
     Path path;
   };
   static void describe(Describe<SignalFileResource>& d) {
-    d.id("signal_file").summary("BLOW5 or SLOW5 files with raw nanopore signal: their paths and what their headers say").resource("signal_file");
+    d.id("signal_file")
+        .summary("BLOW5, SLOW5 or POD5 files with raw nanopore signal: their paths and what their headers say")
+        .resource("signal_file");
     d.doc(
-        "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5), record_compression (none, zlib, zstd), "
-        "signal_compression (none, svb-zd), "
+        "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5, pod5), record_compression (none, zlib, "
+        "zstd), "
+        "signal_compression (none, svb-zd, vbz), "
         "read_groups, chemistry (dna_r9, dna_r10, rna_r9, rna_004: from experiment_type and sequencing_kit of the first read group, as f5c reads "
         "them), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
-        "A BLOW5 file without its end-of-file mark is refused as truncated. Several files must agree in format, compression and chemistry.");
-    d.option("path", &Parameters::path, "BLOW5 or SLOW5 files or folders").required().reads().several(signal_endings).beside(".idx");
+        "A BLOW5 or POD5 file without its end-of-file mark is refused as truncated. A read group of POD5 is a run. Several files must agree in "
+        "format, compression and chemistry.");
+    d.option("path", &Parameters::path, "BLOW5, SLOW5 or POD5 files or folders").required().reads().several(signal_endings).beside(".idx");
     d.gives("run_id", "utf8", "sequencing run, \"\" if unknown");
     d.gives("experiment_type", "utf8", "genomic_dna, rna ...");
     d.gives("sequencing_kit", "utf8", "library preparation kit, e.g. sqk-lsk114");
@@ -125,7 +129,7 @@ class SignalLookup {
   using Parameters = NoParameters;
   enum class Reason : std::uint32_t { no_signal };
   static void describe(Describe<SignalLookup>& d) {
-    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5 or SLOW5 files by read id").map("read").blocking();
+    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5 or POD5 files by read id").map("read").blocking();
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
@@ -330,8 +334,8 @@ class SignalDecode {
     if (offset < 0 || place >= files_.begin(files_.size())) return false;
     const std::size_t number = files_.file_at(place);
     const SignalFile& file = files_.file(number);
-    const std::uint64_t around = format_.format == FileFormat::blow5 ? 8 : 1;
-    return bytes < file.extent().end && file.read_if_there({place - files_.begin(number), bytes + around}, stored);
+    const std::uint64_t around = SignalFile::bytes_around(format_.format);
+    return bytes <= file.extent().end && file.read_if_there({place - files_.begin(number), bytes + around}, stored);
   }
   static bool calibrated(const SignalRecord& r) {
     return std::isfinite(r.digitisation) && r.digitisation > 0 && std::isfinite(r.range) && r.range > 0 && std::isfinite(r.offset) &&
@@ -349,7 +353,7 @@ class SignalStream {
  public:
   using Parameters = BeginningParameters;
   static void describe(Describe<SignalStream>& d) {
-    d.id("signal_stream").summary("streams all reads of BLOW5 or SLOW5 files in file order").source("read").rows_named_by("read_id");
+    d.id("signal_stream").summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order").source("read").rows_named_by("read_id");
     d.doc(
         "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.\n\n"
         "With prefix_bases no more is read of a record than is likely to hold the signal that is wanted; signal_decode reads the rest where it is "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -23,17 +24,18 @@ class TableWriter {
     d.id("table_writer").summary("writes any columns as a tab-separated table").sink("*");
     d.doc(
         "One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them "
-        "back gives the same value.");
+        "back gives the same value. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file with the columns' types.");
     d.needs("*", "*", "whatever is there", Needed::optional);
-    d.option("output", &Parameters::output, "the table; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "the table; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("columns", &Parameters::columns, "names, comma-separated, in the order of the table").required().columns();
     d.option("failed_rows", &Parameters::failed_rows, "write failed rows too, with empty cells but for text columns");
   }
 
   static void check_parameters(const Parameters& p) { names_of(p.columns); }
 
-  TableWriter(const Setup& setup, const Parameters& p) : columns_(names_of(p.columns)), failed_rows_(p.failed_rows), file_(setup, p.output) {
-    file_.write(fmt::format("{}\n", fmt::join(columns_, "\t")));
+  TableWriter(const Setup& setup, const Parameters& p)
+      : columns_(names_of(p.columns)), failed_rows_(p.failed_rows), file_(setup, p.output, text_columns()) {
+    file_.header(fmt::format("{}\n", fmt::join(columns_, "\t")));
   }
 
   void process(const Call&, const Batch& in, Output& out) {
@@ -53,15 +55,28 @@ class TableWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
-    const TextView lines = in.text("_lines");
+    if (!types_are_known_) set_types(in);
     std::uint64_t written = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) written += in.ok(row) ? 1 : 0;
-    if (in.rows() > 0) file_.write({lines[0].data(), static_cast<std::size_t>(lines.offsets().back() - lines.offsets().front())});
+    file_.write_rows(call, in.text("_lines"));
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
-  void finish(const Call&, Output&) { file_.close(); }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
+  // Until a batch says what the columns are.
+  arrow::TableSchema text_columns() const {
+    arrow::TableSchema schema;
+    for (const std::string& name : columns_) schema.push_back({.name = name, .type = "utf8"});
+    return schema;
+  }
+  void set_types(const Batch& in) {
+    arrow::TableSchema schema = text_columns();
+    for (arrow::TableColumn& column : schema)
+      if (const sluice_column* found = in.find(column.name); found != nullptr && std::string_view(found->type) != "binary") column.type = found->type;
+    file_.set_schema(std::move(schema));
+    types_are_known_ = true;
+  }
   static std::vector<std::string> names_of(const std::string& list) {
     std::vector<std::string> names;
     for (std::size_t begin = 0; begin <= list.size();) {
@@ -109,7 +124,8 @@ class TableWriter {
 
   std::vector<std::string> columns_;
   bool failed_rows_;
-  OutputFile file_;
+  arrow::TableOutput file_;
+  bool types_are_known_ = false;
 };
 
 }  // namespace

@@ -7,6 +7,15 @@
 #include "read_until_decision/decision_line.hpp"
 
 namespace sluice::read_until_decision {
+namespace {
+
+arrow::TableSchema decision_schema() {
+  arrow::TableSchema schema = arrow::table_schema(decision_header(), {"utf8", "utf8", "f64", "f64", "utf8", "utf8", "i64", "i64", "i64"});
+  for (std::size_t i = 2; i < schema.size(); ++i) schema[i].missing = ".";
+  return schema;
+}
+
+}  // namespace
 
 void DecisionWriter::describe(Describe<DecisionWriter>& d) {
   d.id("decision_writer").summary("writes decisions about reads as a table").sink("read").work_unit("row");
@@ -28,14 +37,14 @@ void DecisionWriter::describe(Describe<DecisionWriter>& d) {
   d.needs("channel", "i32", "reads in chunks: channel of the flow cell", Needed::optional)
       .needs("chunk_index", "i32", "reads in chunks: 0 is the first chunk of a read", Needed::optional)
       .needs("is_last_chunk", "u8", "reads in chunks: 1: the read ends", Needed::optional);
-  d.option("output", &Parameters::output, "table to write; - is standard output").required().writes();
+  d.option("output", &Parameters::output, "table to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
 }
 
 DecisionWriter::DecisionWriter(const Setup& setup, const Parameters& parameters)
     : targets_(setup.resource("target")),
-      file_(setup, parameters.output),
+      file_(setup, parameters.output, decision_schema()),
       in_chunks_(setup.available("channel") && setup.available("chunk_index") && setup.available("is_last_chunk")) {
-  file_.write(decision_header());
+  file_.header(decision_header());
 }
 
 void DecisionWriter::process(const Call&, const Batch& in, Output& out) {
@@ -92,7 +101,7 @@ void DecisionWriter::commit(const Call& call, const Batch& in) {
     if (!in.ok(row)) continue;
     const auto made = static_cast<Decision>(decision[static_cast<std::size_t>(row)]);
     if (in_chunks_ && !is_due(static_cast<std::size_t>(row), made)) continue;
-    file_.write(lines[row]);
+    file_.write(call, lines[row]);
     (made == Decision::accept ? accepted : made == Decision::reject ? rejected : waiting) += 1;
   }
   call.count("reads accepted", accepted);

@@ -3,6 +3,7 @@
 #pragma once
 // The sink of decisions.
 
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -20,11 +21,11 @@ class DecisionWriter {
   DecisionWriter(const Setup& setup, const Parameters& parameters);
   void process(const Call& call, const Batch& in, Output& out);
   void commit(const Call& call, const Batch& in);
-  void finish(const Call&, Output&) { file_.close(); }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
   SquiggleReferenceView targets_;
-  OutputFile file_;
+  arrow::TableOutput file_;
   Workspaces<std::string> texts_;
   bool in_chunks_;
   std::unordered_set<std::int32_t> written_;  // channels whose read under way has its line

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 # The test includes the stage itself.
-target_link_libraries(unit_bedmethyl_writer PRIVATE PkgConfig::HTSLIB PkgConfig::LIBDEFLATE)
+target_link_libraries(unit_bedmethyl_writer PRIVATE PkgConfig::HTSLIB sluice::arrow)

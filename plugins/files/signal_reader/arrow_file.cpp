@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "signal_reader/arrow_file.hpp"
+
+#include <algorithm>
+
+namespace sluice::signal_reader {
+
+namespace ipc = arrow::ipc;
+
+namespace {
+
+constexpr std::string_view magic = "ARROW1";
+constexpr std::size_t alignment = 8;
+
+void require(bool holds, const char* what) {
+  if (!holds) throw FormatProblem(what);
+}
+
+template <class Table>
+const Table& table_in(std::span<const char> bytes) {
+  require(bytes.size() < FLATBUFFERS_MAX_BUFFER_SIZE, "the metadata of a table is damaged");
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  require(verifier.VerifyBuffer<Table>(nullptr), "the metadata of a table is damaged");
+  return *flatbuffers::GetRoot<Table>(bytes.data());
+}
+
+template <class T>
+T load(std::span<const char> bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+// Buffers of a field itself, by the number of its type.
+std::size_t buffers_of(const ipc::Field& field) {
+  constexpr int null = 1, struct_ = 13, union_ = 14, fixed_list = 16, last_known = 21;
+  const int type = static_cast<int>(field.type_type());
+  require(type >= null && type <= last_known && type != union_, "a column has a type that POD5 files don't have");
+  switch (field.type_type()) {
+    case ipc::Type::Binary:
+    case ipc::Type::Utf8:
+    case ipc::Type::LargeBinary:
+    case ipc::Type::LargeUtf8:
+      return 3;
+    default:
+      break;
+  }
+  if (type == null) return 0;
+  return type == struct_ || type == fixed_list ? 1 : 2;
+}
+
+FieldPlace place_of(const ipc::Field& field, std::size_t& node, std::size_t& buffer) {
+  require(field.type() != nullptr, "a column does not say its type");
+  FieldPlace place{&field, node++, buffer, {}};
+  if (field.dictionary() != nullptr) {
+    buffer += 2;  // of the indexes; what they stand for is elsewhere
+    return place;
+  }
+  buffer += buffers_of(field);
+  if (field.children() == nullptr) return place;
+  for (const ipc::Field* child : *field.children()) {
+    require(child != nullptr, "a column lacks what it is made of");
+    place.children.push_back(place_of(*child, node, buffer));
+  }
+  return place;
+}
+
+// The values of the dictionary that a field refers to, as a column of its own.
+FieldPlace values_of(const ipc::Field& field) { return {&field, 0, 0, {}}; }
+
+}  // namespace
+
+void Extents::check(std::size_t limit) const {
+  std::size_t before = 0;
+  for (std::size_t i = 0; rows_ > 0 && i <= rows_; ++i) {
+    const std::size_t end = at(i);  // one below zero is a very large one
+    if (end < before || end > limit) throw FormatProblem("a column of texts or lists is damaged");
+    before = end;
+  }
+}
+
+ArrowBatch::ArrowBatch(const ipc::RecordBatch& batch, std::span<const char> body)
+    : batch_(&batch), body_(body), rows_(static_cast<std::size_t>(batch.length())) {
+  require(batch.length() >= 0 && batch.nodes() != nullptr && batch.buffers() != nullptr, "a batch of a table is damaged");
+  require(batch.compression() == nullptr, "its tables are compressed, which POD5 files are not");
+}
+
+std::string_view ArrowBatch::buffer(std::size_t number) const {
+  require(number < batch_->buffers()->size(), "a batch has too few buffers");
+  const ipc::Buffer& place = *batch_->buffers()->Get(static_cast<flatbuffers::uoffset_t>(number));
+  const auto offset = static_cast<std::uint64_t>(place.offset()), length = static_cast<std::uint64_t>(place.length());
+  require(offset <= body_.size() && length <= body_.size() - offset, "a column lies outside of its batch");
+  return {body_.data() + offset, static_cast<std::size_t>(length)};
+}
+
+std::string_view ArrowBatch::buffer(std::size_t number, std::size_t count, std::size_t width) const {
+  const std::string_view bytes = buffer(number);
+  require(count <= bytes.size() / width, "a column is shorter than its batch");
+  return bytes.substr(0, count * width);
+}
+
+std::size_t ArrowBatch::length(const FieldPlace& place) const {
+  require(place.node < batch_->nodes()->size(), "a batch has too few columns");
+  const ipc::FieldNode& node = *batch_->nodes()->Get(static_cast<flatbuffers::uoffset_t>(place.node));
+  require(node.length() >= 0 && node.null_count() == 0, "a column lacks values");
+  return static_cast<std::size_t>(node.length());
+}
+
+void ArrowBatch::check_number(const FieldPlace& place, std::size_t bytes) {
+  const ipc::Field& field = *place.field;
+  std::size_t width = 0;
+  if (field.type_type() == ipc::Type::Int) width = static_cast<std::size_t>(field.type_as_Int()->bit_width()) / 8;
+  if (field.type_type() == ipc::Type::FloatingPoint)
+    width = field.type_as_FloatingPoint()->precision() == ipc::Precision::Single ? sizeof(float) : sizeof(double);
+  require(field.dictionary() == nullptr && width == bytes, "a column has another type than POD5 files have there");
+}
+
+Values<std::int16_t> ArrowBatch::indexes(const FieldPlace& place) const {
+  const ipc::DictionaryEncoding* dictionary = place.field->dictionary();
+  require(dictionary != nullptr && dictionary->index_type() != nullptr && dictionary->index_type()->bit_width() == 16,
+          "a column has another type than POD5 files have there");
+  return fixed<std::int16_t>(place);
+}
+
+std::string_view ArrowBatch::fixed_bytes(const FieldPlace& place, std::size_t width) const {
+  const bool fits = place.field->type_type() == ipc::Type::FixedSizeBinary &&
+                    place.field->type_as_FixedSizeBinary()->byte_width() == static_cast<std::int32_t>(width);
+  require(fits, "a column has another type than POD5 files have there");
+  return buffer(place.buffer + 1, length(place), width);
+}
+
+Extents ArrowBatch::extents(const FieldPlace& place, bool wide) const {
+  const std::size_t rows = length(place);
+  if (rows == 0) return {};
+  const std::string_view bytes = buffer(place.buffer + 1, rows + 1, wide ? sizeof(std::int64_t) : sizeof(std::int32_t));
+  return wide ? Extents(Values<std::int64_t>(bytes.data(), rows + 1)) : Extents(Values<std::int32_t>(bytes.data(), rows + 1));
+}
+
+TextColumn ArrowBatch::text(const FieldPlace& place) const {
+  const ipc::Type type = place.field->type_type();
+  const bool wide = type == ipc::Type::LargeBinary || type == ipc::Type::LargeUtf8;
+  require(wide || type == ipc::Type::Binary || type == ipc::Type::Utf8, "a column has another type than POD5 files have there");
+  const std::string_view bytes = buffer(place.buffer + 2);
+  TextColumn column{extents(place, wide), bytes.data()};
+  column.extents.check(bytes.size());
+  return column;
+}
+
+Extents ArrowBatch::lists(const FieldPlace& place) const {
+  const ipc::Type type = place.field->type_type();
+  require((type == ipc::Type::List || type == ipc::Type::LargeList || type == ipc::Type::Map) && place.children.size() == 1,
+          "a column has another type than POD5 files have there");
+  const Extents result = extents(place, type == ipc::Type::LargeList);
+  const std::size_t items = length(place.children[0]);
+  result.check(items);
+  require(result.rows() == 0 || (result.begin(0) == 0 && result.end(result.rows() - 1) == items), "a column of lists is damaged");
+  return result;
+}
+
+ArrowFile::ArrowFile(std::span<const char> bytes) : bytes_(bytes) {
+  constexpr std::size_t after_footer = sizeof(std::int32_t) + magic.size();
+  require(bytes.size() >= 2 * alignment + after_footer && std::string_view(bytes.data(), magic.size()) == magic &&
+              std::string_view(bytes.data() + bytes.size() - magic.size(), magic.size()) == magic,
+          "a table is not an Arrow file");
+  const auto footer_bytes = load<std::uint32_t>(bytes, bytes.size() - after_footer);
+  require(footer_bytes <= bytes.size() - after_footer, "the end of a table is damaged");
+  // It stands behind a sequence of bytes of any length, and flatbuffers are read on multiples of 8 only.
+  const std::span<const char> footer_at = bytes.subspan(bytes.size() - after_footer - footer_bytes, footer_bytes);
+  footer_.resize(footer_bytes / sizeof(std::uint64_t) + 1);
+  std::memcpy(footer_.data(), footer_at.data(), footer_at.size());
+  const ipc::Footer& footer = table_in<ipc::Footer>({reinterpret_cast<const char*>(footer_.data()), footer_bytes});
+  require(footer.schema() != nullptr && footer.schema()->fields() != nullptr && footer.schema()->endianness() == ipc::Endianness::Little,
+          "a table does not say its columns");
+  std::size_t node = 0, buffer = 0;
+  for (const ipc::Field* field : *footer.schema()->fields()) {
+    require(field != nullptr && field->name() != nullptr, "a table has a column without a name");
+    columns_.push_back(place_of(*field, node, buffer));
+  }
+  check_order(footer, bytes.size() - after_footer - footer_bytes);
+  if (footer.dictionaries() != nullptr)
+    for (const ipc::Block* block : *footer.dictionaries()) read_dictionary(*block);
+  if (footer.record_batches() == nullptr) return;
+  for (const ipc::Block* block : *footer.record_batches()) {
+    const Found found = message_at(*block);
+    const ipc::RecordBatch* batch = found.message->header_as_RecordBatch();
+    require(batch != nullptr, "a batch of a table is damaged");
+    batches_.emplace_back(*batch, found.body);
+  }
+}
+
+// The footer names every part: they lie one behind the other, from the schema to the footer. So none can get lost.
+void ArrowFile::check_order(const ipc::Footer& footer, std::size_t footer_begin) const {
+  constexpr std::size_t most_padding = 64;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
+  for (const auto* blocks : {footer.dictionaries(), footer.record_batches()}) {
+    if (blocks == nullptr) continue;
+    for (const ipc::Block* block : *blocks)
+      parts.emplace_back(static_cast<std::uint64_t>(block->offset()),
+                         static_cast<std::uint64_t>(block->metadata_length()) + static_cast<std::uint64_t>(block->body_length()));
+  }
+  std::sort(parts.begin(), parts.end());
+  std::uint64_t end = 2 * alignment + load<std::uint32_t>(bytes_, alignment + sizeof(std::uint32_t));  // of the schema
+  for (const auto& [begin, length] : parts) {
+    require(begin >= end && begin - end < most_padding, "its parts do not follow each other");
+    end = begin + length;
+  }
+  require(footer_begin >= end && footer_begin - end < most_padding, "its parts do not follow each other");
+}
+
+ArrowFile::Found ArrowFile::message_at(const ipc::Block& block) const {
+  constexpr std::size_t frame = 2 * sizeof(std::uint32_t);
+  const auto offset = static_cast<std::uint64_t>(block.offset()), metadata = static_cast<std::uint64_t>(block.metadata_length()),
+             body = static_cast<std::uint64_t>(block.body_length());
+  require(offset % alignment == 0 && offset <= bytes_.size() && metadata <= bytes_.size() - offset && body <= bytes_.size() - offset - metadata &&
+              metadata >= frame,
+          "a part of a table lies outside of it");
+  const auto marker = load<std::uint32_t>(bytes_, static_cast<std::size_t>(offset));
+  const auto size = load<std::uint32_t>(bytes_, static_cast<std::size_t>(offset) + sizeof(std::uint32_t));
+  require(marker == ~std::uint32_t{0} && size <= metadata - frame, "a part of a table is damaged");
+  const auto& message = table_in<ipc::Message>(bytes_.subspan(static_cast<std::size_t>(offset) + frame, size));
+  return {&message, bytes_.subspan(static_cast<std::size_t>(offset + metadata), static_cast<std::size_t>(body))};
+}
+
+void ArrowFile::read_dictionary(const ipc::Block& block) {
+  const Found found = message_at(block);
+  const ipc::DictionaryBatch* batch = found.message->header_as_DictionaryBatch();
+  require(batch != nullptr && batch->data() != nullptr, "a dictionary of a table is damaged");
+  const auto column = std::find_if(columns_.begin(), columns_.end(), [&](const FieldPlace& place) {
+    return place.field->dictionary() != nullptr && place.field->dictionary()->id() == batch->id();
+  });
+  // Those of old files hold records, not text: nobody asks for them.
+  if (column == columns_.end() || (column->field->type_type() != ipc::Type::Utf8 && column->field->type_type() != ipc::Type::LargeUtf8)) return;
+  const ArrowBatch values(*batch->data(), found.body);
+  const TextColumn text = values.text(values_of(*column->field));
+  std::vector<std::string_view>& dictionary = dictionaries_[batch->id()];
+  if (!batch->is_delta()) dictionary.clear();
+  for (std::size_t i = 0; i < text.extents.rows(); ++i) dictionary.push_back(text[i]);
+}
+
+const FieldPlace* ArrowFile::find(std::string_view name) const {
+  for (const FieldPlace& place : columns_)
+    if (place.field->name()->string_view() == name) return &place;
+  return nullptr;
+}
+
+const FieldPlace& ArrowFile::column(std::string_view name) const {
+  const FieldPlace* place = find(name);
+  if (place == nullptr) throw FormatProblem("a table has no column '" + std::string(name) + "'");
+  return *place;
+}
+
+const std::vector<std::string_view>& ArrowFile::dictionary(const FieldPlace& column) const {
+  static const std::vector<std::string_view> empty;
+  if (column.field->dictionary() == nullptr) throw FormatProblem("a column has another type than POD5 files have there");
+  const auto found = dictionaries_.find(column.field->dictionary()->id());
+  return found == dictionaries_.end() ? empty : found->second;
+}
+
+}  // namespace sluice::signal_reader

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The table of a sink, by its name: an Arrow IPC file if it ends with .arrow, BGZF if it ends with .gz, else text. The sink makes lines in any case.
+
+#include <optional>
+#include <sluice/arrow/table_file.hpp>
+#include <sluice/arrow/table_schema.hpp>
+#include <sluice/hts/text_output.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace sluice::arrow {
+
+inline bool is_arrow_name(std::string_view path) { return path.ends_with(".arrow"); }
+
+class TableOutput {
+ public:
+  // The level is BGZF's.
+  TableOutput(const Host& host, const std::string& path, TableSchema schema, int level = -1) {
+    if (is_arrow_name(path))
+      columns_.emplace(OutputFile(host, path), std::move(schema));
+    else
+      text_.emplace(host, path, level);
+  }
+
+  // The header line, which an Arrow file does not have.
+  void header(std::string_view line) {
+    if (text_) text_->begin(line);
+  }
+  // Before the first line, where the columns are not known from the start.
+  void set_schema(TableSchema schema) {
+    if (columns_) columns_->set_schema(std::move(schema));
+  }
+  void write(const Call& call, std::string_view lines) {
+    if (text_) return text_->write(call, lines);
+    columns_->add(lines);
+    columns_->write(call);
+  }
+  // A column of text whose failed rows are empty is one piece.
+  void write_rows(const Call& call, const TextView& lines) {
+    if (lines.rows() > 0) write(call, {lines[0].data(), static_cast<std::size_t>(lines.offsets().back() - lines.offsets().front())});
+  }
+  void finish(const Call& call) {
+    if (text_)
+      text_->finish(call);
+    else
+      columns_->finish(call);
+  }
+
+ private:
+  std::optional<hts::TextOutput> text_;
+  std::optional<TableFile> columns_;
+};
+
+}  // namespace sluice::arrow

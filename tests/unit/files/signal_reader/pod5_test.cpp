@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sluice/testing.hpp>
+#include <string>
+#include <vector>
+
+#include "pod5_fixture.hpp"
+#include "signal_reader/pod5_file.hpp"
+#include "signal_reader/signal_file.hpp"
+#include "signal_reader/vbz.hpp"
+
+using namespace sluice::signal_reader;
+using pod5_fixture::Options;
+using pod5_fixture::pod5_file;
+using pod5_fixture::Read;
+using sluice::testing::TemporaryFolder;
+
+namespace {
+
+std::string uuid(std::mt19937& random) {
+  std::string text;
+  for (int i = 0; i < 32; ++i) {
+    if (i == 8 || i == 12 || i == 16 || i == 20) text += '-';
+    text += "0123456789abcdef"[random() % 16];
+  }
+  return text;
+}
+std::vector<std::int16_t> made_up_samples(std::mt19937& random, std::size_t count) {
+  std::vector<std::int16_t> samples(count);
+  std::int32_t level = 500;
+  for (std::int16_t& sample : samples) {
+    level += static_cast<std::int32_t>(random() % 61) - 30;
+    if (random() % 50 == 0) level = static_cast<std::int32_t>(random() % 65536) - 32768;
+    sample = static_cast<std::int16_t>(level);
+  }
+  return samples;
+}
+std::vector<Read> made_up_reads(std::size_t count) {
+  std::mt19937 random(11);
+  std::vector<Read> reads;
+  for (std::size_t i = 0; i < count; ++i)
+    reads.push_back({uuid(random), made_up_samples(random, i % 7 == 3 ? 0 : random() % 900), static_cast<float>(random() % 20) - 10,
+                     0.1F + static_cast<float>(random() % 100) / 1000, i % 3 == 0 ? "run_b" : "run_a"});
+  return reads;
+}
+std::string written(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
+  std::string path = folder.path() + "/" + name;
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+struct Decoded {
+  std::string id;
+  double digitisation, offset, range, rate;
+  std::uint32_t group;
+  std::vector<std::int16_t> samples;
+};
+// Throws sluice::Failure for what is no record.
+std::vector<Decoded> decoded(const std::string& path) {
+  const SignalFile file(path);
+  RecordCursor cursor(file);
+  RecordDecoder decoder;
+  std::vector<Decoded> reads;
+  std::span<const char> stored;
+  RecordPlace place;
+  while (cursor.next(stored, place)) {
+    SignalRecord record;
+    std::vector<std::int16_t> samples;
+    if (decoder.decode(stored, file.header().records, record, samples) != RecordStatus::ok) throw sluice::Failure::input("a bad record");
+    REQUIRE(samples.size() == record.sample_count);
+    reads.push_back(
+        {std::string(record.read_id), record.digitisation, record.offset, record.range, record.sampling_rate, record.read_group, samples});
+  }
+  return reads;
+}
+void check_same(const std::vector<Decoded>& found, const std::vector<Read>& reads) {
+  REQUIRE(found.size() == reads.size());
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    CHECK(found[i].id == reads[i].uuid);
+    CHECK(found[i].samples == reads[i].samples);
+    CHECK(found[i].offset == static_cast<double>(reads[i].offset));
+    CHECK(found[i].digitisation == 8192);
+    CHECK(static_cast<float>(found[i].range / found[i].digitisation) == reads[i].scale);
+    CHECK(found[i].rate == (reads[i].run == "run_b" ? 5000 : 4000));
+    CHECK(found[i].group == (reads[i].run == "run_b" ? 1 : 0));
+  }
+}
+const std::vector<pod5_fixture::Run> two_runs = {{"run_a"}, {.id = "run_b", .kit = "SQK-RNA004", .experiment_type = "rna", .rate = 5000}};
+
+}  // namespace
+
+TEST_CASE("reads come back from files of every layout") {
+  const TemporaryFolder folder;
+  const std::vector<Read> reads = made_up_reads(60);
+  for (const bool compressed : {true, false})
+    for (const bool pieces : {true, false})
+      for (const std::size_t piece : {7, 100, 5000}) {
+        const Options options{compressed, piece, pieces ? std::vector<std::size_t>{5, 1, 20, 3} : std::vector<std::size_t>{1000},
+                              pieces ? std::vector<std::size_t>{13, 2, 40} : std::vector<std::size_t>{100000}, pieces};
+        const std::string path = written(folder, "reads.pod5", pod5_file(reads, two_runs, options));
+        check_same(decoded(path), reads);
+        const SignalFile file(path);
+        CHECK(file.header().records.signal_compression == (compressed ? SignalCompression::vbz : SignalCompression::none));
+        CHECK(file.header().attribute("sequencing_kit", 1) == "SQK-RNA004");
+        CHECK(file.header().attribute("experiment_type") == "genomic_dna");
+        CHECK(file.header().attribute("run_id", 1) == "run_b");
+        CHECK(file.header().attribute("sample_frequency") == "4000");
+      }
+  check_same(decoded(written(folder, "none.pod5", pod5_file({}))), {});
+}
+
+TEST_CASE("reads are found by their ids, without a file beside them") {
+  const TemporaryFolder folder;
+  std::vector<Read> reads = made_up_reads(40);
+  reads.push_back(reads[4]);
+  const SignalFile file(written(folder, "reads.pod5", pod5_file(reads, two_runs, {true, 50, {7}, {9}})));
+  const ParallelLoop one_after_the_other = [](std::size_t count, std::size_t, const auto& body) { body(0, count); };
+  IndexSource source;
+  const SignalIndex index = load_or_build_index(file, one_after_the_other, source);
+  CHECK(source.action == IndexSource::Action::loaded);
+  CHECK(source.duplicates == 1);
+  CHECK(index.size() == 40);
+  RecordDecoder decoder;
+  for (std::size_t i = 0; i < 40; ++i) {
+    const auto place = index.find(reads[i].uuid);
+    REQUIRE(place.has_value());
+    std::vector<char> stored;
+    REQUIRE(file.read_if_there(*place, stored));
+    SignalRecord record;
+    std::vector<std::int16_t> samples;
+    REQUIRE(decoder.decode(stored, file.header().records, record, samples) == RecordStatus::ok);
+    CHECK(record.read_id == reads[i].uuid);
+    CHECK(samples == reads[i].samples);
+    CHECK(!file.read_if_there({place->offset + 1, place->bytes}, stored));
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("the beginning of a read is that of the whole read") {
+  const TemporaryFolder folder;
+  std::mt19937 random(3);
+  std::vector<Read> reads;
+  for (int i = 0; i < 20; ++i) reads.push_back({uuid(random), made_up_samples(random, 2000 + random() % 500)});
+  for (const bool compressed : {true, false}) {
+    const SignalFile file(written(folder, "reads.pod5", pod5_file(reads, {{"run_a"}}, {compressed, 300})));
+    RecordCursor cursor(file);
+    RecordDecoder decoder;
+    std::span<const char> stored;
+    RecordPlace place;
+    for (std::size_t i = 0; cursor.next(stored, place); ++i) {
+      for (const std::size_t want : {0, 1, 299, 300, 301, 1000, 100000}) {
+        bool asked = false;
+        const SamplesWanted wanted = [&](const SignalRecord&, std::span<const std::int16_t> first) {
+          if (first.empty() && !asked) return asked = true, want / 2;
+          return want;
+        };
+        SignalRecord record;
+        for (const std::size_t given : {stored.size(), stored.size() * 3 / 4, stored.size() / 3, std::size_t{90}}) {
+          std::vector<std::int16_t> samples = {1, 2, 3};
+          asked = false;
+          const RecordStatus status = decoder.decode_beginning({stored.first(given), stored.size()}, file.header().records, wanted, record, samples);
+          if (given == stored.size()) CHECK(status == RecordStatus::ok);
+          CHECK(status != RecordStatus::corrupt);
+          if (status != RecordStatus::ok) {
+            CHECK(samples.size() == 3);
+            continue;
+          }
+          const std::size_t expected = std::min(want, reads[i].samples.size());
+          REQUIRE(samples.size() == 3 + expected);
+          CHECK(std::equal(samples.begin() + 3, samples.end(), reads[i].samples.begin()));
+          CHECK(record.sample_count == reads[i].samples.size());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sixteen-bit values of one and two bytes") {
+  std::mt19937 random(5);
+  for (std::size_t count = 0; count < 70; ++count)
+    for (int i = 0; i < 20; ++i) {
+      std::vector<std::int16_t> samples = made_up_samples(random, count), out(count);
+      if (i < 3) std::fill(samples.begin(), samples.end(), static_cast<std::int16_t>(i == 0 ? 0 : i == 1 ? -32768 : 32767));
+      const std::string bytes = pod5_fixture::svb16(samples);
+      const auto decode = [&](std::size_t size) {
+        const std::vector<std::uint8_t> exact(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+        return decode_svb16(exact, count, out.data());
+      };
+      CHECK(decode(bytes.size()));
+      CHECK(out == samples);
+      if (count > 0) CHECK(!decode(bytes.size() - 1));
+      const std::string longer = bytes + "x";
+      CHECK(!decode_svb16({reinterpret_cast<const std::uint8_t*>(longer.data()), longer.size()}, count, out.data()));
+    }
+}
+
+TEST_CASE("a file that is cut anywhere is refused, with what saves it") {
+  const TemporaryFolder folder;
+  const std::string whole = pod5_file(made_up_reads(12), two_runs, {true, 60, {5}, {4}});
+  for (std::size_t size = 9; size < whole.size(); size += size + 200 < whole.size() ? 37 : 1) {
+    const std::string path = written(folder, "cut.pod5", whole.substr(0, size));
+    try {
+      const SignalFile file(path);
+      FAIL("opened " << size << " of " << whole.size() << " bytes");
+    } catch (const sluice::Failure& failure) {
+      REQUIRE(std::string(failure.remedy()).find("pod5 recover") != std::string::npos);
+      REQUIRE(std::string(failure.what()).find("cut.pod5") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("of a thousand damaged files none crashes and none is short without a word") {
+  const TemporaryFolder folder;
+  std::mt19937 random(17);
+  const std::vector<Read> reads = made_up_reads(14);
+  std::size_t refused = 0;
+  std::vector<std::string> files;
+  for (const bool compressed : {true, false})
+    for (const bool pieces : {true, false}) files.push_back(pod5_file(reads, two_runs, {compressed, 60, {5}, {4}, pieces}));
+  for (std::size_t i = 0; i < 1000; ++i) {
+    std::string bytes = files[i % files.size()];
+    for (unsigned changes = 0; changes < 1 + random() % 3; ++changes) {
+      const std::size_t at = random() % bytes.size();
+      const unsigned kind = random() % 4;
+      if (kind == 0)
+        bytes[at] = static_cast<char>(random());
+      else if (kind == 1)
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+      else if (kind == 2)
+        bytes.replace(at, 8, 8, static_cast<char>(random() % 2 == 0 ? 0xFF : 0));
+      else
+        bytes.replace(at, 4, bytes.substr(random() % bytes.size(), 4));
+    }
+    try {
+      const std::vector<Decoded> found = decoded(written(folder, "damaged.pod5", bytes));
+      REQUIRE(found.size() == reads.size());
+      for (std::size_t r = 0; r < reads.size(); ++r) REQUIRE(found[r].samples.size() == reads[r].samples.size());
+    } catch (const sluice::Failure&) {
+      ++refused;
+    }
+  }
+  MESSAGE(refused, " of 1000 were refused");
+  CHECK(refused > 300);
+}
+
+TEST_CASE("FAST5 is recognised, with the commands that convert it") {
+  const TemporaryFolder folder;
+  try {
+    const SignalFile file(written(folder, "reads.fast5", std::string("\x89HDF\r\n\x1A\n", 8) + std::string(100, '\0')));
+    FAIL("opened");
+  } catch (const sluice::Failure& failure) {
+    const std::string remedy = failure.remedy();
+    CHECK(remedy.find("pod5 convert fast5") != std::string::npos);
+    CHECK(remedy.find("slow5tools f2s") != std::string::npos);
+  }
+}
