@@ -12,7 +12,6 @@
 #include <cstring>
 #include <optional>
 #include <sluice/hts/bgzf_block.hpp>
-#include <sluice/work_sharing.hpp>
 #include <utility>
 
 #include "read_bases/bam_reads.hpp"
@@ -57,13 +56,13 @@ class TextReads : public InputReader {
       const auto each = [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) body(i);
       };
-      sharing_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
+      wishes_.sharing->share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
     };
     // One batch for each thread, with as many qualities as bases: then every thread has a part in reading, and something to do behind it.
     const double text_bytes = 2.1 * call.target_work() * std::max(call.threads(), 4);
     const ReadBatches::Sizes sizes{call.target_work(), call.target_bytes(),
                                    static_cast<std::size_t>(std::clamp(text_bytes, double{least_text_bytes}, double{most_text_bytes}))};
-    if (reads_.needs_text()) sharing_.begin();
+    if (reads_.needs_text()) wishes_.sharing->begin();
     const std::optional<ReadBatch> batch = reads_.next(sizes, call.memory(), parallel_for, [&] { return !wishes_.follows && call.cancelled(); });
     if (batch) return give_columns(*batch, wishes_, call, out), Given::rows;
     if (reads_.ended()) reads_.check_end();
@@ -79,7 +78,6 @@ class TextReads : public InputReader {
  private:
   ReadFileWishes wishes_;
   ReadBatches reads_;
-  WorkSharing sharing_;
 };
 
 // BAM, SAM and CRAM: bam_reads.hpp.

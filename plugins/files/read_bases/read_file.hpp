@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <sluice/input_turns.hpp>
+#include <sluice/work_sharing.hpp>
 #include <string>
 
 namespace sluice::read_bases {
@@ -16,6 +17,7 @@ struct ReadFileWishes {
   bool reads_comments = false;
   int threads = 1;
   std::uint32_t not_primary = 0, empty_sequence = 0;  // reasons of the stage
+  WorkSharing* sharing = nullptr;                     // of text, from file to file
   bool follows = false;                               // an interrupt ends what comes, and not the run
 };
 

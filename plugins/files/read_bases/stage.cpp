@@ -205,6 +205,7 @@ class ReadReader {
     wishes.threads = setup.threads();
     wishes.not_primary = static_cast<std::uint32_t>(Reason::not_primary);
     wishes.empty_sequence = static_cast<std::uint32_t>(Reason::empty_sequence);
+    wishes.sharing = &sharing_;
     wishes.follows = p.follow;
     if (!p.follow) refuse_two_kinds(input_files(p.path, read_endings));
     turns_.emplace(setup, p.path, read_endings, p, static_cast<std::uint32_t>(Reason::incomplete_file), [this, wishes](const InputTurns::File& file) {
@@ -229,6 +230,7 @@ class ReadReader {
   }
 
   std::string first_;  // file that was opened
+  WorkSharing sharing_;
   std::optional<InputTurns> turns_;
 };
 
