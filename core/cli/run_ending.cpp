@@ -67,7 +67,21 @@ void interrupt_run(const char* first_words, bool ends_soon) {
   errno = error;
 }
 
-void on_interrupt(int) { interrupt_run("\nsluice: interrupted: finishing what is under way; once more to stop at once\n", false); }
+// What follows its input ends with what is there, and the run is a whole one.
+bool end_following() {
+  Run* run = running.load();
+  if (interrupts != 0 || run == nullptr || !run->end_following()) return false;
+  ++interrupts;
+  const int error = errno;
+  tell("\nsluice: nothing more is waited for: finishing what is there; once more to stop at once\n");
+  errno = error;
+  return true;
+}
+
+void on_interrupt(int) {
+  if (end_following()) return;
+  interrupt_run("\nsluice: interrupted: finishing what is under way; once more to stop at once\n", false);
+}
 void on_terminate(int) { interrupt_run("\nsluice: terminated: two seconds for what is under way\n", true); }
 
 const char* crash_name(int signal) {

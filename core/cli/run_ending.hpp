@@ -14,7 +14,8 @@
 namespace sluice::cli {
 
 // While this lives:
-//  - the first Ctrl-C lets the run finish what is under way; the second stops it, and ends the process after two seconds if it does not react;
+//  - the first Ctrl-C lets the run finish what is under way, and is the end of the input of a run that follows files, which is then whole; the second
+//  stops it, and ends the process after two seconds if it does not react;
 //  - SIGTERM does what the first Ctrl-C does, and ends the process after two seconds;
 //  - a crash is told with the stage, the plugin and the batch, then the process dies of it (what it leaves is removed by the next run);
 //  - exit() in a plugin ends the process with exit_failed, without outputs.

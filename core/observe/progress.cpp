@@ -30,7 +30,13 @@ std::string progress_line(const Plan& plan, const RunStatistics& statistics, std
     for (const ImplementationStatistics& implementation : source->implementations) work += implementation.work;
     if (work > 0 && statistics.elapsed_seconds > 0) add(rate_text(work / statistics.elapsed_seconds, source->work_unit));
   }
-  if (statistics.source_progress > 0 && statistics.source_progress <= 1) {
+  const bool follows_files =
+      std::any_of(plan.stages.begin(), plan.stages.end(), [](const PlannedStage& stage) { return stage.stage != nullptr && follows(*stage.stage); });
+  if (follows_files) {
+    // Of what is there: nobody knows what comes.
+    add(statistics.source_progress < 1 ? percent_text(std::max(statistics.source_progress, 0.0)) + " of what is there" : "waiting for more files");
+    add(duration_text(statistics.elapsed_seconds));
+  } else if (statistics.source_progress > 0 && statistics.source_progress <= 1) {
     add(percent_text(statistics.source_progress));
     add(duration_text(statistics.elapsed_seconds * (1 - statistics.source_progress) / statistics.source_progress) + " left");
   } else {

@@ -15,7 +15,8 @@
 
 namespace sluice {
 
-// "methylation: 12,345 reads, 3.2 Mbases/s, 45.0 %, 1:23 left, 512 MiB", cut to `width` columns.
+// "methylation: 12,345 reads, 3.2 Mbases/s, 45.0 %, 1:23 left, 512 MiB", cut to `width` columns. Of a run that follows files: "45.0 % of what is
+// there" or "waiting for more files".
 std::string progress_line(const Plan& plan, const RunStatistics& statistics, std::size_t width);
 
 // Writes whole lines to a file descriptor and keeps the progress line, if any, below them. Thread-safe.

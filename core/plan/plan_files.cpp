@@ -46,13 +46,23 @@ bool may_be_shared(const Identity& identity) { return S_ISCHR(identity.mode) || 
 
 bool is_remote(const std::string& path) { return path.find("://") != std::string::npos; }
 
+// Files that are followed may come later; what is named must be there.
+std::vector<std::string> followed_files(const std::string& text) {
+  std::vector<std::string> missing;
+  for (const std::string& name : input_files_detail::words(text, "\n"))
+    if (name.front() != '@' && name.find_first_of("*?[") == std::string::npos && !input_files_detail::exists(name)) missing.push_back(name);
+  return missing;
+}
+
 // The files that a parameter names: one, or those of several inputs. `problem`: why these can't be found.
-std::vector<std::string> named_files(const sluice_stage_descriptor& d, std::size_t parameter, const char* text, FileProblem& problem) {
+std::vector<std::string> named_files(const ResolvedStage& stage, std::size_t parameter, const char* text, FileProblem& problem) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
   for (const sluice_parameter_role& role : std::span(d.roles, d.role_count)) {
     if (role.parameter != parameter || role.role != SLUICE_ROLE_SEVERAL) continue;
     try {
       return input_files(text, role.suffix == nullptr ? "" : role.suffix);
     } catch (const Failure& failure) {
+      if (follows(stage)) return followed_files(text);
       problem = {failure.what(), failure.remedy()};
     }
   }
@@ -64,7 +74,7 @@ void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<Plan
   for (std::size_t i = 0; i < d.parameter_count && i < stage.values.size(); ++i) {
     if (d.parameters[i].type != SLUICE_PATH || stage.values[i].is_set == 0 || *stage.values[i].text == '\0') continue;
     FileProblem problem;
-    for (const std::string& path : named_files(d, i, stage.values[i].text, problem)) {
+    for (const std::string& path : named_files(stage, i, stage.values[i].text, problem)) {
       PlannedFile file;
       file.problem = problem;
       file.path = path;

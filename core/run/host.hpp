@@ -27,6 +27,7 @@ struct sluice_host {
   sluice::StageRecorder* recorder = nullptr;
   const sluice::ResolvedStage* stage = nullptr;
   std::uint16_t first_reason = 0;      // row status of the stage's reason 0
+  bool follows = false;                // sluice::follows(*stage)
   std::atomic<std::uint64_t> kept{0};  // bytes that the instance says it keeps
 
   const sluice_stage_descriptor& descriptor() const;

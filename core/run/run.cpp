@@ -295,6 +295,7 @@ Run::Run(const Plan& plan, const Registry& registry, const RunOptions& options) 
 Run::~Run() { delete implementation_; }
 RunResult Run::execute() { return implementation_->execute(); }
 void Run::interrupt() { implementation_->context.interrupt(); }
+bool Run::end_following() { return implementation_->context.end_following(); }
 void Run::remove_temporaries() {
   for (const std::string& file : implementation_->context.files.temporaries()) ::unlink(file.c_str());
 }

@@ -72,6 +72,9 @@ class Run {
   RunResult execute();
   // [async-signal-safe] First call: sources stop, what is under way is finished. Second call: everything stops.
   void interrupt();
+  // [async-signal-safe] Sources that follow (sluice/input_turns.hpp) give what is there, and the run ends as if that were all. False: none does, or
+  // it was said before; the next interrupt() then stops everything.
+  bool end_following();
   // For a process that has to end at once, from another thread than execute()'s: deletes what outputs have become so far. What cannot be had
   // without waiting stays for the next run that writes the same names.
   void remove_temporaries();

@@ -29,6 +29,8 @@ RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int thread
     host->run = this;
     host->stage = &stage;
     host->recorder = &stage_recorder;
+    host->follows = follows(stage);
+    follows_ = follows_ || host->follows;
     host->first_reason = next_reason;
     next_reason = static_cast<std::uint16_t>(next_reason + stage.entry.descriptor->reason_count);
     hosts_.push_back(std::move(host));
@@ -62,7 +64,7 @@ void RunContext::fail_with_current_exception(const std::string& stage) noexcept 
 }
 
 void RunContext::interrupt() {
-  if (interrupts_.fetch_add(1) == 0)
+  if (interrupts_.fetch_add(1) == 0 && !following_ended())
     stopping_ = true;
   else
     cancelled_ = true;

@@ -48,6 +48,10 @@ class RunContext {
   // Sources should end: after the first interrupt too.
   bool stopping() const { return stopping_.load(std::memory_order_relaxed) || cancelled(); }
   void interrupt();
+  // Sources that follow should give what is there and end, as at the end of their input. False: none follows, or they have been told. After that
+  // one interrupt ends everything.
+  bool end_following() { return follows_ && !following_ended_.exchange(true); }
+  bool following_ended() const { return following_ended_.load(std::memory_order_relaxed); }
   bool interrupted() const { return interrupts_.load() > 0; }
   void take_failure(RunResult& result) const;
 
@@ -82,7 +86,8 @@ class RunContext {
 
  private:
   std::deque<std::unique_ptr<sluice_host>> hosts_;
-  std::atomic<bool> failed_{false}, cancelled_{false}, stopping_{false};
+  bool follows_ = false;
+  std::atomic<bool> failed_{false}, cancelled_{false}, stopping_{false}, following_ended_{false};
   std::atomic<int> interrupts_{0};
   mutable std::mutex mutex_;  // guards failure_
   struct {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "alignment_reader/alignment_file.hpp"
 
+#include <fcntl.h>
 #include <htslib/bgzf.h>
 #include <htslib/faidx.h>
 #include <sys/stat.h>
@@ -54,7 +55,7 @@ void AlignmentFile::fail(const std::string& what, const std::string& remedy) con
   throw Failure::input("alignment file '" + path_ + "' " + what, remedy);
 }
 
-AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), window_bytes_(options.window_bytes) {
+AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), window_bytes_(options.window_bytes), grows_(options.grows) {
   hts::silence();
   file_.reset(hts_open(path_.c_str(), "r"));
   if (!file_) {
@@ -66,8 +67,9 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (format->format == empty_format) fail("is empty", "give a BAM, SAM or CRAM file");
   if (format->format != bam && format->format != sam && format->format != cram)
     fail("is not BAM, SAM or CRAM", "align the reads with `minimap2 -a`, sort with `samtools sort`");
+  if (grows_ && !has_blocks()) fail("can't be followed: it is not BAM", "convert it with `samtools view -b`");
   // 0: a file that should end with a mark has none. Other values: it has, or it cannot be told before the end (a pipe).
-  if (hts_check_EOF(file_.get()) == 0)
+  if (!grows_ && hts_check_EOF(file_.get()) == 0)
     fail("is truncated: it has no end-of-file block (noticed before any record was read)",
          "copy the file again, or save what is whole with `samtools view -b`");
   if (options.threads > 0 && (!has_blocks() || !options.region.empty() || !options.bed.empty())) hts_set_threads(file_.get(), options.threads);
@@ -82,7 +84,17 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
   if (!options.region.empty()) regions_ = parse_region(options.region, header_.get(), path_);
   if (!options.bed.empty()) regions_ = read_bed(options.bed, header_.get(), path_, note_);
-  if (regions_) open_regions();
+  if (regions_ && !grows_) open_regions();
+  if (grows_ && (growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) < 0) fail("cannot be opened: " + std::string(std::strerror(errno)), "");
+}
+
+AlignmentFile::~AlignmentFile() {
+  if (growing_ >= 0) ::close(growing_);
+}
+
+void AlignmentFile::end_here() {
+  grows_ = false;
+  if (text_) text_->end_here();
 }
 
 std::vector<Contig> AlignmentFile::contigs() const {
@@ -256,8 +268,11 @@ const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int 
     // For each thread two blocks at a time. What comes through a pipe may come slowly, and has to be waited for.
     if (window_bytes_ == 0) window_bytes_ = static_cast<std::size_t>(file_bytes_ > 0 ? std::clamp(threads, 4, 16) : 2) << 17;
     text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), window_bytes_);
+    if (growing_ >= 0) text_->follow(growing_);
+    if (!grows_) text_->end_here();
   }
   begun_ = true;
+  waits_ = false;
   while (text_) {
     const AlignmentRecord* found = nullptr;
     switch (text_->next(parallel_for, found)) {
@@ -273,6 +288,9 @@ const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int 
         return nullptr;
       case BamText::Outcome::end_without_mark:
         fail_without_end();
+      case BamText::Outcome::nothing_yet:
+        waits_ = true;
+        return nullptr;
       case BamText::Outcome::damaged:
         // HTSlib reads on where it can (there may be gzip among the blocks), and knows best where it can't.
         if (file_bytes_ <= 0 || bgzf_seek(file_->fp.bgzf, text_->position(), SEEK_SET) != 0) fail_damaged();

@@ -30,6 +30,7 @@ struct OpenOptions {
   std::string region;            // "": all; "contig" or "contig:first-last", 1-based, both inclusive
   std::string bed;               // "": all; a BED file of regions
   int threads = 0;               // further threads of HTSlib for decompression
+  bool grows = false;            // it is BAM that is being written, until end_here()
   std::size_t window_bytes = 0;  // compressed bytes of a BAM file to read at a time; 0: as many as give each thread something to do
 };
 
@@ -41,6 +42,8 @@ struct Contig {
 class AlignmentFile {
  public:
   explicit AlignmentFile(const OpenOptions& options);
+  ~AlignmentFile();
+  AlignmentFile(const AlignmentFile&) = delete;
 
   std::vector<Contig> contigs() const;
   const char* contig_name(int contig) const { return sam_hdr_tid2name(header_.get(), contig); }
@@ -52,6 +55,12 @@ class AlignmentFile {
   const bam1_t* next();
   // The same records in the same order, those of a BAM file inflated and looked at on several threads. One file is read in one of the two ways.
   const AlignmentRecord* next(const ParallelFor& parallel_for, int threads);
+  // Of a file that grows: it is as long as it will be.
+  void end_here();
+  // Has next() given null because there are no more whole records yet?
+  bool waits() const { return waits_; }
+  // Bytes of the file that have been read; < 0: unknown.
+  std::int64_t consumed() const { return text_ ? text_->file_offset() : -1; }
   // Records given so far, and their bytes with those outside the region.
   std::uint64_t visited() const { return visited_; }
   std::uint64_t visited_bytes() const { return visited_bytes_; }
@@ -87,7 +96,8 @@ class AlignmentFile {
   std::int64_t file_bytes_ = 0;  // 0: no regular file
   std::uint64_t visited_ = 0, visited_bytes_ = 0, outside_region_ = 0;
   std::size_t window_bytes_ = 0;
-  bool begun_ = false;
+  int growing_ = -1;  // descriptor of a file that has grown
+  bool begun_ = false, grows_ = false, waits_ = false;
   std::optional<BamText> text_;
   AlignmentRecord read_;  // of HTSlib
 };

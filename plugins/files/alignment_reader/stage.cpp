@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <chrono>
+#include <exception>
+#include <filesystem>
 #include <sluice/hts/record_bases.hpp>
+#include <sluice/input_turns.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -13,12 +18,13 @@
 namespace sluice::alignment_reader {
 namespace {
 
-constexpr std::size_t rows_at_once = 4;  // of 8 kb: 40 us
+constexpr std::size_t rows_at_once = 4;            // of 8 kb: 40 us
+constexpr std::uint64_t least_bytes_to_tell = 18;  // that a file is BGZF
 
 // Alignment records in file order, one row each.
 class AlignmentReader {
  public:
-  struct Parameters {
+  struct Parameters : FollowParameters {
     Path path;
     std::optional<Path> reference;
     std::optional<std::string> region;
@@ -28,7 +34,7 @@ class AlignmentReader {
     bool supplementary = true;
     int threads = 0;
   };
-  enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region };
+  enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region, incomplete_file };
 
   static void describe(Describe<AlignmentReader>& d) {
     d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read").rows_are("alignment").rows_named_by("read_id");
@@ -38,7 +44,8 @@ class AlignmentReader {
         "overlap it). A region uses the file's index, which is made when missing; a file that is not sorted is read to its end instead.\n\n"
         "A BAM file without its end-of-file block is refused as truncated. With the resource `reference` the contigs of the header (with a region: "
         "the region's) "
-        "must be in the reference with the same lengths.");
+        "must be in the reference with the same lengths.\n\n"
+        "With `follow` a BAM file is read as it is written, whole records only, without an index; see the README of read_bases for what ends it.");
     d.option("path", &Parameters::path, "BAM, SAM or CRAM file; - is standard input")
         .required()
         .reads()
@@ -53,6 +60,7 @@ class AlignmentReader {
     d.option("supplementary", &Parameters::supplementary, "use supplementary records, too, each on its own");
     d.option("threads", &Parameters::threads, "further threads of HTSlib for decompression, which pay for CRAM; BAM uses those of the run")
         .range(0, 64);
+    describe_follow(d);
     d.gives("read_id", "utf8", "name of the read");
     d.gives("contig", "utf8", "reference sequence it aligns to");
     d.gives("ref_start", "i64", "first aligned position on the contig, 0-based");
@@ -70,6 +78,7 @@ class AlignmentReader {
     d.reason("secondary", "it is secondary, and `secondary` is off");
     d.reason("supplementary", "it is supplementary, and `supplementary` is off");
     d.reason("outside_region", "it overlaps no region that is wanted, and was read because the file has no index");
+    d.reason("incomplete_file", "the followed file could be read in part only: truncated, damaged, replaced or gone");
     d.work_unit("base");
   }
 
@@ -79,19 +88,67 @@ class AlignmentReader {
   }
 
   AlignmentReader(const Setup& setup, const Parameters& p)
-      : parameters_(p),
-        file_({.path = p.path,
-               .reference = p.reference.value_or(Path()),
-               .region = p.region.value_or(std::string()),
-               .bed = p.bed.value_or(Path()),
-               .threads = p.threads}),
-        wants_bases_(setup.wanted("aligned_bases")),
-        wants_record_(setup.wanted("bam_record")) {
-    if (!file_.note().empty()) setup.info(file_.note());
+      : parameters_(p), file_(make_file(setup, p)), wants_bases_(setup.wanted("aligned_bases")), wants_record_(setup.wanted("bam_record")) {
+    if (!file_->note().empty()) setup.info(file_->note());
     if (setup.has_resource("reference")) check_reference(setup.resource("reference"));
+    if (p.follow)
+      turns_.emplace(setup, p.path, "", p, static_cast<std::uint32_t>(Reason::incomplete_file), [this](const InputTurns::File& file) {
+        if (file.growth == InputTurns::Growth::none) file_->end_here();
+        return std::make_unique<Turn>(*this);
+      });
   }
 
   bool process(const Call& call, Output& out) {
+    if (turns_) return turns_->process(call, out);
+    const Given given = give_batch(call, out);
+    if (const double share = file_->share_read(); share >= 0) call.progress(share);
+    if (const std::uint64_t memory = file_->memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
+    return given != Given::end;
+  }
+
+ private:
+  using Given = InputReader::Given;
+  // Of the only file.
+  class Turn : public InputReader {
+   public:
+    explicit Turn(AlignmentReader& stage) : stage_(stage) {}
+    Given give(const Call& call, Output& out) override { return stage_.give_batch(call, out); }
+    void end_here() override { stage_.file_->end_here(); }
+    std::int64_t consumed() const override { return stage_.file_->consumed(); }
+    std::uint64_t kept_bytes() const override { return stage_.file_->memory(); }
+
+   private:
+    AlignmentReader& stage_;
+  };
+
+  // Of a file that is followed the header is waited for.
+  static std::unique_ptr<AlignmentFile> make_file(const Setup& setup, const Parameters& p) {
+    const OpenOptions options{.path = p.path,
+                              .reference = p.reference.value_or(Path()),
+                              .region = p.region.value_or(std::string()),
+                              .bed = p.bed.value_or(Path()),
+                              .threads = p.threads,
+                              .grows = p.follow};
+    for (bool said = false;;) {
+      try {
+        return std::make_unique<AlignmentFile>(options);
+      } catch (const Failure& failure) {
+        const std::uint64_t bytes = file_bytes(p.path);
+        const bool may_come = bytes < least_bytes_to_tell || end_mark(p.path, bytes) == EndMark::missing;
+        if (!p.follow || failure.status() != SLUICE_ERROR_INPUT || setup.cancelled() || !may_come) throw;
+      }
+      if (!std::exchange(said, true)) setup.info("waits for the header of '" + p.path + "'");
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  }
+  static std::uint64_t file_bytes(const std::string& path) {
+    std::error_code none;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, none);
+    return none ? 0 : bytes;
+  }
+
+  Given give_batch(const Call& call, Output& out) {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     sharing_.begin();
     const ParallelFor parallel_for = [&](std::size_t count, std::size_t grain, const auto& body) {
       sharing_.share(count, body, [&](const auto& some) { call.parallel_for(count, grain, some); });
@@ -101,9 +158,9 @@ class AlignmentReader {
     std::uint64_t bytes = 0;
     bool more = true;
     while (more && (rows.size() == 0 || (work < call.target_work() && bytes < call.target_bytes()))) {
-      if (pending_ == nullptr) pending_ = advance(call, parallel_for);
+      if (pending_ == nullptr) pending_ = advance_or_keep(call, parallel_for);
       if (pending_ == nullptr) {
-        more = false;
+        more = file_->waits() || failure_;
         break;
       }
       const auto record_work = static_cast<double>(pending_->read_bases);
@@ -115,12 +172,10 @@ class AlignmentReader {
     }
     give(rows, parallel_for, out);
     out.set_work(work);
-    if (const double share = file_.share_read(); share >= 0) call.progress(share);
-    if (const std::uint64_t memory = file_.memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
-    return more;
+    if (!more) return Given::end;
+    return rows.size() > 0 ? Given::rows : Given::nothing_yet;
   }
 
- private:
   struct Row {
     AlignmentRecord record;
     std::string_view contig;
@@ -173,10 +228,10 @@ class AlignmentReader {
       contigs_.emplace(names[i], bases[i]);
     }
     reference_path_ = reference.attribute("path");
-    std::vector<Contig> needed = file_.contigs();
-    if (file_.regions()) {
+    std::vector<Contig> needed = file_->contigs();
+    if (file_->regions()) {
       const std::vector<Contig> all = std::exchange(needed, {});
-      for (const Region& region : file_.regions()->list()) needed.push_back(all[static_cast<std::size_t>(region.contig)]);
+      for (const Region& region : file_->regions()->list()) needed.push_back(all[static_cast<std::size_t>(region.contig)]);
     }
     const std::string mismatch = contig_mismatch(needed, known);
     if (!mismatch.empty())
@@ -188,7 +243,7 @@ class AlignmentReader {
   // Another reference of the same names and lengths: the first records tell.
   void compare_with_reference(const Call& call, const AlignmentRecord& record) {
     if (agreement_.records >= enough_records) return;
-    const auto contig = contigs_.find(file_.contig_name(record.core.tid));
+    const auto contig = contigs_.find(file_->contig_name(record.core.tid));
     if (contig == contigs_.end()) return;
     add_record(*as_htslib_record(record), contig->second, agreement_);
     if (agreement_.records == enough_records) judge_agreement(call);
@@ -200,12 +255,24 @@ class AlignmentReader {
               "': is it the one that the reads were aligned to? Its names and lengths are right");
   }
 
-  // The next record that passes the filters; nullptr at the end or when the run is cancelled.
+  // Of a file that is followed what is before the damage is given first.
+  const AlignmentRecord* advance_or_keep(const Call& call, const ParallelFor& parallel_for) {
+    try {
+      return advance(call, parallel_for);
+    } catch (const Failure&) {
+      if (!turns_) throw;
+      failure_ = std::current_exception();
+      return nullptr;
+    }
+  }
+
+  // The next record that passes the filters; nullptr at the end, where none is yet, or when the run is cancelled.
   const AlignmentRecord* advance(const Call& call, const ParallelFor& parallel_for) {
-    while (!call.cancelled()) {
-      const AlignmentRecord* record = file_.next(parallel_for, call.threads());
+    while (turns_ || !call.cancelled()) {
+      const AlignmentRecord* record = file_->next(parallel_for, call.threads());
       if (record == nullptr) {
-        if (file_.outside_region() != 0 && !outside_accounted_) call.account(Reason::outside_region, file_.outside_region());
+        if (file_->waits()) return nullptr;
+        if (file_->outside_region() != 0 && !outside_accounted_) call.account(Reason::outside_region, file_->outside_region());
         outside_accounted_ = true;
         if (agreement_.records < enough_records) judge_agreement(call);
         return nullptr;
@@ -228,7 +295,7 @@ class AlignmentReader {
 
   // Returns the bytes it takes in the batch's columns.
   std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
-    const Row& row = rows.add({record, file_.contig_name(record.core.tid), static_cast<std::int64_t>(file_.visited()) - 1}, file_.visited_bytes());
+    const Row& row = rows.add({record, file_->contig_name(record.core.tid), static_cast<std::int64_t>(file_->visited()) - 1}, file_->visited_bytes());
     return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
            (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);
   }
@@ -281,15 +348,17 @@ class AlignmentReader {
   }
 
   Parameters parameters_;
-  AlignmentFile file_;
+  std::unique_ptr<AlignmentFile> file_;
   std::unordered_map<std::string_view, std::string_view> contigs_;  // names and bases of the reference, if there is one
   std::string reference_path_;
   Agreement agreement_;
   bool wants_bases_, wants_record_;
   const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record
+  std::exception_ptr failure_;                // behind what was given
   std::uint64_t told_memory_ = 0;
   WorkSharing sharing_;
   bool outside_accounted_ = false;
+  std::optional<InputTurns> turns_;  // the one of a file that is followed
 };
 
 }  // namespace

@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "read_bases/bam_reads.hpp"
 
+#include <fcntl.h>
 #include <htslib/hfile.h>
 #include <htslib/kstring.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -44,11 +46,20 @@ std::string tags_of(const hts::AlignmentRecord& record) {
 
 }  // namespace
 
-BamReads::BamReads(hFILE* opened, std::string path, Wanted wanted, int threads) : path_(std::move(path)), wanted_(wanted) {
+BamReads::BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, Growth growth) : path_(std::move(path)), wanted_(wanted) {
   file_.reset(hts_hopen(opened, path_.c_str(), "r"));
   if (file_ && file_->format.format != bam && threads > 1) hts_set_threads(file_.get(), std::min(threads, most_hts_threads));
   if (file_) header_.reset(sam_hdr_read(file_.get()));
   if (!header_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+  if (growth == Growth::possible) growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+BamReads::~BamReads() {
+  if (growing_ >= 0) ::close(growing_);
+}
+
+void BamReads::end_here() {
+  if (text_) text_->end_here();
 }
 
 std::int64_t BamReads::consumed() const {
@@ -65,8 +76,10 @@ void BamReads::fail_damaged() const {
 }
 
 const hts::AlignmentRecord* BamReads::next_record(const Sizes& sizes, const hts::ParallelFor& parallel_for) {
-  if (!std::exchange(begun_, true) && file_->format.format == bam && file_->format.compression == bgzf)
+  if (!std::exchange(begun_, true) && file_->format.format == bam && file_->format.compression == bgzf) {
     text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), sizes.window_bytes);
+    if (growing_ >= 0) text_->follow(growing_);
+  }
   if (!text_) return next_by_htslib();
   const hts::AlignmentRecord* found = nullptr;
   switch (text_->next(parallel_for, found)) {
@@ -75,6 +88,9 @@ const hts::AlignmentRecord* BamReads::next_record(const Sizes& sizes, const hts:
       return found;
     case hts::BamText::Outcome::end:
     case hts::BamText::Outcome::end_without_mark:
+      return nullptr;
+    case hts::BamText::Outcome::nothing_yet:
+      waits_ = true;
       return nullptr;
     case hts::BamText::Outcome::damaged:
       break;
@@ -106,7 +122,7 @@ BamReads::Rows BamReads::next_rows(const Sizes& sizes, const hts::ParallelFor& p
       if (!ahead_) {
         const hts::AlignmentRecord* record = next_record(sizes, parallel_for);
         if (record == nullptr) {
-          ended_ = true;
+          ended_ = !waits_;
           break;
         }
         if ((record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) != 0) {
@@ -141,8 +157,10 @@ std::optional<BamBatch> BamReads::next(const Sizes& sizes, const MemorySource& m
     };
     std::vector<Rows> all;
     std::vector<Place> places;
-    while (all.size() < sizes.batches && !ended_ && !cancelled()) {
+    waits_ = false;
+    while (all.size() < sizes.batches && !ended_ && !waits_ && !cancelled()) {
       all.push_back(next_rows(sizes, parallel_for, cancelled));
+      if (waits_ && all.back().is_empty()) break;
       for (std::size_t row = 0; row < all.back().records.size(); ++row) places.push_back({all.size() - 1, row});
       ready_.push_back(make_columns(all.back(), memory));
     }

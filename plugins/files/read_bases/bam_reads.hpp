@@ -36,7 +36,10 @@ class BamReads {
   struct Wanted {
     bool qualities = true, comments = false;
   };
-  BamReads(hFILE* opened, std::string path, Wanted wanted, int threads);
+  enum class Growth : std::uint8_t { none, possible };
+  BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, Growth growth = Growth::none);
+  ~BamReads();
+  BamReads(const BamReads&) = delete;
 
   struct Sizes {
     double work = 0;  // a batch ends with the read that reaches this or `bytes`; a read of so many bases travels alone
@@ -44,9 +47,11 @@ class BamReads {
     std::size_t batches = 1;       // that are made at once
     std::size_t window_bytes = 0;  // of a BAM file, to be read at a time
   };
-  // The next one; none: that was all, or `cancelled`.
+  // The next one; none: that was all, all that is there yet, or `cancelled`.
   std::optional<BamBatch> next(const Sizes& sizes, const MemorySource& memory, const hts::ParallelFor& parallel_for,
                                const std::function<bool()>& cancelled);
+  // The file (BAM) does not grow any more.
+  void end_here();
   bool ended() const { return ready_.empty() && ended_; }
   // Bytes of the file that have been read; < 0: unknown.
   std::int64_t consumed() const;
@@ -58,6 +63,7 @@ class BamReads {
     std::vector<hts::AlignmentRecord> records;
     std::vector<std::string> comments;
     std::vector<std::string> without_bases, not_primary;
+    bool is_empty() const { return records.empty() && without_bases.empty() && not_primary.empty(); }
   };
   const hts::AlignmentRecord* next_record(const Sizes& sizes, const hts::ParallelFor& parallel_for);
   const hts::AlignmentRecord* next_by_htslib();
@@ -70,7 +76,8 @@ class BamReads {
   Wanted wanted_;
   hts::File file_;
   hts::Header header_;
-  bool begun_ = false, ended_ = false;
+  int growing_ = -1;  // descriptor of a file that grows
+  bool begun_ = false, waits_ = false, ended_ = false;
   std::optional<hts::BamText> text_;
   hts::AlignmentRecord read_;                  // of HTSlib
   std::optional<hts::AlignmentRecord> ahead_;  // in no batch yet

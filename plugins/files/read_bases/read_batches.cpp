@@ -18,9 +18,12 @@ std::optional<ReadBatch> ReadBatches::next(const Sizes& sizes, const MemorySourc
                                            const std::function<bool()>& cancelled) {
   while (ready_.empty() && !ended() && !cancelled()) {
     std::size_t used = 0;
-    const std::vector<Rows> rows = cut(sizes, used);
+    const std::vector<Rows> rows = cut(sizes, rest_, used);
     if (rows.empty()) {
+      if (std::exchange(rest_, Rest::waits) == Rest::goes && grows_) return std::nullopt;
+      const std::uint64_t before = stream_.text_read();
       ended_ = !stream_.read(sizes.text_bytes, parallel_for);
+      if (ended_ || (grows_ && stream_.text_read() == before)) rest_ = Rest::goes;
       continue;
     }
     std::vector<Part> parts;
@@ -45,8 +48,8 @@ std::optional<ReadBatch> ReadBatches::next(const Sizes& sizes, const MemorySourc
   return batch;
 }
 
-// The batches that can be made of the records at hand: whole ones, unless no more come.
-std::vector<ReadBatches::Rows> ReadBatches::cut(const Sizes& sizes, std::size_t& used) const {
+// The batches that can be made of the records at hand: whole ones, and one of the rest, where that does not wait for more.
+std::vector<ReadBatches::Rows> ReadBatches::cut(const Sizes& sizes, Rest rest, std::size_t& used) const {
   std::vector<Rows> all;
   Rows rows;
   double work = 0;
@@ -70,7 +73,7 @@ std::vector<ReadBatches::Rows> ReadBatches::cut(const Sizes& sizes, std::size_t&
     bytes += record.name_letters + record.bases.letters * (wanted_.qualities && stream_.has_qualities() ? 2 : 1);
     if (work >= sizes.work || bytes >= sizes.bytes) close();
   }
-  if (ended_ && (!rows.records.empty() || !rows.without_bases.empty())) close();
+  if (rest == Rest::goes && (!rows.records.empty() || !rows.without_bases.empty())) close();
   return all;
 }
 

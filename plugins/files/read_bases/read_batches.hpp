@@ -45,6 +45,11 @@ class ReadBatches {
   // The next one; none: that was all, or `cancelled`.
   std::optional<ReadBatch> next(const Sizes& sizes, const MemorySource& memory, const ParallelFor& parallel_for,
                                 const std::function<bool()>& cancelled);
+  // Does the file grow? Then next() gives none, too, where there is nothing more so far.
+  void set_growing(bool grows) {
+    grows_ = grows;
+    stream_.set_growing(grows);
+  }
   // Will next() have to make batches?
   bool needs_text() const { return ready_.empty(); }
   // Has next() given everything?
@@ -65,7 +70,8 @@ class ReadBatches {
     std::uint64_t from, to;  // of the letters, where it is one row
     std::uint64_t end(const RecordPlace& record) const { return to > 0 ? to : record.bases.letters; }
   };
-  std::vector<Rows> cut(const Sizes& sizes, std::size_t& used) const;
+  enum class Rest : std::uint8_t { waits, goes };
+  std::vector<Rows> cut(const Sizes& sizes, Rest rest, std::size_t& used) const;
   ReadBatch make_columns(const Rows& rows, const MemorySource& memory) const;
   void divide(std::size_t batch, const Rows& rows, std::vector<Part>& parts) const;
   bool copy(const Part& part, const Rows& rows, const ReadBatch& batch) const;
@@ -74,7 +80,8 @@ class ReadBatches {
 
   ReadStream stream_;
   Wanted wanted_;
-  bool ended_ = false;
+  bool grows_ = false, ended_ = false;
+  Rest rest_ = Rest::waits;  // of records that don't fill a batch
   std::deque<ReadBatch> ready_;
 };
 

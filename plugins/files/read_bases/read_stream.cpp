@@ -99,7 +99,7 @@ bool ReadStream::read(std::size_t text_bytes, const ParallelFor& parallel_for) {
   } catch (const Failure&) {
     failure_ = std::current_exception();
   }
-  ended_ = pieces == 0;
+  ended_ = pieces == 0 && (!grows_ || failure_);
   if (!format_known_ && failure_) std::rethrow_exception(failure_);
   if (!format_known_) guess();
   for (std::size_t i = 0; i < pieces; ++i) {
@@ -109,6 +109,18 @@ bool ReadStream::read(std::size_t text_bytes, const ParallelFor& parallel_for) {
   if (ended_ && !failure_) walk_.finish(window());
   ended_ = ended_ || walk_.problem();
   return !ended_;
+}
+
+void ReadStream::set_growing(bool grows) {
+  grows_ = grows;
+  input_->set_growing(grows);
+}
+
+bool ReadStream::could_end() const {
+  if (!input_->could_end() || !format_known_) return false;
+  RecordWalk walk = walk_;
+  walk.finish(window());
+  return !walk.problem();
 }
 
 void ReadStream::check_end() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,11 @@ class ReadStream : TextInput::Taker {
   // Reads about so much text more, and finds the records that end in it. False: there is nothing more behind records(). Views and pointers into the
   // text are then void.
   bool read(std::size_t text_bytes, const ParallelFor& parallel_for);
+  // Does the file grow? Then there may be more behind records() even if read() has found nothing new.
+  void set_growing(bool grows);
+  // Could the file end behind what has been read? What is after the last whole record is then a whole record, too.
+  bool could_end() const;
+  std::optional<std::uint64_t> place() const { return input_->place(); }
   // Those that are there and have not been dropped.
   std::span<const RecordPlace> records() const { return std::span(walk_.records()).subspan(dropped_); }
   void drop(std::size_t records) { dropped_ += records; }
@@ -68,7 +74,7 @@ class ReadStream : TextInput::Taker {
   std::uint64_t text_begin_ = 0;
   std::size_t dropped_ = 0;      // of the walk's records
   std::uint64_t forgotten_ = 0;  // records that the walk no longer has
-  bool ended_ = false;
+  bool grows_ = false, ended_ = false;
   std::exception_ptr failure_;  // of the input
   struct Piece {
     std::size_t bytes = 0;

@@ -31,6 +31,7 @@ class SequenceIndex {
   Added add(std::string_view id, const SequencePlace& place);
   const SequencePlace* find(std::string_view id) const;  // nullptr: not there
   std::size_t size() const { return entries_.size(); }
+  std::string_view id(std::size_t entry) const { return {names_.data() + entries_[entry].name_begin, entries_[entry].name_length}; }
 
  private:
   struct Entry {
@@ -38,7 +39,6 @@ class SequenceIndex {
     std::uint64_t name_length;
     SequencePlace place;
   };
-  std::string_view id(std::size_t entry) const { return {names_.data() + entries_[entry].name_begin, entries_[entry].name_length}; }
   std::size_t slot_of(std::string_view id) const;
 
   std::vector<Entry> entries_;

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <htslib/hfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
-#include <sluice/work_sharing.hpp>
+#include <unordered_map>
 
-#include "read_bases/bam_reads.hpp"
-#include "read_bases/read_batches.hpp"
+#include "read_bases/read_file.hpp"
 #include "read_bases/sequence_file.hpp"
 
 namespace sluice::read_bases {
@@ -24,8 +17,6 @@ namespace {
 constexpr std::uint32_t hard_clip = BAM_CHARD_CLIP;
 constexpr const char* text_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
 constexpr const char* read_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .bam .sam .cram";
-// What read_reader reads at a time: enough for all threads, and not much of anybody's memory.
-constexpr std::size_t least_text_bytes = std::size_t{1} << 18, most_text_bytes = std::size_t{1} << 25;
 
 // The whole read of each row, from the file that the base caller wrote.
 class ReadBases {
@@ -70,6 +61,9 @@ class ReadBases {
       for (const std::string& text : report.infos) setup.info(text);
       for (const std::string& text : report.warnings) setup.warn(text);
     }
+    for (std::size_t file = 0; file < files_.size() && files_.size() > 1; ++file)
+      for (std::size_t read = 0; read < files_[file]->index().size(); ++read)
+        first_with_.emplace(files_[file]->index().id(read), static_cast<std::uint32_t>(file));
   }
 
   Estimate estimate(const Batch& in) const {
@@ -99,9 +93,13 @@ class ReadBases {
     std::uint64_t bases() const { return place == nullptr ? 0 : place->bases; }
   };
   Found find(std::string_view name) const {
-    for (std::size_t file = 0; file < files_.size(); ++file)
-      if (const SequencePlace* place = files_[file]->index().find(name)) return {place, file};
-    return {};
+    std::size_t file = 0;
+    if (files_.size() > 1) {
+      const auto first = first_with_.find(name);
+      if (first == first_with_.end()) return {};
+      file = first->second;
+    }
+    return {files_[file]->index().find(name), file};
   }
 
   void look_up(const Call& call, const Batch& in, Output& out) {
@@ -165,18 +163,19 @@ class ReadBases {
     normalise_bases(bases);
   }
 
-  std::vector<std::unique_ptr<SequenceFile>> files_;  // none: the alignments' own bases
+  std::vector<std::unique_ptr<SequenceFile>> files_;                // none: the alignments' own bases
+  std::unordered_map<std::string_view, std::uint32_t> first_with_;  // of several files: the one that has the read; names are the indexes'
   bool has_cigar_;
 };
 
 // Reads without alignments, in file order.
 class ReadReader {
  public:
-  struct Parameters {
+  struct Parameters : FollowParameters {
     Path path = "-";
     bool comments = true;
   };
-  enum class Reason : std::uint32_t { not_primary, empty_sequence };
+  enum class Reason : std::uint32_t { not_primary, empty_sequence, incomplete_file };
   static void describe(Describe<ReadReader>& d) {
     d.id("read_reader")
         .summary("streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM")
@@ -184,9 +183,11 @@ class ReadReader {
         .rows_named_by("read_id");
     d.doc(
         "Bases are given in upper case, U as T, in sequencing orientation; written_bases keeps the case. Of aligned input the primary record of each "
-        "read is used.");
+        "read is used.\n\n"
+        "With `follow` files are read as they are written, whole records only; see the plugin's README for their order and for what ends it.");
     d.option("path", &Parameters::path, "input files or folders, read one after the other; - is standard input").reads().several(read_endings);
     d.option("comments", &Parameters::comments, "fill the column comment, if a stage wants it");
+    describe_follow(d);
     d.gives("read_id", "utf8", "name of the read");
     d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U");
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
@@ -194,138 +195,46 @@ class ReadReader {
     d.gives("written_bases", "utf8", "the bases as they stand in FASTA and FASTQ, where some are in lower case; else \"\"", Needed::optional);
     d.reason("not_primary", "a secondary or supplementary record of aligned input");
     d.reason("empty_sequence", "the record has no bases");
+    d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of another kind");
     d.work_unit("base");
   }
-  ReadReader(const Setup& setup, const Parameters& p)
-      : files_(input_files(p.path, read_endings)),
-        wants_qualities_(setup.wanted("qualities")),
-        wants_comments_(setup.wanted("comment")),
-        reads_comments_(wants_comments_ && p.comments),
-        wants_written_bases_(setup.wanted("written_bases")),
-        threads_(setup.threads()) {
+  ReadReader(const Setup& setup, const Parameters& p) {
     hts::silence();
-    refuse_two_kinds();
-    for (const std::string& path : files_)
-      if (struct stat info{}; ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) all_bytes_ += info.st_size;
-    open();
+    ReadFileWishes wishes;
+    wishes.qualities = setup.wanted("qualities");
+    wishes.comments = setup.wanted("comment");
+    wishes.reads_comments = wishes.comments && p.comments;
+    wishes.written_bases = setup.wanted("written_bases");
+    wishes.threads = setup.threads();
+    wishes.not_primary = static_cast<std::uint32_t>(Reason::not_primary);
+    wishes.empty_sequence = static_cast<std::uint32_t>(Reason::empty_sequence);
+    wishes.sharing = &sharing_;
+    wishes.follows = p.follow;
+    if (!p.follow) refuse_two_kinds(input_files(p.path, read_endings));
+    turns_.emplace(setup, p.path, read_endings, p, static_cast<std::uint32_t>(Reason::incomplete_file), [this, wishes](const InputTurns::File& file) {
+      if (!first_.empty()) refuse_two_kinds({first_, file.path});
+      std::unique_ptr<InputReader> reader = open_read_file(file, wishes);
+      if (reader && first_.empty()) first_ = file.path;
+      return reader;
+    });
   }
 
-  bool process(const Call& call, Output& out) {
-    if (text_ ? give_text(call, out) : give_records(call, out)) return true;
-    if (++file_ == files_.size() || call.cancelled()) return false;
-    bytes_before_ += file_bytes_;
-    open();
-    return true;
-  }
+  bool process(const Call& call, Output& out) { return turns_->process(call, out); }
 
  private:
   // A folder with FASTQ and BAM has mostly the same reads twice.
-  void refuse_two_kinds() const {
+  static void refuse_two_kinds(const std::vector<std::string>& files) {
     const auto is_alignments = [](const std::string& path) { return path.ends_with(".bam") || path.ends_with(".sam") || path.ends_with(".cram"); };
     const auto other =
-        std::find_if(files_.begin(), files_.end(), [&](const std::string& path) { return is_alignments(path) != is_alignments(files_.front()); });
-    if (other != files_.end())
-      throw Failure::input("'" + files_.front() + "' and '" + *other + "' are two kinds of files of reads, and may have the same ones",
+        std::find_if(files.begin(), files.end(), [&](const std::string& path) { return is_alignments(path) != is_alignments(files.front()); });
+    if (other != files.end())
+      throw Failure::input("'" + files.front() + "' and '" + *other + "' are two kinds of files of reads, and may have the same ones",
                            "name those of one kind, for example 'FOLDER/*.fastq.gz'");
   }
-  // The file whose turn it is.
-  void open() {
-    const std::string& path = files_[file_];
-    text_.reset();
-    records_.reset();
-    file_bytes_ = 0;
-    // Where standard input stands, if it is a file.
-    const std::int64_t begin = path == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
-    hFILE* opened = hopen(path.c_str(), "r");
-    if (opened == nullptr) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path of the reads");
-    if (struct stat info{}; ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
-    htsFormat format{};
-    const bool known = hts_detect_format(opened, &format) == 0;
-    // Each of the two below takes `opened` over when it succeeds.
-    if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
-      records_.emplace(opened, path, BamReads::Wanted{wants_qualities_, reads_comments_}, threads_);
-    } else {
-      text_.emplace(open_text_input(path, FileHandle(opened), begin), path,
-                    ReadBatches::Wanted{wants_qualities_, reads_comments_, wants_written_bases_});
-    }
-  }
 
-  // FASTA and FASTQ: read_batches.hpp.
-  bool give_text(const Call& call, Output& out) {
-    const ParallelFor parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
-      const auto each = [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) body(i);
-      };
-      sharing_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
-    };
-    // One batch for each thread, with as many qualities as bases: then every thread has a part in reading, and something to do behind it.
-    const double text_bytes = 2.1 * call.target_work() * std::max(call.threads(), 4);
-    const ReadBatches::Sizes sizes{call.target_work(), call.target_bytes(),
-                                   static_cast<std::size_t>(std::clamp(text_bytes, double{least_text_bytes}, double{most_text_bytes}))};
-    if (text_->needs_text()) sharing_.begin();
-    const std::optional<ReadBatch> batch = text_->next(sizes, call.memory(), parallel_for, [&call] { return call.cancelled(); });
-    if (const std::size_t kept = text_->stream().kept_bytes(); kept != kept_) call.keeps(kept_ = kept);
-    if (!batch) {
-      if (text_->ended()) text_->check_end();
-      out.set_rows(0);
-      return !text_->ended();
-    }
-    for (const std::string& name : batch->without_bases) call.account(Reason::empty_sequence, 1, name);
-    out.set_rows(batch->rows);
-    out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
-    out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
-    if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
-    if (wants_written_bases_) out.add("written_bases", text_column(batch->rows, batch->written_ends, batch->written));
-    give_comments(*batch, out);
-    out.set_work(static_cast<double>(batch->bases_in_all));
-    if (file_bytes_ > 0) say_progress(call, static_cast<std::int64_t>(text_->stream().consumed()));
-    return true;
-  }
-
-  // The others: bam_reads.hpp.
-  bool give_records(const Call& call, Output& out) {
-    const hts::ParallelFor parallel_for = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
-    const auto threads = static_cast<std::size_t>(std::max(call.threads(), 4));
-    // What comes through a pipe may come slowly, and has to be waited for. Else two blocks for each thread.
-    const std::size_t window_bytes = (file_bytes_ > 0 ? std::min<std::size_t>(threads, 16) : 2) << 17;
-    const std::optional<BamBatch> batch = records_->next({call.target_work(), call.target_bytes(), file_bytes_ > 0 ? threads : 1, window_bytes},
-                                                         call.memory(), parallel_for, [&call] { return call.cancelled(); });
-    if (const std::size_t kept = records_->kept_bytes(); kept != kept_) call.keeps(kept_ = kept);
-    out.set_rows(batch ? batch->rows : 0);
-    if (!batch) return !records_->ended();
-    for (const std::string& name : batch->not_primary) call.account(Reason::not_primary, 1, name);
-    for (const std::string& name : batch->without_bases) call.account(Reason::empty_sequence, 1, name);
-    out.add("read_id", text_column(batch->rows, batch->name_ends, batch->names));
-    out.add("bases", text_column(batch->rows, batch->base_ends, batch->bases));
-    if (wants_qualities_) out.add("qualities", text_column(batch->rows, batch->quality_ends, batch->qualities));
-    if (wants_written_bases_) out.text_rows("written_bases", std::vector<std::string_view>(static_cast<std::size_t>(batch->rows)));
-    give_comments(*batch, out);
-    out.set_work(static_cast<double>(batch->bases_in_all));
-    if (const std::int64_t read = records_->consumed(); file_bytes_ > 0 && read >= 0) say_progress(call, read);
-    return true;
-  }
-
-  template <class SomeBatch>
-  void give_comments(const SomeBatch& batch, Output& out) const {
-    if (reads_comments_)
-      out.add("comment", text_column(batch.rows, batch.comment_ends, batch.comments));
-    else if (wants_comments_)
-      out.text_rows("comment", std::vector<std::string_view>(static_cast<std::size_t>(batch.rows)));
-  }
-  void say_progress(const Call& call, std::int64_t read) const {
-    call.progress(std::min(1.0, static_cast<double>(bytes_before_ + read) / static_cast<double>(all_bytes_)));
-  }
-
-  std::vector<std::string> files_;
-  std::size_t file_ = 0;  // the one whose turn it is
-  bool wants_qualities_, wants_comments_, reads_comments_, wants_written_bases_;
-  int threads_;
-  std::optional<ReadBatches> text_;  // FASTA and FASTQ
-  WorkSharing sharing_;              // of text_
-  std::optional<BamReads> records_;  // the others
-  std::size_t kept_ = 0;             // by either
-  std::int64_t file_bytes_ = 0;      // 0: no regular file
-  std::int64_t bytes_before_ = 0, all_bytes_ = 0;
+  std::string first_;  // file that was opened
+  WorkSharing sharing_;
+  std::optional<InputTurns> turns_;
 };
 
 }  // namespace

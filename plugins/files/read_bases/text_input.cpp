@@ -150,6 +150,9 @@ class PlainFile : public TextInput {
  public:
   PlainFile(std::unique_ptr<RawBytes> raw, std::size_t piece_bytes) : raw_(std::move(raw)), piece_bytes_(piece_bytes) {}
   std::uint64_t consumed() const override { return raw_->position(); }
+  void set_growing(bool) override {}
+  bool could_end() const override { return true; }
+  std::optional<std::uint64_t> place() const override { return raw_->is_regular() ? std::optional(raw_->position()) : std::nullopt; }
 
   std::size_t read(std::size_t wanted, TextBuffer& text, const ParallelFor& parallel_for, Taker& taker) override {
     if (!raw_->is_regular()) {
@@ -198,6 +201,8 @@ class CompressedFile : public TextInput {
   CompressedFile(std::unique_ptr<RawBytes> raw, std::size_t piece_bytes)
       : raw_(std::move(raw)), piece_bytes_(std::max(piece_bytes, largest_block_bytes)) {}
   std::uint64_t consumed() const override { return raw_->position(); }
+  void set_growing(bool grows) override { grows_ = grows; }
+  bool could_end() const override { return unread() == 0 && !in_member_; }
 
   std::size_t read(std::size_t wanted, TextBuffer& text, const ParallelFor& parallel_for, Taker& taker) override {
     const std::size_t before = text.size();
@@ -228,7 +233,7 @@ class CompressedFile : public TextInput {
     next_.append({compressed_.data() + used_, unread()});
     const std::size_t got = raw_->read(next_.append(serial_bytes), serial_bytes);
     next_.cut(next_.size() - (serial_bytes - got));
-    raw_ended_ = got < serial_bytes;
+    raw_ended_ = got < serial_bytes && !grows_;
     std::swap(compressed_, next_);
     used_ = 0;
     return got > 0;
@@ -242,7 +247,7 @@ class CompressedFile : public TextInput {
       const char* const at = compressed_.data() + used_;
       if (unread() < block_header_bytes) {
         if (read_more_for(blocks)) continue;
-        if (blocks.empty()) ended_ = unread() == 0, broken_ = !ended_, blocks_lack_end_ = ended_ && !last_was_empty_;
+        if (blocks.empty() && !grows_) ended_ = unread() == 0, broken_ = !ended_, blocks_lack_end_ = ended_ && !last_was_empty_;
         break;
       }
       const Header header = header_of(at);
@@ -256,7 +261,7 @@ class CompressedFile : public TextInput {
       const bool whole = possible && unread() >= bytes;
       const std::size_t size = whole ? load<std::uint32_t>(at + bytes - 4) : 0;
       if (!whole || size > largest_block_bytes) {
-        if (blocks.empty()) broken_ = true;
+        if (blocks.empty()) broken_ = !grows_ || !possible || (whole && size > largest_block_bytes);
         break;
       }
       last_was_empty_ = size == 0;
@@ -309,7 +314,7 @@ class CompressedFile : public TextInput {
       if (ahead) {
         const std::size_t planned = next_.size() - rest, there = ahead->finish();
         next_.cut(rest + there);
-        raw_ended_ = there < planned || raw_->left() == 0;
+        raw_ended_ = !grows_ && (there < planned || raw_->left() == 0);
         std::swap(compressed_, next_);
         used_ = 0;
       }
@@ -343,9 +348,12 @@ class CompressedFile : public TextInput {
     while (made < bytes && !broken_) {
       if (unread() == 0 && !read_more()) {
         // The end is right behind a member.
-        if (in_member_ && !drain(to, bytes, made)) broken_ = true;
+        if (in_member_ && !drain(to, bytes, made)) {
+          if (grows_) break;
+          broken_ = true;
+        }
         if (!in_member_) {
-          ended_ = true;
+          ended_ = !grows_;
           break;
         }
         continue;
@@ -390,7 +398,7 @@ class CompressedFile : public TextInput {
   std::size_t piece_bytes_;
   TextBuffer compressed_, next_;
   std::size_t used_ = 0;  // of compressed_
-  bool raw_ended_ = false, ended_ = false, broken_ = false;
+  bool grows_ = false, raw_ended_ = false, ended_ = false, broken_ = false;
   bool last_was_empty_ = false, blocks_lack_end_ = false;  // BGZF's mark of the end
   bool gzip_ = false, in_member_ = false;
   std::uint64_t text_ = 0;

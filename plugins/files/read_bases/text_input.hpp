@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <sluice/failure.hpp>
 #include <string>
 #include <string_view>
@@ -60,6 +61,12 @@ class TextInput {
   // Appends about so many bytes of text (at most `overshoot` more), or fewer, and returns the number of pieces; 0: the end. A Failure comes in the
   // call behind the last text in front of what is wrong.
   virtual std::size_t read(std::size_t wanted, TextBuffer& text, const ParallelFor& parallel_for, Taker& taker) = 0;
+  // Does the file grow? Then read() that returns 0 has come to what is there so far, and what is cut off there is no mistake.
+  virtual void set_growing(bool grows) = 0;
+  // Could the file end behind what has been read?
+  virtual bool could_end() const = 0;
+  // Where read() goes on, in a file of plain text.
+  virtual std::optional<std::uint64_t> place() const { return std::nullopt; }
   // Bytes of the file that have been read, as they are there.
   virtual std::uint64_t consumed() const = 0;
 };
@@ -68,8 +75,8 @@ inline constexpr std::size_t overshoot = std::size_t{1} << 16;
 // piece_bytes is what one thread reads at a time: small enough that the text is in its cache when it is looked at.
 inline constexpr std::size_t usual_piece_bytes = std::size_t{1} << 17;
 
-// `opened` is `path`, from which nothing has been taken yet (but HTSlib may have looked ahead); `begin`: where standard input stood then. A regular
-// file is read at several places at once, everything else on the calling thread.
+// `opened` is `path`, from which nothing has been taken yet (but HTSlib may have looked ahead); `begin`: where to begin, for standard input where it
+// stood then. A regular file is read at several places at once, everything else on the calling thread.
 std::unique_ptr<TextInput> open_text_input(const std::string& path, FileHandle opened, std::int64_t begin = 0,
                                            std::size_t piece_bytes = usual_piece_bytes);
 

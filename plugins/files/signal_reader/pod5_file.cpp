@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <sluice/failure.hpp>
 
@@ -120,6 +121,12 @@ const pod5::Footer& footer_of(std::span<const char> file, std::vector<std::uint6
 
 bool begins_as_pod5(std::span<const char> start_of_file) { return begins_with(start_of_file, signature); }
 bool begins_as_hdf5(std::span<const char> start_of_file) { return begins_with(start_of_file, hdf5_signature); }
+
+bool is_pod5(const std::string& path) {
+  std::array<char, signature.size()> start{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), start.size()) && begins_as_pod5(start);
+}
 
 std::span<const char> Pod5Reads::table(std::span<const char> file, int content, const char* name) {
   std::vector<std::uint64_t> copy;

@@ -21,6 +21,7 @@ namespace sluice::signal_reader {
 // Does a file that begins so claim to be POD5? To be HDF5, as FAST5 files are?
 bool begins_as_pod5(std::span<const char> start_of_file);
 bool begins_as_hdf5(std::span<const char> start_of_file);
+bool is_pod5(const std::string& path);
 
 // The reads of a POD5 file in memory. Throws FormatProblem.
 class Pod5Reads {

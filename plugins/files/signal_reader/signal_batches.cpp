@@ -30,12 +30,16 @@ SignalBatches::SignalBatches(const SignalFile& file, const BeginningParameters& 
 std::optional<SignalBatch> SignalBatches::next(const Sizes& sizes, const MemorySource& memory, const ParallelLoop& parallel,
                                                const std::function<bool()>& cancelled) {
   while (ready_.empty() && !cancelled()) {
+    bool nothing_new = true;
     if (!ended_) {
       const std::size_t known = heads_.size();
       find_records(sizes);
+      nothing_new = heads_.size() == known;
       read_heads(known, parallel);
     }
-    make_batches(sizes, memory, parallel);
+    const bool waits = grows_ && !ended_ && nothing_new;
+    make_batches(sizes, ended_ || waits ? Rest::goes : Rest::waits, memory, parallel);
+    if (ready_.empty() && waits) return std::nullopt;
     if (ready_.empty() && ended_) {
       if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
       return std::nullopt;
@@ -53,7 +57,7 @@ void SignalBatches::find_records(const Sizes& sizes) {
   try {
     for (std::size_t found = 0; found < records_at_a_time_ && bytes < sizes.bytes_at_a_time; ++found) {
       if (!cursor_.next_place(place)) {
-        ended_ = true;
+        ended_ = !grows_;
         break;
       }
       const std::size_t all = SignalFile::stored_bytes(file_.header(), place);
@@ -116,10 +120,10 @@ void SignalBatches::read_head(Head& head, std::uint64_t number, Workspace& works
   head.name = record.read_id;
 }
 
-void SignalBatches::make_batches(const Sizes& sizes, const MemorySource& memory, const ParallelLoop& parallel) {
+void SignalBatches::make_batches(const Sizes& sizes, Rest rest, const MemorySource& memory, const ParallelLoop& parallel) {
   std::vector<Part> parts;
   std::size_t first = 0;
-  for (const std::size_t last : cut(sizes)) {
+  for (const std::size_t last : cut(sizes, rest)) {
     ready_.push_back(make_columns(first, last, memory));
     for (std::size_t row = first, bytes = 0, begin = first; row < last; ++row) {
       bytes += heads_[row].bytes;
@@ -135,8 +139,8 @@ void SignalBatches::make_batches(const Sizes& sizes, const MemorySource& memory,
   });
 }
 
-// The ends of the batches that can be made of the records at hand: whole ones, unless no more come.
-std::vector<std::size_t> SignalBatches::cut(const Sizes& sizes) const {
+// The ends of the batches that can be made of the records at hand: whole ones, and one of the rest, where that does not wait for more.
+std::vector<std::size_t> SignalBatches::cut(const Sizes& sizes, Rest rest) const {
   std::vector<std::size_t> ends;
   double work = 0;
   std::uint64_t bytes = 0;
@@ -153,7 +157,7 @@ std::vector<std::size_t> SignalBatches::cut(const Sizes& sizes) const {
     bytes += head.bytes + head.name.size();
     if (work >= sizes.work || bytes >= sizes.bytes) close(i + 1);
   }
-  if (ended_ && rows > 0) close(heads_.size());
+  if (rest == Rest::goes && rows > 0) close(heads_.size());
   return ends;
 }
 

@@ -42,6 +42,8 @@ class SignalBatches {
   // The next one; none: that was all, or `cancelled`. Throws what is wrong with the file behind the last whole record.
   std::optional<SignalBatch> next(const Sizes& sizes, const MemorySource& memory, const ParallelLoop& parallel,
                                   const std::function<bool()>& cancelled);
+  // Does the file grow? Then next() gives none, too, where no further record is there yet.
+  void set_growing(bool grows) { grows_ = grows; }
   // Has next() given everything?
   bool ended() const { return ready_.empty() && heads_.empty() && ended_ && !failure_; }
   double share_read() const { return cursor_.share_read(); }
@@ -63,11 +65,12 @@ class SignalBatches {
     RecordDecoder decoder;
     std::vector<char> stored;
   };
+  enum class Rest : std::uint8_t { waits, goes };  // of records that don't fill a batch
   void find_records(const Sizes& sizes);
   void read_heads(std::size_t first, const ParallelLoop& parallel);
   void read_head(Head& head, std::uint64_t number, Workspace& workspace) const;
-  void make_batches(const Sizes& sizes, const MemorySource& memory, const ParallelLoop& parallel);
-  std::vector<std::size_t> cut(const Sizes& sizes) const;
+  void make_batches(const Sizes& sizes, Rest rest, const MemorySource& memory, const ParallelLoop& parallel);
+  std::vector<std::size_t> cut(const Sizes& sizes, Rest rest) const;
   SignalBatch make_columns(std::size_t first, std::size_t last, const MemorySource& memory) const;
   void fill(const Part& part) const;
 
@@ -78,7 +81,7 @@ class SignalBatches {
   std::uint64_t asked_for_;  // by the file system: what lies before
   std::deque<Head> heads_;   // of records that are in no batch yet
   std::deque<SignalBatch> ready_;
-  bool ended_ = false;
+  bool grows_ = false, ended_ = false;
   std::exception_ptr failure_;  // what comes behind heads_
   std::size_t records_at_a_time_ = 64;
   std::size_t usual_bytes_ = std::numeric_limits<std::size_t>::max();  // that were given of a record lately

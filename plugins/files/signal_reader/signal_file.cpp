@@ -41,7 +41,7 @@ bool newer(const struct timespec& a, const struct timespec& b) { return a.tv_sec
 
 }  // namespace
 
-SignalFile::SignalFile(std::string path) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+SignalFile::SignalFile(std::string path, Growth growth) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (file_.number < 0)
     throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the BLOW5 or SLOW5 file");
   struct stat info {};
@@ -72,28 +72,73 @@ SignalFile::SignalFile(std::string path) : path_(std::move(path)), file_(::open(
   if (status == HeaderStatus::not_slow5) fail("is not a SLOW5 or BLOW5 file: " + problem, "give BLOW5, SLOW5 or POD5 files");
   if (status == HeaderStatus::unsupported) fail("cannot be read: " + problem, "convert it with `slow5tools view -c zlib -s svb-zd`");
   if (status == HeaderStatus::malformed) fail("is damaged: " + problem, "copy the file again and compare checksums");
+  if (growth == Growth::possible) {
+    extent_ = {header_.first_record, header_.first_record};
+    extend();
+    return;
+  }
   extent_ = {header_.first_record, file_bytes};
   if (header_.records.format == FileFormat::slow5) return;
-  char end[5] = {};
-  const bool complete = file_bytes >= header_.first_record + blow5_end.size() &&
-                        read_bytes(file_bytes - blow5_end.size(), end, blow5_end.size()) == blow5_end.size() &&
-                        std::string_view(end, blow5_end.size()) == blow5_end;
-  if (complete) {
+  if (file_bytes >= header_.first_record + blow5_end.size() && has_mark_at(file_bytes - blow5_end.size())) {
     extent_.end = file_bytes - blow5_end.size();
     return;
   }
-  std::uint64_t records = 0;
-  std::uint64_t offset = extent_.begin;
-  std::uint64_t bytes = 0;
-  while (offset + 8 <= file_bytes && read_bytes(offset, reinterpret_cast<char*>(&bytes), 8) == 8 && bytes <= file_bytes - offset - 8) {
-    ++records;
-    offset += 8 + bytes;
-  }
+  extent_.end = extent_.begin;
+  extend();
+  fail_truncated(records_);
+}
+
+void SignalFile::fail_truncated(std::uint64_t records) const {
   fail("is truncated: it has no end-of-file mark, and ends inside the record after " + std::to_string(records) + " complete ones",
        "copy the file again, or save what is whole with `slow5tools skim` and `slow5tools get`");
 }
 
 SignalFile::~SignalFile() = default;
+
+bool SignalFile::has_mark_at(std::uint64_t offset) const {
+  char end[blow5_end.size()] = {};
+  return read_bytes(offset, end, blow5_end.size()) == blow5_end.size() && std::string_view(end, blow5_end.size()) == blow5_end;
+}
+
+std::uint64_t SignalFile::file_bytes() const {
+  struct stat info {};
+  return ::fstat(file_.number, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+void SignalFile::extend() {
+  if (pod5_) return;
+  const std::uint64_t all = file_bytes();
+  if (header_.records.format == FileFormat::blow5) {
+    std::uint64_t bytes = 0;
+    while (extent_.end + size_field <= all && read_bytes(extent_.end, reinterpret_cast<char*>(&bytes), size_field) == size_field &&
+           bytes <= all - extent_.end - size_field) {
+      ++records_;
+      extent_.end += size_field + bytes;
+    }
+    return;
+  }
+  std::vector<char> text;
+  for (std::uint64_t end = all; end > extent_.end;) {
+    const std::uint64_t begin = std::max(extent_.end, end - std::min<std::uint64_t>(end, text_block_bytes));
+    text.resize(static_cast<std::size_t>(end - begin));
+    text.resize(read_bytes(begin, text.data(), text.size()));
+    if (const std::size_t newline = std::string_view(text.data(), text.size()).rfind('\n'); newline != std::string_view::npos) {
+      extent_.end = begin + newline + 1;
+      return;
+    }
+    end = begin;
+  }
+}
+
+void SignalFile::check_end() const {
+  if (pod5_) return;
+  const std::uint64_t left = file_bytes() - std::min(file_bytes(), extent_.end);
+  if (header_.records.format == FileFormat::slow5) {
+    if (left > 0) fail("is truncated: it ends without a newline", "copy the file again and compare checksums");
+  } else if (left != blow5_end.size() || !has_mark_at(extent_.end)) {
+    fail_truncated(records_);
+  }
+}
 
 FileDescriptor::~FileDescriptor() {
   if (number >= 0) ::close(number);

@@ -32,14 +32,20 @@ class Pod5File;
 
 class SignalFile {
  public:
-  // Reads the header, and for BLOW5 checks the end-of-file mark: a file that lacks it is truncated.
-  explicit SignalFile(std::string path);
+  // Reads the header, and for BLOW5 checks the end-of-file mark: a file that lacks it is truncated, unless it may still grow.
+  enum class Growth : std::uint8_t { none, possible };
+  explicit SignalFile(std::string path, Growth growth = Growth::none);
   SignalFile(const SignalFile&) = delete;
   ~SignalFile();
 
   const std::string& path() const { return path_; }
   const Slow5Header& header() const { return header_; }
   RecordExtent extent() const { return extent_; }
+
+  // Of a file that grows: takes in the whole records that have come since.
+  void extend();
+  // Of a file that has grown: fails unless it ends behind the last record, with its mark.
+  void check_end() const;
 
   // Bytes of the record itself: without the size before a BLOW5 record, without the newline of a SLOW5 line. bytes_around() are those.
   static std::size_t bytes_around(FileFormat format);
@@ -63,11 +69,15 @@ class SignalFile {
 
  private:
   [[noreturn]] void fail(const std::string& what, std::string remedy = {}) const;
+  [[noreturn]] void fail_truncated(std::uint64_t records) const;
+  std::uint64_t file_bytes() const;
+  bool has_mark_at(std::uint64_t offset) const;
   std::string path_;
   FileDescriptor file_;
   Slow5Header header_;
   RecordExtent extent_;
   std::unique_ptr<Pod5File> pod5_;  // places are its own
+  std::uint64_t records_ = 0;       // in the extent of a file that grows, where it is BLOW5
 };
 
 // Goes through the records of a file in file order.

@@ -1,24 +1,44 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <sluice/input_files.hpp>
+#include <sluice/input_turns.hpp>
 #include <sluice/stage.hpp>
+#include <thread>
 
-#include "signal_reader/signal_batches.hpp"
 #include "signal_reader/signal_beginning.hpp"
 #include "signal_reader/signal_files.hpp"
+#include "signal_reader/signal_reads.hpp"
 
 namespace sluice::signal_reader {
 namespace {
 
+std::map<std::string, std::string> kind_of(const SignalFile& file) {
+  const Slow5Header& header = file.header();
+  return {{"format", name(header.records.format)},
+          {"record_compression", name(header.records.record_compression)},
+          {"signal_compression", name(header.records.signal_compression)},
+          {"chemistry", std::string(chemistry(header.attribute("experiment_type"), header.attribute("sequencing_kit")))}};
+}
+
+// The files of a run agree in what first(attribute) says of the first one.
+template <class First>
+void refuse_difference(const SignalFile& file, const std::string& first_path, const First& first) {
+  for (const auto& [attribute, value] : kind_of(file))
+    if (const std::string expected(first(attribute.c_str())); value != expected)
+      throw Failure::input("signal files '" + first_path + "' and '" + file.path() + "' differ: " + attribute + " " + expected + " and " + value,
+                           "give those that belong together, each kind in a run of its own, or convert them with slow5tools");
+}
+
 // The resource that says which files the reads' signal is in, and what their headers say.
 class SignalFileResource {
  public:
-  struct Parameters {
+  struct Parameters : FollowEnding {
     Path path;
   };
   static void describe(Describe<SignalFileResource>& d) {
@@ -33,29 +53,30 @@ class SignalFileResource {
         "them), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
         "A BLOW5 or POD5 file without its end-of-file mark is refused as truncated. A read group of POD5 is a run. Several files must agree in "
-        "format, compression and chemistry.");
+        "format, compression and chemistry.\n\n"
+        "With `follow` the first file that comes speaks for all (`path` is its name, `inputs` where they come from), and is waited for.");
     d.option("path", &Parameters::path, "BLOW5, SLOW5 or POD5 files or folders").required().reads().several(signal_endings).beside(".idx");
+    describe_follow_ending(d);
     d.gives("run_id", "utf8", "sequencing run, \"\" if unknown");
     d.gives("experiment_type", "utf8", "genomic_dna, rna ...");
     d.gives("sequencing_kit", "utf8", "library preparation kit, e.g. sqk-lsk114");
     d.gives("flow_cell_id", "utf8", "flow cell, \"\" if unknown");
     d.gives("chemistry", "utf8", "dna_r9, dna_r10, rna_r9 or rna_004");
   }
-  SignalFileResource(const Setup&, const Parameters& p) : paths_(input_files(p.path, signal_endings)) {}
+  SignalFileResource(const Setup&, const Parameters& p) : parameters_(p) {
+    if (!p.follow) paths_ = input_files(p.path, signal_endings);
+  }
 
   void process(const Call& call, Output& out) {
     std::map<std::string, std::vector<std::string>> columns;
     std::map<std::string, std::string> first;
+    if (parameters_.follow) paths_ = {first_to_come(call)};
     for (const std::string& path : paths_) {
-      const SignalFile file(path);
+      const SignalFile file(path, parameters_.follow ? SignalFile::Growth::possible : SignalFile::Growth::none);
       add_read_groups(call, file, columns);
       const std::map<std::string, std::string> attributes = attributes_of(file);
       if (first.empty()) first = attributes;
-      for (const char* attribute : {"format", "record_compression", "signal_compression", "chemistry"})
-        if (attributes.at(attribute) != first.at(attribute))
-          throw Failure::input("signal files '" + paths_.front() + "' and '" + path + "' differ: " + attribute + " " + first.at(attribute) + " and " +
-                                   attributes.at(attribute),
-                               "give those that belong together, each kind in a run of its own, or convert them with slow5tools");
+      refuse_difference(file, paths_.front(), [&](const char* attribute) { return first.at(attribute); });
     }
     out.set_rows(static_cast<std::int64_t>(columns["chemistry"].size()));
     for (const auto& [name, values] : columns) out.text_rows(name.c_str(), values);
@@ -63,6 +84,7 @@ class SignalFileResource {
     std::string all;
     for (const std::string& path : paths_) all += (all.empty() ? "" : "\n") + path;
     out.set_attribute("path", all);
+    out.set_attribute("inputs", parameters_.follow ? parameters_.path : all);
     out.set_attribute("read_groups", std::to_string(columns["chemistry"].size()));
   }
 
@@ -83,14 +105,10 @@ class SignalFileResource {
     }
   }
   static std::map<std::string, std::string> attributes_of(const SignalFile& file) {
-    const Slow5Header& header = file.header();
-    return {{"format", name(header.records.format)},
-            {"record_compression", name(header.records.record_compression)},
-            {"signal_compression", name(header.records.signal_compression)},
-            {"chemistry", std::string(chemistry(header.attribute("experiment_type"), header.attribute("sequencing_kit")))},
-            {"experiment_type", std::string(header.attribute("experiment_type"))},
-            {"sequencing_kit", std::string(header.attribute("sequencing_kit"))},
-            {"sampling_rate", sampling_rate(file)}};
+    std::map<std::string, std::string> attributes = kind_of(file);
+    for (const char* attribute : {"experiment_type", "sequencing_kit"}) attributes[attribute] = file.header().attribute(attribute);
+    attributes["sampling_rate"] = sampling_rate(file);
+    return attributes;
   }
   static std::string sampling_rate(const SignalFile& file) {
     for (const char* attribute : {"sample_frequency", "sample_rate"})
@@ -103,6 +121,27 @@ class SignalFileResource {
     if (!cursor.next(stored, place) || decoder.decode_fields(stored, file.header().records, record) != RecordStatus::ok) return {};
     return std::isfinite(record.sampling_rate) ? std::to_string(record.sampling_rate) : std::string();
   }
+  // A file whose header is there, and a record if the header does not say all.
+  std::string first_to_come(const Call& call) const {
+    FollowedFiles files({parameters_.path, signal_endings, parameters_.follow_until.value_or(Path()), parameters_.follow_idle});
+    const auto start = std::chrono::steady_clock::now();
+    for (bool said = false, ended = false; !ended;) {
+      ended = call.cancelled();
+      files.look(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      ended = ended || !files.end().empty();
+      for (const FollowedFiles::File& file : files.files()) {
+        try {
+          if (file.bytes > 0 && (!sampling_rate(SignalFile(file.path, SignalFile::Growth::possible)).empty() || file.mark == EndMark::there || ended))
+            return file.path;
+        } catch (const Failure&) {  // no header yet, or never: signal_stream will say
+        }
+      }
+      if (!std::exchange(said, true)) call.info("waits for the first file in " + parameters_.path);
+      for (int nap = 0; nap < 10 && !call.cancelled() && !ended; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    throw Failure::input("no BLOW5 or SLOW5 file that can be read has come in '" + parameters_.path + "'", "check the path of the signal");
+  }
+  Parameters parameters_;
   std::vector<std::string> paths_;
 };
 
@@ -146,11 +185,13 @@ class SignalLookup {
     for (std::size_t i = 0; i < files_.size(); ++i) {
       const SignalFile& file = files_.file(i);
       IndexSource source;
-      indexes_.push_back(load_or_build_index(
-          file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source));
+      SignalIndex index = load_or_build_index(
+          file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
+      const std::size_t reads = index.size();
+      add(std::move(index), files_.begin(i));
       if (source.action == IndexSource::Action::loaded) continue;
       setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
-                 std::to_string(indexes_.back().size()) + " reads: " + source.reason);
+                 std::to_string(reads) + " reads: " + source.reason);
       if (source.duplicates != 0)
         setup.warn("signal file '" + file.path() + "' has " + std::to_string(source.duplicates) +
                    " records whose read id an earlier record has: the first is used");
@@ -205,13 +246,22 @@ class SignalLookup {
     RecordPlace place;  // bytes = 0: nowhere
   };
   Found find(std::string_view read_id) const {
-    for (std::size_t file = 0; file < indexes_.size(); ++file)
-      if (const auto place = indexes_[file].find(read_id)) return {file, *place};
-    return {};
+    const auto place = index_.find(read_id);
+    if (!place) return {};
+    const std::size_t file = files_.file_at(place->offset);
+    return {file, {place->offset - files_.begin(file), place->bytes}};
+  }
+  // Of several files with a read the first one's record is kept.
+  void add(SignalIndex index, std::uint64_t begin) {
+    if (begin == 0 && index_.size() == 0) {
+      index_ = std::move(index);
+      return;
+    }
+    for (std::size_t i = 0; i < index.size(); ++i) index_.add(index.read_id(i), {begin + index.place(i).offset, index.place(i).bytes});
   }
 
   SignalFiles files_;
-  std::vector<SignalIndex> indexes_;
+  SignalIndex index_;  // of all files: places among the bytes of all
 };
 
 // Decompression: parallel, apart from the disk.
@@ -351,72 +401,53 @@ class SignalDecode {
 // Streaming: every record of the files, in file order.
 class SignalStream {
  public:
-  using Parameters = BeginningParameters;
+  struct Parameters : BeginningParameters, FollowParameters {};
+  enum class Reason : std::uint32_t { incomplete_file };
   static void describe(Describe<SignalStream>& d) {
     d.id("signal_stream").summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order").source("read").rows_named_by("read_id");
     d.doc(
         "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.\n\n"
         "With prefix_bases no more is read of a record than is likely to hold the signal that is wanted; signal_decode reads the rest where it is "
-        "needed.");
+        "needed.\n\n"
+        "With `follow`, which the resource must have too, files are read as they are written, whole records only; see the README of read_bases for "
+        "their order and for what ends it. A file that can't be read on is then named, and the run goes on with the others.");
     d.gives("read_id", "utf8", "name of the read");
     d.gives("signal_record", "binary", "the record as stored in the file (compressed); with prefix_bases: its beginning");
     d.gives("record_offset", "i64", "where the record begins in the files, one after the other", Needed::optional);
     d.gives("record_bytes", "i64", "all bytes of the record as stored", Needed::optional);
     describe_beginning(d);
+    describe_follow(d);
     d.uses("signal", "signal_file", "the files");
+    d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of another kind");
     d.work_unit("sample");
   }
-  SignalStream(const Setup& setup, const Parameters& parameters)
-      : files_(setup.resource("signal").attribute("path")),
-        parameters_(parameters),
-        wants_place_(setup.wanted("record_offset") && setup.wanted("record_bytes")) {
-    open();
+  SignalStream(const Setup& setup, const Parameters& parameters) : signal_(setup.resource("signal")) {
+    SignalReadsWishes wishes;
+    wishes.beginning = parameters;
+    wishes.places = setup.wanted("record_offset") && setup.wanted("record_bytes");
+    wishes.beginnings = wishes.places && parameters.prefix_bases > 0 && !parameters.follow;
+    wishes.follows = parameters.follow;
+    if (!parameters.follow) places_.emplace(signal_.attribute("path"));
+    const std::string inputs(signal_.attribute(parameters.follow ? "inputs" : "path"));
+    turns_.emplace(setup, inputs, signal_endings, parameters, static_cast<std::uint32_t>(Reason::incomplete_file),
+                   [this, wishes](const InputTurns::File& file) { return open(file, wishes); });
   }
 
-  bool process(const Call& call, Output& out) {
-    const ParallelLoop parallel = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
-    // A batch for each thread, then every thread has something to do behind it.
-    const double bytes_at_a_time = static_cast<double>(call.target_bytes()) * std::max(call.threads(), 4);
-    const SignalBatches::Sizes sizes{call.target_work(), call.target_bytes(),
-                                     static_cast<std::uint64_t>(std::clamp(bytes_at_a_time, least_bytes_at_a_time, most_bytes_at_a_time))};
-    const std::optional<SignalBatch> batch = batches_->next(sizes, call.memory(), parallel, [&call] { return call.cancelled(); });
-    out.set_rows(batch ? batch->rows : 0);
-    if (batch) give(*batch, out);
-    const auto bytes = static_cast<double>(files_.begin(number_ + 1) - files_.begin(number_));
-    call.progress((static_cast<double>(files_.begin(number_)) + batches_->share_read() * bytes) / static_cast<double>(files_.begin(files_.size())));
-    if (!batches_->ended() || call.cancelled()) return !batches_->ended();
-    if (++number_ == files_.size()) return false;
-    open();
-    return true;
-  }
+  bool process(const Call& call, Output& out) { return turns_->process(call, out); }
 
  private:
-  static constexpr double least_bytes_at_a_time = 1 << 20, most_bytes_at_a_time = 64 << 20;
-  // The file whose turn it is.
-  void open() {
-    batches_.reset();
-    file_.emplace(files_.path(number_));
-    batches_.emplace(*file_, parameters_,
-                     wants_place_ && parameters_.prefix_bases > 0 ? SignalBatches::Give::beginnings : SignalBatches::Give::records);
+  std::unique_ptr<InputReader> open(const InputTurns::File& file, SignalReadsWishes wishes) {
+    // What POD5 holds stands at its end: no record can be read before.
+    if (file.growth == InputTurns::Growth::possible && is_pod5(file.path)) return nullptr;
+    if (places_) wishes.places_at = places_->begin(number_++);
+    auto reads = std::make_unique<SignalReads>(file, wishes);
+    refuse_difference(reads->file(), std::string(signal_.attribute("path")), [this](const char* attribute) { return signal_.attribute(attribute); });
+    return reads;
   }
-  void give(const SignalBatch& batch, Output& out) const {
-    out.add("read_id", text_column(batch.rows, batch.name_ends, batch.names));
-    out.add("signal_record", text_column(batch.rows, batch.record_ends, batch.records, "binary"));
-    out.set_work(batch.work);
-    if (!wants_place_) return;
-    const auto offset = out.column<std::int64_t>("record_offset");
-    const auto stored = out.column<std::int64_t>("record_bytes");
-    for (std::size_t row = 0; row < batch.places.size(); ++row) {
-      offset[row] = static_cast<std::int64_t>(files_.begin(number_) + batch.places[row].offset);
-      stored[row] = static_cast<std::int64_t>(SignalFile::stored_bytes(file_->header(), batch.places[row]));
-    }
-  }
-  SignalFiles files_;
-  BeginningParameters parameters_;
-  bool wants_place_;
-  std::size_t number_ = 0;  // of the file whose turn it is
-  std::optional<SignalFile> file_;
-  std::optional<SignalBatches> batches_;
+  Batch signal_;
+  std::optional<SignalFiles> places_;
+  std::size_t number_ = 0;  // of files that were opened
+  std::optional<InputTurns> turns_;
 };
 
 }  // namespace

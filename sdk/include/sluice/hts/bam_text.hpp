@@ -6,6 +6,7 @@
 
 #include <htslib/bgzf.h>
 #include <htslib/hfile.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -35,9 +36,13 @@ class BamText {
     end,
     end_without_mark,  // the file lacks its empty block at the end
     damaged,
+    nothing_yet,  // only of a file that grows
   };
   // On `record`, `found` is the next one; its memory stays as long as somebody has it.
   Outcome next(const ParallelFor& parallel_for, const AlignmentRecord*& found);
+  // From now on the file is read by this descriptor (which stays the caller's) and grows, until it is said that it does not.
+  void follow(int descriptor) { descriptor_ = descriptor, grows_ = true; }
+  void end_here() { grows_ = false; }
   // Where the first record begins that next() has not given: a virtual file offset.
   std::int64_t position() const;
   // The last that has been read of the file: its offset.
@@ -78,6 +83,8 @@ class BamText {
   BGZF* file_;
   int contigs_;
   std::size_t window_bytes_;
+  int descriptor_ = -1;  // of a file that grows
+  bool grows_ = false;
   std::vector<char> compressed_;
   std::size_t used_ = 0, filled_ = 0;  // of compressed_
   std::int64_t next_block_;            // file offset of compressed_[used_], or of the block that is damaged
@@ -118,6 +125,7 @@ inline BamText::Outcome BamText::next(const ParallelFor& parallel_for, const Ali
     }
     if (final_) return *final_;
     next_window(parallel_for);
+    if (grows_ && !final_ && blocks_.empty() && records_.empty()) return Outcome::nothing_yet;
   }
 }
 
@@ -132,11 +140,13 @@ inline std::int64_t BamText::position() const {
 inline bool BamText::read_compressed() {
   if (ended_) return false;
   compressed_.resize(std::max(compressed_.size(), filled_ + window_bytes_));
-  const ssize_t got = bgzf_raw_read(file_, compressed_.data() + filled_, window_bytes_);
+  char* const to = compressed_.data() + filled_;
+  const ssize_t got = descriptor_ < 0 ? bgzf_raw_read(file_, to, window_bytes_)
+                                      : ::pread(descriptor_, to, window_bytes_, next_block_ + static_cast<std::int64_t>(filled_ - used_));
   if (got < 0) broken_ = true;
   const std::size_t taken = got < 0 ? 0 : static_cast<std::size_t>(got);
   filled_ += taken;
-  ended_ = taken < window_bytes_;
+  ended_ = descriptor_ < 0 ? taken < window_bytes_ : !grows_ && taken == 0;
   return taken > 0;
 }
 
@@ -156,7 +166,7 @@ inline void BamText::read_blocks(std::size_t wanted) {
     } else if (bytes == 0 || bytes > left) {
       if (!blocks_.empty() && text >= wanted) return;
       if (!read_compressed()) {
-        broken_ = broken_ || left > 0;
+        broken_ = broken_ || (left > 0 && !grows_);
         return;
       }
     } else {

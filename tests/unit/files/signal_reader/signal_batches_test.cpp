@@ -150,3 +150,45 @@ TEST_CASE("whoever cancels gets no further batch") {
   CHECK(batches.next({1e9, 1 << 30, 1 << 20}, {}, on_threads, [] { return true; }) == std::nullopt);
   CHECK_FALSE(batches.ended());
 }
+
+TEST_CASE("a file that is read while it is written, cut anywhere, gives the records that it gives when it is there") {
+  const TemporaryFolder folder;
+  std::vector<Read> reads;
+  for (std::uint32_t i = 0; i < 300; ++i) reads.push_back({"read-" + std::to_string(i), wandering_signal(i * 37 % 400, i)});
+  const std::string whole = file_in(folder, "whole", ""), growing = folder.path() + "/growing";
+  for (const bool is_text : {false, true}) {
+    CAPTURE(is_text);
+    const std::string bytes = is_text ? slow5(reads) : blow5(reads, RecordCompression::zlib, SignalCompression::svb_zd);
+    write_file(whole, bytes);
+    const Given expected = all_of(whole, {1000, 1 << 20, 1 << 14});
+    REQUIRE(expected.names.size() == reads.size());
+    const auto begin = static_cast<std::size_t>(SignalFile(whole).header().first_record);
+    write_file(growing, bytes.substr(0, begin));
+    SignalFile file(growing, SignalFile::Growth::possible);
+    SignalBatches batches(file, {}, SignalBatches::Give::records);
+    batches.set_growing(true);
+    std::vector<std::string> records;
+    const auto take = [&] {
+      file.extend();
+      while (const auto batch = batches.next({1000, 1 << 20, 1 << 14}, {}, on_threads, never))
+        for (std::size_t row = 0; row < static_cast<std::size_t>(batch->rows); ++row) {
+          const auto at = batch->record_ends.as<std::int64_t>().subspan(row, 2);
+          records.emplace_back(static_cast<const char*>(batch->records.data()) + at[0], static_cast<std::size_t>(at[1] - at[0]));
+        }
+    };
+    const std::size_t cut = bytes.size() - 100;
+    for (std::size_t at = begin, piece = 1; at < cut; at += piece, piece = piece * 7 % 5003) {
+      write_file(growing, bytes.substr(0, std::min(at + piece, cut)));
+      take();
+      CHECK_FALSE(batches.ended());
+    }
+    CHECK(records.size() < expected.records.size());
+    CHECK_THROWS_WITH_AS(file.check_end(), doctest::Contains("is truncated"), sluice::Failure);
+    write_file(growing, bytes);
+    batches.set_growing(false);
+    take();
+    CHECK(batches.ended());
+    CHECK(records == expected.records);
+    file.check_end();
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "read_bases/read_file.hpp"
+
+#include <fcntl.h>
+#include <htslib/hfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <sluice/hts/bgzf_block.hpp>
+#include <utility>
+
+#include "read_bases/bam_reads.hpp"
+#include "read_bases/read_batches.hpp"
+
+namespace sluice::read_bases {
+namespace {
+
+// What read_reader reads at a time: enough for all threads, and not much of anybody's memory.
+constexpr std::size_t least_text_bytes = std::size_t{1} << 18, most_text_bytes = std::size_t{1} << 25;
+
+std::int64_t bytes_of(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : 0;
+}
+
+// The columns of a batch of either kind.
+template <class SomeBatch>
+void give_columns(const SomeBatch& batch, const ReadFileWishes& wishes, const Call& call, Output& out) {
+  for (const std::string& name : batch.without_bases) call.account(wishes.empty_sequence, 1, name);
+  out.set_rows(batch.rows);
+  out.add("read_id", text_column(batch.rows, batch.name_ends, batch.names));
+  out.add("bases", text_column(batch.rows, batch.base_ends, batch.bases));
+  if (wishes.qualities) out.add("qualities", text_column(batch.rows, batch.quality_ends, batch.qualities));
+  if (wishes.reads_comments)
+    out.add("comment", text_column(batch.rows, batch.comment_ends, batch.comments));
+  else if (wishes.comments)
+    out.text_rows("comment", std::vector<std::string_view>(static_cast<std::size_t>(batch.rows)));
+  out.set_work(static_cast<double>(batch.bases_in_all));
+}
+
+// FASTA and FASTQ: read_batches.hpp.
+class TextReads : public InputReader {
+ public:
+  TextReads(std::unique_ptr<TextInput> input, const InputTurns::File& file, const ReadFileWishes& wishes)
+      : wishes_(wishes), reads_(std::move(input), file.path, ReadBatches::Wanted{wishes.qualities, wishes.reads_comments, wishes.written_bases}) {
+    reads_.set_growing(file.growth == InputTurns::Growth::possible);
+  }
+
+  Given give(const Call& call, Output& out) override {
+    const ParallelFor parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
+      const auto each = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) body(i);
+      };
+      wishes_.sharing->share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
+    };
+    // One batch for each thread, with as many qualities as bases: then every thread has a part in reading, and something to do behind it.
+    const double text_bytes = 2.1 * call.target_work() * std::max(call.threads(), 4);
+    const ReadBatches::Sizes sizes{call.target_work(), call.target_bytes(),
+                                   static_cast<std::size_t>(std::clamp(text_bytes, double{least_text_bytes}, double{most_text_bytes}))};
+    if (reads_.needs_text()) wishes_.sharing->begin();
+    const std::optional<ReadBatch> batch = reads_.next(sizes, call.memory(), parallel_for, [&] { return !wishes_.follows && call.cancelled(); });
+    if (batch) {
+      give_columns(*batch, wishes_, call, out);
+      if (wishes_.written_bases) out.add("written_bases", text_column(batch->rows, batch->written_ends, batch->written));
+      return Given::rows;
+    }
+    if (reads_.ended()) reads_.check_end();
+    out.set_rows(0);
+    return reads_.ended() ? Given::end : Given::nothing_yet;
+  }
+  void end_here() override { reads_.set_growing(false); }
+  bool could_end() const override { return reads_.stream().could_end(); }
+  std::optional<std::uint64_t> resume_at() const override { return reads_.stream().place(); }
+  std::int64_t consumed() const override { return static_cast<std::int64_t>(reads_.stream().consumed()); }
+  std::uint64_t kept_bytes() const override { return reads_.stream().kept_bytes(); }
+
+ private:
+  ReadFileWishes wishes_;
+  ReadBatches reads_;
+};
+
+// BAM, SAM and CRAM: bam_reads.hpp.
+class RecordReads : public InputReader {
+ public:
+  RecordReads(hFILE* opened, const InputTurns::File& file, const ReadFileWishes& wishes)
+      : wishes_(wishes),
+        is_file_(bytes_of(file.path) > 0),
+        reads_(opened, file.path, BamReads::Wanted{wishes.qualities, wishes.reads_comments}, wishes.threads,
+               file.growth == InputTurns::Growth::possible ? BamReads::Growth::possible : BamReads::Growth::none) {}
+
+  Given give(const Call& call, Output& out) override {
+    const hts::ParallelFor parallel_for = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
+    const auto threads = static_cast<std::size_t>(std::max(call.threads(), 4));
+    // What comes through a pipe may come slowly, and has to be waited for. Else two blocks for each thread.
+    const std::size_t window_bytes = (is_file_ ? std::min<std::size_t>(threads, 16) : 2) << 17;
+    const std::optional<BamBatch> batch = reads_.next({call.target_work(), call.target_bytes(), is_file_ ? threads : 1, window_bytes}, call.memory(),
+                                                      parallel_for, [&] { return !wishes_.follows && call.cancelled(); });
+    if (!batch) {
+      out.set_rows(0);
+      return reads_.ended() ? Given::end : Given::nothing_yet;
+    }
+    for (const std::string& name : batch->not_primary) call.account(wishes_.not_primary, 1, name);
+    give_columns(*batch, wishes_, call, out);
+    if (wishes_.written_bases) out.text_rows("written_bases", std::vector<std::string_view>(static_cast<std::size_t>(batch->rows)));
+    return Given::rows;
+  }
+  void end_here() override { reads_.end_here(); }
+  std::int64_t consumed() const override { return reads_.consumed(); }
+  std::uint64_t kept_bytes() const override { return reads_.kept_bytes(); }
+
+ private:
+  ReadFileWishes wishes_;
+  bool is_file_;
+  BamReads reads_;
+};
+
+// Is so much of a file there that its format can be told? Of a compressed one: its first block.
+bool can_be_told(hFILE* opened, std::int64_t bytes) {
+  char start[hts::BgzfBlock::header_bytes] = {};
+  if (hpeek(opened, start, sizeof start) < static_cast<ssize_t>(sizeof start)) return false;
+  return std::memcmp(start, "\x1f\x8b", 2) != 0 || bytes >= static_cast<std::int64_t>(hts::BgzfBlock::bytes(start));
+}
+
+}  // namespace
+
+std::unique_ptr<InputReader> open_read_file(const InputTurns::File& file, const ReadFileWishes& wishes) {
+  const std::string& path = file.path;
+  const bool grows = file.growth == InputTurns::Growth::possible;
+  // Where standard input stands, if it is a file.
+  const std::int64_t begin = path == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : static_cast<std::int64_t>(file.begin);
+  FileHandle opened(hopen(path.c_str(), "r"));
+  if (!opened) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path of the reads");
+  if (grows && !can_be_told(opened.get(), bytes_of(path))) return nullptr;
+  htsFormat format{};
+  const bool known = hts_detect_format(opened.get(), &format) == 0;
+  if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
+    if (grows && (format.format != bam || format.compression != bgzf)) return nullptr;  // HTSlib reads these, and takes the end for the end
+    return std::make_unique<RecordReads>(opened.release(), file, wishes);
+  }
+  return std::make_unique<TextReads>(open_text_input(path, std::move(opened), begin), file, wishes);
+}
+
+}  // namespace sluice::read_bases

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// One file of reads, whatever its format, as read_reader reads it.
+
+#include <cstdint>
+#include <memory>
+#include <sluice/input_turns.hpp>
+#include <sluice/work_sharing.hpp>
+#include <string>
+
+namespace sluice::read_bases {
+
+struct ReadFileWishes {
+  bool qualities = true;  // a column is wanted
+  bool comments = false;  // likewise
+  bool reads_comments = false;
+  bool written_bases = false;  // a column is wanted
+  int threads = 1;
+  std::uint32_t not_primary = 0, empty_sequence = 0;  // reasons of the stage
+  WorkSharing* sharing = nullptr;                     // of text, from file to file
+  bool follows = false;                               // an interrupt ends what comes, and not the run
+};
+
+// Null: whether the file can be read will be seen when there is more of it.
+std::unique_ptr<InputReader> open_read_file(const InputTurns::File& file, const ReadFileWishes& wishes);
+
+}  // namespace sluice::read_bases

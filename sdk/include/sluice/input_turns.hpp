@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Sources that read several files one after the other: whose turn it is, at once or as they are written (sluice/followed_files.hpp).
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sluice/followed_files.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+// Options of a source that can follow. The host sees by `follow` that such a stage may begin with an empty folder, and that the first Ctrl-C ends its
+// input and not the run: Call::cancelled() is then true once, and the stage gives what is left.
+struct FollowEnding {
+  bool follow = false;
+  std::optional<Path> follow_until;
+  double follow_idle = 0;
+};
+struct FollowParameters : FollowEnding {
+  double follow_settle = 5;
+  std::optional<Path> follow_order;
+};
+template <class Stage>
+void describe_follow_ending(Describe<Stage>& d) {
+  using P = typename Stage::Parameters;
+  d.option("follow", &P::follow, "go on with what others still write: files that come, and records at the end of files");
+  d.option("follow_until", &P::follow_until, "with follow: ends when this file is there; left out: when a folder has a file sluice.stop");
+  d.option("follow_idle", &P::follow_idle, "with follow: ends when nothing new has come for so long; 0: never").range(0, 1e9).unit("s");
+}
+template <class Stage>
+void describe_follow(Describe<Stage>& d) {
+  using P = typename Stage::Parameters;
+  describe_follow_ending(d);
+  d.option("follow_settle", &P::follow_settle, "with follow: a file without a mark at its end is whole when it has not changed for so long")
+      .range(0, 1e9)
+      .unit("s");
+  d.option("follow_order", &P::follow_order, "with follow: where the names of the files go, as they were taken up").writes();
+}
+
+// One file.
+class InputReader {
+ public:
+  enum class Given : std::uint8_t { rows, nothing_yet, end };
+  virtual ~InputReader() = default;
+  // Gives a batch. nothing_yet: the file grows, and has no further record so far; the batch is then empty, as it may be otherwise. Throws Failure.
+  virtual Given give(const Call& call, Output& out) = 0;
+  // What is in the file now is all of it. Said of one that grows.
+  virtual void end_here() = 0;
+  // Could the file end behind what has been read?
+  virtual bool could_end() const { return true; }
+  // At the end: where further records would begin, if they can be read without the ones before.
+  virtual std::optional<std::uint64_t> resume_at() const { return std::nullopt; }
+  // Bytes of the file that have been read; < 0: unknown.
+  virtual std::int64_t consumed() const = 0;
+  virtual std::uint64_t kept_bytes() const { return 0; }
+};
+
+class InputTurns {
+ public:
+  enum class Growth : std::uint8_t { none, possible };
+  struct File {
+    std::string path;
+    std::uint64_t begin = 0;  // of the first record, where a file is read again behind what was read before
+    Growth growth = Growth::none;
+  };
+  // Null: nothing can be said of it before it has grown, or is whole. Throws Failure.
+  using Open = std::function<std::unique_ptr<InputReader>(const File&)>;
+
+  // `incomplete`: the stage's reason under which files are named that could be read in part only, or not.
+  InputTurns(const Setup& setup, std::string_view inputs, const char* endings, const FollowParameters& parameters, std::uint32_t incomplete,
+             Open open)
+      : open_(std::move(open)), incomplete_(incomplete) {
+    if (parameters.follow) {
+      refuse_unfollowed(inputs);
+      followed_.emplace(
+          FollowRules{std::string(inputs), endings, parameters.follow_until.value_or(Path()), parameters.follow_idle, parameters.follow_settle});
+      inputs_ = inputs;
+      std::replace(inputs_.begin(), inputs_.end(), '\n', ' ');
+      if (parameters.follow_order && !parameters.follow_order->empty()) order_.emplace(setup, *parameters.follow_order);
+      return;
+    }
+    paths_ = input_files(inputs, endings);
+    for (const std::string& path : paths_) all_bytes_ += bytes_of(path);
+    open_next();
+  }
+
+  // The stage's process().
+  bool process(const Call& call, Output& out) { return followed_ ? follow(call, out) : give_next(call, out); }
+
+ private:
+  using Given = InputReader::Given;
+  using Followed = FollowedFiles::File;
+  struct Taken {
+    std::uint64_t rows = 0;
+    bool in_order = false;  // its name has been written
+  };
+  static constexpr double look_seconds = 1;
+  static constexpr auto nap = std::chrono::milliseconds(100);
+
+  static std::int64_t bytes_of(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : 0;
+  }
+  static double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+  static void give_nothing(Output& out) { out.set_rows(0); }
+
+  // ---- files as they are
+
+  void open_next() {
+    reader_.reset();
+    file_bytes_ = bytes_of(paths_[number_]);
+    reader_ = open_({paths_[number_], 0, Growth::none});
+  }
+  bool give_next(const Call& call, Output& out) {
+    const Given given = reader_->give(call, out);
+    keep(call);
+    if (const std::int64_t read = reader_->consumed(); file_bytes_ > 0 && read >= 0)
+      call.progress(std::min(1.0, static_cast<double>(bytes_before_ + read) / static_cast<double>(all_bytes_)));
+    if (given != Given::end) return true;
+    if (++number_ == paths_.size() || call.cancelled()) return false;
+    bytes_before_ += file_bytes_;
+    open_next();
+    return true;
+  }
+  void keep(const Call& call) {
+    std::uint64_t bytes = reader_ ? reader_->kept_bytes() : 0;
+    for (const auto& [file, reader] : suspended_) bytes += reader->kept_bytes();
+    if (bytes != kept_) call.keeps(kept_ = bytes);
+  }
+
+  // ---- files as they are written
+
+  static void refuse_unfollowed(std::string_view inputs) {
+    for (const std::string& name : input_files_detail::words(inputs, "\n")) {
+      struct stat info {};
+      const bool there = ::stat(name.c_str(), &info) == 0;
+      if (name == "-" || name.find("://") != std::string::npos || (there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+        throw Failure::usage("'" + name + "' can't be followed: it is neither a file nor a folder",
+                             "leave --follow out: a stream is read as it comes");
+    }
+  }
+
+  bool follow(const Call& call, Output& out) {
+    const bool interrupted = call.cancelled() && followed_->end().empty();
+    if (interrupted) followed_->end_because("interrupted");
+    if (interrupted || (followed_->end().empty() && seconds() - looked_at_ >= look_seconds)) look(call);
+    if (current_ == nullptr) begin_next(call);
+    if (current_ == nullptr) {
+      give_nothing(out);
+      if (!followed_->end().empty()) return finish(call), false;
+      wait(call);
+      return true;
+    }
+    if (!followed_->end().empty() && !std::exchange(told_end_, true)) reader_->end_here();
+    Followed& file = *current_;
+    file.offered = file.bytes;
+    Given given = Given::end;
+    try {
+      given = reader_->give(call, out);
+    } catch (const Failure& failure) {
+      if (failure.status() != SLUICE_ERROR_INPUT) throw;
+      drop(call, file, failure.what());
+      give_nothing(out);
+      return true;
+    }
+    note_rows(file, static_cast<std::uint64_t>(out.rows()));
+    keep(call);
+    say_progress(call);
+    if (given == Given::end) end_turn(call);
+    if (given == Given::nothing_yet) pass_turn(call);
+    return true;
+  }
+
+  void look(const Call& call) {
+    looked_at_ = seconds();
+    followed_->look(looked_at_);
+    for (Followed& file : followed_->files())
+      if (!file.problem.empty() && !file.told) drop(call, file, file.problem);
+    if (!followed_->end().empty() && !std::exchange(said_end_, true))
+      call.info("no more files are waited for: " + followed_->end() + "; what is there is read to its end");
+  }
+
+  void begin_next(const Call& call) {
+    while (Followed* const file = followed_->next()) {
+      told_end_ = false;
+      if (const auto suspended = suspended_.find(file); suspended != suspended_.end()) {
+        reader_ = std::move(suspended->second);
+        suspended_.erase(suspended);
+        if (taken_[file].rows > 0) call.info("goes on with '" + file->path + "', which had paused: its reads are not together");
+      } else if (!begin(call, *file)) {
+        continue;
+      }
+      current_ = file;
+      waits_ = false;
+      return;
+    }
+  }
+  // False: it can't be read, or not yet.
+  bool begin(const Call& call, Followed& file) {
+    const bool is_final = !followed_->end().empty() || (file.whole > 0 && file.mark == EndMark::there);
+    try {
+      reader_ = open_({file.path, file.begin_at, is_final ? Growth::none : Growth::possible});
+      if (!reader_ && file.whole > 0) reader_ = open_({file.path, file.begin_at, Growth::none});
+    } catch (const Failure& failure) {
+      if (failure.status() != SLUICE_ERROR_INPUT) throw;
+      if (is_final || file.whole > 0) return drop(call, file, failure.what()), false;
+    }
+    if (!reader_) {
+      file.offered = file.bytes;
+      return false;
+    }
+    told_end_ = is_final;
+    file.state = FollowedFiles::State::begun;
+    ++begun_;
+    taken_[&file].in_order = false;
+    call.info("takes up '" + file.path + "'" + (file.begin_at > 0 ? " again, which has grown: its reads are not together" : ""));
+    return true;
+  }
+  // The order is that of the first rows.
+  void note_rows(const Followed& file, std::uint64_t rows) {
+    Taken& taken = taken_[&file];
+    taken.rows += rows;
+    if (rows > 0) note_order(file, taken);
+  }
+  void note_order(const Followed& file, Taken& taken) {
+    if (!std::exchange(taken.in_order, true) && order_) order_->write(file.path + "\n");
+  }
+
+  // The file has nothing more for the time being.
+  void pass_turn(const Call& call) {
+    if (!followed_->end().empty()) return;
+    look(call);
+    if (current_ == nullptr || current_->bytes > current_->offered || !followed_->end().empty()) return;
+    if (current_->mark == EndMark::there) return end_here();
+    if (followed_->is_quiet(*current_, looked_at_) && followed_->others_wait(*current_)) {
+      if (current_->mark == EndMark::of_no_kind && reader_->could_end()) return end_here();
+      suspended_[current_] = std::move(reader_);
+      current_ = nullptr;
+      return;
+    }
+    wait(call);
+  }
+  void end_here() {
+    told_end_ = true;
+    reader_->end_here();
+  }
+  void end_turn(const Call& call) {
+    Followed& file = *current_;
+    note_order(file, taken_[&file]);
+    file.resume_at = reader_->resume_at();
+    file.state = FollowedFiles::State::done;
+    if (file.mark == EndMark::missing && end_mark(file.path, static_cast<std::uint64_t>(bytes_of(file.path))) == EndMark::missing)
+      drop(call, file, "it is truncated: it has no mark at its end");
+    else
+      reader_.reset(), current_ = nullptr;
+  }
+  // Named in the account; what has been read of it stays.
+  void drop(const Call& call, Followed& file, const std::string& what) {
+    const std::string text = "'" + file.path + "': " + std::to_string(taken_[&file].rows) + " rows were taken, then: " + what;
+    call.account(incomplete_, 1, text);
+    call.warn("incomplete: " + text);
+    if (file.problem.empty()) file.problem = what;
+    file.told = true;
+    file.state = FollowedFiles::State::done;
+    suspended_.erase(&file);
+    if (current_ == &file) reader_.reset(), current_ = nullptr;
+  }
+
+  void wait(const Call& call) {
+    if (!std::exchange(waits_, true)) call.info("waits for more in " + inputs_ + " (Ctrl-C ends it)");
+    for (const double until = looked_at_ + look_seconds; seconds() < until && !call.cancelled();) std::this_thread::sleep_for(nap);
+  }
+  void finish(const Call& call) {
+    if (order_) order_->close();
+    call.info("took up " + std::to_string(begun_) + (begun_ == 1 ? " file" : " files"));
+  }
+  // Of what there is.
+  void say_progress(const Call& call) const {
+    double read = 0, all = 0;
+    for (const Followed& file : followed_->files()) {
+      all += static_cast<double>(file.bytes);
+      if (file.state == FollowedFiles::State::done) read += static_cast<double>(file.bytes);
+      if (&file == current_) read += static_cast<double>(std::max<std::int64_t>(reader_->consumed(), 0));
+    }
+    if (all > 0) call.progress(std::min(1.0, read / all));
+  }
+
+  Open open_;
+  std::uint32_t incomplete_;
+  std::unique_ptr<InputReader> reader_;  // of the file whose turn it is
+  std::uint64_t kept_ = 0;
+
+  std::vector<std::string> paths_;
+  std::size_t number_ = 0;
+  std::int64_t file_bytes_ = 0, bytes_before_ = 0, all_bytes_ = 0;
+
+  std::optional<FollowedFiles> followed_;
+  std::string inputs_;
+  std::optional<OutputFile> order_;
+  Followed* current_ = nullptr;
+  std::map<const Followed*, std::unique_ptr<InputReader>> suspended_;  // of files that are not whole
+  std::map<const Followed*, Taken> taken_;
+  std::uint64_t begun_ = 0;
+  double looked_at_ = -look_seconds;
+  bool told_end_ = false, said_end_ = false, waits_ = false;
+};
+
+}  // namespace sluice
