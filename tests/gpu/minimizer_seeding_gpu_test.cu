@@ -403,6 +403,30 @@ Reads named(std::vector<std::string> bases) {
   return reads;
 }
 
+// The sort's passes over contigs have as many digits as there are contigs, which is what their order on the device is chosen by.
+bool check_contigs(std::mt19937_64& random) {
+  bool same = true;
+  Arena arena(std::size_t{2} << 30);
+  const std::string text = text_with_repeats(3000000, true, random);
+  for (const std::size_t contigs : {1, 2, 3, 5, 8, 9, 16, 24, 32, 33, 60}) {
+    std::vector<Contig> reference;
+    const std::size_t length = text.size() / contigs;
+    for (std::size_t i = 0; i < contigs; ++i) reference.push_back({"c" + std::to_string(i), text.substr(i * length, length)});
+    const Index index(reference, {});
+    SeedingParameters p;
+    p.mid_occ = 1000;
+    Tally tally;
+    for (const std::size_t mean : {2000, 30000}) {
+      const Reads reads = named(simulated_reads(text, 1000000, mean, random));
+      Batch batch(index, p, reads, arena);
+      batch.run();
+      tally.add(batch.compare(), reads.bases.size());
+    }
+    same &= tally.print("3 Mbases with repeats in " + std::to_string(contigs) + " contigs");
+  }
+  return same;
+}
+
 bool check_large(std::mt19937_64& random) {
   bool same = true;
   Arena arena(std::size_t{6} << 30);
@@ -478,6 +502,7 @@ int main(int argument_count, char** arguments) {
   std::mt19937_64 random(7);
   bool same = true;
   if (command.checks != Extent::none) same &= check_small(random, command.checks == Extent::small ? 12 : 60);
+  if (command.checks != Extent::none) same &= check_contigs(random);
   if (command.checks == Extent::full) same &= check_large(random);
   if (command.amount > 0) {
     const std::string repeats = text_with_repeats(50000000, true, random);

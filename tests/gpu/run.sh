@@ -18,11 +18,11 @@
 #   --batches N       batches of the leak test (default 1000)
 #   --long-reads N    simulated reads of 8 kb of section long (default 50000: 400 Mbases)
 #   --long-threads L  numbers of threads of section long (default 4,8,16)
-#   --long-runs L     what section long runs (default methylation,map,overlap,seed,classify_signal,polish,correct,resquiggle)
+#   --long-runs L     what section long runs (default methylation,map,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
 sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,rna,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
-long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,overlap,seed,classify_signal,polish,correct,resquiggle
+long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -529,64 +529,8 @@ section_contract() {
   done
 }
 
-# Whole runs of real length: every device with every number of threads, the same bytes, and what bounds the run. Reference and reads are made
-# here: 5 Mbases and 80 times that.
-section_long() {
-  local folder=$work/sets/long run threads device seconds best input output
-  if [ ! -e "$folder/reads.blow5" ]; then
-    mkdir -p "$folder"
-    local simulate=("$sluice" run "$runtime/pipelines/simulate.toml" --plugin-dir "$runtime/lib" --reference "$folder/reference.fa" --quiet)
-    "$sluice" run "$runtime/pipelines/synthetic_reference.toml" --plugin-dir "$runtime/lib" --length 5000000 --seed 77 --output "$folder/reference.fa" --quiet
-    "${simulate[@]}" --reads "$long_reads" --seed 77 --output-prefix "$folder/reads"
-    gzip -dc "$folder/reads.fastq.gz" >"$folder/reads.fq"
-    # 30 times the reference, for correction and polishing.
-    awk -v bases=150000000 'NR % 4 == 2 { sum += length($0) } { print } NR % 4 == 0 && sum >= bases { exit }' "$folder/reads.fq" >"$folder/some.fq"
-    head -c 50000 "$folder/reference.fa" >"$folder/target.fa"
-  fi
-  for run in ${long_runs//,/ }; do
-    output=--output
-    case $run in
-      methylation) input=(--signal "$folder/reads.blow5" --alignments "$folder/reads.bam" --reads "$folder/reads.fastq.gz" --reference "$folder/reference.fa") ;;
-      map | seed) input=(--reference "$folder/reference.fa" --reads "$folder/reads.fq") ;;
-      resquiggle) input=(--signal "$folder/reads.blow5" --reads "$folder/reads.fq") ;;
-      classify_signal) input=(--signal "$folder/reads.blow5" --target "$folder/target.fa") ;;
-      polish) input=(--targets "$folder/reference.fa" --reads "$folder/some.fq") ;;
-      correct | overlap) input=(--reads "$folder/some.fq") ;;
-      *) row "$run" "FAILED: no such run"; continue ;;
-    esac
-    rm -f "$work/long.cpu"
-    for threads in ${long_threads//,/ }; do
-      best=''
-      for device in cpu ${devices//,/ }; do
-        seconds=$(date +%s.%N)
-        if ! "$sluice" run "$runtime/pipelines/$run.toml" --plugin-dir "$runtime/lib" --profile none "${input[@]}" $output "$work/long.out" --threads "$threads" --device "$device" \
-          --report "$work/report.json" --quiet >"$work/log" 2>&1; then
-          row "$run, $threads threads, $device" "FAILED: $(tail -1 "$work/log")"
-          continue
-        fi
-        seconds=$(echo "$(date +%s.%N) $seconds" | awk '{ printf "%.2f", $1 - $2 }')
-        [ -e "$work/long.cpu" ] || mv "$work/long.out" "$work/long.cpu"
-        [ ! -e "$work/long.out" ] || cmp -s "$work/long.cpu" "$work/long.out" || row "$run, $threads threads, $device" "FAILED: other bytes"
-        if [ "$device" = auto ]; then
-          row "$run, $threads threads, $device" "$seconds s, $(echo "$seconds $best" | awk '{ printf "%.2f", $1 / $2 }') of the better one; the device's share $(device_share) %; $(bounds)"
-        else
-          best=$(echo "$seconds ${best:-$seconds}" | awk '{ print $1 < $2 ? $1 : $2 }')
-          row "$run, $threads threads, $device" "$seconds s; $([ "$device" = cpu ] || echo "the device's share $(device_share) %; ")$(bounds)"
-        fi
-        shares
-      done
-    done
-  done
-}
-
-# Where a run's time went, from its report: the stages with most seconds, and the device's copies.
-bounds() {
-  awk '{ gsub(/[",]/, "") } $1 == "devices:" { in_devices = 1 } $1 == "utilisation:" { used = $2 } $1 == "bytes_to_device:" { there = $2 } $1 == "bytes_to_host:" { back = $2 } $1 == "name:" && !in_devices { name = $2 } $1 == "busy_seconds:" && !in_devices && name != "" { busy[name] += $2 }
-    $1 == "cpu_seconds:" && cpu == "" { cpu = $2 }
-    END { for (i = 0; i < 3; ++i) { best = ""; for (n in busy) if (best == "" || busy[n] > busy[best]) best = n; if (best != "") { printf "%s%s %.1f s", i ? ", " : "", best, busy[best]; delete busy[best] } }
-      printf "; %.0f CPU s", cpu
-      if (used != "") printf "; device busy %.0f %%, %.2f GB there, %.2f GB back", 100 * used, there / 1e9, back / 1e9 }' "$work/report.json"
-}
+# shellcheck source=SCRIPTDIR/long_runs.sh
+source "$(dirname "$script")/long_runs.sh" # section_long
 
 if ! declare -F "section_$only" >/dev/null; then echo "run.sh: there is no section '$only'" >&2; exit 2; fi
 rm -f "$work/auto_shares"

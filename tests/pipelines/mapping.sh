@@ -128,6 +128,28 @@ expect_error 4 "longer.idx' has something behind its end" --reference longer.idx
 expect_error 4 "changed.idx' is damaged" --reference changed.idx --reads reads.fq
 echo ">late" >>mine.fa
 expect_error 4 "mine.idx' is stale" --reference mine.idx --reads reads.fq
+# Exact matches as seeds.
+map --reference ref.fa --reads reads.fq --seeds mem --output mem.paf --paf-no-hit --save-mem-index mine.fmi
+[ "$(awk '$6 != "*" { print $1 }' mem.paf | sort -u | wc -l)" -ge 40 ] || fail "exact matches map few reads"
+"$sluice" run seed --quiet --reference ref.fa --reads once.fq --output /dev/null --allow-empty --save-index forward.fmi
+"$sluice" run index --quiet --reference ref.fa --output made.idx --contigs contigs.tsv
+for index in mine.fmi forward.fmi; do
+  for reference in ref.fa made.idx; do
+    map --reference "$reference" --reads reads.fq --seeds mem --mem-index "$index" --output now.paf --paf-no-hit
+    cmp now.paf mem.paf || fail "exact matches by $reference and $index: other bytes than by the sequences"
+  done
+done
+for bytes in 20 300 $(($(wc -c <mine.fmi) - 1)); do
+  head -c "$bytes" mine.fmi >cut.fmi
+  expect_error 4 "cut.fmi' is truncated" --reference ref.fa --reads reads.fq --seeds mem --mem-index cut.fmi
+done
+{ head -c 20000 mine.fmi; printf 'changed'; tail -c +20008 mine.fmi; } >changed.fmi
+expect_error 4 "changed.fmi' is damaged" --reference ref.fa --reads reads.fq --seeds mem --mem-index changed.fmi
+expect_error 4 "made.idx', line 1.*an index that fm_index saved" --reference ref.fa --reads reads.fq --seeds mem --mem-index made.idx
+sed 's/^>/>other_/' ref.fa >other.fa
+"$sluice" run seed --quiet --reference other.fa --reads once.fq --output /dev/null --allow-empty --save-index other.fmi
+expect_error 4 "not of the same contigs" --reference ref.fa --reads reads.fq --seeds mem --mem-index other.fmi
+echo "exact matches as seeds, by sequences and by index files"
 expect_error 2 "preset" --reference ref.fa --reads reads.fq --preset map-nothing
 expect_error 2 "k" --reference ref.fa --reads reads.fq --k 29
 echo "wrong inputs have an error each"

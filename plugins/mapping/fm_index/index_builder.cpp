@@ -194,6 +194,17 @@ std::uint32_t default_k(std::uint64_t text_length) {
 
 std::uint32_t default_sample_interval(std::uint64_t text_length) { return text_length <= std::uint64_t{1} << 28 ? 1 : 4; }
 
+std::uint64_t build_bytes(std::uint64_t text_length) {
+  // Either while prefixes are doubled (a bit for each suffix, a count for 512 of them), or when blocks and words are there and rows are being
+  // sampled.
+  const std::uint64_t text = text_length / 4, rows = 4 * text_length;
+  const std::uint64_t kmers = std::uint64_t{1} << (2 * default_k(text_length));
+  const std::uint64_t sorting = text + rows + text_length / 8 + text_length / 128;
+  const std::uint64_t sampled = default_sample_interval(text_length) > 1 ? rows / default_sample_interval(text_length) : 0;
+  const std::uint64_t finishing = text + rows + text_length / 3 + kmers / 8 + 4 * std::min(kmers, text_length) + sampled;
+  return std::max(sorting, finishing);
+}
+
 FmIndex build_index(ReferenceText text, const BuildOptions& options, const ParallelFor& parallel_for) {
   return IndexBuilder(std::move(text), options, parallel_for).build();
 }

@@ -56,7 +56,9 @@ std::uint32_t default_k(std::uint64_t text_length);
 // 1, every suffix, up to 2^28 bases (1 GiB); 4 above.
 std::uint32_t default_sample_interval(std::uint64_t text_length);
 
-// Takes 4 bytes a base beside the index for a sampled index, and 4 more if the text has repeats of more than 500 bases.
+// Memory at the peak, text and index included, but for 12 bytes for each base in repeats of more than 500 bases.
+std::uint64_t build_bytes(std::uint64_t text_length);
+
 FmIndex build_index(ReferenceText text, const BuildOptions& options, const ParallelFor& parallel_for);
 
 }  // namespace sluice::fm_index

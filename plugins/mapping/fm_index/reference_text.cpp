@@ -29,10 +29,10 @@ void ReferenceTextBuilder::begin_contig(std::string_view name) {
 }
 
 void ReferenceTextBuilder::append(std::string_view letters) {
-  if (text_.length + letters.size() > max_fm_text / (strands_ == Strands::both ? 2 : 1))
-    throw Failure::input(
-        "the reference has more bases than an FM-index can hold: " + std::to_string(max_fm_text / (strands_ == Strands::both ? 2 : 1)),
-        strands_ == Strands::both ? "index the forward strand alone, which may be twice as long" : "split the reference");
+  const std::uint64_t most = strands_ == Strands::both ? longest_ / 2 : longest_;
+  if (text_.length + letters.size() > most)
+    throw Failure::input("the reference has more bases than an FM-index can hold: " + std::to_string(most),
+                         strands_ == Strands::both ? "index the forward strand alone, which may be twice as long" : "split the reference");
   for (const char letter : letters) {
     std::uint64_t code = nucleotide_codes[static_cast<unsigned char>(letter)];
     if (code == ambiguous_code) {
@@ -55,7 +55,7 @@ ReferenceText ReferenceTextBuilder::finish() {
     if (text_.length % 32 != 0) text_.packed.push_back(word_);
     text_.packed.insert(text_.packed.end(), 2, 0);
   };
-  if (strands_ == Strands::both) {
+  if (strands_ == Strands::both || (strands_ == Strands::either && both_fit())) {
     ReferenceText forward = text_;
     if (text_.length % 32 != 0) forward.packed.push_back(word_);
     forward.packed.insert(forward.packed.end(), 2, 0);

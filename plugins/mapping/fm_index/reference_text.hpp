@@ -5,13 +5,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <sluice/fm_index.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sluice::fm_index {
 
-enum class Strands : std::uint8_t { forward, both };
+// either: both if the text may be so long, else forward.
+enum class Strands : std::uint8_t { forward, both, either };
 
 struct ReferenceText {
   std::vector<std::int64_t> contig_name_begin = {0};  // contigs + 1
@@ -27,18 +29,20 @@ struct ReferenceText {
 // in their place: the low two bits of POSIX lrand48, seeded with 11, one number for each.
 class ReferenceTextBuilder {
  public:
-  // Throws Failure when the text gets longer than rows can be numbered.
-  explicit ReferenceTextBuilder(Strands strands) : strands_(strands) {}
+  // Throws Failure when the text gets longer than `longest` bases.
+  explicit ReferenceTextBuilder(Strands strands, std::uint64_t longest = max_fm_text) : strands_(strands), longest_(longest) {}
   void begin_contig(std::string_view name);
   void append(std::string_view letters);
   void end_contig();
   ReferenceText finish();
 
  private:
+  bool both_fit() const { return text_.length <= longest_ / 2; }
   void push(std::uint64_t code);
   void push_word(std::uint64_t word, std::uint64_t bases);  // the first base in the highest bits, zeros behind the last
 
   Strands strands_;
+  std::uint64_t longest_;
   ReferenceText text_;
   std::uint64_t word_ = 0;
   std::uint64_t random_ = (std::uint64_t{11} << 16) + 0x330E;

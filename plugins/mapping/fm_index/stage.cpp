@@ -22,6 +22,8 @@ bool is_index_file(const std::string& path) {
   return got == bytes.size() && bytes == index_magic;
 }
 
+constexpr std::uint64_t large_text = std::uint64_t{1} << 28;
+
 class FmIndexResource {
  public:
   struct Parameters {
@@ -38,15 +40,14 @@ class FmIndexResource {
     d.doc(
         "Made from FASTA (plain, gzip, bgzip) or mapped from an index file; which, the file's first bytes say. The text is all sequences one after "
         "the "
-        "other, up to 4 Gbases, or together with its reverse complement, up to 2 Gbases. Ambiguous bases become the pseudo-random ones of bwa "
+        "other, up to 4.29 Gbases, or together with its reverse complement, up to 2.14 Gbases. Ambiguous bases become the pseudo-random ones of bwa "
         "0.7.17; "
         "U becomes T.");
     d.option("path", &Parameters::path, "sequences (FASTA) or an index").required().reads();
     d.option("text", &Parameters::text,
-             "forward: the sequences (GPUseed, mummer); both: and their reverse complement (bwa); auto: what an index file holds, or else what the "
-             "format "
-             "is made from")
-        .choices({"auto", "forward", "both"});
+             "forward: the sequences (GPUseed, mummer); both: and their reverse complement (bwa); either: both up to 2.14 Gbases, forward above, or "
+             "what an index file holds; auto: what an index file holds, or else what the format is made from")
+        .choices({"auto", "forward", "both", "either"});
     d.option("format", &Parameters::format, "the output that the index is for: fastmap needs both strands").choices({"table", "fastmap", "mummer"});
     d.option("k", &Parameters::k, "bases of the words whose rows are tabulated; without it by the text's length").range(5, 16).unit("bases");
     d.option("sample_interval", &Parameters::sample_interval,
@@ -96,7 +97,10 @@ class FmIndexResource {
       options.k = static_cast<std::uint32_t>(parameters_.k.value_or(0));
       options.sample_interval = static_cast<std::uint32_t>(parameters_.sample_interval.value_or(0));
       options.memory = call.memory();
-      index = build_index(read_reference(path, both ? Strands::both : Strands::forward, [&call] { return call.cancelled(); }), options, parallel_for);
+      const Strands strands = both ? Strands::both : parameters_.text == "either" ? Strands::either : Strands::forward;
+      ReferenceText text = read_reference(path, strands, [&call] { return call.cancelled(); });
+      say_what_it_takes(call, text.length);
+      index = build_index(std::move(text), options, parallel_for);
     }
     FmIndexView view;
     if (!index.connect(view)) throw std::logic_error("the parts of a new index do not fit together");
@@ -124,6 +128,16 @@ class FmIndexResource {
     };
     check("k", parameters_.k, view.tables.k);
     check("sample_interval", parameters_.sample_interval, view.tables.sample_interval);
+  }
+
+  // Before it takes minutes.
+  static void say_what_it_takes(const Call& call, std::uint64_t bases) {
+    if (bases < large_text) return;
+    constexpr double gibibyte = 1024.0 * 1024 * 1024;
+    char text[160];
+    std::snprintf(text, sizeof text, "sorting %.2f Gbases takes %.1f GiB of memory, and 12 bytes for each base in repeats of more than 500 bases",
+                  static_cast<double>(bases) / 1e9, static_cast<double>(build_bytes(bases)) / gibibyte);
+    call.info(text);
   }
 
   template <Element T>

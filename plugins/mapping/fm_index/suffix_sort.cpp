@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
-#include <memory>
 #include <mutex>
 #include <sluice/fm_index.hpp>
 #include <vector>
+
+#include "fm_index/suffix_ranks.hpp"
 
 namespace sluice::fm_index {
 namespace {
@@ -20,9 +20,6 @@ constexpr std::uint64_t max_keys = 16;
 constexpr std::size_t text_grain = std::size_t{1} << 20;
 constexpr std::size_t buckets_grain = std::size_t{1} << 10;
 
-struct Group {
-  std::uint64_t begin, end;  // rows
-};
 struct Keyed {
   std::uint64_t key;
   std::uint32_t place;
@@ -109,7 +106,7 @@ class SuffixSorter {
       for (std::size_t bucket = begin; bucket < end; ++bucket) {
         const std::uint64_t bucket_end = bucket_end_[bucket];
         if (bucket_end + ahead < rows_.size()) __builtin_prefetch(packed_ + rows_[bucket_end + ahead] / 32 + 1);
-        if (bucket_end - row > 1) sort_group({row, bucket_end}, keyed, pending, left);
+        if (bucket_end - row > 1) sort_group({static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(bucket_end)}, keyed, pending, left);
         row = bucket_end;
       }
       const std::lock_guard lock(mutex);
@@ -161,52 +158,48 @@ class SuffixSorter {
       std::size_t end = i + 1;
       if (keyed[i].place < cut)
         while (end < size && keyed[end].key == keyed[i].key && keyed[end].place < cut) ++end;
-      if (end - i > 1) remaining.push_back({group.begin + i, group.begin + end});
+      if (end - i > 1) remaining.push_back(part_of(group, i, end));
       for (; i < end; ++i) rows_[group.begin + i] = keyed[i].place;
     }
   }
 
+  static Group part_of(Group group, std::size_t begin, std::size_t end) {
+    return {static_cast<std::uint32_t>(group.begin + begin), static_cast<std::uint32_t>(group.begin + end)};
+  }
+
   // Each round sorts the groups by the ranks of the suffixes `depth` bases further on, so that `depth` doubles.
   void double_prefixes(std::vector<Group> groups) {
-    const std::unique_ptr<std::uint32_t[]> rank(new std::uint32_t[length_ + 1]);
-    parallel_for_(rows_.size(), text_grain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) rank[rows_[row]] = static_cast<std::uint32_t>(row);
-    });
-    for (const Group& group : groups)
-      for (std::uint64_t row = group.begin; row < group.end; ++row) rank[rows_[row]] = static_cast<std::uint32_t>(group.begin);
+    SuffixRanks ranks(rows_, parallel_for_);
     for (std::uint64_t depth = bucket_bases_ + max_keys * bases_per_key; !groups.empty(); depth *= 2) {
-      // Ranks change only after all groups of the round are sorted, so that the order of the groups makes no difference. `parts` are what a group
-      // falls into.
+      ranks.find(groups, depth);
+      // Ranks are those from before the round, so that the order of the groups makes no difference.
       std::vector<Group> parts;
       std::mutex mutex;  // guards parts
       parallel_for_(groups.size(), 64, [&](std::size_t begin, std::size_t end) {
         std::vector<Keyed> keyed;
         std::vector<Group> found;
-        for (std::size_t i = begin; i < end; ++i) split_by_rank(groups[i], depth, rank.get(), keyed, found);
+        for (std::size_t i = begin; i < end; ++i) split_by_rank(groups[i], depth, ranks, keyed, found);
         const std::lock_guard lock(mutex);
         parts.insert(parts.end(), found.begin(), found.end());
       });
-      parallel_for_(parts.size(), 1024, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i)
-          for (std::uint64_t row = parts[i].begin; row < parts[i].end; ++row) rank[rows_[row]] = static_cast<std::uint32_t>(parts[i].begin);
-      });
-      groups.clear();
-      std::copy_if(parts.begin(), parts.end(), std::back_inserter(groups), [](const Group& part) { return part.end - part.begin > 1; });
+      ranks.forget(groups);
+      groups = std::move(parts);
     }
   }
 
-  void split_by_rank(Group group, std::uint64_t depth, const std::uint32_t* rank, std::vector<Keyed>& keyed, std::vector<Group>& parts) {
+  // Appends the parts that are still equal.
+  void split_by_rank(Group group, std::uint64_t depth, const SuffixRanks& ranks, std::vector<Keyed>& keyed, std::vector<Group>& parts) {
     const std::size_t size = group.end - group.begin;
     keyed.resize(size);
     for (std::size_t i = 0; i < size; ++i) {
       const std::uint32_t place = rows_[group.begin + i];
-      keyed[i] = {rank[place + depth], place};
+      keyed[i] = {ranks.of(place + depth), place};
     }
     std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
     for (std::size_t i = 0; i < size;) {
       std::size_t end = i;
       for (; end < size && keyed[end].key == keyed[i].key; ++end) rows_[group.begin + end] = keyed[end].place;
-      parts.push_back({group.begin + i, group.begin + end});
+      if (end - i > 1) parts.push_back(part_of(group, i, end));
       i = end;
     }
   }

@@ -17,8 +17,8 @@ using ParallelFor = std::function<void(std::size_t count, std::size_t grain, con
 // suffix comes before those that continue it. length < 2^32 - 1; rows.size() == length + 1.
 //
 // Suffixes are dealt out by their first 12 bases, and each bucket is sorted by 32 bases at a time as 64-bit numbers. Suffixes that are still equal
-// after several hundred bases (long repeats) are left to prefix doubling (Larsson & Sadakane 2007), which takes 4 more bytes a base; nothing depends
-// on chance or on the threads.
+// after several hundred bases (long repeats) are left to prefix doubling (Larsson & Sadakane 2007), which takes an eighth of a byte more for each
+// base and about 12 for each base of such repeats; nothing depends on chance or on the threads.
 void sort_suffixes(const std::uint64_t* packed, std::uint64_t length, std::span<std::uint32_t> rows, const ParallelFor& parallel_for);
 
 }  // namespace sluice::fm_index

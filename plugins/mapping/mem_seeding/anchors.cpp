@@ -7,15 +7,60 @@
 
 namespace sluice::mem_seeding {
 
-void add_anchors(const FmIndexView& index, const Matches& matches, Strand searched, std::int32_t read_length, Anchors& anchors) {
+namespace {
+
+struct Span {
+  std::int32_t begin, end;
+};
+// On the read as it is, whatever was searched, so that occurrences on both strands share their seeds.
+Span on_read(const Match& match, Strand searched, std::int32_t read_length) {
+  if (searched == Strand::forward) return {match.start, match.end};
+  return {read_length - match.end, read_length - match.start};
+}
+bool lies_in(Span inner, Span outer) { return outer.begin <= inner.begin && inner.end <= outer.end; }
+
+}  // namespace
+
+void join_strands(const Matches& forward, const Matches& reverse, std::int32_t read_length, std::uint64_t max_occurrences, StrandUses& uses) {
+  const std::size_t forward_count = forward.matches.size(), reverse_count = reverse.matches.size();
+  uses.forward.assign(forward_count, Use::places);
+  uses.reverse.assign(reverse_count, Use::places);
+  // Both begin and end of supermaximal matches ascend, those of the other strand from its last to its first.
+  for (std::size_t f = 0, r = 0; f < forward_count && r < reverse_count;) {
+    const Match &ahead = forward.matches[f], &behind = reverse.matches[reverse_count - 1 - r];
+    const Span one = on_read(ahead, Strand::forward, read_length), other = on_read(behind, Strand::reverse, read_length);
+    Use &use = uses.forward[f], &other_use = uses.reverse[reverse_count - 1 - r];
+    if (lies_in(one, other) && lies_in(other, one)) {
+      const std::uint64_t count = std::uint64_t{ahead.count} + behind.count;
+      if (max_occurrences != 0 && count > max_occurrences) use = other_use = Use::too_frequent;
+      ++f, ++r;
+    } else if (lies_in(one, other)) {
+      use = Use::none;
+      ++f;
+    } else if (lies_in(other, one)) {
+      other_use = Use::none;
+      ++r;
+    } else if (one.begin < other.begin) {
+      ++f;
+    } else {
+      ++r;
+    }
+  }
+}
+
+void add_anchors(const FmIndexView& index, const Matches& matches, Strand searched, std::int32_t read_length, std::span<const Use> uses,
+                 Anchors& anchors) {
   const auto bases = static_cast<std::int64_t>(index.tables.bases), text_length = static_cast<std::int64_t>(index.tables.text_length);
-  const std::uint32_t* places = matches.places.data();
-  for (const Match& match : matches.matches) {
-    // On the read as it is, whatever was searched, so that occurrences on both strands share their seeds.
-    const std::int32_t begin = searched == Strand::forward ? match.start : read_length - match.end;
-    const std::int32_t end = searched == Strand::forward ? match.end : read_length - match.start;
+  const std::uint32_t* next_places = matches.places.data();
+  for (std::size_t number = 0; number < matches.matches.size(); ++number) {
+    const Match& match = matches.matches[number];
+    const std::uint32_t* places = next_places;
+    next_places += match.listed;
+    const Use use = uses.empty() ? Use::places : uses[number];
+    if (use == Use::none) continue;
+    const auto [begin, end] = on_read(match, searched, read_length);
     const std::int32_t length = end - begin;
-    if (match.listed == 0) {
+    if (match.listed == 0 || use == Use::too_frequent) {
       if (match.count != 0) anchors.skipped.push_back({begin, end});
       continue;
     }

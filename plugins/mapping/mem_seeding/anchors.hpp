@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <sluice/fm_index.hpp>
+#include <span>
 #include <vector>
 
 #include "mem_seeding/matches.hpp"
@@ -37,9 +38,21 @@ struct Anchors {
 // The span of an anchor has 8 bits: longer matches become several anchors, one behind the other.
 inline constexpr std::int32_t max_span = 255;
 
+// What becomes of a match: anchors at its listed places, nothing but a share in repeat_length, or nothing at all.
+enum class Use : std::uint8_t { places, too_frequent, none };
+
+// Supermaximal matches of a read and of its reverse complement in a text of the forward strand, as if they had been searched in one of both strands:
+// a match in a longer one of the other strand is none, and one that both have has the occurrences of both. (A text of both strands has one place more
+// to lie on: where the strands meet.)
+struct StrandUses {
+  std::vector<Use> forward, reverse;  // per match
+};
+void join_strands(const Matches& forward, const Matches& reverse, std::int32_t read_length, std::uint64_t max_occurrences, StrandUses& uses);
+
 // Adds the matches of one search: of the read, or of its reverse complement. A match that lies on two contigs, or on both strands of the text, has no
-// anchors.
-void add_anchors(const FmIndexView& index, const Matches& matches, Strand searched, std::int32_t read_length, Anchors& anchors);
+// anchors. `uses`: empty, or what join_strands says.
+void add_anchors(const FmIndexView& index, const Matches& matches, Strand searched, std::int32_t read_length, std::span<const Use> uses,
+                 Anchors& anchors);
 // Sorts, and adds up repeat_length, after all searches of a read.
 void finish_anchors(Anchors& anchors);
 

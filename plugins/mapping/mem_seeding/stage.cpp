@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <sluice/fm_index.hpp>
+#include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct Part {
   std::vector<Matches> found;
   std::vector<SearchTask> tasks;
   std::vector<Anchors> anchors;
+  StrandUses uses;
 };
 
 class MemSeeding {
@@ -39,6 +41,7 @@ class MemSeeding {
     std::string definition = "auto";
     std::string format = "table";
     std::string occurrences = "all";
+    std::string strands = "apart";
     std::int32_t min_length = 20;
     std::optional<std::int64_t> max_occurrences;
   };
@@ -55,6 +58,7 @@ class MemSeeding {
         "(GPUseed). "
         "smem: of these the longest for each start (bwa fastmap).");
     d.uses("index", "fm_index", "the reference");
+    d.uses("contigs", "minimizer_index", "what the anchors are for; it has to have the same contigs", Needed::optional);
     d.needs("bases", "utf8", "the read");
     d.gives("read_length", "i32", "bases");
     d.gives("match_reverse", "list<u8>", "per match: 1: of the read's reverse complement", Needed::optional);
@@ -73,6 +77,10 @@ class MemSeeding {
     d.option("occurrences", &Parameters::occurrences,
              "definition 2: all: every place of a match; longest: a place only with the longest match of the same start that occurs there")
         .choices({"all", "longest"});
+    d.option("strands", &Parameters::strands,
+             "anchors of smem in an index of the forward strand: apart: of what the read and its reverse complement have; joined: of what both have "
+             "together, as in an index of both strands")
+        .choices({"apart", "joined"});
     d.option("min_length", &Parameters::min_length, "shortest match").range(1, 1e6).unit("bases");
     d.option("max_occurrences", &Parameters::max_occurrences,
              "matches that occur more often are listed without places; 0: no limit; without it 20 for fastmap, as there, else no limit")
@@ -98,6 +106,8 @@ class MemSeeding {
     if (options_.definition == Definition::maximal) text_parts_ = text_parts(index_);
     wants_anchors_ = setup.wanted("anchor_x") || setup.wanted("anchor_y") || setup.wanted("repeat_length") || setup.wanted("seed_position");
     for (std::size_t i = 0; i < columns; ++i) wants_[i] = setup.wanted(column_names[i]);
+    joins_strands_ = p.strands == "joined" && options_.definition == Definition::supermaximal && !index_.both_strands();
+    if (setup.has_resource("contigs")) refuse_other_contigs(minimizer_index_view(setup.resource("contigs")));
   }
 
   bool offers(std::string_view device) const {
@@ -218,6 +228,16 @@ class MemSeeding {
   static constexpr std::size_t columns = 6;
   static constexpr const char* column_names[columns] = {"match_reverse", "match_start", "match_end", "match_count", "match_places", "match_place"};
 
+  // Anchors name contigs by number.
+  void refuse_other_contigs(const MinimizerIndexView& wanted) const {
+    bool same = index_.contigs() == wanted.contigs();
+    for (std::size_t i = 0; same && i < wanted.contigs(); ++i)
+      same = index_.contig_name(i) == wanted.contig_name(i) && index_.contig_begin[i + 1] - index_.contig_begin[i] == wanted.contig_length[i];
+    if (!same)
+      throw Failure::input("the FM-index and the minimizer index are not of the same contigs",
+                           "make both from the same sequences, or leave the FM-index out");
+  }
+
   void search(const Batch& in, const TextView& bases, std::size_t end_row, std::size_t strands, Output& out, Part& part) const {
     const std::size_t count = end_row - part.first_row;
     part.reads.resize(std::max(part.reads.size(), count * strands));
@@ -250,9 +270,10 @@ class MemSeeding {
         for (std::size_t strand = 0; strand < strands; ++strand) found[strand].clear();
       }
       if (!wants_anchors_ || !in.ok(row)) continue;
-      for (std::size_t strand = 0; strand < strands; ++strand)
-        add_anchors(index_, found[strand], strand == 0 ? Strand::forward : Strand::reverse, static_cast<std::int32_t>(bases[row].size()),
-                    part.anchors[i]);
+      const auto length = static_cast<std::int32_t>(bases[row].size());
+      if (joins_strands_) join_strands(found[0], found[1], length, options_.max_occurrences, part.uses);
+      add_anchors(index_, found[0], Strand::forward, length, part.uses.forward, part.anchors[i]);
+      if (strands == 2) add_anchors(index_, found[1], Strand::reverse, length, part.uses.reverse, part.anchors[i]);
       finish_anchors(part.anchors[i]);
     }
   }
@@ -360,6 +381,7 @@ class MemSeeding {
   SearchOptions options_;
   std::vector<TextPart> text_parts_;
   bool wants_anchors_ = false;
+  bool joins_strands_ = false;
   bool wants_[columns] = {};
   Workspaces<Part> workspaces_;
 };

@@ -37,7 +37,7 @@ class SequenceReader {
   void begin_record(std::string_view name) { reference_.begin_contig(name); }
   void take_bases(std::string_view bases) {
     if (reference_.current_length() + static_cast<std::int64_t>(bases.size()) > std::numeric_limits<std::int32_t>::max())
-      fail(parser_.line(), "a sequence has 2^31 bases or more");
+      fail(parser_.line(), "a sequence has 2^31 bases or more", "cut it: neither anchors nor BAM records can name places behind that");
     has_bases_ = true;
     reference_.add_bases(bases, kernels_);
   }
@@ -52,9 +52,9 @@ class SequenceReader {
   void check(Parser::Outcome outcome) const {
     if (outcome == Parser::Outcome::malformed) fail(parser_.problem().line, parser_.problem().what);
   }
-  [[noreturn]] void fail(std::uint64_t line, const std::string& what) const {
-    throw Failure::input("reference '" + path_ + "', line " + std::to_string(line) + ": " + what,
-                         "give the FASTA or FASTQ file of the sequences to map to");
+  [[noreturn]] void fail(std::uint64_t line, const std::string& what,
+                         const char* remedy = "give the FASTA or FASTQ file of the sequences to map to") const {
+    throw Failure::input("reference '" + path_ + "', line " + std::to_string(line) + ": " + what, remedy);
   }
 
   std::string path_;

@@ -33,6 +33,7 @@ class MinimizerIndexResource {
     Path path;
     std::optional<std::int32_t> k, w;
     std::optional<bool> hpc;
+    std::string seeds = "minimizer";
     Path save;
     std::string verify = "large";
   };
@@ -50,6 +51,9 @@ class MinimizerIndexResource {
     d.option("k", &Parameters::k, "bases of a k-mer; without it 15, or what the index file was made with").range(1, 28);
     d.option("w", &Parameters::w, "a minimizer is the smallest of so many k-mers; without it 10, or what the index file was made with").range(1, 255);
     d.option("hpc", &Parameters::hpc, "homopolymers count as one base (minimap2's -H); without it no, or what the index file was made with");
+    d.option("seeds", &Parameters::seeds,
+             "what is looked up: mem: nothing, seeds come from elsewhere, so that an index that is made and not saved has contigs and bases alone")
+        .choices({"minimizer", "mem"});
     d.option("save", &Parameters::save, "write the index to this file, too").writes();
     d.option("verify", &Parameters::verify, "large: of an index file of more than 4 GiB check the checksums of small parts only; full: all of them")
         .choices({"large", "full"});
@@ -96,7 +100,8 @@ class MinimizerIndexResource {
       parameters.w = static_cast<std::uint32_t>(parameters_.w.value_or(10));
       parameters.homopolymers = parameters_.hpc.value_or(false) ? HomopolymerCompression::on : HomopolymerCompression::off;
       ReferenceBases reference = read_sequences(path, sketch_kernels(), [&call] { return call.cancelled(); });
-      MinimizerTable table = build_table(sketch_parts(reference, parameters, sketch_kernels()), for_each);
+      const bool has_table = parameters_.seeds == "minimizer" || !std::string(parameters_.save).empty();
+      MinimizerTable table = build_table(has_table ? sketch_parts(reference, parameters, sketch_kernels()) : MinimizerParts{}, for_each);
       index = make_index(parameters, std::move(reference), std::move(table));
     }
     if (!std::string(parameters_.save).empty()) {

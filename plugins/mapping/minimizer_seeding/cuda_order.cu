@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // The order of equal anchors. minimap2's sort is not stable; where a read has equal anchors, its passes are done over (sort_pass.hpp), but only as
-// far as they tell where each anchor comes to lie. One thread follows the records of a part, which is a chain of dependent loads, if of bytes in
-// shared memory. Reads, and the parts of a read's later passes, are done side by side; parts of two digits, as that of the strands is, need no chain;
-// and parts without equal anchors are taken from the stable sort.
+// far as they tell where each anchor comes to lie. The records of a part form chains of dependent loads, if of bytes in shared memory. Reads, and the
+// parts of a read's later passes, are done side by side; parts of two digits, as that of the strands is, need no chain; the chains of parts of up to
+// 32 digits, as those of contigs and of the highest bytes of places are, are cut into segments that a warp follows side by side (few_digits.hpp);
+// parts of more digits, which come after those and are smaller, have one thread; and parts without equal anchors are taken from the stable sort.
 
 #include <cub/block/block_reduce.cuh>
 #include <sluice/cuda/warp.cuh>
 
 #include "minimizer_seeding/cuda_batch.cuh"
+#include "minimizer_seeding/few_digits.hpp"
 #include "minimizer_seeding/sort_pass.hpp"
 
 namespace sluice::minimizer_seeding::cuda {
@@ -41,10 +43,27 @@ __host__ __device__ constexpr std::uint32_t most_parts(std::uint32_t anchors) { 
 // Shared memory of a block: the digits of all anchors, and the parts of a pass.
 constexpr std::size_t order_bytes(std::uint32_t most_anchors) { return most_anchors + most_parts(most_anchors) * sizeof(Part); }
 
+struct Warp {
+  __device__ std::uint32_t rank() const { return threadIdx.x % 32; }
+  __device__ std::uint32_t size() const { return 32; }
+  __device__ void sync() const { __syncwarp(); }
+  __device__ void add(std::uint32_t* memory, std::uint32_t value) const { atomicAdd(memory, value); }
+};
+
 class RowOrder {
  public:
+  // A warp's own.
+  union Words {
+    struct {
+      std::uint32_t next[256], end[256];
+    };
+    struct {
+      std::uint32_t few[FewDigits::words];
+      std::uint8_t number[256];  // of each digit among those of the part
+    };
+  };
   struct Shared {
-    std::uint32_t next[block_warps][256], end[block_warps][256];
+    Words words[block_warps];
     std::uint32_t parts, next_part;
     typename cub::BlockReduce<std::uint64_t, block_threads>::TempStorage reduce;
     std::uint64_t differences;
@@ -134,20 +153,21 @@ class RowOrder {
     return __any_sync(whole_warp, equal);
   }
 
-  // A warp's work: counts the part's digits together, follows its records in one lane.
+  static constexpr std::uint32_t buckets_per_lane = 256 / 32;
+
+  // A warp's work: counts the part's digits together, and follows its records.
   __device__ void place_part(const Part part) {
     const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     if (!has_equal(part, lane)) {
       for (std::uint32_t i = part.begin + lane; i < part.end; i += 32) order_[1][i] = (sorted_number_[i] - first_) | is_anchor;
       return;
     }
-    std::uint32_t* const next = shared_.next[warp];
-    std::uint32_t* const end = shared_.end[warp];
+    std::uint32_t* const next = shared_.words[warp].next;
+    std::uint32_t* const end = shared_.words[warp].end;
     for (std::uint32_t i = lane; i < 256; i += 32) next[i] = 0;
     __syncwarp();
     for (std::uint32_t i = part.begin + lane; i < part.end; i += 32) atomicAdd(&next[digit_[i]], 1U);
     __syncwarp();
-    constexpr std::uint32_t buckets_per_lane = 256 / 32;
     std::uint32_t count[buckets_per_lane], sum = 0, digits = 0, lowest = 0, lowest_count = 0;
     for (std::uint32_t i = 0; i < buckets_per_lane; ++i) {
       count[i] = next[lane * buckets_per_lane + i];
@@ -162,6 +182,10 @@ class RowOrder {
       place_two(part, __shfl_sync(whole_warp, lowest, first_lane), part.begin + __shfl_sync(whole_warp, lowest_count, first_lane));
       return;
     }
+    if (digits <= most_few_digits) {
+      place_few(part, count, sum, digits);
+      return;
+    }
     std::uint32_t at = part.begin + sluice::cuda::inclusive_sum_over_warp(sum, static_cast<int>(lane)) - sum;
     __syncwarp();
     for (std::uint32_t i = 0; i < buckets_per_lane; ++i) {
@@ -172,6 +196,30 @@ class RowOrder {
     __syncwarp();
     if (lane == 0) place_by_digit(digit_, next, end, order_[1]);
     __syncwarp();
+  }
+
+  // A warp's work: a part of few digits. count: of the digits that are this lane's; sum: of these.
+  __device__ void place_few(const Part part, const std::uint32_t (&count)[buckets_per_lane], const std::uint32_t sum, const std::uint32_t digits) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    std::uint32_t mine = 0;
+    for (const std::uint32_t c : count) mine += c != 0 ? 1 : 0;
+    std::uint32_t number = sluice::cuda::inclusive_sum_over_warp(mine, static_cast<int>(lane)) - mine;
+    std::uint32_t at = part.begin + sluice::cuda::inclusive_sum_over_warp(sum, static_cast<int>(lane)) - sum;
+    Words& words = shared_.words[threadIdx.x / 32];
+    const FewDigits memory(words.few);
+    __syncwarp();
+    for (std::uint32_t i = 0; i < buckets_per_lane; ++i) {
+      if (count[i] == 0) continue;
+      words.number[lane * buckets_per_lane + i] = static_cast<std::uint8_t>(number);
+      memory.next[number] = at;
+      at += count[i];
+      memory.end[number++] = at;
+    }
+    __syncwarp();
+    for (std::uint32_t i = part.begin + lane; i < part.end; i += 32) digit_[i] = words.number[digit_[i]];
+    __syncwarp();
+    Warp warp;
+    FewDigitsPass<Warp>(warp, digit_, digits, memory, order_[1]).place();
   }
 
   // A warp's work: a part of digit `low` and a higher one, whose places begin at `middle`.

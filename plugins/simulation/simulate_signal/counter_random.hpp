@@ -16,7 +16,20 @@ constexpr std::uint64_t mix(std::uint64_t value) {
 }
 
 // What a stream of numbers is used for. Numbers of different purposes never depend on how many of another were drawn.
-enum class Purpose : std::uint64_t { placement = 1, molecule, errors, qualities, dwell, noise, calibration, site, reference };
+enum class Purpose : std::uint64_t {
+  placement = 1,
+  molecule,
+  errors,
+  qualities,
+  dwell,
+  noise,
+  calibration,
+  site,
+  reference,
+  repeat_family,
+  repeat_copy,
+  tandem_repeat
+};
 
 class RandomStream {
  public:

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulate_signal/reference_repeats.hpp"
 #include "simulate_signal/simulate_read.hpp"
 
 namespace sluice::simulate_signal {
@@ -232,13 +233,23 @@ class SyntheticReference {
     std::int64_t seed = 1;
     double gc_content = 0.5;
     double cpg_ratio = 1.0;
+    double repeats = 0;
+    std::int64_t repeat_families = 20;
+    std::string repeat_length = "300..6000";
+    double repeat_divergence = 0.05;
+    double tandem_repeats = 0;
+    std::string tandem_unit_length = "171";
+    double tandem_divergence = 0.02;
   };
 
   static void describe(Describe<SyntheticReference>& d) {
     d.id("synthetic_reference")
         .source("contig")
         .summary("makes random contigs, so that a demo needs no genome")
-        .doc("Every base depends on the one before only through the frequency of CpG. The same bases for the same parameters, everywhere.")
+        .doc(
+            "Every base depends on the one before only through the frequency of CpG; repeats are then written over them where chance puts them, and "
+            "may "
+            "cover each other. The same bases for the same parameters, everywhere.")
         .work_unit("base");
     d.option("contigs", &Parameters::contigs, "number of contigs, named synthetic_1, synthetic_2, ...").range(1, 1e6);
     d.option("length", &Parameters::length, "length of each contig").range(1, 1e8).unit("bases");
@@ -246,16 +257,40 @@ class SyntheticReference {
     d.option("gc_content", &Parameters::gc_content, "share of G and C").range(0.05, 0.95);
     d.option("cpg_ratio", &Parameters::cpg_ratio, "CpGs over those expected from independent bases: 1 as in lambda phage, 0.2 as in the human genome")
         .range(0, 1.9);
+    d.option("repeats", &Parameters::repeats, "bases of copies of repeat families, over the contig's").range(0, 0.95);
+    d.option("repeat_families", &Parameters::repeat_families, "how many families there are, which all contigs share").range(1, 100000);
+    d.option("repeat_length", &Parameters::repeat_length, "bases of a family, as 300..6000; half of its copies have lost their beginning");
+    d.option("repeat_divergence", &Parameters::repeat_divergence, "differences of a copy from its family, per base").range(0, 0.5);
+    d.option("tandem_repeats", &Parameters::tandem_repeats, "bases of arrays of 500 to 30,000 bases of a unit, over the contig's").range(0, 0.95);
+    d.option("tandem_unit_length", &Parameters::tandem_unit_length, "bases of an array's unit, as 2..171");
+    d.option("tandem_divergence", &Parameters::tandem_divergence, "differences of a unit's copy from the unit, per base").range(0, 0.5);
     d.gives("name", "utf8", "contig name").gives("bases", "utf8", "A, C, G, T");
   }
 
-  SyntheticReference(const Setup&, const Parameters& parameters) : parameters_(parameters) {}
+  static void check_parameters(const Parameters& p) {
+    for (const std::string* text : {&p.repeat_length, &p.tandem_unit_length})
+      if (!parse_length_range(*text))
+        throw Failure::usage("'" + *text + "' is no range of lengths", "give two numbers from 1 to 1000000, as 300..6000, or one");
+  }
+
+  SyntheticReference(const Setup&, const Parameters& p) : parameters_(p) {
+    repeats_.interspersed = p.repeats;
+    repeats_.families = p.repeat_families;
+    repeats_.family_length = *parse_length_range(p.repeat_length);
+    repeats_.divergence = p.repeat_divergence;
+    repeats_.tandem = p.tandem_repeats;
+    repeats_.unit_length = *parse_length_range(p.tandem_unit_length);
+    repeats_.unit_divergence = p.tandem_divergence;
+    repeats_.gc_content = p.gc_content;
+    repeats_.cpg_ratio = p.cpg_ratio;
+  }
 
   bool process(const Call&, Output& out) {
     out.set_rows(1);
     const std::string name = "synthetic_" + std::to_string(next_ + 1);
-    const std::string bases = synthesize_contig(static_cast<std::uint64_t>(parameters_.seed), static_cast<std::uint64_t>(next_), parameters_.length,
-                                                parameters_.gc_content, parameters_.cpg_ratio);
+    std::string bases = synthesize_contig(static_cast<std::uint64_t>(parameters_.seed), static_cast<std::uint64_t>(next_), parameters_.length,
+                                          parameters_.gc_content, parameters_.cpg_ratio);
+    add_repeats(static_cast<std::uint64_t>(parameters_.seed), static_cast<std::uint64_t>(next_), repeats_, bases);
     out.text_rows("name", std::initializer_list<std::string_view>{name});
     out.text_rows("bases", std::initializer_list<std::string_view>{bases});
     out.set_work(static_cast<double>(parameters_.length));
@@ -264,6 +299,7 @@ class SyntheticReference {
 
  private:
   Parameters parameters_;
+  RepeatParameters repeats_;
   std::int64_t next_ = 0;
 };
 

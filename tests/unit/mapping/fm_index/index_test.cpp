@@ -121,6 +121,22 @@ TEST_CASE("the text of both strands ends with the reverse complement") {
   }
 }
 
+TEST_CASE("a text of either kind has both strands as long as they fit, and what fits neither way is refused") {
+  const auto built = [](Strands strands, std::size_t bases) {
+    ReferenceTextBuilder builder(strands, 1000);
+    builder.begin_contig("a");
+    builder.append(random_bases(4, bases));
+    builder.end_contig();
+    return builder.finish().length;
+  };
+  CHECK(built(Strands::either, 500) == 1000);
+  CHECK(built(Strands::either, 501) == 501);
+  CHECK(built(Strands::either, 1000) == 1000);
+  CHECK(built(Strands::both, 500) == 1000);
+  CHECK_THROWS_WITH_AS(built(Strands::either, 1001), doctest::Contains("more bases than an FM-index can hold: 1000"), Failure);
+  CHECK_THROWS_WITH_AS(built(Strands::both, 501), doctest::Contains("more bases than an FM-index can hold: 500"), Failure);
+}
+
 TEST_CASE("ambiguous bases become those of bwa index, and their places are kept") {
   // Read from the .pac file that bwa index 0.7.17 makes of the same contigs.
   ReferenceTextBuilder builder(Strands::forward);
@@ -198,6 +214,8 @@ TEST_CASE("the resource makes, keeps and finds again an index, and says what doe
   REQUIRE(mapped.ok());
   CHECK(letters_of(fm_index_view(mapped.batch().view()).tables) == letters_of(view.tables));
   CHECK(load({{"path", saved}, {"format", "fastmap"}}).ok());
+  CHECK(load({{"path", saved}, {"text", "either"}}).ok());
+  CHECK(fm_index_view(load({{"path", fasta}, {"text", "either"}}).batch().view()).both_strands());
   CHECK(says(load({{"path", saved}, {"text", "forward"}}).message, "holds both strands, not the forward strand alone"));
   CHECK(says(load({{"path", saved}, {"k", "9"}}).message, "was made with k = 5, not 9"));
   CHECK(says(load({{"path", fasta}, {"format", "fastmap"}, {"text", "forward"}}).message, "both strands"));

@@ -92,3 +92,16 @@ TEST_CASE("runs, tandem repeats and long copies are in order") {
     CHECK(sorted(text, on_three_threads) == expected);
   }
 }
+
+TEST_CASE("long copies in a text that is mostly something else are in order") {
+  std::mt19937 random(4);
+  for (const std::size_t around : {3000U, 20000U}) {
+    const std::string copy = random_bases(random, 1400), run = repeated("GA", 700);
+    std::string text = random_bases(random, around);
+    for (int i = 0; i < 3; ++i) text += copy + random_bases(random, around) + run;
+    text += copy.substr(0, 900);
+    const std::vector<std::uint32_t> expected = sorted_by_comparison(text);
+    CHECK(sorted(text, one_after_the_other) == expected);
+    CHECK(sorted(text, on_three_threads) == expected);
+  }
+}

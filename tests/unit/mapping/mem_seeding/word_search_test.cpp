@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "mem_seeding/match_search.hpp"
+#include "unit/mapping/mem_seeding/far_text.hpp"
 #include "unit/mapping/mem_seeding/indexed_text.hpp"
 
 using namespace sluice;
 using namespace sluice::mem_seeding;
 using fm_index::Strands;
+using mem_seeding::testing::FarText;
 using mem_seeding::testing::IndexedText;
 
 namespace {
@@ -105,28 +107,27 @@ std::vector<Matches> search_words(const FmIndexTables& index, const SearchOption
   return found;
 }
 
-void check(const IndexedText& indexed, const std::vector<std::string>& reads, const SearchOptions& options) {
+void check(const FmIndexView& view, const std::vector<std::string>& reads, const SearchOptions& options) {
   CAPTURE(options.min_length);
   CAPTURE(static_cast<int>(options.definition));
   CAPTURE(static_cast<int>(options.occurrences));
   CAPTURE(options.max_occurrences);
-  CAPTURE(indexed.text);
   std::vector<PackedRead> strands;
   for (const std::string& read : reads) {
     PackedRead forward, reverse;
     pack_read(read, forward);
     reverse_complement(forward, reverse);
     strands.push_back(forward);
-    if (!indexed.view.both_strands()) strands.push_back(reverse);
+    if (!view.both_strands()) strands.push_back(reverse);
   }
   std::vector<Matches> expected(strands.size());
   std::vector<SearchTask> tasks;
   for (std::size_t i = 0; i < strands.size(); ++i) tasks.push_back({&strands[i], &expected[i]});
-  find_longest_left(indexed.view.tables, options, tasks);
+  find_longest_left(view.tables, options, tasks);
   // Every way through the search: all words by occurrences, some, none.
   for (const std::uint32_t few : {UINT32_MAX, few_rows, 2U, 0U}) {
     CAPTURE(few);
-    const std::vector<Matches> found = search_words(indexed.view.tables, options, strands, few);
+    const std::vector<Matches> found = search_words(view.tables, options, strands, few);
     for (std::size_t i = 0; i < strands.size(); ++i) {
       CAPTURE(i);
       REQUIRE(found[i].matches.size() == expected[i].matches.size());
@@ -140,6 +141,10 @@ void check(const IndexedText& indexed, const std::vector<std::string>& reads, co
       REQUIRE(found[i].places == expected[i].places);
     }
   }
+}
+void check(const IndexedText& indexed, const std::vector<std::string>& reads, const SearchOptions& options) {
+  CAPTURE(indexed.text);
+  check(indexed.view, reads, options);
 }
 
 void check_all(const IndexedText& indexed, const std::vector<std::string>& reads) {
@@ -195,5 +200,20 @@ TEST_CASE("Matches found word by word are those of the search from the left to t
     std::vector<std::string> reads = {"", "A", "ACGTN", text, std::string(100, 'A'), "NNNNNNNNNN" + text.substr(0, 40) + "N", text + text};
     for (int i = 0; i < 12; ++i) reads.push_back(read_of(text, random));
     check_all(indexed, reads);
+  }
+}
+
+TEST_CASE("the same at places above 2^31, up to the last that a row can have") {
+  std::mt19937_64 random(12);
+  const std::string unit = random_bases(random, 60, 4);
+  std::string behind;
+  for (int i = 0; i < 25; ++i) behind += unit.substr(random() % 30) + random_bases(random, random() % 20, 4);
+  const IndexedText near({random_bases(random, 64, 4) + behind}, Strands::forward, 6);
+  std::vector<std::string> reads;
+  for (int i = 0; i < 12; ++i) reads.push_back(read_of(behind, random));
+  for (const std::uint64_t offset : {(std::uint64_t{1} << 31) - 1024, (std::uint64_t{1} << 32) - 4096}) {
+    const FarText far(near, offset);
+    for (const Definition definition : {Definition::longest_left, Definition::supermaximal})
+      for (const std::int32_t min_length : {6, 12, 31}) check(far.view, reads, {definition, Occurrences::all, min_length, 0});
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "minimizer_seeding/anchor_sort.hpp"
+#include "minimizer_seeding/few_digits.hpp"
 #include "minimizer_seeding/neighbour_rule.hpp"
 #include "minimizer_seeding/sketch.hpp"
 #include "minimizer_seeding/sort_pass.hpp"
@@ -51,6 +52,34 @@ void place_two(const std::vector<std::uint8_t>& digit, std::uint32_t begin, std:
   CHECK(lows == holes.size());
 }
 
+struct LoneThread {
+  std::uint32_t rank() const { return 0; }
+  std::uint32_t size() const { return 1; }
+  void sync() const {}
+  void add(std::uint32_t* memory, std::uint32_t value) const { *memory += value; }
+};
+
+void place_few(const std::vector<std::uint8_t>& digit, std::uint32_t begin, std::uint32_t end, std::vector<std::uint32_t>& from) {
+  std::array<std::uint32_t, 256> count{};
+  for (std::uint32_t i = begin; i < end; ++i) ++count[digit[i]];
+  std::array<std::uint32_t, FewDigits::words> words{};
+  const FewDigits memory(words.data());
+  std::array<std::uint8_t, 256> number{};
+  std::uint32_t digits = 0, at = begin;
+  for (std::size_t d = 0; d < 256; ++d) {
+    if (count[d] == 0) continue;
+    number[d] = static_cast<std::uint8_t>(digits);
+    memory.next[digits] = at;
+    memory.end[digits++] = at += count[d];
+  }
+  REQUIRE(digits <= most_few_digits);
+  REQUIRE(segments_for(digits) * digits <= 256);
+  std::vector<std::uint8_t> numbers(digit.size());
+  for (std::uint32_t i = begin; i < end; ++i) numbers[i] = number[digit[i]];
+  LoneThread team;
+  FewDigitsPass<LoneThread>(team, numbers.data(), digits, memory, from.data()).place();
+}
+
 // The passes of a sort, as a device does them: only the order of the records, parts of one value of the bytes above at a time.
 std::vector<std::uint32_t> order_by_passes(const std::vector<Anchor>& anchors) {
   constexpr std::uint32_t is_record = 1U << 31;  // in `from`: not a place, but the record
@@ -81,6 +110,10 @@ std::vector<std::uint32_t> order_by_passes(const std::vector<Anchor>& anchors) {
       for (std::uint32_t d = 0, at = begin; d < 256; ++d) next[d] = at, behind[d] = at += behind[d];
       if (digits == 2) {
         place_two(digit, begin, *std::upper_bound(behind.begin(), behind.end(), begin), end, from);
+        continue;
+      }
+      if (digits <= most_few_digits) {
+        place_few(digit, begin, end, from);
         continue;
       }
       place_by_digit(digit.data(), next.data(), behind.data(), from.data());
@@ -129,6 +162,35 @@ TEST_CASE("the places of a pass over two digits are known without following its 
     found = expected;
     place_by_digit(digit.data(), next.data(), behind.data(), expected.data());
     if (lows > 0 && lows < end - begin) place_two(digit, begin, begin + lows, end, found);
+    REQUIRE(found == expected);
+  }
+}
+
+TEST_CASE("the places of a pass over few digits, segment by segment, are those of its chains") {
+  std::mt19937 random(14);
+  for (int round = 0; round < 600; ++round) {
+    const std::uint32_t digits = 1 + random() % most_few_digits, begin = random() % 5;
+    const std::uint32_t end = begin + 1 + random() % (round % 10 == 0 ? 60000 : round % 3 == 0 ? 5000 : 200);
+    // Digits in any share, in runs or not, or nearly in order.
+    std::vector<std::uint8_t> digit(end, 0);
+    const std::uint32_t run = 1 + random() % (round % 4 == 0 ? 50 : 1), skew = 1 + random() % 3;
+    std::uint8_t last = 0;
+    for (std::uint32_t i = begin; i < end; ++i) {
+      if (i % run == 0) {
+        std::uint32_t drawn = random() % digits;
+        for (std::uint32_t again = 1; again < skew; ++again) drawn = std::min<std::uint32_t>(drawn, random() % digits);
+        last = static_cast<std::uint8_t>(round % 7 == 0 && random() % 50 != 0 ? std::uint64_t{i - begin} * digits / (end - begin) : drawn);
+      }
+      digit[i] = static_cast<std::uint8_t>(3 + 7 * last);
+    }
+    std::array<std::uint32_t, 256> next{}, behind{};
+    for (std::uint32_t i = begin; i < end; ++i) ++behind[digit[i]];
+    for (std::uint32_t d = 0, at = begin; d < 256; ++d) next[d] = at, behind[d] = at += behind[d];
+    std::vector<std::uint32_t> expected(end), found(end);
+    std::iota(expected.begin(), expected.end(), 0U);
+    found = expected;
+    place_by_digit(digit.data(), next.data(), behind.data(), expected.data());
+    place_few(digit, begin, end, found);
     REQUIRE(found == expected);
   }
 }

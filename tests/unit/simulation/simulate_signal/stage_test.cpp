@@ -60,6 +60,10 @@ TEST_CASE("the stages keep the contract of every stage") {
   CHECK(contract_problems(plugin(), {{"simulate_signal", sample},
                                      {"synthetic_reference", {.parameters = {{"contigs", 3}, {"length", 500}}, .resources = {}, .batches = {}}}}) ==
         std::vector<std::string>{});
+  CHECK(contract_problems(plugin(),
+                          {{"synthetic_reference",
+                            {.parameters = {{"length", 5000}, {"repeats", 0.4}, {"tandem_repeats", 0.1}}, .resources = {}, .batches = {}}}}) ==
+        std::vector<std::string>{});
 }
 
 TEST_CASE("the bytes depend neither on threads nor on the size of batches") {
