@@ -170,6 +170,18 @@ inline Motif parse_motif(std::string_view text) {
   return motif;
 }
 
+// Can the M at `place` of a k-mer be the motif's modified base? What lies around it has to fit as far as the k-mer shows it; another M is a modified
+// base of the motif, too.
+inline bool can_be_modified(std::string_view kmer, std::size_t place, const Motif& motif) {
+  const auto before = static_cast<std::size_t>(motif.forward.modified);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(motif.forward.length); ++i) {
+    if (place + i < before || place + i - before >= kmer.size()) continue;
+    const char letter = kmer[place + i - before];
+    if ((motif_bit(letter == 'M' ? motif.base : letter) & motif.forward.bases[i]) == 0) return false;
+  }
+  return true;
+}
+
 // `model_motif`: what the attribute `motif` of a k-mer model says that its M stands for; "": nothing. Throws Failure if M is not this motif's
 // modified base: another one, or one in other surroundings. A motif of a single letter is in all surroundings.
 inline void require_model_of(const Motif& motif, std::string_view model_motif) {
