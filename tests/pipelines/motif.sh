@@ -80,7 +80,6 @@ refuses() {
 refuses "M in this model is the modified base of cpg, not that of dam" call --motif dam --output none.tsv
 refuses "M in this model is the modified base of dam, not that of gpc" call --motif gpc --methylation-model dam.model --output none.tsv
 refuses "M in this model is the modified base of cpg, not that of dcm" run simulate --reference reference.fa --motif dcm --output-prefix none
-refuses "it is empty" call --motif "" --output none.tsv
 refuses "16 are the most" call --motif ACGTACGTACGTACGTT:0:a --output none.tsv
 refuses "lies outside its 4 letters" call --motif GATC:4:a --output none.tsv
 refuses "'m' is a modification of C" call --motif GATC:1:m --output none.tsv

@@ -227,13 +227,12 @@ TEST_CASE("methylation calls are counted position by position as base by base, f
   for (const char* const name : {"cpg", "gpc", "dam", "dcm", "CAR:1:a", "GC:1:27551"}) {
     CAPTURE(name);
     const sluice::Motif motif = sluice::parse_motif(name);
-    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    for (std::uint64_t seed = 0; seed < 2; ++seed) {
       const Sample reads = sample(seed, 60, motif);
       for (const std::string partition : {"none", "hp", "rg"})
         for (const bool combined : {false, true}) {
           if (combined && !motif.is_palindrome()) continue;
-          const std::size_t rows = seed == 0 ? 1 : seed == 1 ? 1000 : 7;
-          const Result states = states_of(reads, name, partition, rows, seed == 2 ? 3 : 1);
+          const Result states = states_of(reads, name, partition, seed == 0 ? 1 : 7, seed == 0 ? 1 : 3);
           REQUIRE_MESSAGE(states.ok(), states.message);
           CHECK(states.failed.empty());
           const Result counted = pileup_of(states.batches, reads.contigs, {.pileup = {{"motif", name}, {"combine_strands", combined}}});
