@@ -92,6 +92,7 @@ int main(int argument_count, char** arguments) {
   constexpr std::size_t kReadLength = 8000;
   std::mt19937_64 random(1);
   const SimulatedModel model(random);
+  const Motif motif = parse_motif("cpg");
   std::vector<SimulatedRead> simulated;
   const auto read_count = std::max<std::size_t>(1, static_cast<std::size_t>(megabases * 1e6 / kReadLength));
   for (std::size_t i = 0; i < read_count; ++i) simulated.emplace_back(model, kReadLength, i % 2 == 0 ? Strand::forward : Strand::reverse, random);
@@ -100,14 +101,14 @@ int main(int argument_count, char** arguments) {
   std::vector<ReadSignal> reads;
   for (const SimulatedRead& read : simulated) reads.push_back({.event_mean = read.events, .events_per_base = 1.7, .strand = read.strand});
   std::vector<GroupProblem> problems;
-  std::vector<CpgGroup> groups;
+  std::vector<SiteGroup> groups;
   std::vector<GroupEvents> events;
   LocateWorkspace locate_workspace;
   const double locating = median_seconds(runs, [&] {
     problems.clear();
     for (std::size_t i = 0; i < simulated.size(); ++i) {
       const SimulatedRead& read = simulated[i];
-      find_cpg_groups(read.bases, groups);
+      find_site_groups(read.bases, motif.forward, groups);
       events.resize(groups.size());
       locate_group_events({.cigar = read.cigar, .read_length = read.bases.size(), .strand = read.strand}, read.first_event, model.view.k,
                           HardClips::count, groups, locate_workspace, events);
@@ -134,11 +135,11 @@ int main(int argument_count, char** arguments) {
   for (const std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_NEON, HWY_SCALAR}) {
     if ((supported & target) == 0) continue;
     hwy::SetSupportedTargetsForTest(target);
-    const double scoring = median_seconds(runs, [&] { score_groups(reads, problems, model.view, EventsPerBase::raised, workspace, scores); });
+    const double scoring = median_seconds(runs, [&] { score_groups(reads, problems, model.view, motif, EventsPerBase::raised, workspace, scores); });
     std::printf("%-10s %8.2f Mbases/s %8.2f Mcells/s\n", score_groups_target(), bases / scoring / 1e6, cells / scoring / 1e6);
   }
   hwy::SetSupportedTargetsForTest(0);
-  const double reference = median_seconds(1, [&] { score_groups_reference(reads, problems, model.view, EventsPerBase::raised, scores); });
+  const double reference = median_seconds(1, [&] { score_groups_reference(reads, problems, model.view, motif, EventsPerBase::raised, scores); });
   std::printf("%-10s %8.2f Mbases/s %8.2f Mcells/s\n", "reference", bases / reference / 1e6, cells / reference / 1e6);
   return EXIT_SUCCESS;
 }

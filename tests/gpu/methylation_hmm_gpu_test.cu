@@ -26,6 +26,7 @@ using namespace sluice::gpu_test;
 using namespace sluice::methylation_hmm;
 
 int failures = 0;
+const Motif kCpg = parse_motif("cpg");
 
 // A read that equals the reference under it, in forward reference order but for its events and their map.
 struct SimulatedRead {
@@ -60,14 +61,14 @@ struct Work {
   std::string bases;
   std::int64_t longest_read_events = 0;
 
-  std::vector<GroupScore> expected(const KmerModelView& model, EventsPerBase floor) const {
+  std::vector<GroupScore> expected(const KmerModelView& model, const Motif& motif, EventsPerBase floor) const {
     std::vector<GroupScore> scores(problems.size());
     constexpr std::size_t kPiece = 2048;
     in_parallel((problems.size() + kPiece - 1) / kPiece, [&](std::size_t piece) {
       ScoreWorkspace workspace;
       const std::size_t begin = piece * kPiece;
       const std::size_t count = std::min(kPiece, problems.size() - begin);
-      score_groups(reads, std::span(problems).subspan(begin, count), model, floor, workspace, std::span(scores).subspan(begin, count));
+      score_groups(reads, std::span(problems).subspan(begin, count), model, motif, floor, workspace, std::span(scores).subspan(begin, count));
     });
     return scores;
   }
@@ -131,7 +132,7 @@ struct DeviceProblem {
   cuda::Problems problems;
   cuda::Scores scores;
 
-  DeviceProblem(const Work& work, const KmerModelView& model)
+  DeviceProblem(const Work& work, const KmerModelView& model, const Motif& motif)
       : host(work),
         bases(std::vector<char>(work.bases.begin(), work.bases.end())),
         table_memory(cuda::tables_bytes(model, work.longest_read_events)),
@@ -139,7 +140,7 @@ struct DeviceProblem {
         methylated(work.problems.size()),
         unmethylated(work.problems.size()),
         status(work.problems.size()) {
-    require(cuda::upload_tables(model, work.longest_read_events, table_memory.data(), nullptr, tables), "upload_tables");
+    require(cuda::upload_tables(model, motif, work.longest_read_events, table_memory.data(), nullptr, tables), "upload_tables");
     reads = {static_cast<std::uint32_t>(work.reads.size()),
              offsets.data(),
              means.data(),
@@ -185,7 +186,7 @@ void compare(const char* name, const std::vector<GroupScore>& expected, DevicePr
 // Reads with all groups that the CPU finds in them.
 Work simulated_work(const SimulatedModel& model, std::vector<SimulatedRead>& simulated) {
   Work work;
-  std::vector<CpgGroup> groups;
+  std::vector<SiteGroup> groups;
   std::vector<GroupEvents> events;
   LocateWorkspace locate;
   std::size_t total = 0;
@@ -195,7 +196,7 @@ Work simulated_work(const SimulatedModel& model, std::vector<SimulatedRead>& sim
     const std::size_t at = work.bases.size();
     work.bases += read.bases;
     const std::string_view segment = std::string_view(work.bases).substr(at);
-    find_cpg_groups(segment, groups);
+    find_site_groups(segment, kCpg.sites(read.strand), groups);
     events.resize(groups.size());
     const std::uint32_t cigar[] = {static_cast<std::uint32_t>(read.bases.size()) << 4U};
     locate_group_events({.cigar = cigar, .read_length = read.bases.size(), .strand = read.strand}, read.first_event, model.view.k, HardClips::count,
@@ -224,7 +225,7 @@ std::vector<SimulatedRead> simulate(const SimulatedModel& model, std::size_t cou
 }
 
 // Random problems, most of them odd: any length, any direction, values that are not finite, indices outside.
-void check_odd(std::uint32_t k, std::size_t problem_count, std::uint64_t seed) {
+void check_odd(std::uint32_t k, std::size_t problem_count, std::uint64_t seed, const Motif& motif) {
   std::mt19937_64 random(seed);
   const auto chance = [&](int one_in) { return random() % static_cast<unsigned>(one_in) == 0; };
   SimulatedModel model(Alphabet::methylation, k, random);
@@ -303,10 +304,10 @@ void check_odd(std::uint32_t k, std::size_t problem_count, std::uint64_t seed) {
     problem.sequence = std::string_view(work.bases).substr(random() % (kBases - 1100), length);
     work.problems.push_back(problem);
   }
-  DeviceProblem device(work, model.view);
+  DeviceProblem device(work, model.view, motif);
   for (const EventsPerBase floor : {EventsPerBase::raised, EventsPerBase::compat}) {
-    const auto expected = work.expected(model.view, floor);
-    const std::string name = "odd k=" + std::to_string(k) + (floor == EventsPerBase::raised ? " raised" : " compat");
+    const auto expected = work.expected(model.view, motif, floor);
+    const std::string name = motif.name + " odd k=" + std::to_string(k) + (floor == EventsPerBase::raised ? " raised" : " compat");
     compare(name.c_str(), expected, device, floor);
   }
 }
@@ -331,6 +332,7 @@ struct Rows {
 };
 
 struct Options {
+  Motif motif = kCpg;
   HardClips hard_clips = HardClips::count;
   EventsPerBase floor = EventsPerBase::raised;
   cuda::Unscored unscored = cuda::Unscored::left_out;
@@ -348,7 +350,7 @@ struct CalledLists {
 // The functions of methylation.hpp, one row after the other, as the stage calls them on the CPU.
 CalledLists expected_lists(const Rows& rows, const KmerModelView& model, const Options& options) {
   struct Found {
-    std::vector<CpgGroup> groups;
+    std::vector<SiteGroup> groups;
     std::vector<GroupEvents> events;
     std::vector<GroupScore> scores;
   };
@@ -365,14 +367,14 @@ CalledLists expected_lists(const Rows& rows, const KmerModelView& model, const O
     const std::int64_t end = rows.ref_end[row];
     if (start < 0 || end < start || end > static_cast<std::int64_t>(contig.size())) return void(status = cuda::RowStatus::outside_contig);
     const std::string_view segment = contig.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start) + 1);
-    std::vector<CpgGroup> groups;
-    find_cpg_groups(segment, groups);
+    std::vector<SiteGroup> groups;
+    const Strand strand = rows.reverse[row] != 0 ? Strand::reverse : Strand::forward;
+    find_site_groups(segment, options.motif.sites(strand), groups);
     std::vector<GroupEvents> events(groups.size());
     LocateWorkspace locate;
     const auto part = [](const auto& values, const std::vector<std::int64_t>& offsets, std::size_t i) {
       return std::span(values).subspan(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
     };
-    const Strand strand = rows.reverse[row] != 0 ? Strand::reverse : Strand::forward;
     const RecordStatus record = locate_group_events(
         {part(rows.cigar, rows.cigar_offsets, row), static_cast<std::size_t>(rows.bases_offsets[row + 1] - rows.bases_offsets[row]), strand},
         part(rows.map, rows.map_offsets, row), model.k, options.hard_clips, groups, locate, events);
@@ -393,7 +395,7 @@ CalledLists expected_lists(const Rows& rows, const KmerModelView& model, const O
         part(rows.events, rows.event_offsets, row), rows.scale[row], rows.shift[row], rows.var[row], rows.log_var[row], rows.per_base[row], strand};
     found[row].scores.resize(problems.size());
     ScoreWorkspace workspace;
-    score_groups(std::span(&read, 1), problems, model, options.floor, workspace, found[row].scores);
+    score_groups(std::span(&read, 1), problems, model, options.motif, options.floor, workspace, found[row].scores);
   });
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (std::size_t i = 0; i < found[row].groups.size(); ++i) {
@@ -418,14 +420,25 @@ CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Op
   const auto contigs = host.contig_views();
   DeviceArray<std::byte> reference_memory(cuda::reference_bytes(contigs));
   cuda::Reference reference;
-  require(cuda::upload_reference(contigs, reference_memory.data(), nullptr, reference), "upload_reference");
+  require(cuda::upload_reference(contigs, options.motif, reference_memory.data(), nullptr, reference), "upload_reference");
   DeviceArray<std::byte> reference_workspace(cuda::reference_group_workspace_bytes(reference));
-  const std::int64_t* total = nullptr;
-  require(cuda::count_reference_groups(reference, reference_workspace.data(), total, nullptr), "count_reference_groups");
-  require(cudaMemcpy(&reference.groups, total, sizeof reference.groups, cudaMemcpyDeviceToHost), "reference groups");
-  DeviceArray<std::int64_t> reference_groups(static_cast<std::size_t>(reference.groups));
-  require(cuda::list_reference_groups(reference, reference_workspace.data(), reference_groups.data(), nullptr), "list_reference_groups");
-  reference.group_begin = reference_groups.data();
+  const auto count_groups = [&](Strand strand) {
+    const std::int64_t* total = nullptr;
+    require(cuda::count_reference_groups(reference, strand, reference_workspace.data(), total, nullptr), "count_reference_groups");
+    std::int64_t groups = 0;
+    require(cudaMemcpy(&groups, total, sizeof groups, cudaMemcpyDeviceToHost), "reference groups");
+    return groups;
+  };
+  const auto list_groups = [&](Strand strand, DeviceArray<std::int64_t>& groups) {
+    require(cuda::list_reference_groups(reference, strand, reference_workspace.data(), groups.data(), nullptr), "list_reference_groups");
+    reference.groups_of(strand).begin = groups.data();
+  };
+  reference.groups_of(Strand::forward).count = count_groups(Strand::forward);
+  DeviceArray<std::int64_t> forward_groups(static_cast<std::size_t>(reference.groups_of(Strand::forward).count));
+  list_groups(Strand::forward, forward_groups);
+  reference.groups_of(Strand::reverse).count = count_groups(Strand::reverse);
+  DeviceArray<std::int64_t> reverse_groups(static_cast<std::size_t>(reference.groups_of(Strand::reverse).count));
+  list_groups(Strand::reverse, reverse_groups);
 
   const auto count = static_cast<std::uint32_t>(host.size());
   const DeviceArray<std::uint16_t> row_status(host.status);
@@ -471,7 +484,7 @@ CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Op
 
   DeviceArray<std::byte> table_memory(cuda::tables_bytes(model.view, totals.longest_read_events));
   cuda::Tables tables;
-  require(cuda::upload_tables(model.view, totals.longest_read_events, table_memory.data(), nullptr, tables), "upload_tables");
+  require(cuda::upload_tables(model.view, options.motif, totals.longest_read_events, table_memory.data(), nullptr, tables), "upload_tables");
   DeviceArray<float> methylated(group_count), unmethylated(group_count);
   DeviceArray<ScoreStatus> status(group_count);
   const cuda::Scores scores{methylated.data(), unmethylated.data(), status.data()};
@@ -504,8 +517,8 @@ CalledLists device_lists(const Rows& host, const SimulatedModel& model, const Op
       std::printf("TIME %-14s %8.3f ms, %9.1f Mbases/s\n", name, milliseconds, megabases / milliseconds * 1e3);
     };
     time("reference", [&] {
-      require(cuda::count_reference_groups(reference, reference_workspace.data(), total, nullptr), "count_reference_groups");
-      require(cuda::list_reference_groups(reference, reference_workspace.data(), reference_groups.data(), nullptr), "list_reference_groups");
+      count_groups(Strand::forward);
+      list_groups(Strand::forward, forward_groups);
     });
     time("align_rows", align);
     time("locate_groups", locate);
@@ -544,9 +557,12 @@ void compare_lists(const std::string& name, const CalledLists& expected, const C
 }
 
 // Rows as an aligner gives them and rows that it never would: clipped, spliced, off their contig, with maps that have holes or run the wrong way.
-Rows odd_rows(std::size_t count, std::uint32_t k, std::mt19937_64& random) {
+Rows odd_rows(std::size_t count, std::uint32_t k, const Motif& motif, std::mt19937_64& random) {
   const auto below = [&](std::int64_t limit) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit)); };
   const auto chance = [&](std::int64_t one_in) { return below(one_in) == 0; };
+  std::string site = motif.letters;
+  for (char& letter : site)
+    if (motif_bit(letter) == 0) letter = letter == 'R' || letter == 'W' || letter == 'N' ? 'A' : 'C';
   Rows rows;
   for (const std::int64_t length : {0L, 1L, 2L, 30L, 700L, 60000L, 20000L, 45L}) {
     std::string contig;
@@ -556,7 +572,9 @@ Rows odd_rows(std::size_t count, std::uint32_t k, std::mt19937_64& random) {
       const std::int64_t stretch = 1 + below(300);
       for (std::int64_t i = 0; i < stretch; ++i) {
         if (kind == 0)
-          contig += "CG";
+          contig += site;
+        else if (kind == 1)
+          contig += std::string_view("ACGTCGTCCG").substr(below(10), 1), contig += site;
         else if (kind < 3)
           contig += "ACGGCGTCCG"[below(10)];
         else if (kind == 3)
@@ -650,15 +668,15 @@ Rows odd_rows(std::size_t count, std::uint32_t k, std::mt19937_64& random) {
   return rows;
 }
 
-void check_rows(std::uint32_t k, std::size_t count, std::uint64_t seed) {
+void check_rows(std::uint32_t k, std::size_t count, std::uint64_t seed, const Motif& motif) {
   std::mt19937_64 random(seed);
   const SimulatedModel model(Alphabet::methylation, k, random);
-  const Rows rows = odd_rows(count, k, random);
-  const Options variants[] = {{},
-                              {HardClips::compat, EventsPerBase::compat, cuda::Unscored::kept, {}},
-                              {HardClips::count, EventsPerBase::raised, cuda::Unscored::left_out, {5, 20000, 33000}}};
+  const Rows rows = odd_rows(count, k, motif, random);
+  const Options variants[] = {{motif},
+                              {motif, HardClips::compat, EventsPerBase::compat, cuda::Unscored::kept, {}},
+                              {motif, HardClips::count, EventsPerBase::raised, cuda::Unscored::left_out, {5, 20000, 33000}}};
   for (const Options& options : variants) {
-    const std::string name = "rows k=" + std::to_string(k) +
+    const std::string name = motif.name + " rows k=" + std::to_string(k) +
                              (options.region.contig >= 0                 ? " region"
                               : options.unscored == cuda::Unscored::kept ? " compat"
                                                                          : "");
@@ -707,8 +725,8 @@ void bench(double megabases, int runs) {
     const double cells = work.cells(6);
     std::printf("%.1f Mbases, %zu reads, %zu groups, %.1f cells a base over both hypotheses\n", bases / 1e6, work.reads.size(), work.problems.size(),
                 cells / bases);
-    DeviceProblem device(work, model.view);
-    compare("simulated", work.expected(model.view, EventsPerBase::raised), device, EventsPerBase::raised);
+    DeviceProblem device(work, model.view, kCpg);
+    compare("simulated", work.expected(model.view, kCpg, EventsPerBase::raised), device, EventsPerBase::raised);
     const double time = median_milliseconds(runs, [&] { device.score(EventsPerBase::raised); });
     std::printf("TIME score_groups alone: %8.3f ms, %8.1f Mbases/s, %7.1f Gcells/s, %7.1f G log-sums/s\n", time, bases / time / 1e3,
                 cells / time / 1e6, 7 * cells / time / 1e6);
@@ -723,11 +741,17 @@ int main(int argument_count, char** arguments) {
   const CommandLine command = parse_command_line(argument_count, arguments, 40.0);
   const bool small = command.checks == Extent::small;
   if (command.checks != Extent::none) {
-    check_odd(6, small ? 300 : 20000, 1);
-    check_odd(9, small ? 100 : 5000, 2);
-    check_odd(1, small ? 100 : 2000, 3);
-    check_rows(6, small ? 150 : 4000, 4);
-    check_rows(9, small ? 60 : 1000, 5);
+    check_odd(6, small ? 300 : 20000, 1, kCpg);
+    check_odd(9, small ? 100 : 5000, 2, kCpg);
+    check_odd(1, small ? 100 : 2000, 3, kCpg);
+    check_rows(6, small ? 150 : 4000, 4, kCpg);
+    check_rows(9, small ? 60 : 1000, 5, kCpg);
+    // The named ones, free ones that are not their own reverse complement, the longest that there are, and a single letter.
+    for (const char* const name : {"gpc", "dam", "dcm", "GAAGC:2:a", "CTR:0:m", "GAHTHCCATTYT:1:a", "GAYTACCWTTCATMCA:1:a", "A:0:a"}) {
+      const Motif motif = parse_motif(name);
+      check_odd(6, small ? 200 : 5000, 6, motif);
+      check_rows(6, small ? 100 : 2000, 7, motif);
+    }
   }
   if (command.amount > 0) bench(command.amount, command.runs);
   std::printf("%s\n", failures == 0 ? "ALL OK" : "SOME FAILED");

@@ -11,11 +11,13 @@
 namespace sluice::frequency_writer {
 namespace {
 
-void append_strand(std::string& text, std::string_view contig, std::int64_t position, char strand, std::int64_t called, std::int64_t methylated) {
-  if (called <= 0) return;
+constexpr std::string_view split_group = "split-group";  // in place of the sequence of a site that was split off a group
+
+void append_line(std::string& text, std::string_view contig, std::int64_t position, std::string_view code, char strand, std::int64_t called,
+                 std::int64_t methylated) {
   const double percent = 100.0 * static_cast<double>(methylated) / static_cast<double>(called);
-  fmt::format_to(std::back_inserter(text), "{0}\t{1}\t{2}\tm\t{3}\t{4}\t{1}\t{2}\t255,0,0\t{3}\t{5:.2f}\t{6}\t{7}\t0\t0\t0\t0\t0\n", contig, position,
-                 position + 1, called, strand, percent, methylated, called - methylated);
+  fmt::format_to(std::back_inserter(text), "{0}\t{1}\t{2}\t{8}\t{3}\t{4}\t{1}\t{2}\t255,0,0\t{3}\t{5:.2f}\t{6}\t{7}\t0\t0\t0\t0\t0\n", contig,
+                 position, position + 1, called, strand, percent, methylated, called - methylated, code);
 }
 
 }  // namespace
@@ -32,30 +34,49 @@ void append_table_line(std::string& text, const Site& site) {
                  site.called_sites_methylated, frequency, site.sequence);
 }
 
-bool BedMethyl::add(const Site& site, std::string& text) {
-  const std::int64_t motifs = site.motifs;
-  if (motifs < 1 || site.called_sites % motifs != 0 || site.called_sites_methylated % motifs != 0 || site.called_forward % motifs != 0 ||
-      site.methylated_forward % motifs != 0)
-    return false;
-  std::vector<std::int64_t> offsets{0};
-  if (motifs > 1) {
+// Where the group has sites under reads of this strand, from its first one on. False: it can't have the counts there.
+bool BedMethyl::is_possible(const Site& site, Strand strand, const Counts& counts, std::vector<std::int64_t>& offsets) const {
+  offsets.assign(1, 0);
+  const bool is_single = site.start == site.end && site.motifs == 1;
+  // Of a single site nothing but its strand could be in question.
+  if (!is_single || (!motif_.is_palindrome() && site.sequence != split_group)) {
     offsets.clear();
-    const std::size_t first = site.sequence.find("CG");
-    for (std::size_t at = first; at != std::string_view::npos; at = site.sequence.find("CG", at + 1))
+    const MotifSites& sites = motif_.sites(strand);
+    const std::size_t first = find_motif(site.sequence, sites);
+    for (std::size_t at = first; at != std::string_view::npos; at = find_motif(site.sequence, sites, at + 1))
       offsets.push_back(static_cast<std::int64_t>(at - first));
-    if (static_cast<std::int64_t>(offsets.size()) != motifs || offsets.back() != site.end - site.start) return false;
+    if (offsets.empty() || offsets.back() != site.end - site.start) return false;
   }
+  const auto count = static_cast<std::int64_t>(offsets.size());
+  return (count == site.motifs || !motif_.is_palindrome()) && counts.called % count == 0 && counts.methylated % count == 0;
+}
+
+bool BedMethyl::add(const Site& site, std::string& text) {
+  if (site.motifs < 1) return false;
+  struct OfStrand {
+    Strand strand;
+    Counts counts;
+    std::vector<std::int64_t> offsets;
+  };
+  OfStrand both[] = {{Strand::forward, {site.called_forward, site.methylated_forward}, {}},
+                     {Strand::reverse, {site.called_sites - site.called_forward, site.called_sites_methylated - site.methylated_forward}, {}}};
+  for (OfStrand& of : both)
+    if ((of.counts.called > 0 || motif_.is_palindrome()) && !is_possible(site, of.strand, of.counts, of.offsets)) return false;
   if (site.contig != contig_) {
     finish(text);
     contig_ = site.contig;
   }
   write_before(site.start, text);
-  for (const std::int64_t offset : offsets) {
-    Counts& counts = pending_[site.start + offset];
-    counts.called += site.called_sites / motifs;
-    counts.methylated += site.called_sites_methylated / motifs;
-    counts.called_forward += site.called_forward / motifs;
-    counts.methylated_forward += site.methylated_forward / motifs;
+  for (const OfStrand& of : both) {
+    if (of.counts.called == 0) continue;
+    const auto count = static_cast<std::int64_t>(of.offsets.size());
+    const bool is_combined = strands_ == Strands::combined;
+    const std::int64_t first = site.start + motif_.sites(is_combined ? Strand::forward : of.strand).modified;
+    for (const std::int64_t offset : of.offsets) {
+      Counts& sum = pending_[{first + offset, is_combined ? '.' : of.strand == Strand::forward ? '+' : '-'}];
+      sum.called += of.counts.called / count;
+      sum.methylated += of.counts.methylated / count;
+    }
   }
   return true;
 }
@@ -63,16 +84,9 @@ bool BedMethyl::add(const Site& site, std::string& text) {
 void BedMethyl::finish(std::string& text) { write_before(std::numeric_limits<std::int64_t>::max(), text); }
 
 void BedMethyl::write_before(std::int64_t position, std::string& text) {
-  const auto end = pending_.lower_bound(position);
-  for (auto at = pending_.begin(); at != end; ++at) {
-    const auto& [start, counts] = *at;
-    if (strands_ == Strands::combined) {
-      append_strand(text, contig_, start, '.', counts.called, counts.methylated);
-      continue;
-    }
-    append_strand(text, contig_, start, '+', counts.called_forward, counts.methylated_forward);
-    append_strand(text, contig_, start + 1, '-', counts.called - counts.called_forward, counts.methylated - counts.methylated_forward);
-  }
+  const auto end = pending_.lower_bound({position, '\0'});
+  for (auto at = pending_.begin(); at != end; ++at)
+    append_line(text, contig_, at->first.first, motif_.code, at->first.second, at->second.called, at->second.methylated);
   pending_.erase(pending_.begin(), end);
 }
 

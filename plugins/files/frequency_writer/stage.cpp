@@ -4,6 +4,7 @@
 #include <limits>
 #include <sluice/arrow/known_tables.hpp>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 
@@ -20,30 +21,39 @@ class FrequencyWriter {
     std::string format = "tsv";
     int version = 2;
     bool combine_strands = false;
+    std::string motif = "cpg";
   };
   static void describe(Describe<FrequencyWriter>& d) {
     d.id("frequency_writer").summary("writes methylation frequencies per site, as f5c meth-freq or as bedMethyl");
     d.doc(
         "tsv: the columns and bytes of f5c 1.6 meth-freq, strands merged. bedmethyl: 18 columns as modkit writes them, one line per position and "
         "strand with calls; "
-        "a group of CpGs counts for each of its CpGs, so split_groups at methylation_frequency makes no difference.");
+        "a group of sites counts for each of them, so split_groups at methylation_frequency makes no difference.");
     d.sink("site").work_unit("row");
     d.needs("contig", "utf8", "name of the reference sequence")
-        .needs("start", "i64", "C of the first CpG, 0-based")
-        .needs("end", "i64", "C of the last CpG");
-    d.needs("motifs", "i32", "CpGs in the group");
-    d.needs("called_sites", "i64", "called reads times CpGs").needs("called_sites_methylated", "i64", "of these, methylated");
+        .needs("start", "i64", "first base of the first site, 0-based")
+        .needs("end", "i64", "first base of the last site");
+    d.needs("motifs", "i32", "sites in the group");
+    d.needs("called_sites", "i64", "called reads times sites").needs("called_sites_methylated", "i64", "of these, methylated");
     d.needs("called_forward", "i64", "called_sites of forward reads").needs("methylated_forward", "i64", "called_sites_methylated of forward reads");
     d.needs("sequence", "utf8", "the reference around the group, or split-group");
     d.option("output", &Parameters::output, "where to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("format", &Parameters::format, "tsv as f5c meth-freq, or bedmethyl").choices({"tsv", "bedmethyl"});
-    d.option("combine_strands", &Parameters::combine_strands, "bedmethyl: one line for both strands of a CpG, at the C of the forward strand");
+    d.option("combine_strands", &Parameters::combine_strands,
+             "bedmethyl: one line for both strands of a site, at the modified base of the forward strand");
+    d.option("motif", &Parameters::motif, "what was called: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
     d.option("version", &Parameters::version, "tsv: 2, or 1 for the older name num_cpgs_in_group").range(1, 2);
+  }
+
+  static void check_parameters(const Parameters& p) {
+    if (!parse_motif(p.motif).is_palindrome() && p.combine_strands)
+      throw Failure::usage("combine_strands: motif '" + p.motif + "' is not its own reverse complement, so the strands have no sites in common",
+                           "leave combine_strands out");
   }
 
   FrequencyWriter(const Setup& setup, const Parameters& parameters)
       : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv),
-        bed_methyl_(parameters.combine_strands ? Strands::combined : Strands::apart),
+        bed_methyl_(parameters.combine_strands ? Strands::combined : Strands::apart, parse_motif(parameters.motif)),
         file_(setup, parameters.output, schema_of(parameters)) {
     if (format_ == Format::tsv) file_.header(table_header(version_of(parameters)));
   }
@@ -72,7 +82,8 @@ class FrequencyWriter {
       ++written;
       called += called_sites[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
       if (format_ == Format::bedmethyl && !bed_methyl_.add(sites[row], text))
-        throw Failure::input(place_of(sites[row]) + ": sequence and counts do not show its CpGs", "use the sites of methylation_frequency");
+        throw Failure::input(place_of(sites[row]) + ": sequence and counts do not show its sites",
+                             "use the sites of methylation_frequency, and the motif that was called");
     }
     if (format_ == Format::tsv)
       file_.write_rows(call, in.text("_lines"));

@@ -36,11 +36,13 @@ void append_call(std::string& text, const Call& call, TableVersion version) {
   text += '\n';
 }
 
-std::string_view group_sequence(std::string_view contig_bases, std::int64_t first_site, std::int64_t last_site, std::int64_t k) {
+std::string_view group_sequence(std::string_view contig_bases, std::int64_t first_site, std::int64_t last_site, std::int64_t k,
+                                std::int64_t motif_length) {
   const auto length = static_cast<std::int64_t>(contig_bases.size());
   if (first_site < 0 || last_site < first_site || last_site >= length || k < 1) return {};
   const std::int64_t begin = std::max<std::int64_t>(first_site - (k - 1), 0);
-  const std::int64_t end = k > length - last_site ? length : last_site + k;
+  const std::int64_t behind = std::max(k, motif_length);
+  const std::int64_t end = behind > length - last_site ? length : last_site + behind;
   return contig_bases.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sluice/arrow/table_output.hpp>
 #include <sluice/kmer_model.hpp>
+#include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -19,30 +20,37 @@ class MethylationTable {
   struct Parameters {
     Path output;
     int version = 2;
+    std::string motif = "cpg";
   };
   static void describe(Describe<MethylationTable>& d) {
     d.id("methylation_tsv").summary("writes methylation calls as the TSV of f5c and nanopolish");
     d.doc(
-        "One line per CpG group and read: chromosome, strand, start, end, read name, log-likelihood ratio and both log-likelihoods, strands, number "
-        "of CpGs, "
+        "One line per group of CpGs (or of another motif's sites) and read: chromosome, strand, start, end, read name, log-likelihood ratio and both "
+        "log-likelihoods, strands, number of sites, "
         "and the reference around the group. Byte-compatible with f5c 1.6 call-methylation, --meth-out-version 1 or 2. Reads that failed have no "
         "lines.");
     d.sink("read").work_unit("row");
     d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
     d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
-    d.needs("site_start", "list<i64>", "C of the first CpG of each group, 0-based").needs("site_end", "list<i64>", "C of the last CpG of each group");
-    d.needs("site_motifs", "list<i32>", "CpGs of each group");
+    d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
+        .needs("site_end", "list<i64>", "first base of the last site of each group");
+    d.needs("site_motifs", "list<i32>", "sites of each group");
     d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to");
     d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the last column shows");
     d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("version", &Parameters::version, "2, or 1 for the older columns: no strand, num_cpgs instead of num_motifs").range(1, 2);
+    d.option("motif", &Parameters::motif,
+             "what was called; a long one is shown whole in the last column: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
   }
+
+  static void check_parameters(const Parameters& p) { parse_motif(p.motif); }
 
   MethylationTable(const Setup& setup, const Parameters& parameters)
       : version_(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2),
         k_(kmer_size(setup.resource("model"))),
+        motif_length_(parse_motif(parameters.motif).forward.length),
         output_name_(parameters.output),
         file_(setup, parameters.output, schema_of(version_)) {
     const Batch reference = setup.resource("reference");
@@ -81,7 +89,7 @@ class MethylationTable {
                      .log_lik_methylated = methylated[row][i],
                      .log_lik_unmethylated = unmethylated[row][i],
                      .motifs = site_motifs[row][i],
-                     .sequence = group_sequence(bases, site_start[row][i], site_end[row][i], k_)},
+                     .sequence = group_sequence(bases, site_start[row][i], site_end[row][i], k_, motif_length_)},
                     version_);
       return text.size() - before;
     });
@@ -120,7 +128,7 @@ class MethylationTable {
   }
 
   TableVersion version_;
-  std::int64_t k_;
+  std::int64_t k_, motif_length_;
   std::string output_name_;
   std::unordered_map<std::string_view, std::string_view> contigs_;  // name -> bases, both owned by the reference
   arrow::TableOutput file_;

@@ -10,9 +10,6 @@
 namespace sluice::modbam_writer {
 namespace {
 
-constexpr unsigned code_c = 2;
-constexpr unsigned code_g = 4;
-
 enum class Operation : std::uint32_t {
   match = 0,
   insertion = 1,
@@ -36,13 +33,41 @@ void append_number(std::string& text, std::int64_t value) {
   text.append(digits.data(), end);
 }
 
-// A call that the read's own sequence shows.
-struct ReadCall {
-  std::int64_t position;  // of the C (forward) or the G (reverse) in SEQ
-  std::uint8_t probability;
-};
+// Has SEQ a site from `position` on? The codes of its bases are the bits of MotifSites.
+bool shows_site(const RecordAlignment& alignment, const MotifSites& sites, std::int64_t position) {
+  for (std::int32_t i = 0; i < sites.length; ++i) {
+    const unsigned base = base_at(alignment, position + i);
+    if ((base & (base - 1)) != 0 || (base & sites.bases[i]) == 0) return false;
+  }
+  return true;
+}
 
-bool place_calls(const RecordAlignment& alignment, std::span<const CpgCall> calls, std::vector<ReadCall>& placed) {
+}  // namespace
+
+std::uint8_t probability_code(double log_lik_ratio) {
+  const double probability = 1.0 / (1.0 + std::exp(-log_lik_ratio));
+  if (!(probability > 0)) return 0;
+  return static_cast<std::uint8_t>(std::min(255.0, std::floor(probability * 256.0)));
+}
+
+bool append_group(std::string_view contig_bases, const MotifSites& sites, const SiteGroup& group, std::uint8_t probability,
+                  std::vector<SiteCall>& calls) {
+  const auto length = static_cast<std::int64_t>(contig_bases.size());
+  if (group.first_site < 0 || group.last_site < group.first_site || group.last_site > length - sites.length) return false;
+  const auto is_site = [&](std::int64_t i) { return is_motif_site(contig_bases.data() + i, sites); };
+  if (!is_site(group.first_site) || !is_site(group.last_site)) return false;
+  const std::size_t before = calls.size();
+  for (std::int64_t site = group.first_site; site <= group.last_site; ++site)
+    if (is_site(site)) calls.push_back({site, probability});
+  if (calls.size() - before == static_cast<std::size_t>(std::max(group.motifs, 0))) return true;
+  calls.resize(before);
+  return false;
+}
+
+bool place_calls(const RecordAlignment& alignment, const MotifSites& sites, std::span<const SiteCall> calls, std::vector<ReadCall>& placed) {
+  placed.clear();
+  const auto ascending = [](const SiteCall& a, const SiteCall& b) { return a.site >= b.site; };
+  if (std::adjacent_find(calls.begin(), calls.end(), ascending) != calls.end()) return false;
   std::int64_t reference = alignment.reference_start;
   std::int64_t read = 0;
   std::size_t next = 0;
@@ -63,10 +88,9 @@ bool place_calls(const RecordAlignment& alignment, std::span<const CpgCall> call
         }
         if (run > alignment.base_count - read) return false;
         while (next < calls.size() && calls[next].site < reference) ++next;
-        for (; next < calls.size() && calls[next].site - reference < run - 1; ++next) {
+        for (; next < calls.size() && calls[next].site - reference <= run - sites.length; ++next) {
           const std::int64_t at = read + (calls[next].site - reference);
-          if (base_at(alignment, at) != code_c || base_at(alignment, at + 1) != code_g) continue;
-          placed.push_back({alignment.strand == Strand::forward ? at : at + 1, calls[next].probability});
+          if (shows_site(alignment, sites, at)) placed.push_back({at + sites.modified, next});
         }
         reference += run;
         read += run;
@@ -92,41 +116,16 @@ bool place_calls(const RecordAlignment& alignment, std::span<const CpgCall> call
   return true;
 }
 
-}  // namespace
-
-std::uint8_t probability_code(double log_lik_ratio) {
-  const double probability = 1.0 / (1.0 + std::exp(-log_lik_ratio));
-  if (!(probability > 0)) return 0;
-  return static_cast<std::uint8_t>(std::min(255.0, std::floor(probability * 256.0)));
-}
-
-bool append_group(std::string_view contig_bases, const CpgGroup& group, std::uint8_t probability, std::vector<CpgCall>& calls) {
-  const auto length = static_cast<std::int64_t>(contig_bases.size());
-  if (group.first_site < 0 || group.last_site < group.first_site || group.last_site >= length - 1) return false;
-  const auto is_site = [&](std::int64_t i) {
-    return contig_bases[static_cast<std::size_t>(i)] == 'C' && contig_bases[static_cast<std::size_t>(i) + 1] == 'G';
-  };
-  if (!is_site(group.first_site) || !is_site(group.last_site)) return false;
-  const std::size_t before = calls.size();
-  for (std::int64_t site = group.first_site; site <= group.last_site; ++site)
-    if (is_site(site)) calls.push_back({site, probability});
-  if (calls.size() - before == static_cast<std::size_t>(std::max(group.motifs, 0))) return true;
-  calls.resize(before);
-  return false;
-}
-
-bool make_tags(const RecordAlignment& alignment, std::span<const CpgCall> calls, ModificationTags& tags) {
-  tags.positions = "C+m?";
+bool make_tags(const RecordAlignment& alignment, const Motif& motif, std::span<const SiteCall> calls, ModificationTags& tags) {
+  tags.positions.assign(1, motif.base).append("+").append(motif.code).append("?");
   tags.probabilities.clear();
-  const auto ascending = [](const CpgCall& a, const CpgCall& b) { return a.site >= b.site; };
-  if (std::adjacent_find(calls.begin(), calls.end(), ascending) != calls.end()) return false;
   std::vector<ReadCall> placed;
   placed.reserve(calls.size());
-  if (!place_calls(alignment, calls, placed)) return false;
-  // In sequencing orientation a reverse record reads from its last base to its first, and its C is stored as G.
+  if (!place_calls(alignment, motif.sites(alignment.strand), calls, placed)) return false;
+  // In sequencing orientation a reverse record reads from its last base to its first, and a C of it is stored as G.
   const bool forward = alignment.strand == Strand::forward;
   if (!forward) std::reverse(placed.begin(), placed.end());
-  const unsigned counted = forward ? code_c : code_g;
+  const unsigned counted = motif_bit(forward ? motif.base : complement_of(motif.base));
   const std::int64_t step = forward ? 1 : -1;
   std::int64_t position = forward ? 0 : alignment.base_count - 1;
   for (const ReadCall& call : placed) {
@@ -135,7 +134,7 @@ bool make_tags(const RecordAlignment& alignment, std::span<const CpgCall> calls,
     position += step;
     tags.positions += ',';
     append_number(tags.positions, skipped);
-    tags.probabilities.push_back(call.probability);
+    tags.probabilities.push_back(calls[call.call].probability);
   }
   tags.positions += ';';
   return true;

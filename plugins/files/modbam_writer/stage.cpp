@@ -14,6 +14,7 @@
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/stored_record.hpp>
+#include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/staged_file.hpp>
 #include <string>
@@ -36,7 +37,7 @@ constexpr const char* plugin_version = "0.1.0";
 struct Workspace {
   hts::Record record{bam_init1()};
   hts::Line line;
-  std::vector<CpgCall> calls;
+  std::vector<SiteCall> calls;
   ModificationTags tags;
 };
 
@@ -51,20 +52,22 @@ class ModbamWriter {
     Path alignments;
     std::string format = "auto";
     bool keep_failed = true;
+    std::string motif = "cpg";
   };
   static void describe(Describe<ModbamWriter>& d) {
     d.id("modbam_writer").summary("writes the alignments with methylation calls in the tags MM and ML (modBAM)");
     d.doc(
         "Each record comes out as it was, with MM, ML and MN for 5-methylcytosine at CpGs (\"C+m?\": cytosines that are not listed were not called). "
         "The probability is 1 / (1 + exp(-log-likelihood ratio)); all CpGs of a group carry the group's. Only CpGs that the read itself shows are "
-        "listed. "
+        "listed. Calls of another motif have its base and code (dam: \"A+a?\"). "
         "Earlier MM, ML and MN tags are replaced.\n\n"
         "The output is not a copy of the input: records that alignment_reader leaves out (unmapped, of a mapping quality below min_mapq, secondary "
         "ones) are not in it. The end of a run says how many they were, by reason, and --account names them.");
     d.sink("read").work_unit("row");
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it");
-    d.needs("site_start", "list<i64>", "C of the first CpG of each group, 0-based").needs("site_end", "list<i64>", "C of the last CpG of each group");
-    d.needs("site_motifs", "list<i32>", "CpGs of each group");
+    d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
+        .needs("site_end", "list<i64>", "first base of the last site of each group");
+    d.needs("site_motifs", "list<i32>", "sites of each group");
     d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to; also what CRAM is compressed against");
@@ -72,19 +75,22 @@ class ModbamWriter {
     d.option("alignments", &Parameters::alignments, "the file that alignment_reader reads: its header is copied").required().reads();
     d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .cram, else BAM)").choices({"auto", "bam", "sam", "cram"});
     d.option("keep_failed", &Parameters::keep_failed, "also write records without calls because their read failed, without the tags");
+    d.option("motif", &Parameters::motif, "what was called: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
     d.reason("corrupt_record", "the alignment record contradicts itself or the header");
-    d.reason("sites_not_on_reference", "the called sites are no CpGs of this reference");
+    d.reason("sites_not_on_reference", "the called sites are no CpGs, or none of the motif, on this reference");
     d.reason("alignment_without_read", "CIGAR and bases of the record do not fit each other");
   }
 
   static void check_parameters(const Parameters& p) {
     if (p.alignments == "-")
       throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write modBAM");
+    parse_motif(p.motif);
   }
 
   ModbamWriter(const Setup& setup, const Parameters& parameters)
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
+        motif_(parse_motif(parameters.motif)),
         header_(hts::read_alignment_header(parameters.alignments)) {
     hts::silence();
     const Batch reference = setup.resource("reference");
@@ -96,8 +102,8 @@ class ModbamWriter {
       const auto found = by_name.find(sam_hdr_tid2name(header_.get(), tid));
       contigs_.push_back(found == by_name.end() ? std::nullopt : std::optional(found->second));
     }
-    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "5mC calls at CpGs in MM and ML (modbam_writer)",
-                       nullptr) != 0)
+    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS",
+                       (what_is_called() + " in MM and ML (modbam_writer)").c_str(), nullptr) != 0)
       throw Failure::input("the header of '" + std::string(parameters.alignments) + "' takes no @PG line");
 
     const std::string format = parameters.format == "auto" ? format_of(parameters.output) : parameters.format;
@@ -163,6 +169,9 @@ class ModbamWriter {
   // BAM and SAM are made in process(), as they stand in the file; CRAM is made by HTSlib in commit().
   enum class Form : std::uint8_t { bam, sam, cram };
 
+  std::string what_is_called() const {
+    return motif_.name == "cpg" ? "5mC calls at CpGs" : "calls of " + std::string(1, motif_.base) + "+" + motif_.code + " at " + motif_.letters;
+  }
   void open_cram(const Batch& reference) {
     writer_.reset(hts_open(file_.path().c_str(), "wc"));
     if (!writer_) throw write_failure();
@@ -256,24 +265,25 @@ class ModbamWriter {
     if (calls.end[row].size() != groups || calls.motifs[row].size() != groups || calls.methylated[row].size() != groups ||
         calls.unmethylated[row].size() != groups)
       throw Failure::input(std::string("read '") + bam_get_qname(&record) + "': the lists of its methylation calls differ in length");
+    const Strand strand = bam_is_rev(&record) ? Strand::reverse : Strand::forward;
     workspace.calls.clear();
     if (groups > 0) {
       const std::string_view bases = bases_of(record.core.tid);
       for (std::size_t i = 0; i < groups; ++i) {
         const double ratio = static_cast<double>(calls.methylated[row][i]) - static_cast<double>(calls.unmethylated[row][i]);
         if (ratio != ratio) continue;  // no call
-        const CpgGroup group{calls.start[row][i], calls.end[row][i], calls.motifs[row][i]};
-        if (!append_group(bases, group, probability_code(ratio), workspace.calls)) return fail(Reason::sites_not_on_reference);
+        const SiteGroup group{calls.start[row][i], calls.end[row][i], calls.motifs[row][i]};
+        if (!append_group(bases, motif_.sites(strand), group, probability_code(ratio), workspace.calls)) return fail(Reason::sites_not_on_reference);
       }
     }
     const RecordAlignment alignment{.reference_start = record.core.pos,
                                     .cigar = {bam_get_cigar(&record), record.core.n_cigar},
                                     .packed_bases = bam_get_seq(&record),
                                     .base_count = record.core.l_qseq,
-                                    .strand = bam_is_rev(&record) ? Strand::reverse : Strand::forward};
+                                    .strand = strand};
     ModificationTags& tags = workspace.tags;
     tags.probabilities.reserve(1);  // HTSlib wants a pointer even for no elements
-    if (!make_tags(alignment, workspace.calls, tags)) return fail(Reason::alignment_without_read);
+    if (!make_tags(alignment, motif_, workspace.calls, tags)) return fail(Reason::alignment_without_read);
     errno = 0;
     const bool added =
         bam_aux_append(&record, "MM", 'Z', static_cast<int>(tags.positions.size() + 1),
@@ -297,6 +307,7 @@ class ModbamWriter {
 
   std::string output_name_;
   FailedReads failed_reads_;
+  Motif motif_;
   hts::Header header_;
   std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference
   Form form_ = Form::bam;

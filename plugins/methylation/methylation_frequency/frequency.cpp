@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace sluice::methylation_frequency {
 namespace {
@@ -40,8 +41,8 @@ Verdict judge(double log_lik_ratio, double call_threshold) {
   return ratio > 0 ? Verdict::methylated : Verdict::unmethylated;
 }
 
-FrequencyAccumulator::FrequencyAccumulator(double call_threshold, Groups groups)
-    : call_threshold_(call_threshold), groups_(groups), slots_(kFirstSlots, 0) {}
+FrequencyAccumulator::FrequencyAccumulator(double call_threshold, Groups groups, Motif motif)
+    : call_threshold_(call_threshold), groups_(groups), motif_(std::move(motif)), slots_(kFirstSlots, 0) {}
 
 std::uint64_t FrequencyAccumulator::hash(const Key& key) {
   // Starts are close together and mostly ascend: one multiplication spreads them over the high bits that pick a slot.
@@ -121,7 +122,7 @@ FrequencyAccumulator::Entry& FrequencyAccumulator::find_or_insert(const Key& key
 }
 
 AddStatus FrequencyAccumulator::add(const Call& call) {
-  return for_each_site(call, call_threshold_, groups_, [this](const Call& site, Verdict verdict) {
+  return for_each_site(call, call_threshold_, groups_, motif_, [this](const Call& site, Verdict verdict) {
     const Key key{.start = site.start, .contig = contig_index(site.contig), .span = static_cast<std::uint32_t>(site.end - site.start)};
     Entry& entry = find_or_insert(key, site.order, site.motifs, site.sequence);
     const auto sites = static_cast<std::uint32_t>(site.motifs);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <sluice/motif.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,22 +16,20 @@
 
 namespace sluice::methylation_frequency {
 
-enum class Strand : std::uint8_t { forward, reverse };
-
-// What becomes of a group of several CpGs that were called together.
+// What becomes of a group of several sites (CpGs, or those of another motif) that were called together.
 enum class Groups : std::uint8_t {
-  keep,   // one site per group, at its first and last C
-  split,  // one site per CpG of the group, each with the call of the group (f5c meth-freq -s)
+  keep,   // one site per group, at the first bases of its first and last one
+  split,  // one site per site of the group, each with the call of the group (f5c meth-freq -s)
 };
 
 inline constexpr double kDefaultCallThreshold = 2.5;
 
-// One row of a methylation table: one CpG group in one read.
+// One row of a methylation table: one group of sites in one read.
 struct Call {
   std::string_view contig;
-  std::int64_t start = 0;    // C of the first CpG, 0-based on the forward strand
-  std::int64_t end = 0;      // C of the last CpG
-  std::int32_t motifs = 0;   // CpGs in the group
+  std::int64_t start = 0;    // first base of the first site, 0-based on the forward strand: C of a CpG
+  std::int64_t end = 0;      // first base of the last site
+  std::int32_t motifs = 0;   // sites in the group
   double log_lik_ratio = 0;  // methylated minus unmethylated, natural logarithm, unrounded or as printed: both count the same
   Strand strand = Strand::forward;
   std::string_view sequence;  // reference around the group
@@ -53,14 +52,14 @@ enum class AddStatus : std::uint8_t {
   counted,
   below_threshold,
   not_a_number,
-  invalid,  // start < 0, end < start, end - start beyond 2^32, motifs < 1, or no CG in the sequence of a group to split
+  invalid,  // start < 0, end < start, end - start beyond 2^32, motifs < 1, or no site in the sequence of a group to split
 };
 
-// Calls body(site, verdict) for each site that the call counts for: the group, or, split, each CpG of it. Says why if there are none.
+// Calls body(site, verdict) for each site that the call counts for: the group, or, split, each site of the motif in it. Says why if there are none.
 template <class Body>
-AddStatus for_each_site(const Call& call, double call_threshold, Groups groups, const Body& body);
+AddStatus for_each_site(const Call& call, double call_threshold, Groups groups, const Motif& motif, const Body& body);
 
-// One CpG, or one group, summed over reads. Counts are reads times CpGs. The views belong to the accumulator and are valid until its next change.
+// One site, or one group, summed over reads. Counts are reads times sites. The views belong to the accumulator and are valid until its next change.
 struct Site {
   std::string_view contig;
   std::int64_t start = 0;
@@ -70,7 +69,7 @@ struct Site {
   std::uint64_t called_sites_methylated = 0;
   std::uint64_t called_forward = 0;
   std::uint64_t methylated_forward = 0;
-  std::string_view sequence;  // "split-group" for a CpG that was split off
+  std::string_view sequence;  // "split-group" for a site that was split off
 };
 
 // Sums calls per (contig, start, end). Not for several threads at once: give each its own and merge them.
@@ -78,7 +77,7 @@ struct Site {
 // a human genome, more while an array doubles.
 class FrequencyAccumulator {
  public:
-  explicit FrequencyAccumulator(double call_threshold = kDefaultCallThreshold, Groups groups = Groups::keep);
+  explicit FrequencyAccumulator(double call_threshold = kDefaultCallThreshold, Groups groups = Groups::keep, Motif motif = parse_motif("cpg"));
 
   AddStatus add(const Call& call);
 
@@ -138,6 +137,7 @@ class FrequencyAccumulator {
 
   double call_threshold_;
   Groups groups_;
+  Motif motif_;
   std::vector<std::string> contigs_;
   std::unordered_map<std::string, std::uint32_t, TextHash, TextEqual> contig_indices_;
   std::uint32_t latest_contig_ = 0;
@@ -149,11 +149,12 @@ class FrequencyAccumulator {
 inline constexpr std::string_view split_group = "split-group";
 
 template <class Body>
-AddStatus for_each_site(const Call& call, double call_threshold, Groups groups, const Body& body) {
+AddStatus for_each_site(const Call& call, double call_threshold, Groups groups, const Motif& motif, const Body& body) {
   if (call.start < 0 || call.end < call.start || call.end - call.start > std::numeric_limits<std::uint32_t>::max() || call.motifs < 1)
     return AddStatus::invalid;
   const bool split = groups == Groups::split && call.motifs > 1;
-  const std::size_t first_motif = split ? call.sequence.find("CG") : 0;
+  const MotifSites& sites = motif.sites(call.strand);
+  const std::size_t first_motif = split ? find_motif(call.sequence, sites) : 0;
   if (first_motif == std::string_view::npos) return AddStatus::invalid;
   const Verdict verdict = judge(call.log_lik_ratio, call_threshold);
   if (verdict == Verdict::not_a_number) return AddStatus::not_a_number;
@@ -165,7 +166,7 @@ AddStatus for_each_site(const Call& call, double call_threshold, Groups groups, 
   Call site = call;
   site.motifs = 1;
   site.sequence = split_group;
-  for (std::size_t at = first_motif; at != std::string_view::npos; at = call.sequence.find("CG", at + 1)) {
+  for (std::size_t at = first_motif; at != std::string_view::npos; at = find_motif(call.sequence, sites, at + 1)) {
     const auto offset = static_cast<std::int64_t>(at - first_motif);
     if (offset > std::numeric_limits<std::int64_t>::max() - call.start) break;
     site.start = site.end = call.start + offset;

@@ -8,14 +8,15 @@
 
 namespace sluice::methylation_frequency {
 
-FrequencyShards::FrequencyShards(double call_threshold, Groups groups)
+FrequencyShards::FrequencyShards(double call_threshold, Groups groups, const Motif& motif)
     : call_threshold_(call_threshold),
       groups_(groups),
-      shards_(std::size_t{1} << shard_bits, {.sums = FrequencyAccumulator(call_threshold, groups), .waiting = {}}) {}
+      motif_(motif),
+      shards_(std::size_t{1} << shard_bits, {.sums = FrequencyAccumulator(call_threshold, groups, motif), .waiting = {}}) {}
 
 AddStatus FrequencyShards::add(const Call& call) {
   // Reads that come one after the other are of one place: neighbours go to different shards.
-  return for_each_site(call, call_threshold_, groups_, [this](const Call& site, Verdict) {
+  return for_each_site(call, call_threshold_, groups_, motif_, [this](const Call& site, Verdict) {
     const std::uint64_t spread = static_cast<std::uint64_t>(site.start) * 0x9E3779B97F4A7C15ULL;
     shards_[static_cast<std::size_t>(spread >> (64U - shard_bits))].waiting.push_back(site);
     ++waiting_calls_;

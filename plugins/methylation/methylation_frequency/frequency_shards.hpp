@@ -19,7 +19,7 @@ class FrequencyShards {
   // Some milliseconds of work.
   static constexpr std::size_t worth_counting = std::size_t{1} << 16;
 
-  FrequencyShards(double call_threshold, Groups groups);
+  FrequencyShards(double call_threshold, Groups groups, const Motif& motif = parse_motif("cpg"));
 
   // The text of the call must stay where it is until count().
   AddStatus add(const Call& call);
@@ -42,6 +42,7 @@ class FrequencyShards {
   };
   double call_threshold_;
   Groups groups_;
+  Motif motif_;
   std::vector<Shard> shards_;
   std::size_t waiting_calls_ = 0;
 };

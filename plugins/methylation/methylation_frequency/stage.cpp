@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <sluice/kmer_model.hpp>
+#include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 #include <string>
@@ -24,11 +25,13 @@ class MethylationFrequency {
   struct Parameters {
     double call_threshold = kDefaultCallThreshold;
     bool split_groups = false;
+    std::string motif = "cpg";
   };
   static void describe(Describe<MethylationFrequency>& d) {
     d.id("methylation_frequency").summary("methylation frequencies per site, over all reads");
     d.doc(
-        "Counts methylated and unmethylated calls per CpG group as f5c 1.6 meth-freq does: a call counts when its log-likelihood ratio, rounded to "
+        "Counts methylated and unmethylated calls per group of CpGs, or of another motif's sites, as f5c 1.6 meth-freq does: a call counts when its "
+        "log-likelihood ratio, rounded to "
         "two decimals as "
         "the table prints it, is at least call_threshold away from 0. Strands are merged; the forward strand's counts are given beside. Sites come "
         "sorted by contig (byte "
@@ -36,29 +39,35 @@ class MethylationFrequency {
     d.regroup("read", "site").work_unit("row");
     d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
     d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
-    d.needs("site_start", "list<i64>", "C of the first CpG of each group, 0-based").needs("site_end", "list<i64>", "C of the last CpG of each group");
-    d.needs("site_motifs", "list<i32>", "CpGs of each group");
+    d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
+        .needs("site_end", "list<i64>", "first base of the last site of each group");
+    d.needs("site_motifs", "list<i32>", "sites of each group");
     d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.needs("site_sequences", "utf8", "the reference around each group, each followed by a newline; without them the resources are needed",
             Needed::optional);
     d.gives("contig", "utf8", "name of the reference sequence")
-        .gives("start", "i64", "C of the first CpG, 0-based")
-        .gives("end", "i64", "C of the last CpG");
-    d.gives("motifs", "i32", "CpGs in the group");
-    d.gives("called_sites", "i64", "called reads times CpGs, both strands").gives("called_sites_methylated", "i64", "of these, methylated");
+        .gives("start", "i64", "first base of the first site, 0-based")
+        .gives("end", "i64", "first base of the last site");
+    d.gives("motifs", "i32", "sites in the group");
+    d.gives("called_sites", "i64", "called reads times sites, both strands").gives("called_sites_methylated", "i64", "of these, methylated");
     d.gives("called_forward", "i64", "called_sites of forward reads").gives("methylated_forward", "i64", "called_sites_methylated of forward reads");
-    d.gives("sequence", "utf8", "the reference around the group as the first read showed it; split-group for a CpG that was split off");
+    d.gives("sequence", "utf8", "the reference around the group as the first read showed it; split-group for a site that was split off");
     d.uses("reference", "contig", "the sequences that the reads are aligned to", Needed::optional);
     d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the sequence shows", Needed::optional);
     d.option("call_threshold", &Parameters::call_threshold, "least distance of the log-likelihood ratio from 0 for a call to count").range(0, 1e6);
-    d.option("split_groups", &Parameters::split_groups, "count each CpG of a group by itself");
+    d.option("split_groups", &Parameters::split_groups, "count each site of a group by itself");
+    d.option("motif", &Parameters::motif, "what was called: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
     d.reason("invalid_site", "a call without a possible place on the reference");
     d.reason("not_a_number", "a call whose log-likelihood ratio is not a number");
   }
 
+  static void check_parameters(const Parameters& p) { parse_motif(p.motif); }
+
   MethylationFrequency(const Setup& setup, const Parameters& parameters)
-      : has_sequences_(setup.available("site_sequences")), sums_(parameters.call_threshold, parameters.split_groups ? Groups::split : Groups::keep) {
+      : has_sequences_(setup.available("site_sequences")),
+        motif_length_(parse_motif(parameters.motif).forward.length),
+        sums_(parameters.call_threshold, parameters.split_groups ? Groups::split : Groups::keep, parse_motif(parameters.motif)) {
     if (has_sequences_) return;
     if (!setup.has_resource("reference") || !setup.has_resource("model"))
       throw Failure::usage("nothing tells the sequences of the groups", "give the resources 'reference' and 'model', or calls with 'site_sequences'");
@@ -147,17 +156,17 @@ class MethylationFrequency {
     lines.remove_prefix(end + 1);
     return line;
   }
-  // k - 1 bases before the first C to k - 1 bases after the last, as the last column of f5c's table.
+  // k - 1 bases before the first site to k - 1 bases behind the first base of the last one, or to its end, as the last column of f5c's table.
   std::string_view group_sequence(std::string_view bases, std::int64_t first, std::int64_t last) const {
     const auto length = static_cast<std::int64_t>(bases.size());
     if (first < 0 || last < first || last >= length) return {};
     const std::int64_t begin = std::max<std::int64_t>(first - (k_ - 1), 0);
-    const std::int64_t end = std::min(last + k_, length);
+    const std::int64_t end = std::min(last + std::max(k_, motif_length_), length);
     return bases.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
   }
 
   bool has_sequences_;
-  std::int64_t k_ = 0;
+  std::int64_t k_ = 0, motif_length_;
   std::unordered_map<std::string_view, Contig> contigs_;
   FrequencyShards sums_;
   WorkSharing sharing_;

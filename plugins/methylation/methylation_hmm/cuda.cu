@@ -288,13 +288,13 @@ struct HypothesisBases {
   const char* sequence;
   int length;
   bool reverse;
-  bool methylated;
+  const MotifSites* sites;  // whose modified base is M; null: none is
 
   __device__ std::uint32_t code(int i) const {
     const char letter = sequence[i];
-    if (methylated) {
-      if (!reverse && letter == 'C' && i + 1 < length && sequence[i + 1] == 'G') return 3U;
-      if (reverse && letter == 'G' && i > 0 && sequence[i - 1] == 'C') return 3U;
+    if (sites != nullptr && (motif_bit(letter) & sites->bases[sites->modified]) != 0) {
+      const int begin = i - sites->modified;
+      if (begin >= 0 && begin + sites->length <= length && is_motif_site(sequence + begin, *sites)) return 3U;
     }
     return reverse ? complement_code_of(letter) : code_of(letter);
   }
@@ -320,7 +320,9 @@ __device__ Unit make_unit(const Reads& reads, const Problems& problems, const Ta
   unit.first_event = reads.event_mean + reads.event_offsets[read] + first;
   unit.step = first <= problems.last_event[problem] ? 1 : -1;
   unit.rows = static_cast<int>(rows_of(problems, problem));
-  unit.bases = {problems.bases + problems.sequence_begin[problem], problems.sequence_length[problem], reads.is_reverse[read] != 0, methylated};
+  const bool reverse = reads.is_reverse[read] != 0;
+  unit.bases = {problems.bases + problems.sequence_begin[problem], problems.sequence_length[problem], reverse,
+                methylated ? tables.sites + (reverse ? 1 : 0) : nullptr};
   unit.pad = stored_columns - (unit.bases.length - static_cast<int>(tables.k) + 1);
   const float2 of_read = transitions[read];
   unit.match_stay = of_read.x;
@@ -562,16 +564,18 @@ cudaError_t launch_scoring(Kernel kernel, int threads, const Reads& reads, const
 }  // namespace
 
 std::size_t tables_bytes(const KmerModelView& model, std::int64_t longest_read_events) {
-  return aligned(sizeof(float4) * model.level_mean.size()) + aligned(kTableBytes) +
+  return aligned(sizeof(float4) * model.level_mean.size()) + aligned(kTableBytes) + aligned(2 * sizeof(MotifSites)) +
          aligned(sizeof(float) * static_cast<std::size_t>(longest_read_events));
 }
 
-cudaError_t upload_tables(const KmerModelView& model, std::int64_t longest_read_events, void* memory, cudaStream_t stream, Tables& tables) {
+cudaError_t upload_tables(const KmerModelView& model, const Motif& motif, std::int64_t longest_read_events, void* memory, cudaStream_t stream,
+                          Tables& tables) {
   if (!is_usable(model) || longest_read_events < 0) return cudaErrorInvalidValue;
   std::vector<float4> levels(model.level_mean.size());
   for (std::size_t i = 0; i < levels.size(); ++i) levels[i] = make_float4(model.level_mean[i], model.level_stdv[i], model.log_level_stdv[i], 0.0F);
   std::vector<float> log_sums(log_sum_table(), log_sum_table() + kTableEntries);
   log_sums.resize(kTableWords);
+  const std::vector<MotifSites> sites{motif.forward, motif.reverse};
   std::vector<float> clipping;
   extend_clipping(clipping, static_cast<std::size_t>(longest_read_events));
 
@@ -586,11 +590,12 @@ cudaError_t upload_tables(const KmerModelView& model, std::int64_t longest_read_
   };
   const auto [device_levels, levels_error] = copy(levels);
   const auto [device_sums, sums_error] = copy(log_sums);
+  const auto [device_sites, sites_error] = copy(sites);
   const auto [device_clipping, clipping_error] = copy(clipping);
-  for (const cudaError_t error : {levels_error, sums_error, clipping_error, cudaStreamSynchronize(stream)}) {
+  for (const cudaError_t error : {levels_error, sums_error, sites_error, clipping_error, cudaStreamSynchronize(stream)}) {
     if (error != cudaSuccess) return error;
   }
-  tables = {device_levels, device_sums, device_clipping, longest_read_events, model.k};
+  tables = {device_levels, device_sums, device_clipping, device_sites, longest_read_events, model.k};
   return cudaSuccess;
 }
 

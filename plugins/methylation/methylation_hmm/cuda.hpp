@@ -27,10 +27,11 @@ namespace sluice::methylation_hmm::cuda {
 
 // The k-mer model and the tables of the recurrence. Filled once per device: see upload_tables.
 struct Tables {
-  const float4* levels = nullptr;   // by rank: level_mean, level_stdv, log_level_stdv, 0
-  const float* log_sums = nullptr;  // log_sum_table()
-  const float* clipping = nullptr;  // extend_clipping()
-  std::int64_t clipping_count = 0;  // problems of more events than this get ScoreStatus::no_such_event: give it the events of the longest read
+  const float4* levels = nullptr;     // by rank: level_mean, level_stdv, log_level_stdv, 0
+  const float* log_sums = nullptr;    // log_sum_table()
+  const float* clipping = nullptr;    // extend_clipping()
+  const MotifSites* sites = nullptr;  // of forward reads, of reverse reads
+  std::int64_t clipping_count = 0;    // problems of more events than this get ScoreStatus::no_such_event: give it the events of the longest read
   std::uint32_t k = 0;
 };
 
@@ -39,7 +40,8 @@ std::size_t tables_bytes(const KmerModelView& model, std::int64_t longest_read_e
 
 // Computes the tables on the host and copies them into `memory` (tables_bytes, 256-byte aligned). Waits for the copy. cudaErrorInvalidValue when the
 // model is not what score_groups takes.
-cudaError_t upload_tables(const KmerModelView& model, std::int64_t longest_read_events, void* memory, cudaStream_t stream, Tables& tables);
+cudaError_t upload_tables(const KmerModelView& model, const Motif& motif, std::int64_t longest_read_events, void* memory, cudaStream_t stream,
+                          Tables& tables);
 
 // ReadSignal of many reads.
 struct Reads {
@@ -56,28 +58,36 @@ struct Reads {
 
 // ---- The reference -----------------------------------------------------------------------------------------------------
 
-// All contigs one behind the other, each followed by a zero byte, so that no CpG spans two of them.
+// The groups that reads of one strand may have: the first base of each, ascending, as an offset into Reference::bases.
+struct GroupList {
+  const std::int64_t* begin = nullptr;
+  std::int64_t count = 0;
+};
+
+// All contigs one behind the other, each followed by a zero byte, so that no site spans two of them.
 struct Reference {
   const char* bases = nullptr;
   std::int64_t bytes = 0;
   const std::int64_t* contig_begin = nullptr;  // contigs + 1: contig i is bases[contig_begin[i] .. contig_begin[i + 1] - 1), the zero byte excluded
   std::int32_t contigs = 0;
-  const std::int64_t* group_begin = nullptr;  // the first C of every group of CpGs, ascending, as an offset into `bases`
-  std::int64_t groups = 0;
+  const MotifSites* sites = nullptr;  // of forward reads, of reverse reads
+  GroupList groups[2];                // alike; lists of a motif that is its own reverse complement may be one
+
+  GroupList& groups_of(Strand strand) { return groups[static_cast<int>(strand)]; }
 };
 
-// Bytes of device memory behind bases and contig_begin.
+// Bytes of device memory behind bases, contig_begin and sites.
 std::size_t reference_bytes(std::span<const std::string_view> contigs);
 
 // Copies the contigs (host memory) into `memory` (reference_bytes, 256-byte aligned). Waits for the copies.
-cudaError_t upload_reference(std::span<const std::string_view> contigs, void* memory, cudaStream_t stream, Reference& reference);
+cudaError_t upload_reference(std::span<const std::string_view> contigs, const Motif& motif, void* memory, cudaStream_t stream, Reference& reference);
 
-// The groups of the whole reference, in two steps: `workspace` (reference_group_workspace_bytes) holds their numbers by part of the reference, and at
-// its end their total, to which `total` points after the first step. A group under a row is one of these: it begins more than 20 bases behind the
-// row's first base, so that what lies before the row can't be part of it; at most its end is cut.
+// The groups of the whole reference for reads of one strand, in two steps: `workspace` (reference_group_workspace_bytes) holds their numbers by part
+// of the reference, and at its end their total, to which `total` points after the first step. A group under a row is one of these: it begins so far
+// behind the row's first base that what lies before the row can't be part of it; at most its end is cut.
 std::size_t reference_group_workspace_bytes(const Reference& reference);
-cudaError_t count_reference_groups(const Reference& reference, void* workspace, const std::int64_t*& total, cudaStream_t stream);
-cudaError_t list_reference_groups(const Reference& reference, const void* workspace, std::int64_t* group_begin, cudaStream_t stream);
+cudaError_t count_reference_groups(const Reference& reference, Strand strand, void* workspace, const std::int64_t*& total, cudaStream_t stream);
+cudaError_t list_reference_groups(const Reference& reference, Strand strand, const void* workspace, std::int64_t* group_begin, cudaStream_t stream);
 
 // ---- Rows --------------------------------------------------------------------------------------------------------------
 

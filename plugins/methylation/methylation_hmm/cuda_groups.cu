@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Groups of CpGs and their events for all rows of a batch: cpg_groups.cpp and group_events.cpp on a CUDA device.
+// Groups of sites and their events for all rows of a batch: site_groups.cpp and group_events.cpp on a CUDA device.
 //
 // The groups of the reference are listed once. A row then needs two binary searches for the groups under it, and a warp to turn its CIGAR into
 // aligned blocks by prefix sums; after that every group of every row is a thread of its own.
@@ -64,45 +64,45 @@ constexpr std::int64_t kBasesPerPart = kListThreads * kBasesPerThread;
 
 std::int64_t parts_of(const Reference& reference) { return (reference.bytes + kBasesPerPart - 1) / kBasesPerPart; }
 
-__device__ bool is_site(const char* bases, std::int64_t at) { return bases[at] == 'C' && bases[at + 1] == 'G'; }
-
-// Is `at` a site without another one up to kGroupSeparation bases before it? The last byte of the reference is no site, so that at + 1 is inside.
-__device__ bool begins_group(const Reference& reference, std::int64_t at) {
-  if (at + 1 >= reference.bytes || !is_site(reference.bases, at)) return false;
-  const std::int64_t lowest = at > kGroupSeparation ? at - kGroupSeparation : 0;
-  for (std::int64_t before = lowest; before < at; ++before) {
-    if (is_site(reference.bases, before)) return false;
+// Is `at` a site without another one up to group_reach bases before it?
+__device__ bool begins_group(const Reference& reference, const MotifSites& sites, std::int64_t at) {
+  if (at + sites.length > reference.bytes || !is_motif_site(reference.bases + at, sites)) return false;
+  const std::int64_t reach = group_reach(sites);
+  for (std::int64_t before = at > reach ? at - reach : 0; before < at; ++before) {
+    if (is_motif_site(reference.bases + before, sites)) return false;
   }
   return true;
 }
 
 __device__ std::int64_t first_base_of_thread() { return blockIdx.x * kBasesPerPart + threadIdx.x * kBasesPerThread; }
 
-__device__ std::int64_t count_groups_of_thread(const Reference& reference) {
+__device__ std::int64_t count_groups_of_thread(const Reference& reference, const MotifSites& sites) {
   const std::int64_t begin = first_base_of_thread();
   std::int64_t count = 0;
-  for (std::int64_t i = 0; i < kBasesPerThread; ++i) count += begins_group(reference, begin + i) ? 1 : 0;
+  for (std::int64_t i = 0; i < kBasesPerThread; ++i) count += begins_group(reference, sites, begin + i) ? 1 : 0;
   return count;
 }
 
 using ListScan = cub::BlockScan<std::int64_t, kListThreads>;
 
-__global__ void __launch_bounds__(kListThreads) count_groups(Reference reference, std::int64_t* counts) {
+__global__ void __launch_bounds__(kListThreads) count_groups(Reference reference, Strand strand, std::int64_t* counts) {
   __shared__ typename ListScan::TempStorage storage;
   std::int64_t before = 0;
   std::int64_t all = 0;
-  ListScan(storage).ExclusiveSum(count_groups_of_thread(reference), before, all);
+  ListScan(storage).ExclusiveSum(count_groups_of_thread(reference, reference.sites[static_cast<int>(strand)]), before, all);
   if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-__global__ void __launch_bounds__(kListThreads) list_groups(Reference reference, const std::int64_t* offsets, std::int64_t* group_begin) {
+__global__ void __launch_bounds__(kListThreads)
+    list_groups(Reference reference, Strand strand, const std::int64_t* offsets, std::int64_t* group_begin) {
   __shared__ typename ListScan::TempStorage storage;
+  const MotifSites& sites = reference.sites[static_cast<int>(strand)];
   std::int64_t before = 0;
-  ListScan(storage).ExclusiveSum(count_groups_of_thread(reference), before);
+  ListScan(storage).ExclusiveSum(count_groups_of_thread(reference, sites), before);
   std::int64_t to = offsets[blockIdx.x] + before;
   const std::int64_t begin = first_base_of_thread();
   for (std::int64_t i = 0; i < kBasesPerThread; ++i) {
-    if (begins_group(reference, begin + i)) group_begin[to++] = begin + i;
+    if (begins_group(reference, sites, begin + i)) group_begin[to++] = begin + i;
   }
 }
 
@@ -191,6 +191,9 @@ __device__ RowStatus list_aligned_blocks(const Alignments& alignments, std::uint
   return block_count == 0 ? RowStatus::no_aligned_events : RowStatus::ok;
 }
 
+// Which of the lists that there are for reads of either strand.
+__device__ int strand_of(const Alignments& alignments, std::uint32_t row) { return alignments.is_reverse[row] != 0 ? 1 : 0; }
+
 // The segment under a row, its end inclusive and cut at the contig's.
 struct Segment {
   std::int64_t begin;  // into Reference::bases
@@ -235,11 +238,14 @@ __global__ void __launch_bounds__(kRowThreads) align(Alignments alignments, Refe
   statuses[row] = status;
   std::int64_t groups = 0;
   if (status == RowStatus::ok) {
-    // Groups that begin within the first 2 * kGroupFlank bases behind the first are not called; the last one needs its G in the segment.
+    // Groups that begin within the flank and the reach behind the first base are not called; the last one needs its whole first site in the segment.
     const Segment segment = segment_of(alignments, reference, row);
-    const std::int64_t first =
-        partition_point(reference.groups, [&](std::int64_t i) { return reference.group_begin[i] > segment.begin + 2 * kGroupFlank; });
-    const std::int64_t end = partition_point(reference.groups, [&](std::int64_t i) { return reference.group_begin[i] >= segment.last; });
+    const int strand = strand_of(alignments, row);
+    const MotifSites& sites = reference.sites[strand];
+    const GroupList& list = reference.groups[strand];
+    const std::int64_t begin = segment.begin + kGroupFlank + group_reach(sites);
+    const std::int64_t first = partition_point(list.count, [&](std::int64_t i) { return list.begin[i] > begin; });
+    const std::int64_t end = partition_point(list.count, [&](std::int64_t i) { return list.begin[i] + sites.length > segment.last + 1; });
     workspace.first_group[row] = first;
     groups = end > first ? end - first : 0;
     const std::int64_t events = alignments.event_offsets[row + 1] - alignments.event_offsets[row];
@@ -274,15 +280,19 @@ __global__ void __launch_bounds__(kGroupThreads)
   if (index >= group_count) return;
   const auto row = static_cast<std::uint32_t>(partition_point(alignments.count, [&](std::int64_t i) { return group_offsets[i + 1] > index; }));
   const Segment segment = segment_of(alignments, reference, row);
-  const std::int64_t first_site = reference.group_begin[workspace.first_group[row] + (index - group_offsets[row])];
+  const int strand = strand_of(alignments, row);
+  const std::int64_t first_site = reference.groups[strand].begin[workspace.first_group[row] + (index - group_offsets[row])];
+  const MotifSites& sites = reference.sites[strand];
+  const std::int64_t reach = group_reach(sites);
 
   std::int64_t last_site = first_site;
   std::int32_t site_count = 1;
-  for (std::int64_t at = first_site + 2; at <= last_site + kGroupSeparation && at < segment.last && last_site - first_site <= kMaximumGroupSpan;) {
-    if (is_site(reference.bases, at)) {
+  for (std::int64_t at = first_site + sites.length;
+       at <= last_site + reach && at + sites.length <= segment.last + 1 && last_site - first_site <= kMaximumGroupSpan;) {
+    if (is_motif_site(reference.bases + at, sites)) {
       last_site = at;
       ++site_count;
-      at += 2;
+      at += sites.length;
     } else {
       ++at;
     }
@@ -300,7 +310,7 @@ __global__ void __launch_bounds__(kGroupThreads)
     const std::int64_t start = first_site - kGroupFlank - segment.begin;
     if (start < blocks[0].reference_offset) return false;
     const Bound at_start = find_bound(blocks, block_count, map, start);
-    const Bound at_end = find_bound(blocks, block_count, map, last_site + kGroupFlank - segment.begin);
+    const Bound at_end = find_bound(blocks, block_count, map, last_site + reach - segment.begin);
     if (!at_start.inside || !at_end.inside || at_start.event < 0 || at_end.event < 0) return false;
     first_event = at_start.event;
     last_event = at_end.event;
@@ -311,7 +321,7 @@ __global__ void __launch_bounds__(kGroupThreads)
   std::int32_t last_event = 0;
   const bool called = is_called(first_event, last_event);
   const std::int64_t begin = first_site - kGroupFlank;
-  const std::int64_t last = last_site + kGroupFlank < segment.last ? last_site + kGroupFlank : segment.last;
+  const std::int64_t last = last_site + reach < segment.last ? last_site + reach : segment.last;
   groups.read[index] = row;
   groups.first_event[index] = first_event;
   groups.last_event[index] = last_event;
@@ -382,10 +392,10 @@ unsigned blocks_for_rows(std::uint32_t rows) { return (rows + kRowThreads / kWar
 std::size_t reference_bytes(std::span<const std::string_view> contigs) {
   std::size_t bytes = 0;
   for (const std::string_view contig : contigs) bytes += contig.size() + 1;
-  return aligned(bytes) + sizeof(std::int64_t) * (contigs.size() + 1);
+  return aligned(bytes) + aligned(sizeof(std::int64_t) * (contigs.size() + 1)) + 2 * sizeof(MotifSites);
 }
 
-cudaError_t upload_reference(std::span<const std::string_view> contigs, void* memory, cudaStream_t stream, Reference& reference) {
+cudaError_t upload_reference(std::span<const std::string_view> contigs, const Motif& motif, void* memory, cudaStream_t stream, Reference& reference) {
   auto* const bases = static_cast<char*>(memory);
   std::vector<std::int64_t> begin{0};
   for (const std::string_view contig : contigs) begin.push_back(begin.back() + static_cast<std::int64_t>(contig.size()) + 1);
@@ -400,7 +410,10 @@ cudaError_t upload_reference(std::span<const std::string_view> contigs, void* me
       error != cudaSuccess) {
     return error;
   }
-  reference = {bases, begin.back(), contig_begin, static_cast<std::int32_t>(contigs.size()), nullptr, 0};
+  const MotifSites both[] = {motif.forward, motif.reverse};
+  auto* const sites = reinterpret_cast<MotifSites*>(reinterpret_cast<std::byte*>(contig_begin) + aligned(begin.size() * sizeof(std::int64_t)));
+  if (const cudaError_t error = cudaMemcpyAsync(sites, both, sizeof both, cudaMemcpyHostToDevice, stream); error != cudaSuccess) return error;
+  reference = {bases, begin.back(), contig_begin, static_cast<std::int32_t>(contigs.size()), sites, {}};
   return cudaStreamSynchronize(stream);
 }
 
@@ -408,20 +421,21 @@ std::size_t reference_group_workspace_bytes(const Reference& reference) {
   return sizeof(std::int64_t) * (static_cast<std::size_t>(parts_of(reference)) + 1);
 }
 
-cudaError_t count_reference_groups(const Reference& reference, void* workspace, const std::int64_t*& total, cudaStream_t stream) {
+cudaError_t count_reference_groups(const Reference& reference, Strand strand, void* workspace, const std::int64_t*& total, cudaStream_t stream) {
   auto* const counts = static_cast<std::int64_t*>(workspace);
   const std::int64_t parts = parts_of(reference);
   total = counts + parts;
-  if (parts > 0) count_groups<<<static_cast<unsigned>(parts), kListThreads, 0, stream>>>(reference, counts);
+  if (parts > 0) count_groups<<<static_cast<unsigned>(parts), kListThreads, 0, stream>>>(reference, strand, counts);
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
   scan<<<1, kScanThreads, 0, stream>>>(counts, parts);
   return cudaGetLastError();
 }
 
-cudaError_t list_reference_groups(const Reference& reference, const void* workspace, std::int64_t* group_begin, cudaStream_t stream) {
+cudaError_t list_reference_groups(const Reference& reference, Strand strand, const void* workspace, std::int64_t* group_begin, cudaStream_t stream) {
   const std::int64_t parts = parts_of(reference);
   if (parts > 0)
-    list_groups<<<static_cast<unsigned>(parts), kListThreads, 0, stream>>>(reference, static_cast<const std::int64_t*>(workspace), group_begin);
+    list_groups<<<static_cast<unsigned>(parts), kListThreads, 0, stream>>>(reference, strand, static_cast<const std::int64_t*>(workspace),
+                                                                           group_begin);
   return cudaGetLastError();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// The events of each CpG group, through the CIGAR and the base-to-event map.
+// The events of each group of sites, through the CIGAR and the base-to-event map.
 
 #include <algorithm>
 #include <cstdlib>
@@ -56,7 +56,7 @@ RecordStatus list_aligned_blocks(const RecordAlignment& alignment, std::uint32_t
 }  // namespace
 
 RecordStatus locate_group_events(const RecordAlignment& alignment, std::span<const std::int32_t> first_event, std::uint32_t k, HardClips hard_clips,
-                                 std::span<const CpgGroup> groups, LocateWorkspace& workspace, std::span<GroupEvents> events) {
+                                 std::span<const SiteGroup> groups, LocateWorkspace& workspace, std::span<GroupEvents> events) {
   const std::size_t count = std::min(groups.size(), events.size());
   for (GroupEvents& result : events) result = {};
   if (k == 0 || alignment.read_length < k || alignment.read_length > std::size_t{0x7FFFFFFF} || first_event.size() != alignment.read_length - k + 1) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// CpG methylation of single reads by a profile hidden Markov model over events: the plain functions.
+// Methylation of single reads by a profile hidden Markov model over events: the plain functions.
 // Method: Simpson et al. 2017 (nanopolish call-methylation), arithmetic of f5c 1.6, section by section of its rows.
 //
 // The steps of one record, in order:
 //   normalise_reference   the reference segment under the alignment, in the letters A, C, G, T
-//   find_cpg_groups       its CpG sites, gathered in groups
+//   find_site_groups      its sites of a motif (CpG, say), gathered in groups
 //   locate_group_events   the first and last event of each group, through the CIGAR and the base-to-event map
 // and then, for the groups of many records at once:
 //   score_groups          log-likelihood of the events under the methylated and the unmethylated sequence
@@ -21,6 +21,7 @@
 #include <sluice/base_to_event.hpp>
 #include <sluice/event_hmm.hpp>
 #include <sluice/kmer_model.hpp>
+#include <sluice/motif.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -38,33 +39,40 @@ enum class ReferenceStatus : std::uint8_t {
 // (N becomes A), as nanopolish disambiguates. Stops at the first other letter.
 ReferenceStatus normalise_reference(std::span<char> segment);
 
-// ---- CpG groups --------------------------------------------------------------------------------------------------------
+// ---- Groups of sites ---------------------------------------------------------------------------------------------------
 
 inline constexpr std::int64_t kGroupSeparation = 10;       // sites at most this far apart share a group
-inline constexpr std::int64_t kGroupFlank = 10;            // bases scored on either side of a group
+inline constexpr std::int64_t kGroupFlank = 10;            // bases scored before a group, and from its last site on
+inline constexpr std::int64_t kBehindMotif = 5;            // bases scored behind the last letter of a motif of more than five
 inline constexpr std::int64_t kMaximumGroupSpan = 200;     // last minus first site; longer groups are not called
 inline constexpr std::int64_t kMinimumEventDistance = 10;  // a group must span more events than this
 
-// Consecutive CpG sites that are scored together.
-struct CpgGroup {
-  std::int64_t first_site = 0;  // offset of the C of the first CpG
-  std::int64_t last_site = 0;   // offset of the C of the last CpG
+// How far behind a site the next one may begin to be in its group, and how far the model sees behind the last site: 10 bases, as in nanopolish,
+// unless the motif is so long that this would not show it with what is around it.
+constexpr std::int64_t group_reach(const MotifSites& sites) {
+  static_assert(kGroupSeparation == kGroupFlank);
+  const std::int64_t to_its_end = sites.length + kBehindMotif;
+  return to_its_end > kGroupFlank ? to_its_end : kGroupFlank;
+}
+
+// Consecutive sites that are scored together.
+struct SiteGroup {
+  std::int64_t first_site = 0;  // offset of the first base of the first site
+  std::int64_t last_site = 0;   // offset of the first base of the last site
   std::int32_t site_count = 0;
+  std::int32_t reach = kGroupFlank;  // group_reach of its motif
 };
 
-// Offsets of the bases that the model sees: first_site - 10 to last_site + 10 inclusive.
-constexpr std::int64_t calling_start(const CpgGroup& group) { return group.first_site - kGroupFlank; }
-constexpr std::int64_t calling_end(const CpgGroup& group) { return group.last_site + kGroupFlank; }
+// Offsets of the bases that the model sees, both inclusive.
+constexpr std::int64_t calling_start(const SiteGroup& group) { return group.first_site - kGroupFlank; }
+constexpr std::int64_t calling_end(const SiteGroup& group) { return group.last_site + group.reach; }
 
-// Replaces `groups` by the callable groups of the segment, ascending. Left out, as f5c does: groups whose first C is within the first
-// 20 bases of the alignment, and groups that span more than 200 bases. Letters other than A, C, G, T are no part of a site.
-void find_cpg_groups(std::string_view segment, std::vector<CpgGroup>& groups);
+// Replaces `groups` by the callable groups of the segment, ascending. Left out, as nanopolish and f5c do: groups whose first site is within the first
+// 20 bases of the alignment (10 + reach), and groups that span more than 200 bases. Letters other than A, C, G, T are no part of a site.
+void find_site_groups(std::string_view segment, const MotifSites& sites, std::vector<SiteGroup>& groups);
 
 // The bases that the model sees, cut at the end of the segment; the sequence of score_groups.
-std::string_view calling_sequence(std::string_view segment, const CpgGroup& group);
-
-// The sequence column of a methylation row: k - 1 bases before the first C to k - 1 bases after the last, cut at the segment.
-std::string_view group_sequence(std::string_view segment, const CpgGroup& group, std::uint32_t k);
+std::string_view calling_sequence(std::string_view segment, const SiteGroup& group);
 
 // ---- From the reference to the events ----------------------------------------------------------------------------------
 
@@ -116,7 +124,7 @@ class LocateWorkspace {
 // Time is linear in CIGAR operations, and groups times their logarithm (f5c rebuilds a list of all aligned bases for every group: quadratic in read
 // length); a k-mer without event is replaced by the nearest one below it, else above it, at most 999 away, with f5c's stop rules.
 RecordStatus locate_group_events(const RecordAlignment& alignment, std::span<const std::int32_t> first_event, std::uint32_t k, HardClips hard_clips,
-                                 std::span<const CpgGroup> groups, LocateWorkspace& workspace, std::span<GroupEvents> events);
+                                 std::span<const SiteGroup> groups, LocateWorkspace& workspace, std::span<GroupEvents> events);
 
 // ---- Scores ------------------------------------------------------------------------------------------------------------
 
@@ -141,7 +149,7 @@ struct GroupProblem {
   std::string_view sequence;     // calling_sequence, on the forward strand of the reference; letters other than A, C, G, T count as A
 };
 
-inline constexpr std::size_t kMaximumSequenceLength = 1024;  // groups give at most 221
+inline constexpr std::size_t kMaximumSequenceLength = 1024;  // groups give at most 232
 
 enum class ScoreStatus : std::uint8_t {
   ok,
@@ -179,17 +187,18 @@ class ScoreWorkspace {
 };
 
 // Scores every problem under both hypotheses: Forward over match, bad-event and skipped-k-mer states with soft clipping at both ends. The
-// unmethylated hypothesis is the sequence as it is, the methylated one has M in place of the C of each CG, on the strand of the read.
+// unmethylated hypothesis is the sequence as it is, the methylated one has M in place of the modified base of each site, on the strand of the read.
 //   model  alphabet `methylation`; k within 1 .. 12
+//   motif  whose sites they are; sites that are cut by the end of a sequence do not count
 //   scores one per problem
 // Single precision in one defined order, log-sums by f5c's table: the same bits for every instruction set, batch and order of problems, and
 // for score_groups_reference. Problems of many reads in one call fill the vector lanes; from about 1,000 problems on few lanes idle.
 // Returns false, having written nothing, when the model's size does not match its k and alphabet or when the spans differ in length.
-bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,
+bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, const Motif& motif,
                   EventsPerBase events_per_base, ScoreWorkspace& workspace, std::span<GroupScore> scores);
 
 // The same, one problem at a time, in plain scalar code that follows the recurrence as published: the yardstick of the tests.
-bool score_groups_reference(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,
+bool score_groups_reference(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, const Motif& motif,
                             EventsPerBase events_per_base, std::span<GroupScore> scores);
 
 // The instruction set that score_groups uses on this processor, for reports ("AVX3", "AVX2", ...).

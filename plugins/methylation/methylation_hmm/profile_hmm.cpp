@@ -56,21 +56,21 @@ void extend_clipping(std::vector<float>& clipping, std::size_t count) {
   }
 }
 
-void hypothesis_ranks(std::string_view sequence, std::uint32_t k, Strand strand, std::uint32_t* unmethylated, std::uint32_t* methylated) {
+void hypothesis_ranks(std::string_view sequence, std::uint32_t k, Strand strand, const MotifSites& sites, std::uint32_t* unmethylated,
+                      std::uint32_t* methylated) {
   constexpr std::uint32_t kBase = alphabet_size(Alphabet::methylation);
   constexpr std::uint32_t kMethylated = base_code(Alphabet::methylation, 'M');
   const bool reverse = strand == Strand::reverse;
   const std::array<std::uint8_t, 256>& codes = reverse ? kComplementCodes : kCodes;
-  // On the reverse strand the modified C is the partner of the G of a site.
-  const std::size_t modified_in_site = reverse ? 1 : 0;
 
   std::array<std::uint32_t, kMaximumSequenceLength> plain;
   std::array<std::uint32_t, kMaximumSequenceLength> modified;
   const std::size_t length = std::min(sequence.size(), kMaximumSequenceLength);
   for (std::size_t i = 0; i < length; ++i) plain[i] = modified[i] = codes[static_cast<unsigned char>(sequence[i])];
-  for (std::size_t i = 0; i + 1 < length; ++i) {
-    if (sequence[i] == 'C' && sequence[i + 1] == 'G') modified[i + modified_in_site] = kMethylated;
-  }
+  const std::string_view bases = sequence.substr(0, length);
+  const auto site_length = static_cast<std::size_t>(sites.length), modified_in_site = static_cast<std::size_t>(sites.modified);
+  for (std::size_t at = find_motif(bases, sites); at != std::string_view::npos; at = find_motif(bases, sites, at + site_length))
+    modified[at + modified_in_site] = kMethylated;
 
   std::uint32_t top = 1;  // weight of the first base of a k-mer
   for (std::uint32_t i = 1; i < k; ++i) top *= kBase;

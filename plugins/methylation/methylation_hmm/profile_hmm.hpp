@@ -39,8 +39,9 @@ const float* log_sum_table();
 void extend_clipping(std::vector<float>& clipping, std::size_t count);
 
 // The letters of the sequence on the strand of the read under both hypotheses, as ranks of the methylation model, in forward reference order.
-// Arrays of at least sequence.size() - k + 1 entries. The sequence is at least k long.
-void hypothesis_ranks(std::string_view sequence, std::uint32_t k, Strand strand, std::uint32_t* unmethylated, std::uint32_t* methylated);
+// `sites`: of the motif on that strand. Arrays of at least sequence.size() - k + 1 entries. The sequence is at least k long.
+void hypothesis_ranks(std::string_view sequence, std::uint32_t k, Strand strand, const MotifSites& sites, std::uint32_t* unmethylated,
+                      std::uint32_t* methylated);
 
 inline ScaledLevel scale_level(const KmerModelView& model, std::uint32_t rank, const ReadSignal& read) {
   return event_hmm::scale_level(model, rank, {read.scale, read.shift, read.var, read.log_var});

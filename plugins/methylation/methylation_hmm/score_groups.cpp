@@ -3,9 +3,9 @@
 // Forward for many groups at once: one group per vector lane, both hypotheses side by side.
 //
 // The recurrence is sequential along k-mers (K states) and along events, so lanes hold different problems, sorted by length so that they end
-// together. The k-mers before the first CpG are the same under both hypotheses and so are their columns: they are computed once (5 or 6 of 16 columns
-// of a single-CpG group). The other columns are computed for both hypotheses in turns: the two chains of dependent log-sums overlap. A log-sum is a
-// table gather between a dozen cheap operations; seven of them per cell and hypothesis are the whole cost.
+// together. The k-mers before the first site are the same under both hypotheses and so are their columns: they are computed once (5 or 6 of 16
+// columns of a single-CpG group). The other columns are computed for both hypotheses in turns: the two chains of dependent log-sums overlap. A
+// log-sum is a table gather between a dozen cheap operations; seven of them per cell and hypothesis are the whole cost.
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ HWY_INLINE V Emission(V event, const float* HWY_RESTRICT column) {
 }
 
 // Scores the problems order[0 .. count), count <= lanes, all checked.
-void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,
+void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, const Motif& motif,
                 const ScoreWorkspace::Entry* order, std::size_t count, ScoreWorkspace& workspace, std::span<GroupScore> scores) {
   const Floats d;
   const Integers di;
@@ -92,7 +92,8 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
     const GroupProblem& problem = problems[order[lane].problem];
     columns[lane] = problem.sequence.size() - model.k + 1;
     rows[lane] = static_cast<std::int32_t>(event_count(problem));
-    hypothesis_ranks(problem.sequence, model.k, reads[problem.read].strand, unmethylated(lane), methylated(lane));
+    const Strand strand = reads[problem.read].strand;
+    hypothesis_ranks(problem.sequence, model.k, strand, motif.sites(strand), unmethylated(lane), methylated(lane));
     const auto same =
         static_cast<std::size_t>(std::mismatch(unmethylated(lane), unmethylated(lane) + columns[lane], methylated(lane)).first - unmethylated(lane));
     shared = std::min(shared, same);
@@ -314,12 +315,12 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
   }
 }
 
-void ScoreOrdered(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, ScoreWorkspace& workspace,
-                  std::span<GroupScore> scores) {
+void ScoreOrdered(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, const Motif& motif,
+                  ScoreWorkspace& workspace, std::span<GroupScore> scores) {
   const std::size_t lanes = hn::Lanes(Floats());
   for (std::size_t at = 0; at < workspace.order.size(); at += lanes) {
     const std::size_t count = std::min(lanes, workspace.order.size() - at);
-    ScoreLanes(reads, problems, model, workspace.order.data() + at, count, workspace, scores);
+    ScoreLanes(reads, problems, model, motif, workspace.order.data() + at, count, workspace, scores);
   }
 }
 
@@ -335,7 +336,7 @@ namespace sluice::methylation_hmm {
 HWY_EXPORT(ScoreOrdered);
 HWY_EXPORT(TargetName);
 
-bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,
+bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, const Motif& motif,
                   EventsPerBase events_per_base, ScoreWorkspace& workspace, std::span<GroupScore> scores) {
   if (!is_usable(model) || problems.size() != scores.size() || problems.size() > std::numeric_limits<std::uint32_t>::max()) return false;
   constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
@@ -363,7 +364,7 @@ bool score_groups(std::span<const ReadSignal> reads, std::span<const GroupProble
   }
   std::ranges::sort(workspace.order, [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.problem < b.problem; });
   extend_clipping(workspace.clipping, static_cast<std::size_t>(most_rows));
-  HWY_DYNAMIC_DISPATCH(ScoreOrdered)(reads, problems, model, workspace, scores);
+  HWY_DYNAMIC_DISPATCH(ScoreOrdered)(reads, problems, model, motif, workspace, scores);
   return true;
 }
 

@@ -66,7 +66,7 @@ float forward(const ReadSignal& read, const GroupProblem& problem, const Transit
 
 }  // namespace
 
-bool score_groups_reference(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model,
+bool score_groups_reference(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, const Motif& motif,
                             EventsPerBase events_per_base, std::span<GroupScore> scores) {
   if (!is_usable(model) || problems.size() != scores.size()) return false;
   std::vector<float> clipping;
@@ -84,7 +84,7 @@ bool score_groups_reference(std::span<const ReadSignal> reads, std::span<const G
     const std::size_t columns = problem.sequence.size() - model.k + 1;
     std::vector<std::uint32_t> unmethylated(columns);
     std::vector<std::uint32_t> methylated(columns);
-    hypothesis_ranks(problem.sequence, model.k, read.strand, unmethylated.data(), methylated.data());
+    hypothesis_ranks(problem.sequence, model.k, read.strand, motif.sites(read.strand), unmethylated.data(), methylated.data());
     std::vector<ScaledLevel> unmethylated_levels;
     std::vector<ScaledLevel> methylated_levels;
     bool usable = true;

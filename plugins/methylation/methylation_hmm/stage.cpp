@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <limits>
 #include <sluice/kmer_model.hpp>
+#include <sluice/motif.hpp>
 #include <sluice/region.hpp>
 #include <sluice/stage.hpp>
 #include <string_view>
@@ -26,6 +27,7 @@ constexpr std::size_t problems_per_call = 2048;
 class MethylationHmm {
  public:
   struct Parameters {
+    std::string motif = "cpg";
     std::string region;
     std::string compat = "none";
   };
@@ -41,16 +43,19 @@ class MethylationHmm {
 
   static void describe(Describe<MethylationHmm>& d) {
     d.id("methylation_hmm")
-        .summary("log-likelihood of methylated and unmethylated CpG for every CpG group under a read")
+        .summary("log-likelihood of modified and unmodified bases for every group of CpGs, or sites of another motif, under a read")
         .map("read")
         .work_unit("base");
     d.doc(
         "The profile hidden Markov model of nanopolish (Simpson et al. 2017) in the arithmetic of f5c 1.6: CpGs at most 10 bases apart form a group, "
         "and the events of the group and 10 bases on either "
         "side are scored under the reference as it is and with every CG methylated. Where f5c has a flaw (hard-clipped records, fewer than one event "
-        "per base) the default does the right thing; compat = \"f5c\" keeps it.");
+        "per base) the default does the right thing; compat = \"f5c\" keeps it.\n\n"
+        "`motif` calls another modification, of which the model's M has to be the base: gpc, dam and dcm as nanopolish has them, or "
+        "LETTERS:POSITION:CODE. A read's sites are where its own strand of the reference has the motif; their place is that of their first base on "
+        "the forward strand.");
     d.uses("reference", "contig", "the reference that the reads are aligned to")
-        .uses("model", "kmer", "the methylation (CpG) k-mer model of the pore");
+        .uses("model", "kmer", "the methylation k-mer model of the pore; its M is the modified base of the motif");
     d.needs("contig", "utf8", "reference name")
         .needs("ref_start", "i64", "0-based")
         .needs("ref_end", "i64", "exclusive")
@@ -64,10 +69,11 @@ class MethylationHmm {
         .needs("scale", "f32", "pA per model unit")
         .needs("var", "f32", "factor on level_stdv")
         .needs("log_var", "f32", "natural logarithm of var");
-    d.gives("site_start", "list<i64>", "the first C of each group on the reference, 0-based")
-        .gives("site_end", "list<i64>", "the last C of each group");
-    d.gives("site_motifs", "list<i32>", "CpGs in each group");
+    d.gives("site_start", "list<i64>", "first base of the first site of each group on the reference, 0-based: for CpG its C")
+        .gives("site_end", "list<i64>", "first base of the last site of each group");
+    d.gives("site_motifs", "list<i32>", "sites in each group");
     d.gives("log_lik_methylated", "list<f32>", "natural logarithm").gives("log_lik_unmethylated", "list<f32>", "natural logarithm");
+    d.option("motif", &Parameters::motif, "cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE, for example GATC:1:a");
     d.option("region", &Parameters::region, "call sites of this region only: contig or contig:first-last, from 1, both inclusive");
     d.option("compat", &Parameters::compat, "keep the flaws of another program").choices({"none", "f5c"});
     d.reason("contig_not_in_reference", "the reference has no contig of this name").reason("outside_contig", "the alignment ends behind its contig");
@@ -83,11 +89,13 @@ class MethylationHmm {
 
   static void check_parameters(const Parameters& p) {
     if (!p.region.empty()) parse_region(p.region);
+    parse_motif(p.motif);
   }
 
-  MethylationHmm(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))) {
+  MethylationHmm(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))), motif_(parse_motif(p.motif)) {
     if (model_.alphabet != Alphabet::methylation)
       throw Failure::usage("the model has no methylated bases (M)", "give methylation_hmm the methylation model: --methylation-model FILE");
+    require_model_of(motif_, setup.resource("model").attribute("motif"));
     const Batch reference = setup.resource("reference");
     const auto names = reference.text("name"), bases = reference.text("bases");
     for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], Contig{bases[i], static_cast<std::int32_t>(i)});
@@ -127,8 +135,8 @@ class MethylationHmm {
     call.parallel_for(problems.size(), problems_per_call, [&](std::size_t begin, std::size_t end) {
       auto workspace = scoring_.take();
       const std::size_t count = end - begin;
-      score_groups(reads, std::span(problems).subspan(begin, count), model_, compat_ ? EventsPerBase::compat : EventsPerBase::raised, *workspace,
-                   std::span(scores).subspan(begin, count));
+      score_groups(reads, std::span(problems).subspan(begin, count), model_, motif_, compat_ ? EventsPerBase::compat : EventsPerBase::raised,
+                   *workspace, std::span(scores).subspan(begin, count));
     });
     give(call, in, out, found, scores);
   }
@@ -167,7 +175,8 @@ class MethylationHmm {
     check(cuda::align_rows(alignments, cigar.count, kept.reference, model_.k, compat_ ? HardClips::compat : HardClips::count, aligned, stream),
           "align_rows");
     const cuda::RowTotals totals = device.download(aligned.totals, 1).front();
-    if (totals.groups > std::numeric_limits<std::int32_t>::max()) throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "more CpG groups than one call takes");
+    if (totals.groups > std::numeric_limits<std::int32_t>::max())
+      throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "more groups of sites than one call takes");
     const auto group_count = static_cast<std::uint32_t>(totals.groups);
     const auto for_groups = [&]<class T>(T*& pointer) {
       const Memory memory = device.allocate_array<T>(group_count);
@@ -242,7 +251,7 @@ class MethylationHmm {
     std::int32_t index;  // row of the reference
   };
   struct Called {
-    CpgGroup group;
+    SiteGroup group;
     GroupEvents events;
   };
   struct RowGroups {
@@ -251,7 +260,7 @@ class MethylationHmm {
   };
   struct LocateScratch {
     LocateWorkspace workspace;
-    std::vector<CpgGroup> groups;
+    std::vector<SiteGroup> groups;
     std::vector<GroupEvents> events;
   };
 
@@ -261,9 +270,9 @@ class MethylationHmm {
     if (contig == contigs_.end()) return out.fail(r, Reason::contig_not_in_reference);
     const std::int64_t start = in.column<std::int64_t>("ref_start")[row], end = in.column<std::int64_t>("ref_end")[row];
     if (start < 0 || end < start || end > static_cast<std::int64_t>(contig->second.bases.size())) return out.fail(r, Reason::outside_contig);
-    // The end is inclusive: one base more than the alignment covers, so that a CpG whose G lies behind the alignment is seen.
+    // The end is inclusive, as in f5c: one base more than the alignment covers, so that a CpG whose G lies behind the alignment is seen.
     found.segment = contig->second.bases.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start) + 1);
-    find_cpg_groups(found.segment, scratch.groups);
+    find_site_groups(found.segment, motif_.sites(strand), scratch.groups);
     scratch.events.resize(scratch.groups.size());
     const RecordAlignment alignment{in.list<std::uint32_t>("cigar")[r], in.text("bases")[r].size(), strand};
     const RecordStatus status =
@@ -299,7 +308,7 @@ class MethylationHmm {
     std::size_t at = 0, first_of_row = 0;
     for (std::size_t row = 0; row < found.size(); ++row) {
       for (const std::size_t index : kept[row]) {
-        const CpgGroup& group = found[row].called[index - first_of_row].group;
+        const SiteGroup& group = found[row].called[index - first_of_row].group;
         starts[at] = ref_start[row] + group.first_site;
         ends[at] = ref_start[row] + group.last_site;
         motifs[at] = group.site_count;
@@ -315,7 +324,7 @@ class MethylationHmm {
 #ifdef SLUICE_WITH_CUDA
   // What stays on a device for the whole run.
   struct OnDevice {
-    sluice::cuda::Memory bases, groups, table_memory;
+    sluice::cuda::Memory bases, groups[2], table_memory;
     cuda::Reference reference;
     cuda::Tables tables;
   };
@@ -331,17 +340,25 @@ class MethylationHmm {
     }
     OnDevice result;
     result.bases = device.allocate(cuda::reference_bytes(contigs));
-    check(cuda::upload_reference(contigs, result.bases.get(), device.stream(), result.reference), "the reference");
+    check(cuda::upload_reference(contigs, motif_, result.bases.get(), device.stream(), result.reference), "the reference");
     const sluice::cuda::Memory workspace = device.allocate(cuda::reference_group_workspace_bytes(result.reference));
-    const std::int64_t* total = nullptr;
-    check(cuda::count_reference_groups(result.reference, workspace.get(), total, device.stream()), "count_reference_groups");
-    const std::int64_t groups = device.download(total, 1).front();
-    result.groups = device.allocate_array<std::int64_t>(static_cast<std::size_t>(groups));
-    check(cuda::list_reference_groups(result.reference, workspace.get(), result.groups.as<std::int64_t>(), device.stream()), "list_reference_groups");
-    result.reference.group_begin = result.groups.as<std::int64_t>();
-    result.reference.groups = groups;
+    for (const Strand strand : {Strand::forward, Strand::reverse}) {
+      cuda::GroupList& list = result.reference.groups_of(strand);
+      if (strand == Strand::reverse && motif_.is_palindrome()) {
+        list = result.reference.groups_of(Strand::forward);
+        break;
+      }
+      const std::int64_t* total = nullptr;
+      check(cuda::count_reference_groups(result.reference, strand, workspace.get(), total, device.stream()), "count_reference_groups");
+      list.count = device.download(total, 1).front();
+      sluice::cuda::Memory& groups = result.groups[static_cast<std::size_t>(strand)];
+      groups = device.allocate_array<std::int64_t>(static_cast<std::size_t>(list.count));
+      check(cuda::list_reference_groups(result.reference, strand, workspace.get(), groups.as<std::int64_t>(), device.stream()),
+            "list_reference_groups");
+      list.begin = groups.as<std::int64_t>();
+    }
     result.table_memory = device.allocate(cuda::tables_bytes(model_, kept_clipping));
-    check(cuda::upload_tables(model_, kept_clipping, result.table_memory.get(), device.stream(), result.tables), "the tables");
+    check(cuda::upload_tables(model_, motif_, kept_clipping, result.table_memory.get(), device.stream(), result.tables), "the tables");
     device.synchronize();  // other streams use them too
     return result;
   }
@@ -369,6 +386,7 @@ class MethylationHmm {
 #endif
 
   KmerModelView model_;
+  Motif motif_;
   std::unordered_map<std::string_view, Contig> contigs_;
   Region region_;  // sites are called inside
   bool compat_ = false;

@@ -38,6 +38,8 @@ class AlignmentRecord {
   // Codes above `different` do not occur: parse() has seen to it.
   CigarPart cigar_part(std::size_t index) const;
   std::size_t base_count() const { return base_count_; }
+  // Bases as the record stores them: two a byte, high half first.
+  std::string_view packed_bases() const { return packed_bases_; }
   // Bases in sequencing orientation: A 0, C 1, G 2, T 3, anything else 4.
   void decode_bases(std::vector<std::uint8_t>& codes) const;
 

@@ -3,6 +3,7 @@
 #include "modification_pileup/pileup_rows.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 namespace sluice::modification_pileup {
@@ -13,9 +14,10 @@ std::uint8_t number_of(char base) {
   return found == std::string_view::npos ? any_base : static_cast<std::uint8_t>(found);
 }
 
-bool is_cpg(std::string_view bases, std::int64_t position) {
-  return position >= 0 && position + 1 < static_cast<std::int64_t>(bases.size()) && bases[static_cast<std::size_t>(position)] == 'C' &&
-         bases[static_cast<std::size_t>(position) + 1] == 'G';
+// Is it the modified base of a site?
+bool is_modified_base(std::string_view bases, std::int64_t position, const MotifSites& sites) {
+  const std::int64_t begin = position - sites.modified;
+  return begin >= 0 && begin + sites.length <= static_cast<std::int64_t>(bases.size()) && is_motif_site(bases.data() + begin, sites);
 }
 
 }  // namespace
@@ -23,7 +25,7 @@ bool is_cpg(std::string_view bases, std::int64_t position) {
 // Sums of planes over the positions of a tile.
 struct RowMaker::View {
   const SlotTable& table;
-  Strands strands;
+  std::int64_t apart;  // RowRules::apart
   std::int64_t number;
   const Tile& tile;
   const Tile* next;
@@ -35,12 +37,14 @@ struct RowMaker::View {
   void add(const std::vector<std::uint32_t>& slots, Numbers& sums) const {
     for (const std::uint32_t slot : slots) {
       const Tile::Plane* plane = tile.plane(slot);
-      // The reverse strand's C pairs with the G, one position further.
-      const bool one_further = strands == Strands::combined && table.slots()[slot].strand == Strand::reverse;
-      const Tile::Plane* behind = one_further && next != nullptr ? next->plane(slot) : nullptr;
+      // The strand whose modified base is further is counted at that of the other one.
+      const bool is_further = apart != 0 && table.slots()[slot].strand == (apart > 0 ? Strand::reverse : Strand::forward);
+      const auto shift = static_cast<std::size_t>(is_further ? std::abs(apart) : 0);
+      const Tile::Plane* behind = is_further && next != nullptr ? next->plane(slot) : nullptr;
       if (plane != nullptr)
-        for (std::size_t i = one_further ? 1 : 0; i < plane->size(); ++i) sums[one_further ? i - 1 : i] += (*plane)[i];
-      if (behind != nullptr) sums.back() += behind->front();
+        for (std::size_t i = shift; i < plane->size(); ++i) sums[i - shift] += (*plane)[i];
+      if (behind != nullptr)
+        for (std::size_t i = 0; i < shift; ++i) sums[sums.size() - shift + i] += (*behind)[i];
     }
   }
 };
@@ -90,7 +94,8 @@ RowMaker::RowMaker(const SlotTable& table, RowRules rules) : table_(&table), rul
 
 bool RowMaker::is_site(std::int64_t position, char strand, std::uint8_t base, std::string_view bases) const {
   if (rules_.sites == Sites::all) return true;
-  if (rules_.sites == Sites::cpg) return base == 1 && is_cpg(bases, strand == '-' ? position - 1 : position);
+  if (rules_.sites == Sites::motif)
+    return base == number_of(rules_.motif->base) && is_modified_base(bases, position, strand == '-' ? rules_.motif->reverse : rules_.motif->forward);
   if (position >= static_cast<std::int64_t>(bases.size())) return false;
   const std::uint8_t there = number_of(bases[static_cast<std::size_t>(position)]);
   return there < base_count && base == (strand == '-' ? base_count - 1 - there : there);
@@ -114,7 +119,8 @@ void RowMaker::append_group(const Group& group, const View& view, const ContigRa
     view.add(slots.no_call, of.no_call);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] += of.canonical[i] + of.modified[i] + of.failed[i] + of.no_call[i];
   }
-  const std::int64_t tile_begin = view.number * tile_positions;
+  // Where the forward strand's modified base is the further one, the rows are at it.
+  const std::int64_t tile_begin = view.number * tile_positions + std::max<std::int64_t>(0, -view.apart);
   for (std::uint8_t base = 0; base < base_count; ++base) {
     const auto& of = sums[base];
     for (const Code& code : group.bases[base].codes) {
@@ -146,7 +152,7 @@ void RowMaker::append_group(const Group& group, const View& view, const ContigRa
 
 void RowMaker::append_rows(std::int64_t number, const Tile& tile, const Tile* next, const ContigRange& range, std::vector<PileupRow>& rows) const {
   const auto first = static_cast<std::ptrdiff_t>(rows.size());
-  const View view{*table_, rules_.strands, number, tile, next};
+  const View view{*table_, rules_.apart(), number, tile, next};
   for (const Group& group : groups_) append_group(group, view, range, rows);
   const auto place = [this](const PileupRow& row) { return std::tuple(row.base, partition_rank_[row.partition]); };
   std::sort(rows.begin() + first, rows.end(), [&](const PileupRow& a, const PileupRow& b) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <sluice/motif.hpp>
 #include <string_view>
 #include <vector>
 
@@ -26,13 +28,17 @@ struct PileupRow {
 enum class Sites : std::uint8_t {
   all,              // wherever a read has a call that passes
   reference_bases,  // only where the reference has the canonical base
-  cpg,              // only at C of CpG of the reference
+  motif,            // only at the modified base of a motif of the reference: at C of CpG, say
 };
 enum class Strands : std::uint8_t { apart, combined };
 
 struct RowRules {
   Sites sites = Sites::all;
-  Strands strands = Strands::apart;  // combined: both strands of a CpG together, at its C on the forward strand; with Sites::cpg only
+  Strands strands = Strands::apart;  // combined: both strands of a site together, at its modified base on the forward strand; with Sites::motif only
+  std::optional<Motif> motif;        // of Sites::motif; its own reverse complement if strands are combined
+
+  // Combined strands: how much further the reverse strand's modified base is.
+  std::int64_t apart() const { return strands == Strands::combined && motif ? std::int64_t{motif->reverse.modified} - motif->forward.modified : 0; }
 };
 
 // Where rows are made: a contig's letters (may be empty with Sites::all) and the positions that are wanted.
@@ -46,7 +52,7 @@ class RowMaker {
  public:
   RowMaker(const SlotTable& table, RowRules rules);
   // Appends the rows of a tile, by position, strand, modification (as text), canonical base and partition (as text). `next`: the tile behind it,
-  // which combined strands need for their last position; nullptr: there is none.
+  // which combined strands need for their last positions; nullptr: there is none. Rows of combined strands may lie in the tile behind.
   void append_rows(std::int64_t number, const Tile& tile, const Tile* next, const ContigRange& range, std::vector<PileupRow>& rows) const;
 
  private:

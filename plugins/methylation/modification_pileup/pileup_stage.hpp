@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iterator>
 #include <set>
+#include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 #include <stdexcept>
@@ -26,6 +28,7 @@ class ModificationPileup {
   struct Parameters {
     std::string region;
     bool cpg = false;
+    std::string motif;
     bool combine_strands = false;
     bool reference_bases = false;
     bool any_order = false;
@@ -50,27 +53,41 @@ class ModificationPileup {
     d.gives("deleted", "i64", "reads that lack the position").gives("failed", "i64", "reads whose call is less probable than the threshold");
     d.gives("different", "i64", "reads with another base").gives("no_call", "i64", "reads with the canonical base, but no call");
     d.gives("partition", "utf8", "which reads were counted; empty for all");
-    d.uses("reference", "contig", "the sequences that the reads are aligned to; for cpg and reference_bases", Needed::optional);
+    d.uses("reference", "contig", "the sequences that the reads are aligned to; for cpg, motif and reference_bases", Needed::optional);
     d.option("region", &Parameters::region, "only positions in contig or contig:first-last (from 1, both inclusive)");
     d.option("cpg", &Parameters::cpg, "only modifications of C at CpGs of the reference");
-    d.option("combine_strands", &Parameters::combine_strands, "with cpg: one row for both strands of a CpG, at the C of the forward strand");
+    d.option("motif", &Parameters::motif,
+             "only modifications of this motif's base, where the reference has the motif: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
+    d.option("combine_strands", &Parameters::combine_strands,
+             "with cpg or motif: one row for both strands of a site, at the modified base of the forward strand");
     d.option("reference_bases", &Parameters::reference_bases, "only where the reference has the base that is modified");
     d.option("any_order", &Parameters::any_order, "the reads are not sorted by position: keep everything to the end");
   }
   static void check_parameters(const Parameters& p) {
-    if (p.combine_strands && !p.cpg) throw Failure::usage("combine_strands is for CpGs, whose strands pair", "give cpg, too");
+    if (p.cpg && !p.motif.empty()) throw Failure::usage("cpg and motif are given, and both say where rows are", "leave one of them out");
+    const bool is_paired = p.cpg || (!p.motif.empty() && parse_motif(p.motif).is_palindrome());
+    if (p.combine_strands && !is_paired)
+      throw Failure::usage("combine_strands is for CpGs, or for a motif that is its own reverse complement, whose strands pair",
+                           "give cpg or motif, too");
   }
 
   ModificationPileup(const Setup& setup, const Parameters& p)
       : region_(p.region),
-        rules_{.sites = p.cpg               ? Sites::cpg
-                        : p.reference_bases ? Sites::reference_bases
-                                            : Sites::all,
-               .strands = p.combine_strands ? Strands::combined : Strands::apart},
+        rules_{.sites = p.cpg || !p.motif.empty() ? Sites::motif
+                        : p.reference_bases       ? Sites::reference_bases
+                                                  : Sites::all,
+               .strands = p.combine_strands ? Strands::combined : Strands::apart,
+               .motif = p.cpg             ? std::optional(parse_motif("cpg"))
+                        : p.motif.empty() ? std::nullopt
+                                          : std::optional(parse_motif(p.motif))},
         any_order_(p.any_order),
         has_partition_(setup.available("partition")) {
     if (rules_.sites != Sites::all && !setup.has_resource("reference"))
-      throw Failure::usage(std::string(p.cpg ? "cpg" : "reference_bases") + " needs to know the reference", "give the reference");
+      throw Failure::usage(std::string(p.cpg              ? "cpg"
+                                       : !p.motif.empty() ? "motif"
+                                                          : "reference_bases") +
+                               " needs to know the reference",
+                           "give the reference");
     if (!setup.has_resource("reference")) return;
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");
@@ -178,7 +195,7 @@ class ModificationPileup {
       throw Failure::input(std::string("reads on '") + contig.name + "': " + problem.what(), "use the rows of modification_calls");
     }
   }
-  // The first position of a tile may be the reverse strand's of a CpG that begins in the tile before.
+  // The first positions of a tile may be those of the other strand of sites that begin in the tile before.
   void add_tiles_before(Contig& contig) const {
     if (rules_.strands == Strands::apart) return;
     std::vector<std::int64_t> before;
@@ -190,7 +207,7 @@ class ModificationPileup {
   // Rows of the tiles that end at or before a position, which no later read reaches back from.
   void give(const Call& call, Contig& contig, std::int64_t position, Output& out) {
     constexpr std::size_t tiles_at_once = 64;
-    const std::int64_t beyond = rules_.strands == Strands::combined ? 1 : 0;
+    const std::int64_t beyond = std::abs(rules_.apart());
     const auto is_done = [&](std::int64_t number) {
       return number < position / tile_positions && (number + 1) * tile_positions + beyond <= position;
     };

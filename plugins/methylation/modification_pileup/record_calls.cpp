@@ -13,10 +13,15 @@ bool is_hard_clipped(const AlignmentRecord& record) {
 
 }  // namespace
 
-std::optional<CallsReason> RecordCalls::decode(const FilterThresholds& thresholds) {
+std::optional<CallsReason> reason_to_leave_out(const AlignmentRecord& record) {
   if ((record.flag() & AlignmentRecord::qc_fail_flag) != 0) return CallsReason::qc_fail;
   if ((record.flag() & AlignmentRecord::duplicate_flag) != 0) return CallsReason::duplicate;
   if (record.base_count() == 0) return CallsReason::without_bases;
+  return std::nullopt;
+}
+
+std::optional<CallsReason> RecordCalls::decode(const FilterThresholds& thresholds) {
+  if (const std::optional<CallsReason> reason = reason_to_leave_out(record)) return reason;
   record.decode_bases(bases);
   const char* mm = record.has_tag("MM") ? "MM" : "Mm";
   without_tags = !record.has_tag(mm);

@@ -4,6 +4,7 @@
 // Which records have calls that can be believed, and their states.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,9 @@ enum class CallsReason : std::uint32_t {
 };
 // The last three are records that are left out on purpose.
 inline bool is_filtered(CallsReason reason) { return reason >= CallsReason::qc_fail; }
+
+// Why a record is left out on purpose, if it is.
+std::optional<CallsReason> reason_to_leave_out(const AlignmentRecord& record);
 
 // Reusable memory, a record, and what decode() has made of it.
 struct RecordCalls {

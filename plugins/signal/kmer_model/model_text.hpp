@@ -16,6 +16,7 @@ struct KmerModel {
   std::uint32_t k = 0;
   Alphabet alphabet = Alphabet::nucleotide;
   std::string name;                   // of a comment "#name" or "#ont_model_name"; "" if there is none
+  std::string alphabet_name;          // of a comment "#alphabet", as it stands there
   std::vector<float> level_mean;      // pA
   std::vector<float> level_stdv;      // pA
   std::vector<float> log_level_stdv;  // natural logarithm, taken in double

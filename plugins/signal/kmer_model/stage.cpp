@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 
 #include "kmer_model/builtin_models.hpp"
@@ -21,6 +22,7 @@ class KmerModelResource {
     std::string pore = "auto";
     std::string alphabet = "nucleotide";
     bool synthetic_methylation = false;
+    std::string motif = "cpg";
   };
   static void describe(Describe<KmerModelResource>& d) {
     d.id("kmer_model").summary("loads a k-mer model: the expected current of every k-mer").resource("kmer");
@@ -29,7 +31,9 @@ class KmerModelResource {
         "built-in model for the pore, which `auto` takes from the signal file's header, or where there is none the one that `sluice model add` has "
         "kept. One row per k-mer in rank order (first base most significant; A C G T, or A C G M T with "
         "M = 5-methylcytosine). "
-        "Attributes: k, alphabet, name, source, pore (r9, r10, rna_r9, rna004; \"\" if neither `pore` nor the signal file says).\n\n"
+        "Attributes: k, alphabet, name, source, pore (r9, r10, rna_r9, rna004; \"\" if neither `pore` nor the signal file says), motif (whose "
+        "modified "
+        "base M is: as the file's line `#alphabet` says, cpg for a built-in model; \"\" if nothing says).\n\n"
         "`synthetic_methylation` makes a methylation model from the nucleotide model (of `path`, or built-in) by made-up shifts: only for reads that "
         "simulate_signal made with "
         "the same model.");
@@ -38,6 +42,7 @@ class KmerModelResource {
         .choices({"auto", "r9", "r10", "rna_r9", "rna004"});
     d.option("alphabet", &Parameters::alphabet, "nucleotide (A C G T) or methylation (A C G M T)").choices({"nucleotide", "methylation"});
     d.option("synthetic_methylation", &Parameters::synthetic_methylation, "make up a methylation model for simulated reads");
+    d.option("motif", &Parameters::motif, "whose modified base is made up: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
     d.uses("signal", "signal_file", "the file whose header says the pore", Needed::optional);
     d.gives("level_mean", "f32", "expected current of the k-mer, pA");
     d.gives("level_stdv", "f32", "its standard deviation, pA");
@@ -49,10 +54,14 @@ class KmerModelResource {
     if (p.synthetic_methylation && p.alphabet != "methylation")
       throw Failure::usage("synthetic_methylation needs alphabet = \"methylation\"", "set alphabet, or leave synthetic_methylation out");
     if (!p.path || p.path->empty()) refuse_rna(p, p.pore);
+    parse_motif(p.motif);
   }
 
   KmerModelResource(const Setup& setup, const Parameters& p)
-      : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide), synthetic_(p.synthetic_methylation), pore_(p.pore) {
+      : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide),
+        synthetic_(p.synthetic_methylation),
+        motif_(parse_motif(p.motif)),
+        pore_(p.pore) {
     const bool has_signal = setup.has_resource("signal");
     if (p.pore == "auto") {
       pore_ = has_signal ? pore_of(setup.resource("signal").attribute("chemistry")) : "";
@@ -82,6 +91,7 @@ class KmerModelResource {
     path_ = find_builtin_model(std::string(file));
     if (path_.empty()) throw Failure::input("the built-in model '" + std::string(file) + "' is not installed (share/sluice/models)", remedy_for(use));
     source_ = "built-in " + std::string(file);
+    is_built_in_ = true;
   }
 
   void process(const Call& call, Output& out) {
@@ -93,7 +103,7 @@ class KmerModelResource {
           "k-mer model '" + path_ + "'" + (problem.line == 0 ? std::string(": ") : ":" + std::to_string(problem.line) + ": ") + problem.what,
           "give a complete model in the text format of nanopolish and f5c, or another alphabet");
     if (synthetic_) {
-      model = synthesize(model);
+      model = synthesize(model, motif_);
       call.warn("the methylation model is synthetic (made up from '" + source_ + "'): calls on real reads mean nothing");
     }
     out.set_rows(static_cast<std::int64_t>(model.level_mean.size()));
@@ -105,6 +115,7 @@ class KmerModelResource {
     out.set_attribute("name", model.name.empty() ? source_ : model.name);
     out.set_attribute("source", source_);
     out.set_attribute("pore", pore_);
+    out.set_attribute("motif", motif_of(model));
   }
 
  private:
@@ -137,16 +148,27 @@ class KmerModelResource {
                (kit.empty() ? "does not say its sequencing kit" : "is of the sequencing kit '" + kit + "', which sluice does not know") +
                ": it is taken for " + std::string(signal.attribute("chemistry")) + "; if it is another pore's, set the pore");
   }
-  static KmerModel synthesize(const KmerModel& nucleotide) {
+  // The built-in methylation models are of CpG. "#alphabet methylation" and the like say nothing of where M can be.
+  std::string motif_of(const KmerModel& model) const {
+    if (model.alphabet == Alphabet::nucleotide) return "";
+    if (synthetic_) return motif_.name;
+    if (is_built_in_) return "cpg";
+    try {
+      return parse_motif(model.alphabet_name).name;
+    } catch (const Failure&) {
+      return "";
+    }
+  }
+  static KmerModel synthesize(const KmerModel& nucleotide, const Motif& motif) {
     KmerModel made;
     made.k = nucleotide.k;
     made.alphabet = Alphabet::methylation;
-    made.name = nucleotide.name + " with synthetic 5mC";
+    made.name = nucleotide.name + " with synthetic " + (motif.name == "cpg" ? "5mC" : motif.name);
     const std::size_t count = kmer_count(made.alphabet, made.k);
     made.level_mean.resize(count);
     made.level_stdv.resize(count);
     made.log_level_stdv.resize(count);
-    if (!synthesize_methylation(nucleotide.view(), made.level_mean, made.level_stdv, made.log_level_stdv))
+    if (!synthesize_methylation(nucleotide.view(), motif, made.level_mean, made.level_stdv, made.log_level_stdv))
       throw Failure::usage("a synthetic methylation model cannot be made for k = " + std::to_string(made.k),
                            "give a model file: --methylation-model FILE");
     return made;
@@ -157,7 +179,8 @@ class KmerModelResource {
   }
 
   Alphabet alphabet_;
-  bool synthetic_;
+  bool synthetic_, is_built_in_ = false;
+  Motif motif_;
   std::string pore_, path_, source_;
 };
 

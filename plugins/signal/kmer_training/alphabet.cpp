@@ -18,7 +18,7 @@ std::string spell(std::size_t rank, Alphabet alphabet, std::uint32_t k) {
   return kmer;
 }
 
-Levels levels_in(Alphabet alphabet, const KmerModelView& model) {
+Levels levels_in(Alphabet alphabet, const KmerModelView& model, char base) {
   if (alphabet == Alphabet::nucleotide && model.alphabet != Alphabet::nucleotide) return {};
   const std::size_t rows = kmer_count(model.alphabet, model.k);
   if (model.k == 0 || model.level_mean.size() != rows || model.level_stdv.size() != rows || model.log_level_stdv.size() != rows) return {};
@@ -31,7 +31,7 @@ Levels levels_in(Alphabet alphabet, const KmerModelView& model) {
     std::size_t from = rank;
     if (alphabet != model.alphabet) {
       std::string kmer = spell(rank, alphabet, model.k);
-      std::replace(kmer.begin(), kmer.end(), 'M', 'C');
+      std::replace(kmer.begin(), kmer.end(), 'M', base);
       from = kmer_rank(model.alphabet, kmer);
     }
     levels.mean[rank] = model.level_mean[from];
@@ -41,9 +41,9 @@ Levels levels_in(Alphabet alphabet, const KmerModelView& model) {
   return levels;
 }
 
-bool is_possible(std::string_view kmer) {
-  for (std::size_t i = 0; i + 1 < kmer.size(); ++i)
-    if (kmer[i] == 'M' && kmer[i + 1] != 'G') return false;
+bool is_possible(std::string_view kmer, const Motif& motif) {
+  for (std::size_t i = 0; i < kmer.size(); ++i)
+    if (kmer[i] == 'M' && !can_be_modified(kmer, i, motif)) return false;
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <sluice/kmer_model.hpp>
+#include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ class KmerTraining {
  public:
   struct Parameters {
     std::string alphabet = "nucleotide";
+    std::string motif = "cpg";
     std::int64_t rounds = 5;
     std::int64_t min_observations = 10;
     std::int64_t max_bases = 200'000'000;
@@ -32,17 +34,20 @@ class KmerTraining {
         "Each round aligns every read's events to its own bases (ABEA) by the model so far, scales the read to it, and takes as a k-mer's new level "
         "the mean of what fell on it, without outliers. After each round a line through the levels brings them back to the units of the model that "
         "the training began with. In the methylation alphabet the bases hold M for 5-methylcytosine, and every M begins with the level of C; k-mers "
-        "with M before another letter than G are left as they are.\n\n"
+        "with M before another letter than G are left as they are. `motif`: M is the modified base of another motif, and begins with the level of "
+        "that "
+        "base; k-mers where it can't be are left.\n\n"
         "Reads stay in memory until the end, about 30 bytes a base; those after max_bases are not used.");
     d.uses("model", "kmer", "the model to begin with");
     d.needs("read_id", "utf8", "name of the read")
         .needs("event_mean", "list<f32>", "pA")
-        .needs("bases", "utf8", "the whole read; M: 5-methylcytosine");
+        .needs("bases", "utf8", "the whole read; M: the modified base");
     d.gives("kmer", "utf8", "letters of the k-mer; rows come in rank order").gives("level_mean", "f32", "expected current of the k-mer, pA");
     d.gives("level_stdv", "f32", "its standard deviation, pA").gives("log_level_stdv", "f32", "natural logarithm of level_stdv");
     d.gives("observations", "i64", "visits of the k-mer in reads that the last round aligned");
     d.option("alphabet", &Parameters::alphabet, "letters of the model: A C G T, or with M for 5-methylcytosine")
         .choices({"nucleotide", "methylation"});
+    d.option("motif", &Parameters::motif, "whose modified base M is: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE, for example GATC:1:a");
     d.option("rounds", &Parameters::rounds, "how often all reads are aligned").range(1, 100);
     d.option("min_observations", &Parameters::min_observations, "k-mers seen less often keep their level").range(1, 1e9);
     d.option("max_bases", &Parameters::max_bases, "reads are used up to so many bases in all").range(1, 1e12).unit("bases");
@@ -54,8 +59,16 @@ class KmerTraining {
     d.reason("beyond_max_bases", "max_bases have been read");
   }
 
+  static void check_parameters(const Parameters& p) {
+    if (parse_motif(p.motif).name != "cpg" && p.alphabet != "methylation")
+      throw Failure::usage("motif '" + p.motif + "' is for a model with modified bases, and alphabet = \"nucleotide\"",
+                           "set alphabet = \"methylation\"");
+  }
+
   KmerTraining(const Setup& setup, const Parameters& p)
-      : rounds_(p.rounds), max_bases_(static_cast<std::uint64_t>(p.max_bases)), trainer_(start_levels(setup, p), training_parameters(p)) {}
+      : rounds_(p.rounds),
+        max_bases_(static_cast<std::uint64_t>(p.max_bases)),
+        trainer_(start_levels(setup, p), parse_motif(p.motif), training_parameters(p)) {}
 
   void process(const Call& call, const Batch& in, Output&) {
     const TextView ids = in.text("read_id"), bases = in.text("bases");
@@ -95,7 +108,7 @@ class KmerTraining {
  private:
   static Levels start_levels(const Setup& setup, const Parameters& p) {
     const KmerModelView model = kmer_model_view(setup.resource("model"));
-    Levels levels = levels_in(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide, model);
+    Levels levels = levels_in(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide, model, parse_motif(p.motif).base);
     if (levels.k == 0)
       throw Failure::usage("the model to begin with is a methylation model, and alphabet = \"nucleotide\"",
                            "give a nucleotide model, or set alphabet");
@@ -141,6 +154,7 @@ class KmerModelWriter {
     Path output;
     std::string name = "trained";
     std::string kit = "unknown";
+    std::string motif = "cpg";
   };
   static void describe(Describe<KmerModelWriter>& d) {
     d.id("kmer_model_writer").summary("writes a k-mer model in the text format of nanopolish and f5c").sink("kmer").work_unit("row");
@@ -152,7 +166,9 @@ class KmerModelWriter {
     d.option("output", &Parameters::output, "where to write the model; - is standard output").required().writes();
     d.option("name", &Parameters::name, "name of the model, for its head");
     d.option("kit", &Parameters::kit, "kit of the reads, for its head");
+    d.option("motif", &Parameters::motif, "whose modified base M is; its head says so (#alphabet) unless it is cpg");
   }
+  static void check_parameters(const Parameters& p) { parse_motif(p.motif); }
 
   KmerModelWriter(const Setup& setup, const Parameters& p) : parameters_(p), file_(setup, p.output) {
     for (const std::string* text : {&p.name, &p.kit})
@@ -183,7 +199,7 @@ class KmerModelWriter {
  private:
   std::string head(std::size_t k) const {
     return "#ont_model_name\t" + parameters_.name + "\n#kit\t" + parameters_.kit + "\n#strand\ttemplate\n#k\t" + std::to_string(k) +
-           "\nkmer\tlevel_mean\tlevel_stdv\tsd_mean\tsd_stdv\tweight\n";
+           (parameters_.motif == "cpg" ? "" : "\n#alphabet\t" + parameters_.motif) + "\nkmer\tlevel_mean\tlevel_stdv\tsd_mean\tsd_stdv\tweight\n";
   }
 
   Parameters parameters_;

@@ -26,7 +26,7 @@ struct Scratch {
 
 }  // namespace
 
-Trainer::Trainer(Levels start, const TrainingParameters& parameters)
+Trainer::Trainer(Levels start, const Motif& motif, const TrainingParameters& parameters)
     : start_(std::move(start)),
       levels_(start_),
       parameters_(parameters),
@@ -35,7 +35,7 @@ Trainer::Trainer(Levels start, const TrainingParameters& parameters)
       observations_(start_.mean.size(), 0) {
   for (std::size_t rank = 0; rank < may_train_.size(); ++rank) {
     const std::string kmer = spell(rank, start_.alphabet, start_.k);
-    may_train_[rank] = is_possible(kmer) ? 1 : 0;
+    may_train_[rank] = is_possible(kmer, motif) ? 1 : 0;
     if (kmer.find('M') == std::string::npos) anchors_.push_back(rank);
   }
 }

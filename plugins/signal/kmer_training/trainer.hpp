@@ -37,7 +37,8 @@ class Trainer {
   // Calls body(begin, end) for parts of [0, count), on many threads.
   using Parallel = std::function<void(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body)>;
 
-  explicit Trainer(Levels start, const TrainingParameters& parameters);
+  // `motif`: whose modified base M is.
+  Trainer(Levels start, const Motif& motif, const TrainingParameters& parameters);
 
   // Keeps a read: 4 bytes an event, 8 a base and 4 more while a round runs. event_mean: pA, in the order of the bases. A letter outside the
   // alphabet counts as A.

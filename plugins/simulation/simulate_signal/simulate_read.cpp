@@ -10,10 +10,9 @@
 namespace sluice::simulate_signal {
 namespace {
 
-constexpr std::uint8_t adenine = 0, cytosine = 1, guanine = 2, thymine = 3, methylcytosine = 4;
+constexpr std::uint8_t adenine = 0, cytosine = 1, guanine = 2, thymine = 3, modified = 4;
 constexpr std::uint8_t methylation_code[5] = {0, 1, 2, 4, 3};  // of A C G T M in the methylation alphabet
-constexpr char letters[] = "ACGTC";                            // by the molecule's codes
-constexpr char modified_letters[] = "ACGTM";
+constexpr char letters[] = "ACGT";                             // by the molecule's codes
 constexpr std::uint32_t cigar_match = 0, cigar_insertion = 1, cigar_deletion = 2;
 constexpr std::size_t error_free_ends = 10;  // bases at both ends without errors: alignments begin and end with M
 constexpr float longest_dwell = 60000;
@@ -152,16 +151,17 @@ void Simulator::make_molecule(const Placement& place, Read& read) const {
   read.frequencies.clear();
   if (!has_methylation_) return;
   RandomStream random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::molecule);
-  for (std::size_t i = 0; i + 1 < length; ++i) {
-    if (bases[i] != 'C' || bases[i + 1] != 'G') continue;
+  const MotifSites& sites = parameters_.motif.sites(place.is_reverse ? Strand::reverse : Strand::forward);
+  const auto site_length = static_cast<std::size_t>(sites.length);
+  for (std::size_t i = find_motif(bases, sites); i != std::string_view::npos; i = find_motif(bases, sites, i + site_length)) {
     const std::int64_t position = place.start + static_cast<std::int64_t>(i);
     const double frequency = site_frequency(place.contig, position);
     const bool methylated = random.uniform() < frequency;
     read.sites.push_back(position);
     read.methylated.push_back(methylated ? 1 : 0);
     read.frequencies.push_back(static_cast<float>(frequency));
-    // The C of the other strand pairs with the G of this one.
-    if (methylated) read.molecule[place.is_reverse ? length - 2 - i : i] = methylcytosine;
+    const std::size_t at = i + static_cast<std::size_t>(sites.modified);
+    if (methylated) read.molecule[place.is_reverse ? length - 1 - at : at] = modified;
   }
 }
 
@@ -169,14 +169,15 @@ void Simulator::make_bases(const Placement& place, Read& read) const {
   const std::size_t length = read.molecule.size();
   read.bases.clear();
   read.cigar.clear();
-  const char* const written = parameters_.modified_bases ? modified_letters : letters;
+  const char unmodified = parameters_.motif.base, written_if_modified = parameters_.modified_bases ? 'M' : unmodified;
   RandomStream random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::errors);
   const std::uint64_t any_error = threshold(parameters_.error_rate);
   const std::uint64_t substitution = threshold(parameters_.substitution_share);
   const std::uint64_t insertion = threshold(parameters_.substitution_share + parameters_.insertion_share);
   for (std::size_t i = 0; i < length; ++i) {
     const std::uint64_t word = random.next();
-    const char base = written[read.molecule[i]];
+    const std::uint8_t code = read.molecule[i];
+    const char base = code == modified ? written_if_modified : letters[code];
     if ((word >> 32U) >= any_error || i < error_free_ends || i + error_free_ends >= length) {
       append(read.cigar, cigar_match);
       read.bases.push_back(base);
@@ -186,7 +187,7 @@ void Simulator::make_bases(const Placement& place, Read& read) const {
     const std::uint64_t choice = random.next();
     if (kind < substitution) {
       append(read.cigar, cigar_match);
-      read.bases.push_back(letters[(code_of(letters[read.molecule[i]]) + 1 + choice % 3) & 3U]);
+      read.bases.push_back(letters[((code == modified ? code_of(unmodified) : code) + 1 + choice % 3) & 3U]);
     } else if (kind < insertion) {
       append(read.cigar, cigar_match);
       read.bases.push_back(base);
@@ -244,23 +245,24 @@ void Simulator::make_signal(const Placement& place, Read& read) const {
   std::size_t methylation_lead = 1;
   for (std::uint32_t i = 1; i < k; ++i) methylation_lead *= 5;
   std::size_t rank = 0, methylation_rank = 0;
-  std::uint32_t since_methylcytosine = k;  // bases since the last one; below k: the k-mer holds one
+  const std::uint8_t unmodified = code_of(parameters_.motif.base);
+  std::uint32_t since_modified = k;  // bases since the last one; below k: the k-mer holds one
 
   RandomStream noise_random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::noise);
   std::int16_t* out = read.raw_signal.data();
   std::size_t sample = 0;
   for (std::size_t i = 0; i < length; ++i) {
     const std::uint8_t code = read.molecule[i];
-    const std::size_t nucleotide_code = code == methylcytosine ? cytosine : code;
+    const std::size_t nucleotide_code = code == modified ? unmodified : code;
     rank = (rank * 4 + nucleotide_code) & (nucleotide_count - 1);
     if (has_methylation_) {
       if (i >= k) methylation_rank -= methylation_lead * methylation_code[read.molecule[i - k]];
       methylation_rank = methylation_rank * 5 + methylation_code[code];
-      since_methylcytosine = code == methylcytosine ? 0 : std::min(since_methylcytosine + 1, k);
+      since_modified = code == modified ? 0 : std::min(since_modified + 1, k);
     }
     if (i + 1 < k) continue;
 
-    const bool methylated = since_methylcytosine < k;
+    const bool methylated = since_modified < k;
     const float level = methylated ? methylation_.level_mean[methylation_rank] : nucleotide_.level_mean[rank];
     const float stdv = methylated ? methylation_.level_stdv[methylation_rank] : nucleotide_.level_stdv[rank];
     const float spread = stdv * level_factor;

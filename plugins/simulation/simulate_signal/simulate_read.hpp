@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <sluice/kmer_model.hpp>
+#include <sluice/motif.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,7 +38,9 @@ struct SimulationParameters {
   double error_rate = 0.05;
   double substitution_share = 0.4;
   double insertion_share = 0.25;  // the rest are deletions
-  // Write a methylated C as M into the bases, as the alphabet of methylation models has it; else as C, as basecallers do.
+  // Whose modified base is methylated in some molecules.
+  Motif motif = parse_motif("cpg");
+  // Write a modified base as M into the bases, as the alphabet of methylation models has it; else as the base, as basecallers do.
   bool modified_bases = false;
   // Samples a k-mer: minimum + gamma.
   double mean_dwell = 4000.0 / 450.0;
@@ -50,7 +53,7 @@ struct SimulationParameters {
   double scale_jitter = 0.03;  // standard deviation around 1
   double shift_jitter = 2.0;   // pA, standard deviation around 0
   double drift_jitter = 0.0;   // pA/s, standard deviation around 0
-  // Methylation of CpGs. A site is the C of the forward strand; both strands share its frequency.
+  // Methylation of the motif's sites. A site is at its first base on the forward strand (CpG: the C); strands that have it both share its frequency.
   double methylated_sites = 0.7;  // share of sites with a frequency above 0
   double frequency_alpha = 0.8;   // of those: Beta(alpha, beta), rounded to thousandths
   double frequency_beta = 0.4;
@@ -90,7 +93,7 @@ class Simulator {
   // is long enough. 40 bytes a read.
   std::vector<Placement> place_reads(std::int64_t count) const;
 
-  // The share of molecules in which the CpG whose C is at `position` is methylated; 0 without a methylation model. The same for all reads.
+  // The share of molecules in which the site at `position` is methylated; 0 without a methylation model. The same for all reads.
   double site_frequency(std::int64_t contig, std::int64_t position) const;
 
   struct Read {
@@ -98,12 +101,12 @@ class Simulator {
     std::string qualities;             // Phred + 33, as many as bases
     std::vector<std::uint32_t> cigar;  // M, I, D as in BAM (length << 4 | operation), in reference orientation
     std::vector<std::int16_t> raw_signal;
-    // The CpGs of the molecule, by ascending position of the forward strand's C.
+    // The sites of the molecule's strand, by ascending position on the forward strand.
     std::vector<std::int64_t> sites;
     std::vector<std::uint8_t> methylated;  // 1 if this molecule's is
     std::vector<float> frequencies;        // site_frequency
     // Working memory.
-    std::vector<std::uint8_t> molecule;  // codes in sequencing orientation: A0 C1 G2 T3 M4
+    std::vector<std::uint8_t> molecule;  // codes in sequencing orientation: A0 C1 G2 T3, modified 4
     std::vector<std::uint16_t> dwells;   // samples of each k-mer
   };
   enum class Signal : std::uint8_t { make, leave_out };

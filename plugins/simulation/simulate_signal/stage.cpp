@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <sluice/kmer_model.hpp>
+#include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ class SimulateSignal {
     std::string length_distribution_name = "gamma";
     std::string strands_name = "auto";
     std::string molecule_name = "auto";
+    std::string motif_name = "cpg";
   };
 
   static void describe(Describe<SimulateSignal>& d) {
@@ -43,7 +45,8 @@ class SimulateSignal {
         .doc(
             "A read is a stretch of the reference on either strand. Each of its k-mers stays for minimum_dwell plus a gamma-distributed number of "
             "samples at the "
-            "level of the model, with Gaussian noise; k-mers that hold a methylated CpG take their level from the methylation model. The bases are "
+            "level of the model, with Gaussian noise; k-mers that hold a methylated CpG (or another motif's modified base) take their level from the "
+            "methylation model. The bases are "
             "those of the "
             "stretch with substitutions, insertions and deletions. Reads come in the order of their positions. All numbers are a function of the "
             "seed and the "
@@ -51,7 +54,8 @@ class SimulateSignal {
         .work_unit("base");
     d.uses("reference", "contig", "where the molecules come from")
         .uses("model", "kmer", "levels of canonical k-mers")
-        .uses("methylation_model", "kmer", "levels of k-mers with 5mC (M); without it no CpG is methylated and no truth is made", Needed::optional);
+        .uses("methylation_model", "kmer", "levels of k-mers with a modified base (M); without it no site is methylated and no truth is made",
+              Needed::optional);
     d.option("reads", &Parameters::reads, "number of reads; 40 bytes of memory each").range(0, 1e7);
     d.option("seed", &Parameters::seed_number, "what all random numbers depend on");
     d.option("length_distribution", &Parameters::length_distribution_name, "shape of the read lengths").choices({"gamma", "lognormal", "fixed"});
@@ -67,7 +71,9 @@ class SimulateSignal {
     d.option<double>("error_rate", &Parameters::error_rate, "errors of the basecaller per base").range(0, 0.5);
     d.option<double>("substitution_share", &Parameters::substitution_share, "share of the errors that are substitutions").range(0, 1);
     d.option<double>("insertion_share", &Parameters::insertion_share, "share of the errors that are insertions; the rest are deletions").range(0, 1);
-    d.option<bool>("modified_bases", &Parameters::modified_bases, "write a methylated C as M, for kmer_training; else as C, as basecallers do");
+    d.option<bool>("modified_bases", &Parameters::modified_bases,
+                   "write a modified base as M, for kmer_training; else as the base, as basecallers do");
+    d.option("motif", &Parameters::motif_name, "whose modified base is in some molecules: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
     d.option<double>("mean_dwell", &Parameters::mean_dwell, "mean time of a k-mer in the pore").range(1, 10000).unit("samples");
     d.option<double>("dwell_shape", &Parameters::dwell_shape, "shape of the gamma distribution above the minimum dwell").range(1, 1000);
     d.option<std::int32_t>("minimum_dwell", &Parameters::minimum_dwell, "shortest time of a k-mer in the pore").range(1, 1000).unit("samples");
@@ -76,7 +82,9 @@ class SimulateSignal {
     d.option<double>("scale_jitter", &Parameters::scale_jitter, "standard deviation of a read's scale around 1").range(0, 0.2);
     d.option<double>("shift_jitter", &Parameters::shift_jitter, "standard deviation of a read's shift around 0").range(0, 1000).unit("pA");
     d.option<double>("drift_jitter", &Parameters::drift_jitter, "standard deviation of a read's drift around 0").range(0, 1000).unit("pA/s");
-    d.option<double>("methylated_sites", &Parameters::methylated_sites, "share of CpG sites that are methylated in some molecules").range(0, 1);
+    d.option<double>("methylated_sites", &Parameters::methylated_sites,
+                     "share of sites (CpGs, or those of the motif) that are methylated in some molecules")
+        .range(0, 1);
     d.option<double>("frequency_alpha", &Parameters::frequency_alpha, "alpha of the beta distribution of those sites' frequencies").range(0.01, 1000);
     d.option<double>("frequency_beta", &Parameters::frequency_beta, "beta of the beta distribution of those sites' frequencies").range(0.01, 1000);
     d.option<double>("sampling_rate", &Parameters::sampling_rate, "samples per second").range(1, 1e9).unit("Hz");
@@ -100,18 +108,21 @@ class SimulateSignal {
         .gives("range", "f64", "pA over all steps")
         .gives("offset", "f64", "pA = (raw + offset) * range / digitisation")
         .gives("sampling_rate", "f64", "Hz")
-        .gives("truth_site", "list<i64>", "CpGs of the molecule: the forward strand's C, 0-based, ascending")
-        .gives("truth_methylated", "list<u8>", "per truth_site: 1 if this molecule's C is methylated")
+        .gives("truth_site", "list<i64>",
+               "sites of the molecule: CpGs by the forward strand's C, others by their first base there, 0-based, ascending")
+        .gives("truth_methylated", "list<u8>", "per truth_site: 1 if this molecule's is methylated")
         .gives("truth_frequency", "list<f32>", "per truth_site: share of all molecules in which it is");
   }
 
   static void check_parameters(const Parameters& parameters) {
+    parse_motif(parameters.motif_name);
     if (const std::string problem = problem_with(parameters); !problem.empty()) throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
   }
 
   SimulateSignal(const Setup& setup, const Parameters& parameters)
       : parameters_(parameters), signal_(setup.wanted("raw_signal") ? Simulator::Signal::make : Simulator::Signal::leave_out) {
     parameters_.seed = static_cast<std::uint64_t>(parameters.seed_number);
+    parameters_.motif = parse_motif(parameters.motif_name);
     parameters_.length_distribution = parameters.length_distribution_name == "gamma"       ? LengthDistribution::gamma
                                       : parameters.length_distribution_name == "lognormal" ? LengthDistribution::lognormal
                                                                                            : LengthDistribution::fixed;
@@ -131,6 +142,7 @@ class SimulateSignal {
     std::optional<KmerModelView> methylation;
     if (setup.has_resource("methylation_model")) {
       methylation = model_view(setup.resource("methylation_model"), Alphabet::methylation, "methylation_model");
+      require_model_of(parameters_.motif, setup.resource("methylation_model").attribute("motif"));
       if (methylation->k != nucleotide.k)
         throw Failure::usage(
             "the methylation model has k = " + std::to_string(methylation->k) + ", the nucleotide model " + std::to_string(nucleotide.k),

@@ -37,12 +37,14 @@ TestBatch small_reads() {
 }  // namespace
 
 TEST_CASE("the sequence of a group reaches k - 1 bases to both sides and ends at the contig") {
-  CHECK(group_sequence("AACGTTACGCGTTTAC", 7, 9, 3) == "TACGCGT");
-  CHECK(group_sequence("AACGTTACGCGTTTAC", 2, 2, 6) == "AACGTTAC");
-  CHECK(group_sequence("TTTTTTCGAA", 6, 6, 6) == "TTTTTCGAA");
-  CHECK(group_sequence("TTCG", 7, 7, 6).empty());
-  CHECK(group_sequence("TTCG", -1, 2, 6).empty());
-  CHECK(group_sequence("TTCG", 2, 1, 6).empty());
+  CHECK(group_sequence("AACGTTACGCGTTTAC", 7, 9, 3, 2) == "TACGCGT");
+  CHECK(group_sequence("AACGTTACGCGTTTAC", 2, 2, 6, 2) == "AACGTTAC");
+  CHECK(group_sequence("TTTTTTCGAA", 6, 6, 6, 2) == "TTTTTCGAA");
+  CHECK(group_sequence("AACCTGGTTAC", 2, 2, 6, 5) == "AACCTGGT");
+  CHECK(group_sequence("AACCTGGTTACGTACGT", 2, 2, 6, 12) == "AACCTGGTTACGTA");
+  CHECK(group_sequence("TTCG", 7, 7, 6, 2).empty());
+  CHECK(group_sequence("TTCG", -1, 2, 6, 2).empty());
+  CHECK(group_sequence("TTCG", 2, 1, 6, 2).empty());
 }
 
 TEST_CASE("the table has one line per group, in both versions") {

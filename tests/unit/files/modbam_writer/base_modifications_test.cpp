@@ -14,11 +14,14 @@
 #include "unit/outcomes_of.hpp"
 
 using namespace sluice::modbam_writer;
+using sluice::Strand;
 using sluice::testing::BatchBuilder;
 using sluice::testing::run_stage;
 using sluice::testing::TestBatch;
 
 namespace {
+
+const sluice::Motif kCpg = sluice::parse_motif("cpg");
 
 constexpr std::uint32_t M = 0, I = 1, D = 2, S = 4, H = 5, EQ = 7, X = 8;
 std::uint32_t op(std::uint32_t length, std::uint32_t operation) { return length << 4 | operation; }
@@ -35,10 +38,11 @@ struct Tagged {
   std::string positions;
   std::vector<std::uint8_t> probabilities;
 };
-Tagged tag(const std::string& bases, std::int64_t start, const std::vector<std::uint32_t>& cigar, Strand strand, const std::vector<CpgCall>& calls) {
+Tagged tag(const std::string& bases, std::int64_t start, const std::vector<std::uint32_t>& cigar, Strand strand, const std::vector<SiteCall>& calls,
+           const sluice::Motif& motif = kCpg) {
   const auto bytes = packed(bases);
   ModificationTags tags;
-  const bool ok = make_tags({start, cigar, bytes.data(), static_cast<std::int64_t>(bases.size()), strand}, calls, tags);
+  const bool ok = make_tags({start, cigar, bytes.data(), static_cast<std::int64_t>(bases.size()), strand}, motif, calls, tags);
   return {ok, tags.positions, tags.probabilities};
 }
 
@@ -116,21 +120,21 @@ TEST_CASE("a log-likelihood ratio becomes one of 256 steps of probability") {
 }
 
 TEST_CASE("a group stands for each of its CpGs, if the reference has them") {
-  std::vector<CpgCall> calls;
+  std::vector<SiteCall> calls;
   const std::string bases = "AACGTTACGCGTTTACCG";
-  CHECK(append_group(bases, {7, 9, 2}, 200, calls));
+  CHECK(append_group(bases, kCpg.forward, {7, 9, 2}, 200, calls));
   REQUIRE(calls.size() == 2);
   CHECK(calls[0].site == 7);
   CHECK(calls[1].site == 9);
   CHECK(calls[1].probability == 200);
-  CHECK_FALSE(append_group(bases, {7, 9, 3}, 200, calls));
-  CHECK_FALSE(append_group(bases, {6, 9, 2}, 200, calls));
-  CHECK_FALSE(append_group(bases, {7, 8, 1}, 200, calls));
-  CHECK_FALSE(append_group(bases, {-1, 9, 2}, 200, calls));
-  CHECK_FALSE(append_group(bases, {9, 7, 2}, 200, calls));
-  CHECK_FALSE(append_group(bases, {16, std::numeric_limits<std::int64_t>::max(), 2}, 200, calls));
-  CHECK_FALSE(append_group(bases, {2, 2, -1}, 200, calls));
-  CHECK(append_group(bases, {16, 16, 1}, 1, calls));
+  CHECK_FALSE(append_group(bases, kCpg.forward, {7, 9, 3}, 200, calls));
+  CHECK_FALSE(append_group(bases, kCpg.forward, {6, 9, 2}, 200, calls));
+  CHECK_FALSE(append_group(bases, kCpg.forward, {7, 8, 1}, 200, calls));
+  CHECK_FALSE(append_group(bases, kCpg.forward, {-1, 9, 2}, 200, calls));
+  CHECK_FALSE(append_group(bases, kCpg.forward, {9, 7, 2}, 200, calls));
+  CHECK_FALSE(append_group(bases, kCpg.forward, {16, std::numeric_limits<std::int64_t>::max(), 2}, 200, calls));
+  CHECK_FALSE(append_group(bases, kCpg.forward, {2, 2, -1}, 200, calls));
+  CHECK(append_group(bases, kCpg.forward, {16, 16, 1}, 1, calls));
   CHECK(calls.size() == 3);
 }
 
@@ -156,6 +160,29 @@ TEST_CASE("a call counts only where the read shows CG without a gap") {
   CHECK(tag("GGACGT", 0, {op(2, S), op(4, M)}, Strand::reverse, {{1, 5}}).positions == "C+m?,0;");
   CHECK(tag("AC", 0, {op(2, M)}, Strand::forward, {{1, 5}}).positions == "C+m?;");
   CHECK(tag("ACGT", 50, {op(4, M)}, Strand::forward, {{1, 5}, {51, 6}, {90, 7}}).probabilities == std::vector<std::uint8_t>{6});
+}
+
+TEST_CASE("other motifs have their own base and code, on both strands") {
+  using sluice::parse_motif;
+  const sluice::Motif dam = parse_motif("dam"), gpc = parse_motif("gpc"), dcm = parse_motif("dcm"), free = parse_motif("GAAGC:2:a");
+  const std::string bases = "AAGATCTTGATC";  // A at 0 1 3 9, T at 4 6 7 10
+  CHECK(tag(bases, 0, {op(12, M)}, Strand::forward, {{2, 7}, {8, 9}}, dam).positions == "A+a?,2,0;");
+  // The reverse complement is GATCAAGATCTT: As at 1, 4, 5, 7; the modified ones pair with the Ts.
+  CHECK(tag(bases, 0, {op(12, M)}, Strand::reverse, {{2, 7}, {8, 9}}, dam).positions == "A+a?,0,2;");
+  CHECK(tag(bases, 0, {op(12, M)}, Strand::reverse, {{2, 7}, {8, 9}}, dam).probabilities == std::vector<std::uint8_t>{9, 7});
+  CHECK(tag("CAGCC", 0, {op(5, M)}, Strand::forward, {{2, 1}}, gpc).positions == "C+m?,1;");
+  CHECK(tag("CAGCC", 0, {op(5, M)}, Strand::reverse, {{2, 1}}, gpc).positions == "C+m?,0;");
+  CHECK(tag("CCTGGCCAGG", 0, {op(10, M)}, Strand::forward, {{0, 1}, {5, 2}}, dcm).positions == "C+m?,1,1;");
+  CHECK(tag("CCGGG", 0, {op(5, M)}, Strand::forward, {{0, 1}}, dcm).positions == "C+m?;");
+  CHECK(tag("CCNGG", 0, {op(5, M)}, Strand::forward, {{0, 1}}, dcm).positions == "C+m?;");
+  CHECK(tag("TGAAGCT", 0, {op(7, M)}, Strand::forward, {{1, 1}}, free).positions == "A+a?,1;");
+  CHECK(tag("TGCTTCT", 0, {op(7, M)}, Strand::reverse, {{1, 1}}, free).positions == "A+a?,2;");
+  CHECK(tag("TGCTTCT", 0, {op(7, M)}, Strand::forward, {{1, 1}}, free).positions == "A+a?;");
+  CHECK(tag("GAT", 0, {op(3, M)}, Strand::forward, {{0, 1}}, dam).positions == "A+a?;");
+  CHECK(tag("CG", 0, {op(2, M)}, Strand::forward, {{0, 1}}, parse_motif("CG:0:27551")).positions == "C+27551?,0;");
+  std::vector<SiteCall> calls;
+  CHECK(append_group("GATCAAGATC", dam.forward, {0, 6, 2}, 5, calls));
+  CHECK_FALSE(append_group("GATCAAGAT", dam.forward, {0, 6, 2}, 5, calls));
 }
 
 TEST_CASE("records that contradict themselves have no tags") {
@@ -341,10 +368,11 @@ TEST_CASE("HTSlib reads back the calls of real reads at the right bases") {
     REQUIRE(load_record(written[i], 1'000'000, *record) == RecordStatus::ok);
     std::map<std::int64_t, int> expected;  // site on the reference -> probability
     for (std::size_t g = 0; g < calls[i].start.size(); ++g) {
-      std::vector<CpgCall> sites;
-      REQUIRE(append_group(reference.view().text("bases")[record->core.tid], {calls[i].start[g], calls[i].end[g], calls[i].motifs[g]}, 0, sites));
+      std::vector<SiteCall> sites;
+      REQUIRE(append_group(reference.view().text("bases")[record->core.tid], kCpg.forward, {calls[i].start[g], calls[i].end[g], calls[i].motifs[g]},
+                           0, sites));
       const double ratio = static_cast<double>(calls[i].methylated[g]) - static_cast<double>(calls[i].unmethylated[g]);
-      for (const CpgCall& site : sites) expected[site.site] = probability_code(ratio);
+      for (const SiteCall& site : sites) expected[site.site] = probability_code(ratio);
     }
     called += expected.size();
     std::vector<std::int64_t> on_reference(static_cast<std::size_t>(record->core.l_qseq), -1);

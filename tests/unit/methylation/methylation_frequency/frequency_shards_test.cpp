@@ -10,6 +10,7 @@
 #include <thread>
 
 using namespace sluice::methylation_frequency;
+using sluice::Strand;
 
 namespace {
 

@@ -41,7 +41,7 @@ struct Located {
 };
 
 Located locate(std::string_view cigar_text, std::size_t read_length, Strand strand, const std::vector<std::int32_t>& map,
-               const std::vector<CpgGroup>& groups, HardClips hard_clips = HardClips::count) {
+               const std::vector<SiteGroup>& groups, HardClips hard_clips = HardClips::count) {
   const auto words = cigar(cigar_text);
   LocateWorkspace workspace;
   Located located{RecordStatus::ok, std::vector<GroupEvents>(groups.size())};
@@ -50,7 +50,7 @@ Located locate(std::string_view cigar_text, std::size_t read_length, Strand stra
   return located;
 }
 
-const std::vector<CpgGroup> kOneGroup = {{.first_site = 40, .last_site = 40, .site_count = 1}};
+const std::vector<SiteGroup> kOneGroup = {{.first_site = 40, .last_site = 40, .site_count = 1}};
 
 TEST_CASE("on a forward record without gaps a group's events are those of its bounds") {
   const auto located = locate("100M", 100, Strand::forward, even_map(100, 2), kOneGroup);
@@ -85,7 +85,7 @@ TEST_CASE("a leading hard clip counts, except in compat") {
 }
 
 TEST_CASE("groups beyond the alignment fail") {
-  const std::vector<CpgGroup> groups = {{.first_site = 12, .last_site = 12, .site_count = 1}, {.first_site = 88, .last_site = 88, .site_count = 1}};
+  const std::vector<SiteGroup> groups = {{.first_site = 12, .last_site = 12, .site_count = 1}, {.first_site = 88, .last_site = 88, .site_count = 1}};
   const auto located = locate("100M", 100, Strand::forward, even_map(100, 2), groups);
   // The first k bases of the read have no list entry, so the list starts behind the first group; the second group ends behind the list.
   CHECK(located.events[0].status == GroupStatus::outside_alignment);
@@ -209,7 +209,7 @@ TEST_CASE("bounds of random records are those of f5c's list") {
       event += static_cast<std::int32_t>(random() % 4);
       if (!gap) first = event;
     }
-    std::vector<CpgGroup> groups;
+    std::vector<SiteGroup> groups;
     for (std::int64_t site = 21; site < 620; site += 11 + static_cast<std::int64_t>(random() % 30)) {
       const std::int64_t last = site + static_cast<std::int64_t>(random() % 12);
       groups.push_back({.first_site = site, .last_site = last, .site_count = 1});

@@ -20,6 +20,10 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
+const Motif kCpg = parse_motif("cpg");
+
+// The named ones, free ones that are not their own reverse complement, and a single letter.
+const char* const kMotifs[] = {"cpg", "gpc", "dam", "dcm", "GAAGC:2:a", "CTR:0:m", "GAHTHCCATTYT:1:a", "A:0:a"};
 
 struct RandomModel {
   std::vector<float> mean;
@@ -54,17 +58,28 @@ struct Problems {
   }
 };
 
-std::string random_bases(std::mt19937_64& random, std::size_t length) {
+std::string reverse_complement(std::string bases) {
+  std::ranges::reverse(bases);
+  for (char& base : bases) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : base == 'T' ? 'A' : base;
+  return bases;
+}
+
+// Random bases with sites of the motif on both strands.
+std::string random_bases(std::mt19937_64& random, std::size_t length, const Motif& motif = kCpg) {
   std::string bases;
   while (bases.size() < length) {
-    if (random() % 6 == 0) bases += "CG";
+    if (random() % 6 == 0) {
+      std::string site;
+      for (const char letter : motif.letters) site += letter == 'W' || letter == 'R' || letter == 'H' ? 'A' : letter == 'Y' ? 'T' : letter;
+      bases += random() % 2 == 0 ? site : reverse_complement(site);
+    }
     bases += "ACGT"[random() % 4];
   }
   bases.resize(length);
   return bases;
 }
 
-Problems random_problems(const KmerModelView& model, std::size_t count, std::uint64_t seed) {
+Problems random_problems(const KmerModelView& model, std::size_t count, std::uint64_t seed, const Motif& motif = kCpg) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> noise(0.0F, 2.0F);
   Problems result;
@@ -86,7 +101,7 @@ Problems random_problems(const KmerModelView& model, std::size_t count, std::uin
     GroupProblem problem;
     problem.read = static_cast<std::uint32_t>(random() % read_count);
     const std::size_t length = random() % 3 == 0 ? model.k + random() % 200 : model.k + 10 + random() % 20;
-    result.sequences.push_back(random_bases(random, length));
+    result.sequences.push_back(random_bases(random, length, motif));
     const auto rows = static_cast<std::int32_t>(random() % (random() % 5 == 0 ? 300 : 60));
     const auto lowest = static_cast<std::int32_t>(random() % (699 - static_cast<std::uint64_t>(rows)));
     problem.first_event = result.reads[problem.read].strand == Strand::forward ? lowest : lowest + rows;
@@ -95,7 +110,7 @@ Problems random_problems(const KmerModelView& model, std::size_t count, std::uin
       const std::size_t columns = length - model.k + 1;
       std::vector<std::uint32_t> unmethylated(columns), methylated(columns);
       const ReadSignal& read = result.reads[problem.read];
-      hypothesis_ranks(result.sequences.back(), model.k, read.strand, unmethylated.data(), methylated.data());
+      hypothesis_ranks(result.sequences.back(), model.k, read.strand, motif.sites(read.strand), unmethylated.data(), methylated.data());
       for (std::int32_t row = 0; row <= rows; ++row) {
         const std::uint32_t rank = methylated[static_cast<std::size_t>(row) * columns / static_cast<std::size_t>(rows + 1)];
         const std::int32_t event = read.strand == Strand::forward ? lowest + row : lowest + rows - row;
@@ -108,16 +123,18 @@ Problems random_problems(const KmerModelView& model, std::size_t count, std::uin
   return result;
 }
 
-std::vector<GroupScore> reference_scores(const Problems& problems, const KmerModelView& model, EventsPerBase floor = EventsPerBase::raised) {
+std::vector<GroupScore> reference_scores(const Problems& problems, const KmerModelView& model, EventsPerBase floor = EventsPerBase::raised,
+                                         const Motif& motif = kCpg) {
   std::vector<GroupScore> scores(problems.problems.size());
-  REQUIRE(score_groups_reference(problems.reads, problems.problems, model, floor, scores));
+  REQUIRE(score_groups_reference(problems.reads, problems.problems, model, motif, floor, scores));
   return scores;
 }
 
-std::vector<GroupScore> vector_scores(const Problems& problems, const KmerModelView& model, EventsPerBase floor = EventsPerBase::raised) {
+std::vector<GroupScore> vector_scores(const Problems& problems, const KmerModelView& model, EventsPerBase floor = EventsPerBase::raised,
+                                      const Motif& motif = kCpg) {
   std::vector<GroupScore> scores(problems.problems.size());
   ScoreWorkspace workspace;
-  REQUIRE(score_groups(problems.reads, problems.problems, model, floor, workspace, scores));
+  REQUIRE(score_groups(problems.reads, problems.problems, model, motif, floor, workspace, scores));
   return scores;
 }
 
@@ -233,37 +250,61 @@ TEST_CASE("transition probabilities out of each state sum to one") {
   }
 }
 
+// Whether a letter of the IUPAC code may be this base, written out.
+bool stands_for(char letter, char base) {
+  switch (letter) {
+    case 'H':
+      return base != 'G';
+    case 'W':
+      return base == 'A' || base == 'T';
+    case 'R':
+      return base == 'A' || base == 'G';
+    case 'Y':
+      return base == 'C' || base == 'T';
+    default:
+      return letter == base;
+  }
+}
+
+// A strand with M in place of the modified base wherever it has the motif.
+std::string methylate(const std::string& bases, const Motif& motif) {
+  std::string modified = bases;
+  for (std::size_t at = 0; at + motif.letters.size() <= bases.size(); ++at) {
+    bool is_site = true;
+    for (std::size_t i = 0; i < motif.letters.size(); ++i) is_site = is_site && stands_for(motif.letters[i], bases[at + i]);
+    if (is_site) modified[at + static_cast<std::size_t>(motif.forward.modified)] = 'M';
+  }
+  return modified;
+}
+
 TEST_CASE("the ranks of both hypotheses are those of the k-mers spelled out, on both strands") {
   std::mt19937_64 random(3);
-  const auto reverse_complement = [](std::string bases) {
-    std::ranges::reverse(bases);
-    for (char& base : bases) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : 'A';
-    return bases;
-  };
-  const auto methylate = [](std::string bases) {
-    for (std::size_t at = bases.find("CG"); at != std::string::npos; at = bases.find("CG", at)) bases[at] = 'M';
-    return bases;
-  };
-  for (const std::uint32_t k : {1U, 2U, 6U, 9U, 12U}) {
-    for (int round = 0; round < 50; ++round) {
-      const std::string sequence = random_bases(random, k + random() % 60);
-      const std::size_t columns = sequence.size() - k + 1;
-      std::vector<std::uint32_t> unmethylated(columns), methylated(columns);
-      hypothesis_ranks(sequence, k, Strand::forward, unmethylated.data(), methylated.data());
-      const std::string modified = methylate(sequence);
-      for (std::size_t i = 0; i < columns; ++i) {
-        CHECK(unmethylated[i] == kmer_rank(Alphabet::methylation, sequence.substr(i, k)));
-        CHECK(methylated[i] == kmer_rank(Alphabet::methylation, modified.substr(i, k)));
-      }
-      hypothesis_ranks(sequence, k, Strand::reverse, unmethylated.data(), methylated.data());
-      const std::string reverse = reverse_complement(sequence);
-      const std::string reverse_modified = methylate(reverse);
-      for (std::size_t i = 0; i < columns; ++i) {
-        const std::size_t at = sequence.size() - i - k;
-        CHECK(unmethylated[i] == kmer_rank(Alphabet::methylation, reverse.substr(at, k)));
-        CHECK(methylated[i] == kmer_rank(Alphabet::methylation, reverse_modified.substr(at, k)));
+  for (const char* const name : kMotifs) {
+    const Motif motif = parse_motif(name);
+    std::size_t with_sites = 0;
+    for (const std::uint32_t k : {1U, 2U, 6U, 9U, 12U}) {
+      for (int round = 0; round < 50; ++round) {
+        const std::string sequence = random_bases(random, k + random() % 60, motif);
+        const std::size_t columns = sequence.size() - k + 1;
+        std::vector<std::uint32_t> unmethylated(columns), methylated(columns);
+        hypothesis_ranks(sequence, k, Strand::forward, motif.forward, unmethylated.data(), methylated.data());
+        const std::string modified = methylate(sequence, motif);
+        for (std::size_t i = 0; i < columns; ++i) {
+          CHECK(unmethylated[i] == kmer_rank(Alphabet::methylation, sequence.substr(i, k)));
+          CHECK(methylated[i] == kmer_rank(Alphabet::methylation, modified.substr(i, k)));
+        }
+        hypothesis_ranks(sequence, k, Strand::reverse, motif.reverse, unmethylated.data(), methylated.data());
+        const std::string reverse = reverse_complement(sequence);
+        const std::string reverse_modified = methylate(reverse, motif);
+        with_sites += reverse_modified != reverse ? 1 : 0;
+        for (std::size_t i = 0; i < columns; ++i) {
+          const std::size_t at = sequence.size() - i - k;
+          CHECK(unmethylated[i] == kmer_rank(Alphabet::methylation, reverse.substr(at, k)));
+          CHECK(methylated[i] == kmer_rank(Alphabet::methylation, reverse_modified.substr(at, k)));
+        }
       }
     }
+    CHECK(with_sites > 50);
   }
 }
 
@@ -286,20 +327,40 @@ TEST_CASE("the reference agrees with Forward in double precision to the error of
   const RandomModel model(2, 5);
   std::mt19937_64 random(11);
   std::normal_distribution<float> noise(0.0F, 1.5F);
-  for (int round = 0; round < 300; ++round) {
-    const std::string sequence = random_bases(random, 2 + random() % 12);
-    std::vector<std::uint32_t> unmethylated(sequence.size() - 1), methylated(sequence.size() - 1);
-    const Strand strand = round % 2 == 0 ? Strand::forward : Strand::reverse;
-    hypothesis_ranks(sequence, 2, strand, unmethylated.data(), methylated.data());
-    std::vector<float> events;
-    for (const std::uint32_t rank : methylated) {
-      for (std::uint64_t i = 0; i < 1 + random() % 3; ++i) events.push_back(model.mean[rank] + noise(random));
+  for (const char* const name : kMotifs) {
+    const Motif motif = parse_motif(name);
+    for (int round = 0; round < 100; ++round) {
+      const Strand strand = round % 2 == 0 ? Strand::forward : Strand::reverse;
+      const std::string sequence = random_bases(random, 2 + random() % 24, motif);
+      // In forward reference order, from the letters of the read's own strand.
+      const std::string own = strand == Strand::forward ? sequence : reverse_complement(sequence);
+      const std::string modified = methylate(own, motif);
+      std::vector<std::uint32_t> unmethylated, methylated;
+      for (std::size_t i = 0; i + 1 < own.size(); ++i) {
+        unmethylated.push_back(kmer_rank(Alphabet::methylation, own.substr(i, 2)));
+        methylated.push_back(kmer_rank(Alphabet::methylation, modified.substr(i, 2)));
+      }
+      if (strand == Strand::reverse) std::ranges::reverse(unmethylated), std::ranges::reverse(methylated);
+      std::vector<float> events;
+      for (const std::uint32_t rank : methylated) {
+        for (std::uint64_t i = 0; i < 1 + random() % 3; ++i) events.push_back(model.mean[rank] + noise(random));
+      }
+      if (strand == Strand::reverse) std::ranges::reverse(events);
+      const Problems problems = single_problem(sequence, events, strand);
+      const auto scores = reference_scores(problems, model.view, EventsPerBase::raised, motif);
+      CHECK(std::abs(scores[0].unmethylated - exact_forward(problems, model.view, unmethylated)) < 0.08);
+      CHECK(std::abs(scores[0].methylated - exact_forward(problems, model.view, methylated)) < 0.08);
     }
-    if (strand == Strand::reverse) std::ranges::reverse(events);
-    const Problems problems = single_problem(sequence, events, strand);
-    const auto scores = reference_scores(problems, model.view);
-    CHECK(std::abs(scores[0].unmethylated - exact_forward(problems, model.view, unmethylated)) < 0.05);
-    CHECK(std::abs(scores[0].methylated - exact_forward(problems, model.view, methylated)) < 0.05);
+  }
+}
+
+TEST_CASE("every instruction set gives the bits of the reference for every motif") {
+  for (const char* const name : kMotifs) {
+    const Motif motif = parse_motif(name);
+    const RandomModel model(6, 3);
+    const Problems problems = random_problems(model.view, 200, 9, motif);
+    const auto expected = reference_scores(problems, model.view, EventsPerBase::raised, motif);
+    for_each_target([&] { CHECK(differing(expected, vector_scores(problems, model.view, EventsPerBase::raised, motif)) == 0); });
   }
 }
 
@@ -360,7 +421,7 @@ TEST_CASE("a score does not depend on the other problems of the call, nor on the
   std::size_t different = 0;
   for (std::size_t i = 0; i < problems.problems.size(); ++i) {
     GroupScore alone;
-    REQUIRE(score_groups(problems.reads, {&problems.problems[i], 1}, model.view, EventsPerBase::raised, workspace, {&alone, 1}));
+    REQUIRE(score_groups(problems.reads, {&problems.problems[i], 1}, model.view, kCpg, EventsPerBase::raised, workspace, {&alone, 1}));
     different += same_bits(alone, together[i]) ? 0 : 1;
   }
   CHECK(different == 0);
@@ -379,7 +440,7 @@ TEST_CASE("events from methylated levels score higher under the methylated hypot
   for (int round = 0; round < kRounds; ++round) {
     const std::string sequence = "ATTACTGATT" + std::string("CG") + "TTCAGATTCA";
     std::vector<std::uint32_t> unmethylated(17), methylated(17);
-    hypothesis_ranks(sequence, 6, Strand::forward, unmethylated.data(), methylated.data());
+    hypothesis_ranks(sequence, 6, Strand::forward, kCpg.forward, unmethylated.data(), methylated.data());
     const bool is_methylated = round % 2 == 0;
     std::vector<float> events;
     for (const std::uint32_t rank : is_methylated ? methylated : unmethylated) {
@@ -466,8 +527,8 @@ TEST_CASE("a model that does not fit, or spans of different length, are refused"
   ScoreWorkspace workspace;
   std::vector<GroupScore> scores(1);
   const auto score = [&](const KmerModelView& view, std::span<GroupScore> out) {
-    const bool reference = score_groups_reference(problems.reads, problems.problems, view, EventsPerBase::raised, out);
-    CHECK(score_groups(problems.reads, problems.problems, view, EventsPerBase::raised, workspace, out) == reference);
+    const bool reference = score_groups_reference(problems.reads, problems.problems, view, kCpg, EventsPerBase::raised, out);
+    CHECK(score_groups(problems.reads, problems.problems, view, kCpg, EventsPerBase::raised, workspace, out) == reference);
     return reference;
   };
   CHECK(score(model.view, scores));

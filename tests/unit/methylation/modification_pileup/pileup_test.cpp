@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include "modification_pileup/stage.cpp"  // the plugin itself
 #include "unit/methylation/modification_pileup/brute_force.hpp"
 #include "unit/methylation/modification_pileup/stage_fixture.hpp"
 
@@ -126,7 +127,7 @@ TEST_CASE("without a reference there are rows wherever there are calls, and no C
   CHECK(pileup_of(calls.batches, {}, {.pileup = {{"cpg", true}}}).remedy == "give the reference");
   CHECK(pileup_of(calls.batches, {{"chr9", "ACGT"}}, {.pileup = {{"cpg", true}}}).message.find("contig 'chr2' is not in the reference") !=
         std::string::npos);
-  CHECK(pileup_of(calls.batches, reads.contigs, {.pileup = {{"combine_strands", true}}}).remedy == "give cpg, too");
+  CHECK(pileup_of(calls.batches, reads.contigs, {.pileup = {{"combine_strands", true}}}).remedy == "give cpg or motif, too");
 }
 
 TEST_CASE("modification_pileup keeps the contract of all stages") {

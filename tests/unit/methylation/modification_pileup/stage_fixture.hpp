@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "modification_pileup/stage.cpp"  // the stages' classes are registered there
+#include "modification_pileup/calls_stage.hpp"
+#include "modification_pileup/pileup_stage.hpp"
 #include "unit/methylation/modification_pileup/modbam_record.hpp"
 
 namespace fixture {

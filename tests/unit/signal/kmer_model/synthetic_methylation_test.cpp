@@ -28,7 +28,7 @@ TEST_CASE("only M before G, or in the last place, moves a synthetic level") {
     nucleotide.stdv[i] = 2;
   }
   const KmerModelView view{k, Alphabet::nucleotide, nucleotide.mean, nucleotide.stdv, nucleotide.log_stdv};
-  REQUIRE(kmer_model::synthesize_methylation(view, made.mean, made.stdv, made.log_stdv));
+  REQUIRE(kmer_model::synthesize_methylation(view, sluice::parse_motif("cpg"), made.mean, made.stdv, made.log_stdv));
   const auto level = [&](std::string_view kmer) { return made.mean[kmer_rank(Alphabet::methylation, kmer)]; };
   const auto plain = [&](std::string_view kmer) { return nucleotide.mean[kmer_rank(Alphabet::nucleotide, kmer)]; };
   CHECK(level("ACGT") == plain("ACGT"));
@@ -42,10 +42,26 @@ TEST_CASE("only M before G, or in the last place, moves a synthetic level") {
   CHECK(made.log_stdv[0] == doctest::Approx(std::log(2.0)));
 }
 
+TEST_CASE("a synthetic model of another motif moves the levels where its base can be modified") {
+  constexpr std::uint32_t k = 4;
+  Levels nucleotide(kmer_count(Alphabet::nucleotide, k)), made(kmer_count(Alphabet::methylation, k));
+  for (std::size_t i = 0; i < nucleotide.mean.size(); ++i) nucleotide.mean[i] = 50.0F + static_cast<float>(i), nucleotide.stdv[i] = 2;
+  const KmerModelView view{k, Alphabet::nucleotide, nucleotide.mean, nucleotide.stdv, nucleotide.log_stdv};
+  REQUIRE(kmer_model::synthesize_methylation(view, sluice::parse_motif("dam"), made.mean, made.stdv, made.log_stdv));
+  const auto difference = [&](std::string_view kmer, std::string_view base) {
+    return std::abs(made.mean[kmer_rank(Alphabet::methylation, kmer)] - nucleotide.mean[kmer_rank(Alphabet::nucleotide, base)]);
+  };
+  CHECK(difference("GMTC", "GATC") >= 1.5F);
+  CHECK(difference("MTCA", "ATCA") >= 1.5F);
+  CHECK(difference("AAGM", "AAGA") >= 1.5F);
+  CHECK(difference("GMGC", "GAGC") == 0);
+  CHECK(difference("AMTC", "AATC") == 0);
+}
+
 TEST_CASE("arrays of another size are refused") {
   Levels nucleotide(kmer_count(Alphabet::nucleotide, 3)), made(kmer_count(Alphabet::methylation, 4));
   const KmerModelView view{3, Alphabet::nucleotide, nucleotide.mean, nucleotide.stdv, nucleotide.log_stdv};
-  CHECK_FALSE(kmer_model::synthesize_methylation(view, made.mean, made.stdv, made.log_stdv));
+  CHECK_FALSE(kmer_model::synthesize_methylation(view, sluice::parse_motif("cpg"), made.mean, made.stdv, made.log_stdv));
 }
 
 TEST_CASE("every pore has a nucleotide model, R9 also a methylation model") {

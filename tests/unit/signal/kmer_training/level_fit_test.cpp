@@ -67,7 +67,7 @@ TEST_CASE("a methylation alphabet begins with every M as a C") {
   std::vector<float> mean(16), stdv(16, 1.5F), log_stdv(16, 0.25F);
   for (std::size_t rank = 0; rank < mean.size(); ++rank) mean[rank] = static_cast<float>(60 + rank);
   const KmerModelView nucleotide{2, Alphabet::nucleotide, mean, stdv, log_stdv};
-  const Levels levels = levels_in(Alphabet::methylation, nucleotide);
+  const Levels levels = levels_in(Alphabet::methylation, nucleotide, 'C');
   REQUIRE(levels.mean.size() == 25);
   for (std::size_t rank = 0; rank < 25; ++rank) {
     std::string kmer = spell(rank, Alphabet::methylation, 2);
@@ -75,13 +75,22 @@ TEST_CASE("a methylation alphabet begins with every M as a C") {
     for (char& letter : kmer) letter = letter == 'M' ? 'C' : letter;
     CHECK(levels.mean[rank] == mean[kmer_rank(Alphabet::nucleotide, kmer)]);
   }
-  CHECK(levels_in(Alphabet::nucleotide, levels.view()).k == 0);
-  CHECK(levels_in(Alphabet::methylation, levels.view()).mean == levels.mean);
-  CHECK(levels_in(Alphabet::nucleotide, {3, Alphabet::nucleotide, mean, stdv, log_stdv}).k == 0);
-  CHECK(is_possible("AMG"));
-  CHECK(is_possible("AAM"));
-  CHECK_FALSE(is_possible("AMA"));
-  CHECK_FALSE(is_possible("MMG"));
+  CHECK(levels_in(Alphabet::nucleotide, levels.view(), 'C').k == 0);
+  CHECK(levels_in(Alphabet::methylation, levels.view(), 'C').mean == levels.mean);
+  CHECK(levels_in(Alphabet::nucleotide, {3, Alphabet::nucleotide, mean, stdv, log_stdv}, 'C').k == 0);
+  CHECK(is_possible("AMG", parse_motif("cpg")));
+  CHECK(is_possible("AAM", parse_motif("cpg")));
+  CHECK_FALSE(is_possible("AMA", parse_motif("cpg")));
+  CHECK_FALSE(is_possible("MMG", parse_motif("cpg")));
+  const Motif dam = parse_motif("dam"), dcm = parse_motif("dcm");
+  CHECK(is_possible("GMT", dam));
+  CHECK(is_possible("MTC", dam));
+  CHECK(is_possible("CAM", parse_motif("A:0:a")));
+  CHECK_FALSE(is_possible("CMT", dam));
+  CHECK_FALSE(is_possible("GMA", dam));
+  CHECK(is_possible("CMAGG", dcm));
+  CHECK(is_possible("CMTGG", dcm));
+  CHECK_FALSE(is_possible("CMCGG", dcm));
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TrainingParameters rough_start() {
 TEST_CASE("a training finds the pore's levels from a rough model") {
   const Levels pore = random_pore(5, 17), start = rough(pore, 2, 18);
   REQUIRE(mean_error(start, pore) > 1.4);
-  Trainer trainer(start, rough_start());
+  Trainer trainer(start, parse_motif("cpg"), rough_start());
   add_reads(trainer, pore, 250, 19);
   Round round;
   double first_change = 0;
@@ -102,7 +102,7 @@ TEST_CASE("a training finds the pore's levels from a rough model") {
 
 TEST_CASE("the result is the same on any number of threads") {
   const Levels pore = random_pore(4, 27), start = rough(pore, 1, 28);
-  Trainer one(start, rough_start()), three(start, rough_start());
+  Trainer one(start, parse_motif("cpg"), rough_start()), three(start, parse_motif("cpg"), rough_start());
   add_reads(one, pore, 30, 29);
   add_reads(three, pore, 30, 29);
   for (int i = 0; i < 2; ++i) {
@@ -117,13 +117,13 @@ TEST_CASE("the result is the same on any number of threads") {
 
 TEST_CASE("k-mers that were seen too rarely keep their level, and so do all without reads") {
   const Levels pore = random_pore(4, 37), start = rough(pore, 1, 38);
-  Trainer empty(start, {});
+  Trainer empty(start, parse_motif("cpg"), {});
   CHECK(empty.run_round(alone).trained_kmers == 0);
   CHECK(empty.levels().mean == start.mean);
 
   TrainingParameters parameters = rough_start();
   parameters.min_observations = 300;
-  Trainer trainer(start, parameters);
+  Trainer trainer(start, parse_motif("cpg"), parameters);
   add_reads(trainer, pore, 20, 39);
   const Round round = trainer.run_round(alone);
   CHECK(round.trained_kmers > 0);
@@ -134,7 +134,7 @@ TEST_CASE("k-mers that were seen too rarely keep their level, and so do all with
 
 TEST_CASE("reads that teach nothing: no events, too short, not of these bases, events that are no numbers") {
   const Levels pore = random_pore(4, 47);
-  Trainer trainer(pore, {});
+  Trainer trainer(pore, parse_motif("cpg"), {});
   const std::vector<float> events(100, 90.0F);
   CHECK(trainer.add({}, "ACGTACGT") == AddStatus::no_events);
   CHECK(trainer.add(events, "ACG") == AddStatus::read_too_short);

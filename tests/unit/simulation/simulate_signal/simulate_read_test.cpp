@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -85,6 +86,47 @@ TEST_CASE("without errors the bases are the reference, turned on the reverse str
     CHECK(read.bases == (place.is_reverse ? reverse_complement(segment) : segment));
     CHECK(read.cigar == std::vector<std::uint32_t>{static_cast<std::uint32_t>(place.length) << 4U});
     CHECK(read.qualities.size() == read.bases.size());
+  }
+}
+
+TEST_CASE("sites and modified bases are those of the motif on the read's own strand") {
+  for (const char* const name : {"cpg", "gpc", "dam", "dcm", "CAR:1:a"}) {
+    CAPTURE(name);
+    SimulationParameters parameters;
+    parameters.error_rate = 0;
+    parameters.modified_bases = true;
+    parameters.motif = parse_motif(name);
+    const Bench bench(parameters);
+    Simulator::Read read;
+    std::size_t sites = 0, modified = 0;
+    for (const Placement& place : bench.simulator->place_reads(30)) {
+      bench.simulator->simulate(place, Simulator::Signal::leave_out, read);
+      const std::string segment = bench.sequences[static_cast<std::size_t>(place.contig)].substr(static_cast<std::size_t>(place.start),
+                                                                                                 static_cast<std::size_t>(place.length));
+      // By the letters of the molecule itself.
+      std::string molecule = place.is_reverse ? reverse_complement(segment) : segment;
+      const auto length = static_cast<std::int64_t>(parameters.motif.letters.size());
+      std::map<std::int64_t, std::size_t> places;  // of the site on the reference: of the modified base in the molecule
+      for (std::size_t at = find_motif(molecule, parameters.motif.forward); at != std::string::npos;
+           at = find_motif(molecule, parameters.motif.forward, at + 1)) {
+        const auto in_molecule = static_cast<std::int64_t>(at);
+        places[place.start + (place.is_reverse ? place.length - in_molecule - length : in_molecule)] =
+            at + static_cast<std::size_t>(parameters.motif.forward.modified);
+      }
+      REQUIRE(read.sites.size() == places.size());
+      std::size_t i = 0;
+      for (const auto& [position, base] : places) {
+        CHECK(read.sites[i] == position);
+        if (read.methylated[i++] == 0) continue;
+        CHECK(molecule[base] == parameters.motif.base);
+        molecule[base] = 'M';
+        ++modified;
+      }
+      sites += places.size();
+      CHECK(read.bases == molecule);
+    }
+    CHECK(modified > sites / 4);
+    CHECK(sites > 100);
   }
 }
 

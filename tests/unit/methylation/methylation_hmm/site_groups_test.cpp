@@ -18,9 +18,9 @@ std::string segment_with_sites(std::size_t length, const std::vector<std::size_t
   return segment;
 }
 
-std::vector<CpgGroup> groups_of(std::string_view segment) {
-  std::vector<CpgGroup> groups;
-  find_cpg_groups(segment, groups);
+std::vector<SiteGroup> groups_of(std::string_view segment, std::string_view motif = "cpg") {
+  std::vector<SiteGroup> groups;
+  find_site_groups(segment, parse_motif(motif).forward, groups);
   return groups;
 }
 
@@ -61,13 +61,11 @@ TEST_CASE("segments without a CpG, of one base or empty have no groups") {
   CHECK(groups_of(std::string(50, 'A') + "C").empty());
 }
 
-TEST_CASE("the calling sequence has ten bases on either side, the group sequence k - 1") {
+TEST_CASE("the calling sequence has ten bases on either side") {
   const std::string segment = segment_with_sites(100, {40, 45});
   const auto groups = groups_of(segment);
   REQUIRE(groups.size() == 1);
   CHECK(calling_sequence(segment, groups[0]) == segment.substr(30, 26));
-  CHECK(group_sequence(segment, groups[0], 6) == segment.substr(35, 16));
-  CHECK(group_sequence(segment, groups[0], 1) == "CGAAAC");
 }
 
 TEST_CASE("sequences are cut at the segment, and offsets outside it give nothing") {
@@ -75,11 +73,9 @@ TEST_CASE("sequences are cut at the segment, and offsets outside it give nothing
   const auto groups = groups_of(segment);
   REQUIRE(groups.size() == 1);
   CHECK(calling_sequence(segment, groups[0]) == segment.substr(30));
-  CHECK(group_sequence(segment, groups[0], 6) == segment.substr(35));
   CHECK(calling_sequence(segment, {.first_site = 5, .last_site = 5, .site_count = 1}).empty());
   CHECK(calling_sequence(segment, {.first_site = 500, .last_site = 500, .site_count = 1}).empty());
   CHECK(calling_sequence(segment, {.first_site = 40, .last_site = 5, .site_count = 1}).empty());
-  CHECK(group_sequence(segment, {.first_site = 500, .last_site = 500, .site_count = 1}, 6).empty());
 }
 
 TEST_CASE("groups of random segments cover every CpG once, in order") {
@@ -89,7 +85,7 @@ TEST_CASE("groups of random segments cover every CpG once, in order") {
     for (int i = 0; i < 600; ++i) segment += "ACGT"[random() % 4];
     const auto groups = groups_of(segment);
     std::int64_t previous = 0;
-    for (const CpgGroup& group : groups) {
+    for (const SiteGroup& group : groups) {
       CHECK(calling_start(group) > kGroupFlank);
       CHECK(group.first_site > previous + (previous == 0 ? 0 : kGroupSeparation));
       std::int64_t sites = 0;
@@ -105,6 +101,58 @@ TEST_CASE("groups of random segments cover every CpG once, in order") {
       previous = group.last_site;
     }
   }
+}
+
+TEST_CASE("a site of any motif is at its first base on the forward strand") {
+  std::string segment(120, 'T');
+  segment.replace(40, 4, "GATC");
+  segment.replace(48, 4, "GATC");
+  const auto dam = groups_of(segment, "dam");
+  REQUIRE(dam.size() == 1);
+  CHECK(dam[0].first_site == 40);
+  CHECK(dam[0].last_site == 48);
+  CHECK(dam[0].site_count == 2);
+  CHECK(calling_sequence(segment, dam[0]) == segment.substr(30, 29));
+  segment.replace(80, 5, "CCAGG");
+  segment.replace(100, 5, "CCTGG");
+  CHECK(groups_of(segment, "dcm").size() == 2);
+  CHECK(groups_of(segment, "CCAGG:1:m").size() == 1);
+}
+
+TEST_CASE("a motif that is not its own reverse complement has sites of its own on each strand") {
+  std::string segment(120, 'T');
+  segment.replace(40, 5, "GAAGC");  // forward
+  segment.replace(70, 5, "GCTTC");  // reverse
+  const Motif motif = parse_motif("GAAGC:2:a");
+  CHECK_FALSE(motif.is_palindrome());
+  std::vector<SiteGroup> groups;
+  find_site_groups(segment, motif.forward, groups);
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].first_site == 40);
+  find_site_groups(segment, motif.reverse, groups);
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].first_site == 70);
+}
+
+TEST_CASE("a long motif is seen with five bases behind it, and groups reach as far") {
+  const Motif motif = parse_motif("GAHTHCCATTYT:1:a");
+  CHECK(group_reach(motif.forward) == 17);
+  CHECK(group_reach(parse_motif("dcm").forward) == 10);
+  std::string segment(150, 'C');
+  for (const std::size_t site : {28U, 45U}) segment.replace(site, 12, "GAATACCATTTT");
+  std::vector<SiteGroup> groups;
+  find_site_groups(segment, motif.forward, groups);
+  REQUIRE(groups.size() == 1);  // 28 is the first that is not too close to the start
+  CHECK(groups[0].site_count == 2);
+  CHECK(calling_sequence(segment, groups[0]) == segment.substr(18, 45));
+  find_site_groups(segment.substr(1), motif.forward, groups);
+  CHECK(groups.empty());
+}
+
+TEST_CASE("a site that the end of the segment cuts is none") {
+  const std::string segment = std::string(40, 'T') + "GAT";
+  CHECK(groups_of(segment, "dam").empty());
+  CHECK(groups_of(segment + "C", "dam").size() == 1);
 }
 
 TEST_CASE("a reference is upper-cased and each ambiguity code becomes its first base") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// CpG sites and groups of a reference segment.
+// Sites and groups of a reference segment.
 
 #include <algorithm>
 #include <array>
@@ -40,42 +40,36 @@ ReferenceStatus normalise_reference(std::span<char> segment) {
   return ReferenceStatus::ok;
 }
 
-void find_cpg_groups(std::string_view segment, std::vector<CpgGroup>& groups) {
+void find_site_groups(std::string_view segment, const MotifSites& sites, std::vector<SiteGroup>& groups) {
   groups.clear();
-  CpgGroup group;
-  const auto close_group = [&groups](const CpgGroup& done) {
+  const std::int64_t reach = group_reach(sites);
+  SiteGroup group;
+  const auto close_group = [&](const SiteGroup& done) {
     if (done.site_count == 0) return;
-    // calling_start must lie beyond the flank itself, hence 20 bases rather than 10.
-    if (calling_start(done) <= kGroupFlank) return;
+    // calling_start must lie beyond the reach itself, hence 20 bases rather than 10.
+    if (calling_start(done) <= reach) return;
     if (done.last_site - done.first_site > kMaximumGroupSpan) return;
     groups.push_back(done);
   };
-  for (std::size_t at = segment.find("CG"); at != std::string_view::npos; at = segment.find("CG", at + 2)) {
+  const auto length = static_cast<std::size_t>(sites.length);
+  for (std::size_t at = find_motif(segment, sites); at != std::string_view::npos; at = find_motif(segment, sites, at + length)) {
     const auto site = static_cast<std::int64_t>(at);
-    if (group.site_count > 0 && site - group.last_site <= kGroupSeparation) {
+    if (group.site_count > 0 && site - group.last_site <= reach) {
       group.last_site = site;
       // A segment of more than 2^32 bases may hold a group of more than 2^31 sites; it is too long to be called anyway.
       group.site_count = std::min(group.site_count, 0x7FFFFFFE) + 1;
     } else {
       close_group(group);
-      group = {.first_site = site, .last_site = site, .site_count = 1};
+      group = {.first_site = site, .last_site = site, .site_count = 1, .reach = static_cast<std::int32_t>(reach)};
     }
   }
   close_group(group);
 }
 
-std::string_view calling_sequence(std::string_view segment, const CpgGroup& group) {
+std::string_view calling_sequence(std::string_view segment, const SiteGroup& group) {
   const std::int64_t length = calling_end(group) - calling_start(group) + 1;
   if (calling_start(group) < 0 || length <= 0 || calling_start(group) >= static_cast<std::int64_t>(segment.size())) return {};
   return segment.substr(static_cast<std::size_t>(calling_start(group)), static_cast<std::size_t>(length));
-}
-
-std::string_view group_sequence(std::string_view segment, const CpgGroup& group, std::uint32_t k) {
-  const std::int64_t reach = static_cast<std::int64_t>(k) - 1;
-  const std::int64_t start = std::max<std::int64_t>(0, group.first_site - reach);
-  const std::int64_t end = std::min<std::int64_t>(static_cast<std::int64_t>(segment.size()), group.last_site + reach + 1);
-  if (start >= end) return {};
-  return segment.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start));
 }
 
 }  // namespace sluice::methylation_hmm
