@@ -23,6 +23,14 @@ struct Passing {
   float skip = event_hmm::kMinusInfinity;
 };
 
+// Through which event of one row, the last whose choices are stored, the best paths to a k-mer's three states go: its column << 1, plus 1 for a bad
+// event.
+struct Origins {
+  std::uint32_t match = 0;
+  std::uint32_t bad = 0;
+  std::uint32_t skip = 0;
+};
+
 struct LaneLevel {
   float mean = 0.0F;
   float twice_stdv = 2.0F;
@@ -69,25 +77,46 @@ struct Lane {
   float match[kColumns], bad[kColumns], bad_out[kColumns], skip[kColumns];
   float best[kColumns];  // of the terms of the last match
   Passing above;         // of the left neighbour, a row above
-  float start;           // the term that begins a path
+  Origins origins[kColumns];
+  Origins origins_above;
 
   __host__ __device__ void begin(int lane) {
     for (int c = 0; c < kColumns; ++c) match[c] = bad[c] = bad_out[c] = skip[c] = best[c] = event_hmm::kMinusInfinity;
     above = {};
-    start = lane == 0 ? kLogStart : event_hmm::kMinusInfinity;
+    if (lane == 0) above.bad_out = kLogStart;  // the term that begins a path, in the place of one that is taken as it is
+    for (Origins& of_column : origins) of_column = {};
+    origins_above = {};
   }
 
   __host__ __device__ Passing passing() const { return {match[kColumns - 1], bad_out[kColumns - 1], skip[kColumns - 1]}; }
+  __host__ __device__ const Origins& passing_origins() const { return origins[kColumns - 1]; }
 
   // Goes one row on. `left`: of the left neighbour, in this row. Returns the choices, kChoiceBits a column.
   template <bool kByReciprocal>
-  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log) {
+  __host__ __device__ std::uint32_t advance(float event, const Passing& left, const event_hmm::Transitions& log) {
+    return advance<kByReciprocal, false>(event, left, log, {}, 0, false);
+  }
+
+  // The same, and carries origins on. In the row where they begin they are the cells themselves.
+  template <bool kByReciprocal>
+  __host__ __device__ std::uint32_t advance_with_origins(float event, const Passing& left, const event_hmm::Transitions& log,
+                                                         const Origins& left_origins, int lane, bool begins) {
+    return advance<kByReciprocal, true>(event, left, log, left_origins, lane, begins);
+  }
+
+ private:
+  template <bool kByReciprocal, bool kWithOrigins>
+  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log, Origins left_origins, int lane, bool begins) {
     std::uint32_t choices = 0;
     Passing diagonal = above;
     above = left;
+    Origins diagonal_origins = origins_above;
+    if constexpr (kWithOrigins) origins_above = left_origins;
+#pragma unroll
     for (int c = 0; c < kColumns; ++c) {
       const auto choose = [&choices, c](bool later, Choice choice) {
         if (later) choices |= static_cast<std::uint32_t>(choice) << (kChoiceBits * c);
+        return later;
       };
       const Passing own{match[c], bad_out[c], skip[c]};
       const float same_match = own.match + log.match_stay, previous_match = diagonal.match + log.match_next;
@@ -95,60 +124,75 @@ struct Lane {
       const float from_match = fmaxf(same_match, previous_match), from_bad = fmaxf(own.bad_out, diagonal.bad_out);
       const float from_event = fmaxf(from_match, from_bad);
       best[c] = fmaxf(from_event, previous_skip);
-      if (c == 0) {
-        best[c] = fmaxf(best[c], start);
-        start = event_hmm::kMinusInfinity;
-      }
       const float match_to_bad = own.match + log.match_bad, bad_to_bad = bad[c] + log.bad_stay;
       const float match_to_skip = left.match + log.match_skip, skip_to_skip = left.skip + log.skip_stay;
       const float event_to_skip = fmaxf(match_to_skip, left.bad_out);
-      choose(previous_match >= same_match, kPreviousMatch);
-      choose(diagonal.bad_out >= own.bad_out, kPreviousBad);
-      choose(from_bad >= from_match, kBadOverMatch);
-      choose(previous_skip >= from_event, kSkipOverEvent);
-      choose(bad_to_bad >= match_to_bad, kBadFromBad);
-      choose(left.bad_out >= match_to_skip, kSkipFromBad);
-      choose(skip_to_skip >= event_to_skip, kSkipFromSkip);
+      const bool is_previous_match = choose(previous_match >= same_match, kPreviousMatch);
+      const bool is_previous_bad = choose(diagonal.bad_out >= own.bad_out, kPreviousBad);
+      const bool is_bad = choose(from_bad >= from_match, kBadOverMatch);
+      const bool is_skip = choose(previous_skip >= from_event, kSkipOverEvent);
+      const bool is_bad_from_bad = choose(bad_to_bad >= match_to_bad, kBadFromBad);
+      const bool is_skip_from_bad = choose(left.bad_out >= match_to_skip, kSkipFromBad);
+      const bool is_skip_from_skip = choose(skip_to_skip >= event_to_skip, kSkipFromSkip);
       match[c] = best[c] + emission<kByReciprocal>(event, level[c]);
       bad[c] = fmaxf(match_to_bad, bad_to_bad);
       bad_out[c] = bad[c] + log.bad_match;
       skip[c] = fmaxf(event_to_skip, skip_to_skip);
       diagonal = own;
       left = {match[c], bad_out[c], skip[c]};
+      if constexpr (kWithOrigins) {
+        const Origins own_origins = origins[c];
+        const std::uint32_t of_match = is_previous_match ? diagonal_origins.match : own_origins.match;
+        const std::uint32_t of_bad = is_previous_bad ? diagonal_origins.bad : own_origins.bad;
+        const std::uint32_t of_event = is_bad ? of_bad : of_match;
+        const std::uint32_t of_left_event = is_skip_from_bad ? left_origins.bad : left_origins.match;
+        const auto cell = static_cast<std::uint32_t>(lane * kColumns + c) << 1U;
+        origins[c].match = begins ? cell : is_skip ? diagonal_origins.skip : of_event;
+        origins[c].bad = begins ? cell + 1 : is_bad_from_bad ? own_origins.bad : own_origins.match;
+        origins[c].skip = is_skip_from_skip ? left_origins.skip : of_left_event;
+        diagonal_origins = own_origins;
+        left_origins = origins[c];
+      }
     }
     return choices;
   }
 };
 
-// Calls cell(row, column, state) for every event of the path, from the last to the first. choices_at(step, lane): what the lane has returned at that
-// step; steps never ascend.
+// A cell of a path that has an event.
+struct PathPoint {
+  std::int64_t row;
+  int column;
+  State state;
+};
+
+// Calls cell(point) for every event of the path in a row behind `stop`, from `point` on backwards, and returns that of row `stop`. choices_at(row,
+// lane): what the lane has returned in that row; it is not asked for a row again once cell() has been told of its point.
 template <int kColumns, class ChoicesAt, class Cell>
-__host__ __device__ void walk_back(std::int64_t rows, int columns, const ChoicesAt& choices_at, const Cell& cell) {
-  std::int64_t row = rows - 1;
-  int column = columns - 1;
-  enum class Kind { match, bad, skip } kind = Kind::match;
+__host__ __device__ PathPoint walk_back(PathPoint point, std::int64_t stop, const ChoicesAt& choices_at, const Cell& cell) {
+  enum class Kind { match, bad, skip } kind = point.state == State::match ? Kind::match : Kind::bad;
   while (true) {
-    if (kind != Kind::skip) cell(row, column, kind == Kind::match ? State::match : State::bad);
-    if (row == 0 && kind == Kind::match) return;
-    const int lane = column / kColumns;
-    const std::uint32_t choices = choices_at(row + lane, lane) >> (kChoiceBits * (column % kColumns));
-    if (kind == Kind::match) {
-      --row;
-      if (choices & kSkipOverEvent) {
-        kind = Kind::skip;
-        --column;
-      } else if (choices & kBadOverMatch) {
-        kind = Kind::bad;
-        column -= choices & kPreviousBad ? 1 : 0;
-      } else {
-        column -= choices & kPreviousMatch ? 1 : 0;
-      }
-    } else if (kind == Kind::bad) {
-      --row;
-      kind = choices & kBadFromBad ? Kind::bad : Kind::match;
-    } else {
-      --column;
+    if (kind != Kind::skip) {
+      point.state = kind == Kind::match ? State::match : State::bad;
+      if (point.row <= stop) return point;
+    }
+    const std::uint32_t choices = choices_at(point.row, point.column / kColumns) >> (kChoiceBits * (point.column % kColumns));
+    if (kind == Kind::skip) {
+      --point.column;
       kind = choices & kSkipFromSkip ? Kind::skip : choices & kSkipFromBad ? Kind::bad : Kind::match;
+      continue;
+    }
+    cell(point);
+    --point.row;
+    if (kind == Kind::bad) {
+      kind = choices & kBadFromBad ? Kind::bad : Kind::match;
+    } else if (choices & kSkipOverEvent) {
+      kind = Kind::skip;
+      --point.column;
+    } else if (choices & kBadOverMatch) {
+      kind = Kind::bad;
+      point.column -= choices & kPreviousBad ? 1 : 0;
+    } else {
+      point.column -= choices & kPreviousMatch ? 1 : 0;
     }
   }
 }

@@ -22,52 +22,114 @@ using cuda::kLanes;
 
 bool same(const PathCell& a, const PathCell& b) { return a.row == b.row && a.column == b.column && a.state == b.state; }
 
-// A segment as a warp sees it; the path from its last row to its first.
+// The path of a segment from its last row to row 1, as a warp finds it with room for the choices of `room` rows: all windows, or the first one with
+// what the origins say.
 template <int kColumns>
-std::vector<PathCell> path_of_warp(const Segment& segment, const KmerModelView& model) {
-  const int columns = static_cast<int>(column_count(segment, model.k));
-  std::vector<std::uint32_t> ranks(kMaximumColumns);
-  segment_ranks(segment, model.k, std::span<std::uint32_t, kMaximumColumns>(ranks));
-  std::array<cuda::Lane<kColumns>, kLanes> lanes;
-  bool by_reciprocal = true;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    for (int c = 0; c < kColumns; ++c) {
-      const int column = lane * kColumns + c;
-      auto& level = lanes[lane].level[c];
-      level = {};
-      if (column < columns) level = cuda::lane_level(event_hmm::scale_level(model, ranks[static_cast<std::size_t>(column)], segment.scaling));
-      by_reciprocal = by_reciprocal && cuda::may_use_reciprocal(level);
-    }
-    lanes[lane].begin(lane);
-  }
-  const int last_lane = (columns - 1) / kColumns;
-  std::vector<std::array<std::uint32_t, kLanes>> choices(static_cast<std::size_t>(segment.rows + last_lane));
-  for (std::size_t step = 0; step < choices.size(); ++step) {
-    std::array<cuda::Passing, kLanes> left;
-    for (int lane = 1; lane < kLanes; ++lane) left[lane] = lanes[lane - 1].passing();
+class HostWarp {
+ public:
+  HostWarp(const Segment& segment, const KmerModelView& model)
+      : segment_(segment), columns_(static_cast<int>(column_count(segment, model.k))), last_row_(static_cast<int>(segment.rows) - 1) {
+    std::vector<std::uint32_t> ranks(kMaximumColumns);
+    segment_ranks(segment, model.k, std::span<std::uint32_t, kMaximumColumns>(ranks));
     for (int lane = 0; lane < kLanes; ++lane) {
-      const std::int64_t row = std::clamp<std::int64_t>(static_cast<std::int64_t>(step) - lane, 0, segment.rows - 1);
-      const float event = segment.event_mean[static_cast<std::size_t>(segment.first_event + row * segment.step)];
-      auto& own = lanes[lane];
-      choices[step][lane] = by_reciprocal ? own.template advance<true>(event, left[lane], segment.transitions)
-                                          : own.template advance<false>(event, left[lane], segment.transitions);
+      for (int c = 0; c < kColumns; ++c) {
+        const int column = lane * kColumns + c;
+        auto& level = lanes_[lane].level[c];
+        level = {};
+        if (column < columns_) level = cuda::lane_level(event_hmm::scale_level(model, ranks[static_cast<std::size_t>(column)], segment.scaling));
+        by_reciprocal_ = by_reciprocal_ && cuda::may_use_reciprocal(level);
+      }
     }
   }
-  std::vector<PathCell> path;
-  if (lanes[last_lane].best[(columns - 1) % kColumns] == event_hmm::kMinusInfinity)
-    return {{static_cast<std::int32_t>(segment.rows - 1), static_cast<std::int16_t>(columns - 1), State::match}};
-  std::int64_t step_before = static_cast<std::int64_t>(choices.size());
-  cuda::walk_back<kColumns>(
-      segment.rows, columns,
-      [&](std::int64_t step, int lane) {
-        CHECK(step <= step_before);
-        step_before = step;
-        return choices[static_cast<std::size_t>(step)][lane];
-      },
-      [&](std::int64_t row, int column, State state) {
-        path.push_back({static_cast<std::int32_t>(row), static_cast<std::int16_t>(column), state});
-      });
-  return path;
+
+  bool is_reachable() {
+    fill(last_row_, last_row_ + 1);
+    return last_lane().best[(columns_ - 1) % kColumns] > event_hmm::kMinusInfinity;
+  }
+
+  std::vector<PathCell> whole_path(int room) {
+    std::vector<PathCell> path;
+    cuda::PathPoint from{last_row_, columns_ - 1, State::match};
+    while (from.row > 0) {
+      const int row = static_cast<int>(from.row);
+      fill(row, row + 1);
+      from = back(from, std::max(0, row + 1 - room), path);
+    }
+    return path;
+  }
+
+  // Rows `kept` .. 1.
+  std::vector<PathCell> path_through_origins(int kept) {
+    fill(last_row_, kept);
+    const std::uint32_t origin = last_lane().origins[(columns_ - 1) % kColumns].match;
+    std::vector<PathCell> path;
+    back({kept, static_cast<int>(origin >> 1U), (origin & 1U) != 0 ? State::bad : State::match}, 0, path);
+    return path;
+  }
+
+ private:
+  const cuda::Lane<kColumns>& last_lane() const { return lanes_[(columns_ - 1) / kColumns]; }
+
+  cuda::PathPoint back(const cuda::PathPoint& from, int stop, std::vector<PathCell>& path) {
+    return cuda::walk_back<kColumns>(
+        from, stop,
+        [&](std::int64_t row, int lane) {
+          CHECK((row >= stop && row <= from.row));
+          return choices_[static_cast<std::size_t>(row)][lane];
+        },
+        [&](const cuda::PathPoint& point) {
+          path.push_back({static_cast<std::int32_t>(point.row), static_cast<std::int16_t>(point.column), point.state});
+          choices_[static_cast<std::size_t>(point.row)].fill(0);  // nobody asks for them again
+        });
+  }
+
+  // Rows 0 .. last_row, with origins from a row on.
+  void fill(int last_row, int origins_from) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes_[lane].begin(lane);
+    choices_.assign(static_cast<std::size_t>(last_row) + 1, {});
+    for (int step = 0; step <= last_row + (columns_ - 1) / kColumns; ++step) {
+      std::array<cuda::Passing, kLanes> left;
+      std::array<cuda::Origins, kLanes> left_origins;
+      for (int lane = 1; lane < kLanes; ++lane) {
+        left[lane] = lanes_[lane - 1].passing();
+        left_origins[lane] = lanes_[lane - 1].passing_origins();
+      }
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int row = step - lane;
+        const float event = segment_.event_mean[static_cast<std::size_t>(segment_.first_event + std::clamp(row, 0, last_row) * segment_.step)];
+        auto& own = lanes_[lane];
+        const auto advance = [&]<bool kByReciprocal> {
+          return step < origins_from ? own.template advance<kByReciprocal>(event, left[lane], segment_.transitions)
+                                     : own.template advance_with_origins<kByReciprocal>(event, left[lane], segment_.transitions, left_origins[lane],
+                                                                                        lane, row == origins_from);
+        };
+        const std::uint32_t choices = by_reciprocal_ ? advance.template operator()<true>() : advance.template operator()<false>();
+        if (row >= 0 && row <= last_row) choices_[static_cast<std::size_t>(row)][lane] = choices;
+      }
+    }
+  }
+
+  const Segment& segment_;
+  int columns_, last_row_;
+  std::array<cuda::Lane<kColumns>, kLanes> lanes_;
+  bool by_reciprocal_ = true;
+  std::vector<std::array<std::uint32_t, kLanes>> choices_;
+};
+
+template <int kColumns>
+void check_paths(const Segment& segment, const KmerModelView& model, std::vector<PathCell> expected, int room) {
+  HostWarp<kColumns> warp(segment, model);
+  if (!warp.is_reachable()) {
+    CHECK(expected.size() == 1);
+    return;
+  }
+  expected.pop_back();  // row 0
+  CHECK(std::ranges::equal(warp.whole_path(room), expected, same));
+  CHECK(std::ranges::equal(warp.whole_path(static_cast<int>(segment.rows)), expected, same));
+  for (const int kept : {1, 20, 50}) {
+    if (kept >= segment.rows - 1) continue;
+    CHECK(std::ranges::equal(warp.path_through_origins(kept), std::span(expected).last(static_cast<std::size_t>(kept)), same));
+  }
 }
 
 TEST_CASE("a warp finds the path of the reference") {
@@ -93,8 +155,9 @@ TEST_CASE("a warp finds the path of the reference") {
       segment.transitions = *event_hmm::make_transitions(1.0 + 0.01 * static_cast<double>(random() % 300), event_hmm::EventsPerBase::raised);
       if (turn % 5 == 0) segment.transitions = {-1.0F, -1.0F, -4.0F, -4.0F, -1.0F, -1.0F, -1.0F, -1.0F, -1.0F};
       segment_path_reference(segment, model.view, workspace);
-      CHECK(std::ranges::equal(path_of_warp<4>(segment, model.view), workspace.path, same));
-      if (columns <= 96) CHECK(std::ranges::equal(path_of_warp<3>(segment, model.view), workspace.path, same));
+      const int room = 2 + static_cast<int>(random() % 60);
+      check_paths<4>(segment, model.view, workspace.path, room);
+      if (columns <= 96) check_paths<3>(segment, model.view, workspace.path, room);
     }
   }
 }

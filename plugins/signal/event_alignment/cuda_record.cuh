@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A warp and its row: what is checked before any segment, and the walk over the segments (record_walk.hpp). All lanes do the same on the same values.
+
+#include "event_alignment/cuda_segment.cuh"
+
+namespace sluice::event_alignment::cuda {
+
+// What is found out about a row before its segments.
+struct CheckedRow {
+  RecordStatus status;
+  std::uint32_t blocks;          // all of them, those that end stretches included
+  std::uint32_t first_stretch;   // blocks of the first one
+  bool has_transitions;
+  event_hmm::Transitions transitions;
+  StretchEnds ends;              // of the first stretch
+};
+
+__device__ inline Walk walk_of(const Rows& rows, std::uint32_t row, const Reference& reference, std::uint32_t k, const Settings& settings) {
+  const std::int64_t map_begin = rows.map_offsets[row];
+  return {reference.contig_begin[rows.contig[row] + 1] - reference.contig_begin[rows.contig[row]],
+          rows.ref_start[row],
+          rows.bases_offsets[row + 1] - rows.bases_offsets[row],
+          k,
+          rows.is_reverse[row] != 0 ? Strand::reverse : Strand::forward,
+          {rows.first_event + map_begin, static_cast<std::size_t>(rows.map_offsets[row + 1] - map_begin)},
+          settings.hard_clips,
+          settings.clip_start,
+          settings.clip_end};
+}
+
+__device__ inline event_hmm::ReadScaling scaling_of(const Rows& rows, std::uint32_t row) {
+  return {rows.scale[row], rows.shift[row], rows.var[row], rows.log_var[row]};
+}
+
+// As is_base_to_event_map in event_alignment.cpp, by one warp.
+__device__ inline bool is_base_to_event_map(std::span<const std::int32_t> first_event, std::int64_t events, int lane) {
+  std::int32_t before = -1;
+  bool wrong = false;
+#pragma unroll 4
+  for (std::size_t begin = 0; begin < first_event.size(); begin += kLanes) {
+    const std::size_t at = begin + static_cast<std::size_t>(lane);
+    const std::int32_t event = at < first_event.size() ? first_event[at] : -1;
+    const unsigned present = __ballot_sync(whole_warp, event != -1);
+    const unsigned lower = present & ((1U << lane) - 1U);
+    const std::int32_t of_lower = __shfl_sync(whole_warp, event, lower == 0 ? 0 : 31 - __clz(static_cast<int>(lower)));
+    const std::int32_t previous = lower == 0 ? before : of_lower;
+    wrong = wrong || (event != -1 && (event <= previous || event >= events));
+    const std::int32_t last = __shfl_sync(whole_warp, event, present == 0 ? 0 : 31 - __clz(static_cast<int>(present)));
+    if (present != 0) before = last;
+  }
+  return __any_sync(whole_warp, wrong) == 0;
+}
+
+__device__ inline bool are_usable(const float* event_mean, std::int64_t events, int lane) {
+  bool usable = true;
+#pragma unroll 4
+  for (std::int64_t i = lane; i < events; i += kLanes) usable = usable && event_hmm::is_usable(event_mean[i]);
+  return __all_sync(whole_warp, usable) != 0;
+}
+
+// The checks of align_events in event_alignment.cpp, one after the other, and the list of aligned bases.
+__device__ inline CheckedRow check_row(const Rows& rows, std::uint32_t row, const Reference& reference, const Model& model, const Settings& settings,
+                                       AlignedBlock* blocks) {
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const Walk walk = walk_of(rows, row, reference, model.k, settings);
+  CheckedRow checked{};
+  const auto ends_with = [&checked](RecordStatus status) {
+    checked.status = status;
+    return checked;
+  };
+  if (walk.ref_start < 0 || rows.ref_end[row] < walk.ref_start || rows.ref_end[row] > walk.contig_length)
+    return ends_with(RecordStatus::outside_contig);
+  if (!model.extremes.are_usable_with(scaling_of(rows, row))) return ends_with(RecordStatus::not_finite);
+  const std::int64_t first = rows.event_offsets[row], events = rows.event_offsets[row + 1] - first;
+  constexpr std::int64_t most = 0x7FFFFFFF;
+  if (walk.read_length < walk.k || walk.read_length > most || static_cast<std::int64_t>(walk.first_event.size()) != walk.read_length - walk.k + 1 ||
+      events > most || !is_base_to_event_map(walk.first_event, events, lane)) {
+    return ends_with(RecordStatus::bad_base_to_event_map);
+  }
+  if (!are_usable(rows.event_mean + first, events, lane)) return ends_with(RecordStatus::not_finite);
+
+  const std::int64_t cigar_begin = rows.cigar_offsets[row];
+  const auto add = [&](const AlignedBlock& block) {
+    if (lane == 0) blocks[checked.blocks] = block;
+    ++checked.blocks;
+  };
+  const auto end_stretch = [&] {
+    if (checked.first_stretch == 0) checked.first_stretch = checked.blocks;
+    add(AlignedBlock{});
+  };
+  checked.status = list_aligned_bases(walk, {rows.cigar + cigar_begin, static_cast<std::size_t>(rows.cigar_offsets[row + 1] - cigar_begin)}, add,
+                                      end_stretch);
+  if (checked.status != RecordStatus::ok) return checked;
+  __syncwarp();
+
+  const auto transitions = event_hmm::make_transitions(rows.events_per_base[row], settings.events_per_base);
+  if (!transitions && !stays_in_last_kmer(rows.events_per_base[row], settings.events_per_base)) return ends_with(RecordStatus::bad_events_per_base);
+  checked.has_transitions = transitions.has_value();
+  if (transitions) checked.transitions = *transitions;
+  if (checked.blocks > 0) checked.ends = ends_of(walk, AlignedBases({blocks, checked.first_stretch}));
+  return checked;
+}
+
+// Where a walk is: behind `written` entries of the row's path.
+struct WalkState {
+  PathPlace at;
+  std::int64_t written;
+  RecordStatus status;
+  bool is_over;
+};
+
+// What a chunk of a row's path is when the path is at `position` where the chunk begins; position is -1 if nothing is known.
+struct Chunk {
+  std::int64_t position;
+  WalkState end;
+};
+inline constexpr std::int64_t kChunkSegments = 16;
+inline constexpr std::int64_t kChunkEvents = kChunkSegments * kSegmentOutputs;
+
+template <int kColumns>
+struct RowWarp {
+  Walk walk;
+  SegmentWarp<kColumns> segments;
+
+  __device__ static RowWarp of(const Rows& rows, std::uint32_t row, const CheckedRow& checked, const Reference& reference, const Model& model,
+                               const Settings& settings, const Paths& paths, const ChoiceRoom& room) {
+    const std::int64_t first = rows.event_offsets[row];
+    return {walk_of(rows, row, reference, model.k, settings),
+            {static_cast<int>(threadIdx.x) % kLanes, reference.bases + reference.contig_begin[rows.contig[row]], rows.event_mean + first,
+             rows.event_offsets[row + 1] - first, rows.is_reverse[row] != 0, model, scaling_of(rows, row), checked.transitions,
+             checked.has_transitions, room, {paths.event + first, paths.position + first, paths.state + first, nullptr, nullptr}}};
+  }
+
+  enum class Until { stop, irregular };
+
+  // Walks until at least `stop` entries are written. Irregular: and only segments that are not kept whole, and until one of them has not all its entries.
+  // A segment is not begun if it has more than kMaximumSegmentEvents, or is kept whole and has more than most_whole.
+  __device__ void walk_on(WalkState& state, AlignedBases& bases, const StretchEnds& ends, std::int64_t stop, std::int64_t most_whole,
+                          Until until, Entries entries) const {
+    SegmentPlace segment{};
+    while (state.written < stop) {
+      if (!next_segment(walk, bases, ends, state.at, segment)) {
+        state.is_over = true;
+        return;
+      }
+      if (segment.is_last && until == Until::irregular) return;
+      if (segment.rows > (segment.is_last ? most_whole : kMaximumSegmentEvents)) {
+        state.is_over = true;
+        state.status = RecordStatus::stalled;
+        return;
+      }
+      const SegmentEnd kept = segments.align(segment, state.written, entries);
+      state.at = {kept.event, kept.position};
+      state.written += kept.written;
+      bases.advance(state.at.position);
+      if (kept.written != kSegmentOutputs && until == Until::irregular) return;
+    }
+  }
+
+  // Fills a chunk from where the path probably is: one segment before it, from the place that the base-to-event map gives.
+  __device__ Chunk fill_chunk(std::int64_t chunk, const CheckedRow& checked, const AlignedBlock* blocks) const {
+    const StretchEnds& ends = checked.ends;
+    const std::int64_t begin = chunk * kChunkEvents, step = ends.step();
+    Chunk result{-1, {ends.first, begin, RecordStatus::ok, false}};
+    if (!ends.is_walked || begin >= (ends.last_event - ends.first.event) * step) return result;
+    AlignedBases bases({blocks, checked.first_stretch});
+    WalkState& state = result.end;
+    if (chunk > 0) {
+      state.written = begin - kSegmentOutputs;
+      state.at.event = ends.first.event + state.written * step;
+      state.at.position = likely_position(walk, bases, state.at.event);
+      bases.seek(state.at.position);
+      walk_on(state, bases, ends, begin, kMaximumSegmentEvents, Until::irregular, Entries::dropped);
+      if (state.written != begin || state.is_over || state.at.event != ends.first.event + begin * step) return result;
+    }
+    result.position = state.at.position;
+    walk_on(state, bases, ends, begin + kChunkEvents, kMaximumSegmentEvents, Until::irregular, Entries::written);
+    return result;
+  }
+
+  // Walks a whole row. A chunk that begins where the path is need not be walked.
+  __device__ WalkState align(const CheckedRow& checked, const AlignedBlock* blocks, std::span<const Chunk> chunks, std::int64_t most_whole) const {
+    WalkState state{{}, 0, RecordStatus::ok, false};
+    for (std::uint32_t begin = 0; begin < checked.blocks;) {
+      std::uint32_t end = begin == 0 ? checked.first_stretch : begin;
+      while (blocks[end].length != 0) ++end;
+      AlignedBases bases({blocks + begin, end - begin});
+      const StretchEnds ends = begin == 0 ? checked.ends : ends_of(walk, bases);
+      state.at = ends.first;
+      state.is_over = !ends.is_walked;
+      while (!state.is_over) {
+        const std::int64_t at = state.written / kChunkEvents;
+        const bool has_chunk = begin == 0 && at < static_cast<std::int64_t>(chunks.size()) && state.written == at * kChunkEvents &&
+                               state.at.event == ends.first.event + state.written * ends.step() && chunks[at].position == state.at.position &&
+                               chunks[at].end.written > state.written;
+        if (has_chunk) {
+          state = chunks[at].end;
+        } else {
+          bases.seek(state.at.position);
+          walk_on(state, bases, ends, (at + 1) * kChunkEvents, most_whole, Until::stop, Entries::written);
+        }
+      }
+      if (state.status != RecordStatus::ok) break;
+      begin = end + 1;
+    }
+    return state;
+  }
+};
+
+}  // namespace sluice::event_alignment::cuda

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A warp finds the path of a segment (cuda_lane.hpp) and keeps its part. Only the choices of the kept rows are stored, in shared memory; behind them the
+// lanes carry on from where in the last of these rows a cell's best path comes.
+
+#include <sluice/cuda/warp.cuh>
+
+#include "event_alignment/cuda.hpp"
+#include "event_alignment/cuda_lane.hpp"
+#include "event_alignment/record_walk.hpp"
+
+namespace sluice::event_alignment::cuda {
+
+using sluice::cuda::whole_warp;
+
+// Room for the choices of so many rows, one word a lane and row. In shared memory; in device memory for the long rests of stalled reads.
+struct ChoiceRoom {
+  std::uint32_t* words;
+  std::int64_t rows;
+};
+inline constexpr std::int64_t kKeptRows = kSegmentOutputs + 1;  // with row 0
+
+// What becomes of a path's part: entries of the row's path, or nothing: only its end is wanted.
+enum class Entries { written, dropped };
+
+// Rows of a segment: their choices are stored.
+struct StoredRows {
+  int first, last;
+  __device__ bool contain(int row) const { return row >= first && row <= last; }
+};
+
+// One row of a batch, and the warp that aligns it.
+template <int kColumns>
+struct SegmentWarp {
+  int lane;
+  const char* contig;
+  const float* event_mean;  // of the row
+  std::int64_t events;
+  bool reverse;
+  Model model;
+  event_hmm::ReadScaling scaling;
+  event_hmm::Transitions transitions;
+  bool has_transitions;
+  ChoiceRoom room;
+  Paths path;  // of the row
+
+  __device__ void write(std::int64_t at, std::int64_t event, std::int64_t position, std::uint8_t state) const {
+    if (at >= events) return;
+    path.event[at] = static_cast<std::int32_t>(event);
+    path.position[at] = static_cast<std::int32_t>(position);
+    path.state[at] = state;
+  }
+
+  // As segment_ranks in event_alignment.cpp.
+  __device__ std::uint32_t rank(const char* kmer) const {
+    std::uint32_t result = 0;
+    for (std::uint32_t i = 0; i < model.k; ++i) {
+      const char letter = kmer[i];
+      const std::uint32_t code = letter == 'C' ? 1U : letter == 'G' ? 2U : letter == 'T' ? 3U : 0U;
+      result = reverse ? result | (3U - code) << (2 * i) : result << 2U | code;
+    }
+    return result;
+  }
+
+  // Gives the lane its k-mers; whether quotients may come from reciprocals.
+  __device__ bool load_levels(Lane<kColumns>& cells, const char* sequence, int columns) const {
+    bool by_reciprocal = true;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      const int column = lane * kColumns + c;
+      cells.level[c] = {};
+      if (column < columns) {
+        const float4 level = model.levels[rank(sequence + column)];
+        cells.level[c] = lane_level(event_hmm::scale_level(level.x, level.y, level.z, scaling));
+      }
+      by_reciprocal = by_reciprocal && may_use_reciprocal(cells.level[c]);
+    }
+    return __all_sync(whole_warp, by_reciprocal) != 0;
+  }
+
+  // The events of a segment as its lanes come to them. Before its first row and behind its last one a lane looks at events that change nothing.
+  struct EventStream {
+    const float* first;
+    int step_of_event;
+    unsigned last_row;
+    __device__ float operator()(int row) const {
+      return first[static_cast<std::int64_t>(static_cast<int>(min(static_cast<unsigned>(row), last_row)) * step_of_event)];
+    }
+  };
+
+  __device__ static Passing from_left(const Lane<kColumns>& cells, int lane) {
+    const Passing own = cells.passing();
+    Passing left{__shfl_up_sync(whole_warp, own.match, 1), __shfl_up_sync(whole_warp, own.bad_out, 1), __shfl_up_sync(whole_warp, own.skip, 1)};
+    if (lane == 0) left = {};
+    return left;
+  }
+
+  __device__ static Origins origins_from_left(const Lane<kColumns>& cells) {
+    const Origins& own = cells.passing_origins();
+    return {__shfl_up_sync(whole_warp, own.match, 1), __shfl_up_sync(whole_warp, own.bad, 1), __shfl_up_sync(whole_warp, own.skip, 1)};
+  }
+
+  // Goes through rows 0 .. last_row and stores the choices of some of them. With origins: those of the last stored row, which is before last_row.
+  template <bool kByReciprocal, bool kWithOrigins>
+  __device__ void fill(Lane<kColumns>& cells, const EventStream& events_of, int last_row, int last_lane, const StoredRows& stored) const {
+    const int steps = last_row + last_lane + 1;
+    float event = events_of(-lane);
+    std::uint32_t* word = room.words + (-lane - stored.first) * kLanes + lane;
+    int step = 0;
+    const int without_origins = kWithOrigins ? stored.last : steps;
+    for (; step < without_origins; ++step) {
+      const float next_event = events_of(step + 1 - lane);
+      const std::uint32_t choices = cells.template advance<kByReciprocal>(event, from_left(cells, lane), transitions);
+      if (stored.contain(step - lane)) *word = choices;
+      word += kLanes;
+      event = next_event;
+    }
+    if constexpr (kWithOrigins) {
+      const int some_store = min(stored.last + kLanes, steps);
+      for (; step < some_store; ++step) {
+        const float next_event = events_of(step + 1 - lane);
+        const Passing left = from_left(cells, lane);
+        const std::uint32_t choices = cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells), lane,
+                                                                                         step - lane == stored.last);
+        if (stored.contain(step - lane)) *word = choices;
+        word += kLanes;
+        event = next_event;
+      }
+      for (; step < steps; ++step) {
+        const float next_event = events_of(step + 1 - lane);
+        const Passing left = from_left(cells, lane);
+        cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells), lane, false);
+        event = next_event;
+      }
+    }
+    __syncwarp();
+  }
+
+  // What is known of a segment's last cell.
+  struct LastCell {
+    bool is_reachable;
+    std::uint32_t origin;
+  };
+
+  template <bool kWithOrigins>
+  __device__ LastCell fill(const SegmentPlace& segment, int columns, int last_row, const StoredRows& stored) const {
+    Lane<kColumns> cells;
+    const bool by_reciprocal = load_levels(cells, contig + segment.position, columns);
+    cells.begin(lane);
+    const EventStream events_of{event_mean + segment.first_event, static_cast<int>(segment.step), static_cast<unsigned>(last_row)};
+    const int last_lane = (columns - 1) / kColumns;
+    if (by_reciprocal) {
+      fill<true, kWithOrigins>(cells, events_of, last_row, last_lane, stored);
+    } else {
+      fill<false, kWithOrigins>(cells, events_of, last_row, last_lane, stored);
+    }
+    float last = event_hmm::kMinusInfinity;
+    std::uint32_t origin = 0;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      if (c != (columns - 1) % kColumns) continue;
+      last = cells.best[c];
+      origin = cells.origins[c].match;
+    }
+    return {__shfl_sync(whole_warp, last, last_lane) > event_hmm::kMinusInfinity, __shfl_sync(whole_warp, origin, last_lane)};
+  }
+
+  // Walks back through stored rows to that of row stored.first, and writes the events between, the one of row 1 as entry `written` of the row's path.
+  __device__ PathPoint keep(const SegmentPlace& segment, std::int64_t written, const PathPoint& from, const StoredRows& stored) const {
+    // The point of a row takes the place of choices that are not needed any more; in a word that makes the reading lanes use different banks.
+    const auto place = [&](std::int64_t row) { return room.words + (row - stored.first) * kLanes + row % kLanes; };
+    const PathPoint to = walk_back<kColumns>(
+        from, stored.first,
+        [&](std::int64_t row, int of_lane) {
+          const std::uint32_t choices = room.words[(row - stored.first) * kLanes + of_lane];
+          __syncwarp();
+          return choices;
+        },
+        [&](const PathPoint& point) {
+          if (lane == 0) *place(point.row) = static_cast<std::uint32_t>(point.column) << 1U | static_cast<std::uint32_t>(point.state);
+        });
+    __syncwarp();
+    for (std::int64_t row = stored.first + 1 + lane; row <= from.row; row += kLanes) {
+      const std::uint32_t point = *place(row);
+      write(written + row - 1, segment.first_event + row * segment.step, segment.position + (point >> 1U), point & 1U);
+    }
+    __syncwarp();
+    return to;
+  }
+
+  // Finds the path of a segment and keeps its part: rows 1 .. kept, as entries from `written` on.
+  __device__ SegmentEnd align(const SegmentPlace& segment, std::int64_t written, Entries entries) const {
+    const int columns = static_cast<int>(segment.length) - static_cast<int>(model.k) + 1, last_row = static_cast<int>(segment.rows) - 1;
+    const std::int64_t last_position = segment.position + columns - 1, last_event = segment.first_event + last_row * segment.step;
+    if (!has_transitions) return stay(segment, written, last_position, entries);
+    if (!segment.is_last && last_row > kSegmentOutputs) {
+      const StoredRows stored{0, static_cast<int>(kSegmentOutputs)};
+      const LastCell last = fill<true>(segment, columns, last_row, stored);
+      if (!last.is_reachable) return unreachable(written, last_event, last_position, entries);
+      const PathPoint from{kSegmentOutputs, static_cast<int>(last.origin >> 1U), (last.origin & 1U) != 0 ? State::bad : State::match};
+      if (entries == Entries::written) keep(segment, written, from, stored);
+      return {kSegmentOutputs, segment.first_event + kSegmentOutputs * segment.step, segment.position + from.column};
+    }
+    // Kept whole: as many rows from behind at a time as there is room for.
+    PathPoint from{last_row, columns - 1, State::match};
+    while (from.row > 0) {
+      const auto row = static_cast<int>(from.row);
+      const StoredRows stored{max(0, row + 1 - static_cast<int>(room.rows)), row};
+      const LastCell last = fill<false>(segment, columns, row, stored);
+      if (row == last_row && !last.is_reachable) return unreachable(written, last_event, last_position, entries);
+      if (entries == Entries::dropped) break;
+      from = keep(segment, written, from, stored);
+    }
+    return {last_row, last_event, last_position};
+  }
+
+ private:
+  // Without transitions every path stays in the last k-mer.
+  __device__ SegmentEnd stay(const SegmentPlace& segment, std::int64_t written, std::int64_t last_position, Entries entries) const {
+    const std::int64_t kept = segment.is_last || segment.rows - 1 < kSegmentOutputs ? segment.rows - 1 : kSegmentOutputs;
+    for (std::int64_t row = 1 + lane; row <= kept && entries == Entries::written; row += kLanes)
+      write(written + row - 1, segment.first_event + row * segment.step, last_position, static_cast<std::uint8_t>(State::match));
+    return {kept, segment.first_event + kept * segment.step, last_position};
+  }
+
+  __device__ SegmentEnd unreachable(std::int64_t written, std::int64_t last_event, std::int64_t last_position, Entries entries) const {
+    if (lane == 0 && entries == Entries::written) write(written, last_event, last_position, static_cast<std::uint8_t>(State::match));
+    return {1, last_event, last_position};
+  }
+};
+
+}  // namespace sluice::event_alignment::cuda
