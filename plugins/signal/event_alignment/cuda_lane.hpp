@@ -70,6 +70,17 @@ enum Choice : std::uint32_t {
 };
 inline constexpr int kChoiceBits = 7;
 
+// Transitions from a lane's left neighbour; the first lane has none, whatever it is given instead.
+struct FromLeft {
+  float match_next, match_skip, skip_match, skip_stay;
+  float none;  // added to what needs no transition
+  __host__ __device__ static FromLeft of(const event_hmm::Transitions& log, bool has_neighbour) {
+    if (has_neighbour) return {log.match_next, log.match_skip, log.skip_match, log.skip_stay, 0.0F};
+    constexpr float never = event_hmm::kMinusInfinity;
+    return {never, never, never, never, never};
+  }
+};
+
 template <int kColumns>
 struct Lane {
   static_assert(kColumns * kChoiceBits <= 32 && kColumns * kLanes >= 96);
@@ -79,8 +90,10 @@ struct Lane {
   Passing above;         // of the left neighbour, a row above
   Origins origins[kColumns];
   Origins origins_above;
+  FromLeft from_left;
 
-  __host__ __device__ void begin(int lane) {
+  __host__ __device__ void begin(int lane, const event_hmm::Transitions& log) {
+    from_left = FromLeft::of(log, lane > 0);
     for (int c = 0; c < kColumns; ++c) match[c] = bad[c] = bad_out[c] = skip[c] = best[c] = event_hmm::kMinusInfinity;
     above = {};
     if (lane == 0) above.bad_out = kLogStart;  // the term that begins a path, in the place of one that is taken as it is
@@ -108,6 +121,7 @@ struct Lane {
   template <bool kByReciprocal, bool kWithOrigins>
   __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log, Origins left_origins, int lane, bool begins) {
     std::uint32_t choices = 0;
+    left.bad_out += from_left.none;
     Passing diagonal = above;
     above = left;
     Origins diagonal_origins = origins_above;
@@ -119,13 +133,14 @@ struct Lane {
         return later;
       };
       const Passing own{match[c], bad_out[c], skip[c]};
-      const float same_match = own.match + log.match_stay, previous_match = diagonal.match + log.match_next;
-      const float previous_skip = diagonal.skip + log.skip_match;
+      const float same_match = own.match + log.match_stay, previous_match = diagonal.match + (c == 0 ? from_left.match_next : log.match_next);
+      const float previous_skip = diagonal.skip + (c == 0 ? from_left.skip_match : log.skip_match);
       const float from_match = fmaxf(same_match, previous_match), from_bad = fmaxf(own.bad_out, diagonal.bad_out);
       const float from_event = fmaxf(from_match, from_bad);
       best[c] = fmaxf(from_event, previous_skip);
       const float match_to_bad = own.match + log.match_bad, bad_to_bad = bad[c] + log.bad_stay;
-      const float match_to_skip = left.match + log.match_skip, skip_to_skip = left.skip + log.skip_stay;
+      const float match_to_skip = left.match + (c == 0 ? from_left.match_skip : log.match_skip);
+      const float skip_to_skip = left.skip + (c == 0 ? from_left.skip_stay : log.skip_stay);
       const float event_to_skip = fmaxf(match_to_skip, left.bad_out);
       const bool is_previous_match = choose(previous_match >= same_match, kPreviousMatch);
       const bool is_previous_bad = choose(diagonal.bad_out >= own.bad_out, kPreviousBad);

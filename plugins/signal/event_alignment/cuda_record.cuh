@@ -136,9 +136,9 @@ struct RowWarp {
   enum class Until { stop, irregular };
 
   // Walks until at least `stop` entries are written. Irregular: and only segments that are not kept whole, and until one of them has not all its entries.
-  // A segment is not begun if it has more than kMaximumSegmentEvents, or is kept whole and has more than most_whole.
-  __device__ void walk_on(WalkState& state, AlignedBases& bases, const StretchEnds& ends, std::int64_t stop, std::int64_t most_whole,
-                          Until until, Entries entries) const {
+  // A segment is not begun if it has more than kMaximumSegmentEvents, or is kept whole and has more than most_whole. Entries before `first` are dropped.
+  __device__ void walk_on(WalkState& state, AlignedBases& bases, const StretchEnds& ends, std::int64_t first, std::int64_t stop,
+                          std::int64_t most_whole, Until until) const {
     SegmentPlace segment{};
     while (state.written < stop) {
       if (!next_segment(walk, bases, ends, state.at, segment)) {
@@ -151,12 +151,17 @@ struct RowWarp {
         state.status = RecordStatus::stalled;
         return;
       }
-      const SegmentEnd kept = segments.align(segment, state.written, entries);
+      const SegmentEnd kept = segments.align(segment, state.written, state.written < first ? Entries::dropped : Entries::written);
       state.at = {kept.event, kept.position};
       state.written += kept.written;
       bases.advance(state.at.position);
       if (kept.written != kSegmentOutputs && until == Until::irregular) return;
     }
+  }
+
+  // Whether a walk has had full segments only.
+  __device__ static bool is_regular(const WalkState& state, const StretchEnds& ends) {
+    return state.written % kSegmentOutputs == 0 && state.at.event == ends.first.event + state.written * ends.step();
   }
 
   // Fills a chunk from where the path probably is: one segment before it, from the place that the base-to-event map gives.
@@ -172,15 +177,19 @@ struct RowWarp {
       state.at.event = ends.first.event + state.written * step;
       state.at.position = likely_position(walk, bases, state.at.event);
       bases.seek(state.at.position);
-      walk_on(state, bases, ends, begin, kMaximumSegmentEvents, Until::irregular, Entries::dropped);
-      if (state.written != begin || state.is_over || state.at.event != ends.first.event + begin * step) return result;
     }
-    result.position = state.at.position;
-    walk_on(state, bases, ends, begin + kChunkEvents, kMaximumSegmentEvents, Until::irregular, Entries::written);
+    // First to where the chunk begins, then through it.
+#pragma unroll 1
+    for (const std::int64_t stop : {begin, begin + kChunkEvents}) {
+      walk_on(state, bases, ends, begin, stop, kMaximumSegmentEvents, Until::irregular);
+      if (stop != begin) break;
+      if (state.written != begin || state.is_over || !is_regular(state, ends)) return result;
+      result.position = state.at.position;
+    }
     return result;
   }
 
-  // Walks a whole row. A chunk that begins where the path is need not be walked.
+  // Walks a whole row. Where its path comes to a place that the path of a chunk has come to, the rest of the chunk is known.
   __device__ WalkState align(const CheckedRow& checked, const AlignedBlock* blocks, std::span<const Chunk> chunks, std::int64_t most_whole) const {
     WalkState state{{}, 0, RecordStatus::ok, false};
     for (std::uint32_t begin = 0; begin < checked.blocks;) {
@@ -192,14 +201,21 @@ struct RowWarp {
       state.is_over = !ends.is_walked;
       while (!state.is_over) {
         const std::int64_t at = state.written / kChunkEvents;
-        const bool has_chunk = begin == 0 && at < static_cast<std::int64_t>(chunks.size()) && state.written == at * kChunkEvents &&
-                               state.at.event == ends.first.event + state.written * ends.step() && chunks[at].position == state.at.position &&
-                               chunks[at].end.written > state.written;
-        if (has_chunk) {
+        const bool has_chunk = begin == 0 && at < static_cast<std::int64_t>(chunks.size()) && is_regular(state, ends) && chunks[at].position >= 0 &&
+                               chunks[at].end.written >= state.written + kSegmentOutputs;
+        if (has_chunk && state.written == at * kChunkEvents && chunks[at].position == state.at.position) {
           state = chunks[at].end;
-        } else {
           bases.seek(state.at.position);
-          walk_on(state, bases, ends, (at + 1) * kChunkEvents, most_whole, Until::stop, Entries::written);
+          continue;
+        }
+        // Where the chunk's path comes to with its next segment; if this one comes there too, it goes on as the chunk's does.
+        const std::int64_t joined = state.written + kSegmentOutputs;
+        const std::int64_t position_of_chunk = has_chunk ? segments.path.position[joined - 1] : -1;
+        __syncwarp();
+        walk_on(state, bases, ends, 0, state.written + 1, most_whole, Until::stop);
+        if (has_chunk && state.written == joined && state.at.position == position_of_chunk && is_regular(state, ends)) {
+          state = chunks[at].end;
+          bases.seek(state.at.position);
         }
       }
       if (state.status != RecordStatus::ok) break;

@@ -81,19 +81,18 @@ struct SegmentWarp {
 
   // The events of a segment as its lanes come to them. Before its first row and behind its last one a lane looks at events that change nothing.
   struct EventStream {
-    const float* first;
-    int step_of_event;
+    const char* first;
+    int step_in_bytes;
     unsigned last_row;
     __device__ float operator()(int row) const {
-      return first[static_cast<std::int64_t>(static_cast<int>(min(static_cast<unsigned>(row), last_row)) * step_of_event)];
+      const auto at = static_cast<int>(min(static_cast<unsigned>(row), last_row));
+      return *reinterpret_cast<const float*>(first + std::int64_t{at} * step_in_bytes);
     }
   };
 
-  __device__ static Passing from_left(const Lane<kColumns>& cells, int lane) {
+  __device__ static Passing passing_from_left(const Lane<kColumns>& cells) {
     const Passing own = cells.passing();
-    Passing left{__shfl_up_sync(whole_warp, own.match, 1), __shfl_up_sync(whole_warp, own.bad_out, 1), __shfl_up_sync(whole_warp, own.skip, 1)};
-    if (lane == 0) left = {};
-    return left;
+    return {__shfl_up_sync(whole_warp, own.match, 1), __shfl_up_sync(whole_warp, own.bad_out, 1), __shfl_up_sync(whole_warp, own.skip, 1)};
   }
 
   __device__ static Origins origins_from_left(const Lane<kColumns>& cells) {
@@ -109,9 +108,10 @@ struct SegmentWarp {
     std::uint32_t* word = room.words + (-lane - stored.first) * kLanes + lane;
     int step = 0;
     const int without_origins = kWithOrigins ? stored.last : steps;
+#pragma unroll 2
     for (; step < without_origins; ++step) {
       const float next_event = events_of(step + 1 - lane);
-      const std::uint32_t choices = cells.template advance<kByReciprocal>(event, from_left(cells, lane), transitions);
+      const std::uint32_t choices = cells.template advance<kByReciprocal>(event, passing_from_left(cells), transitions);
       if (stored.contain(step - lane)) *word = choices;
       word += kLanes;
       event = next_event;
@@ -120,16 +120,17 @@ struct SegmentWarp {
       const int some_store = min(stored.last + kLanes, steps);
       for (; step < some_store; ++step) {
         const float next_event = events_of(step + 1 - lane);
-        const Passing left = from_left(cells, lane);
+        const Passing left = passing_from_left(cells);
         const std::uint32_t choices = cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells), lane,
                                                                                          step - lane == stored.last);
         if (stored.contain(step - lane)) *word = choices;
         word += kLanes;
         event = next_event;
       }
+#pragma unroll 2
       for (; step < steps; ++step) {
         const float next_event = events_of(step + 1 - lane);
-        const Passing left = from_left(cells, lane);
+        const Passing left = passing_from_left(cells);
         cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells), lane, false);
         event = next_event;
       }
@@ -147,8 +148,9 @@ struct SegmentWarp {
   __device__ LastCell fill(const SegmentPlace& segment, int columns, int last_row, const StoredRows& stored) const {
     Lane<kColumns> cells;
     const bool by_reciprocal = load_levels(cells, contig + segment.position, columns);
-    cells.begin(lane);
-    const EventStream events_of{event_mean + segment.first_event, static_cast<int>(segment.step), static_cast<unsigned>(last_row)};
+    cells.begin(lane, transitions);
+    const EventStream events_of{reinterpret_cast<const char*>(event_mean + segment.first_event),
+                                static_cast<int>(segment.step) * static_cast<int>(sizeof(float)), static_cast<unsigned>(last_row)};
     const int last_lane = (columns - 1) / kColumns;
     if (by_reciprocal) {
       fill<true, kWithOrigins>(cells, events_of, last_row, last_lane, stored);

@@ -85,14 +85,14 @@ class HostWarp {
 
   // Rows 0 .. last_row, with origins from a row on.
   void fill(int last_row, int origins_from) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes_[lane].begin(lane);
+    for (int lane = 0; lane < kLanes; ++lane) lanes_[lane].begin(lane, segment_.transitions);
     choices_.assign(static_cast<std::size_t>(last_row) + 1, {});
     for (int step = 0; step <= last_row + (columns_ - 1) / kColumns; ++step) {
       std::array<cuda::Passing, kLanes> left;
       std::array<cuda::Origins, kLanes> left_origins;
-      for (int lane = 1; lane < kLanes; ++lane) {
-        left[lane] = lanes_[lane - 1].passing();
-        left_origins[lane] = lanes_[lane - 1].passing_origins();
+      for (int lane = 0; lane < kLanes; ++lane) {  // the first one gets its own, as from a shuffle
+        left[lane] = lanes_[std::max(0, lane - 1)].passing();
+        left_origins[lane] = lanes_[std::max(0, lane - 1)].passing_origins();
       }
       for (int lane = 0; lane < kLanes; ++lane) {
         const int row = step - lane;

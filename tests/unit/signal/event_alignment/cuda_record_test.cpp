@@ -66,9 +66,11 @@ class OneRow {
     result.state.assign(events, 7);
     const device::Paths paths{result.event.data(), result.position.data(), result.state.data(), nullptr, nullptr};
     std::vector<std::uint32_t> words(device::kKeptRows * device::kLanes);
+    device::ChoiceRoom room{nullptr, device::kKeptRows};
     const auto with_warp = [&](const auto& body) {
+      room.words = words.data();
       lanes.run([&] {
-        body(device::RowWarp<kColumns>::of(rows_, 0, checked, reference_, model_, settings, paths, {words.data(), device::kKeptRows}));
+        body(device::RowWarp<kColumns>::of(rows_, 0, checked, reference_, model_, settings, paths, room));
       });
     };
     const std::vector<std::uint32_t> order{0};
@@ -88,10 +90,18 @@ class OneRow {
       if (spoilt == Spoilt::events) chunk.position = -1;
     }
     device::WalkState end{};
-    with_warp([&](const auto& warp) {
-      const device::WalkState of_lane = warp.align(checked, blocks_.data(), chunks, 1024);
-      end = of_lane;
-    });
+    const auto join = [&](std::span<const device::Chunk> known, std::int64_t most_whole) {
+      with_warp([&](const auto& warp) {
+        const device::WalkState of_lane = warp.align(checked, blocks_.data(), known, most_whole);
+        end = of_lane;
+      });
+    };
+    join(chunks, 300);
+    if (end.status == RecordStatus::stalled) {
+      words.resize(static_cast<std::size_t>(kMaximumSegmentEvents * device::kLanes));
+      room.rows = kMaximumSegmentEvents;
+      join({}, kMaximumSegmentEvents);
+    }
     result.status = end.status;
     const std::size_t written = end.status == RecordStatus::ok ? static_cast<std::size_t>(end.written) : 0;
     REQUIRE(written <= events);
@@ -121,9 +131,9 @@ TEST_CASE("chunks of a row, joined, are the path of the CPU") {
   for (const std::uint32_t k : {5U, 6U, 9U}) {
     const simulation::Model simulated(k);
     const CheckedModel model(simulated.view);
-    for (int turn = 0; turn < 24; ++turn) {
+    for (int turn = 0; turn < 12; ++turn) {
       simulation::Options options;
-      options.aligned_bases = turn % 8 == 0 ? 5000 : 1 + random() % 1500;
+      options.aligned_bases = turn % 6 == 0 ? 2500 : 1 + random() % 1000;
       options.splices = turn % 5 == 1 ? 0.003 : 0.0;
       options.long_deletions = turn % 4 == 2 ? 0.002 : 0.0;
       options.missing_events = turn % 3 == 1 ? 0.4 : 0.05;
