@@ -16,9 +16,9 @@ constexpr std::size_t kAlignment = 256;
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 constexpr int kThreads = kWarpsPerBlock * kLanes;
-constexpr int kBlocksPerProcessor = 4;        // so that a thread has 128 registers
-constexpr std::int64_t kUsualWhole = 1024;    // rows of a segment that is kept whole, 50 of them at a time: quadratic
-constexpr std::uint32_t kStalledWarps = 64;   // with 8.4 MB of choices each
+constexpr int kBlocksPerProcessor = 4;       // so that a thread has 128 registers
+constexpr std::int64_t kUsualWhole = 1024;   // rows of a segment that is kept whole, 50 of them at a time: quadratic
+constexpr std::uint32_t kStalledWarps = 64;  // with 8.4 MB of choices each
 
 struct Workspace {
   AlignedBlock* blocks;    // those of a row begin at cigar_offsets[row] + row; a block of length 0 ends a stretch
@@ -187,23 +187,24 @@ cudaError_t align_rows_by(const Rows& rows, const std::uint32_t* order, std::uin
                           const Paths& paths, cudaStream_t stream) {
   check_kernel<<<whole_blocks(count), kThreads, 0, stream>>>(rows, order, count, reference, model, settings, workspace);
   if (plan.stalled_warps > 0) {
-    align_kernel<kColumns, false><<<plan.stalled_warps / kWarpsPerBlock, kThreads, 0, stream>>>(
-        rows, order, count, nullptr, reference, model, settings, kMaximumSegmentEvents, workspace, paths);
+    align_kernel<kColumns, false><<<plan.stalled_warps / kWarpsPerBlock, kThreads, 0, stream>>>(rows, order, count, nullptr, reference, model,
+                                                                                                settings, kMaximumSegmentEvents, workspace, paths);
     return cudaGetLastError();
   }
   if (plan.chunks > 0) {
-    chunk_kernel<kColumns><<<whole_blocks(plan.chunks), kThreads, 0, stream>>>(rows, order, count, chunk_begin, reference, model, settings, workspace,
-                                                                              paths);
+    chunk_kernel<kColumns>
+        <<<whole_blocks(plan.chunks), kThreads, 0, stream>>>(rows, order, count, chunk_begin, reference, model, settings, workspace, paths);
   }
-  align_kernel<kColumns, true><<<whole_blocks(count), kThreads, 0, stream>>>(rows, order, count, chunk_begin, reference, model, settings, kUsualWhole,
-                                                                            workspace, paths);
+  align_kernel<kColumns, true>
+      <<<whole_blocks(count), kThreads, 0, stream>>>(rows, order, count, chunk_begin, reference, model, settings, kUsualWhole, workspace, paths);
   return cudaGetLastError();
 }
 
 }  // namespace
 
-cudaError_t align_rows(const Rows& rows, const std::uint32_t* order, std::uint32_t count, const std::uint32_t* chunk_begin, const Reference& reference,
-                       const Model& model, const Settings& settings, const Plan& plan, void* memory, const Paths& paths, cudaStream_t stream) {
+cudaError_t align_rows(const Rows& rows, const std::uint32_t* order, std::uint32_t count, const std::uint32_t* chunk_begin,
+                       const Reference& reference, const Model& model, const Settings& settings, const Plan& plan, void* memory, const Paths& paths,
+                       cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   Workspace workspace{};
   divide(static_cast<std::byte*>(memory), rows, count, plan, workspace);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// align_events of event_alignment.hpp on a CUDA device, for many rows at once: the same events, positions and states. Nothing here allocates on the device; only upload_* wait for it.
+// align_events of event_alignment.hpp on a CUDA device, for many rows at once: the same events, positions and states. Nothing here allocates on the
+// device; only upload_* wait for it.
 
 #include <cuda_runtime_api.h>
 
@@ -68,8 +69,8 @@ struct Paths {
   RecordStatus* status = nullptr;  // by row
 };
 
-// A row's path is found in chunks of 800 events, by a warp each, from where the base-to-event map lets it expect the path; then a warp a row joins those
-// that begin where the path really is, and walks what lies between. Chunks of the rows order[0 .. n): entry i of the result is the first one of
+// A row's path is found in chunks of 800 events, by a warp each, from where the base-to-event map lets it expect the path; then a warp a row joins
+// those that begin where the path really is, and walks what lies between. Chunks of the rows order[0 .. n): entry i of the result is the first one of
 // order[i], entry n the count of all.
 std::vector<std::uint32_t> chunks_of(std::span<const std::uint32_t> order, std::span<const std::int64_t> event_offsets);
 
@@ -88,8 +89,9 @@ std::size_t workspace_bytes(const Rows& rows, std::uint32_t count, const Plan& p
 
 // Aligns the rows `order[0 .. count)` (device memory, each row once), and writes their counts and statuses; count is 0 unless ok. chunk_begin:
 // chunks_of(order) in device memory, not read by a stalled plan. workspace: workspace_bytes, 256-byte aligned.
-cudaError_t align_rows(const Rows& rows, const std::uint32_t* order, std::uint32_t count, const std::uint32_t* chunk_begin, const Reference& reference,
-                       const Model& model, const Settings& settings, const Plan& plan, void* workspace, const Paths& paths, cudaStream_t stream);
+cudaError_t align_rows(const Rows& rows, const std::uint32_t* order, std::uint32_t count, const std::uint32_t* chunk_begin,
+                       const Reference& reference, const Model& model, const Settings& settings, const Plan& plan, void* workspace,
+                       const Paths& paths, cudaStream_t stream);
 
 // Lists without gaps: row r's path at offsets[r] (count + 1 of them, the sums of paths.count) of `to`, which may lack count and status.
 cudaError_t gather_paths(const Rows& rows, const Paths& paths, const std::int64_t* offsets, const Paths& to, cudaStream_t stream);

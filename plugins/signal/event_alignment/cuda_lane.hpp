@@ -119,7 +119,8 @@ struct Lane {
 
  private:
   template <bool kByReciprocal, bool kWithOrigins>
-  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log, Origins left_origins, int lane, bool begins) {
+  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log, Origins left_origins, int lane,
+                                            bool begins) {
     std::uint32_t choices = 0;
     left.bad_out += from_left.none;
     Passing diagonal = above;

@@ -10,11 +10,11 @@ namespace sluice::event_alignment::cuda {
 // What is found out about a row before its segments.
 struct CheckedRow {
   RecordStatus status;
-  std::uint32_t blocks;          // all of them, those that end stretches included
-  std::uint32_t first_stretch;   // blocks of the first one
+  std::uint32_t blocks;         // all of them, those that end stretches included
+  std::uint32_t first_stretch;  // blocks of the first one
   bool has_transitions;
   event_hmm::Transitions transitions;
-  StretchEnds ends;              // of the first stretch
+  StretchEnds ends;  // of the first stretch
 };
 
 __device__ inline Walk walk_of(const Rows& rows, std::uint32_t row, const Reference& reference, std::uint32_t k, const Settings& settings) {
@@ -90,8 +90,8 @@ __device__ inline CheckedRow check_row(const Rows& rows, std::uint32_t row, cons
     if (checked.first_stretch == 0) checked.first_stretch = checked.blocks;
     add(AlignedBlock{});
   };
-  checked.status = list_aligned_bases(walk, {rows.cigar + cigar_begin, static_cast<std::size_t>(rows.cigar_offsets[row + 1] - cigar_begin)}, add,
-                                      end_stretch);
+  checked.status =
+      list_aligned_bases(walk, {rows.cigar + cigar_begin, static_cast<std::size_t>(rows.cigar_offsets[row + 1] - cigar_begin)}, add, end_stretch);
   if (checked.status != RecordStatus::ok) return checked;
   __syncwarp();
 
@@ -128,15 +128,24 @@ struct RowWarp {
                                const Settings& settings, const Paths& paths, const ChoiceRoom& room) {
     const std::int64_t first = rows.event_offsets[row];
     return {walk_of(rows, row, reference, model.k, settings),
-            {static_cast<int>(threadIdx.x) % kLanes, reference.bases + reference.contig_begin[rows.contig[row]], rows.event_mean + first,
-             rows.event_offsets[row + 1] - first, rows.is_reverse[row] != 0, model, scaling_of(rows, row), checked.transitions,
-             checked.has_transitions, room, {paths.event + first, paths.position + first, paths.state + first, nullptr, nullptr}}};
+            {static_cast<int>(threadIdx.x) % kLanes,
+             reference.bases + reference.contig_begin[rows.contig[row]],
+             rows.event_mean + first,
+             rows.event_offsets[row + 1] - first,
+             rows.is_reverse[row] != 0,
+             model,
+             scaling_of(rows, row),
+             checked.transitions,
+             checked.has_transitions,
+             room,
+             {paths.event + first, paths.position + first, paths.state + first, nullptr, nullptr}}};
   }
 
   enum class Until { stop, irregular };
 
-  // Walks until at least `stop` entries are written. Irregular: and only segments that are not kept whole, and until one of them has not all its entries.
-  // A segment is not begun if it has more than kMaximumSegmentEvents, or is kept whole and has more than most_whole. Entries before `first` are dropped.
+  // Walks until at least `stop` entries are written. Irregular: and only segments that are not kept whole, and until one of them has not all its
+  // entries. A segment is not begun if it has more than kMaximumSegmentEvents, or is kept whole and has more than most_whole. Entries before `first`
+  // are dropped.
   __device__ void walk_on(WalkState& state, AlignedBases& bases, const StretchEnds& ends, std::int64_t first, std::int64_t stop,
                           std::int64_t most_whole, Until until) const {
     SegmentPlace segment{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A warp finds the path of a segment (cuda_lane.hpp) and keeps its part. Only the choices of the kept rows are stored, in shared memory; behind them the
-// lanes carry on from where in the last of these rows a cell's best path comes.
+// A warp finds the path of a segment (cuda_lane.hpp) and keeps its part. Only the choices of the kept rows are stored, in shared memory; behind them
+// the lanes carry on from where in the last of these rows a cell's best path comes.
 
 #include <sluice/cuda/warp.cuh>
 
@@ -121,8 +121,8 @@ struct SegmentWarp {
       for (; step < some_store; ++step) {
         const float next_event = events_of(step + 1 - lane);
         const Passing left = passing_from_left(cells);
-        const std::uint32_t choices = cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells), lane,
-                                                                                         step - lane == stored.last);
+        const std::uint32_t choices =
+            cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells), lane, step - lane == stored.last);
         if (stored.contain(step - lane)) *word = choices;
         word += kLanes;
         event = next_event;

@@ -33,10 +33,13 @@ class Warp {
       contexts_[lane].uc_stack.ss_sp = stacks_[lane].data();
       contexts_[lane].uc_stack.ss_size = stacks_[lane].size();
       contexts_[lane].uc_link = &scheduler_;
-      makecontext(&contexts_[lane], [] {
-        (*current->body_)();
-        --current->running_;
-      }, 0);
+      makecontext(
+          &contexts_[lane],
+          [] {
+            (*current->body_)();
+            --current->running_;
+          },
+          0);
     }
     while (running_ > 0)
       for (lane_ = 0; lane_ < kLanes; ++lane_) swapcontext(&scheduler_, &contexts_[lane_]);

@@ -45,9 +45,24 @@ class OneRow {
       levels_.push_back(float4{view.level_mean[i], view.level_stdv[i], view.log_level_stdv[i], 0.0F});
     model_ = {levels_.data(), view.k, model.extremes()};
     reference_ = {record.contig.data(), contig_begin_};
-    rows_ = {1, &contig_, &record.ref_start, &ref_end_, &reverse_, cigar_offsets_, record.cigar.data(), cigar_offsets_[1], bases_offsets_,
-             event_offsets_, record.event_mean.data(), map_offsets_, record.first_event.data(), &record.scaling.scale, &record.scaling.shift,
-             &record.scaling.var, &record.scaling.log_var, &record.events_per_base};
+    rows_ = {1,
+             &contig_,
+             &record.ref_start,
+             &ref_end_,
+             &reverse_,
+             cigar_offsets_,
+             record.cigar.data(),
+             cigar_offsets_[1],
+             bases_offsets_,
+             event_offsets_,
+             record.event_mean.data(),
+             map_offsets_,
+             record.first_event.data(),
+             &record.scaling.scale,
+             &record.scaling.shift,
+             &record.scaling.var,
+             &record.scaling.log_var,
+             &record.events_per_base};
   }
 
   template <int kColumns>
@@ -69,9 +84,7 @@ class OneRow {
     device::ChoiceRoom room{nullptr, device::kKeptRows};
     const auto with_warp = [&](const auto& body) {
       room.words = words.data();
-      lanes.run([&] {
-        body(device::RowWarp<kColumns>::of(rows_, 0, checked, reference_, model_, settings, paths, room));
-      });
+      lanes.run([&] { body(device::RowWarp<kColumns>::of(rows_, 0, checked, reference_, model_, settings, paths, room)); });
     };
     const std::vector<std::uint32_t> order{0};
     std::vector<device::Chunk> chunks(device::chunks_of(order, event_offsets_)[1]);
