@@ -18,6 +18,7 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 
 constexpr int kThreads = kWarpsPerBlock * kLanes;
 constexpr int kBlocksPerProcessor = 4;       // so that a thread has 128 registers
 constexpr std::int64_t kUsualWhole = 1024;   // rows of a segment that is kept whole, 50 of them at a time: quadratic
+constexpr std::int64_t kStalledSteps = kMaximumSegmentEvents + kLanes;
 constexpr std::uint32_t kStalledWarps = 64;  // with 8.4 MB of choices each
 
 struct Workspace {
@@ -28,7 +29,7 @@ struct Workspace {
 };
 
 std::size_t block_count(const Rows& rows) { return static_cast<std::size_t>(rows.cigar_operations) + rows.count; }
-__host__ __device__ std::int64_t choice_words(std::int64_t rows) { return rows * kLanes; }
+__host__ __device__ std::int64_t choice_words() { return kStalledSteps * kLanes; }
 
 // The parts of the workspace, and the bytes of all of them.
 std::size_t divide(std::byte* memory, const Rows& rows, std::uint32_t count, const Plan& plan, Workspace& workspace) {
@@ -40,7 +41,7 @@ std::size_t divide(std::byte* memory, const Rows& rows, std::uint32_t count, con
   take(workspace.blocks, block_count(rows));
   take(workspace.checked, count);
   take(workspace.chunks, plan.chunks);
-  take(workspace.choices, static_cast<std::size_t>(choice_words(plan.stalled_warps > 0 ? kMaximumSegmentEvents : 0)) * plan.stalled_warps);
+  take(workspace.choices, static_cast<std::size_t>(choice_words()) * plan.stalled_warps);
   return static_cast<std::size_t>(at - memory);
 }
 
@@ -63,7 +64,7 @@ template <int kColumns>
 __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     chunk_kernel(Rows rows, const std::uint32_t* order, std::uint32_t count, const std::uint32_t* chunk_begin, Reference reference, Model model,
                  Settings settings, Workspace workspace, Paths paths) {
-  __shared__ std::uint32_t words[kWarpsPerBlock][kKeptRows * kLanes];
+  __shared__ std::uint32_t words[kWarpsPerBlock][kUsualSteps * kLanes];
   const std::uint32_t chunk = warp_of_grid();
   if (chunk >= chunk_begin[count]) return;
   std::uint32_t low = 0, high = count;
@@ -74,7 +75,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
   const std::uint32_t row = order[low];
   const CheckedRow checked = workspace.checked[low];
   if (checked.status != RecordStatus::ok) return;
-  const auto warp = RowWarp<kColumns>::of(rows, row, checked, reference, model, settings, paths, {words[threadIdx.x / kLanes], kKeptRows});
+  const auto warp = RowWarp<kColumns>::of(rows, row, checked, reference, model, settings, paths, {words[threadIdx.x / kLanes], kUsualSteps});
   const Chunk filled = warp.fill_chunk(chunk - chunk_begin[low], checked, blocks_of(workspace, rows, row));
   if (threadIdx.x % kLanes == 0) workspace.chunks[chunk] = filled;
 }
@@ -84,9 +85,9 @@ template <int kColumns, bool kSharedRoom>
 __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
     align_kernel(Rows rows, const std::uint32_t* order, std::uint32_t count, const std::uint32_t* chunk_begin, Reference reference, Model model,
                  Settings settings, std::int64_t most_whole, Workspace workspace, Paths paths) {
-  __shared__ std::uint32_t words[kSharedRoom ? kWarpsPerBlock : 1][kSharedRoom ? kKeptRows * kLanes : 1];
-  const ChoiceRoom room = kSharedRoom ? ChoiceRoom{words[threadIdx.x / kLanes], kKeptRows}
-                                      : ChoiceRoom{workspace.choices + warp_of_grid() * choice_words(most_whole), most_whole};
+  __shared__ std::uint32_t words[kSharedRoom ? kWarpsPerBlock : 1][kSharedRoom ? kUsualSteps * kLanes : 1];
+  const ChoiceRoom room = kSharedRoom ? ChoiceRoom{words[threadIdx.x / kLanes], kUsualSteps}
+                                      : ChoiceRoom{workspace.choices + warp_of_grid() * choice_words(), kStalledSteps};
   for (std::uint32_t place = warp_of_grid(); place < count; place += gridDim.x * kWarpsPerBlock) {
     const std::uint32_t row = order[place];
     const CheckedRow checked = workspace.checked[place];

@@ -23,13 +23,32 @@ struct Passing {
   float skip = event_hmm::kMinusInfinity;
 };
 
-// Through which event of one row, the last whose choices are stored, the best paths to a k-mer's three states go: its column << 1, plus 1 for a bad
-// event.
+enum class CellKind : std::uint8_t { bad, match, skip };
+
+// A cell of a path.
+struct PathPoint {
+  std::int64_t row;
+  int column;
+  CellKind kind;
+};
+
+// Through which cell of the steps whose choices are stored the best paths to a k-mer's three states go: of the last step, or of the one before it.
 struct Origins {
   std::uint32_t match = 0;
   std::uint32_t bad = 0;
   std::uint32_t skip = 0;
+
+  __host__ __device__ static Origins of(int column, bool is_of_step_before) {
+    const auto cell = static_cast<std::uint32_t>(column) << 3U | (is_of_step_before ? 4U : 0U);
+    return {cell | static_cast<std::uint32_t>(CellKind::match), cell | static_cast<std::uint32_t>(CellKind::bad),
+            cell | static_cast<std::uint32_t>(CellKind::skip)};
+  }
 };
+template <int kColumns>
+__host__ __device__ PathPoint point_of(std::uint32_t origin, int last_step) {
+  const int column = static_cast<int>(origin >> 3U);
+  return {last_step - column / kColumns - static_cast<int>(origin >> 2U & 1U), column, static_cast<CellKind>(origin & 3U)};
+}
 
 struct LaneLevel {
   float mean = 0.0F;
@@ -101,26 +120,30 @@ struct Lane {
     origins_above = {};
   }
 
+  // The cells of this step and the one before it become the origins of later ones.
+  __host__ __device__ void begin_origins(int lane) {
+    for (int c = 0; c < kColumns; ++c) origins[c] = Origins::of(lane * kColumns + c, false);
+    origins_above = Origins::of(lane * kColumns - 1, true);
+  }
+
   __host__ __device__ Passing passing() const { return {match[kColumns - 1], bad_out[kColumns - 1], skip[kColumns - 1]}; }
   __host__ __device__ const Origins& passing_origins() const { return origins[kColumns - 1]; }
 
   // Goes one row on. `left`: of the left neighbour, in this row. Returns the choices, kChoiceBits a column.
   template <bool kByReciprocal>
   __host__ __device__ std::uint32_t advance(float event, const Passing& left, const event_hmm::Transitions& log) {
-    return advance<kByReciprocal, false>(event, left, log, {}, 0, false);
+    return advance<kByReciprocal, false>(event, left, log, {});
   }
 
-  // The same, and carries origins on. In the row where they begin they are the cells themselves.
+  // The same, but carries origins on.
   template <bool kByReciprocal>
-  __host__ __device__ std::uint32_t advance_with_origins(float event, const Passing& left, const event_hmm::Transitions& log,
-                                                         const Origins& left_origins, int lane, bool begins) {
-    return advance<kByReciprocal, true>(event, left, log, left_origins, lane, begins);
+  __host__ __device__ void advance_with_origins(float event, const Passing& left, const event_hmm::Transitions& log, const Origins& left_origins) {
+    advance<kByReciprocal, true>(event, left, log, left_origins);
   }
 
  private:
   template <bool kByReciprocal, bool kWithOrigins>
-  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log, Origins left_origins, int lane,
-                                            bool begins) {
+  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log, Origins left_origins) {
     std::uint32_t choices = 0;
     left.bad_out += from_left.none;
     Passing diagonal = above;
@@ -162,9 +185,8 @@ struct Lane {
         const std::uint32_t of_bad = is_previous_bad ? diagonal_origins.bad : own_origins.bad;
         const std::uint32_t of_event = is_bad ? of_bad : of_match;
         const std::uint32_t of_left_event = is_skip_from_bad ? left_origins.bad : left_origins.match;
-        const auto cell = static_cast<std::uint32_t>(lane * kColumns + c) << 1U;
-        origins[c].match = begins ? cell : is_skip ? diagonal_origins.skip : of_event;
-        origins[c].bad = begins ? cell + 1 : is_bad_from_bad ? own_origins.bad : own_origins.match;
+        origins[c].match = is_skip ? diagonal_origins.skip : of_event;
+        origins[c].bad = is_bad_from_bad ? own_origins.bad : own_origins.match;
         origins[c].skip = is_skip_from_skip ? left_origins.skip : of_left_event;
         diagonal_origins = own_origins;
         left_origins = origins[c];
@@ -174,43 +196,32 @@ struct Lane {
   }
 };
 
-// A cell of a path that has an event.
-struct PathPoint {
-  std::int64_t row;
-  int column;
-  State state;
-};
-
-// Calls cell(point) for every event of the path in a row behind `stop`, from `point` on backwards, and returns that of row `stop`. choices_at(row,
-// lane): what the lane has returned in that row; it is not asked for a row again once cell() has been told of its point.
+// Walks back from `point` to the cell of row `stop` that has an event, and returns that; before, calls cell(point) for the one of every row behind it.
+// choices_at(row, lane): what the lane has returned in that row; it is not asked for a row again once cell() has been told of its point.
 template <int kColumns, class ChoicesAt, class Cell>
 __host__ __device__ PathPoint walk_back(PathPoint point, std::int64_t stop, const ChoicesAt& choices_at, const Cell& cell) {
-  enum class Kind { match, bad, skip } kind = point.state == State::match ? Kind::match : Kind::bad;
-  while (true) {
-    if (kind != Kind::skip) {
-      point.state = kind == Kind::match ? State::match : State::bad;
-      if (point.row <= stop) return point;
-    }
+  while (point.row > stop || point.kind == CellKind::skip) {
     const std::uint32_t choices = choices_at(point.row, point.column / kColumns) >> (kChoiceBits * (point.column % kColumns));
-    if (kind == Kind::skip) {
+    if (point.kind == CellKind::skip) {
       --point.column;
-      kind = choices & kSkipFromSkip ? Kind::skip : choices & kSkipFromBad ? Kind::bad : Kind::match;
+      point.kind = choices & kSkipFromSkip ? CellKind::skip : choices & kSkipFromBad ? CellKind::bad : CellKind::match;
       continue;
     }
     cell(point);
     --point.row;
-    if (kind == Kind::bad) {
-      kind = choices & kBadFromBad ? Kind::bad : Kind::match;
+    if (point.kind == CellKind::bad) {
+      point.kind = choices & kBadFromBad ? CellKind::bad : CellKind::match;
     } else if (choices & kSkipOverEvent) {
-      kind = Kind::skip;
+      point.kind = CellKind::skip;
       --point.column;
     } else if (choices & kBadOverMatch) {
-      kind = Kind::bad;
+      point.kind = CellKind::bad;
       point.column -= choices & kPreviousBad ? 1 : 0;
     } else {
       point.column -= choices & kPreviousMatch ? 1 : 0;
     }
   }
+  return point;
 }
 
 }  // namespace sluice::event_alignment::cuda

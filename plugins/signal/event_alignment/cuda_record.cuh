@@ -219,10 +219,11 @@ struct RowWarp {
         }
         // Where the chunk's path comes to with its next segment; if this one comes there too, it goes on as the chunk's does.
         const std::int64_t joined = state.written + kSegmentOutputs;
-        const std::int64_t position_of_chunk = has_chunk ? segments.path.position[joined - 1] : -1;
+        PathPlace of_chunk{-1, -1};
+        if (has_chunk) of_chunk = {segments.path.event[joined - 1], segments.path.position[joined - 1]};
         __syncwarp();
         walk_on(state, bases, ends, 0, state.written + 1, most_whole, Until::stop);
-        if (has_chunk && state.written == joined && state.at.position == position_of_chunk && is_regular(state, ends)) {
+        if (has_chunk && state.written == joined && state.at.event == of_chunk.event && state.at.position == of_chunk.position) {
           state = chunks[at].end;
           bases.seek(state.at.position);
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A warp finds the path of a segment (cuda_lane.hpp) and keeps its part. Only the choices of the kept rows are stored, in shared memory; behind them
-// the lanes carry on from where in the last of these rows a cell's best path comes.
+// A warp finds the path of a segment (cuda_lane.hpp) and keeps its part. Only the choices of the steps with the kept rows are stored, in shared memory;
+// behind them the lanes carry on through which cell of these steps a cell's best path goes.
 
 #include <sluice/cuda/warp.cuh>
 
@@ -14,21 +14,16 @@ namespace sluice::event_alignment::cuda {
 
 using sluice::cuda::whole_warp;
 
-// Room for the choices of so many rows, one word a lane and row. In shared memory; in device memory for the long rests of stalled reads.
+// Room for the choices of so many steps, one word a lane and step. In shared memory; in device memory for the long rests of stalled reads.
 struct ChoiceRoom {
   std::uint32_t* words;
-  std::int64_t rows;
+  std::int64_t steps;
 };
-inline constexpr std::int64_t kKeptRows = kSegmentOutputs + 1;  // with row 0
+// For the rows 0 .. 50 of all lanes.
+inline constexpr std::int64_t kUsualSteps = kSegmentOutputs + kLanes;
 
 // What becomes of a path's part: entries of the row's path, or nothing: only its end is wanted.
 enum class Entries { written, dropped };
-
-// Rows of a segment: their choices are stored.
-struct StoredRows {
-  int first, last;
-  __device__ bool contain(int row) const { return row >= first && row <= last; }
-};
 
 // One row of a batch, and the warp that aligns it.
 template <int kColumns>
@@ -100,38 +95,31 @@ struct SegmentWarp {
     return {__shfl_up_sync(whole_warp, own.match, 1), __shfl_up_sync(whole_warp, own.bad, 1), __shfl_up_sync(whole_warp, own.skip, 1)};
   }
 
-  // Goes through rows 0 .. last_row and stores the choices of some of them. With origins: those of the last stored row, which is before last_row.
+  // Goes through `steps` steps and stores the choices of those from first_stored on for which there is room. With origins: then it carries on those of
+  // the last stored one.
   template <bool kByReciprocal, bool kWithOrigins>
-  __device__ void fill(Lane<kColumns>& cells, const EventStream& events_of, int last_row, int last_lane, const StoredRows& stored) const {
-    const int steps = last_row + last_lane + 1;
+  __device__ void fill(Lane<kColumns>& cells, const EventStream& events_of, int steps, int first_stored) const {
     float event = events_of(-lane);
-    std::uint32_t* word = room.words + (-lane - stored.first) * kLanes + lane;
+    std::uint32_t* word = room.words + lane;
     int step = 0;
-    const int without_origins = kWithOrigins ? stored.last : steps;
+    const int stored_end = kWithOrigins ? static_cast<int>(room.steps) : steps;
 #pragma unroll 2
-    for (; step < without_origins; ++step) {
+    for (; step < stored_end; ++step) {
       const float next_event = events_of(step + 1 - lane);
       const std::uint32_t choices = cells.template advance<kByReciprocal>(event, passing_from_left(cells), transitions);
-      if (stored.contain(step - lane)) *word = choices;
-      word += kLanes;
+      if (kWithOrigins || step >= first_stored) {
+        *word = choices;
+        word += kLanes;
+      }
       event = next_event;
     }
     if constexpr (kWithOrigins) {
-      const int some_store = min(stored.last + kLanes, steps);
-      for (; step < some_store; ++step) {
-        const float next_event = events_of(step + 1 - lane);
-        const Passing left = passing_from_left(cells);
-        const std::uint32_t choices =
-            cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells), lane, step - lane == stored.last);
-        if (stored.contain(step - lane)) *word = choices;
-        word += kLanes;
-        event = next_event;
-      }
+      cells.begin_origins(lane);
 #pragma unroll 2
       for (; step < steps; ++step) {
         const float next_event = events_of(step + 1 - lane);
         const Passing left = passing_from_left(cells);
-        cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells), lane, false);
+        cells.template advance_with_origins<kByReciprocal>(event, left, transitions, origins_from_left(cells));
         event = next_event;
       }
     }
@@ -145,17 +133,16 @@ struct SegmentWarp {
   };
 
   template <bool kWithOrigins>
-  __device__ LastCell fill(const SegmentPlace& segment, int columns, int last_row, const StoredRows& stored) const {
+  __device__ LastCell fill(const SegmentPlace& segment, int columns, int last_row, int steps, int first_stored) const {
     Lane<kColumns> cells;
     const bool by_reciprocal = load_levels(cells, contig + segment.position, columns);
     cells.begin(lane, transitions);
     const EventStream events_of{reinterpret_cast<const char*>(event_mean + segment.first_event),
                                 static_cast<int>(segment.step) * static_cast<int>(sizeof(float)), static_cast<unsigned>(last_row)};
-    const int last_lane = (columns - 1) / kColumns;
     if (by_reciprocal) {
-      fill<true, kWithOrigins>(cells, events_of, last_row, last_lane, stored);
+      fill<true, kWithOrigins>(cells, events_of, steps, first_stored);
     } else {
-      fill<false, kWithOrigins>(cells, events_of, last_row, last_lane, stored);
+      fill<false, kWithOrigins>(cells, events_of, steps, first_stored);
     }
     float last = event_hmm::kMinusInfinity;
     std::uint32_t origin = 0;
@@ -165,26 +152,37 @@ struct SegmentWarp {
       last = cells.best[c];
       origin = cells.origins[c].match;
     }
+    const int last_lane = (columns - 1) / kColumns;
     return {__shfl_sync(whole_warp, last, last_lane) > event_hmm::kMinusInfinity, __shfl_sync(whole_warp, origin, last_lane)};
   }
 
-  // Walks back through stored rows to that of row stored.first, and writes the events between, the one of row 1 as entry `written` of the row's path.
-  __device__ PathPoint keep(const SegmentPlace& segment, std::int64_t written, const PathPoint& from, const StoredRows& stored) const {
-    // The point of a row takes the place of choices that are not needed any more; in a word that makes the reading lanes use different banks.
-    const auto place = [&](std::int64_t row) { return room.words + (row - stored.first) * kLanes + row % kLanes; };
-    const PathPoint to = walk_back<kColumns>(
-        from, stored.first,
+  __device__ std::uint32_t& word(std::int64_t row, int of_lane, int first_stored) const {
+    return room.words[(row + of_lane - first_stored) * kLanes + of_lane];
+  }
+
+  __device__ PathPoint back(const PathPoint& from, std::int64_t stop, int first_stored, std::int64_t last_kept) const {
+    // The point of a row takes the place of choices that are not needed any more; those of lanes that read them later lie in different banks.
+    return walk_back<kColumns>(
+        from, stop,
         [&](std::int64_t row, int of_lane) {
-          const std::uint32_t choices = room.words[(row - stored.first) * kLanes + of_lane];
+          const std::uint32_t choices = word(row, of_lane, first_stored);
           __syncwarp();
           return choices;
         },
         [&](const PathPoint& point) {
-          if (lane == 0) *place(point.row) = static_cast<std::uint32_t>(point.column) << 1U | static_cast<std::uint32_t>(point.state);
+          if (lane == 0 && point.row <= last_kept)
+            word(point.row, static_cast<int>(point.row % kLanes), first_stored) =
+                static_cast<std::uint32_t>(point.column) << 1U | static_cast<std::uint32_t>(point.kind);
         });
+  }
+
+  // Walks back to row `stop` and writes the events of the rows behind it, up to last_kept; the one of row 1 is entry `written` of the row's path.
+  __device__ PathPoint keep(const SegmentPlace& segment, std::int64_t written, const PathPoint& from, std::int64_t stop, int first_stored,
+                            std::int64_t last_kept) const {
+    const PathPoint to = back(from, stop, first_stored, last_kept);
     __syncwarp();
-    for (std::int64_t row = stored.first + 1 + lane; row <= from.row; row += kLanes) {
-      const std::uint32_t point = *place(row);
+    for (std::int64_t row = stop + 1 + lane; row <= last_kept; row += kLanes) {
+      const std::uint32_t point = word(row, static_cast<int>(row % kLanes), first_stored);
       write(written + row - 1, segment.first_event + row * segment.step, segment.position + (point >> 1U), point & 1U);
     }
     __syncwarp();
@@ -196,23 +194,27 @@ struct SegmentWarp {
     const int columns = static_cast<int>(segment.length) - static_cast<int>(model.k) + 1, last_row = static_cast<int>(segment.rows) - 1;
     const std::int64_t last_position = segment.position + columns - 1, last_event = segment.first_event + last_row * segment.step;
     if (!has_transitions) return stay(segment, written, last_position, entries);
+    const int last_lane = (columns - 1) / kColumns, steps = last_row + last_lane + 1;
+    const PathPoint last_point{last_row, columns - 1, CellKind::match};
     if (!segment.is_last && last_row > kSegmentOutputs) {
-      const StoredRows stored{0, static_cast<int>(kSegmentOutputs)};
-      const LastCell last = fill<true>(segment, columns, last_row, stored);
+      const bool has_origins = steps > room.steps;
+      const LastCell last = has_origins ? fill<true>(segment, columns, last_row, steps, 0) : fill<false>(segment, columns, last_row, steps, 0);
       if (!last.is_reachable) return unreachable(written, last_event, last_position, entries);
-      const PathPoint from{kSegmentOutputs, static_cast<int>(last.origin >> 1U), (last.origin & 1U) != 0 ? State::bad : State::match};
-      if (entries == Entries::written) keep(segment, written, from, stored);
-      return {kSegmentOutputs, segment.first_event + kSegmentOutputs * segment.step, segment.position + from.column};
+      // To the last kept row, whose column is wanted; from there on to the others.
+      const PathPoint from = has_origins ? point_of<kColumns>(last.origin, static_cast<int>(room.steps) - 1) : last_point;
+      const PathPoint end = back(from, kSegmentOutputs, 0, 0);
+      if (entries == Entries::written) keep(segment, written, end, 0, 0, kSegmentOutputs);
+      return {kSegmentOutputs, segment.first_event + kSegmentOutputs * segment.step, segment.position + end.column};
     }
     // Kept whole: as many rows from behind at a time as there is room for.
-    PathPoint from{last_row, columns - 1, State::match};
+    PathPoint from = last_point;
     while (from.row > 0) {
       const auto row = static_cast<int>(from.row);
-      const StoredRows stored{max(0, row + 1 - static_cast<int>(room.rows)), row};
-      const LastCell last = fill<false>(segment, columns, row, stored);
+      const int stop = max(0, row + kLanes - static_cast<int>(room.steps));
+      const LastCell last = fill<false>(segment, columns, row, row + last_lane + 1, stop);
       if (row == last_row && !last.is_reachable) return unreachable(written, last_event, last_position, entries);
       if (entries == Entries::dropped) break;
-      from = keep(segment, written, from, stored);
+      from = keep(segment, written, from, stop, stop, row);
     }
     return {last_row, last_event, last_position};
   }

@@ -18,6 +18,7 @@ namespace {
 
 using namespace sluice;
 using namespace sluice::event_alignment;
+using cuda::CellKind;
 using cuda::kLanes;
 
 bool same(const PathCell& a, const PathCell& b) { return a.row == b.row && a.column == b.column && a.state == b.state; }
@@ -43,27 +44,27 @@ class HostWarp {
   }
 
   bool is_reachable() {
-    fill(last_row_, last_row_ + 1);
+    fill(last_row_, -1);
     return last_lane().best[(columns_ - 1) % kColumns] > event_hmm::kMinusInfinity;
   }
 
+  // In windows of at most `room` rows, from behind.
   std::vector<PathCell> whole_path(int room) {
     std::vector<PathCell> path;
-    cuda::PathPoint from{last_row_, columns_ - 1, State::match};
+    cuda::PathPoint from{last_row_, columns_ - 1, CellKind::match};
     while (from.row > 0) {
-      const int row = static_cast<int>(from.row);
-      fill(row, row + 1);
-      from = back(from, std::max(0, row + 1 - room), path);
+      fill(static_cast<int>(from.row), -1);
+      from = back(from, std::max(0, static_cast<int>(from.row) + 1 - room), path);
     }
     return path;
   }
 
-  // Rows `kept` .. 1.
-  std::vector<PathCell> path_through_origins(int kept) {
-    fill(last_row_, kept);
-    const std::uint32_t origin = last_lane().origins[(columns_ - 1) % kColumns].match;
+  // With choices up to a step, and origins behind it.
+  bool may_have_origins(int last_step) const { return last_step >= kLanes && last_step < last_row_ + (columns_ - 1) / kColumns; }
+  std::vector<PathCell> path_through_origins(int last_step) {
+    fill(last_row_, last_step);
     std::vector<PathCell> path;
-    back({kept, static_cast<int>(origin >> 1U), (origin & 1U) != 0 ? State::bad : State::match}, 0, path);
+    back(cuda::point_of<kColumns>(last_lane().origins[(columns_ - 1) % kColumns].match, last_step), 0, path);
     return path;
   }
 
@@ -74,19 +75,19 @@ class HostWarp {
     return cuda::walk_back<kColumns>(
         from, stop,
         [&](std::int64_t row, int lane) {
-          CHECK((row >= stop && row <= from.row));
-          return choices_[static_cast<std::size_t>(row)][lane];
+          CHECK((row >= stop && row <= from.row && row + lane < static_cast<std::int64_t>(choices_.size())));
+          return choices_[static_cast<std::size_t>(row + lane)][lane];
         },
         [&](const cuda::PathPoint& point) {
-          path.push_back({static_cast<std::int32_t>(point.row), static_cast<std::int16_t>(point.column), point.state});
-          choices_[static_cast<std::size_t>(point.row)].fill(0);  // nobody asks for them again
+          path.push_back({static_cast<std::int32_t>(point.row), static_cast<std::int16_t>(point.column),
+                          point.kind == CellKind::match ? State::match : State::bad});
         });
   }
 
-  // Rows 0 .. last_row, with origins from a row on.
-  void fill(int last_row, int origins_from) {
+  // Rows 0 .. last_row, with origins behind a step if that is not -1.
+  void fill(int last_row, int last_stored) {
     for (int lane = 0; lane < kLanes; ++lane) lanes_[lane].begin(lane, segment_.transitions);
-    choices_.assign(static_cast<std::size_t>(last_row) + 1, {});
+    choices_.clear();
     for (int step = 0; step <= last_row + (columns_ - 1) / kColumns; ++step) {
       std::array<cuda::Passing, kLanes> left;
       std::array<cuda::Origins, kLanes> left_origins;
@@ -94,17 +95,21 @@ class HostWarp {
         left[lane] = lanes_[std::max(0, lane - 1)].passing();
         left_origins[lane] = lanes_[std::max(0, lane - 1)].passing_origins();
       }
+      const bool is_stored = last_stored < 0 || step <= last_stored;
+      if (is_stored) choices_.emplace_back();
       for (int lane = 0; lane < kLanes; ++lane) {
-        const int row = step - lane;
-        const float event = segment_.event_mean[static_cast<std::size_t>(segment_.first_event + std::clamp(row, 0, last_row) * segment_.step)];
+        const int row = std::clamp(step - lane, 0, last_row);
+        const float event = segment_.event_mean[static_cast<std::size_t>(segment_.first_event + row * segment_.step)];
         auto& own = lanes_[lane];
         const auto advance = [&]<bool kByReciprocal> {
-          return step < origins_from ? own.template advance<kByReciprocal>(event, left[lane], segment_.transitions)
-                                     : own.template advance_with_origins<kByReciprocal>(event, left[lane], segment_.transitions, left_origins[lane],
-                                                                                        lane, row == origins_from);
+          if (is_stored) {
+            choices_.back()[lane] = own.template advance<kByReciprocal>(event, left[lane], segment_.transitions);
+          } else {
+            own.template advance_with_origins<kByReciprocal>(event, left[lane], segment_.transitions, left_origins[lane]);
+          }
         };
-        const std::uint32_t choices = by_reciprocal_ ? advance.template operator()<true>() : advance.template operator()<false>();
-        if (row >= 0 && row <= last_row) choices_[static_cast<std::size_t>(row)][lane] = choices;
+        by_reciprocal_ ? advance.template operator()<true>() : advance.template operator()<false>();
+        if (step == last_stored) own.begin_origins(lane);
       }
     }
   }
@@ -126,9 +131,11 @@ void check_paths(const Segment& segment, const KmerModelView& model, std::vector
   expected.pop_back();  // row 0
   CHECK(std::ranges::equal(warp.whole_path(room), expected, same));
   CHECK(std::ranges::equal(warp.whole_path(static_cast<int>(segment.rows)), expected, same));
-  for (const int kept : {1, 20, 50}) {
-    if (kept >= segment.rows - 1) continue;
-    CHECK(std::ranges::equal(warp.path_through_origins(kept), std::span(expected).last(static_cast<std::size_t>(kept)), same));
+  for (const int last_step : {32, 60, 81, 200}) {
+    if (!warp.may_have_origins(last_step)) continue;
+    const std::vector<PathCell> found = warp.path_through_origins(last_step);
+    CHECK(found.size() + kLanes >= static_cast<std::size_t>(std::min<std::int64_t>(last_step, segment.rows) - 1));
+    CHECK(std::ranges::equal(found, std::span(expected).last(found.size()), same));
   }
 }
 

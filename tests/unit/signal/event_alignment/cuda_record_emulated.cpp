@@ -80,8 +80,8 @@ class OneRow {
     result.position.assign(events, -7);
     result.state.assign(events, 7);
     const device::Paths paths{result.event.data(), result.position.data(), result.state.data(), nullptr, nullptr};
-    std::vector<std::uint32_t> words(device::kKeptRows * device::kLanes);
-    device::ChoiceRoom room{nullptr, device::kKeptRows};
+    std::vector<std::uint32_t> words(device::kUsualSteps * device::kLanes);
+    device::ChoiceRoom room{nullptr, device::kUsualSteps};
     const auto with_warp = [&](const auto& body) {
       room.words = words.data();
       lanes.run([&] { body(device::RowWarp<kColumns>::of(rows_, 0, checked, reference_, model_, settings, paths, room)); });
@@ -111,8 +111,8 @@ class OneRow {
     };
     join(chunks, 300);
     if (end.status == RecordStatus::stalled) {
-      words.resize(static_cast<std::size_t>(kMaximumSegmentEvents * device::kLanes));
-      room.rows = kMaximumSegmentEvents;
+      room.steps = kMaximumSegmentEvents + device::kLanes;
+      words.resize(static_cast<std::size_t>(room.steps * device::kLanes));
       join({}, kMaximumSegmentEvents);
     }
     result.status = end.status;
