@@ -16,8 +16,8 @@ constexpr std::size_t kAlignment = 256;
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 constexpr int kThreads = kWarpsPerBlock * kLanes;
-constexpr int kBlocksPerProcessor = 4;       // so that a thread has 128 registers
-constexpr std::int64_t kUsualWhole = 1024;   // rows of a segment that is kept whole, 50 of them at a time: quadratic
+constexpr int kBlocksPerProcessor = 4;      // so that a thread has 128 registers
+constexpr std::int64_t kUsualWhole = 1024;  // rows of a segment that is kept whole, 50 of them at a time: quadratic
 constexpr std::int64_t kStalledSteps = kMaximumSegmentEvents + kLanes;
 constexpr std::uint32_t kStalledWarps = 64;  // with 8.4 MB of choices each
 

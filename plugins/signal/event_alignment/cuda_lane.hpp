@@ -196,8 +196,8 @@ struct Lane {
   }
 };
 
-// Walks back from `point` to the cell of row `stop` that has an event, and returns that; before, calls cell(point) for the one of every row behind it.
-// choices_at(row, lane): what the lane has returned in that row; it is not asked for a row again once cell() has been told of its point.
+// Walks back from `point` to the cell of row `stop` that has an event, and returns that; before, calls cell(point) for the one of every row behind
+// it. choices_at(row, lane): what the lane has returned in that row; it is not asked for a row again once cell() has been told of its point.
 template <int kColumns, class ChoicesAt, class Cell>
 __host__ __device__ PathPoint walk_back(PathPoint point, std::int64_t stop, const ChoicesAt& choices_at, const Cell& cell) {
   while (point.row > stop || point.kind == CellKind::skip) {

@@ -34,31 +34,104 @@ __device__ inline event_hmm::ReadScaling scaling_of(const Rows& rows, std::uint3
   return {rows.scale[row], rows.shift[row], rows.var[row], rows.log_var[row]};
 }
 
+// Loads are begun eight at a time: one after the other their latency was most of what a read of 400 kb took.
+inline constexpr std::int64_t kLoads = 8;
+
 // As is_base_to_event_map in event_alignment.cpp, by one warp.
 __device__ inline bool is_base_to_event_map(std::span<const std::int32_t> first_event, std::int64_t events, int lane) {
   std::int32_t before = -1;
   bool wrong = false;
-#pragma unroll 4
-  for (std::size_t begin = 0; begin < first_event.size(); begin += kLanes) {
-    const std::size_t at = begin + static_cast<std::size_t>(lane);
-    const std::int32_t event = at < first_event.size() ? first_event[at] : -1;
-    const unsigned present = __ballot_sync(whole_warp, event != -1);
-    const unsigned lower = present & ((1U << lane) - 1U);
-    const std::int32_t of_lower = __shfl_sync(whole_warp, event, lower == 0 ? 0 : 31 - __clz(static_cast<int>(lower)));
-    const std::int32_t previous = lower == 0 ? before : of_lower;
-    wrong = wrong || (event != -1 && (event <= previous || event >= events));
-    const std::int32_t last = __shfl_sync(whole_warp, event, present == 0 ? 0 : 31 - __clz(static_cast<int>(present)));
-    if (present != 0) before = last;
+  const auto size = static_cast<std::int64_t>(first_event.size());
+  for (std::int64_t begin = lane; begin - lane < size; begin += kLoads * kLanes) {
+    std::int32_t loaded[kLoads];
+#pragma unroll
+    for (std::int64_t i = 0; i < kLoads; ++i) loaded[i] = begin + i * kLanes < size ? first_event[static_cast<std::size_t>(begin + i * kLanes)] : -1;
+#pragma unroll
+    for (const std::int32_t event : loaded) {
+      const unsigned present = __ballot_sync(whole_warp, event != -1);
+      const unsigned lower = present & ((1U << lane) - 1U);
+      const std::int32_t of_lower = __shfl_sync(whole_warp, event, lower == 0 ? 0 : 31 - __clz(static_cast<int>(lower)));
+      const std::int32_t previous = lower == 0 ? before : of_lower;
+      wrong = wrong || (event != -1 && (event <= previous || event >= events));
+      const std::int32_t last = __shfl_sync(whole_warp, event, present == 0 ? 0 : 31 - __clz(static_cast<int>(present)));
+      if (present != 0) before = last;
+    }
   }
   return __any_sync(whole_warp, wrong) == 0;
 }
 
 __device__ inline bool are_usable(const float* event_mean, std::int64_t events, int lane) {
   bool usable = true;
-#pragma unroll 4
-  for (std::int64_t i = lane; i < events; i += kLanes) usable = usable && event_hmm::is_usable(event_mean[i]);
+  for (std::int64_t begin = lane; begin < events; begin += kLoads * kLanes) {
+    float loaded[kLoads];
+#pragma unroll
+    for (std::int64_t i = 0; i < kLoads; ++i) loaded[i] = event_mean[begin + i * kLanes < events ? begin + i * kLanes : begin];
+#pragma unroll
+    for (const float mean : loaded) usable = usable && event_hmm::is_usable(mean);
+  }
   return __all_sync(whole_warp, usable) != 0;
 }
+
+// As list_aligned_bases in record_walk.hpp, 32 operations at a time. A block of length 0 ends a stretch.
+class BlockList {
+ public:
+  __device__ BlockList(AlignedBlock* blocks, int lane) : blocks_(blocks), lane_(lane) {}
+  std::uint32_t size = 0;
+  std::uint32_t first_stretch = 0;  // blocks of the first one
+
+  __device__ RecordStatus fill(const Walk& walk, std::span<const std::uint32_t> cigar) {
+    std::int64_t position = walk.ref_start, read_position = 0;
+    for (std::size_t begin = 0; begin < cigar.size(); begin += kLanes) {
+      const std::size_t at = begin + static_cast<std::size_t>(lane_);
+      const CigarStep step = cigar_step(at < cigar.size() ? cigar[at] : 0U, walk.hard_clips);  // 0: no match
+      const std::int64_t contig_end = position + sluice::cuda::inclusive_sum_over_warp(step.on_contig, lane_);
+      const std::int64_t read_end = read_position + sluice::cuda::inclusive_sum_over_warp(step.on_read, lane_);
+      const std::int64_t contig_begin = contig_end - step.on_contig, read_begin = read_end - step.on_read;
+      const bool is_outside = step.is_aligned && are_outside(walk, contig_begin, step.length);
+      if (const unsigned wrong = __ballot_sync(whole_warp, is_outside || !step.is_defined); wrong != 0) {
+        const unsigned undefined = __ballot_sync(whole_warp, !step.is_defined);
+        return (undefined & wrong & (0U - wrong)) != 0 ? RecordStatus::bad_cigar : RecordStatus::outside_contig;  // the first of them
+      }
+      const AlignedBlock block = walked_part(walk, contig_begin, read_begin, step.length);
+      add(block, __ballot_sync(whole_warp, step.is_aligned && block.length > 0), __ballot_sync(whole_warp, step.ends_stretch));
+      position = __shfl_sync(whole_warp, contig_end, kLanes - 1);
+      read_position = __shfl_sync(whole_warp, read_end, kLanes - 1);
+    }
+    if (!stopped_ && !is_empty_) end_stretch();
+    __syncwarp();
+    return RecordStatus::ok;
+  }
+
+ private:
+  // The blocks of some lanes, in their order; other lanes end a stretch.
+  __device__ void add(const AlignedBlock& block, unsigned with_block, unsigned ending) {
+    while (ending != 0) {
+      const unsigned end = ending & (0U - ending), before = with_block & (end - 1U);
+      add(block, before);
+      stopped_ = stopped_ || is_empty_;
+      if (!stopped_) end_stretch();
+      is_empty_ = true;
+      with_block &= ~before;
+      ending &= ~end;
+    }
+    add(block, with_block);
+  }
+  __device__ void add(const AlignedBlock& block, unsigned with_block) {
+    if (stopped_ || with_block == 0) return;
+    if ((with_block >> lane_ & 1U) != 0) blocks_[size + static_cast<std::uint32_t>(__popc(with_block & ((1U << lane_) - 1U)))] = block;
+    size += static_cast<std::uint32_t>(__popc(with_block));
+    is_empty_ = false;
+  }
+  __device__ void end_stretch() {
+    if (first_stretch == 0) first_stretch = size;
+    if (lane_ == 0) blocks_[size] = {};
+    ++size;
+  }
+
+  AlignedBlock* blocks_;
+  int lane_;
+  bool is_empty_ = true, stopped_ = false;
+};
 
 // The checks of align_events in event_alignment.cpp, one after the other, and the list of aligned bases.
 __device__ inline CheckedRow check_row(const Rows& rows, std::uint32_t row, const Reference& reference, const Model& model, const Settings& settings,
@@ -82,18 +155,11 @@ __device__ inline CheckedRow check_row(const Rows& rows, std::uint32_t row, cons
   if (!are_usable(rows.event_mean + first, events, lane)) return ends_with(RecordStatus::not_finite);
 
   const std::int64_t cigar_begin = rows.cigar_offsets[row];
-  const auto add = [&](const AlignedBlock& block) {
-    if (lane == 0) blocks[checked.blocks] = block;
-    ++checked.blocks;
-  };
-  const auto end_stretch = [&] {
-    if (checked.first_stretch == 0) checked.first_stretch = checked.blocks;
-    add(AlignedBlock{});
-  };
-  checked.status =
-      list_aligned_bases(walk, {rows.cigar + cigar_begin, static_cast<std::size_t>(rows.cigar_offsets[row + 1] - cigar_begin)}, add, end_stretch);
+  BlockList list(blocks, lane);
+  checked.status = list.fill(walk, {rows.cigar + cigar_begin, static_cast<std::size_t>(rows.cigar_offsets[row + 1] - cigar_begin)});
   if (checked.status != RecordStatus::ok) return checked;
-  __syncwarp();
+  checked.blocks = list.size;
+  checked.first_stretch = list.first_stretch;
 
   const auto transitions = event_hmm::make_transitions(rows.events_per_base[row], settings.events_per_base);
   if (!transitions && !stays_in_last_kmer(rows.events_per_base[row], settings.events_per_base)) return ends_with(RecordStatus::bad_events_per_base);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A warp finds the path of a segment (cuda_lane.hpp) and keeps its part. Only the choices of the steps with the kept rows are stored, in shared memory;
-// behind them the lanes carry on through which cell of these steps a cell's best path goes.
+// A warp finds the path of a segment (cuda_lane.hpp) and keeps its part. Only the choices of the steps with the kept rows are stored, in shared
+// memory; behind them the lanes carry on through which cell of these steps a cell's best path goes.
 
 #include <sluice/cuda/warp.cuh>
 
@@ -95,8 +95,8 @@ struct SegmentWarp {
     return {__shfl_up_sync(whole_warp, own.match, 1), __shfl_up_sync(whole_warp, own.bad, 1), __shfl_up_sync(whole_warp, own.skip, 1)};
   }
 
-  // Goes through `steps` steps and stores the choices of those from first_stored on for which there is room. With origins: then it carries on those of
-  // the last stored one.
+  // Goes through `steps` steps and stores the choices of those from first_stored on for which there is room. With origins: then it carries on those
+  // of the last stored one.
   template <bool kByReciprocal, bool kWithOrigins>
   __device__ void fill(Lane<kColumns>& cells, const EventStream& events_of, int steps, int first_stored) const {
     float event = events_of(-lane);

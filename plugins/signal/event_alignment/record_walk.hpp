@@ -26,55 +26,78 @@ struct Walk {
   std::int64_t clip_end = std::numeric_limits<std::int64_t>::max();
 };
 
-// Calls add(block) for each run of aligned bases between clip_start and clip_end whose read position is at most read_length - k, and end_stretch()
-// behind the runs of each stretch: CIGAR's N operations divide. The first stretch without any is the last (f5c stops a record there).
-template <class Add, class EndStretch>
-constexpr RecordStatus list_aligned_bases(const Walk& walk, std::span<const std::uint32_t> cigar, const Add& add, const EndStretch& end_stretch) {
+// One operation of a CIGAR.
+struct CigarStep {
+  std::int64_t length;
+  std::int64_t on_contig, on_read;  // how far it advances
+  bool is_aligned;
+  bool ends_stretch;
+  bool is_defined;  // in BAM
+};
+
+constexpr CigarStep cigar_step(std::uint32_t word, HardClips hard_clips) {
+  const std::int64_t length = word >> 4U;
+  switch (static_cast<CigarOperation>(word & 0xFU)) {
+    case CigarOperation::match:
+    case CigarOperation::equal:
+    case CigarOperation::difference:
+      return {length, length, length, true, false, true};
+    case CigarOperation::insertion:
+    case CigarOperation::soft_clip:
+      return {length, 0, length, false, false, true};
+    case CigarOperation::deletion:
+      return {length, length, 0, false, false, true};
+    case CigarOperation::reference_skip:
+      return {length, length, 0, false, true, true};
+    case CigarOperation::hard_clip:
+      return {length, 0, hard_clips == HardClips::count ? length : 0, false, false, true};
+    case CigarOperation::padding:
+      return {length, 0, 0, false, false, true};
+    case CigarOperation::back:
+    default:
+      return {length, 0, 0, false, false, false};
+  }
+}
+
+// Whether aligned bases are outside the contig, or behind 2^31 - 1.
+constexpr bool are_outside(const Walk& walk, std::int64_t position, std::int64_t length) {
   constexpr std::int64_t last_position = std::numeric_limits<std::int32_t>::max();
   const std::int64_t contig_end = walk.contig_length < last_position ? walk.contig_length : last_position;
-  const std::int64_t last_read_position = walk.read_length - walk.k;
+  return length > 0 && (position < 0 || position + length > contig_end);
+}
+
+// The bases of a run between clip_start and clip_end whose read position is at most read_length - k; none if the length is not above 0.
+constexpr AlignedBlock walked_part(const Walk& walk, std::int64_t position, std::int64_t read_position, std::int64_t length) {
   const auto lower = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
+  const std::int64_t skipped = walk.clip_start > position ? walk.clip_start - position : 0;
+  const std::int64_t kept = lower(lower(length - 1, walk.clip_end - position), walk.read_length - walk.k - read_position) + 1 - skipped;
+  return {position + skipped, read_position + skipped, kept};
+}
+
+// Calls add(block) for each run of aligned bases that is walked, and end_stretch() behind the runs of each stretch: CIGAR's N operations divide. The
+// first stretch without any is the last (f5c stops a record there).
+template <class Add, class EndStretch>
+constexpr RecordStatus list_aligned_bases(const Walk& walk, std::span<const std::uint32_t> cigar, const Add& add, const EndStretch& end_stretch) {
   std::int64_t position = walk.ref_start;
   std::int64_t read_position = 0;
   bool is_empty = true, stopped = false;
   for (const std::uint32_t word : cigar) {
-    const std::int64_t length = word >> 4U;
-    switch (static_cast<CigarOperation>(word & 0xFU)) {
-      case CigarOperation::match:
-      case CigarOperation::equal:
-      case CigarOperation::difference: {
-        if (length > 0 && (position < 0 || position + length > contig_end)) return RecordStatus::outside_contig;
-        const std::int64_t skipped = walk.clip_start > position ? walk.clip_start - position : 0;
-        const std::int64_t kept = lower(lower(length - 1, walk.clip_end - position), last_read_position - read_position) + 1 - skipped;
-        if (kept > 0 && !stopped) {
-          add(AlignedBlock{position + skipped, read_position + skipped, kept});
-          is_empty = false;
-        }
-        position += length;
-        read_position += length;
-        break;
+    const CigarStep step = cigar_step(word, walk.hard_clips);
+    if (!step.is_defined) return RecordStatus::bad_cigar;
+    if (step.is_aligned) {
+      if (are_outside(walk, position, step.length)) return RecordStatus::outside_contig;
+      const AlignedBlock block = walked_part(walk, position, read_position, step.length);
+      if (block.length > 0 && !stopped) {
+        add(block);
+        is_empty = false;
       }
-      case CigarOperation::insertion:
-      case CigarOperation::soft_clip:
-        read_position += length;
-        break;
-      case CigarOperation::deletion:
-        position += length;
-        break;
-      case CigarOperation::reference_skip:
-        position += length;
-        stopped = stopped || is_empty;
-        if (!stopped) end_stretch();
-        is_empty = true;
-        break;
-      case CigarOperation::hard_clip:
-        if (walk.hard_clips == HardClips::count) read_position += length;
-        break;
-      case CigarOperation::padding:
-        break;
-      case CigarOperation::back:
-      default:
-        return RecordStatus::bad_cigar;
+    }
+    position += step.on_contig;
+    read_position += step.on_read;
+    if (step.ends_stretch) {
+      stopped = stopped || is_empty;
+      if (!stopped) end_stretch();
+      is_empty = true;
     }
   }
   if (!stopped && !is_empty) end_stretch();

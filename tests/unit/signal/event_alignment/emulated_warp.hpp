@@ -110,6 +110,7 @@ inline unsigned __ballot_sync(unsigned, bool value) {
 }
 inline int __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) == mask ? 1 : 0; }
 inline int __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0 ? 1 : 0; }
+inline int __popc(unsigned value) { return std::popcount(value); }
 inline int __clz(int value) { return std::countl_zero(static_cast<unsigned>(value)); }
 using std::max;
 using std::min;
