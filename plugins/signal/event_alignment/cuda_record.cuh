@@ -274,13 +274,14 @@ struct RowWarp {
       const StretchEnds ends = begin == 0 ? checked.ends : ends_of(walk, bases);
       state.at = ends.first;
       state.is_over = !ends.is_walked;
+      bool has_jumped = false;
       while (!state.is_over) {
         const std::int64_t at = state.written / kChunkEvents;
         const bool has_chunk = begin == 0 && at < static_cast<std::int64_t>(chunks.size()) && is_regular(state, ends) && chunks[at].position >= 0 &&
                                chunks[at].end.written >= state.written + kSegmentOutputs;
         if (has_chunk && state.written == at * kChunkEvents && chunks[at].position == state.at.position) {
           state = chunks[at].end;
-          bases.seek(state.at.position);
+          has_jumped = true;
           continue;
         }
         // Where the chunk's path comes to with its next segment; if this one comes there too, it goes on as the chunk's does.
@@ -288,10 +289,12 @@ struct RowWarp {
         PathPlace of_chunk{-1, -1};
         if (has_chunk) of_chunk = {segments.path.event[joined - 1], segments.path.position[joined - 1]};
         __syncwarp();
+        if (has_jumped) bases.seek(state.at.position);
+        has_jumped = false;
         walk_on(state, bases, ends, 0, state.written + 1, most_whole, Until::stop);
         if (has_chunk && state.written == joined && state.at.event == of_chunk.event && state.at.position == of_chunk.position) {
           state = chunks[at].end;
-          bases.seek(state.at.position);
+          has_jumped = true;
         }
       }
       if (state.status != RecordStatus::ok) break;
