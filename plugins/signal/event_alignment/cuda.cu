@@ -107,12 +107,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerProcessor)
   }
 }
 
-constexpr int kGatherThreads = 128;
+constexpr unsigned kGatherThreads = 128;
+constexpr unsigned kGatherBlocks = 16;  // a row
 
 __global__ void __launch_bounds__(kGatherThreads) gather_kernel(Rows rows, Paths paths, const std::int64_t* offsets, Paths to) {
   for (std::uint32_t row = blockIdx.x; row < rows.count; row += gridDim.x) {
     const std::int64_t from = rows.event_offsets[row], begin = offsets[row], count = offsets[row + 1] - begin;
-    for (std::int64_t i = threadIdx.x; i < count; i += kGatherThreads) {
+    for (std::int64_t i = blockIdx.y * kGatherThreads + threadIdx.x; i < count; i += gridDim.y * kGatherThreads) {
       to.event[begin + i] = paths.event[from + i];
       to.position[begin + i] = paths.position[from + i];
       to.state[begin + i] = paths.state[from + i];
@@ -215,7 +216,7 @@ cudaError_t align_rows(const Rows& rows, const std::uint32_t* order, std::uint32
 
 cudaError_t gather_paths(const Rows& rows, const Paths& paths, const std::int64_t* offsets, const Paths& to, cudaStream_t stream) {
   if (rows.count == 0) return cudaSuccess;
-  gather_kernel<<<std::min(rows.count, 65535U), kGatherThreads, 0, stream>>>(rows, paths, offsets, to);
+  gather_kernel<<<dim3(std::min(rows.count, 65535U), kGatherBlocks), kGatherThreads, 0, stream>>>(rows, paths, offsets, to);
   return cudaGetLastError();
 }
 
