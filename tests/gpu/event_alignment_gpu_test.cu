@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // The CUDA event alignment against the CPU kernels, event by event, and its speed. The command line is that of kernel_check.hpp; AMOUNT: Mbases of
-// simulated reads for the timings (default 40).
+// simulated reads of 8 kb in the largest timing (default 48).
 
 #include <algorithm>
 #include <cstdio>
@@ -70,6 +70,9 @@ class Columns {
   }
 };
 
+// What is done with rows that end with a stall.
+enum class Stalls { left, aligned };
+
 // The columns on the device, with the reference, the model and room for paths.
 class OnDevice {
  public:
@@ -97,7 +100,8 @@ class OnDevice {
         position_(c.event_mean.size(), Contents::poison),
         state_(c.event_mean.size(), Contents::poison),
         count_(rows_in_all_, Contents::poison),
-        status_(rows_in_all_, Contents::poison) {
+        status_(rows_in_all_, Contents::poison),
+        event_offsets_of_rows_(c.event_offsets) {
     require(cuda::upload_reference(c.contigs, reference_memory_.data(), nullptr, reference_), "upload_reference");
     require(cuda::upload_model(model, model_memory_.data(), nullptr, model_), "upload_model");
     rows_ = {.count = rows_in_all_,
@@ -122,12 +126,14 @@ class OnDevice {
   }
 
   // Aligns the rows of `order`; returns the milliseconds of one run of `runs`, 0 for runs = 0.
-  double align(const std::vector<std::uint32_t>& order, const cuda::Plan& plan, const Settings& settings, int runs = 0) {
-    const DeviceArray<std::uint32_t> on_device(order);
-    const DeviceArray<std::uint8_t> workspace(cuda::workspace_bytes(rows_, plan), Contents::poison);
+  double align(const std::vector<std::uint32_t>& order, Stalls stalls, const Settings& settings, int runs = 0) {
+    const auto count = static_cast<std::uint32_t>(order.size());
+    const std::vector<std::uint32_t> chunk_begin = cuda::chunks_of(order, event_offsets_of_rows_);
+    const cuda::Plan plan = stalls == Stalls::left ? cuda::plan_usual(chunk_begin) : cuda::plan_stalled(count);
+    const DeviceArray<std::uint32_t> on_device(order), chunks(chunk_begin);
+    const DeviceArray<std::uint8_t> workspace(cuda::workspace_bytes(rows_, count, plan), Contents::poison);
     const auto run = [&] {
-      require(cuda::align_rows(rows_, on_device.data(), static_cast<std::uint32_t>(order.size()), reference_, model_, settings, plan,
-                               workspace.data(), paths_, nullptr),
+      require(cuda::align_rows(rows_, on_device.data(), count, chunks.data(), reference_, model_, settings, plan, workspace.data(), paths_, nullptr),
               "align_rows");
     };
     run();
@@ -178,6 +184,7 @@ class OnDevice {
   cuda::Model model_;
   cuda::Rows rows_;
   cuda::Paths paths_;
+  std::vector<std::int64_t> event_offsets_of_rows_;
 };
 
 std::vector<Path> paths_of_cpu(const std::vector<SimulatedRecord>& records, const CheckedModel& model, const Settings& settings) {
@@ -213,10 +220,10 @@ std::vector<Path> paths_of_device(const std::vector<SimulatedRecord>& records, c
   OnDevice device(Columns(records), model);
   std::vector<std::uint32_t> order(records.size());
   std::iota(order.begin(), order.end(), 0U);
-  device.align(order, cuda::plan_usual(static_cast<std::uint32_t>(order.size()), model.view().k), settings);
+  device.align(order, Stalls::left, settings);
   const auto statuses = device.statuses();
   std::erase_if(order, [&](std::uint32_t row) { return statuses[row] != RecordStatus::stalled; });
-  if (!order.empty()) device.align(order, cuda::plan_stalled(static_cast<std::uint32_t>(order.size())), settings);
+  if (!order.empty()) device.align(order, Stalls::aligned, settings);
   return device.paths();
 }
 
@@ -283,7 +290,7 @@ void check(std::uint32_t k, std::size_t count, std::uint64_t seed) {
   std::vector<SimulatedRecord> records;
   while (records.size() < count) {
     simulation::Options options;
-    options.aligned_bases = 1 + random() % 1200;
+    options.aligned_bases = 1 + random() % (random() % 16 == 0 ? 8000 : 1200);
     options.splices = random() % 5 == 0 ? 0.01 : 0.0;
     options.long_deletions = random() % 5 == 0 ? 0.01 : 0.0;
     options.missing_events = random() % 5 == 0 ? 0.5 : 0.05;
@@ -312,38 +319,42 @@ void check_stalls(std::size_t longest) {
   compare("stalls", paths_of_cpu(records, model, {}), paths_of_device(records, model, {}));
 }
 
-void bench(double megabases, int runs) {
-  constexpr std::size_t kReadLength = 8000;
-  std::mt19937_64 random(7);
+// Reads of `bases` aligned bases: their time, beside what an H200 needs to issue the inner loop's instructions.
+void time_reads(std::size_t reads, std::size_t bases, int runs) {
   const simulation::Model simulated(6);
   const CheckedModel model(simulated.view);
-  std::vector<SimulatedRecord> records(std::max<std::size_t>(1, static_cast<std::size_t>(megabases * 1e6 / kReadLength)));
+  std::vector<SimulatedRecord> records(reads);
   in_parallel(records.size(), [&](std::size_t i) {
     std::mt19937_64 own(i);
-    records[i] = simulate_record(simulated, i % 2 == 0 ? Strand::forward : Strand::reverse, {.aligned_bases = kReadLength}, own);
+    records[i] = simulate_record(simulated, i % 2 == 0 ? Strand::forward : Strand::reverse, {.aligned_bases = bases}, own);
   });
-  const double bases = static_cast<double>(records.size() * kReadLength);
   const std::vector<Path> expected = paths_of_cpu(records, model, {});
   OnDevice device(Columns(records), model);
   std::vector<std::uint32_t> order(records.size());
   std::iota(order.begin(), order.end(), 0U);
-  const double time = device.align(order, cuda::plan_usual(static_cast<std::uint32_t>(order.size()), 6), {}, runs);
-  compare("simulated", expected, device.paths());
-  // 573 cells a base of such reads (event_alignment_bench), 37 instructions a cell, 33 T lane-instructions a second on an H200.
-  constexpr double kCellsPerBase = 573, kInstructionsPerCell = 37, kIssuedPerSecond = 33e12;
-  std::printf("TIME align_rows: %8.3f ms, %8.1f Mbases/s, %7.1f Gcells/s; floor of an H200 %8.3f ms\n", time, bases / time / 1e3,
-              bases * kCellsPerBase / time / 1e6, bases * kCellsPerBase * kInstructionsPerCell / kIssuedPerSecond * 1e3);
-  const std::vector<SimulatedRecord> one{simulate_record(simulated, Strand::forward, {.aligned_bases = 400'000}, random)};
-  OnDevice alone(Columns(one), model);
-  const double lone = alone.align({0}, cuda::plan_usual(1, 6), {}, runs);
-  compare("a read of 400 kb", paths_of_cpu(one, model, {}), alone.paths());
-  std::printf("TIME a read of 400 kb: %8.3f ms\n", lone);
+  const double time = device.align(order, Stalls::left, {}, runs);
+  const std::string name = std::to_string(reads) + " reads of " + std::to_string(bases / 1000) + " kb";
+  compare(name, expected, device.paths());
+  // 573 cells a base of such reads (event_alignment_bench); 27,000 instructions for a segment of 175 events and 96 k-mers; 132 processors issue 4 a
+  // cycle at 1.755 GHz.
+  constexpr double kCellsPerBase = 573, kInstructionsPerCell = 27'000.0 / (175 * 96), kIssuedPerSecond = 132 * 4 * 1.755e9;
+  const double all = static_cast<double>(reads * bases);
+  std::printf("TIME align_rows, %s: %8.3f ms, %8.1f Mbases/s, %7.1f Gcells/s; floor of an H200 %8.3f ms\n", name.c_str(), time, all / time / 1e3,
+              all * kCellsPerBase / time / 1e6, all * kCellsPerBase * kInstructionsPerCell / kIssuedPerSecond * 1e3);
+}
+
+void bench(double megabases, int runs) {
+  constexpr std::size_t kReadLength = 8000;
+  time_reads(85, kReadLength, runs);
+  time_reads(1000, kReadLength, runs);
+  time_reads(std::max<std::size_t>(1, static_cast<std::size_t>(megabases * 1e6 / kReadLength)), kReadLength, runs);
+  time_reads(1, 400'000, runs);
 }
 
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const CommandLine command = parse_command_line(argument_count, arguments, 40.0);
+  const CommandLine command = parse_command_line(argument_count, arguments, 48.0);
   const bool small = command.checks == Extent::small;
   if (command.checks != Extent::none) {
     check(6, small ? 60 : 4000, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// align_events of event_alignment.hpp on a CUDA device, for many rows at once: the same events, positions and states. One warp a row, its segments
-// one after the other. Nothing here allocates on the device; only upload_* wait for it.
+// align_events of event_alignment.hpp on a CUDA device, for many rows at once: the same events, positions and states. Nothing here allocates on the
+// device; only upload_* wait for it.
 
 #include <cuda_runtime_api.h>
 
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "event_alignment/event_alignment.hpp"
 
@@ -68,23 +69,29 @@ struct Paths {
   RecordStatus* status = nullptr;  // by row
 };
 
-// Most events under a segment, and how many warps work at once: they decide the size of the workspace, 128 bytes an event and warp.
+// A row's path is found in chunks of 800 events, by a warp each, from where the base-to-event map lets it expect the path; then a warp a row joins
+// those that begin where the path really is, and walks what lies between. Chunks of the rows order[0 .. n): entry i of the result is the first one of
+// order[i], entry n the count of all.
+std::vector<std::uint32_t> chunks_of(std::span<const std::uint32_t> order, std::span<const std::int64_t> event_offsets);
+
+// How rows are aligned: this decides the size of the workspace.
 struct Plan {
-  std::int64_t most_rows = 0;
-  std::uint32_t warps = 0;  // a multiple of kWarpsPerBlock
+  std::uint32_t chunks = 0;
+  std::uint32_t stalled_warps = 0;  // with 8.4 MB each
 };
-inline constexpr std::uint32_t kWarpsPerBlock = 4;
-// For reads without stalls: as many warps as the device runs at once. A row with a longer segment ends as `stalled`, and is aligned again by
-Plan plan_usual(std::uint32_t rows, std::uint32_t k);
-// this one, with few warps and kMaximumSegmentEvents.
+// A row that ends with more than 1,024 events under its last segment gets `stalled`, and is aligned again by
+Plan plan_usual(std::span<const std::uint32_t> chunk_begin);
+// this one, in which a warp walks a row from its beginning.
 Plan plan_stalled(std::uint32_t rows);
+inline constexpr std::uint32_t kWarpsPerBlock = 4;
 
-std::size_t workspace_bytes(const Rows& rows, const Plan& plan);
+std::size_t workspace_bytes(const Rows& rows, std::uint32_t count, const Plan& plan);
 
-// Aligns the rows `order[0 .. count)` (device memory, each row once, in the order in which they are taken up), and writes their counts and statuses;
-// count is 0 unless ok. workspace: workspace_bytes, 256-byte aligned.
-cudaError_t align_rows(const Rows& rows, const std::uint32_t* order, std::uint32_t count, const Reference& reference, const Model& model,
-                       const Settings& settings, const Plan& plan, void* workspace, const Paths& paths, cudaStream_t stream);
+// Aligns the rows `order[0 .. count)` (device memory, each row once), and writes their counts and statuses; count is 0 unless ok. chunk_begin:
+// chunks_of(order) in device memory, not read by a stalled plan. workspace: workspace_bytes, 256-byte aligned.
+cudaError_t align_rows(const Rows& rows, const std::uint32_t* order, std::uint32_t count, const std::uint32_t* chunk_begin,
+                       const Reference& reference, const Model& model, const Settings& settings, const Plan& plan, void* workspace,
+                       const Paths& paths, cudaStream_t stream);
 
 // Lists without gaps: row r's path at offsets[r] (count + 1 of them, the sums of paths.count) of `to`, which may lack count and status.
 cudaError_t gather_paths(const Rows& rows, const Paths& paths, const std::int64_t* offsets, const Paths& to, cudaStream_t stream);

@@ -23,6 +23,33 @@ struct Passing {
   float skip = event_hmm::kMinusInfinity;
 };
 
+enum class CellKind : std::uint8_t { bad, match, skip };
+
+// A cell of a path.
+struct PathPoint {
+  std::int64_t row;
+  int column;
+  CellKind kind;
+};
+
+// Through which cell of the steps whose choices are stored the best paths to a k-mer's three states go: of the last step, or of the one before it.
+struct Origins {
+  std::uint32_t match = 0;
+  std::uint32_t bad = 0;
+  std::uint32_t skip = 0;
+
+  __host__ __device__ static Origins of(int column, bool is_of_step_before) {
+    const auto cell = static_cast<std::uint32_t>(column) << 3U | (is_of_step_before ? 4U : 0U);
+    return {cell | static_cast<std::uint32_t>(CellKind::match), cell | static_cast<std::uint32_t>(CellKind::bad),
+            cell | static_cast<std::uint32_t>(CellKind::skip)};
+  }
+};
+template <int kColumns>
+__host__ __device__ PathPoint point_of(std::uint32_t origin, int last_step) {
+  const int column = static_cast<int>(origin >> 3U);
+  return {last_step - column / kColumns - static_cast<int>(origin >> 2U & 1U), column, static_cast<CellKind>(origin & 3U)};
+}
+
 struct LaneLevel {
   float mean = 0.0F;
   float twice_stdv = 2.0F;
@@ -62,6 +89,17 @@ enum Choice : std::uint32_t {
 };
 inline constexpr int kChoiceBits = 7;
 
+// Transitions from a lane's left neighbour; the first lane has none, whatever it is given instead.
+struct FromLeft {
+  float match_next, match_skip, skip_match, skip_stay;
+  float none;  // added to what needs no transition
+  __host__ __device__ static FromLeft of(const event_hmm::Transitions& log, bool has_neighbour) {
+    if (has_neighbour) return {log.match_next, log.match_skip, log.skip_match, log.skip_stay, 0.0F};
+    constexpr float never = event_hmm::kMinusInfinity;
+    return {never, never, never, never, never};
+  }
+};
+
 template <int kColumns>
 struct Lane {
   static_assert(kColumns * kChoiceBits <= 32 && kColumns * kLanes >= 96);
@@ -69,88 +107,121 @@ struct Lane {
   float match[kColumns], bad[kColumns], bad_out[kColumns], skip[kColumns];
   float best[kColumns];  // of the terms of the last match
   Passing above;         // of the left neighbour, a row above
-  float start;           // the term that begins a path
+  Origins origins[kColumns];
+  Origins origins_above;
+  FromLeft from_left;
 
-  __host__ __device__ void begin(int lane) {
+  __host__ __device__ void begin(int lane, const event_hmm::Transitions& log) {
+    from_left = FromLeft::of(log, lane > 0);
     for (int c = 0; c < kColumns; ++c) match[c] = bad[c] = bad_out[c] = skip[c] = best[c] = event_hmm::kMinusInfinity;
     above = {};
-    start = lane == 0 ? kLogStart : event_hmm::kMinusInfinity;
+    if (lane == 0) above.bad_out = kLogStart;  // the term that begins a path, in the place of one that is taken as it is
+    for (Origins& of_column : origins) of_column = {};
+    origins_above = {};
+  }
+
+  // The cells of this step and the one before it become the origins of later ones.
+  __host__ __device__ void begin_origins(int lane) {
+    for (int c = 0; c < kColumns; ++c) origins[c] = Origins::of(lane * kColumns + c, false);
+    origins_above = Origins::of(lane * kColumns - 1, true);
   }
 
   __host__ __device__ Passing passing() const { return {match[kColumns - 1], bad_out[kColumns - 1], skip[kColumns - 1]}; }
+  __host__ __device__ const Origins& passing_origins() const { return origins[kColumns - 1]; }
 
   // Goes one row on. `left`: of the left neighbour, in this row. Returns the choices, kChoiceBits a column.
   template <bool kByReciprocal>
-  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log) {
+  __host__ __device__ std::uint32_t advance(float event, const Passing& left, const event_hmm::Transitions& log) {
+    return advance<kByReciprocal, false>(event, left, log, {});
+  }
+
+  // The same, but carries origins on.
+  template <bool kByReciprocal>
+  __host__ __device__ void advance_with_origins(float event, const Passing& left, const event_hmm::Transitions& log, const Origins& left_origins) {
+    advance<kByReciprocal, true>(event, left, log, left_origins);
+  }
+
+ private:
+  template <bool kByReciprocal, bool kWithOrigins>
+  __host__ __device__ std::uint32_t advance(float event, Passing left, const event_hmm::Transitions& log, Origins left_origins) {
     std::uint32_t choices = 0;
+    left.bad_out += from_left.none;
     Passing diagonal = above;
     above = left;
+    Origins diagonal_origins = origins_above;
+    if constexpr (kWithOrigins) origins_above = left_origins;
+#pragma unroll
     for (int c = 0; c < kColumns; ++c) {
       const auto choose = [&choices, c](bool later, Choice choice) {
         if (later) choices |= static_cast<std::uint32_t>(choice) << (kChoiceBits * c);
+        return later;
       };
       const Passing own{match[c], bad_out[c], skip[c]};
-      const float same_match = own.match + log.match_stay, previous_match = diagonal.match + log.match_next;
-      const float previous_skip = diagonal.skip + log.skip_match;
+      const float same_match = own.match + log.match_stay, previous_match = diagonal.match + (c == 0 ? from_left.match_next : log.match_next);
+      const float previous_skip = diagonal.skip + (c == 0 ? from_left.skip_match : log.skip_match);
       const float from_match = fmaxf(same_match, previous_match), from_bad = fmaxf(own.bad_out, diagonal.bad_out);
       const float from_event = fmaxf(from_match, from_bad);
       best[c] = fmaxf(from_event, previous_skip);
-      if (c == 0) {
-        best[c] = fmaxf(best[c], start);
-        start = event_hmm::kMinusInfinity;
-      }
       const float match_to_bad = own.match + log.match_bad, bad_to_bad = bad[c] + log.bad_stay;
-      const float match_to_skip = left.match + log.match_skip, skip_to_skip = left.skip + log.skip_stay;
+      const float match_to_skip = left.match + (c == 0 ? from_left.match_skip : log.match_skip);
+      const float skip_to_skip = left.skip + (c == 0 ? from_left.skip_stay : log.skip_stay);
       const float event_to_skip = fmaxf(match_to_skip, left.bad_out);
-      choose(previous_match >= same_match, kPreviousMatch);
-      choose(diagonal.bad_out >= own.bad_out, kPreviousBad);
-      choose(from_bad >= from_match, kBadOverMatch);
-      choose(previous_skip >= from_event, kSkipOverEvent);
-      choose(bad_to_bad >= match_to_bad, kBadFromBad);
-      choose(left.bad_out >= match_to_skip, kSkipFromBad);
-      choose(skip_to_skip >= event_to_skip, kSkipFromSkip);
+      const bool is_previous_match = choose(previous_match >= same_match, kPreviousMatch);
+      const bool is_previous_bad = choose(diagonal.bad_out >= own.bad_out, kPreviousBad);
+      const bool is_bad = choose(from_bad >= from_match, kBadOverMatch);
+      const bool is_skip = choose(previous_skip >= from_event, kSkipOverEvent);
+      const bool is_bad_from_bad = choose(bad_to_bad >= match_to_bad, kBadFromBad);
+      const bool is_skip_from_bad = choose(left.bad_out >= match_to_skip, kSkipFromBad);
+      const bool is_skip_from_skip = choose(skip_to_skip >= event_to_skip, kSkipFromSkip);
       match[c] = best[c] + emission<kByReciprocal>(event, level[c]);
       bad[c] = fmaxf(match_to_bad, bad_to_bad);
       bad_out[c] = bad[c] + log.bad_match;
       skip[c] = fmaxf(event_to_skip, skip_to_skip);
       diagonal = own;
       left = {match[c], bad_out[c], skip[c]};
+      if constexpr (kWithOrigins) {
+        const Origins own_origins = origins[c];
+        const std::uint32_t of_match = is_previous_match ? diagonal_origins.match : own_origins.match;
+        const std::uint32_t of_bad = is_previous_bad ? diagonal_origins.bad : own_origins.bad;
+        const std::uint32_t of_event = is_bad ? of_bad : of_match;
+        const std::uint32_t of_left_event = is_skip_from_bad ? left_origins.bad : left_origins.match;
+        origins[c].match = is_skip ? diagonal_origins.skip : of_event;
+        origins[c].bad = is_bad_from_bad ? own_origins.bad : own_origins.match;
+        origins[c].skip = is_skip_from_skip ? left_origins.skip : of_left_event;
+        diagonal_origins = own_origins;
+        left_origins = origins[c];
+      }
     }
     return choices;
   }
 };
 
-// Calls cell(row, column, state) for every event of the path, from the last to the first. choices_at(step, lane): what the lane has returned at that
-// step; steps never ascend.
+// Walks back from `point` to the cell of row `stop` that has an event, and returns that; before, calls cell(point) for the one of every row behind
+// it. choices_at(row, lane): what the lane has returned in that row; it is not asked for a row again once cell() has been told of its point.
 template <int kColumns, class ChoicesAt, class Cell>
-__host__ __device__ void walk_back(std::int64_t rows, int columns, const ChoicesAt& choices_at, const Cell& cell) {
-  std::int64_t row = rows - 1;
-  int column = columns - 1;
-  enum class Kind { match, bad, skip } kind = Kind::match;
-  while (true) {
-    if (kind != Kind::skip) cell(row, column, kind == Kind::match ? State::match : State::bad);
-    if (row == 0 && kind == Kind::match) return;
-    const int lane = column / kColumns;
-    const std::uint32_t choices = choices_at(row + lane, lane) >> (kChoiceBits * (column % kColumns));
-    if (kind == Kind::match) {
-      --row;
-      if (choices & kSkipOverEvent) {
-        kind = Kind::skip;
-        --column;
-      } else if (choices & kBadOverMatch) {
-        kind = Kind::bad;
-        column -= choices & kPreviousBad ? 1 : 0;
-      } else {
-        column -= choices & kPreviousMatch ? 1 : 0;
-      }
-    } else if (kind == Kind::bad) {
-      --row;
-      kind = choices & kBadFromBad ? Kind::bad : Kind::match;
+__host__ __device__ PathPoint walk_back(PathPoint point, std::int64_t stop, const ChoicesAt& choices_at, const Cell& cell) {
+  while (point.row > stop || point.kind == CellKind::skip) {
+    const std::uint32_t choices = choices_at(point.row, point.column / kColumns) >> (kChoiceBits * (point.column % kColumns));
+    if (point.kind == CellKind::skip) {
+      --point.column;
+      point.kind = choices & kSkipFromSkip ? CellKind::skip : choices & kSkipFromBad ? CellKind::bad : CellKind::match;
+      continue;
+    }
+    cell(point);
+    --point.row;
+    if (point.kind == CellKind::bad) {
+      point.kind = choices & kBadFromBad ? CellKind::bad : CellKind::match;
+    } else if (choices & kSkipOverEvent) {
+      point.kind = CellKind::skip;
+      --point.column;
+    } else if (choices & kBadOverMatch) {
+      point.kind = CellKind::bad;
+      point.column -= choices & kPreviousBad ? 1 : 0;
     } else {
-      --column;
-      kind = choices & kSkipFromSkip ? Kind::skip : choices & kSkipFromBad ? Kind::bad : Kind::match;
+      point.column -= choices & kPreviousMatch ? 1 : 0;
     }
   }
+  return point;
 }
 
 }  // namespace sluice::event_alignment::cuda

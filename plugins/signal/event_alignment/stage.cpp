@@ -73,7 +73,7 @@ class EventAlignment {
         .reason("bad_events_per_base", "so many events per base that no probability is left to move on");
     d.reason("stalled", "more than 65,536 events lie within 101 bases of the reference");
 #ifdef SLUICE_WITH_CUDA
-    d.implementation<&EventAlignment::process_cuda>("cuda", "one warp a read: its segments one after the other, three k-mers a lane");
+    d.implementation<&EventAlignment::process_cuda>("cuda", "a warp a chunk of a read, from where its path is expected; another joins them");
 #endif
   }
 
@@ -145,7 +145,8 @@ class EventAlignment {
     const sluice::cuda::DeviceCall device(call);
     const auto rows = static_cast<std::size_t>(in.rows());
     std::vector<std::int32_t> contigs;
-    std::vector<std::uint32_t> order = rows_to_align(device, in, contigs, out);
+    const std::vector<std::int64_t> event_offsets = device.download(device.list<float>(in, "event_mean").offsets, rows + 1);
+    std::vector<std::uint32_t> order = rows_to_align(device, in, event_offsets, contigs, out);
     const Memory contig = device.upload(contigs);
     const cuda::Rows columns = columns_of(device, in, contig.as<std::int32_t>());
     const auto events = static_cast<std::size_t>(device.list<float>(in, "event_mean").count);
@@ -156,11 +157,12 @@ class EventAlignment {
                             found[4].as<RecordStatus>()};
     sluice::cuda::check(cudaMemsetAsync(found[3].get(), 0, found[3].bytes(), device.stream()), "no events");
     sluice::cuda::check(cudaMemsetAsync(found[4].get(), 0, found[4].bytes(), device.stream()), "no statuses");
-    align_rows(device, columns, order, cuda::plan_usual(static_cast<std::uint32_t>(order.size()), model_.view().k), paths);
+    const std::vector<std::uint32_t> chunks = cuda::chunks_of(order, event_offsets);
+    align_rows(device, columns, order, chunks, cuda::plan_usual(chunks), paths);
     std::vector<RecordStatus> statuses = device.download(paths.status, rows);
     std::erase_if(order, [&](std::uint32_t row) { return statuses[row] != RecordStatus::stalled; });
     if (!order.empty()) {
-      align_rows(device, columns, order, cuda::plan_stalled(static_cast<std::uint32_t>(order.size())), paths);
+      align_rows(device, columns, order, {}, cuda::plan_stalled(static_cast<std::uint32_t>(order.size())), paths);
       statuses = device.download(paths.status, rows);
     }
     for (std::size_t row = 0; row < rows; ++row)
@@ -225,12 +227,11 @@ class EventAlignment {
 
   // The rows that are fine and on a contig (of the region), longest first, so that no long one begins when the others are done; and the contig of
   // each.
-  std::vector<std::uint32_t> rows_to_align(const sluice::cuda::DeviceCall& device, const Batch& in, std::vector<std::int32_t>& contigs,
-                                           Output& out) const {
+  std::vector<std::uint32_t> rows_to_align(const sluice::cuda::DeviceCall& device, const Batch& in, const std::vector<std::int64_t>& events,
+                                           std::vector<std::int32_t>& contigs, Output& out) const {
     const auto names = device.text(in, "contig");
     const std::vector<std::int64_t> offsets = device.download(names.offsets, static_cast<std::size_t>(names.rows) + 1);
     const std::vector<char> bytes = device.download(names.bytes, static_cast<std::size_t>(offsets.back()));
-    const std::vector<std::int64_t> events = device.download(device.list<float>(in, "event_mean").offsets, offsets.size());
     std::vector<std::uint32_t> order;
     contigs.assign(offsets.size() - 1, 0);
     for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
@@ -272,11 +273,13 @@ class EventAlignment {
             .events_per_base = device.column<double>(in, "events_per_base")};
   }
 
-  void align_rows(const sluice::cuda::DeviceCall& device, const cuda::Rows& columns, const std::vector<std::uint32_t>& order, const cuda::Plan& plan,
-                  const cuda::Paths& paths) {
+  void align_rows(const sluice::cuda::DeviceCall& device, const cuda::Rows& columns, const std::vector<std::uint32_t>& order,
+                  const std::vector<std::uint32_t>& chunk_begin, const cuda::Plan& plan, const cuda::Paths& paths) {
     const OnDevice& kept = on_device_.get(device.ordinal(), [&] { return put_on(device); });
-    const sluice::cuda::Memory on_device = device.upload(order), workspace = device.allocate(cuda::workspace_bytes(columns, plan));
-    sluice::cuda::check(cuda::align_rows(columns, on_device.as<std::uint32_t>(), static_cast<std::uint32_t>(order.size()), kept.reference, kept.model,
+    const auto count = static_cast<std::uint32_t>(order.size());
+    const sluice::cuda::Memory on_device = device.upload(order), chunks = device.upload(chunk_begin),
+                               workspace = device.allocate(cuda::workspace_bytes(columns, count, plan));
+    sluice::cuda::check(cuda::align_rows(columns, on_device.as<std::uint32_t>(), count, chunks.as<std::uint32_t>(), kept.reference, kept.model,
                                          settings_, plan, workspace.get(), paths, device.stream()),
                         "align_rows");
   }

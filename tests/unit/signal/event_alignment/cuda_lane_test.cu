@@ -18,56 +18,125 @@ namespace {
 
 using namespace sluice;
 using namespace sluice::event_alignment;
+using cuda::CellKind;
 using cuda::kLanes;
 
 bool same(const PathCell& a, const PathCell& b) { return a.row == b.row && a.column == b.column && a.state == b.state; }
 
-// A segment as a warp sees it; the path from its last row to its first.
+// The path of a segment from its last row to row 1, as a warp finds it with room for the choices of `room` rows: all windows, or the first one with
+// what the origins say.
 template <int kColumns>
-std::vector<PathCell> path_of_warp(const Segment& segment, const KmerModelView& model) {
-  const int columns = static_cast<int>(column_count(segment, model.k));
-  std::vector<std::uint32_t> ranks(kMaximumColumns);
-  segment_ranks(segment, model.k, std::span<std::uint32_t, kMaximumColumns>(ranks));
-  std::array<cuda::Lane<kColumns>, kLanes> lanes;
-  bool by_reciprocal = true;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    for (int c = 0; c < kColumns; ++c) {
-      const int column = lane * kColumns + c;
-      auto& level = lanes[lane].level[c];
-      level = {};
-      if (column < columns) level = cuda::lane_level(event_hmm::scale_level(model, ranks[static_cast<std::size_t>(column)], segment.scaling));
-      by_reciprocal = by_reciprocal && cuda::may_use_reciprocal(level);
-    }
-    lanes[lane].begin(lane);
-  }
-  const int last_lane = (columns - 1) / kColumns;
-  std::vector<std::array<std::uint32_t, kLanes>> choices(static_cast<std::size_t>(segment.rows + last_lane));
-  for (std::size_t step = 0; step < choices.size(); ++step) {
-    std::array<cuda::Passing, kLanes> left;
-    for (int lane = 1; lane < kLanes; ++lane) left[lane] = lanes[lane - 1].passing();
+class HostWarp {
+ public:
+  HostWarp(const Segment& segment, const KmerModelView& model)
+      : segment_(segment), columns_(static_cast<int>(column_count(segment, model.k))), last_row_(static_cast<int>(segment.rows) - 1) {
+    std::vector<std::uint32_t> ranks(kMaximumColumns);
+    segment_ranks(segment, model.k, std::span<std::uint32_t, kMaximumColumns>(ranks));
     for (int lane = 0; lane < kLanes; ++lane) {
-      const std::int64_t row = std::clamp<std::int64_t>(static_cast<std::int64_t>(step) - lane, 0, segment.rows - 1);
-      const float event = segment.event_mean[static_cast<std::size_t>(segment.first_event + row * segment.step)];
-      auto& own = lanes[lane];
-      choices[step][lane] = by_reciprocal ? own.template advance<true>(event, left[lane], segment.transitions)
-                                          : own.template advance<false>(event, left[lane], segment.transitions);
+      for (int c = 0; c < kColumns; ++c) {
+        const int column = lane * kColumns + c;
+        auto& level = lanes_[lane].level[c];
+        level = {};
+        if (column < columns_) level = cuda::lane_level(event_hmm::scale_level(model, ranks[static_cast<std::size_t>(column)], segment.scaling));
+        by_reciprocal_ = by_reciprocal_ && cuda::may_use_reciprocal(level);
+      }
     }
   }
-  std::vector<PathCell> path;
-  if (lanes[last_lane].best[(columns - 1) % kColumns] == event_hmm::kMinusInfinity)
-    return {{static_cast<std::int32_t>(segment.rows - 1), static_cast<std::int16_t>(columns - 1), State::match}};
-  std::int64_t step_before = static_cast<std::int64_t>(choices.size());
-  cuda::walk_back<kColumns>(
-      segment.rows, columns,
-      [&](std::int64_t step, int lane) {
-        CHECK(step <= step_before);
-        step_before = step;
-        return choices[static_cast<std::size_t>(step)][lane];
-      },
-      [&](std::int64_t row, int column, State state) {
-        path.push_back({static_cast<std::int32_t>(row), static_cast<std::int16_t>(column), state});
-      });
-  return path;
+
+  bool is_reachable() {
+    fill(last_row_, -1);
+    return last_lane().best[(columns_ - 1) % kColumns] > event_hmm::kMinusInfinity;
+  }
+
+  // In windows of at most `room` rows, from behind.
+  std::vector<PathCell> whole_path(int room) {
+    std::vector<PathCell> path;
+    cuda::PathPoint from{last_row_, columns_ - 1, CellKind::match};
+    while (from.row > 0) {
+      fill(static_cast<int>(from.row), -1);
+      from = back(from, std::max(0, static_cast<int>(from.row) + 1 - room), path);
+    }
+    return path;
+  }
+
+  // With choices up to a step, and origins behind it.
+  bool may_have_origins(int last_step) const { return last_step >= kLanes && last_step < last_row_ + (columns_ - 1) / kColumns; }
+  std::vector<PathCell> path_through_origins(int last_step) {
+    fill(last_row_, last_step);
+    std::vector<PathCell> path;
+    back(cuda::point_of<kColumns>(last_lane().origins[(columns_ - 1) % kColumns].match, last_step), 0, path);
+    return path;
+  }
+
+ private:
+  const cuda::Lane<kColumns>& last_lane() const { return lanes_[(columns_ - 1) / kColumns]; }
+
+  cuda::PathPoint back(const cuda::PathPoint& from, int stop, std::vector<PathCell>& path) {
+    return cuda::walk_back<kColumns>(
+        from, stop,
+        [&](std::int64_t row, int lane) {
+          CHECK((row >= stop && row <= from.row && row + lane < static_cast<std::int64_t>(choices_.size())));
+          return choices_[static_cast<std::size_t>(row + lane)][lane];
+        },
+        [&](const cuda::PathPoint& point) {
+          path.push_back({static_cast<std::int32_t>(point.row), static_cast<std::int16_t>(point.column),
+                          point.kind == CellKind::match ? State::match : State::bad});
+        });
+  }
+
+  // Rows 0 .. last_row, with origins behind a step if that is not -1.
+  void fill(int last_row, int last_stored) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes_[lane].begin(lane, segment_.transitions);
+    choices_.clear();
+    for (int step = 0; step <= last_row + (columns_ - 1) / kColumns; ++step) {
+      std::array<cuda::Passing, kLanes> left;
+      std::array<cuda::Origins, kLanes> left_origins;
+      for (int lane = 0; lane < kLanes; ++lane) {  // the first one gets its own, as from a shuffle
+        left[lane] = lanes_[std::max(0, lane - 1)].passing();
+        left_origins[lane] = lanes_[std::max(0, lane - 1)].passing_origins();
+      }
+      const bool is_stored = last_stored < 0 || step <= last_stored;
+      if (is_stored) choices_.emplace_back();
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int row = std::clamp(step - lane, 0, last_row);
+        const float event = segment_.event_mean[static_cast<std::size_t>(segment_.first_event + row * segment_.step)];
+        auto& own = lanes_[lane];
+        const auto advance = [&]<bool kByReciprocal> {
+          if (is_stored) {
+            choices_.back()[lane] = own.template advance<kByReciprocal>(event, left[lane], segment_.transitions);
+          } else {
+            own.template advance_with_origins<kByReciprocal>(event, left[lane], segment_.transitions, left_origins[lane]);
+          }
+        };
+        by_reciprocal_ ? advance.template operator()<true>() : advance.template operator()<false>();
+        if (step == last_stored) own.begin_origins(lane);
+      }
+    }
+  }
+
+  const Segment& segment_;
+  int columns_, last_row_;
+  std::array<cuda::Lane<kColumns>, kLanes> lanes_;
+  bool by_reciprocal_ = true;
+  std::vector<std::array<std::uint32_t, kLanes>> choices_;
+};
+
+template <int kColumns>
+void check_paths(const Segment& segment, const KmerModelView& model, std::vector<PathCell> expected, int room) {
+  HostWarp<kColumns> warp(segment, model);
+  if (!warp.is_reachable()) {
+    CHECK(expected.size() == 1);
+    return;
+  }
+  expected.pop_back();  // row 0
+  CHECK(std::ranges::equal(warp.whole_path(room), expected, same));
+  CHECK(std::ranges::equal(warp.whole_path(static_cast<int>(segment.rows)), expected, same));
+  for (const int last_step : {32, 60, 81, 200}) {
+    if (!warp.may_have_origins(last_step)) continue;
+    const std::vector<PathCell> found = warp.path_through_origins(last_step);
+    CHECK(found.size() + kLanes >= static_cast<std::size_t>(std::min<std::int64_t>(last_step, segment.rows) - 1));
+    CHECK(std::ranges::equal(found, std::span(expected).last(found.size()), same));
+  }
 }
 
 TEST_CASE("a warp finds the path of the reference") {
@@ -93,8 +162,9 @@ TEST_CASE("a warp finds the path of the reference") {
       segment.transitions = *event_hmm::make_transitions(1.0 + 0.01 * static_cast<double>(random() % 300), event_hmm::EventsPerBase::raised);
       if (turn % 5 == 0) segment.transitions = {-1.0F, -1.0F, -4.0F, -4.0F, -1.0F, -1.0F, -1.0F, -1.0F, -1.0F};
       segment_path_reference(segment, model.view, workspace);
-      CHECK(std::ranges::equal(path_of_warp<4>(segment, model.view), workspace.path, same));
-      if (columns <= 96) CHECK(std::ranges::equal(path_of_warp<3>(segment, model.view), workspace.path, same));
+      const int room = 2 + static_cast<int>(random() % 60);
+      check_paths<4>(segment, model.view, workspace.path, room);
+      if (columns <= 96) check_paths<3>(segment, model.view, workspace.path, room);
     }
   }
 }
