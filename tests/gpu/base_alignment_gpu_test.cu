@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base_alignment/cuda/band_lane.hpp"
+#include "base_alignment/cuda/block_cell.hpp"
 #include "base_alignment/cuda/cuda.hpp"
 #include "base_alignment/kernel/align.hpp"
 #include "kernel_check.hpp"
@@ -44,14 +45,31 @@ std::vector<Alignment> of_cpu(const Scores& scores, const std::vector<Problem>& 
 }
 
 using Laps = std::function<void(cuda::Phase, double)>;
-void align_on_device(const Scores& scores, const std::vector<Problem>& problems, std::size_t scratch, cuda::Answers& answers, const Laps& laps = {}) {
-  std::vector<std::unique_ptr<DeviceArray<std::uint8_t>>> memory;
+
+// Memory for one call: poisoned, or as a pool gives it, which was asked for the same before.
+class CallMemory {
+ public:
+  explicit CallMemory(Contents contents) : contents_(contents) {}
+  void* get(std::size_t bytes) {
+    if (next_ == arrays_.size() || arrays_[next_]->size() < bytes) {
+      arrays_.resize(next_);
+      arrays_.push_back(std::make_unique<DeviceArray<std::uint8_t>>(bytes, contents_));
+      require(cudaDeviceSynchronize(), "memory");
+    }
+    return arrays_[next_++]->data();
+  }
+  void start_again() { next_ = 0; }
+
+ private:
+  Contents contents_;
+  std::vector<std::unique_ptr<DeviceArray<std::uint8_t>>> arrays_;
+  std::size_t next_ = 0;
+};
+
+void align_on_device(const Scores& scores, const std::vector<Problem>& problems, std::size_t scratch, CallMemory& memory, cuda::Answers& answers,
+                     const Laps& laps = {}) {
   cuda::Resources resources;
-  resources.allocate = [&](std::size_t bytes) {
-    memory.push_back(std::make_unique<DeviceArray<std::uint8_t>>(bytes, Contents::poison));
-    require(cudaDeviceSynchronize(), "poison");
-    return memory.back()->data();
-  };
+  resources.allocate = [&](std::size_t bytes) { return memory.get(bytes); };
   resources.scratch_bytes = scratch;
   resources.lap = laps;
   cuda::align(scores, problems, resources, answers);
@@ -73,7 +91,8 @@ std::string text(std::span<const std::uint32_t> cigar) {
 void compare(const std::string& name, const Scores& scores, const std::vector<Problem>& problems, std::size_t scratch) {
   const std::vector<Alignment> expected = of_cpu(scores, problems);
   cuda::Answers answers;
-  align_on_device(scores, problems, scratch, answers);
+  CallMemory memory(Contents::poison);
+  align_on_device(scores, problems, scratch, memory, answers);
   std::size_t wrong = 0, left = 0;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (answers.is_done[i] == 0) {
@@ -210,22 +229,45 @@ double floor_cells_per_second(int runs) {
   return static_cast<double>(blocks) * threads_of_floor * rows * 2 * words / time * 1e3;
 }
 
+// The same of one cell of a block.
+__global__ void __launch_bounds__(threads_of_floor) block_floor_kernel(const __grid_constant__ Scores scores, std::int32_t rows, std::uint32_t* out) {
+  cuda::LeftCell left{-6, -25, -6, -6};
+  cuda::UpperCell upper{-6, -25, -6, 2};
+  std::uint32_t kept = threadIdx.x * 0x9E3779B9U;
+  for (std::int32_t row = 0; row < rows; ++row) {
+    upper.substitution = static_cast<std::int8_t>((kept >> 16 & 1U) != 0 ? scores.match : -scores.mismatch);
+    kept = kept * 5 + cuda::BlockCell<true, TieOrder::gap_left>::fill(scores, left, upper);
+  }
+  out[blockIdx.x * threads_of_floor + threadIdx.x] = kept;
+}
+double block_floor_cells_per_second(int runs) {
+  const int blocks = 132 * 16;
+  constexpr std::int32_t rows = 20'000;
+  const DeviceArray<std::uint32_t> out(static_cast<std::size_t>(blocks) * threads_of_floor);
+  const double time =
+      median_milliseconds(runs, [&] { block_floor_kernel<<<static_cast<unsigned int>(blocks), threads_of_floor>>>(Scores{}, rows, out.data()); });
+  return static_cast<double>(blocks) * threads_of_floor * rows / time * 1e3;
+}
+
 void bench(double megabases, int runs) {
   const double floor = floor_cells_per_second<4>(runs);
   std::printf("TIME registers only, steps included: %8.1f Gcells/s (4 words a lane), %8.1f (2), %8.1f (1)\n", floor / 1e9,
               floor_cells_per_second<2>(runs) / 1e9, floor_cells_per_second<1>(runs) / 1e9);
+  const double block_floor = block_floor_cells_per_second(runs);
+  std::printf("TIME registers only, cells of blocks: %8.1f Gcells/s\n", block_floor / 1e9);
   for (const Kind& kind : kinds) {
     const double share = kind.goal == Goal::extension ? 0.1 : 1.0;
     const auto mean = static_cast<double>(kind.shortest + kind.longest) / 2;
     const Set set = set_of(kind, static_cast<std::size_t>(std::max(16.0, megabases * share * 1e6 / mean)), 11);
     std::array<double, cuda::phases> seconds{}, cells{};
     cuda::Answers answers;
-    // Memory that has been given back is there again at once only after the first time.
+    CallMemory memory(Contents::undefined);
     for (int run = 0; run < 2; ++run) {
+      memory.start_again();
       seconds.fill(0);
       cells.fill(0);
       auto before = std::chrono::steady_clock::now();
-      align_on_device(kind.scores, set.problems, std::size_t{8} << 30, answers, [&](cuda::Phase phase, double count) {
+      align_on_device(kind.scores, set.problems, std::size_t{8} << 30, memory, answers, [&](cuda::Phase phase, double count) {
         require(cudaDeviceSynchronize(), "a phase");
         const auto now = std::chrono::steady_clock::now();
         seconds[static_cast<std::size_t>(phase)] += std::chrono::duration<double>(now - before).count();
@@ -235,12 +277,13 @@ void bench(double megabases, int runs) {
     }
     std::printf("TIME %s, %zu: 128 cells %zu, blocks %zu, left %zu\n", kind.name, set.problems.size(), answers.in_wide_bands, answers.in_blocks,
                 answers.left);
-    constexpr const char* names[cuda::phases] = {"upload", "band of 64", "band of 128", "blocks", "paths", "download"};
+    constexpr const char* names[cuda::phases] = {"preparation", "upload", "band of 64", "band of 128", "blocks", "paths", "download"};
     for (std::size_t phase = 0; phase < cuda::phases; ++phase) {
       if (seconds[phase] == 0) continue;
       std::printf("TIME   %-12s %8.2f ms", names[phase], seconds[phase] * 1e3);
       if (cells[phase] > 0) std::printf(", %8.1f Gcells/s", cells[phase] / seconds[phase] / 1e9);
-      if (cells[phase] > 0 && phase >= 1 && phase <= 3) std::printf(", %5.1f %% of registers only", cells[phase] / seconds[phase] / floor * 100);
+      if (cells[phase] > 0 && phase >= 2 && phase <= 4)
+        std::printf(", %5.1f %% of registers only", cells[phase] / seconds[phase] / (phase == 4 ? block_floor : floor) * 100);
       std::printf("\n");
     }
     const auto start = std::chrono::steady_clock::now();

@@ -6,26 +6,16 @@
 //
 //   rank(), size()      this thread's number, and how many there are (a power of two)
 //   sync()              memory written by any is seen by all
-//   highest(value)      of all threads' values
-//   lowest(value)
+//   best(row, cell)     the same, and the best of all threads' cells of the row
 //
 // A target base belongs to the thread whose rank is its number modulo the size, so that only what crosses from cell to cell needs two copies.
 
 #include <limits>
 
+#include "base_alignment/cuda/block_cell.hpp"
 #include "base_alignment/cuda/job.hpp"
-#include "base_alignment/cuda/pairs.hpp"
-#include "base_alignment/kernel/progress.hpp"
 
 namespace sluice::base_alignment::cuda {
-
-// Of a cell: what its right neighbour needs, and what the cell below it needs.
-struct alignas(4) LeftCell {
-  std::int8_t x, x2, v, unused;
-};
-struct alignas(4) UpperCell {
-  std::int8_t y, y2, u, substitution;
-};
 
 // Cells that take turns in the memory of a row: ring is a power of two above what a row and the one before it touch.
 struct RowRing {
@@ -55,7 +45,14 @@ struct Edge {
   std::int32_t score[2];
 };
 
-template <class Team>
+// A cell's score and its turn among equal ones of its row, the lowest first.
+struct RowBest {
+  std::int32_t score;
+  std::uint32_t turn;
+  SLUICE_HOST_DEVICE bool beats(const RowBest& other) const { return score > other.score || (score == other.score && turn < other.turn); }
+};
+
+template <class Team, bool two_pieces>
 class BlockRows {
  public:
   SLUICE_HOST_DEVICE BlockRows(Team& team, const Scores& scores, const Job& job, const std::uint8_t* codes, const RowRing& ring, Edge& edge,
@@ -69,12 +66,20 @@ class BlockRows {
         edge_(edge),
         steps_(steps),
         closed_(-(scores.gap_open + scores.gap_extend)),
-        closed_long_(-(scores.gap_open_long + scores.gap_extend_long)) {}
+        closed_long_(-(scores.gap_open_long + scores.gap_extend_long)),
+        border_short_(scores.gap_open),
+        border_long_(scores.gap_open_long) {}
 
   // All of the answer but the path; the same for all threads.
   SLUICE_HOST_DEVICE Answer run() {
+    if (job_.goal == Goal::ends) return job_.ties == TieOrder::gap_right ? run<TieOrder::gap_right, false>() : run<TieOrder::gap_left, false>();
+    return job_.ties == TieOrder::gap_right ? run<TieOrder::gap_right, true>() : run<TieOrder::gap_left, true>();
+  }
+
+ private:
+  template <TieOrder ties, bool has_peak>
+  SLUICE_HOST_DEVICE Answer run() {
     Answer answer;
-    const bool has_peak = job_.goal != Goal::ends;
     const std::int32_t last_row = job_.query_length + job_.target_length - 2;
     RowCells cells = cells_at(0), before{0, -1, 0, -1};
     std::int32_t corner = 0, corner_at = 0;
@@ -85,22 +90,20 @@ class BlockRows {
       }
       const RowCells next = cells_at(row + 1);
       best_ = {std::numeric_limits<std::int32_t>::min(), 0};
-      fill(row, cells, before, next, has_peak);
-      team_.sync();
-      if (has_peak) {
-        if (!look(row, cells, answer)) {
+      fill<ties, has_peak>(row, cells, before, next);
+      if constexpr (has_peak) {
+        if (!look(row, cells, team_.best(row, best_), answer)) {
           answer.dropped = true;
           break;
         }
       } else {
+        team_.sync();
         if (row == 0)
           corner = ring_.left_at(0, 0).v + closed_;
         else if (corner_at >= cells.band_begin)
           corner += ring_.left_at(row, corner_at).v;
         else
-          ++corner_at, corner += ring_.upper[corner_at & ring_.mask].u;
-        // The next row replaces it.
-        team_.sync();
+          ++corner_at, corner += ring_.left_at(row, corner_at).u;
       }
       before = cells;
       cells = next;
@@ -109,16 +112,27 @@ class BlockRows {
     return answer;
   }
 
- private:
-  // A cell's score and its turn among equal ones.
-  struct Candidate {
-    std::int32_t score;
-    std::uint32_t turn;
-  };
   static constexpr std::uint32_t turns_of_column = 1U << 28;
 
-  SLUICE_HOST_DEVICE static std::int8_t byte(std::int32_t value) { return static_cast<std::int8_t>(static_cast<std::uint8_t>(value)); }
-  SLUICE_HOST_DEVICE RowCells cells_at(std::int32_t row) const { return cells_of_row(row, job_.query_length, job_.target_length, job_.band); }
+  // cells_of_row for lengths of jobs.
+  SLUICE_HOST_DEVICE RowCells cells_at(std::int32_t row) const {
+    RowCells cells;
+    cells.band_begin = higher(higher(0, row - job_.query_length + 1), (row - job_.band + 1) >> 1);
+    cells.band_last = lesser(lesser(job_.target_length - 1, row), (row + job_.band) >> 1);
+    cells.begin = cells.band_begin & ~(block_cells - 1);
+    cells.last = cells.band_last | (block_cells - 1);
+    return cells;
+  }
+  SLUICE_HOST_DEVICE static std::int32_t higher(std::int32_t a, std::int32_t b) { return a > b ? a : b; }
+  SLUICE_HOST_DEVICE static std::int32_t lesser(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
+  // border_difference of one base more than at the last call.
+  SLUICE_HOST_DEVICE std::int8_t next_border_difference() {
+    border_short_ += scores_.gap_extend;
+    border_long_ += scores_.gap_extend_long;
+    const std::int64_t cost = border_short_ < border_long_ ? border_short_ : border_long_, difference = border_ - cost;
+    border_ = cost;
+    return byte(static_cast<std::int32_t>(difference));
+  }
 
   // Of equal cells the band's last is taken, else the first of the first of four columns: see best_cell in kernel/plain.cpp.
   SLUICE_HOST_DEVICE static std::uint32_t turn_of(std::int32_t t, const RowCells& cells) {
@@ -133,10 +147,11 @@ class BlockRows {
     return cells.band_begin + static_cast<std::int32_t>((turn - 1) % turns_of_column * 4 + (turn - 1) / turns_of_column);
   }
 
-  SLUICE_HOST_DEVICE void fill(std::int32_t row, const RowCells& cells, const RowCells& before, const RowCells& next, bool has_peak) {
+  template <TieOrder ties, bool has_peak>
+  SLUICE_HOST_DEVICE void fill(std::int32_t row, const RowCells& cells, const RowCells& before, const RowCells& next) {
     const std::int32_t substituted = substitution_end(cells, job_.target_length);
     const std::int32_t end = substituted - 1 > cells.last ? substituted - 1 : cells.last;
-    const std::int8_t border = border_difference(scores_, row + 1);
+    const std::int8_t border = next_border_difference();
     std::uint8_t* const steps = steps_ + std::int64_t{row} * job_.step_stride - cells.begin;
     for (std::int32_t t = (cells.begin & ~(team_.size() - 1)) + team_.rank(); t <= end; t += team_.size()) {
       if (t < cells.begin) continue;
@@ -148,9 +163,10 @@ class BlockRows {
       if (t >= cells.band_begin && t < substituted) upper.substitution = substitution(t, row - t);
       if (t <= cells.last) {
         LeftCell left = left_of(row, t, cells, before, border);
-        steps[t] = fill_cell(left, upper);
+        steps[t] = BlockCell<two_pieces, ties>::fill(scores_, left, upper);
         ring_.left_at(row, t) = left;
-        if (has_peak && t >= cells.band_begin && t <= cells.band_last) add_difference(row, t, cells, next, left.v, upper.u);
+        if constexpr (has_peak)
+          if (t >= cells.band_begin && t <= cells.band_last) add_difference(row, t, cells, next, left.v, upper.u);
       }
       here = upper;
     }
@@ -169,44 +185,6 @@ class BlockRows {
     return known ? ring_.left_at(row + 1, t - 1) : LeftCell{byte(closed_), byte(closed_long_), byte(closed_), 0};
   }
 
-  // The gap behind a cell: its score against that of the cell, and whether it goes on.
-  SLUICE_HOST_DEVICE std::int8_t behind(std::int8_t gap, std::int8_t cell, std::int32_t open, std::int32_t closed, std::uint8_t gap_step,
-                                        std::uint8_t& step) const {
-    const std::int8_t over = byte(gap - byte(cell - open));
-    if (over > 0 || (over == 0 && job_.ties == TieOrder::gap_left)) step = static_cast<std::uint8_t>(step | goes_on(gap_step));
-    return byte((over > 0 ? over : 0) + closed);
-  }
-  SLUICE_HOST_DEVICE void take(std::int8_t candidate, std::uint8_t candidate_step, std::int8_t& score, std::uint8_t& step) const {
-    if (candidate < score || (candidate == score && job_.ties == TieOrder::gap_right)) return;
-    score = candidate;
-    step = candidate_step;
-  }
-  // Replaces the neighbours of a cell by the cell itself.
-  SLUICE_HOST_DEVICE std::uint8_t fill_cell(LeftCell& left, UpperCell& upper) const {
-    const bool two_pieces = !scores_.one_piece();
-    const std::int8_t deletion = byte(left.x + left.v), insertion = byte(upper.y + upper.u);
-    const std::int8_t long_deletion = byte(left.x2 + left.v), long_insertion = byte(upper.y2 + upper.u);
-    std::int8_t score = upper.substitution;
-    std::uint8_t step = step_match;
-    take(deletion, step_deletion, score, step);
-    take(insertion, step_insertion, score, step);
-    if (two_pieces) {
-      take(long_deletion, step_long_deletion, score, step);
-      take(long_insertion, step_long_insertion, score, step);
-    }
-    if (score > byte(scores_.match)) score = byte(scores_.match);
-    const std::int8_t left_v = left.v, upper_u = upper.u;
-    upper.u = byte(score - left_v);
-    left.v = byte(score - upper_u);
-    left.x = behind(deletion, score, scores_.gap_open, closed_, step_deletion, step);
-    upper.y = behind(insertion, score, scores_.gap_open, closed_, step_insertion, step);
-    if (two_pieces) {
-      left.x2 = behind(long_deletion, score, scores_.gap_open_long, closed_long_, step_long_deletion, step);
-      upper.y2 = behind(long_insertion, score, scores_.gap_open_long, closed_long_, step_long_insertion, step);
-    }
-    return step;
-  }
-
   SLUICE_HOST_DEVICE void add_difference(std::int32_t row, std::int32_t t, const RowCells& cells, const RowCells& next, std::int8_t v,
                                          std::int8_t u) {
     std::int32_t& kept = ring_.score[t & ring_.mask];
@@ -220,36 +198,31 @@ class BlockRows {
     kept = score;
     if (t == next.band_last - 1) edge_.score[row & 1] = score;
     const std::uint32_t turn = turn_of(t, cells);
-    if (score > best_.score || (score == best_.score && turn < best_.turn)) best_ = {score, turn};
+    const RowBest cell{score, turn};
+    if (cell.beats(best_)) best_ = cell;
   }
 
-  // The best cell of the row, as Peak::take of kernel/progress.hpp. False: the score has fallen too far.
-  SLUICE_HOST_DEVICE bool look(std::int32_t row, const RowCells& cells, Answer& answer) {
+  // As Peak::take of kernel/progress.hpp. False: the score has fallen too far.
+  SLUICE_HOST_DEVICE bool look(std::int32_t row, const RowCells& cells, const RowBest& best, Answer& answer) {
     if (row - cells.band_begin == job_.query_length - 1) {
       const std::int32_t score = ring_.score[cells.band_begin & ring_.mask];
       if (score > answer.query_end_score) {
         answer.query_end_score = score;
         answer.query_end_target = cells.band_begin;
       }
-    }
-    const std::int32_t best = team_.highest(best_.score);
-    const bool is_higher = best > answer.best;
-    if (!is_higher && (job_.z_drop < 0 || std::int64_t{answer.best} - best <= job_.z_drop)) {
-      // The next row replaces what has been read.
+      // The next row replaces it.
       team_.sync();
-      return true;
     }
-    const std::int32_t target = target_of(team_.lowest(best_.score == best ? best_.turn : 0xFFFFFFFFU), cells), query = row - target;
-    team_.sync();
-    if (is_higher) {
-      answer.best = best;
+    const std::int32_t target = target_of(best.turn, cells), query = row - target;
+    if (best.score > answer.best) {
+      answer.best = best.score;
       answer.best_target = target;
       answer.best_query = query;
       return true;
     }
-    if (target < answer.best_target || query < answer.best_query) return true;
+    if (job_.z_drop < 0 || target < answer.best_target || query < answer.best_query) return true;
     const std::int64_t shift = std::int64_t{target} - answer.best_target - (query - answer.best_query);
-    return std::int64_t{answer.best} - best <= job_.z_drop + scores_.gap_extend_long * (shift < 0 ? -shift : shift);
+    return std::int64_t{answer.best} - best.score <= job_.z_drop + scores_.gap_extend_long * (shift < 0 ? -shift : shift);
   }
 
   Team& team_;
@@ -260,8 +233,9 @@ class BlockRows {
   Edge& edge_;
   std::uint8_t* steps_;
   std::int32_t closed_, closed_long_;
-  std::int32_t substituted_ = 0;  // target bases below have had a column score
-  Candidate best_{};
+  std::int32_t substituted_ = 0;                          // target bases below have had a column score
+  std::int64_t border_short_, border_long_, border_ = 0;  // costs of a gap along the border
+  RowBest best_{};
 };
 
 }  // namespace sluice::base_alignment::cuda

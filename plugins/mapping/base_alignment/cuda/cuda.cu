@@ -13,6 +13,7 @@ namespace {
 
 using sluice::cuda::check;
 
+constexpr std::int64_t most_bases = std::int64_t{1} << 28;
 constexpr std::size_t alignment = 256;
 constexpr std::size_t rounded_up(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 constexpr unsigned int blocks_for(std::size_t threads, int of_block) {
@@ -60,6 +61,10 @@ class Runner {
     for (std::size_t i = 0; i < problems_.size(); ++i) {
       const Problem& problem = problems_[i];
       Job& job = jobs_.emplace_back(job_of(problem));
+      if (std::int64_t{problem.query_length} + problem.target_length > most_bases) {
+        ++answers_.left;
+        continue;
+      }
       // The definition gives such problems no answer.
       if (problem.query_length <= 0 || problem.target_length <= 0 || !kernel_takes(scores_)) {
         answers_.is_done[i] = 1;
@@ -75,6 +80,7 @@ class Runner {
       else
         (may_fit(problem, 2 * words * 16) ? wide_ : whole_).push_back(i);
     }
+    lap(Phase::prepare, 0);
     codes_ = static_cast<std::uint8_t*>(resources_.allocate(bytes));
     if (bytes > 0) check(cudaMemcpyAsync(codes_, codes.get(), bytes, cudaMemcpyHostToDevice, resources_.stream), "copy to the device");
     lap(Phase::upload, 0);
@@ -159,7 +165,10 @@ class Runner {
         list, need,
         [&](const Work& work) {
           const auto shared = static_cast<std::size_t>(RowRing::bytes(ring));
-          fill_blocks_kernel<threads><<<static_cast<unsigned int>(work.count), threads, shared, resources_.stream>>>(work);
+          if (scores_.one_piece())
+            fill_blocks_kernel<false, threads><<<static_cast<unsigned int>(work.count), threads, shared, resources_.stream>>>(work);
+          else
+            fill_blocks_kernel<true, threads><<<static_cast<unsigned int>(work.count), threads, shared, resources_.stream>>>(work);
           check(cudaGetLastError(), "fill_blocks_kernel");
         },
         [&](const Work& work) {
@@ -199,6 +208,7 @@ class Runner {
         problems.push_back(list[next]);
       }
       if (wave.empty()) continue;
+      lap(Phase::prepare, 0);
       const Work work = place(wave, all);
       lap(Phase::upload, 0);
       fill(work);

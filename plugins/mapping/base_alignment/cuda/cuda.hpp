@@ -17,14 +17,14 @@
 
 namespace sluice::base_alignment::cuda {
 
-enum class Phase : std::uint8_t { upload, fill_band_64, fill_band_128, fill_blocks, follow, download };
-inline constexpr std::size_t phases = 6;
+enum class Phase : std::uint8_t { prepare, upload, fill_band_64, fill_band_128, fill_blocks, follow, download };
+inline constexpr std::size_t phases = 7;
 
 struct Resources {
   cudaStream_t stream = nullptr;
   std::function<void*(std::size_t bytes)> allocate;  // memory of the device until the call has ended
   std::size_t scratch_bytes = 0;                     // for matrices and what is kept of them, at a time
-  // For measurements: so many cells have been begun in this phase. May be empty.
+  // For measurements: a phase has been asked for, with so many cells. May be empty.
   std::function<void(Phase phase, double cells)> lap;
 };
 

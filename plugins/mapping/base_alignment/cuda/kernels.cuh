@@ -99,8 +99,7 @@ template <int threads>
 class BlockTeam {
  public:
   struct Shared {
-    std::int32_t highest[threads / warp_lanes];
-    std::uint32_t lowest[threads / warp_lanes];
+    RowBest of_warp[2][threads / warp_lanes];  // of two rows, so that one is not replaced before all have read it
   };
   __device__ explicit BlockTeam(Shared& shared) : shared_(shared) {}
   __device__ std::int32_t rank() const { return static_cast<std::int32_t>(threadIdx.x); }
@@ -111,25 +110,20 @@ class BlockTeam {
     else
       __syncthreads();
   }
-  __device__ std::int32_t highest(std::int32_t value) {
-    const std::int32_t of_warp = __reduce_max_sync(whole_warp, value);
-    if constexpr (threads == warp_lanes) return of_warp;
-    shared_.highest[threadIdx.x / warp_lanes] = of_warp;
-    __syncthreads();
-    std::int32_t result = shared_.highest[0];
-    for (int i = 1; i < threads / warp_lanes; ++i) result = max(result, shared_.highest[i]);
-    __syncthreads();
-    return result;
-  }
-  __device__ std::uint32_t lowest(std::uint32_t value) {
-    const std::uint32_t of_warp = __reduce_min_sync(whole_warp, value);
-    if constexpr (threads == warp_lanes) return of_warp;
-    shared_.lowest[threadIdx.x / warp_lanes] = of_warp;
-    __syncthreads();
-    std::uint32_t result = shared_.lowest[0];
-    for (int i = 1; i < threads / warp_lanes; ++i) result = min(result, shared_.lowest[i]);
-    __syncthreads();
-    return result;
+  __device__ RowBest best(std::int32_t row, RowBest cell) {
+    RowBest best{__reduce_max_sync(whole_warp, cell.score), 0};
+    best.turn = __reduce_min_sync(whole_warp, cell.score == best.score ? cell.turn : 0xFFFFFFFFU);
+    if constexpr (threads == warp_lanes) {
+      __syncwarp();
+    } else {
+      RowBest(&of_warp)[threads / warp_lanes] = shared_.of_warp[row & 1];
+      of_warp[threadIdx.x / warp_lanes] = best;
+      __syncthreads();
+      best = of_warp[0];
+      for (int i = 1; i < threads / warp_lanes; ++i)
+        if (of_warp[i].beats(best)) best = of_warp[i];
+    }
+    return best;
   }
 
  private:
@@ -137,7 +131,7 @@ class BlockTeam {
 };
 
 // A block a job.
-template <int threads>
+template <bool two_pieces, int threads>
 __global__ void __launch_bounds__(threads) fill_blocks_kernel(const __grid_constant__ Work work) {
   extern __shared__ uint4 shared_ring[];
   __shared__ typename BlockTeam<threads>::Shared shared;
@@ -145,7 +139,8 @@ __global__ void __launch_bounds__(threads) fill_blocks_kernel(const __grid_const
   const Job& job = work.jobs[blockIdx.x];
   void* const memory = job.ring_place < 0 ? static_cast<void*>(shared_ring) : work.rings + job.ring_place;
   BlockTeam<threads> team(shared);
-  const Answer answer = BlockRows(team, work.scores, job, work.codes, RowRing(memory, job.ring), edge, work.steps + job.steps).run();
+  using Rows = BlockRows<BlockTeam<threads>, two_pieces>;
+  const Answer answer = Rows(team, work.scores, job, work.codes, RowRing(memory, job.ring), edge, work.steps + job.steps).run();
   if (threadIdx.x == 0) work.answers[blockIdx.x] = answer;
 }
 

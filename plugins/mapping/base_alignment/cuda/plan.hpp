@@ -20,7 +20,7 @@ inline Job job_of(const Problem& problem) {
   Job job;
   job.query_length = problem.query_length;
   job.target_length = problem.target_length;
-  job.band = band_of(problem);
+  job.band = std::min(band_of(problem), std::max(problem.query_length, problem.target_length));  // a wider one is the same
   job.z_drop = problem.z_drop;
   job.end_bonus = problem.end_bonus;
   job.goal = problem.goal;

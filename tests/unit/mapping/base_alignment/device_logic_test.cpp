@@ -95,37 +95,32 @@ class LoneThread {
   std::int32_t rank() const { return 0; }
   std::int32_t size() const { return 1; }
   void sync() {}
-  std::int32_t highest(std::int32_t value) { return value; }
-  std::uint32_t lowest(std::uint32_t value) { return value; }
+  cuda::RowBest best(std::int32_t, cuda::RowBest cell) { return cell; }
 };
 
 class ThreadTeam {
  public:
   struct Shared {
-    explicit Shared(std::int32_t threads) : barrier(threads), values(static_cast<std::size_t>(threads)) {}
+    explicit Shared(std::int32_t threads)
+        : barrier(threads), cells{Cells(static_cast<std::size_t>(threads)), Cells(static_cast<std::size_t>(threads))} {}
+    using Cells = std::vector<cuda::RowBest>;
     std::barrier<> barrier;
-    std::vector<std::int64_t> values;
+    Cells cells[2];
   };
   ThreadTeam(Shared& shared, std::int32_t rank) : shared_(shared), rank_(rank) {}
   std::int32_t rank() const { return rank_; }
-  std::int32_t size() const { return static_cast<std::int32_t>(shared_.values.size()); }
+  std::int32_t size() const { return static_cast<std::int32_t>(shared_.cells[0].size()); }
   void sync() { shared_.barrier.arrive_and_wait(); }
-  std::int32_t highest(std::int32_t value) {
-    return static_cast<std::int32_t>(of_all(value, [](const auto& v) { return *std::max_element(v.begin(), v.end()); }));
-  }
-  std::uint32_t lowest(std::uint32_t value) {
-    return static_cast<std::uint32_t>(of_all(value, [](const auto& v) { return *std::min_element(v.begin(), v.end()); }));
+  cuda::RowBest best(std::int32_t row, cuda::RowBest cell) {
+    std::vector<cuda::RowBest>& cells = shared_.cells[row & 1];
+    cells[static_cast<std::size_t>(rank_)] = cell;
+    sync();
+    for (const cuda::RowBest& other : cells)
+      if (other.beats(cell)) cell = other;
+    return cell;
   }
 
  private:
-  template <class Choice>
-  std::int64_t of_all(std::int64_t value, const Choice& choice) {
-    shared_.values[static_cast<std::size_t>(rank_)] = value;
-    sync();
-    const std::int64_t result = choice(shared_.values);
-    sync();
-    return result;
-  }
   Shared& shared_;
   std::int32_t rank_;
 };
@@ -137,8 +132,11 @@ cuda::Answer align_in_blocks(const Scores& scores, const Problem& problem, std::
   memory.steps.assign(static_cast<std::size_t>(cuda::step_bytes(memory.job)), 0xFF);
   cuda::Edge edge{};
   cuda::Answer answer;
-  const auto run = [&](auto team, cuda::Answer& made) {
-    made = cuda::BlockRows(team, scores, memory.job, memory.codes.data(), ring, edge, memory.steps.data()).run();
+  const auto run = [&]<class Team>(Team team, cuda::Answer& made) {
+    const auto rows = [&]<bool two_pieces>() {
+      return cuda::BlockRows<Team, two_pieces>(team, scores, memory.job, memory.codes.data(), ring, edge, memory.steps.data()).run();
+    };
+    made = scores.one_piece() ? rows.template operator()<false>() : rows.template operator()<true>();
   };
   if (threads == 1) {
     run(LoneThread(), answer);
