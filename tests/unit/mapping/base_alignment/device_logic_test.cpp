@@ -184,7 +184,7 @@ bool any_n(const Pair& pair) {
 TEST_CASE("the device's narrow band gives the plain form's paths, where it gives any") {
   std::mt19937 random(7);
   compared = 0;
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < 1200; ++round) {
     Pair pair = random_pair(random, 1 + random() % 300, 1 + random() % 300);
     if (any_n(pair)) continue;
     Problem problem = pair.problem(random, false);
@@ -199,13 +199,12 @@ TEST_CASE("the device's narrow band gives the plain form's paths, where it gives
     compare_band<2, 16>(scores, problem, expected);
     compare_band<1, 32>(scores, problem, expected);
   }
-  MESSAGE(compared);
-  CHECK(compared > 2000);
+  CHECK(compared > 600);
 }
 
 TEST_CASE("the device's blocks give the plain form's answers") {
   std::mt19937 random(8);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 10000; ++round) {
     const std::size_t most = round % 100 == 0 ? 600 : 120;
     Pair pair = random_pair(random, 1 + random() % most, 1 + random() % most);
     const Problem problem = pair.problem(random, random() % 2 == 0);
