@@ -18,11 +18,11 @@
 #   --batches N       batches of the leak test (default 1000)
 #   --long-reads N    simulated reads of 8 kb of section long (default 50000: 400 Mbases)
 #   --long-threads L  numbers of threads of section long (default 4,8,16)
-#   --long-runs L     what section long runs (default methylation,map,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
+#   --long-runs L     what section long runs (default methylation,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
 sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,rna,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
-long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
+long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -514,6 +514,7 @@ section_contract() {
   local -A of=(
     [methylation]="signal=$folder/reads.blow5 alignments=$folder/reads.bam reads=$folder/reads.fastq.gz reference=$folder/reference.fa output=$work/unused"
     [map]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz output=$work/unused"
+    [map sam]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz format=sam output=$work/unused"
     [seed]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz output=$work/unused"
     [classify_signal]="signal=$folder/reads.blow5 target=$folder/target.fa output=$work/unused"
     [resquiggle]="signal=$work/sets/rna004/reads.blow5 reads=$work/sets/rna004/reads.fastq.gz output=$work/unused"
@@ -521,7 +522,7 @@ section_contract() {
   [ ! -e "$data/windows/windows.txt" ] || of[consensus]="windows=$data/windows/windows.txt output=$work/unused"
   for name in "${!of[@]}"; do
     # shellcheck disable=SC2086
-    if "${check[@]}" "$runtime/pipelines/$name.toml" ${of[$name]} >"$work/log" 2>&1; then
+    if "${check[@]}" "$runtime/pipelines/${name%% *}.toml" ${of[$name]} >"$work/log" 2>&1; then
       while IFS= read -r line; do row "$name: ${line%% on *}" "${line#* on }, as on the CPU; single rows, empty, failed, full device too"; done < <(grep ', compared$' "$work/log" | sed 's/, compared$//')
     else
       row "$name" "FAILED: $(grep -m1 -E 'FAILED|SKIPPED' "$work/log" || tail -1 "$work/log")"

@@ -64,16 +64,8 @@ std::int64_t all_losses(const Scores& scores, const Piece& piece, const std::vec
 void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
   Alignment& result = memory.piece;
   result.cigar.clear();
-  const Problem problem{.query = piece.query.data(),
-                        .target = piece.target.data(),
-                        .query_length = static_cast<std::int32_t>(piece.query.size()),
-                        .target_length = static_cast<std::int32_t>(piece.target.size()),
-                        .band = piece.band,
-                        .z_drop = piece.z_drop,
-                        .end_bonus = piece.end_bonus,
-                        .goal = piece.goal,
-                        .ties = ties};
-  if (settings.max_cells > 0 && std::int64_t{problem.query_length} * problem.target_length > settings.max_cells) {
+  const Problem problem = problem_of(piece, ties);
+  if (too_large(settings, problem)) {
     result = Alignment();
     result.dropped = true;
     return;
@@ -82,6 +74,21 @@ void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder
 }
 
 }  // namespace
+
+Problem problem_of(const Piece& piece, TieOrder ties) {
+  return {.query = piece.query.data(),
+          .target = piece.target.data(),
+          .query_length = static_cast<std::int32_t>(piece.query.size()),
+          .target_length = static_cast<std::int32_t>(piece.target.size()),
+          .band = piece.band,
+          .z_drop = piece.z_drop,
+          .end_bonus = piece.end_bonus,
+          .goal = piece.goal,
+          .ties = ties};
+}
+bool too_large(const AlignmentSettings& settings, const Problem& problem) {
+  return settings.max_cells > 0 && std::int64_t{problem.query_length} * problem.target_length > settings.max_cells;
+}
 
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
   align_codes(settings, piece, TieOrder::gap_right, memory);

@@ -27,7 +27,11 @@ struct Piece {
   std::int32_t band = -1, z_drop = -1, end_bonus = -1;
   Goal goal = Goal::ends;
 };
-// Into memory.piece. A piece of more than max_cells is given up without a path.
+Problem problem_of(const Piece& piece, TieOrder ties);
+// Is the matrix larger than the settings allow? Such a piece is given up without a path.
+bool too_large(const AlignmentSettings& settings, const Problem& problem);
+
+// Into memory.piece.
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);
 // The same with both sequences reversed.
 void align_piece_backwards(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);

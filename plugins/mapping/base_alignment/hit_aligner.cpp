@@ -9,7 +9,7 @@
 namespace sluice::base_alignment {
 namespace {
 
-Codes query_part(Codes query, std::int32_t begin, std::int32_t end) { return begin < end ? part(query, begin, end) : Codes(); }
+Codes part_or_none(Codes codes, std::int32_t begin, std::int32_t end) { return begin < end ? part(codes, begin, end) : Codes(); }
 
 }  // namespace
 
@@ -20,44 +20,104 @@ Point HitAligner::cut_at(const ReadStrands& read, const Anchor& anchor, const Al
   return {run_start(index_, static_cast<std::size_t>(hit.target), anchor.on_target()), query};
 }
 
-void HitAligner::extend_left(Codes query, const Reach& reach, const AlignedHit& hit, Ends& ends) {
-  const Point from = ends.begin;
-  if (from.query <= 0 || from.target <= 0) return;
-  align_piece_backwards(settings_,
-                        {.query = query_part(query, reach.query_begin, from.query),
-                         .target = target_part(reach.target_begin, from.target),
-                         .band = static_cast<std::int32_t>(settings_.bw * 1.5 + 1.0),
-                         .z_drop = hit.split_at_inversion ? settings_.z_drop_inversion : settings_.z_drop,
-                         .end_bonus = settings_.end_bonus,
-                         .goal = Goal::extension},
-                        memory_);
+Piece HitPlan::piece(Codes strand, std::size_t i) const {
+  const PlannedPiece& planned = pieces[i];
+  return {.query = part_or_none(strand, planned.begin.query, planned.end.query),
+          .target = target_part(planned.begin.target, planned.end.target),
+          .band = planned.band,
+          .z_drop = planned.z_drop,
+          .end_bonus = planned.end_bonus,
+          .goal = planned.goal};
+}
+
+void HitAligner::plan(const ReadStrands& read, std::span<Anchor> anchors, const AlignedHit& hit, HitPlan& plan) {
+  plan.range = trim_ends(anchors, hit, settings_);
+  const std::span<Anchor> used = anchors.subspan(static_cast<std::size_t>(plan.range.first), static_cast<std::size_t>(plan.range.count));
+  flag_bad_seeds(used, settings_.max_gap, jumps_);
+  // Exact matches may be shorter than the index's k-mers.
+  half_seed_ = settings_.k;
+  for (const Anchor& anchor : used) half_seed_ = std::min(half_seed_, anchor.span());
+  half_seed_ >>= 1;
+
+  plan.begin = cut_at(read, used.front(), hit);
+  plan.end = cut_at(read, used.back(), hit);
+  const Lengths lengths{index_.contig_length[static_cast<std::size_t>(hit.target)], read.length()};
+  plan.reach = reach_of(anchors, hit, plan.begin, plan.end, lengths, settings_);
+  plan.target_begin = std::min(plan.reach.target_begin, plan.begin.target);
+  copy_contig(index_, static_cast<std::size_t>(hit.target), plan.target_begin, std::max(plan.reach.target_end, plan.end.target), plan.target);
+  plan_pieces(read, anchors, hit, plan);
+}
+
+void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> anchors, const AlignedHit& hit, HitPlan& plan) const {
+  const Reach& reach = plan.reach;
+  const auto band = static_cast<std::int32_t>(settings_.bw * 1.5 + 1.0);
+  const std::int32_t wide_band = std::max(band, static_cast<std::int32_t>(settings_.bw_long * 1.5 + 1.0));
+  plan.pieces.clear();
+  plan.extends_left = plan.begin.query > 0 && plan.begin.target > 0;
+  if (plan.extends_left)
+    plan.pieces.push_back({.begin = {reach.target_begin, reach.query_begin},
+                           .end = plan.begin,
+                           .band = band,
+                           .z_drop = hit.split_at_inversion ? settings_.z_drop_inversion : settings_.z_drop,
+                           .end_bonus = settings_.end_bonus,
+                           .goal = Goal::extension,
+                           .ties = TieOrder::gap_left});
+  Point from = plan.begin;
+  for (std::int32_t i = 1; i < plan.range.count; ++i) {
+    const Anchor& anchor = anchors[static_cast<std::size_t>(plan.range.first + i)];
+    const bool is_last = i + 1 == plan.range.count, joins = anchor.has(long_join);
+    if (anchor.has(left_out | tandem) && !is_last) continue;
+    const Point to = cut_at(read, anchor, hit);
+    if (!is_last && !joins && (to.query - from.query < settings_.min_fill_length || to.target - from.target < settings_.min_fill_length)) continue;
+    plan.pieces.push_back({.begin = from,
+                           .end = to,
+                           .band = joins ? std::max(to.query - from.query, to.target - from.target) : wide_band,
+                           .z_drop = settings_.z_drop,
+                           .anchor = i});
+    from = to;
+  }
+  plan.extends_right = plan.end.query < reach.query_end && plan.end.target < reach.target_end;
+  if (plan.extends_right)
+    plan.pieces.push_back({.begin = plan.end,
+                           .end = {reach.target_end, reach.query_end},
+                           .band = band,
+                           .z_drop = settings_.z_drop,
+                           .end_bonus = settings_.end_bonus,
+                           .goal = Goal::extension});
+}
+
+std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers) {
+  std::int64_t deepest_fall = std::numeric_limits<std::int64_t>::max();
+  if (answers != nullptr && answers->take(i, memory_.piece, deepest_fall)) return deepest_fall;
+  if (plan.pieces[i].ties == TieOrder::gap_left)
+    align_piece_backwards(settings_, plan.piece(query, i), memory_);
+  else
+    align_piece(settings_, plan.piece(query, i), memory_);
+  return deepest_fall;
+}
+
+void HitAligner::take_left_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends) {
+  if (!plan.extends_left) return;
+  take_piece(plan, query, 0, answers);
   const Alignment& made = memory_.piece;
   if (!made.cigar.empty()) {
     append(cigar_, made.cigar);
     score_ += made.best;
   }
   ends.begin.target -= made.reached_end ? made.query_end_target + 1 : made.best_target + 1;
-  ends.begin.query -= made.reached_end ? from.query - reach.query_begin : made.best_query + 1;
+  ends.begin.query -= made.reached_end ? plan.begin.query - plan.reach.query_begin : made.best_query + 1;
 }
 
-void HitAligner::extend_right(Codes query, const Reach& reach, Ends& ends) {
-  const Point from = ends.end;
-  if (from.query >= reach.query_end || from.target >= reach.target_end) return;
-  align_piece(settings_,
-              {.query = query_part(query, from.query, reach.query_end),
-               .target = target_part(from.target, reach.target_end),
-               .band = static_cast<std::int32_t>(settings_.bw * 1.5 + 1.0),
-               .z_drop = settings_.z_drop,
-               .end_bonus = settings_.end_bonus,
-               .goal = Goal::extension},
-              memory_);
+void HitAligner::take_right_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends) {
+  if (!plan.extends_right) return;
+  take_piece(plan, query, plan.pieces.size() - 1, answers);
   const Alignment& made = memory_.piece;
   if (!made.cigar.empty()) {
     append(cigar_, made.cigar);
     score_ += made.best;
   }
   ends.end.target += made.reached_end ? made.query_end_target + 1 : made.best_target + 1;
-  ends.end.query += made.reached_end ? reach.query_end - from.query : made.best_query + 1;
+  ends.end.query += made.reached_end ? plan.reach.query_end - plan.end.query : made.best_query + 1;
 }
 
 std::optional<AlignedHit> HitAligner::split(std::span<const Anchor> anchors, AnchorRange range, std::int32_t behind, std::int32_t target_end,
@@ -85,68 +145,46 @@ std::optional<AlignedHit> HitAligner::split(std::span<const Anchor> anchors, Anc
   return rest;
 }
 
-std::optional<AlignedHit> HitAligner::fill_gaps(const ReadStrands& read, std::span<Anchor> anchors, AnchorRange range, AlignedHit& hit, Ends& ends,
-                                                bool& broken_off) {
+std::optional<AlignedHit> HitAligner::take_gaps(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan,
+                                                const PieceAnswers* answers, AlignedHit& hit, Ends& ends, bool& broken_off) {
   const Codes query = read.strand(hit.reverse);
-  const auto band = static_cast<std::int32_t>(settings_.bw * 1.5 + 1.0);
-  const std::int32_t wide_band = std::max(band, static_cast<std::int32_t>(settings_.bw_long * 1.5 + 1.0));
-  Point from = cut_at(read, anchors[static_cast<std::size_t>(range.first)], hit);
-  ends.end = from;
-  for (std::int32_t i = 1; i < range.count; ++i) {
-    const Anchor& anchor = anchors[static_cast<std::size_t>(range.first + i)];
-    const bool is_last = i + 1 == range.count, joins = anchor.has(long_join);
-    if (anchor.has(left_out | tandem) && !is_last) continue;
-    const Point to = cut_at(read, anchor, hit);
-    ends.end = to;
-    if (!is_last && !joins && (to.query - from.query < settings_.min_fill_length || to.target - from.target < settings_.min_fill_length)) continue;
-    Piece piece{.query = query_part(query, from.query, to.query),
-                .target = target_part(from.target, to.target),
-                .band = joins ? std::max(to.query - from.query, to.target - from.target) : wide_band,
-                .z_drop = settings_.z_drop};
-    align_piece(settings_, piece, memory_);
-    const Fall fall = look_for_fall(settings_, piece, memory_.piece.cigar, memory_);
-    if (fall != Fall::none) {
-      piece.goal = Goal::ends_or_drop;
-      if (fall == Fall::inversion) piece.z_drop = settings_.z_drop_inversion;
-      align_piece(settings_, piece, memory_);
+  const std::size_t end = plan.pieces.size() - (plan.extends_right ? 1 : 0);
+  for (std::size_t i = plan.extends_left ? 1 : 0; i < end; ++i) {
+    const PlannedPiece& planned = plan.pieces[i];
+    const std::int64_t deepest_fall = take_piece(plan, query, i, answers);
+    Fall fall = Fall::none;
+    if (deepest_fall > settings_.z_drop_inversion) {
+      Piece piece = plan.piece(query, i);
+      fall = look_for_fall(settings_, piece, memory_.piece.cigar, memory_);
+      if (fall != Fall::none) {
+        piece.goal = Goal::ends_or_drop;
+        if (fall == Fall::inversion) piece.z_drop = settings_.z_drop_inversion;
+        align_piece(settings_, piece, memory_);
+      }
     }
     const Alignment& made = memory_.piece;
     append(cigar_, made.cigar);
     if (made.dropped) {
       score_ += made.best;
-      ends.end = {from.target + made.best_target + 1, from.query + made.best_query + 1};
+      ends.end = {planned.begin.target + made.best_target + 1, planned.begin.query + made.best_query + 1};
       broken_off = true;
-      return split(anchors, range, i, from.target + made.best_target, fall, read.length(), hit);
+      return split(anchors, plan.range, planned.anchor, planned.begin.target + made.best_target, fall, read.length(), hit);
     }
     score_ += made.score;
-    from = to;
   }
   return std::nullopt;
 }
 
-std::optional<AlignedHit> HitAligner::align(const ReadStrands& read, std::span<Anchor> anchors, AlignedHit& hit) {
-  const AnchorRange range = trim_ends(anchors, hit, settings_);
-  const std::span<Anchor> used = anchors.subspan(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count));
-  flag_bad_seeds(used, settings_.max_gap, jumps_);
-  // Exact matches may be shorter than the index's k-mers.
-  half_seed_ = settings_.k;
-  for (const Anchor& anchor : used) half_seed_ = std::min(half_seed_, anchor.span());
-  half_seed_ >>= 1;
-
-  const Point begin = cut_at(read, used.front(), hit), end = cut_at(read, used.back(), hit);
-  const Lengths lengths{index_.contig_length[static_cast<std::size_t>(hit.target)], read.length()};
-  const Reach reach = reach_of(anchors, hit, begin, end, lengths, settings_);
-  target_begin_ = std::min(reach.target_begin, begin.target);
-  copy_contig(index_, static_cast<std::size_t>(hit.target), target_begin_, std::max(reach.target_end, end.target), target_);
-
+std::optional<AlignedHit> HitAligner::align(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan,
+                                            const PieceAnswers* answers, AlignedHit& hit) {
   cigar_.clear();
   score_ = 0;
   const Codes query = read.strand(hit.reverse);
-  Ends ends{begin, begin};
-  extend_left(query, reach, hit, ends);
+  Ends ends{plan.begin, plan.end};
+  take_left_end(plan, query, answers, ends);
   bool broken_off = false;
-  std::optional<AlignedHit> rest = fill_gaps(read, anchors, range, hit, ends, broken_off);
-  if (!broken_off) extend_right(query, reach, ends);
+  std::optional<AlignedHit> rest = take_gaps(read, anchors, plan, answers, hit, ends, broken_off);
+  if (!broken_off) take_right_end(plan, query, answers, ends);
 
   hit.target_start = ends.begin.target;
   hit.target_end = ends.end.target;
@@ -155,7 +193,7 @@ std::optional<AlignedHit> HitAligner::align(const ReadStrands& read, std::span<A
   hit.score = score_;
   hit.cigar = cigar_;
   if (!hit.cigar.empty())
-    finish_path(settings_, query_part(query, ends.begin.query, ends.end.query), target_part(ends.begin.target, ends.end.target), hit);
+    finish_path(settings_, part_or_none(query, ends.begin.query, ends.end.query), plan.target_part(ends.begin.target, ends.end.target), hit);
   return rest;
 }
 
@@ -174,8 +212,10 @@ std::optional<AlignedHit> HitAligner::find_inversion(const ReadStrands& read, co
   found.inversion = true;
   const Codes query = read.strand(found.reverse);
   const std::int32_t query_from = left.reverse ? right.query_end : read.length() - right.query_start;
-  target_begin_ = left.target_end;
   copy_contig(index_, static_cast<std::size_t>(left.target), left.target_end, right.target_start, target_);
+  const auto target_part = [&](std::int32_t begin, std::int32_t end) {
+    return part_or_none(target_, begin - left.target_end, end - left.target_end);
+  };
   memory_.query.assign(query.rend() - (query_from + on_query), query.rend() - query_from);
   memory_.target.assign(target_.rbegin(), target_.rend());
   const LocalEnd local = align_locally(settings_.scores, memory_.query, memory_.target, memory_.local);
@@ -185,7 +225,7 @@ std::optional<AlignedHit> HitAligner::find_inversion(const ReadStrands& read, co
   const std::int32_t query_begin = query_from + query_offset, target_begin = left.target_end + target_offset;
   if (query_begin < 0) return std::nullopt;
   align_piece(settings_,
-              {.query = query_part(query, query_begin, query_from + on_query),
+              {.query = part_or_none(query, query_begin, query_from + on_query),
                .target = target_part(target_begin, right.target_start),
                .band = static_cast<std::int32_t>(settings_.bw * 1.5),
                .z_drop = settings_.z_drop,
@@ -200,7 +240,7 @@ std::optional<AlignedHit> HitAligner::find_inversion(const ReadStrands& read, co
   found.query_end = found.reverse ? read.length() - query_begin : query_end;
   found.target_start = target_begin;
   found.target_end = target_begin + made.best_target + 1;
-  finish_path(settings_, query_part(query, query_begin, query_end), target_part(target_begin, found.target_end), found);
+  finish_path(settings_, part_or_none(query, query_begin, query_end), target_part(target_begin, found.target_end), found);
   return found;
 }
 

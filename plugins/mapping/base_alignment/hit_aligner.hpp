@@ -3,6 +3,8 @@
 #pragma once
 // From a chain to an alignment: its end anchors are extended, the gaps between the others are filled, and where the score falls too far the hit is
 // split. Method: minimap2 2.24, A.14 to A.17 of the specification. Not thread-safe: one object per thread.
+//
+// A hit is planned first: no piece of it depends on how another one is aligned, so that thousands of them may be aligned at once, elsewhere.
 
 #include <optional>
 
@@ -11,12 +13,47 @@
 
 namespace sluice::base_alignment {
 
+// An end or a gap of a hit, between two points on the target and the read's strand.
+struct PlannedPiece {
+  Point begin, end;
+  std::int32_t band = -1, z_drop = -1, end_bonus = -1;
+  Goal goal = Goal::ends;
+  TieOrder ties = TieOrder::gap_right;  // gap_left: both sequences are reversed
+  std::int32_t anchor = 0;              // of the range; where a gap ends
+};
+struct HitPlan {
+  AnchorRange range;
+  Reach reach;
+  Point begin, end;  // where the first and the last anchor cut the hit
+  std::int32_t target_begin = 0;
+  std::vector<std::uint8_t> target;  // the contig's bases from target_begin on
+  bool extends_left = false, extends_right = false;
+  std::vector<PlannedPiece> pieces;  // the left end, the gaps, the right end
+
+  Codes target_part(std::int32_t from, std::int32_t to) const { return from < to ? part(target, from - target_begin, to - target_begin) : Codes(); }
+  // strand: the read's, of the hit.
+  Piece piece(Codes strand, std::size_t i) const;
+};
+
+// Alignments of a plan's pieces that were made elsewhere.
+class PieceAnswers {
+ public:
+  virtual ~PieceAnswers() = default;
+  // False: this one was not made. deepest_fall: of a gap, see look_for_fall.
+  virtual bool take(std::size_t piece, Alignment& made, std::int64_t& deepest_fall) const = 0;
+};
+
 class HitAligner {
  public:
   HitAligner(const AlignmentSettings& settings, const MinimizerIndexView& index) : settings_(settings), index_(index) {}
 
-  // Aligns the hit and gives the part that was split off behind it, if there is one. Sets flags of anchors.
-  std::optional<AlignedHit> align(const ReadStrands& read, std::span<Anchor> anchors, AlignedHit& hit);
+  // Sets flags of anchors.
+  void plan(const ReadStrands& read, std::span<Anchor> anchors, const AlignedHit& hit, HitPlan& plan);
+
+  // Aligns the hit as planned and gives the part that was split off behind it, if there is one. answers: may be null; what it does not have is
+  // aligned here.
+  std::optional<AlignedHit> align(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan, const PieceAnswers* answers,
+                                  AlignedHit& hit);
 
   // The alignment of what lies between two parts of a hit with the read's opposite strand, if it is an inversion.
   std::optional<AlignedHit> find_inversion(const ReadStrands& read, const AlignedHit& left, const AlignedHit& right);
@@ -26,13 +63,13 @@ class HitAligner {
     Point begin, end;
   };
   Point cut_at(const ReadStrands& read, const Anchor& anchor, const AlignedHit& hit) const;
-  Codes target_part(std::int32_t begin, std::int32_t end) const {
-    return begin < end ? part(target_, begin - target_begin_, end - target_begin_) : Codes();
-  }
-  void extend_left(Codes query, const Reach& reach, const AlignedHit& hit, Ends& ends);
-  void extend_right(Codes query, const Reach& reach, Ends& ends);
-  std::optional<AlignedHit> fill_gaps(const ReadStrands& read, std::span<Anchor> anchors, AnchorRange range, AlignedHit& hit, Ends& ends,
-                                      bool& broken_off);
+  void plan_pieces(const ReadStrands& read, std::span<const Anchor> anchors, const AlignedHit& hit, HitPlan& plan) const;
+  // Into memory_.piece; how deep the score falls along it may be unknown, and is then the highest number.
+  std::int64_t take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers);
+  void take_left_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends);
+  void take_right_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends);
+  std::optional<AlignedHit> take_gaps(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan, const PieceAnswers* answers,
+                                      AlignedHit& hit, Ends& ends, bool& broken_off);
   std::optional<AlignedHit> split(std::span<const Anchor> anchors, AnchorRange range, std::int32_t behind, std::int32_t target_end, Fall why,
                                   std::int32_t read_length, AlignedHit& hit) const;
 
@@ -41,8 +78,7 @@ class HitAligner {
   AlignmentMemory memory_;
   Jumps jumps_;
   std::int32_t half_seed_ = 0;
-  std::int32_t target_begin_ = 0;
-  std::vector<std::uint8_t> target_;  // the contig's bases from target_begin_ on
+  std::vector<std::uint8_t> target_;
   std::vector<std::uint32_t> cigar_;
   std::int32_t score_ = 0;
 };

@@ -42,11 +42,13 @@ std::string problem_of(const ReadHits& read, std::span<const std::int32_t> targe
 }
 
 // Hits in their order; anchors of dropped chains are left out, the others keep the order of their chains.
-void ReadAligner::take_hits(const ReadHits& read) {
+void ReadAligner::start(const ReadHits& read, ReadState& state) {
+  state.strands.set(read.bases);
   hit_of_chain_.assign(read.chain_anchor_count.size(), -1);
-  hits_.assign(read.target.size(), {});
-  for (std::size_t i = 0; i < hits_.size(); ++i) {
-    AlignedHit& hit = hits_[i];
+  state.hits.assign(read.target.size(), {});
+  state.is_aligned.assign(read.target.size(), 0);
+  for (std::size_t i = 0; i < state.hits.size(); ++i) {
+    AlignedHit& hit = state.hits[i];
     hit_of_chain_[static_cast<std::size_t>(read.chain[i])] = static_cast<std::int32_t>(i);
     hit.anchors = read.chain_anchor_count[static_cast<std::size_t>(read.chain[i])];
     hit.target = read.target[i];
@@ -61,48 +63,62 @@ void ReadAligner::take_hits(const ReadHits& read) {
     else
       hit.parent = read.is_primary[i] != 0 ? hit.id : AlignedHit::of_another;
   }
-  anchors_.clear();
+  state.anchors.clear();
   std::size_t at = 0;
   for (std::size_t chain = 0; chain < read.chain_anchor_count.size(); ++chain) {
     const auto count = static_cast<std::size_t>(read.chain_anchor_count[chain]);
     if (hit_of_chain_[chain] >= 0) {
-      AlignedHit& hit = hits_[static_cast<std::size_t>(hit_of_chain_[chain])];
-      hit.first_anchor = static_cast<std::int32_t>(anchors_.size());
-      for (std::size_t i = at; i < at + count; ++i) anchors_.push_back({read.anchor_x[i], read.anchor_y[i] & ~(long_join | left_out)});
+      AlignedHit& hit = state.hits[static_cast<std::size_t>(hit_of_chain_[chain])];
+      hit.first_anchor = static_cast<std::int32_t>(state.anchors.size());
+      for (std::size_t i = at; i < at + count; ++i) state.anchors.push_back({read.anchor_x[i], read.anchor_y[i] & ~(long_join | left_out)});
     }
     at += count;
   }
-  for (AlignedHit& hit : hits_) measure_chain(anchors_, strands_.length(), hit);
+  for (AlignedHit& hit : state.hits) measure_chain(state.anchors, state.strands.length(), hit);
 }
 
-void ReadAligner::align_hits() {
-  for (std::size_t i = 0; i < hits_.size(); ++i) {
-    AlignedHit hit = std::move(hits_[i]);
-    std::optional<AlignedHit> rest = aligner_.align(strands_, anchors_, hit);
-    hits_[i] = std::move(hit);
-    const auto behind = static_cast<std::ptrdiff_t>(i + 1);
-    if (rest) hits_.insert(hits_.begin() + behind, std::move(*rest));
-    if (i == 0 || !hits_[i].split_at_inversion || !settings_.find_inversions) continue;
-    std::optional<AlignedHit> inversion = aligner_.find_inversion(strands_, hits_[i - 1], hits_[i]);
+void ReadAligner::align_hit(ReadState& state, std::size_t i, const HitPlan& plan, const PieceAnswers* answers) {
+  std::optional<AlignedHit> rest = aligner_.align(state.strands, state.anchors, plan, answers, state.hits[i]);
+  state.is_aligned[i] = 1;
+  if (!rest) return;
+  const auto behind = static_cast<std::ptrdiff_t>(i + 1);
+  state.hits.insert(state.hits.begin() + behind, std::move(*rest));
+  state.is_aligned.insert(state.is_aligned.begin() + behind, 0);
+}
+
+void ReadAligner::add_inversions(ReadState& state) {
+  if (!settings_.find_inversions) return;
+  std::vector<AlignedHit>& hits = state.hits;
+  for (std::size_t i = 1; i < hits.size(); ++i) {
+    if (!hits[i].split_at_inversion) continue;
+    std::optional<AlignedHit> inversion = aligner_.find_inversion(state.strands, hits[i - 1], hits[i]);
     if (!inversion) continue;
-    hits_.insert(hits_.begin() + behind, std::move(*inversion));
+    hits.insert(hits.begin() + static_cast<std::ptrdiff_t>(i + 1), std::move(*inversion));
     ++i;
   }
 }
 
-std::vector<AlignedHit>& ReadAligner::align(const ReadHits& read) {
-  strands_.set(read.bases);
-  take_hits(read);
-  align_hits();
-  drop_weak(settings_, strands_.length(), hits_);
-  if (adjust_scores(settings_, strands_.length(), hits_)) drop_weak(settings_, strands_.length(), hits_);
-  sort_by_score(hits_);
+void ReadAligner::finish(std::int32_t repeat_length, ReadState& state) {
+  add_inversions(state);
+  std::vector<AlignedHit>& hits = state.hits;
+  drop_weak(settings_, state.strands.length(), hits);
+  if (adjust_scores(settings_, state.strands.length(), hits)) drop_weak(settings_, state.strands.length(), hits);
+  sort_by_score(hits);
   if (settings_.rank) {
-    set_parents(settings_, ranking_, hits_);
-    drop_secondary_hits(settings_, ranking_, hits_);
+    set_parents(settings_, ranking_, hits);
+    drop_secondary_hits(settings_, ranking_, hits);
   }
-  set_mapping_quality(settings_, read.repeat_length, hits_);
-  return hits_;
+  set_mapping_quality(settings_, repeat_length, hits);
+}
+
+std::vector<AlignedHit>& ReadAligner::align(const ReadHits& read) {
+  start(read, own_);
+  for (std::size_t i = 0; i < own_.hits.size(); ++i) {
+    plan_hit(own_, i, plan_);
+    align_hit(own_, i, plan_, nullptr);
+  }
+  finish(read.repeat_length, own_);
+  return own_.hits;
 }
 
 }  // namespace sluice::base_alignment

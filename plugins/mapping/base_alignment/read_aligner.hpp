@@ -27,27 +27,40 @@ struct ReadHits {
 // Why the lists make no alignments; "" if they do.
 std::string problem_of(const ReadHits& read, std::span<const std::int32_t> target_length);
 
+// A read on its way from hits to alignments.
+struct ReadState {
+  ReadStrands strands;
+  std::vector<Anchor> anchors;
+  std::vector<AlignedHit> hits;
+  std::vector<std::uint8_t> is_aligned;  // by hit
+};
+
 class ReadAligner {
  public:
   ReadAligner(const AlignmentSettings& settings, const MinimizerIndexView& index) : settings_(settings), index_(index), aligner_(settings, index) {}
 
   // In the order of minimap2's lines; valid until the next call. `read` must have passed problem_of.
   std::vector<AlignedHit>& align(const ReadHits& read);
+  const ReadStrands& strands() const { return own_.strands; }
 
-  const ReadStrands& strands() const { return strands_; }
+  // The same in steps, for who has the pieces of many reads aligned at once: start; then as long as there are hits that are not aligned, plan them
+  // and give the answers; then finish.
+  void start(const ReadHits& read, ReadState& state);
+  void plan_hit(ReadState& state, std::size_t hit, HitPlan& plan) { aligner_.plan(state.strands, state.anchors, state.hits[hit], plan); }
+  // A part that is split off is a hit behind this one, not aligned yet.
+  void align_hit(ReadState& state, std::size_t hit, const HitPlan& plan, const PieceAnswers* answers);
+  void finish(std::int32_t repeat_length, ReadState& state);
 
  private:
-  void take_hits(const ReadHits& read);
-  void align_hits();
+  void add_inversions(ReadState& state);
 
   const AlignmentSettings& settings_;
   const MinimizerIndexView& index_;
   HitAligner aligner_;
   RankingScratch ranking_;
-  ReadStrands strands_;
-  std::vector<Anchor> anchors_;
-  std::vector<AlignedHit> hits_;
   std::vector<std::int32_t> hit_of_chain_;
+  ReadState own_;
+  HitPlan plan_;
 };
 
 }  // namespace sluice::base_alignment

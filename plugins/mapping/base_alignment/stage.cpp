@@ -9,9 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "base_alignment/alignment_columns.hpp"
 #include "base_alignment/alignment_rows.hpp"
 #include "base_alignment/finished_path.hpp"
 #include "base_alignment/read_aligner.hpp"
+
+#ifdef SLUICE_WITH_CUDA
+#include <atomic>
+#include <sluice/cuda.hpp>
+
+#include "base_alignment/cuda/cuda.hpp"
+#include "base_alignment/device_reads.hpp"
+#endif
 
 namespace sluice::base_alignment {
 namespace {
@@ -43,7 +52,8 @@ class BaseAlignment {
             "between the parts; then the alignments' own scores say which of them are kept, which is primary, and how sure it is. A read can have "
             "more "
             "alignments than hits, or fewer. Options carry minimap2's letters in their help; the defaults are map-ont's.")
-        .work_unit("base");
+        .work_unit("base")
+        .host_columns();
     d.uses("index", "minimizer_index", "names, lengths and bases of the contigs");
     d.needs("bases", "utf8", "the read in sequencing orientation")
         .needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up")
@@ -119,15 +129,18 @@ class BaseAlignment {
     d.option("mask_level", &Parameters::mask_level, "as of map_selection (-M)").range(0, 1);
     d.option("hard_mask_level", &Parameters::hard_mask_level, "as of map_selection (--hard-mask-level)");
     d.option("mask_length", &Parameters::mask_length, "as of map_selection (--mask-len)").range(0, unlimited).unit("bases");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&BaseAlignment::process_cuda>(
+        "cuda", "the gaps and ends of all reads of a batch at once, a quarter of a warp a gap; what has no room in the device's memory by the CPU");
+#endif
   }
 
   BaseAlignment(const Setup& setup, const Parameters& p)
       : index_(minimizer_index_view(setup.resource("index"))),
         form_(p.cs_long ? DifferenceForm::long_form : DifferenceForm::short_form),
-        wants_difference_(setup.wanted("difference_text")),
-        wants_mismatches_(setup.wanted("mismatch_text")),
-        makes_difference_(wants_difference_ && (p.cs || p.cs_long)),
-        makes_mismatches_(wants_mismatches_ && p.md) {
+        wanted_{.difference = setup.wanted("difference_text"), .mismatches = setup.wanted("mismatch_text")},
+        makes_difference_(wanted_.difference && (p.cs || p.cs_long)),
+        makes_mismatches_(wanted_.mismatches && p.md) {
     if (index_.packed_bases.empty() && index_.contigs() > 0)
       throw Failure::input("the minimizer index has no bases, so nothing can be aligned to it", "make the index from FASTA, or with its bases");
     if (!scores_fit(p))
@@ -177,82 +190,62 @@ class BaseAlignment {
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto rows = static_cast<std::size_t>(in.rows());
-    std::vector<Row> made(rows);
+    std::vector<AlignedRow> made(rows);
     call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
       for (std::size_t row = begin; row < end; ++row)
         if (in.ok(static_cast<std::int64_t>(row)) && !call.cancelled()) align_row(in, static_cast<std::int64_t>(row), *workspace, made[row]);
     });
-    const Buffer per_hit = out.offsets([&](std::int64_t row) { return made[static_cast<std::size_t>(row)].hits.size(); });
-    const Buffer per_operation = out.offsets([&](std::int64_t row) { return made[static_cast<std::size_t>(row)].operations; });
-    const auto give = [&]<class T>(const char* name, T (*value_of)(const AlignedHit&)) {
-      auto to = out.list<T>(name, per_hit).begin();
-      for (const Row& row : made)
-        for (const AlignedHit& hit : row.hits) *to++ = value_of(hit);
-    };
-    using Hit = const AlignedHit&;
-    give(
-        "aligned_target", +[](Hit hit) { return hit.target; });
-    give(
-        "aligned_query_start", +[](Hit hit) { return hit.query_start; });
-    give(
-        "aligned_query_end", +[](Hit hit) { return hit.query_end; });
-    give(
-        "aligned_target_start", +[](Hit hit) { return hit.target_start; });
-    give(
-        "aligned_target_end", +[](Hit hit) { return hit.target_end; });
-    give(
-        "aligned_matches", +[](Hit hit) { return hit.matches; });
-    give(
-        "aligned_columns", +[](Hit hit) { return hit.columns; });
-    give(
-        "aligned_ambiguous", +[](Hit hit) { return hit.ambiguous; });
-    give(
-        "edit_distance", +[](Hit hit) { return hit.columns - hit.matches + hit.ambiguous; });
-    give(
-        "alignment_score", +[](Hit hit) { return hit.score; });
-    give(
-        "aligned_best_score", +[](Hit hit) { return hit.best_score; });
-    give(
-        "aligned_divergence", +[](Hit hit) { return 1.0 - identity_of(hit); });
-    give(
-        "aligned_anchors", +[](Hit hit) { return hit.anchors; });
-    give(
-        "aligned_chain_score", +[](Hit hit) { return hit.chain_score; });
-    give(
-        "aligned_second_score", +[](Hit hit) { return hit.primary() ? hit.second_chain_score : -1; });
-    give(
-        "cigar_count", +[](Hit hit) { return static_cast<std::int32_t>(hit.cigar.size()); });
-    give(
-        "aligned_is_reverse", +[](Hit hit) { return std::uint8_t{hit.reverse}; });
-    give(
-        "aligned_is_primary", +[](Hit hit) { return std::uint8_t{hit.primary()}; });
-    give(
-        "aligned_is_first", +[](Hit hit) { return std::uint8_t{hit.leads}; });
-    give(
-        "aligned_is_inversion", +[](Hit hit) { return std::uint8_t{hit.inversion}; });
-    give(
-        "aligned_split", +[](Hit hit) { return hit.split; });
-    give(
-        "aligned_mapq", +[](Hit hit) { return hit.mapping_quality; });
-    auto to = out.list<std::uint32_t>("aligned_cigar", per_operation).begin();
-    for (const Row& row : made)
-      for (const AlignedHit& hit : row.hits) to = std::copy(hit.cigar.begin(), hit.cigar.end(), to);
-    const auto add_text = [&](const char* name, std::string Row::*member) {
-      std::vector<std::string_view> texts;
-      for (const Row& row : made) texts.emplace_back(row.*member);
-      out.text_rows(name, texts);
-    };
-    if (wants_difference_) add_text("difference_text", &Row::difference);
-    if (wants_mismatches_) add_text("mismatch_text", &Row::mismatches);
+    give_alignments(made, wanted_, out);
   }
 
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    std::vector<RoundRead> reads(rows);
+    const auto each_read = [&](const auto& body) {
+      call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
+        auto workspace = workspaces_.take();
+        for (std::size_t row = begin; row < end; ++row) {
+          if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the alignment was cancelled");
+          if (in.ok(static_cast<std::int64_t>(row))) body(row, workspace->get(settings_, index_), *workspace);
+        }
+      });
+    };
+    each_read([&](std::size_t row, ReadAligner& aligner, Workspace&) {
+      const ReadHits read = hits_of(in, static_cast<std::int64_t>(row));
+      if (read.target.empty()) return;
+      aligner.start(read, reads[row].state);
+      plan_round(settings_, aligner, reads[row]);
+    });
+    std::size_t left = 0;
+    for (std::atomic<bool> goes_on = true; goes_on;) {
+      const std::vector<Problem> problems = problems_of(reads);
+      cuda::Answers answers;
+      align_on(device, problems, answers);
+      left += answers.left;
+      goes_on = false;
+      each_read([&](std::size_t row, ReadAligner& aligner, Workspace&) {
+        if (reads[row].round.empty() || !take_round(aligner, answers, reads[row])) return;
+        plan_round(settings_, aligner, reads[row]);
+        goes_on = true;
+      });
+    }
+    if (left > 0) call.count("pieces_left_to_cpu", static_cast<double>(left));
+    std::vector<AlignedRow> made(rows);
+    each_read([&](std::size_t row, ReadAligner& aligner, Workspace& workspace) {
+      ReadState& state = reads[row].state;
+      if (state.hits.empty()) return;
+      aligner.finish(in.column<std::int32_t>("repeat_length")[row], state);
+      made[row].hits.swap(state.hits);
+      add_texts(state.strands, workspace.target, made[row]);
+    });
+    give_alignments(made, wanted_, out);
+  }
+#endif
+
  private:
-  struct Row {
-    std::vector<AlignedHit> hits;
-    std::size_t operations = 0;
-    std::string difference, mismatches;
-  };
   // Default-constructible, as Workspaces wants it.
   struct Workspace {
     std::unique_ptr<ReadAligner> made;
@@ -263,7 +256,8 @@ class BaseAlignment {
     }
   };
 
-  void align_row(const Batch& in, std::int64_t row, Workspace& workspace, Row& made) const {
+  // The lists fit each other.
+  ReadHits hits_of(const Batch& in, std::int64_t row) const {
     const ReadHits read{.bases = in.text("bases")[row],
                         .repeat_length = in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
                         .target = in.list<std::int32_t>("hit_target")[row],
@@ -280,16 +274,40 @@ class BaseAlignment {
     const std::string problem = problem_of(read, index_.contig_length);
     if (!problem.empty())
       throw Failure::input("row " + std::to_string(row) + " of the reads: " + problem, "this is a bug in the stage that gives its hits");
+    return read;
+  }
+
+  void align_row(const Batch& in, std::int64_t row, Workspace& workspace, AlignedRow& made) const {
+    const ReadHits read = hits_of(in, row);
     if (read.target.empty()) return;
     ReadAligner& aligner = workspace.get(settings_, index_);
     made.hits.swap(aligner.align(read));
-    for (const AlignedHit& hit : made.hits) {
-      made.operations += hit.cigar.size();
-      if (makes_difference_ || makes_mismatches_) add_texts(aligner.strands(), hit, workspace.target, made);
-    }
+    add_texts(aligner.strands(), workspace.target, made);
   }
 
-  void add_texts(const ReadStrands& read, const AlignedHit& hit, std::vector<std::uint8_t>& target, Row& made) const {
+#ifdef SLUICE_WITH_CUDA
+  void align_on(const sluice::cuda::DeviceCall& device, const std::vector<Problem>& problems, cuda::Answers& answers) {
+    std::vector<sluice::cuda::Memory> memory;  // until the device has done all
+    cuda::Resources resources;
+    resources.stream = device.stream();
+    resources.allocate = [&](std::size_t bytes) { return memory.emplace_back(device.allocate(bytes)).get(); };
+    // Eight streams take half of a device's memory at most.
+    resources.scratch_bytes = scratch_of_device_.get(device.ordinal(), [] {
+      std::size_t free_bytes = 0, all_bytes = 0;
+      sluice::cuda::check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+      return free_bytes / 16;
+    });
+    cuda::align(settings_.scores, problems, resources, answers);
+  }
+#endif
+
+  void add_texts(const ReadStrands& read, std::vector<std::uint8_t>& target, AlignedRow& made) const {
+    for (const AlignedHit& hit : made.hits) {
+      made.operations += hit.cigar.size();
+      if (makes_difference_ || makes_mismatches_) add_texts(read, hit, target, made);
+    }
+  }
+  void add_texts(const ReadStrands& read, const AlignedHit& hit, std::vector<std::uint8_t>& target, AlignedRow& made) const {
     copy_contig(index_, static_cast<std::size_t>(hit.target), hit.target_start, hit.target_end, target);
     const Codes query = hit.reverse ? part(read.strand(true), read.length() - hit.query_end, read.length() - hit.query_start)
                                     : part(read.strand(false), hit.query_start, hit.query_end);
@@ -306,8 +324,12 @@ class BaseAlignment {
   MinimizerIndexView index_;
   AlignmentSettings settings_;
   DifferenceForm form_;
-  bool wants_difference_, wants_mismatches_, makes_difference_, makes_mismatches_;
+  WantedTexts wanted_;
+  bool makes_difference_, makes_mismatches_;
   Workspaces<Workspace> workspaces_;
+#ifdef SLUICE_WITH_CUDA
+  sluice::cuda::PerDevice<std::size_t> scratch_of_device_;
+#endif
 };
 
 }  // namespace

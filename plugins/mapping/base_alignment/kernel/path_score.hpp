@@ -16,13 +16,16 @@ struct Diagonals {
   std::int32_t lowest = 0, highest = 0;
 };
 // So many cells a row, around the diagonals of both ends; the lowest is even.
-inline Diagonals diagonals_around(const Problem& problem, std::int32_t width) {
-  const std::int32_t middle = (problem.target_length - problem.query_length) / 2;
+constexpr Diagonals diagonals_around(std::int32_t query_length, std::int32_t target_length, std::int32_t width) {
+  const std::int32_t middle = (target_length - query_length) / 2;
   const std::int32_t lowest = (middle - (width - 1)) & ~1;
   return {lowest, lowest + 2 * (width - 1)};
 }
+constexpr Diagonals diagonals_around(const Problem& problem, std::int32_t width) {
+  return diagonals_around(problem.query_length, problem.target_length, width);
+}
 
-inline std::int64_t gap_cost(const Scores& scores, std::int64_t bases) { return bases > 0 ? -border_score(scores, bases) : 0; }
+constexpr std::int64_t gap_cost(const Scores& scores, std::int64_t bases) { return bases > 0 ? -border_score(scores, bases) : 0; }
 
 // No path that touches a diagonal outside the band scores more: so many bases are in gaps, in one of each kind at best, and all others may be equal.
 inline std::int64_t highest_outside(const Scores& scores, const Problem& problem, Diagonals band) {

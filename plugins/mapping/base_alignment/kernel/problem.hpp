@@ -15,7 +15,7 @@ struct Scores {
   std::int32_t gap_open = 4, gap_extend = 2;
   std::int32_t gap_open_long = 24, gap_extend_long = 1;
 
-  bool one_piece() const { return gap_open == gap_open_long && gap_extend == gap_extend_long; }
+  constexpr bool one_piece() const { return gap_open == gap_open_long && gap_extend == gap_extend_long; }
 };
 
 enum class Goal : std::uint8_t {

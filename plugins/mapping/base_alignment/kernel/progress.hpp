@@ -13,18 +13,18 @@
 
 namespace sluice::base_alignment {
 
-inline std::int32_t ambiguous_score(const Scores& scores) { return scores.ambiguous == 0 ? -scores.gap_extend_long : -scores.ambiguous; }
-inline std::int32_t matrix_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
+constexpr std::int32_t ambiguous_score(const Scores& scores) { return scores.ambiguous == 0 ? -scores.gap_extend_long : -scores.ambiguous; }
+constexpr std::int32_t matrix_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
   if (target > 3 || query > 3) return ambiguous_score(scores);
   return target == query ? scores.match : -scores.mismatch;
 }
 
 // Score of a gap that begins at the first base; bases > 0.
-inline std::int64_t border_score(const Scores& scores, std::int64_t bases) {
+constexpr std::int64_t border_score(const Scores& scores, std::int64_t bases) {
   return -std::min(scores.gap_open + bases * scores.gap_extend, scores.gap_open_long + bases * scores.gap_extend_long);
 }
 // By how much it falls with its last base.
-inline std::int8_t border_difference(const Scores& scores, std::int64_t bases) {
+constexpr std::int8_t border_difference(const Scores& scores, std::int64_t bases) {
   return static_cast<std::int8_t>(border_score(scores, bases) - (bases > 1 ? border_score(scores, bases - 1) : 0));
 }
 
@@ -44,7 +44,7 @@ inline RowBorder border_left_of(std::int32_t row, const RowCells& cells, const R
 }
 
 // Columns get their scores in groups of 16 from the band's first cell on; the other cells of the blocks keep what they had.
-inline std::int32_t substitution_end(const RowCells& cells, std::int32_t target_length) {
+constexpr std::int32_t substitution_end(const RowCells& cells, std::int32_t target_length) {
   const std::int32_t groups = (cells.band_last - cells.band_begin + block_cells) / block_cells;
   const std::int32_t width = (target_length + block_cells - 1) / block_cells * block_cells;
   return std::min(cells.band_begin + groups * block_cells, width);

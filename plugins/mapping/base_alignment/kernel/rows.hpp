@@ -22,13 +22,13 @@ inline constexpr std::int32_t block_cells = 16;
 struct RowCells {
   std::int32_t band_begin = 0, band_last = 0;
   std::int32_t begin = 0, last = 0;
-  bool empty() const { return band_begin > band_last; }
+  constexpr bool empty() const { return band_begin > band_last; }
 };
-inline RowCells cells_of_row(std::int32_t row, std::int32_t query_length, std::int32_t target_length, std::int32_t band) {
+constexpr RowCells cells_of_row(std::int32_t row, std::int32_t query_length, std::int32_t target_length, std::int32_t band) {
   const std::int64_t r = row, w = band;
   RowCells cells;
-  cells.band_begin = static_cast<std::int32_t>(std::max<std::int64_t>({0, r - query_length + 1, (r - w + 1) >> 1}));
-  cells.band_last = static_cast<std::int32_t>(std::min<std::int64_t>({target_length - 1, r, (r + w) >> 1}));
+  cells.band_begin = static_cast<std::int32_t>(std::max<std::int64_t>(std::max<std::int64_t>(0, r - query_length + 1), (r - w + 1) >> 1));
+  cells.band_last = static_cast<std::int32_t>(std::min<std::int64_t>(std::min<std::int64_t>(target_length - 1, r), (r + w) >> 1));
   cells.begin = cells.band_begin / block_cells * block_cells;
   cells.last = cells.band_last / block_cells * block_cells + block_cells - 1;
   return cells;
@@ -141,7 +141,7 @@ void trace_path(std::int32_t target, std::int32_t query, TieOrder ties, std::vec
   path.finish(ties == TieOrder::gap_right);
 }
 // The state before a cell that was reached by `step`, coming from the state behind it.
-inline void follow(std::uint8_t step, std::uint8_t& state) {
+constexpr void follow(std::uint8_t step, std::uint8_t& state) {
   if (state == step_match || (step & goes_on(state)) == 0) state = step & step_mask;
 }
 

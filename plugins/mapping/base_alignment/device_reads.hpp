@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The reads of a batch in rounds: whatever can be aligned of all of them is aligned in one call, then each goes on with what came of it.
+
+#include <vector>
+
+#include "base_alignment/cuda/job.hpp"
+#include "base_alignment/read_aligner.hpp"
+
+namespace sluice::base_alignment {
+
+// The pieces of one hit among all of a round.
+struct RoundHit {
+  std::size_t hit = 0;  // of its read
+  HitPlan plan;
+  std::vector<std::uint8_t> reversed;    // codes of the left end
+  std::vector<std::int64_t> problem_of;  // by piece: of the round; -1: left to the CPU
+  std::vector<Problem> problems;         // of this hit
+};
+struct RoundRead {
+  ReadState state;
+  std::vector<RoundHit> round;
+};
+
+// Plans the read's hits that are not aligned, and says what is to be aligned of them.
+void plan_round(const AlignmentSettings& settings, ReadAligner& aligner, RoundRead& read);
+// All problems of a round, one behind the other.
+std::vector<Problem> problems_of(std::span<RoundRead> reads);
+// Aligns the hits that were planned; false: no part of them is left for another round.
+bool take_round(ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read);
+
+}  // namespace sluice::base_alignment

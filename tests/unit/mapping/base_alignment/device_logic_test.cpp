@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// The work of the device's lanes and teams on the host, against the plain form. (Kernels: tests/gpu/base_alignment_gpu_test.cu.)
+
+#include <doctest/doctest.h>
+
+#include <barrier>
+#include <string>
+#include <thread>
+
+#include "base_alignment/cuda/band_lane.hpp"
+#include "base_alignment/cuda/block_rows.hpp"
+#include "base_alignment/cuda/job.hpp"
+#include "base_alignment/cuda/path.hpp"
+#include "base_alignment/cuda/plan.hpp"
+#include "kernel_problems.hpp"
+
+using namespace sluice::base_alignment;
+using namespace kernel_problems;
+
+namespace {
+
+std::string text(std::span<const std::uint32_t> cigar) {
+  std::string result;
+  for (const std::uint32_t operation : cigar) result += std::to_string(operation >> 4) + "MID"[operation & 15U];
+  return result;
+}
+template <class Made>
+std::string text(const Made& a, std::span<const std::uint32_t> cigar) {
+  const auto number = [](std::int32_t value) { return ' ' + std::to_string(value); };
+  return number(a.best) + number(a.best_target) + number(a.best_query) + number(a.query_end_score) + number(a.query_end_target) + number(a.score) +
+         (a.dropped ? " dropped" : "") + (a.reached_end ? " end" : "") + ' ' + text(cigar);
+}
+
+// Memory of one job.
+struct Memory {
+  explicit Memory(const Problem& problem) : job(cuda::job_of(problem)) {
+    codes.assign(problem.query, problem.query + problem.query_length);
+    codes.insert(codes.end(), problem.target, problem.target + problem.target_length);
+    job.target = problem.query_length;
+    operations.resize(static_cast<std::size_t>(problem.query_length + problem.target_length), 0xABABABAB);
+  }
+  std::span<const std::uint32_t> cigar(const cuda::Answer& answer) const {
+    return std::span(operations).subspan(static_cast<std::size_t>(answer.operations), static_cast<std::size_t>(answer.operation_count));
+  }
+  cuda::Job job;
+  std::vector<std::uint8_t> codes, steps;
+  std::vector<std::uint32_t> operations;
+};
+
+template <bool two_pieces, int words, int lanes>
+cuda::Answer align_in_band(const Scores& scores, const Problem& problem, Memory& memory) {
+  using Walk = cuda::BandWalk<two_pieces, words, lanes>;
+  using Lane = typename Walk::Lane;
+  const cuda::BandRule rule = cuda::band_rule(scores);
+  const Diagonals band = diagonals_around(problem, Walk::width);
+  const std::int32_t rows = problem.query_length + problem.target_length - 1;
+  memory.steps.assign(static_cast<std::size_t>(rows) * Walk::width, 0xFF);
+  std::vector<Walk> walks(lanes);
+  for (int lane = 0; lane < lanes; ++lane)
+    walks[static_cast<std::size_t>(lane)].start(rule, memory.codes.data(), memory.codes.data() + memory.job.target, problem.query_length,
+                                                problem.target_length, band.lowest, lane);
+  const std::int32_t bordered = cuda::bordered_rows(rows, band);
+  for (std::int32_t row = 0; row < rows; ++row) {
+    const bool even = row % 2 == 0;
+    std::vector<cuda::Passing> passing;
+    for (const Walk& walk : walks) passing.push_back(even ? walk.passing_even() : walk.passing_odd());
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int from = even ? std::max(lane - 1, 0) : std::min(lane + 1, lanes - 1);
+      Walk& walk = walks[static_cast<std::size_t>(lane)];
+      const cuda::Passing in = passing[static_cast<std::size_t>(from)];
+      std::uint32_t steps[Lane::step_words];
+      if (even && row < bordered)
+        walk.template fill_even<true>(rule, scores, row, in, steps);
+      else if (even)
+        walk.template fill_even<false>(rule, scores, row, in, steps);
+      else if (row < bordered)
+        walk.template fill_odd<true>(rule, scores, row, in, steps);
+      else
+        walk.template fill_odd<false>(rule, scores, row, in, steps);
+      for (int c = 0; c < Lane::cells; ++c)
+        memory.steps[static_cast<std::size_t>(row) * Walk::width + static_cast<std::size_t>(lane * Lane::cells + c)] =
+            static_cast<std::uint8_t>(steps[c / 4] >> 8 * (c % 4));
+    }
+  }
+  cuda::Answer answer;
+  memory.job.least_score = static_cast<std::int32_t>(highest_outside(scores, problem, band));
+  cuda::write_path_of(memory.job, cuda::BandSteps{memory.steps.data(), band.lowest, Walk::width}, memory.operations.data(), answer);
+  cuda::read_path_of(scores, memory.job, memory.codes.data(), memory.operations.data(), true, answer);
+  return answer;
+}
+
+class LoneThread {
+ public:
+  std::int32_t rank() const { return 0; }
+  std::int32_t size() const { return 1; }
+  void sync() {}
+  cuda::RowBest best(std::int32_t, cuda::RowBest cell) { return cell; }
+};
+
+class ThreadTeam {
+ public:
+  struct Shared {
+    explicit Shared(std::int32_t threads)
+        : barrier(threads), cells{Cells(static_cast<std::size_t>(threads)), Cells(static_cast<std::size_t>(threads))} {}
+    using Cells = std::vector<cuda::RowBest>;
+    std::barrier<> barrier;
+    Cells cells[2];
+  };
+  ThreadTeam(Shared& shared, std::int32_t rank) : shared_(shared), rank_(rank) {}
+  std::int32_t rank() const { return rank_; }
+  std::int32_t size() const { return static_cast<std::int32_t>(shared_.cells[0].size()); }
+  void sync() { shared_.barrier.arrive_and_wait(); }
+  cuda::RowBest best(std::int32_t row, cuda::RowBest cell) {
+    std::vector<cuda::RowBest>& cells = shared_.cells[row & 1];
+    cells[static_cast<std::size_t>(rank_)] = cell;
+    sync();
+    for (const cuda::RowBest& other : cells)
+      if (other.beats(cell)) cell = other;
+    return cell;
+  }
+
+ private:
+  Shared& shared_;
+  std::int32_t rank_;
+};
+
+cuda::Answer align_in_blocks(const Scores& scores, const Problem& problem, std::int32_t threads, Memory& memory) {
+  cuda::plan_blocks(problem, memory.job);
+  std::vector<std::int32_t> ring_memory(static_cast<std::size_t>(cuda::RowRing::bytes(memory.job.ring)) / 4, 0x5A5A5A5A);
+  const cuda::RowRing ring(ring_memory.data(), memory.job.ring);
+  memory.steps.assign(static_cast<std::size_t>(cuda::step_bytes(memory.job)), 0xFF);
+  cuda::Edge edge{};
+  cuda::Answer answer;
+  const auto run = [&]<class Team>(Team team, cuda::Answer& made) {
+    const auto rows = [&]<bool two_pieces>() {
+      return cuda::BlockRows<Team, two_pieces>(team, scores, memory.job, memory.codes.data(), ring, edge, memory.steps.data()).run();
+    };
+    made = scores.one_piece() ? rows.template operator()<false>() : rows.template operator()<true>();
+  };
+  if (threads == 1) {
+    run(LoneThread(), answer);
+  } else {
+    ThreadTeam::Shared shared(threads);
+    std::vector<cuda::Answer> answers(static_cast<std::size_t>(threads));
+    std::vector<std::jthread> team;
+    for (std::int32_t rank = 0; rank < threads; ++rank)
+      team.emplace_back([&, rank] { run(ThreadTeam(shared, rank), answers[static_cast<std::size_t>(rank)]); });
+    team.clear();
+    for (const cuda::Answer& other : answers) CHECK(text(other, {}) == text(answers[0], {}));
+    answer = answers[0];
+  }
+  cuda::write_path_of(memory.job, cuda::BlockSteps{memory.steps.data(), memory.job}, memory.operations.data(), answer);
+  return answer;
+}
+
+std::string plain_text(const Scores& scores, const Problem& problem) {
+  MatrixRows rows;
+  Alignment made;
+  align_plainly(scores, problem, rows, made);
+  return text(made, made.cigar);
+}
+
+std::int32_t compared = 0;
+
+template <int words, int lanes>
+void compare_band(const Scores& scores, const Problem& problem, const std::string& expected) {
+  if (!holds_ends(problem, diagonals_around(problem, 2 * words * lanes))) return;
+  Memory memory(problem);
+  const cuda::Answer made =
+      scores.one_piece() ? align_in_band<false, words, lanes>(scores, problem, memory) : align_in_band<true, words, lanes>(scores, problem, memory);
+  if (made.too_narrow) return;
+  ++compared;
+  REQUIRE(text(made, memory.cigar(made)) == expected);
+}
+
+bool any_n(const Pair& pair) {
+  const auto has = [](const Bases& bases) { return std::find(bases.begin(), bases.end(), 4) != bases.end(); };
+  return has(pair.query) || has(pair.target);
+}
+
+}  // namespace
+
+TEST_CASE("the device's narrow band gives the plain form's paths, where it gives any") {
+  std::mt19937 random(7);
+  compared = 0;
+  for (int round = 0; round < 1200; ++round) {
+    Pair pair = random_pair(random, 1 + random() % 300, 1 + random() % 300);
+    if (any_n(pair)) continue;
+    Problem problem = pair.problem(random, false);
+    problem.goal = Goal::ends;
+    problem.ties = TieOrder::gap_right;
+    const Scores& scores = score_sets[random() % score_sets.size()];
+    if (!kernel_takes(scores)) continue;
+    const std::string expected = plain_text(scores, problem);
+    CAPTURE(round);
+    compare_band<4, 8>(scores, problem, expected);
+    compare_band<4, 16>(scores, problem, expected);
+    compare_band<2, 16>(scores, problem, expected);
+    compare_band<1, 32>(scores, problem, expected);
+  }
+  CHECK(compared > 600);
+}
+
+TEST_CASE("the device's blocks give the plain form's answers") {
+  std::mt19937 random(8);
+  for (int round = 0; round < 10000; ++round) {
+    const std::size_t most = round % 100 == 0 ? 600 : 120;
+    Pair pair = random_pair(random, 1 + random() % most, 1 + random() % most);
+    const Problem problem = pair.problem(random, random() % 2 == 0);
+    const Scores& scores = score_sets[random() % score_sets.size()];
+    if (!kernel_takes(scores)) continue;
+    Memory memory(problem);
+    CAPTURE(round);
+    const std::int32_t threads = round % 200 == 0 ? 4 : 1;
+    const cuda::Answer made = align_in_blocks(scores, problem, threads, memory);
+    REQUIRE(text(made, memory.cigar(made)) == plain_text(scores, problem));
+  }
+}
