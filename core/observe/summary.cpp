@@ -78,15 +78,28 @@ std::string deadline_line(const StageStatistics& stage) {
          " batches were written after their deadline";
 }
 
+// " of 60 reads (60 unmapped)": what the regroup that gave nothing had, and where it went. "" behind a source.
+std::string what_was_regrouped(const std::string& regroup, const std::vector<PathAccount>& accounts, const RunStatistics& statistics) {
+  const auto before = std::find_if(accounts.begin(), accounts.end(), [&](const PathAccount& account) { return account.end == regroup; });
+  if (before == accounts.end()) return "";
+  PathAccount told = *before;
+  for (const StageStatistics& stage : statistics.stages)
+    if (stage.name == regroup)
+      for (const auto& [reason, rows] : stage.accounted)
+        if (rows > 0) told.losses.push_back({stage.name, reason, rows});
+  return " of " + count_text(told.read, told.noun) + (told.losses.empty() ? "" : " (" + losses_text(told) + ")");
+}
+
 }  // namespace
 
 std::string emptiness_text(const RunResult& result, const Plan& plan) {
   std::string text;
-  for (const PathAccount& account : account_of(plan, result.statistics, ending_of(result))) {
+  const std::vector<PathAccount> accounts = account_of(plan, result.statistics, ending_of(result));
+  for (const PathAccount& account : accounts) {
     if (!account.is_empty()) continue;
     text += (text.empty() ? "'" : "; '") + account.end + "': ";
     if (account.read == 0)
-      text += "there were no " + account.noun + "s";
+      text += "there were no " + account.noun + "s" + what_was_regrouped(account.source, accounts, result.statistics);
     else if (account.written == 0)
       text += "0 of " + count_text(account.read, account.noun) + " written" + (account.losses.empty() ? "" : " (" + losses_text(account) + ")");
     else

@@ -71,7 +71,7 @@ for format in paf sam bam; do
   nothing "reads of another genome ($format)" hits "60 " map --reference other.fa --reads r.fastq.gz --format $format --output out/hits
 done
 nothing "reads of another genome, to an index" hits "60 " map --reference other.index --reads r.fastq.gz --output out/hits
-nothing "reads of another genome, with signal" calls.tsv "no alignments" methylation_from_reads --signal r.blow5 --reads r.fastq.gz --reference other.fa --output out/calls.tsv
+nothing "reads of another genome, with signal" calls.tsv "of 60 reads" methylation_from_reads --signal r.blow5 --reads r.fastq.gz --reference other.fa --output out/calls.tsv
 something "reads of the targets" polish --targets ref.fa --reads r.fastq.gz --output out/polished.fa
 nothing "targets of another genome" polished.fa "" polish --targets other.fa --reads r.fastq.gz --output out/polished.fa
 something "reads with matches" seed --reference ref.fa --reads r.fastq.gz --min-length 31 --output out/seeds.txt
