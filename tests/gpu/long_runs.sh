@@ -48,6 +48,9 @@ section_long() {
     make_long_set
     case $run in
       methylation) long_run "$run" "$run" --signal "$folder/reads.blow5" --alignments "$folder/reads.bam" --reads "$folder/reads.fastq.gz" --reference "$folder/reference.fa" ;;
+      eventalign)
+        long_run "$run" "$run" --signal "$folder/reads.blow5" --alignments "$folder/reads.bam" --reads "$folder/reads.fastq.gz" --reference "$folder/reference.fa" --format paf
+        ;;
       map | seed) long_run "$run" "$run" --reference "$folder/reference.fa" --reads "$folder/reads.fq" ;;
       map_sam) long_run "$run" map --reference "$folder/reference.fa" --reads "$folder/reads.fq" --format sam ;;
       resquiggle) long_run "$run" "$run" --signal "$folder/reads.blow5" --reads "$folder/reads.fq" ;;

@@ -18,11 +18,11 @@
 #   --batches N       batches of the leak test (default 1000)
 #   --long-reads N    simulated reads of 8 kb of section long (default 50000: 400 Mbases)
 #   --long-threads L  numbers of threads of section long (default 4,8,16)
-#   --long-runs L     what section long runs (default methylation,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
+#   --long-runs L     what section long runs (default methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
 sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,rna,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
-long_reads=50000 long_threads=4,8,16 long_runs=methylation,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
+long_reads=50000 long_threads=4,8,16 long_runs=methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
