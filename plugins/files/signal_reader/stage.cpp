@@ -11,6 +11,7 @@
 #include <sluice/stage.hpp>
 #include <thread>
 
+#include "signal_reader/pod5_file.hpp"
 #include "signal_reader/signal_beginning.hpp"
 #include "signal_reader/signal_files.hpp"
 #include "signal_reader/signal_reads.hpp"
