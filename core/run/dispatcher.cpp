@@ -84,6 +84,7 @@ void Dispatcher::add_device(const std::shared_ptr<Device>& device, int streams) 
     lanes_.push_back(std::move(lane));
   }
   scheduler_.add_lane(traits, run_.seconds());
+  devices_come_since_ = run_.seconds();  // so far it has only come
   // A profile's costs are in each stage's own unit of work: they can't be added up for several stages.
   if (run_.options.profile)
     for (std::size_t stage = 0; stage < run_.plan.stages.size(); ++stage) {

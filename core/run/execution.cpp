@@ -43,9 +43,10 @@ Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segm
     if (!stages[i]) continue;
     const StageRunner& stage = *stages[i];
     if (stage.kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();
-    stations_.back()->only_on_cpu = dispatcher.may_use_devices() && (stage.kind() == SLUICE_MAP || stage.kind() == SLUICE_SINK) &&
-                                    !stage.is_ordered() && !stage.is_serial() && !stage.is_blocking() && segments[i] &&
-                                    dispatcher.calls_here(*segments[i]);
+    // One after the other such a batch ends only behind all that follows it: nobody may wait for that.
+    stations_.back()->only_on_cpu = dispatcher.may_use_devices() && run.options.executor != Executor::serial &&
+                                    (stage.kind() == SLUICE_MAP || stage.kind() == SLUICE_SINK) && !stage.is_ordered() && !stage.is_serial() &&
+                                    !stage.is_blocking() && segments[i] && dispatcher.calls_here(*segments[i]);
   }
 }
 

@@ -44,7 +44,7 @@ for arrow, text in zip(sys.argv[1::2], sys.argv[2::2]):
         for name, value, cell in zip(whole.column_names, values, cells):
             if not equal(value, cell):
                 sys.exit(f"{arrow}: row {rows}, {name}: {value} in place of {cell}")
-    frame = polars.read_ipc(arrow, memory_map=False)
+    frame = polars.read_ipc(arrow)
     if frame.height != rows or frame.columns != whole.column_names:
         sys.exit(f"{arrow}: polars reads {frame.height} rows")
     back = frame.to_arrow()

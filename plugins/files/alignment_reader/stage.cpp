@@ -129,13 +129,19 @@ class AlignmentReader {
                               .bed = p.bed.value_or(Path()),
                               .threads = p.threads,
                               .grows = p.follow};
+    FollowedFiles files({p.path, "", p.follow_until.value_or(""), p.follow_idle});
+    const auto start = std::chrono::steady_clock::now();
     for (bool said = false;;) {
+      if (p.follow) {
+        files.look(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        for (FollowedFiles::File& file : files.files()) file.offered = file.bytes;  // looked at below
+      }
       try {
         return std::make_unique<AlignmentFile>(options);
       } catch (const Failure& failure) {
         const std::uint64_t bytes = file_bytes(p.path);
         const bool may_come = bytes < least_bytes_to_tell || end_mark(p.path, bytes) == EndMark::missing;
-        if (!p.follow || failure.status() != SLUICE_ERROR_INPUT || setup.cancelled() || !may_come) throw;
+        if (!p.follow || failure.status() != SLUICE_ERROR_INPUT || setup.cancelled() || !files.end().empty() || !may_come) throw;
       }
       if (!std::exchange(said, true)) setup.info("waits for the header of '" + p.path + "'");
       std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <sluice/failure.hpp>
 #include <sluice/hts/record_bases.hpp>
@@ -51,7 +52,8 @@ BamReads::BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, 
   if (file_ && file_->format.format != bam && threads > 1) hts_set_threads(file_.get(), std::min(threads, most_hts_threads));
   if (file_) header_.reset(sam_hdr_read(file_.get()));
   if (!header_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
-  if (growth == Growth::possible) growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (growth == Growth::possible && (growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) < 0)
+    throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
 }
 
 BamReads::~BamReads() {

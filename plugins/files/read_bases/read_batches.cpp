@@ -36,9 +36,8 @@ std::optional<ReadBatch> ReadBatches::next(const Sizes& sizes, const MemorySourc
     if (const auto first = std::find(bad.begin(), bad.end(), 1); first != bad.end()) {
       const Part& part = parts[static_cast<std::size_t>(first - bad.begin())];
       ready_[part.batch].failure = failure_of(part, rows[part.batch]);
-    } else if (wanted_.written_bases) {
-      add_written_bases(rows, parts, memory, parallel_for);
     }
+    if (wanted_.written_bases) add_written_bases(rows, parts, memory, parallel_for);  // batches in front of a bad one are given, too
     stream_.drop(used);
   }
   if (ready_.empty()) return std::nullopt;

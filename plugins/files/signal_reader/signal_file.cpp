@@ -42,11 +42,10 @@ bool newer(const struct timespec& a, const struct timespec& b) { return a.tv_sec
 }  // namespace
 
 SignalFile::SignalFile(std::string path, Growth growth) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (file_.number < 0)
-    throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the BLOW5 or SLOW5 file");
+  if (file_.number < 0) throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the signal file");
   struct stat info {};
   if (::fstat(file_.number, &info) != 0 || S_ISDIR(info.st_mode))
-    fail("is not a file", "give one BLOW5 or SLOW5 file; `slow5tools merge` joins many");
+    fail("is not a file", "give one BLOW5, SLOW5 or POD5 file; `slow5tools merge` joins many");
   const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
   if (file_bytes == 0) fail("is empty");
   std::vector<char> start(static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, 8)));

@@ -19,7 +19,7 @@ SignalFiles::SignalFiles(std::string_view paths) {
     paths.remove_prefix(std::min(end + 1, paths.size()));
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0)
-      throw Failure::input("cannot open signal file '" + path + "': " + std::strerror(errno), "check the path of the BLOW5 or SLOW5 file");
+      throw Failure::input("cannot open signal file '" + path + "': " + std::strerror(errno), "check the path of the signal file");
     begins_.push_back(begin);
     begin += static_cast<std::uint64_t>(info.st_size);
   }

@@ -124,23 +124,24 @@ class SignalFileResource {
   }
   // A file whose header is there, and a record if the header does not say all.
   std::string first_to_come(const Call& call) const {
-    FollowedFiles files({parameters_.path, signal_endings, parameters_.follow_until.value_or(Path()), parameters_.follow_idle});
+    FollowedFiles files({parameters_.path, signal_endings, parameters_.follow_until.value_or(""), parameters_.follow_idle});
     const auto start = std::chrono::steady_clock::now();
     for (bool said = false, ended = false; !ended;) {
       ended = call.cancelled();
       files.look(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       ended = ended || !files.end().empty();
-      for (const FollowedFiles::File& file : files.files()) {
+      for (FollowedFiles::File& file : files.files()) {
         try {
           if (file.bytes > 0 && (!sampling_rate(SignalFile(file.path, SignalFile::Growth::possible)).empty() || file.mark == EndMark::there || ended))
             return file.path;
         } catch (const Failure&) {  // no header yet, or never: signal_stream will say
         }
+        file.offered = file.bytes;  // looked at: else what can't be read would be news for ever
       }
       if (!std::exchange(said, true)) call.info("waits for the first file in " + parameters_.path);
       for (int nap = 0; nap < 10 && !call.cancelled() && !ended; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    throw Failure::input("no BLOW5 or SLOW5 file that can be read has come in '" + parameters_.path + "'", "check the path of the signal");
+    throw Failure::input("no BLOW5, SLOW5 or POD5 file that can be read has come in '" + parameters_.path + "'", "check the path of the signal");
   }
   Parameters parameters_;
   std::vector<std::string> paths_;

@@ -295,7 +295,7 @@ class BaseAlignment {
     resources.scratch_bytes = scratch_of_device_.get(device.ordinal(), [] {
       std::size_t free_bytes = 0, all_bytes = 0;
       sluice::cuda::check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
-      return free_bytes / 16;
+      return free_bytes / 32;  // twice, where it has to grow
     });
     cuda::align(settings_.scores, problems, resources, answers);
   }

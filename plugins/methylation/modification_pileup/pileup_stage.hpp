@@ -192,7 +192,8 @@ class ModificationPileup {
           throw std::runtime_error("a block before the read's first position");
       count_reads(reads, table_, contig.tiles, on_threads_of(call));
     } catch (const std::runtime_error& problem) {
-      throw Failure::input(std::string("reads on '") + contig.name + "': " + problem.what(), "use the rows of modification_calls");
+      throw Failure::input(std::string("reads on '") + contig.name + "': " + problem.what(),
+                           "use the rows of modification_calls or methylation_states");
     }
   }
   // The first positions of a tile may be those of the other strand of sites that begin in the tile before.

@@ -237,6 +237,8 @@ class SimulateSignal {
   std::size_t next_ = 0;                // first place not yet made
 };
 
+constexpr std::int64_t most_repeat_bases = 100'000'000;
+
 class SyntheticReference {
  public:
   struct Parameters {
@@ -283,6 +285,8 @@ class SyntheticReference {
     for (const std::string* text : {&p.repeat_length, &p.tandem_unit_length})
       if (!parse_length_range(*text))
         throw Failure::usage("'" + *text + "' is no range of lengths", "give two numbers from 1 to 1000000, as 300..6000, or one");
+    if (p.repeats > 0 && p.repeat_families * parse_length_range(p.repeat_length)->most > most_repeat_bases)
+      throw Failure::usage("the repeat families may have more than 100 Mbases", "give fewer repeat_families, or a smaller repeat_length");
   }
 
   SyntheticReference(const Setup&, const Parameters& p) : parameters_(p) {

@@ -52,7 +52,9 @@ inline EndMark end_mark(const std::string& path, std::uint64_t bytes) {
     end = pod5_mark;
   else if (begin.size() == 18 && begin.starts_with("\x1f\x8b\x08") && (begin[3] & 4) != 0 && begin.substr(12, 2) == "BC")
     end = bgzf_end;
-  const bool there = !end.empty() && bytes >= end.size() && followed_files_detail::bytes_at(file, bytes - end.size(), end.size()) == end;
+  // POD5 begins with what it ends with.
+  const std::size_t least = end == pod5_mark ? 2 * end.size() : end.size();
+  const bool there = !end.empty() && bytes >= least && followed_files_detail::bytes_at(file, bytes - end.size(), end.size()) == end;
   ::close(file);
   return end.empty() ? EndMark::of_no_kind : there ? EndMark::there : EndMark::missing;
 }
@@ -142,8 +144,9 @@ class FollowedFiles {
   }
   static bool has_news(const File& file) { return file.bytes > std::max(file.offered, file.begin_at); }
   bool has_unread() const {
-    return std::any_of(files_.begin(), files_.end(),
-                       [](const File& file) { return file.state != State::done && file.problem.empty() && has_news(file); });
+    return std::any_of(files_.begin(), files_.end(), [this](const File& file) {
+      return file.state != State::done && file.problem.empty() && has_news(file) && (file.state == State::begun || file.whole > 0 || may_begin());
+    });
   }
 
   std::string stop_file() const {
@@ -216,8 +219,8 @@ class FollowedFiles {
     return static_cast<std::uint64_t>(info.st_size) == file.bytes && info.st_mtim.tv_sec == file.modified.tv_sec &&
            info.st_mtim.tv_nsec == file.modified.tv_nsec;
   }
-  // Nothing more is expected of it.
-  static bool is_settled(const File& file) { return !file.problem.empty() || (file.state == State::done && file.mark != EndMark::of_no_kind); }
+  // What became of it has been said.
+  static bool is_settled(const File& file) { return !file.problem.empty(); }
 
   void take(File& file, const struct stat& info, double now) {
     file.bytes = static_cast<std::uint64_t>(info.st_size);

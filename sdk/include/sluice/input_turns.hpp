@@ -22,7 +22,7 @@ namespace sluice {
 // input and not the run: Call::cancelled() is then true once, and the stage gives what is left.
 struct FollowEnding {
   bool follow = false;
-  std::optional<Path> follow_until;
+  std::optional<std::string> follow_until;
   double follow_idle = 0;
 };
 struct FollowParameters : FollowEnding {
@@ -82,7 +82,7 @@ class InputTurns {
     if (parameters.follow) {
       refuse_unfollowed(inputs);
       followed_.emplace(
-          FollowRules{std::string(inputs), endings, parameters.follow_until.value_or(Path()), parameters.follow_idle, parameters.follow_settle});
+          FollowRules{std::string(inputs), endings, parameters.follow_until.value_or(""), parameters.follow_idle, parameters.follow_settle});
       inputs_ = inputs;
       std::replace(inputs_.begin(), inputs_.end(), '\n', ' ');
       if (parameters.follow_order && !parameters.follow_order->empty()) order_.emplace(setup, *parameters.follow_order);
@@ -243,6 +243,7 @@ class InputTurns {
     if (current_->mark == EndMark::there) return end_here();
     if (followed_->is_quiet(*current_, looked_at_) && followed_->others_wait(*current_)) {
       if (current_->mark == EndMark::of_no_kind && reader_->could_end()) return end_here();
+      current_->whole = 0;  // it ends inside a record: it is not to be taken again at once
       suspended_[current_] = std::move(reader_);
       current_ = nullptr;
       return;
@@ -289,7 +290,10 @@ class InputTurns {
     for (const Followed& file : followed_->files()) {
       all += static_cast<double>(file.bytes);
       if (file.state == FollowedFiles::State::done) read += static_cast<double>(file.bytes);
-      if (&file == current_) read += static_cast<double>(std::max<std::int64_t>(reader_->consumed(), 0));
+      if (&file == current_)
+        read += static_cast<double>(std::max<std::int64_t>(reader_->consumed(), 0));
+      else if (file.state == FollowedFiles::State::begun)
+        read += static_cast<double>(file.offered);
     }
     if (all > 0) call.progress(std::min(1.0, read / all));
   }

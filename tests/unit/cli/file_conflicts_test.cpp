@@ -48,12 +48,20 @@ struct OptionFile {
   std::string what;  // as messages name it
 };
 
+// Without which paths of a pipeline mean nothing: `seeds = mem` of map.
+bool wants_exact_matches(const std::string& pipeline, const std::string& option) {
+  return pipeline == "map" && (option == "--mem-index" || option == "--save-mem-index");
+}
+
 // The files that the options of a run stand for, when exactly these path parameters are given.
 std::vector<OptionFile> files_of_options(const WrittenPipeline& written, const std::vector<const PipelineParameter*>& given) {
   const auto value_of = [](const PipelineParameter& parameter) { return "<" + parameter.name + ">"; };
   Overrides overrides;
   overrides.missing = Missing::assume;
-  for (const PipelineParameter* parameter : given) overrides.parameters[parameter->name] = value_of(*parameter);
+  for (const PipelineParameter* parameter : given) {
+    overrides.parameters[parameter->name] = value_of(*parameter);
+    if (wants_exact_matches(written.name, option_of(*parameter))) overrides.parameters["seeds"] = "mem";
+  }
   Diagnostics diagnostics;
   const Plan plan = make_plan(resolve_pipeline(written, overrides, registry(), diagnostics), "cpu", {"cpu"}, diagnostics);
   std::vector<OptionFile> files;
@@ -161,7 +169,10 @@ void expect_refused(const std::string& pipeline, const std::vector<Conflict>& co
       if (file.use == FileUse::reads && file.suffix.empty() && !fs::exists(value)) folder.write(value, "bytes of " + value);
     }
   Names arguments = {"run", pipeline, "--quiet"};
-  for (const auto& [option, value] : values) arguments.insert(arguments.end(), {option, value});
+  for (const auto& [option, value] : values) {
+    arguments.insert(arguments.end(), {option, value});
+    if (option == "--save-mem-index" && wants_exact_matches(pipeline, option)) arguments.insert(arguments.end(), {"--seeds", "mem"});
+  }
   const std::string command = joined(arguments);
   CAPTURE(command);
   const auto before = folder.contents();
@@ -255,6 +266,7 @@ TEST_CASE("inputs that are not there are named all at once, before anything is m
     std::set<std::string> given;
     for (const OptionFile& file : files)
       if (given.insert(file.option).second) arguments.insert(arguments.end(), {file.option, "value" + file.option});
+    if (given.contains("--mem-index")) arguments.insert(arguments.end(), {"--seeds", "mem"});
     const Folder folder;
     const WorkingDirectory here(folder);
     const auto outcome = run(arguments);

@@ -55,7 +55,9 @@ class Runner {
   void take_problems() {
     jobs_.reserve(problems_.size());
     std::size_t bytes = 0;
-    for (const Problem& problem : problems_) bytes += static_cast<std::size_t>(problem.query_length + problem.target_length);
+    for (const Problem& problem : problems_)
+      if (const std::int64_t bases = std::int64_t{problem.query_length} + problem.target_length; bases > 0 && bases <= most_bases)
+        bytes += static_cast<std::size_t>(bases);
     const auto codes = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
     std::size_t at = 0;
     for (std::size_t i = 0; i < problems_.size(); ++i) {
@@ -222,7 +224,7 @@ class Runner {
 
   Work place(const std::vector<Job>& wave, const Need& all) {
     const std::size_t steps = rounded_up(all.steps), rings = rounded_up(all.ring);
-    std::uint8_t* const memory = scratch_.get(steps + rings + all.operations, resources_);
+    std::uint8_t* const memory = scratch_.get(steps + rings + all.operations, resources_, resources_.scratch_bytes);
     const std::size_t answers = rounded_up(wave.size() * sizeof(Answer));
     std::uint8_t* const lists = lists_.get(answers + wave.size() * sizeof(Job), resources_);
     check(cudaMemcpyAsync(lists + answers, wave.data(), wave.size() * sizeof(Job), cudaMemcpyHostToDevice, resources_.stream), "copy to the device");
@@ -273,10 +275,12 @@ class Runner {
   // Grows; what it had before is given back at the end of the call.
   class Room {
    public:
-    std::uint8_t* get(std::size_t bytes, const Resources& resources) {
+    // When it has to grow, at once to `most`: then there are two of them at most.
+    std::uint8_t* get(std::size_t bytes, const Resources& resources, std::size_t most = 0) {
       if (bytes > size_) {
-        memory_ = static_cast<std::uint8_t*>(resources.allocate(bytes));
-        size_ = bytes;
+        const std::size_t size = size_ == 0 ? bytes : std::max(bytes, most);
+        memory_ = static_cast<std::uint8_t*>(resources.allocate(size));
+        size_ = size;
       }
       return memory_;
     }

@@ -24,8 +24,6 @@ struct Job {
   std::int32_t ring = 0;         // cells of a row that are kept, a power of two; blocks only
   std::int64_t ring_place = -1;  // below 0: in shared memory
   std::int64_t operations = 0;   // place of the first of query_length + target_length
-  std::int32_t answer = 0;       // index
-  std::int32_t reserved = 0;
 };
 
 struct Answer {

@@ -31,12 +31,8 @@ constexpr int threads_of_band = 128;
 
 template <int words>
 __device__ __forceinline__ void store_steps(std::uint8_t* to, const std::uint32_t (&steps)[words > 1 ? words / 2 : 1]) {
-  if constexpr (words == 4)
-    *reinterpret_cast<uint2*>(to) = make_uint2(steps[0], steps[1]);
-  else if constexpr (words == 2)
-    *reinterpret_cast<std::uint32_t*>(to) = steps[0];
-  else
-    *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(steps[0]);
+  static_assert(words == 4);
+  *reinterpret_cast<uint2*>(to) = make_uint2(steps[0], steps[1]);
 }
 
 // `lanes` neighbouring lanes of a warp a job. Rows of jobs that have ended are computed as long as another job of the warp goes on.

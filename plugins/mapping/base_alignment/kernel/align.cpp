@@ -144,9 +144,5 @@ void align(const Scores& scores, const Problem& problem, MatrixRows& rows, Align
   HWY_DYNAMIC_DISPATCH(align_chosen)(scores, problem, rows, result);
 }
 
-void align(const Scores& scores, std::span<const Problem> problems, MatrixRows& rows, std::span<Alignment> results) {
-  for (std::size_t i = 0; i < problems.size(); ++i) align(scores, problems[i], rows, results[i]);
-}
-
 }  // namespace sluice::base_alignment
 #endif

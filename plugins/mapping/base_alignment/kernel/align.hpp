@@ -4,8 +4,6 @@
 // Banded alignment with one or two affine pieces of gap costs, of both sequences from end to end, or from their beginnings as far as it is worth it:
 // minimap2 2.24's kernels, score for score and path for path, whatever computes them.
 
-#include <span>
-
 #include "base_alignment/kernel/problem.hpp"
 #include "base_alignment/kernel/rows.hpp"
 
@@ -16,9 +14,6 @@ bool scores_fit(const Scores& scores);
 
 // Fills result; its cigar is appended to, all else is replaced. Not thread-safe: one MatrixRows per thread.
 void align(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result);
-
-// results[i] is that of problems[i].
-void align(const Scores& scores, std::span<const Problem> problems, MatrixRows& rows, std::span<Alignment> results);
 
 // The definition of what align computes, in plain loops.
 void align_plainly(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result);

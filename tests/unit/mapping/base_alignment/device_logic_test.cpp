@@ -13,6 +13,7 @@
 #include "base_alignment/cuda/job.hpp"
 #include "base_alignment/cuda/path.hpp"
 #include "base_alignment/cuda/plan.hpp"
+#include "base_alignment/gap_filling.hpp"
 #include "kernel_problems.hpp"
 
 using namespace sluice::base_alignment;
@@ -216,4 +217,26 @@ TEST_CASE("the device's blocks give the plain form's answers") {
     const cuda::Answer made = align_in_blocks(scores, problem, threads, memory);
     REQUIRE(text(made, memory.cigar(made)) == plain_text(scores, problem));
   }
+}
+
+TEST_CASE("a fall is seen by the host if and only if the device's reader sees one as deep") {
+  std::mt19937 random(9);
+  AlignmentMemory memory;
+  int falls = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const Pair pair = random_pair(random, 1 + random() % 200, 1 + random() % 200);
+    AlignmentSettings settings;
+    settings.scores = score_sets[random() % score_sets.size()];
+    settings.find_inversions = false;
+    settings.z_drop = settings.z_drop_inversion = static_cast<std::int32_t>(random() % 120);
+    const Piece piece{.query = pair.query, .target = pair.target};
+    align_piece(settings, piece, memory);
+    const std::vector<std::uint32_t> cigar = memory.piece.cigar;
+    const auto deepest = cuda::PathReader(settings.scores, pair.query.data(), pair.target.data())
+                             .read(cigar.data(), static_cast<std::int32_t>(cigar.size()))
+                             .deepest_fall;
+    CHECK((look_for_fall(settings, piece, cigar, memory) == Fall::break_off) == (deepest > settings.z_drop));
+    falls += deepest > settings.z_drop ? 1 : 0;
+  }
+  CHECK(falls > 100);
 }
