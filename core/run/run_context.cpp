@@ -58,7 +58,12 @@ void RunContext::fail_with_current_exception(const std::string& stage) noexcept 
   result.set_current_exception();
   try {
     fail(stage, result.status, result.message, result.remedy);
-  } catch (...) {  // not even room for the words
+  } catch (...) {  // not even room for the words: these need none
+    const std::lock_guard lock(mutex_);
+    if (!failed_) {
+      failure_.status = SLUICE_ERROR_MEMORY;
+      failure_.message = "out of memory";
+    }
     failed_ = cancelled_ = true;
   }
 }

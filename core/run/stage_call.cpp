@@ -15,7 +15,6 @@ void CallResult::set_failure(sluice_status code, std::string what, std::string w
 }
 
 void CallResult::set_current_exception() noexcept {
-  status = SLUICE_ERROR_MEMORY;  // should there not even be room for the words
   try {
     try {
       throw;
@@ -30,7 +29,10 @@ void CallResult::set_current_exception() noexcept {
     } catch (...) {
       set_failure(SLUICE_ERROR_INTERNAL, "an exception of an unknown type");
     }
-  } catch (...) {
+  } catch (...) {  // not even room for the words: these need none
+    status = SLUICE_ERROR_MEMORY;
+    message = "out of memory";
+    remedy.clear();
   }
 }
 
