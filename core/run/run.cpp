@@ -65,9 +65,9 @@ void trace_copies(Device& device, RunContext& run) {
 constexpr int batches_per_device = 96;
 // While a device is opened, threads read and decode ahead for it: in half a second 16 of them do so many batches.
 constexpr int batches_ahead_of_devices = 384;
-// What comes behind a regroup is most of a run that has one (polish, correct, consensus), and so is what an index that takes long to make is made for
-// (overlap: 0.65 of 7 s).
-constexpr double times_as_long_behind_regroup = 3, times_as_long_behind_resources = 3;
+// What comes behind a regroup is most of a run that has one (polish 3 of 3.5 s, correct 48 of 50), and so is what an index that takes long to make is
+// made for (overlap 7 of 7.7 s).
+constexpr double times_as_long_behind_regroup = 6, times_as_long_behind_resources = 3;
 // What so many batches of the usual size take: 2 GiB, at most a quarter of what is left of the machine.
 std::uint64_t memory_per_device() { return std::min<std::uint64_t>(std::uint64_t{2} << 30, host_limits().usable_memory() / 4); }
 
