@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "cli/run_ending.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -99,9 +100,22 @@ const char* crash_name(int signal) {
   }
 }
 
+// Libraries below us crash or abort where they get no memory. [async-signal-safe]
+bool is_out_of_memory() {
+  constexpr std::size_t little = 16 << 20;
+  void* const probe = ::mmap(nullptr, little, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) return true;
+  ::munmap(probe, little);
+  return false;
+}
+
 // Only writes: after a crash nothing else can be trusted. The signal was reset to its default when it was delivered, so it ends the process when
 // it comes again.
 [[maybe_unused]] void on_crash(int signal) {
+  if (is_out_of_memory()) {
+    tell_place("\nsluice: out of memory in ", " (lower --memory or --threads, or raise ulimit -v). No output was kept.\n");
+    ::_exit(exit_failed);
+  }
   tell_place(crash_name(signal), ": a bug there, not in your data; please report it. No output was kept.\n");
   ::raise(signal);
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "plugin/registry.hpp"
 
+#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -69,6 +70,23 @@ bool is_out_of_memory(const std::string& reason, const fs::path& file) {
   return reason.find("failed to map segment") != std::string::npos || reason.find("annot allocate memory") != std::string::npos;
 }
 
+// Initialisers in other people's libraries crash where an allocation fails, before any code here could say so.
+bool has_room_for(const fs::path& file) {
+  constexpr std::size_t for_initialisers = 4 << 20;
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  if (error) return true;  // the loader says what is wrong with it
+  const std::size_t room = static_cast<std::size_t>(bytes) + for_initialisers;
+  void* const probe = ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) return false;
+  ::munmap(probe, room);
+  return true;
+}
+
+[[noreturn]] void throw_out_of_memory(const fs::path& file) {
+  throw std::system_error(std::make_error_code(std::errc::not_enough_memory), file.string());
+}
+
 fs::path program_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -116,6 +134,7 @@ void Registry::load_file(const fs::path& file) {
   if (error) return add_problem(file, "cannot be read: " + error.message());
   if (std::any_of(plugins_.begin(), plugins_.end(), [&](const LoadedPlugin& plugin) { return plugin.file == exact; })) return;
   if (std::string problem = elf_problem(exact); !problem.empty()) return add_problem(exact, problem);
+  if (!has_room_for(exact)) throw_out_of_memory(exact);
   auto library = std::make_unique<boost::dll::shared_library>();
   boost::dll::fs::error_code load_error;
   library->load(boost::dll::fs::path(exact.string()), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, load_error);
@@ -127,7 +146,7 @@ void Registry::load_file(const fs::path& file) {
     } catch (const std::exception& exception) {
       reason = exception.what();
     }
-    if (is_out_of_memory(reason, exact)) throw std::system_error(std::make_error_code(std::errc::not_enough_memory), exact.string());
+    if (is_out_of_memory(reason, exact)) throw_out_of_memory(exact);
     return add_problem(exact, "cannot be loaded: " + reason);
   }
   if (library->has("sluice_plugin") && !library->has(SLUICE_PLUGIN_ABI_SYMBOL)) return add_problem(exact, abi_problem(1 << 16));

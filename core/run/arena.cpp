@@ -7,13 +7,18 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <latch>
 #include <sluice/failure.hpp>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace sluice {
 
@@ -22,6 +27,31 @@ namespace {
 
 // Threads of a run that are none of the arena's: its sources, sinks, regroups and streams. More of them would wait for each other.
 constexpr int threads_beside = 32;
+
+[[noreturn]] void throw_no_threads(const std::string& reason) {
+  throw Failure(SLUICE_ERROR_MEMORY, "out of memory or threads: " + reason, "lower --threads, or raise ulimit -v and -u");
+}
+
+// oneTBB may wait for ever, or crash, where a thread of its own can't be started. So it is tried before with threads of ours.
+void throw_unless_threads_start(int threads) {
+  constexpr std::size_t beside_stack = 1 << 20, beside_all = 8 << 20;
+  const std::size_t room =
+      static_cast<std::size_t>(threads) * (tbb::global_control::active_value(tbb::global_control::thread_stack_size) + beside_stack) + beside_all;
+  void* const probe = ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) throw_no_threads(std::strerror(errno));
+  ::munmap(probe, room);
+  std::vector<std::thread> started;
+  std::latch all(1);
+  std::string problem;
+  try {
+    for (int i = 1; i < threads; ++i) started.emplace_back([&all] { all.wait(); });
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  all.count_down();
+  for (std::thread& thread : started) thread.join();
+  if (!problem.empty()) throw_no_threads(problem);
+}
 
 // Knows which threads are the arena's.
 class Members : public tbb::task_scheduler_observer {
@@ -44,11 +74,16 @@ struct Arena::Implementation {
       : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)),
         arena(threads, 1),
         ahead(threads - 1 + threads_beside, threads_beside, tbb::task_arena::priority::high),
-        members(arena) {
+        members(initialized(arena)) {
+    ahead.initialize();
     start_workers(threads);
   }
-  // oneTBB starts its threads when there is work for them, and what it was asked to do stays undone where it can't. So they are started here, where
-  // a failure ends the run before it has begun.
+  // An observer that fails to make its arena would crash in its destructor; an arena that can't be made only throws.
+  static tbb::task_arena& initialized(tbb::task_arena& arena) {
+    arena.initialize();
+    return arena;
+  }
+  // oneTBB starts its threads when there is work for them. They are started here, where a failure ends the run before it has begun.
   void start_workers(int threads) {
     constexpr std::chrono::milliseconds longest(5);
     std::atomic<int> arrived{0};
@@ -64,7 +99,7 @@ struct Arena::Implementation {
             tbb::simple_partitioner());
       });
     } catch (const std::exception& error) {
-      throw Failure(SLUICE_ERROR_MEMORY, std::string("out of memory or threads: ") + error.what(), "lower --threads, or raise ulimit -v and -u");
+      throw_no_threads(error.what());
     }
   }
   tbb::global_control control;   // so that --threads may exceed the cores (tests of order and races do that)
@@ -72,7 +107,10 @@ struct Arena::Implementation {
   Members members;
 };
 
-Arena::Arena(int threads) : implementation_(std::make_unique<Implementation>(std::max(threads, 1))) {}
+Arena::Arena(int threads) {
+  throw_unless_threads_start(std::max(threads, 1));
+  implementation_ = std::make_unique<Implementation>(std::max(threads, 1));
+}
 Arena::~Arena() = default;
 
 void Arena::execute(const std::function<void()>& body) { implementation_->arena.execute(body); }

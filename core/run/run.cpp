@@ -246,6 +246,7 @@ struct Run::Implementation {
   RunResult execute() {
     RunResult result;
     std::vector<std::string> outputs;
+    bool interrupted = false;
     try {
       if (options.executor == Executor::serial) {
         context.parallel_for = [](std::size_t count, std::size_t, const auto& body) { return count == 0 ? SLUICE_OK : body(0, count); };
@@ -255,10 +256,11 @@ struct Run::Implementation {
         context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
       }
       run_stages();
-      if (context.failed() || (context.interrupted() && context.cancelled()))
+      interrupted = context.interrupted();  // what comes later finds a run that is over
+      if (context.failed() || (interrupted && context.cancelled()))
         context.files.discard();
       else
-        outputs = context.interrupted() ? context.files.keep_partial() : context.files.commit();
+        outputs = interrupted ? context.files.keep_partial() : context.files.commit();
     } catch (...) {
       context.fail_with_current_exception("");
       context.files.discard();
@@ -267,7 +269,7 @@ struct Run::Implementation {
       result.state = RunState::failed;
       context.take_failure(result);
       if (reader_has_gone(result)) result.status = SLUICE_ERROR_CLOSED_PIPE;
-    } else if (context.interrupted()) {
+    } else if (interrupted) {
       result.state = RunState::interrupted;
     }
     result.statistics = statistics();

@@ -282,24 +282,24 @@ rm -f long.fa
 
 # ---- too little memory: a clear end, at any size
 if [ -z "$sanitizers" ]; then
-  for megabytes in $(seq 36 6 96) 98 146 $(seq 100 50 800); do
+  for kilobytes in $(seq 36000 500 100000) $(seq 150000 50000 800000); do
     (
-      ulimit -v $((megabytes * 1024))
+      ulimit -v $kilobytes
       exec timeout -s KILL 60 "$sluice" run methylation "${inputs[@]}" --output limited.tsv --quiet >out.txt 2>err.txt
     )
     code=$?
     case $code in
-      0) cmp -s calls.tsv limited.tsv || fail "$megabytes MB of address space: other bytes" ;;
-      4) grep -qi "out of memory" err.txt || fail "$megabytes MB of address space: exit code 4 without a reason: $(cat err.txt)" ;;
+      0) cmp -s calls.tsv limited.tsv || fail "$kilobytes kB of address space: other bytes" ;;
+      4) grep -qi "out of memory" err.txt || fail "$kilobytes kB of address space: exit code 4 without a reason: $(cat err.txt)" ;;
       # The program itself has no room: the dynamic loader says so.
-      127) grep -q "cannot allocate memory\|failed to map segment\|Cannot allocate memory" err.txt || fail "$megabytes MB of address space: $(cat err.txt)" ;;
-      *) fail "$megabytes MB of address space: exit code $code: $(tail -3 err.txt)" ;;
+      127) grep -q "cannot allocate memory\|failed to map segment\|Cannot allocate memory" err.txt || fail "$kilobytes kB of address space: $(cat err.txt)" ;;
+      *) fail "$kilobytes kB of address space: exit code $code: $(tail -3 err.txt)" ;;
     esac
-    [ $code = 0 ] || [ ! -e limited.tsv ] || fail "$megabytes MB of address space: it left a file under its final name"
+    [ $code = 0 ] || [ ! -e limited.tsv ] || fail "$kilobytes kB of address space: it left a file under its final name"
     rm -f limited.tsv
-    ended="${ended:-} $megabytes:$code"
+    ended="${ended:-} $kilobytes:$code"
   done
-  echo "exit codes by megabytes of address space:$ended"
+  echo "exit codes by kilobytes of address space:$ended"
 fi
 
 echo "$failures failures"
