@@ -35,6 +35,49 @@ gzip -c windows.txt >windows.gz
 "$sluice" run consensus --output now.fa --quiet <windows.gz
 cmp heaviest_bundle.fa now.fa || fail "compressed standard input gives another consensus"
 
+# Each window a file: FASTA in a folder, repeated options, windows among them; the consensuses of the file of all windows.
+mkdir folder
+awk '/^>/ { window = sprintf("folder/%s.fa", substr($1, 2)); number = 0; printf "" >window; next } { print ">s" number++ "\n" $0 >window } ' windows.txt
+[ "$(find folder -name '*.fa' | wc -l)" = 400 ] || fail "not 400 files"
+paste - - <heaviest_bundle.fa | sort >expected.txt
+for options in "--threads 1" "--threads 7" "--batch-work 1" "--device cpu"; do
+  # shellcheck disable=SC2086
+  "$sluice" run consensus --windows folder --output now.fa --quiet $options
+  paste - - <now.fa | sort | cmp - expected.txt || fail "a folder of FASTA gives another consensus"
+  grep '>' now.fa | LC_ALL=C sort -c || fail "the files of a folder don't come by name"
+done
+first=$(grep -m1 '>' windows.txt | cut -c2- | cut -d' ' -f1)
+"$sluice" run consensus --windows "folder/$first.fa" --windows windows.txt --output now.fa --quiet
+cmp now.fa <(head -2 heaviest_bundle.fa; cat heaviest_bundle.fa) || fail "a file of FASTA and one of windows"
+
+# FASTQ: qualities are weights, as in spoa.
+mkdir reads
+for window in 1 2 3 4 5 6; do
+  "$sluice" run synthetic_reference --length 400 --contigs 1 --seed $window --output template.fa --quiet
+  "$sluice" run simulate --reference template.fa --reads 12 --mean-length 350 --seed $window --output-prefix reads --quiet
+  gzip -dc reads.fastq.gz >reads/$window.fastq
+done
+scores="--alignment global --match 5 --mismatch -4 --gap-open -8 --gap-extend -8"
+# shellcheck disable=SC2086
+"$sluice" run consensus --windows reads $scores --output weighted.fa --msa weighted.msa --quiet
+[ "$(grep -c '>' weighted.fa)" = 6 ] || fail "not 6 windows"
+mkdir bases
+for window in 1 2 3 4 5 6; do awk 'NR % 4 == 1 { print ">" substr($0, 2) } NR % 4 == 2' reads/$window.fastq >bases/$window.fasta; done
+# shellcheck disable=SC2086
+"$sluice" run consensus --windows bases $scores --output unweighted.fa --quiet
+cmp -s weighted.fa unweighted.fa && fail "qualities weigh nothing"
+if command -v spoa >/dev/null; then
+  for window in 1 2 3 4 5 6; do
+    spoa -l 1 -m 5 -n -4 -g -8 -e -8 -r 0 reads/$window.fastq | sed "s/^>.*/>$window/"
+  done | cmp - weighted.fa || fail "spoa has another consensus of FASTQ"
+  for window in 1 2 3 4 5 6; do
+    spoa -l 1 -m 5 -n -4 -g -8 -e -8 -r 0 bases/$window.fasta | sed "s/^>.*/>$window/"
+  done | cmp - unweighted.fa || fail "spoa has another consensus of FASTA"
+  spoa -l 1 -m 5 -n -4 -g -8 -e -8 -r 1 reads/3.fastq | grep -v '>' | cmp - <(grep -A1 '^>3/' weighted.msa | grep -v '^[->]*-$' | grep -v '>') || fail "spoa has another alignment"
+else
+  echo "not compared with spoa, which is not installed"
+fi
+
 refused() {  # WORDS FILE
   if "$sluice" run consensus --windows "$2" --output refused.fa --quiet 2>error.txt; then fail "accepted: $2"; fi
   grep -q "$1" error.txt || { cat error.txt; fail "no word of '$1'"; }
@@ -50,4 +93,8 @@ refused "cannot open" absent.txt
 : >empty.txt
 "$sluice" run consensus --windows empty.txt --output now.fa --quiet --allow-empty
 [ ! -s now.fa ] || fail "an empty file gives a consensus"
+head -n -1 reads/1.fastq >cut.fastq
+refused "cut.fastq:.*the file ends within the qualities" cut.fastq
+mkdir -p empty
+refused "there is no input in 'empty'" empty
 echo "all good"

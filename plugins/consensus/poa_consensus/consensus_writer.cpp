@@ -19,13 +19,11 @@ void make_records(const Batch& in, Output& out, RecordsOfRow&& records_of_row) {
 }
 
 // column: what a window must have to have come to something, which `outcome` names.
-void write_records(const Call& call, const Batch& in, const char* column, const char* outcome, OutputFile& file) {
+void write_records(const Call& call, const Batch& in, const char* column, const char* outcome, hts::TextOutput& file) {
   const TextView records = in.text("_records"), results = in.text(column);
   std::uint64_t good = 0;
-  for (std::int64_t row = 0; row < in.rows(); ++row) {
-    file.write(records[row]);
-    good += in.ok(row) && !results[row].empty() ? 1 : 0;
-  }
+  file.write_rows(call, records);
+  for (std::int64_t row = 0; row < in.rows(); ++row) good += in.ok(row) && !results[row].empty() ? 1 : 0;
   call.outcome(outcome, good, static_cast<std::uint64_t>(in.rows()));
 }
 
@@ -35,7 +33,7 @@ void ConsensusWriter::describe(Describe<ConsensusWriter>& d) {
   d.id("consensus_writer").sink("window").summary("writes the consensus of each window as FASTA");
   d.doc("One record per window, in the windows' order, with the consensus in one line.");
   d.needs("window_name", "utf8", "name of the window").needs("consensus", "utf8", "its consensus");
-  d.option("output", &Parameters::output, "file to write; - is standard output").required().writes();
+  d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
 }
 
 void ConsensusWriter::process(const Call&, const Batch& in, Output& out) {
@@ -50,7 +48,7 @@ void MsaWriter::describe(Describe<MsaWriter>& d) {
   d.id("msa_writer").sink("window").summary("writes the alignment of each window's sequences as FASTA");
   d.doc("One record per sequence, named NAME/NUMBER after its window and its place there, all of a window equally long, with '-' for gaps.");
   d.needs("window_name", "utf8", "name of the window").needs("msa", "utf8", "the rows of its alignment, each followed by a newline");
-  d.option("output", &Parameters::output, "file to write; - is standard output").required().writes();
+  d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
 }
 
 void MsaWriter::process(const Call&, const Batch& in, Output& out) {

@@ -3,6 +3,7 @@
 #pragma once
 // Sinks of windows, both FASTA: their consensuses, and the rows of their alignments.
 
+#include <sluice/hts/text_output.hpp>
 #include <sluice/stage.hpp>
 
 namespace sluice::poa_consensus {
@@ -16,10 +17,10 @@ class ConsensusWriter {
   ConsensusWriter(const Setup& setup, const Parameters& parameters) : file_(setup, parameters.output) {}
   void process(const Call& call, const Batch& in, Output& out);
   void commit(const Call& call, const Batch& in);
-  void finish(const Call&, Output&) { file_.close(); }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
-  OutputFile file_;
+  hts::TextOutput file_;
 };
 
 class MsaWriter {
@@ -31,10 +32,10 @@ class MsaWriter {
   MsaWriter(const Setup& setup, const Parameters& parameters) : file_(setup, parameters.output) {}
   void process(const Call& call, const Batch& in, Output& out);
   void commit(const Call& call, const Batch& in);
-  void finish(const Call&, Output&) { file_.close(); }
+  void finish(const Call& call, Output&) { file_.finish(call); }
 
  private:
-  OutputFile file_;
+  hts::TextOutput file_;
 };
 
 }  // namespace sluice::poa_consensus

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Source of windows from a file.
+// Source of windows from files.
 
 #include <cstdint>
+#include <optional>
 #include <sluice/stage.hpp>
 #include <string>
+#include <vector>
 
 #include "poa_consensus/window_file.hpp"
 
@@ -15,13 +17,21 @@ class WindowReader {
  public:
   struct Parameters {
     Path path;
+    std::string format = "auto";
   };
   static void describe(Describe<WindowReader>& d);
   WindowReader(const Setup& setup, const Parameters& parameters);
   bool process(const Call& call, Output& out);
 
  private:
-  WindowFile file_;
+  bool next(FileWindow& window);
+  double progress() const;
+
+  std::vector<std::string> paths_;
+  WindowFormat format_;
+  bool wants_qualities_;
+  std::size_t number_ = 0;  // of the file that is open
+  std::optional<WindowFile> file_;
   std::int64_t index_ = 0;
 };
 

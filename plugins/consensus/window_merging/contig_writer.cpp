@@ -12,7 +12,7 @@ void ContigWriter::describe(Describe<ContigWriter>& d) {
       "One record a contig, its sequence on one line. tags = racon: behind the name LN:i (bases), RC:i (overlaps on the contig) and XC:f (share of "
       "its "
       "windows that were polished). Contigs without bases are left out.");
-  d.option("output", &Parameters::output, "where to write; - is standard output").required().writes();
+  d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
   d.option("tags", &Parameters::tags, "what follows the name").choices({"racon", "none"});
   d.option("name_suffix", &Parameters::name_suffix, "is appended to each name (racon -f: r)");
   d.needs("contig_name", "utf8", "name of the contig").needs("contig_bases", "utf8", "its bases").needs("windows", "i64", "windows of the contig");
@@ -54,12 +54,12 @@ void ContigWriter::commit(const Call& call, const Batch& in) {
   std::uint64_t changed = 0;
   for (std::int64_t row = 0; row < in.rows(); ++row) {
     if (!in.ok(row)) continue;
-    file_.write(records[row]);
     changed += !records[row].empty() && polished[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
   }
+  file_.write_rows(call, records);
   call.outcome(is_of_reads_ ? "corrected" : "polished", changed, static_cast<std::uint64_t>(in.rows()));
 }
 
-void ContigWriter::finish(const Call&, Output&) { file_.close(); }
+void ContigWriter::finish(const Call& call, Output&) { file_.finish(call); }
 
 }  // namespace sluice::window_merging

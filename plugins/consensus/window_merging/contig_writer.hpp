@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
+#include <sluice/hts/text_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ class ContigWriter {
   bool has_tags_;
   std::string suffix_;
   bool is_of_reads_;
-  OutputFile file_;
+  hts::TextOutput file_;
 };
 
 }  // namespace sluice::window_merging

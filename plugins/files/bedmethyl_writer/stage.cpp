@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <sluice/arrow/indexed_table.hpp>
 #include <sluice/arrow/known_tables.hpp>
-#include <sluice/arrow/table_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -50,18 +50,23 @@ class BedMethylWriter {
     d.doc(
         "18 tab-separated columns without header, as modkit pileup has them: contig, position, position + 1, modification, valid coverage, strand, "
         "the positions again, 255,0,0, valid coverage, percent modified, then reads: modified, canonical, other modification, deletion, failed, "
-        "different base, no call. A name that ends with .gz makes BGZF, which tabix can index, .arrow an Arrow IPC file.");
+        "different base, no call. A name that ends with .gz makes BGZF and, of sorted rows, the index of tabix, .zst zstd, .arrow an Arrow IPC "
+        "file.");
     d.sink("pileup").work_unit("row");
     d.needs("contig", "utf8", "name of the reference sequence").needs("position", "i64", "0-based, on the forward strand");
     d.needs("strand", "utf8", "+, - or .").needs("modification", "utf8", "its code");
     for (const char* name : counts) d.needs(name, "i64", "reads, see modification_pileup");
     d.needs("partition", "utf8", "which reads were counted", Needed::optional);
-    d.option("output", &Parameters::output, "file to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+        .required()
+        .writes()
+        .beside(".tbi")
+        .beside(".csi");
     d.option("partitions", &Parameters::partitions, "a 19th column: which reads were counted");
   }
 
   BedMethylWriter(const Setup& setup, const Parameters& parameters)
-      : partitions_(parameters.partitions), file_(setup, parameters.output, schema_of(parameters.partitions)) {
+      : partitions_(parameters.partitions), file_(setup, parameters.output, schema_of(parameters.partitions), hts::bed_columns) {
     if (partitions_ && !setup.available("partition")) throw Failure::usage("there are no partitions to write", "leave partitions out");
   }
 
@@ -142,7 +147,7 @@ class BedMethylWriter {
   }
 
   bool partitions_;
-  arrow::TableOutput file_;
+  arrow::IndexedTable file_;
 };
 
 }  // namespace

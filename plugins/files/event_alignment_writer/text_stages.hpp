@@ -49,7 +49,9 @@ class EventTable : public LineSink {
         "there. Byte-compatible with f5c 1.6 eventalign. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file.");
     describe_rows(d, columns);
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+        .required()
+        .writes();
     d.option("read_names", &Parameters::read_names, "names of the reads instead of the indexes of their records");
     d.option("scale_events", &Parameters::scale_events, "scale events to the model, instead of the model to the read");
     d.option("samples", &Parameters::samples, "a last column with the event's samples, scaled to the model");
@@ -116,7 +118,9 @@ class M6anetTable : public LineSink {
         "BGZF.");
     describe_rows(d, columns);
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+        .required()
+        .writes();
     d.option("read_names", &Parameters::read_names, "names of the reads instead of the indexes of their records");
     d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
@@ -162,7 +166,7 @@ class EventPaf : public LineSink {
     describe_rows(d, columns);
     d.needs("sample_count", "i64", "samples of the read");
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
     d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
   }
@@ -200,7 +204,9 @@ class EventSummary : public LineSink {
         "The columns of f5c 1.6 eventalign --summary, with its constants for what signal files do not hold. A name that ends with .gz makes BGZF, "
         ".arrow an Arrow IPC file.");
     describe_rows(d, columns);
-    d.option("output", &Parameters::output, "where to write the summary; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the summary; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+        .required()
+        .writes();
     describe_reasons(d);
   }
   static void check_parameters(const Parameters& p) { refuse_binary_name(p.output, "the summary"); }

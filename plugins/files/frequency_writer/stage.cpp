@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <limits>
+#include <sluice/arrow/indexed_table.hpp>
 #include <sluice/arrow/known_tables.hpp>
-#include <sluice/arrow/table_output.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -37,7 +37,11 @@ class FrequencyWriter {
     d.needs("called_sites", "i64", "called reads times sites").needs("called_sites_methylated", "i64", "of these, methylated");
     d.needs("called_forward", "i64", "called_sites of forward reads").needs("methylated_forward", "i64", "called_sites_methylated of forward reads");
     d.needs("sequence", "utf8", "the reference around the group, or split-group");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+        .required()
+        .writes()
+        .beside(".tbi")
+        .beside(".csi");
     d.option("format", &Parameters::format, "tsv as f5c meth-freq, or bedmethyl").choices({"tsv", "bedmethyl"});
     d.option("combine_strands", &Parameters::combine_strands,
              "bedmethyl: one line for both strands of a site, at the modified base of the forward strand");
@@ -54,8 +58,8 @@ class FrequencyWriter {
   FrequencyWriter(const Setup& setup, const Parameters& parameters)
       : format_(parameters.format == "bedmethyl" ? Format::bedmethyl : Format::tsv),
         bed_methyl_(parameters.combine_strands ? Strands::combined : Strands::apart, parse_motif(parameters.motif)),
-        file_(setup, parameters.output, schema_of(parameters)) {
-    if (format_ == Format::tsv) file_.header(table_header(version_of(parameters)));
+        file_(setup, parameters.output, schema_of(parameters), format_ == Format::bedmethyl ? std::optional(hts::bed_columns) : std::nullopt) {
+    if (format_ == Format::tsv) file_.table().header(table_header(version_of(parameters)));
   }
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -151,7 +155,7 @@ class FrequencyWriter {
 
   Format format_;
   BedMethyl bed_methyl_;
-  arrow::TableOutput file_;
+  arrow::IndexedTable file_;
 };
 
 }  // namespace

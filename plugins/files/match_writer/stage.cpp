@@ -32,7 +32,7 @@ class MatchWriter {
     d.needs("match_reverse", "list<u8>", "1: of the reverse complement").needs("match_start", "list<i32>", "first base");
     d.needs("match_end", "list<i32>", "end, exclusive").needs("match_count", "list<u32>", "occurrences");
     d.needs("match_places", "list<u32>", "places listed").needs("match_place", "list<u32>", "places of all matches");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .arrow: Arrow IPC, of the table; - is standard output").writes();
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC, of the table; - is standard output").writes();
     d.option("format", &Parameters::format, "what to write").choices({"table", "fastmap", "mummer"});
     d.option("places", &Parameters::places,
              "table: places in the text of all contigs one after the other, as GPUseed prints them, or contig:strand:place")

@@ -39,7 +39,9 @@ class MethylationTable {
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to");
     d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the last column shows");
-    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+        .required()
+        .writes();
     d.option("version", &Parameters::version, "2, or 1 for the older columns: no strand, num_cpgs instead of num_motifs").range(1, 2);
     d.option("motif", &Parameters::motif,
              "what was called; a long one is shown whole in the last column: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");

@@ -14,6 +14,8 @@
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/stored_record.hpp>
+#include <sluice/hts/text_output.hpp>
+#include <sluice/input_files.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/staged_file.hpp>
@@ -50,6 +52,7 @@ class ModbamWriter {
   struct Parameters {
     Path output;
     Path alignments;
+    bool merge = false;
     std::string format = "auto";
     bool keep_failed = true;
     std::string motif = "cpg";
@@ -72,8 +75,13 @@ class ModbamWriter {
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to; also what CRAM is compressed against");
     d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise").required().writes();
-    d.option("alignments", &Parameters::alignments, "the file that alignment_reader reads: its header is copied").required().reads();
-    d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .cram, else BAM)").choices({"auto", "bam", "sam", "cram"});
+    d.option("alignments", &Parameters::alignments, "what alignment_reader reads: the header is copied")
+        .required()
+        .reads()
+        .several(".bam .sam .cram");
+    d.option("merge", &Parameters::merge, "alignment_reader's: sorted files are read as one");
+    d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .sam.gz, .sam.zst, .cram, else BAM)")
+        .choices({"auto", "bam", "sam", "cram"});
     d.option("keep_failed", &Parameters::keep_failed, "also write records without calls because their read failed, without the tags");
     d.option("motif", &Parameters::motif, "what was called: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
     d.reason("corrupt_record", "the alignment record contradicts itself or the header");
@@ -91,7 +99,8 @@ class ModbamWriter {
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
         motif_(parse_motif(parameters.motif)),
-        header_(hts::read_alignment_header(parameters.alignments)) {
+        header_(hts::read_alignment_headers(input_files(parameters.alignments, ".bam .sam .cram"),
+                                            parameters.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other)) {
     hts::silence();
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -104,10 +113,15 @@ class ModbamWriter {
     }
     if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS",
                        (what_is_called() + " in MM and ML (modbam_writer)").c_str(), nullptr) != 0)
-      throw Failure::input("the header of '" + std::string(parameters.alignments) + "' takes no @PG line");
+      throw Failure::input("the header of the alignments takes no @PG line");
 
     const std::string format = parameters.format == "auto" ? format_of(parameters.output) : parameters.format;
     form_ = format == "sam" ? Form::sam : format == "cram" ? Form::cram : Form::bam;
+    if (form_ == Form::sam) {
+      sam_.emplace(setup, parameters.output);
+      sam_->begin(hts::sam_header_text(*header_));
+      return;
+    }
     OutputFile file(setup, parameters.output);
     if (form_ == Form::bam) {
       bam_.emplace(std::move(file));
@@ -116,10 +130,7 @@ class ModbamWriter {
       return;
     }
     file_ = std::move(file);
-    if (form_ == Form::cram)
-      open_cram(reference);
-    else
-      file_.write(hts::sam_header_text(*header_));
+    open_cram(reference);
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -148,7 +159,7 @@ class ModbamWriter {
     std::uint64_t with_calls = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (records[row].empty()) continue;
-      write(records[row]);
+      write(call, records[row]);
       (in.ok(row) ? with_tags : without_tags) += 1;
       with_calls += in.ok(row) ? has_calls[static_cast<std::size_t>(row)] : 0;
     }
@@ -160,8 +171,9 @@ class ModbamWriter {
 
   void finish(const Call& call, Output&) {
     if (form_ == Form::bam) return bam_->finish(call);
+    if (form_ == Form::sam) return sam_->finish(call);
     errno = 0;
-    if (form_ == Form::cram && hts_close(writer_.release()) != 0) throw write_failure();
+    if (hts_close(writer_.release()) != 0) throw write_failure();
     file_.close();
   }
 
@@ -192,9 +204,9 @@ class ModbamWriter {
     if (sam_format1(header_.get(), &record, &workspace.line) < 0) throw Failure::memory("no memory for a record of '" + output_name_ + "'");
     result.append(workspace.line.s, workspace.line.l).push_back('\n');
   }
-  void write(std::string_view record) {
+  void write(const Call& call, std::string_view record) {
     if (form_ == Form::bam) return bam_->blocks().add_record(record);
-    if (form_ == Form::sam) return file_.write(record);
+    if (form_ == Form::sam) return sam_->write(call, record);
     if (load_record(record, sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
       throw Failure::memory("no memory for a record of '" + output_name_ + "'");
     errno = 0;
@@ -224,7 +236,9 @@ class ModbamWriter {
     if (std::filesystem::file_size(gzi.temporary()) > 0) gzi.publish();  // made of BGZF only
     fai.publish();
   }
-  static std::string format_of(std::string_view path) { return path.ends_with(".sam") ? "sam" : path.ends_with(".cram") ? "cram" : "bam"; }
+  static std::string format_of(std::string_view path) {
+    return path.ends_with(".sam") || path.ends_with(".sam.gz") || path.ends_with(".sam.zst") ? "sam" : path.ends_with(".cram") ? "cram" : "bam";
+  }
 
   Failure write_failure() const {
     const int code = errno;
@@ -312,8 +326,9 @@ class ModbamWriter {
   std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference
   Form form_ = Form::bam;
   std::optional<hts::BgzfOutput> bam_;
-  OutputFile file_;                   // of the other forms
-  hts::File writer_;                  // CRAM ...
+  std::optional<hts::TextOutput> sam_;
+  OutputFile file_;  // CRAM ...
+  hts::File writer_;
   hts::Record written_{bam_init1()};  // ... commit's
   Workspaces<Workspace> workspaces_;
 };

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <optional>
+#include <sluice/arrow/indexed_table.hpp>
 #include <sluice/arrow/known_tables.hpp>
-#include <sluice/arrow/table_output.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -47,7 +47,8 @@ class PafWriter {
     d.needs("difference_text", "utf8", "cs tags of the alignments, for cs", Needed::optional);
     d.needs("mismatch_text", "utf8", "MD tags of the alignments, for md", Needed::optional);
     d.uses("index", "minimizer_index", "the sequences that the reads were mapped to");
-    d.option("output", &Parameters::output, "where to write the hits; .gz: BGZF; .arrow: Arrow IPC, a column per tag; - is standard output")
+    d.option("output", &Parameters::output,
+             "where to write the hits; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC, a column per tag; - is standard output")
         .required()
         .writes();
     d.option("secondary", &Parameters::secondary, "write secondary hits, too (minimap2 --secondary)");
@@ -59,7 +60,7 @@ class PafWriter {
   }
 
   static void check_parameters(const Parameters& p) {
-    for (const std::string_view ending : {".bam", ".sam", ".cram"})
+    for (const std::string_view ending : {".bam", ".sam", ".sam.gz", ".sam.zst", ".cram"})
       if (p.output.ends_with(ending))
         throw Failure::usage("'" + p.output + "' is the name of another kind of file than PAF", "add --format sam or bam, or choose another name");
   }
@@ -71,7 +72,7 @@ class PafWriter {
         cigar_(p.cigar),
         has_alignments_(overlap::read_alignments_available(setup)),
         text_(text_tag(setup, p, has_alignments_)),
-        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_)) {}
+        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_), hts::paf_target_columns) {}
 
   void process(const Call&, const Batch& in, Output& out) {
     auto text = texts_.take();
@@ -221,7 +222,7 @@ class PafWriter {
   MinimizerIndexView index_;
   bool secondary_, paf_no_hit_, cigar_, has_alignments_;
   overlap::TagText text_;
-  arrow::TableOutput file_;
+  arrow::IndexedTable file_;
   Workspaces<std::string> texts_;
 };
 

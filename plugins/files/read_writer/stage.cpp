@@ -34,13 +34,13 @@ class FastqWriter {
         .summary("writes reads as FASTQ or FASTA")
         .doc(
             "Bases in sequencing orientation. Without the column `qualities` every base of a FASTQ gets the quality 0 (!). A name that ends with .gz "
-            "makes BGZF, which gzip "
+            "makes BGZF, .zst zstd; BGZF is what gzip "
             "reads and samtools faidx can index.")
         .work_unit("base");
     d.needs("read_id", "utf8", "identifier")
         .needs("bases", "utf8", "sequencing orientation")
         .needs("qualities", "utf8", "Phred + 33, as many as bases", Needed::optional);
-    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
     d.option("format", &Parameters::format, "what to write").choices({"fastq", "fasta"});
     d.reason("quality_length", "the read has another number of qualities than of bases");
   }
@@ -101,7 +101,7 @@ class FastaWriter {
         .doc("A name that ends with .gz makes BGZF, which gzip reads and samtools faidx can index.")
         .work_unit("base");
     d.needs("name", "utf8", "contig name").needs("bases", "utf8", "its sequence");
-    d.option("output", &Parameters::output, "file to write; .gz: BGZF; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
     d.option("line_length", &Parameters::line_length, "bases a line").range(1, 1e9);
   }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
+#include <sluice/hts/text_output.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -47,7 +48,9 @@ class SamWriter {
     overlap::needs_read_alignments(d);
     d.needs("comment", "utf8", "what follows the reads' names, for comments", Needed::optional);
     d.needs("difference_text", "utf8", "cs tags, for cs", Needed::optional).needs("mismatch_text", "utf8", "MD tags, for md", Needed::optional);
-    d.option("output", &Parameters::output, "file to write; - is standard output, then SAM unless format says otherwise").required().writes();
+    d.option("output", &Parameters::output, "file to write; SAM: .gz: BGZF, .zst: zstd; - is standard output, then SAM unless format says otherwise")
+        .required()
+        .writes();
     d.option("format", &Parameters::format, "auto: BAM if the name ends in .bam, else SAM").choices({"auto", "sam", "bam"});
     d.option("read_group", &Parameters::read_group,
              "read group of all reads: a line as @RG\\tID:x\\tSM:y with \\t for tabs, or its ID alone (minimap2's -R)");
@@ -94,14 +97,13 @@ class SamWriter {
     text += '\n';
     if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names and the read group must be valid in SAM");
-    OutputFile file(setup, p.output);
     if (is_bam_) {
-      bam_.emplace(std::move(file), static_cast<int>(p.compression));
+      bam_.emplace(OutputFile(setup, p.output), static_cast<int>(p.compression));
       bam_->blocks().add(hts::bam_header_bytes(*header_));
       bam_->blocks().end_block();
     } else {
-      sam_ = std::move(file);
-      sam_.write({sam_hdr_str(header_.get()), sam_hdr_length(header_.get())});
+      sam_.emplace(setup, p.output);
+      sam_->begin({sam_hdr_str(header_.get()), sam_hdr_length(header_.get())});
     }
   }
 
@@ -128,15 +130,15 @@ class SamWriter {
     call.outcome("mapped", mapped, static_cast<std::uint64_t>(in.rows()));
     if (is_bam_)
       bam_->write(call);
-    else if (in.rows() > 0)
-      sam_.write({records[0].data(), static_cast<std::size_t>(records.offsets().back() - records.offsets().front())});
+    else
+      sam_->write_rows(call, records);
   }
 
   void finish(const Call& call, Output&) {
     if (is_bam_)
       bam_->finish(call);
     else
-      sam_.close();
+      sam_->finish(call);
   }
 
  private:
@@ -183,7 +185,7 @@ class SamWriter {
   MinimizerIndexView index_;
   RecordOptions options_;
   hts::Header header_;
-  OutputFile sam_;
+  std::optional<hts::TextOutput> sam_;
   std::optional<hts::BgzfOutput> bam_;
   Workspaces<Workspace> workspaces_;
 };

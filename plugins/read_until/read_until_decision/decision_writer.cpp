@@ -37,7 +37,7 @@ void DecisionWriter::describe(Describe<DecisionWriter>& d) {
   d.needs("channel", "i32", "reads in chunks: channel of the flow cell", Needed::optional)
       .needs("chunk_index", "i32", "reads in chunks: 0 is the first chunk of a read", Needed::optional)
       .needs("is_last_chunk", "u8", "reads in chunks: 1: the read ends", Needed::optional);
-  d.option("output", &Parameters::output, "table to write; .gz: BGZF; .arrow: Arrow IPC; - is standard output").required().writes();
+  d.option("output", &Parameters::output, "table to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
 }
 
 DecisionWriter::DecisionWriter(const Setup& setup, const Parameters& parameters)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The table of a sink, by its name: an Arrow IPC file if it ends with .arrow, BGZF if it ends with .gz, else text. The sink makes lines in any case.
+// The table of a sink, by its name: an Arrow IPC file if it ends with .arrow, BGZF if it ends with .gz, zstd if it ends with .zst, else text. The
+// sink makes lines in any case.
 
 #include <optional>
 #include <sluice/arrow/table_file.hpp>
@@ -48,6 +49,8 @@ class TableOutput {
     else
       columns_->finish(call);
   }
+  // Of BGZF, for who makes an index; else null.
+  const hts::BgzfWriter* blocks() const { return text_ ? text_->blocks() : nullptr; }
 
  private:
   std::optional<hts::TextOutput> text_;

@@ -84,3 +84,56 @@ TEST_CASE("damaged files are read or refused") {
     }
   }
 }
+
+namespace {
+
+FileWindow only_window(const std::string& name, const std::string& text, WindowFormat format = WindowFormat::automatic) {
+  const sluice::testing::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/" + name, std::ios::binary) << text;
+  WindowFile file(folder.path() + "/" + name, format);
+  FileWindow window;
+  REQUIRE(file.next(window));
+  FileWindow another;
+  CHECK_FALSE(file.next(another));
+  return window;
+}
+
+std::string sequences_refusal(const std::string& name, const std::string& text, WindowFormat format = WindowFormat::automatic) {
+  try {
+    only_window(name, text, format);
+  } catch (const sluice::Failure& failure) {
+    return failure.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a file of FASTA or FASTQ is one window, named after the file") {
+  const FileWindow fasta = only_window("pile.7.fa", ">a some words\nacg\nTA\r\n>b\n\n>c\nGGn");
+  CHECK(fasta.name == "pile.7");
+  CHECK(fasta.sequences == "ACGTAGGN");
+  CHECK(fasta.lengths == std::vector<std::int32_t>{5, 0, 3});
+  CHECK(fasta.qualities.empty());
+  for (const char* name : {"w.fastq", "w.fq", "w", "w.fq.gz"}) {
+    const FileWindow fastq = only_window(name, "@a 2\nACGT\n+\nI@+!\n@b\nTTA\n+b\n@@>\n");
+    CHECK(fastq.name == "w");
+    CHECK(fastq.sequences == "ACGTTTA");
+    CHECK(fastq.lengths == std::vector<std::int32_t>{4, 3});
+    CHECK(fastq.qualities == "I@+!@@>");
+  }
+  CHECK(only_window("x.txt", ">a 1\nACGT\n", WindowFormat::sequences).sequences == "ACGT");
+  CHECK(only_window("x.txt", ">a 1\nACGT\n", WindowFormat::sequences).name == "x.txt");
+  CHECK(only_window("windows.fa", ">a 2\nACGT\nAC\n").name == "a");  // as it always was
+  CHECK(only_window("none.fa", "").lengths.empty());
+}
+
+TEST_CASE("broken files of sequences are refused with the line") {
+  CHECK(has(sequences_refusal("a.fq", "@a\nACGT\n+\nII\n"), "a.fq:4: the file ends within the qualities of 'a'"));
+  CHECK(has(sequences_refusal("a.fq", "@a\nACGT\n"), "the file ends within the bases of 'a'"));
+  CHECK(has(sequences_refusal("a.fq", "@a\nACGT\n+\nIIIII\n"), "a.fq:4: the qualities of 'a' are longer"));
+  CHECK(has(sequences_refusal("a.fa", ">a\nAC-T\n"), "a.fa:2: a character that is no letter"));
+  CHECK(has(sequences_refusal("a.fa", ">\nACGT\n"), "a.fa:1: the record has no name"));
+  CHECK(has(sequences_refusal("a.txt", "ACGT\n", WindowFormat::sequences), "neither FASTA nor FASTQ"));
+  CHECK(has(sequences_refusal("a.txt", "@a\nACGT\n", WindowFormat::windows), "expected '>'"));
+}
