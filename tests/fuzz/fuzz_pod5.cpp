@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "signal_reader/pod5_file.hpp"
+#include "signal_reader/pod5_reads.hpp"
 #include "signal_reader/vbz.hpp"
 #include "unit/files/signal_reader/pod5_fixture.hpp"
 
@@ -15,18 +15,10 @@ using namespace sluice::signal_reader;
 
 namespace {
 
-// At an address that is a multiple of 8, as a mapped file.
-struct Aligned {
-  explicit Aligned(std::string_view bytes) : words(bytes.size() / 8 + 1), size(bytes.size()) { std::memcpy(words.data(), bytes.data(), size); }
-  std::span<const char> bytes() const { return {reinterpret_cast<const char*>(words.data()), size}; }
-  std::vector<std::uint64_t> words;
-  std::size_t size;
-};
-
 void read(std::string_view bytes) {
-  const Aligned file(bytes);
+  const MemoryBytes file({bytes.data(), bytes.size()});
   try {
-    const Pod5Reads reads(file.bytes());
+    const Pod5Reads reads(file);
     if (reads.bytes() > bytes.size()) std::abort();
     RecordDecoder decoder;
     std::vector<char> stored;
@@ -67,8 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::int16_t decoded[64];
   for (const std::size_t count : {1, 7, 8, 64}) decode_svb16({data, size}, count, decoded);
   try {
-    const Aligned table(bytes);
-    const ArrowFile file(table.bytes());
+    const MemoryBytes table({bytes.data(), bytes.size()});
+    const ArrowFile file(table, 0, bytes.size());
   } catch (const FormatProblem&) {
   }
   if (size == 0) return 0;

@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
   for (const auto record_compression : {RecordCompression::none, RecordCompression::zlib, RecordCompression::zstd})
-    for (const auto signal_compression : {SignalCompression::none, SignalCompression::svb_zd})
+    for (const auto signal_compression : {SignalCompression::none, SignalCompression::svb_zd, SignalCompression::ex_zd})
       decode(file.subspan(begin), {FileFormat::blow5, record_compression, signal_compression});
   SignalIndex index;
   if (parse_index(file, {0, 1'000'000}, index) == IndexStatus::ok && index.size() != 0 && !index.find(index.read_id(0))) std::abort();

@@ -17,6 +17,14 @@ void require(bool holds, const char* what) {
   if (!holds) throw FormatProblem(what);
 }
 
+void require_type(bool fits, const FieldPlace& place) {
+  if (fits) return;
+  const auto* name = place.field->name();
+  throw FormatProblem("column '" + (name == nullptr ? std::string() : name->str()) + "' has another type than POD5 files have there");
+}
+
+std::string_view text_in(std::span<const char> bytes) { return {bytes.data(), bytes.size()}; }
+
 template <class Table>
 const Table& table_in(std::span<const char> bytes) {
   require(bytes.size() < FLATBUFFERS_MAX_BUFFER_SIZE, "the metadata of a table is damaged");
@@ -26,7 +34,7 @@ const Table& table_in(std::span<const char> bytes) {
 }
 
 template <class T>
-T load(std::span<const char> bytes, std::size_t at) {
+T number_at(std::span<const char> bytes, std::size_t at) {
   T value;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
@@ -66,9 +74,6 @@ FieldPlace place_of(const ipc::Field& field, std::size_t& node, std::size_t& buf
   return place;
 }
 
-// The values of the dictionary that a field refers to, as a column of its own.
-FieldPlace values_of(const ipc::Field& field) { return {&field, 0, 0, {}}; }
-
 }  // namespace
 
 void Extents::check(std::size_t limit) const {
@@ -80,24 +85,30 @@ void Extents::check(std::size_t limit) const {
   }
 }
 
-ArrowBatch::ArrowBatch(const ipc::RecordBatch& batch, std::span<const char> body)
-    : batch_(&batch), body_(body), rows_(static_cast<std::size_t>(batch.length())) {
+ArrowBatch::ArrowBatch(const ByteSource& source, LoadedBytes metadata, const ipc::RecordBatch& batch, std::uint64_t body, std::uint64_t body_bytes)
+    : source_(&source), batch_(&batch), body_(body), body_bytes_(body_bytes), rows_(static_cast<std::size_t>(batch.length())) {
+  loaded_.push_back(std::move(metadata));
   require(batch.length() >= 0 && batch.nodes() != nullptr && batch.buffers() != nullptr, "a batch of a table is damaged");
   require(batch.compression() == nullptr, "its tables are compressed, which POD5 files are not");
 }
 
-std::string_view ArrowBatch::buffer(std::size_t number) const {
-  require(number < batch_->buffers()->size(), "a batch has too few buffers");
-  const ipc::Buffer& place = *batch_->buffers()->Get(static_cast<flatbuffers::uoffset_t>(number));
+ArrowBatch::Stretch ArrowBatch::stretch(std::size_t buffer) const {
+  require(buffer < batch_->buffers()->size(), "a batch has too few buffers");
+  const ipc::Buffer& place = *batch_->buffers()->Get(static_cast<flatbuffers::uoffset_t>(buffer));
   const auto offset = static_cast<std::uint64_t>(place.offset()), length = static_cast<std::uint64_t>(place.length());
-  require(offset <= body_.size() && length <= body_.size() - offset, "a column lies outside of its batch");
-  return {body_.data() + offset, static_cast<std::size_t>(length)};
+  require(offset <= body_bytes_ && length <= body_bytes_ - offset, "a column lies outside of its batch");
+  return {body_ + offset, length};
 }
 
-std::string_view ArrowBatch::buffer(std::size_t number, std::size_t count, std::size_t width) const {
-  const std::string_view bytes = buffer(number);
-  require(count <= bytes.size() / width, "a column is shorter than its batch");
-  return bytes.substr(0, count * width);
+ArrowBatch::Stretch ArrowBatch::stretch(std::size_t buffer, std::size_t count, std::size_t width) const {
+  const Stretch all = stretch(buffer);
+  require(count <= all.bytes / width, "a column is shorter than its batch");
+  return {all.begin, count * width};
+}
+
+std::string_view ArrowBatch::load(Stretch stretch) {
+  const std::span<const char> bytes = loaded_.emplace_back(*source_, stretch.begin, static_cast<std::size_t>(stretch.bytes)).span();
+  return {bytes.data(), bytes.size()};
 }
 
 std::size_t ArrowBatch::length(const FieldPlace& place) const {
@@ -107,50 +118,67 @@ std::size_t ArrowBatch::length(const FieldPlace& place) const {
   return static_cast<std::size_t>(node.length());
 }
 
-void ArrowBatch::check_number(const FieldPlace& place, std::size_t bytes) {
+void ArrowBatch::check_number(const FieldPlace& place, NumberType type) {
   const ipc::Field& field = *place.field;
-  std::size_t width = 0;
-  if (field.type_type() == ipc::Type::Int) width = static_cast<std::size_t>(field.type_as_Int()->bit_width()) / 8;
-  if (field.type_type() == ipc::Type::FloatingPoint)
-    width = field.type_as_FloatingPoint()->precision() == ipc::Precision::Single ? sizeof(float) : sizeof(double);
-  require(field.dictionary() == nullptr && width == bytes, "a column has another type than POD5 files have there");
+  bool fits = false;
+  if (const ipc::Int* integer = field.type_as_Int())
+    fits = !type.is_real && integer->bit_width() == static_cast<std::int32_t>(8 * type.bytes) && integer->is_signed() == type.is_signed;
+  if (const ipc::FloatingPoint* real = field.type_as_FloatingPoint())
+    fits = type.is_real && real->precision() == (type.bytes == sizeof(float) ? ipc::Precision::Single : ipc::Precision::Double);
+  require_type(fits && field.dictionary() == nullptr, place);
 }
 
-Values<std::int16_t> ArrowBatch::indexes(const FieldPlace& place) const {
+Values<std::int16_t> ArrowBatch::indexes(const FieldPlace& place) {
   const ipc::DictionaryEncoding* dictionary = place.field->dictionary();
-  require(dictionary != nullptr && dictionary->index_type() != nullptr && dictionary->index_type()->bit_width() == 16,
-          "a column has another type than POD5 files have there");
+  const ipc::Int* index = dictionary == nullptr ? nullptr : dictionary->index_type();
+  require_type(index != nullptr && index->bit_width() == 16 && index->is_signed(), place);
   return fixed<std::int16_t>(place);
 }
 
-std::string_view ArrowBatch::fixed_bytes(const FieldPlace& place, std::size_t width) const {
-  const bool fits = place.field->type_type() == ipc::Type::FixedSizeBinary &&
-                    place.field->type_as_FixedSizeBinary()->byte_width() == static_cast<std::int32_t>(width);
-  require(fits, "a column has another type than POD5 files have there");
-  return buffer(place.buffer + 1, length(place), width);
+std::string_view ArrowBatch::fixed_bytes(const FieldPlace& place, std::size_t width) {
+  const ipc::FixedSizeBinary* type = place.field->type_as_FixedSizeBinary();
+  require_type(type != nullptr && type->byte_width() == static_cast<std::int32_t>(width) && place.field->dictionary() == nullptr, place);
+  return load(stretch(place.buffer + 1, length(place), width));
 }
 
-Extents ArrowBatch::extents(const FieldPlace& place, bool wide) const {
+Extents ArrowBatch::extents(const FieldPlace& place, bool wide) {
   const std::size_t rows = length(place);
   if (rows == 0) return {};
-  const std::string_view bytes = buffer(place.buffer + 1, rows + 1, wide ? sizeof(std::int64_t) : sizeof(std::int32_t));
+  const std::string_view bytes = load(stretch(place.buffer + 1, rows + 1, wide ? sizeof(std::int64_t) : sizeof(std::int32_t)));
   return wide ? Extents(Values<std::int64_t>(bytes.data(), rows + 1)) : Extents(Values<std::int32_t>(bytes.data(), rows + 1));
 }
 
-TextColumn ArrowBatch::text(const FieldPlace& place) const {
+PlacedTexts ArrowBatch::placed_values(const FieldPlace& place) {
   const ipc::Type type = place.field->type_type();
   const bool wide = type == ipc::Type::LargeBinary || type == ipc::Type::LargeUtf8;
-  require(wide || type == ipc::Type::Binary || type == ipc::Type::Utf8, "a column has another type than POD5 files have there");
-  const std::string_view bytes = buffer(place.buffer + 2);
-  TextColumn column{extents(place, wide), bytes.data()};
-  column.extents.check(bytes.size());
-  return column;
+  require_type(wide || type == ipc::Type::Binary || type == ipc::Type::Utf8, place);
+  const Stretch bytes = stretch(place.buffer + 2);
+  PlacedTexts texts{extents(place, wide), bytes.begin};
+  texts.extents.check(bytes.bytes);
+  return texts;
 }
 
-Extents ArrowBatch::lists(const FieldPlace& place) const {
+PlacedTexts ArrowBatch::placed_texts(const FieldPlace& place) {
+  require_type(place.field->dictionary() == nullptr, place);
+  return placed_values(place);
+}
+
+TextColumn ArrowBatch::text(const FieldPlace& place) {
+  const PlacedTexts placed = placed_texts(place);
+  return {placed.extents, load(stretch(place.buffer + 2)).data()};
+}
+
+TextColumn ArrowBatch::dictionary_values(const ipc::Field& field) {
+  const FieldPlace values{&field, 0, 0, {}};
+  const PlacedTexts placed = placed_values(values);
+  return {placed.extents, load(stretch(values.buffer + 2)).data()};
+}
+
+Extents ArrowBatch::lists(const FieldPlace& place) {
   const ipc::Type type = place.field->type_type();
-  require((type == ipc::Type::List || type == ipc::Type::LargeList || type == ipc::Type::Map) && place.children.size() == 1,
-          "a column has another type than POD5 files have there");
+  require_type((type == ipc::Type::List || type == ipc::Type::LargeList || type == ipc::Type::Map) && place.children.size() == 1 &&
+                   place.field->dictionary() == nullptr,
+               place);
   const Extents result = extents(place, type == ipc::Type::LargeList);
   const std::size_t items = length(place.children[0]);
   result.check(items);
@@ -158,18 +186,16 @@ Extents ArrowBatch::lists(const FieldPlace& place) const {
   return result;
 }
 
-ArrowFile::ArrowFile(std::span<const char> bytes) : bytes_(bytes) {
+ArrowFile::ArrowFile(const ByteSource& source, std::uint64_t begin, std::uint64_t bytes) : source_(source), begin_(begin), bytes_(bytes) {
   constexpr std::size_t after_footer = sizeof(std::int32_t) + magic.size();
-  require(bytes.size() >= 2 * alignment + after_footer && std::string_view(bytes.data(), magic.size()) == magic &&
-              std::string_view(bytes.data() + bytes.size() - magic.size(), magic.size()) == magic,
-          "a table is not an Arrow file");
-  const auto footer_bytes = load<std::uint32_t>(bytes, bytes.size() - after_footer);
-  require(footer_bytes <= bytes.size() - after_footer, "the end of a table is damaged");
-  // It stands behind a sequence of bytes of any length, and flatbuffers are read on multiples of 8 only.
-  const std::span<const char> footer_at = bytes.subspan(bytes.size() - after_footer - footer_bytes, footer_bytes);
-  footer_.resize(footer_bytes / sizeof(std::uint64_t) + 1);
-  std::memcpy(footer_.data(), footer_at.data(), footer_at.size());
-  const ipc::Footer& footer = table_in<ipc::Footer>({reinterpret_cast<const char*>(footer_.data()), footer_bytes});
+  require(bytes >= 2 * alignment + after_footer, "a table is not an Arrow file");
+  const LoadedBytes first = load(0, magic.size()), last = load(bytes - after_footer, after_footer);
+  require(text_in(first.span()) == magic && text_in(last.span()).ends_with(magic), "a table is not an Arrow file");
+  const auto footer_bytes = number_at<std::uint32_t>(last.span(), 0);
+  require(footer_bytes <= bytes - after_footer, "the end of a table is damaged");
+  const std::uint64_t footer_begin = bytes - after_footer - footer_bytes;
+  footer_ = load(footer_begin, footer_bytes);
+  const ipc::Footer& footer = table_in<ipc::Footer>(footer_.span());
   require(footer.schema() != nullptr && footer.schema()->fields() != nullptr && footer.schema()->endianness() == ipc::Endianness::Little,
           "a table does not say its columns");
   std::size_t node = 0, buffer = 0;
@@ -177,20 +203,20 @@ ArrowFile::ArrowFile(std::span<const char> bytes) : bytes_(bytes) {
     require(field != nullptr && field->name() != nullptr, "a table has a column without a name");
     columns_.push_back(place_of(*field, node, buffer));
   }
-  check_order(footer, bytes.size() - after_footer - footer_bytes);
+  check_order(footer, footer_begin);
   if (footer.dictionaries() != nullptr)
     for (const ipc::Block* block : *footer.dictionaries()) read_dictionary(*block);
   if (footer.record_batches() == nullptr) return;
   for (const ipc::Block* block : *footer.record_batches()) {
-    const Found found = message_at(*block);
+    Found found = message_at(*block);
     const ipc::RecordBatch* batch = found.message->header_as_RecordBatch();
     require(batch != nullptr, "a batch of a table is damaged");
-    batches_.emplace_back(*batch, found.body);
+    batches_.emplace_back(source_, std::move(found.metadata), *batch, found.body, found.body_bytes);
   }
 }
 
 // The footer names every part: they lie one behind the other, from the schema to the footer. So none can get lost.
-void ArrowFile::check_order(const ipc::Footer& footer, std::size_t footer_begin) const {
+void ArrowFile::check_order(const ipc::Footer& footer, std::uint64_t footer_begin) const {
   constexpr std::size_t most_padding = 64;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
   for (const auto* blocks : {footer.dictionaries(), footer.record_batches()}) {
@@ -200,7 +226,8 @@ void ArrowFile::check_order(const ipc::Footer& footer, std::size_t footer_begin)
                          static_cast<std::uint64_t>(block->metadata_length()) + static_cast<std::uint64_t>(block->body_length()));
   }
   std::sort(parts.begin(), parts.end());
-  std::uint64_t end = 2 * alignment + load<std::uint32_t>(bytes_, alignment + sizeof(std::uint32_t));  // of the schema
+  const LoadedBytes schema = load(alignment, 2 * sizeof(std::uint32_t));
+  std::uint64_t end = 2 * alignment + number_at<std::uint32_t>(schema.span(), sizeof(std::uint32_t));
   for (const auto& [begin, length] : parts) {
     require(begin >= end && begin - end < most_padding, "its parts do not follow each other");
     end = begin + length;
@@ -212,18 +239,18 @@ ArrowFile::Found ArrowFile::message_at(const ipc::Block& block) const {
   constexpr std::size_t frame = 2 * sizeof(std::uint32_t);
   const auto offset = static_cast<std::uint64_t>(block.offset()), metadata = static_cast<std::uint64_t>(block.metadata_length()),
              body = static_cast<std::uint64_t>(block.body_length());
-  require(offset % alignment == 0 && offset <= bytes_.size() && metadata <= bytes_.size() - offset && body <= bytes_.size() - offset - metadata &&
-              metadata >= frame,
+  require(offset % alignment == 0 && offset <= bytes_ && metadata <= bytes_ - offset && body <= bytes_ - offset - metadata && metadata >= frame,
           "a part of a table lies outside of it");
-  const auto marker = load<std::uint32_t>(bytes_, static_cast<std::size_t>(offset));
-  const auto size = load<std::uint32_t>(bytes_, static_cast<std::size_t>(offset) + sizeof(std::uint32_t));
+  LoadedBytes all = load(offset, static_cast<std::size_t>(metadata));
+  const auto marker = number_at<std::uint32_t>(all.span(), 0);
+  const auto size = number_at<std::uint32_t>(all.span(), sizeof(std::uint32_t));
   require(marker == ~std::uint32_t{0} && size <= metadata - frame, "a part of a table is damaged");
-  const auto& message = table_in<ipc::Message>(bytes_.subspan(static_cast<std::size_t>(offset) + frame, size));
-  return {&message, bytes_.subspan(static_cast<std::size_t>(offset + metadata), static_cast<std::size_t>(body))};
+  const auto& message = table_in<ipc::Message>(all.span().subspan(frame, size));
+  return {std::move(all), &message, begin_ + offset + metadata, body};
 }
 
 void ArrowFile::read_dictionary(const ipc::Block& block) {
-  const Found found = message_at(block);
+  Found found = message_at(block);
   const ipc::DictionaryBatch* batch = found.message->header_as_DictionaryBatch();
   require(batch != nullptr && batch->data() != nullptr, "a dictionary of a table is damaged");
   const auto column = std::find_if(columns_.begin(), columns_.end(), [&](const FieldPlace& place) {
@@ -231,11 +258,11 @@ void ArrowFile::read_dictionary(const ipc::Block& block) {
   });
   // Those of old files hold records, not text: nobody asks for them.
   if (column == columns_.end() || (column->field->type_type() != ipc::Type::Utf8 && column->field->type_type() != ipc::Type::LargeUtf8)) return;
-  const ArrowBatch values(*batch->data(), found.body);
-  const TextColumn text = values.text(values_of(*column->field));
-  std::vector<std::string_view>& dictionary = dictionaries_[batch->id()];
+  ArrowBatch values(source_, std::move(found.metadata), *batch->data(), found.body, found.body_bytes);
+  const TextColumn text = values.dictionary_values(*column->field);
+  std::vector<std::string>& dictionary = dictionaries_[batch->id()];
   if (!batch->is_delta()) dictionary.clear();
-  for (std::size_t i = 0; i < text.extents.rows(); ++i) dictionary.push_back(text[i]);
+  for (std::size_t i = 0; i < text.extents.rows(); ++i) dictionary.emplace_back(text[i]);
 }
 
 const FieldPlace* ArrowFile::find(std::string_view name) const {
@@ -250,9 +277,10 @@ const FieldPlace& ArrowFile::column(std::string_view name) const {
   return *place;
 }
 
-const std::vector<std::string_view>& ArrowFile::dictionary(const FieldPlace& column) const {
-  static const std::vector<std::string_view> empty;
-  if (column.field->dictionary() == nullptr) throw FormatProblem("a column has another type than POD5 files have there");
+const std::vector<std::string>& ArrowFile::dictionary(const FieldPlace& column) const {
+  static const std::vector<std::string> empty;
+  const ipc::Type type = column.field->type_type();
+  require_type(column.field->dictionary() != nullptr && (type == ipc::Type::Utf8 || type == ipc::Type::LargeUtf8), column);
   const auto found = dictionaries_.find(column.field->dictionary()->id());
   return found == dictionaries_.end() ? empty : found->second;
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The columns of an Arrow IPC file that lies in memory, as POD5 files have them inside: batches of any lengths, dictionaries in pieces. Nothing in
-// the file is believed before it has been checked. What is wrong with it is a FormatProblem.
+// The columns of an Arrow IPC file, as POD5 files have them inside: batches of any lengths, dictionaries in pieces. Only those that are asked for are
+// read. Nothing in the file is believed before it has been checked. What is wrong with it is a FormatProblem.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <sluice/arrow/ipc_format.hpp>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <vector>
+
+#include "signal_reader/byte_source.hpp"
 
 namespace sluice::signal_reader {
 
@@ -27,6 +28,16 @@ struct FieldPlace {
   const arrow::ipc::Field* field = nullptr;
   std::size_t node = 0, buffer = 0;
   std::vector<FieldPlace> children;
+};
+
+// What a number of a column is.
+struct NumberType {
+  std::size_t bytes;
+  bool is_real, is_signed;
+  template <class T>
+  static NumberType of() {
+    return {sizeof(T), std::is_floating_point_v<T>, std::is_signed_v<T>};
+  }
 };
 
 // Values of fixed width as they lie in the file, on any address.
@@ -74,67 +85,94 @@ struct TextColumn {
   std::string_view operator[](std::size_t row) const { return {bytes + extents.begin(row), extents.end(row) - extents.begin(row)}; }
 };
 
-// One record batch (or the values of a dictionary).
+// Text or bytes that have not been read: element i is [extents.begin(i), extents.end(i)) behind `begin` in the source.
+struct PlacedTexts {
+  Extents extents;
+  std::uint64_t begin = 0;
+};
+
+// One record batch (or the values of a dictionary). What is read of it stays in memory as long as the object. Not thread-safe.
 class ArrowBatch {
  public:
-  ArrowBatch(const arrow::ipc::RecordBatch& batch, std::span<const char> body);
+  // `body` is where its bytes begin in the source, `metadata` what `batch` is part of.
+  ArrowBatch(const ByteSource& source, LoadedBytes metadata, const arrow::ipc::RecordBatch& batch, std::uint64_t body, std::uint64_t body_bytes);
 
   std::size_t rows() const { return rows_; }
   // All throw FormatProblem if the column is of another type, lacks values or is not whole.
   template <class T>
-  Values<T> numbers(const FieldPlace& place) const {
-    check_number(place, sizeof(T));
+  Values<T> numbers(const FieldPlace& place) {
+    check_number(place, NumberType::of<T>());
     return fixed<T>(place);
   }
+  // Where the numbers begin in the source, without reading them.
+  template <class T>
+  std::uint64_t numbers_begin(const FieldPlace& place) const {
+    check_number(place, NumberType::of<T>());
+    return stretch(place.buffer + 1, length(place), sizeof(T)).begin;
+  }
   // Of a column with a dictionary.
-  Values<std::int16_t> indexes(const FieldPlace& place) const;
+  Values<std::int16_t> indexes(const FieldPlace& place);
   // `width` bytes a row.
-  std::string_view fixed_bytes(const FieldPlace& place, std::size_t width) const;
-  TextColumn text(const FieldPlace& place) const;
+  std::string_view fixed_bytes(const FieldPlace& place, std::size_t width);
+  TextColumn text(const FieldPlace& place);
+  PlacedTexts placed_texts(const FieldPlace& place);
+  // What the indexes of a column stand for, where this is a batch of its dictionary.
+  TextColumn dictionary_values(const arrow::ipc::Field& field);
   // Lists, or the entries of a map: their items are in place.children[0].
-  Extents lists(const FieldPlace& place) const;
+  Extents lists(const FieldPlace& place);
   std::size_t length(const FieldPlace& place) const;
 
  private:
+  struct Stretch {
+    std::uint64_t begin = 0, bytes = 0;  // in the source
+  };
   template <class T>
-  Values<T> fixed(const FieldPlace& place) const {
+  Values<T> fixed(const FieldPlace& place) {
     const std::size_t count = length(place);
-    return {buffer(place.buffer + 1, count, sizeof(T)).data(), count};
+    return {load(stretch(place.buffer + 1, count, sizeof(T))).data(), count};
   }
-  static void check_number(const FieldPlace& place, std::size_t bytes);
-  std::string_view buffer(std::size_t number) const;
-  std::string_view buffer(std::size_t number, std::size_t count, std::size_t width) const;
-  Extents extents(const FieldPlace& place, bool wide) const;
+  static void check_number(const FieldPlace& place, NumberType type);
+  Stretch stretch(std::size_t buffer) const;
+  Stretch stretch(std::size_t buffer, std::size_t count, std::size_t width) const;
+  std::string_view load(Stretch stretch);
+  Extents extents(const FieldPlace& place, bool wide);
+  PlacedTexts placed_values(const FieldPlace& place);
+
+  const ByteSource* source_;
   const arrow::ipc::RecordBatch* batch_;
-  std::span<const char> body_;
+  std::uint64_t body_, body_bytes_;
   std::size_t rows_;
+  std::vector<LoadedBytes> loaded_;  // the first of them holds *batch_
 };
 
 class ArrowFile {
  public:
-  // The bytes must begin at an address that is a multiple of 8, and outlive the object.
-  explicit ArrowFile(std::span<const char> bytes);
+  // [begin, begin + bytes) of the source, which must outlive the object.
+  ArrowFile(const ByteSource& source, std::uint64_t begin, std::uint64_t bytes);
 
   std::size_t batches() const { return batches_.size(); }
-  const ArrowBatch& batch(std::size_t number) const { return batches_[number]; }
+  ArrowBatch& batch(std::size_t number) { return batches_[number]; }
   // Throws FormatProblem if there is none of this name.
   const FieldPlace& column(std::string_view name) const;
   const FieldPlace* find(std::string_view name) const;
   // What the indexes of a column with a dictionary of text stand for.
-  const std::vector<std::string_view>& dictionary(const FieldPlace& column) const;
+  const std::vector<std::string>& dictionary(const FieldPlace& column) const;
 
  private:
   struct Found {
+    LoadedBytes metadata;
     const arrow::ipc::Message* message;
-    std::span<const char> body;
+    std::uint64_t body, body_bytes;  // in the source
   };
-  void check_order(const arrow::ipc::Footer& footer, std::size_t footer_begin) const;
+  void check_order(const arrow::ipc::Footer& footer, std::uint64_t footer_begin) const;
+  LoadedBytes load(std::uint64_t offset, std::size_t bytes) const { return {source_, begin_ + offset, bytes}; }
   Found message_at(const arrow::ipc::Block& block) const;
   void read_dictionary(const arrow::ipc::Block& block);
-  std::span<const char> bytes_;
-  std::vector<std::uint64_t> footer_;  // its bytes, which columns_ points into
+  const ByteSource& source_;
+  std::uint64_t begin_, bytes_;  // places in the file are behind begin_
+  LoadedBytes footer_;           // which columns_ points into
   std::vector<FieldPlace> columns_;
-  std::map<std::int64_t, std::vector<std::string_view>> dictionaries_;
+  std::map<std::int64_t, std::vector<std::string>> dictionaries_;
   std::vector<ArrowBatch> batches_;
 };
 

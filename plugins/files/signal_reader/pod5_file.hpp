@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A POD5 file as a sequence of records like those of an uncompressed BLOW5 file: a read's name and calibration, then its signal as the file holds it.
-// A record has no bytes of its own in the file, but a place among the bytes of all records, one after the other, in the order of the reads table.
+// An open POD5 file.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "signal_reader/arrow_file.hpp"
-#include "signal_reader/signal_index.hpp"
-#include "signal_reader/slow5_format.hpp"
+#include "signal_reader/byte_source.hpp"
+#include "signal_reader/pod5_reads.hpp"
 
 namespace sluice::signal_reader {
 
@@ -23,86 +20,36 @@ bool begins_as_pod5(std::span<const char> start_of_file);
 bool begins_as_hdf5(std::span<const char> start_of_file);
 bool is_pod5(const std::string& path);
 
-// The reads of a POD5 file in memory. Throws FormatProblem.
-class Pod5Reads {
+// A file that must stay as it is while it is read. Throws Failure (input) with its name when it does not.
+class UnchangingFile final : public ByteSource {
  public:
-  // The bytes must begin at an address that is a multiple of 8, and outlive the object.
-  explicit Pod5Reads(std::span<const char> file);
-
-  // What a BLOW5 header would say; a read group is a run.
-  const Slow5Header& header() const { return header_; }
-  std::size_t size() const { return reads_.size(); }
-  // Bytes of all records.
-  std::uint64_t bytes() const { return reads_.empty() ? 0 : end_; }
-  // The record at this place; of none: bytes = 0.
-  RecordPlace place_at(std::uint64_t offset) const;
-  // The first bytes of the record at a place that place_at() gave.
-  void copy(RecordPlace place, char* to, std::size_t bytes) const;
+  UnchangingFile(std::string path, int descriptor);
+  std::uint64_t size() const override { return size_; }
+  void read(std::uint64_t offset, char* to, std::size_t bytes) const override;
 
  private:
-  struct Run {
-    std::string id;
-    double digitisation = 0, sample_rate = 0;
-  };
-  struct Read {
-    std::uint64_t begin = 0, end = 0;  // of the record
-    std::uint32_t batch = 0, row = 0;  // of the reads table
-    std::uint32_t run = 0;
-    std::uint64_t samples = 0;
-  };
-  // The columns of one batch of a table.
-  struct ReadColumns {
-    std::string_view ids;
-    Values<float> offset, scale;
-    Values<std::int16_t> run;
-    Extents signal;
-    Values<std::uint64_t> signal_row;
-  };
-  struct SignalColumns {
-    std::uint64_t first_row = 0;
-    Values<std::uint32_t> samples;
-    Extents extents;  // in `bytes`, of which an item has `item_bytes`
-    const char* bytes = nullptr;
-    std::size_t item_bytes = 1;
-  };
-  struct Piece {
-    std::string_view bytes;
-    std::uint32_t samples = 0;
-  };
-
-  static std::span<const char> table(std::span<const char> file, int content, const char* name);
-  void read_runs(const ArrowFile& table);
-  void read_signal(const ArrowFile& table);
-  void read_reads(const ArrowFile& table);
-  std::vector<std::uint32_t> runs_of(const std::vector<std::string_view>& dictionary) const;
-  Piece piece(std::uint64_t signal_row) const;
-  // Calls use(piece) for the pieces of a read that hold samples.
-  template <class Use>
-  void for_each_piece(const Read& read, Use&& use) const;
-  std::string fields_of(const Read& read) const;
-  bool is_compressed() const { return header_.records.signal_compression == SignalCompression::vbz; }
-
-  std::unique_ptr<ArrowFile> reads_table_, signal_table_, runs_table_;
-  Slow5Header header_;
-  std::vector<Run> runs_;
-  std::vector<ReadColumns> read_columns_;
-  std::vector<SignalColumns> signal_columns_;
-  std::vector<Read> reads_;
-  std::uint64_t end_ = 0;
+  std::size_t read_some(std::uint64_t offset, char* to, std::size_t bytes) const;
+  std::string end() const;
+  void check() const;
+  [[noreturn]] void fail_changed() const;
+  std::string path_;
+  int descriptor_;
+  std::uint64_t size_ = 0;
+  std::string end_;                             // its last bytes
+  mutable std::atomic<std::int64_t> modified_;  // when it was, ns
 };
 
-// An open POD5 file. Throws Failure (input) with its name.
+// Throws Failure (input) with its name.
 class Pod5File {
  public:
-  Pod5File(const std::string& path, int descriptor, std::uint64_t bytes);
+  // The descriptor must outlive the object.
+  Pod5File(const std::string& path, int descriptor);
   Pod5File(const Pod5File&) = delete;
-  ~Pod5File();
 
   const Pod5Reads& reads() const { return *reads_; }
 
  private:
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
+  UnchangingFile file_;
   std::unique_ptr<Pod5Reads> reads_;
 };
 

@@ -51,7 +51,7 @@ SignalFile::SignalFile(std::string path, Growth growth) : path_(std::move(path))
   std::vector<char> start(static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, 8)));
   start.resize(read_bytes(0, start.data(), start.size()));
   if (begins_as_pod5(start)) {
-    pod5_ = std::make_unique<Pod5File>(path_, file_.number, file_bytes);
+    pod5_ = std::make_unique<Pod5File>(path_, file_.number);
     header_ = pod5_->reads().header();
     extent_ = {0, pod5_->reads().bytes()};
     return;
@@ -203,6 +203,11 @@ void SignalFile::read_beginning(RecordPlace place, char* stored, std::size_t byt
 }
 
 RecordStatus SignalFile::read_fields(RecordPlace place, RecordDecoder& decoder, std::vector<char>& stored, SignalRecord& record) const {
+  if (pod5_) {
+    const std::string fields = pod5_->reads().fields(place);
+    stored.assign(fields.begin(), fields.end());
+    return decoder.decode_fields(stored, header_.records, record);
+  }
   const std::size_t all = stored_bytes(header_, place);
   // The name is in the first bytes; zstd needs its whole first block (128 KiB at most) to yield them.
   constexpr std::size_t first_bytes = 4096, first_block = 140 * 1024;

@@ -20,7 +20,7 @@ namespace sluice::signal_reader {
 
 enum class FileFormat : std::uint8_t { slow5, blow5, pod5 };
 enum class RecordCompression : std::uint8_t { none = 0, zlib = 1, zstd = 2 };
-enum class SignalCompression : std::uint8_t { none = 0, svb_zd = 1, vbz = 2 };  // vbz: POD5 only
+enum class SignalCompression : std::uint8_t { none = 0, svb_zd = 1, ex_zd = 2, vbz = 3 };  // vbz: POD5 only
 
 // What is needed to decode a record apart from its own bytes.
 struct RecordFormat {

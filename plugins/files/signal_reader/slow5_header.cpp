@@ -106,8 +106,8 @@ HeaderStatus parse_binary(std::span<const char> bytes, Slow5Header& header, std:
     problem = "record compression " + std::to_string(record_compression) + " is not one that sluice reads (none, zlib, zstd)";
     return HeaderStatus::unsupported;
   }
-  if (signal_compression > 1) {
-    problem = "signal compression " + std::to_string(signal_compression) + " is not one that sluice reads (none, svb-zd)";
+  if (signal_compression > 2) {
+    problem = "signal compression " + std::to_string(signal_compression) + " is not one that sluice reads (none, svb-zd, ex-zd)";
     return HeaderStatus::unsupported;
   }
   header.records = {FileFormat::blow5, static_cast<RecordCompression>(record_compression), static_cast<SignalCompression>(signal_compression)};
@@ -152,7 +152,7 @@ std::string lower_case(std::string_view text) {
 
 constexpr const char* format_names[] = {"slow5", "blow5", "pod5"};
 constexpr const char* record_compression_names[] = {"none", "zlib", "zstd"};
-constexpr const char* signal_compression_names[] = {"none", "svb-zd", "vbz"};
+constexpr const char* signal_compression_names[] = {"none", "svb-zd", "ex-zd", "vbz"};
 
 template <class Enum, std::size_t n>
 bool find_name(std::string_view text, const char* const (&names)[n], Enum& out) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "signal_reader/ex_zd.hpp"
 #include "signal_reader/plain_record.hpp"
 #include "signal_reader/slow5_format.hpp"
 #include "signal_reader/vbz.hpp"
@@ -18,7 +19,7 @@ namespace {
 // After the read's name: read group, four doubles, number of samples or bytes of signal.
 constexpr std::size_t fields_after_name = 4 + 4 * 8 + 8;
 // Hold the fields of a record with an ordinary name (36 letters), with a long one, and with any.
-constexpr std::size_t field_bytes[] = {128, 512, 2 + 65535 + fields_after_name + 4};
+constexpr std::size_t field_bytes[] = {128, 512, 2 + 65535 + fields_after_name + ex_zd_count_bytes};
 
 template <class T>
 T load(const char* at) {
@@ -46,13 +47,23 @@ RecordStatus parse_binary_fields(std::span<const char> bytes, SignalRecord& reco
   return RecordStatus::ok;
 }
 
+// A compressed signal begins with its number of samples, which so many bytes tell. Of those that are not: 0.
+std::size_t count_bytes(SignalCompression compression) {
+  if (compression == SignalCompression::svb_zd) return sizeof(std::uint32_t);
+  return compression == SignalCompression::ex_zd ? ex_zd_count_bytes : 0;
+}
+std::uint64_t counted(const char* signal, SignalCompression compression) {
+  return compression == SignalCompression::svb_zd ? load<std::uint32_t>(signal) : load<std::uint64_t>(signal + 1);
+}
+
 RecordStatus parse_samples(std::span<const char> bytes, SignalCompression compression, SignalRecord& record, std::vector<std::int16_t>& samples) {
-  if (compression == SignalCompression::svb_zd) {
+  if (count_bytes(compression) > 0) {
     // The count field holds the compressed signal's bytes here.
     if (record.sample_count == 0) return RecordStatus::ok;
     if (record.sample_count > bytes.size()) return RecordStatus::corrupt;
     const std::size_t before = samples.size();
-    if (!decode_svb_zd(bytes.first(static_cast<std::size_t>(record.sample_count)), samples)) return RecordStatus::corrupt;
+    const std::span<const char> signal = bytes.first(static_cast<std::size_t>(record.sample_count));
+    if (!(compression == SignalCompression::svb_zd ? decode_svb_zd(signal, samples) : decode_ex_zd(signal, samples))) return RecordStatus::corrupt;
     record.sample_count = samples.size() - before;
     return RecordStatus::ok;
   }
@@ -128,6 +139,9 @@ std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& forma
 
 namespace {
 
+// Of an ex-zd signal: a twentieth of the deltas of R9 data are exceptions, of some four bytes each.
+std::uint64_t likely_exception_bytes(std::uint64_t samples) { return samples / 5; }
+
 // The beginning of a BLOW5 record's samples, as far as they have been asked for.
 class BinaryBeginning {
  public:
@@ -140,15 +154,18 @@ class BinaryBeginning {
       if (!plain_.reach(bytes)) return RecordStatus::corrupt;
       const RecordStatus status = parse_binary_fields(plain_.bytes(), record, signal_);
       if (status == RecordStatus::corrupt) return status;
-      const bool counts_bytes = is_svb_zd() && record.sample_count != 0;  // the compressed signal begins with its number of samples
-      if (status == RecordStatus::incomplete || (counts_bytes && plain_.bytes().size() < signal_ + 4)) continue;
+      const std::size_t in_front = count_bytes(format_.signal_compression);
+      const bool counts_bytes = in_front > 0 && record.sample_count != 0;
+      if (status == RecordStatus::incomplete || (counts_bytes && plain_.bytes().size() < signal_ + in_front)) continue;
       const std::uint64_t in_record = record.sample_count;
-      if (counts_bytes) record.sample_count = load<std::uint32_t>(plain_.bytes().data() + signal_);
+      if (counts_bytes) record.sample_count = counted(plain_.bytes().data() + signal_, format_.signal_compression);
       if (record.sample_count > most_samples(stored_.whole_bytes, format_)) return RecordStatus::corrupt;
       count_ = static_cast<std::size_t>(record.sample_count);
-      signal_bytes_ = is_svb_zd() ? static_cast<std::size_t>(in_record) : count_ * sizeof(std::int16_t);
-      control_bytes_ = is_svb_zd() ? svb_zd_control_bytes(count_) : 0;
-      return counts_bytes && signal_bytes_ < 4 + control_bytes_ + count_ ? RecordStatus::corrupt : RecordStatus::ok;
+      signal_bytes_ = in_front > 0 ? static_cast<std::size_t>(in_record) : count_ * sizeof(std::int16_t);
+      control_bytes_ = is(SignalCompression::svb_zd) ? svb_zd_control_bytes(count_) : 0;
+      if (counts_bytes && is(SignalCompression::svb_zd) && signal_bytes_ < in_front + control_bytes_ + count_) return RecordStatus::corrupt;
+      if (is(SignalCompression::ex_zd)) ex_zd_.emplace();
+      return RecordStatus::ok;
     }
     return too_short();
   }
@@ -167,17 +184,19 @@ class BinaryBeginning {
 
   // Appends samples to `out`, which holds the first ones already, until it has `samples` of them (rounded up).
   RecordStatus extend(std::size_t samples, std::size_t before, std::vector<std::int16_t>& out) {
-    return is_svb_zd() ? extend_svb_zd(samples, before, out) : extend_raw(samples, before, out);
+    if (is(SignalCompression::ex_zd)) return extend_ex_zd(samples, before, out);
+    return is(SignalCompression::svb_zd) ? extend_svb_zd(samples, before, out) : extend_raw(samples, before, out);
   }
   // What the record's name refers to moves with every call of extend().
   std::string_view read_id() const { return {plain_.bytes().data() + 2, load<std::uint16_t>(plain_.bytes().data())}; }
 
  private:
-  bool is_svb_zd() const { return format_.signal_compression == SignalCompression::svb_zd; }
+  bool is(SignalCompression compression) const { return format_.signal_compression == compression; }
   RecordStatus too_short() const { return stored_.is_whole() ? RecordStatus::corrupt : RecordStatus::incomplete; }
   // A tenth of the deltas of a noisy signal take two bytes.
   std::size_t likely_plain_bytes(std::size_t samples) const {
-    return is_svb_zd() ? signal_ + 4 + control_bytes_ + samples + samples / 8 : signal_ + samples * sizeof(std::int16_t);
+    if (is(SignalCompression::ex_zd)) return signal_ + ex_zd_fixed_bytes + likely_exception_bytes(count_) + samples;
+    return is(SignalCompression::svb_zd) ? signal_ + 4 + control_bytes_ + samples + samples / 8 : signal_ + samples * sizeof(std::int16_t);
   }
   const std::uint8_t* signal_data() const { return reinterpret_cast<const std::uint8_t*>(plain_.bytes().data()) + signal_; }
 
@@ -196,6 +215,27 @@ class BinaryBeginning {
       return RecordStatus::corrupt;
     return RecordStatus::ok;
   }
+  RecordStatus extend_ex_zd(std::size_t samples, std::size_t before, std::vector<std::int16_t>& out) {
+    const std::size_t until = rounded_up(samples);
+    if (until <= ex_zd_->decoded()) return RecordStatus::ok;
+    while (true) {
+      const ExZdSignal::Status status = ex_zd_->parse(signal_here(), signal_bytes_);
+      if (status == ExZdSignal::Status::ok) break;
+      if (status == ExZdSignal::Status::corrupt || !plain_.reach(signal_ + ex_zd_->needed())) return RecordStatus::corrupt;
+      if (plain_.bytes().size() < signal_ + ex_zd_->needed()) return too_short();
+    }
+    const std::size_t needed = signal_ + ex_zd_->bytes_until(until);
+    if (needed > signal_ + signal_bytes_ || !plain_.reach(needed)) return RecordStatus::corrupt;
+    if (plain_.bytes().size() < needed) return too_short();
+    const std::size_t from = ex_zd_->decoded();
+    out.resize(before + until);
+    ex_zd_->decode(signal_here(), until, out.data() + before + from);
+    return RecordStatus::ok;
+  }
+  std::span<const char> signal_here() const {
+    const std::span<const char> all = plain_.bytes().subspan(signal_);
+    return all.first(std::min(all.size(), signal_bytes_));
+  }
   RecordStatus extend_raw(std::size_t samples, std::size_t before, std::vector<std::int16_t>& out) {
     const std::size_t until = rounded_up(samples);
     if (!plain_.reach(signal_ + until * sizeof(std::int16_t))) return RecordStatus::corrupt;
@@ -212,6 +252,7 @@ class BinaryBeginning {
   RecordFormat format_;
   std::size_t signal_ = 0, signal_bytes_ = 0, control_bytes_ = 0, count_ = 0;
   SvbZdPlace place_;
+  std::optional<ExZdSignal> ex_zd_;
 };
 
 }  // namespace
@@ -219,15 +260,15 @@ class BinaryBeginning {
 std::uint64_t likely_stored_bytes(const SignalRecord& record, std::uint64_t whole_bytes, const RecordFormat& format, std::uint64_t samples) {
   if (format.format == FileFormat::slow5 || samples >= record.sample_count) return whole_bytes;
   if (format.signal_compression == SignalCompression::vbz) return likely_vbz_bytes(record.sample_count, whole_bytes, samples);
-  const bool svb_zd = format.signal_compression == SignalCompression::svb_zd;
-  const std::uint64_t control = svb_zd ? record.sample_count / 4 : 0;
-  const std::uint64_t values = svb_zd ? samples + samples / 2 : samples * sizeof(std::int16_t);
+  const bool svb_zd = format.signal_compression == SignalCompression::svb_zd, ex_zd = format.signal_compression == SignalCompression::ex_zd;
+  const std::uint64_t control = svb_zd ? record.sample_count / 4 : ex_zd ? likely_exception_bytes(record.sample_count) : 0;
+  const std::uint64_t values = svb_zd ? samples + samples / 2 : ex_zd ? samples : samples * sizeof(std::int16_t);
   const std::uint64_t fields = record.read_id.size() + 512;
   std::uint64_t bytes = fields + control + values;
   // Control bytes become a half to a tenth, values hardly less.
   if (format.record_compression == RecordCompression::zlib) bytes = fields + control / 2 + values;
   if (format.record_compression == RecordCompression::zstd) {
-    const std::uint64_t all = fields + control + (svb_zd ? record.sample_count : record.sample_count * sizeof(std::int16_t));
+    const std::uint64_t all = fields + control + (svb_zd || ex_zd ? record.sample_count : record.sample_count * sizeof(std::int16_t));
     const std::uint64_t blocks = (bytes + max_zstd_block_text - 1) / max_zstd_block_text * max_zstd_block_text;
     bytes = blocks >= all
                 ? whole_bytes
@@ -310,16 +351,16 @@ RecordStatus RecordDecoder::decode_beginning(StoredRecord stored, const RecordFo
 RecordStatus RecordDecoder::decode_fields(std::span<const char> stored, const RecordFormat& format, SignalRecord& record) {
   std::size_t signal = 0;
   if (format.format == FileFormat::slow5) return parse_text_fields(stored, record, signal);
-  const bool counts_bytes = format.signal_compression == SignalCompression::svb_zd;
+  const std::size_t in_front = count_bytes(format.signal_compression);
   plain_->begin(stored, format.record_compression, ZlibBeginning::Checksum::checked);
   for (const std::size_t bytes : field_bytes) {
     if (!plain_->reach(bytes)) return RecordStatus::corrupt;
     const std::span<const char> start = plain_->bytes();
     const RecordStatus status = parse_binary_fields(start, record, signal);
     if (status == RecordStatus::corrupt) return status;
-    if (status == RecordStatus::incomplete || (counts_bytes && start.size() < signal + 4)) continue;
-    // The compressed signal begins with its number of samples.
-    if (counts_bytes) record.sample_count = load<std::uint32_t>(start.data() + signal);
+    const bool counts_bytes = in_front > 0 && record.sample_count != 0;
+    if (status == RecordStatus::incomplete || (counts_bytes && start.size() < signal + in_front)) continue;
+    if (counts_bytes) record.sample_count = counted(start.data() + signal, format.signal_compression);
     return RecordStatus::ok;
   }
   return RecordStatus::incomplete;

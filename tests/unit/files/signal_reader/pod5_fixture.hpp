@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <sluice/arrow/ipc_format.hpp>
 #include <string>
 #include <utility>
@@ -35,6 +36,8 @@ struct Options {
   std::vector<std::size_t> read_batches = {100000};  // rows of each; the last one again and again
   std::vector<std::size_t> signal_batches = {100000};
   bool dictionary_in_pieces = false;
+  // Columns that have a dictionary where POD5 files have none, none where they have one, or another number.
+  std::set<std::string> coded = {}, not_coded = {}, other_number = {};
 };
 
 template <class T>
@@ -99,16 +102,27 @@ Offset<ipc::Field> field(FlatBufferBuilder& b, const char* name, ipc::Type type,
 inline Offset<ipc::Field> integer(FlatBufferBuilder& b, const char* name, int bits, bool is_signed) {
   return field(b, name, ipc::Type::Int, [&](FlatBufferBuilder& f) { return ipc::CreateInt(f, bits, is_signed); });
 }
-inline Offset<ipc::Field> text(FlatBufferBuilder& b, const char* name) {
-  return field(b, name, ipc::Type::Utf8, [](FlatBufferBuilder& f) { return ipc::CreateUtf8(f); });
+inline Offset<ipc::Field> text(FlatBufferBuilder& b, const char* name, Offset<ipc::DictionaryEncoding> dictionary = 0) {
+  return field(
+      b, name, ipc::Type::Utf8, [](FlatBufferBuilder& f) { return ipc::CreateUtf8(f); }, {}, dictionary);
 }
 inline Offset<ipc::Field> single(FlatBufferBuilder& b, const char* name) {
   return field(b, name, ipc::Type::FloatingPoint, [](FlatBufferBuilder& f) { return ipc::CreateFloatingPoint(f, ipc::Precision::Single); });
 }
-inline Offset<ipc::Field> dictionary(FlatBufferBuilder& b, const char* name, std::int64_t id) {
-  const auto encoding = ipc::CreateDictionaryEncoding(b, id, ipc::CreateInt(b, 16, true));
-  return field(
-      b, name, ipc::Type::Utf8, [](FlatBufferBuilder& f) { return ipc::CreateUtf8(f); }, {}, encoding);
+inline Offset<ipc::DictionaryEncoding> dictionary(FlatBufferBuilder& b, std::int64_t id) {
+  return ipc::CreateDictionaryEncoding(b, id, ipc::CreateInt(b, 16, true));
+}
+// Of a column that should have none.
+constexpr std::int64_t odd_dictionary = 50;
+inline Offset<ipc::DictionaryEncoding> odd(FlatBufferBuilder& b, const Options& options, const char* name) {
+  return options.coded.contains(name) ? dictionary(b, odd_dictionary) : Offset<ipc::DictionaryEncoding>(0);
+}
+// What its rows are then: the first entry each, in a buffer that ends on a multiple of 8 bytes as some writers have it.
+inline Part odd(const Options& options, const char* name, std::size_t rows, Part part) {
+  if (!options.coded.contains(name)) return part;
+  part = numbers(std::vector<std::int16_t>(rows));
+  pad(part.buffers[1]);
+  return part;
 }
 
 // An Arrow file.
@@ -212,42 +226,59 @@ inline std::string vbz(const std::vector<std::int16_t>& samples) {
   return bytes;
 }
 
-inline std::vector<Offset<ipc::Field>> run_fields(FlatBufferBuilder& b, const Options&) {
+inline std::vector<Offset<ipc::Field>> run_fields(FlatBufferBuilder& b, const Options& o) {
   const auto entry =
       field(b, "entries", ipc::Type::Struct, [](FlatBufferBuilder& f) { return ipc::CreateStruct(f); }, {text(b, "key"), text(b, "value")});
-  const auto tags = field(b, "context_tags", ipc::Type::Map, [](FlatBufferBuilder& f) { return ipc::CreateMap(f); }, {entry});
-  return {text(b, "acquisition_id"), integer(b, "adc_max", 16, true),      integer(b, "adc_min", 16, true), tags,
-          text(b, "flow_cell_id"),   integer(b, "sample_rate", 16, false), text(b, "sequencing_kit")};
+  const auto tags = field(
+      b, "context_tags", ipc::Type::Map, [](FlatBufferBuilder& f) { return ipc::CreateMap(f); }, {entry}, odd(b, o, "context_tags"));
+  return {text(b, "acquisition_id", odd(b, o, "acquisition_id")),
+          integer(b, "adc_max", 16, true),
+          integer(b, "adc_min", 16, !o.other_number.contains("adc_min")),
+          tags,
+          text(b, "flow_cell_id", odd(b, o, "flow_cell_id")),
+          integer(b, "sample_rate", 16, false),
+          text(b, "sequencing_kit", odd(b, o, "sequencing_kit"))};
 }
 inline std::string run_table(const std::vector<Run>& runs, const Options& options) {
   Table table(run_fields, options);
+  if (!options.coded.empty()) table.dictionary_batch(odd_dictionary, {runs.front().kit}, false);
   for (const Run& run : runs) {
     const Part tags = entries(texts<std::int32_t>({"barcoding", "experiment_type"}), texts<std::int32_t>({"0", run.experiment_type}), 2);
-    table.batch({texts<std::int32_t>({run.id}), numbers<std::int16_t>({4095}), numbers<std::int16_t>({-4096}), lists<std::int32_t>({2}, tags),
-                 texts<std::int32_t>({"cell"}), numbers<std::uint16_t>({run.rate}), texts<std::int32_t>({run.kit})},
+    table.batch({odd(options, "acquisition_id", 1, texts<std::int32_t>({run.id})), numbers<std::int16_t>({4095}), numbers<std::int16_t>({-4096}),
+                 odd(options, "context_tags", 1, lists<std::int32_t>({2}, tags)), odd(options, "flow_cell_id", 1, texts<std::int32_t>({"cell"})),
+                 numbers<std::uint16_t>({run.rate}), odd(options, "sequencing_kit", 1, texts<std::int32_t>({run.kit}))},
                 1);
   }
   return table.end();
 }
 
-inline std::vector<Offset<ipc::Field>> signal_fields(FlatBufferBuilder& b, const Options& options) {
-  const auto id = field(b, "read_id", ipc::Type::FixedSizeBinary, [](FlatBufferBuilder& f) { return ipc::CreateFixedSizeBinary(f, 16); });
-  const auto signal = options.compressed ? field(b, "signal", ipc::Type::LargeBinary, [](FlatBufferBuilder& f) { return ipc::CreateLargeBinary(f); })
-                                         : field(b, "signal", ipc::Type::LargeList, [](FlatBufferBuilder& f) { return ipc::CreateLargeList(f); },
-                                                 {integer(b, "item", 16, true)});
-  return {id, signal, integer(b, "samples", 32, false)};
+inline Offset<ipc::Field> read_id_field(FlatBufferBuilder& b, const Options& o) {
+  return field(
+      b, "read_id", ipc::Type::FixedSizeBinary, [](FlatBufferBuilder& f) { return ipc::CreateFixedSizeBinary(f, 16); }, {}, odd(b, o, "read_id"));
 }
-inline std::vector<Offset<ipc::Field>> read_fields(FlatBufferBuilder& b, const Options&) {
-  const auto id = field(b, "read_id", ipc::Type::FixedSizeBinary, [](FlatBufferBuilder& f) { return ipc::CreateFixedSizeBinary(f, 16); });
-  const auto signal = field(b, "signal", ipc::Type::List, [](FlatBufferBuilder& f) { return ipc::CreateList(f); }, {integer(b, "item", 64, false)});
-  return {id,
+inline std::vector<Offset<ipc::Field>> signal_fields(FlatBufferBuilder& b, const Options& o) {
+  const auto id = read_id_field(b, o);
+  const auto encoding = odd(b, o, "signal");
+  const auto signal = o.compressed
+                          ? field(
+                                b, "signal", ipc::Type::LargeBinary, [](FlatBufferBuilder& f) { return ipc::CreateLargeBinary(f); }, {}, encoding)
+                          : field(
+                                b, "signal", ipc::Type::LargeList, [](FlatBufferBuilder& f) { return ipc::CreateLargeList(f); },
+                                {integer(b, "item", 16, true)}, encoding);
+  return {id, signal, integer(b, "samples", 32, o.other_number.contains("samples"))};
+}
+inline std::vector<Offset<ipc::Field>> read_fields(FlatBufferBuilder& b, const Options& o) {
+  const auto signal = field(
+      b, "signal", ipc::Type::List, [](FlatBufferBuilder& f) { return ipc::CreateList(f); }, {integer(b, "item", 64, false)}, odd(b, o, "signal"));
+  const bool other_scale = o.other_number.contains("calibration_scale");
+  return {read_id_field(b, o),
           signal,
           integer(b, "read_number", 32, false),
           single(b, "calibration_offset"),
-          dictionary(b, "pore_type", 3),
-          single(b, "calibration_scale"),
+          text(b, "pore_type", dictionary(b, 3)),
+          other_scale ? integer(b, "calibration_scale", 32, true) : single(b, "calibration_scale"),
           integer(b, "num_samples", 64, false),
-          dictionary(b, "run_info", 7)};
+          o.not_coded.contains("run_info") ? text(b, "run_info") : text(b, "run_info", dictionary(b, 7))};
 }
 
 // Calls use(begin, end) for each batch of `rows` rows.
@@ -286,8 +317,9 @@ inline std::string pod5_file(const std::vector<Read>& reads, const std::vector<R
       sizes.push_back(pieces[i].size());
       plain.insert(plain.end(), pieces[i].begin(), pieces[i].end());
     }
-    signal.batch({fixed(ids), options.compressed ? texts<std::int64_t>(bytes) : lists<std::int64_t>(sizes, numbers(plain)), numbers(counts)},
-                 end - begin);
+    const std::size_t rows = end - begin;
+    const Part stored = options.compressed ? texts<std::int64_t>(bytes) : lists<std::int64_t>(sizes, numbers(plain));
+    signal.batch({odd(options, "read_id", rows, fixed(ids)), odd(options, "signal", rows, stored), numbers(counts)}, rows);
   });
   Table table(read_fields, options);
   table.dictionary_batch(3, {"not_set"}, false);
@@ -308,6 +340,7 @@ inline std::string pod5_file(const std::vector<Read>& reads, const std::vector<R
     std::vector<std::uint64_t> signal_rows, samples;
     std::vector<std::size_t> sizes;
     std::vector<std::int16_t> pores, run_numbers;
+    std::vector<std::string> run_names;
     for (std::size_t i = begin; i < end; ++i) {
       ids.push_back(uuid_bytes(reads[i].uuid));
       offsets.push_back(reads[i].offset);
@@ -320,10 +353,13 @@ inline std::string pod5_file(const std::vector<Read>& reads, const std::vector<R
       std::size_t run = 0;
       while (run + 1 < runs.size() && runs[run].id != reads[i].run) ++run;
       run_numbers.push_back(static_cast<std::int16_t>(run));
+      run_names.push_back(runs[run].id);
     }
-    table.batch({fixed(ids), lists<std::int32_t>(sizes, numbers(signal_rows)), numbers(read_numbers), numbers(offsets), numbers(pores),
-                 numbers(scales), numbers(samples), numbers(run_numbers)},
-                end - begin);
+    const std::size_t rows = end - begin;
+    table.batch({odd(options, "read_id", rows, fixed(ids)), odd(options, "signal", rows, lists<std::int32_t>(sizes, numbers(signal_rows))),
+                 numbers(read_numbers), numbers(offsets), numbers(pores), numbers(scales), numbers(samples),
+                 options.not_coded.contains("run_info") ? texts<std::int32_t>(run_names) : numbers(run_numbers)},
+                rows);
   });
 
   const std::string marker(16, '\x5A');

@@ -248,6 +248,68 @@ TEST_CASE("of a thousand damaged files none crashes and none is short without a 
   CHECK(refused > 300);
 }
 
+TEST_CASE("columns of another type than POD5 files have are refused by name") {
+  const TemporaryFolder folder;
+  const std::vector<Read> reads = made_up_reads(6);
+  const auto refusal = [&](const Options& options) {
+    try {
+      decoded(written(folder, "odd.pod5", pod5_file(reads, {two_runs[0]}, options)));
+    } catch (const sluice::Failure& failure) {
+      return std::string(failure.what());
+    }
+    return std::string("it was read");
+  };
+  const auto names = [](const std::string& column) { return "column '" + column + "' has another type"; };
+  for (const bool compressed : {true, false}) {
+    for (const char* column : {"acquisition_id", "flow_cell_id", "sequencing_kit", "context_tags", "read_id", "signal"})
+      CHECK_MESSAGE(refusal({.compressed = compressed, .coded = {column}}).find(names(column)) != std::string::npos,
+                    refusal({.compressed = compressed, .coded = {column}}));
+    for (const char* column : {"adc_min", "samples", "calibration_scale"})
+      CHECK_MESSAGE(refusal({.compressed = compressed, .other_number = {column}}).find(names(column)) != std::string::npos,
+                    refusal({.compressed = compressed, .other_number = {column}}));
+    CHECK(refusal({.compressed = compressed, .not_coded = {"run_info"}}).find(names("run_info")) != std::string::npos);
+  }
+}
+
+TEST_CASE("a file that is cut or replaced while it is read is an error") {
+  const TemporaryFolder folder;
+  const std::vector<Read> reads = made_up_reads(300);
+  for (const bool compressed : {true, false}) {
+    const std::string whole = pod5_file(reads, two_runs, {.compressed = compressed}),
+                      other = pod5_file(std::vector<Read>(reads.rbegin(), reads.rend()), two_runs, {.compressed = compressed});
+    REQUIRE(whole.size() > 20 * 4096);
+    const auto read_after = [&](const auto& change) -> std::string {
+      const std::string path = written(folder, "reads.pod5", whole);
+      const SignalFile file(path);
+      RecordCursor cursor(file);
+      std::span<const char> stored;
+      RecordPlace place;
+      REQUIRE(cursor.next(stored, place));
+      change(path);
+      try {
+        while (cursor.next(stored, place)) {
+        }
+      } catch (const sluice::Failure& failure) {
+        return failure.what();
+      }
+      return "";
+    };
+    const std::string expected = "reads.pod5' was changed or cut while it was read";
+    for (const std::size_t left : {whole.size() - 1, whole.size() / 2, std::size_t{9}, std::size_t{0}})
+      CHECK(read_after([&](const std::string& path) { std::filesystem::resize_file(path, left); }).find(expected) != std::string::npos);
+    CHECK(read_after([&](const std::string&) { written(folder, "reads.pod5", other + "longer"); }).find(expected) != std::string::npos);
+    const auto later = [](const std::string& path) {
+      std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(5));
+    };
+    std::string same_length = other;
+    same_length.resize(whole.size());
+    CHECK(read_after([&](const std::string& path) { written(folder, "reads.pod5", same_length), later(path); }).find(expected) != std::string::npos);
+    // Another time alone is no other file; nor is one that takes its name.
+    CHECK(read_after(later) == "");
+    CHECK(read_after([&](const std::string& path) { std::filesystem::rename(written(folder, "new", other), path); }) == "");
+  }
+}
+
 TEST_CASE("FAST5 is recognised, with the commands that convert it") {
   const TemporaryFolder folder;
   try {

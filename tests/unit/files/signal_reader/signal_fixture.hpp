@@ -47,6 +47,53 @@ inline std::string svb_zd(const std::vector<std::int16_t>& samples) {
   return out + control + data;
 }
 
+inline std::uint16_t zigzag(std::int32_t delta) {
+  const auto narrow = static_cast<std::int16_t>(delta);
+  return static_cast<std::uint16_t>((narrow << 1) ^ (narrow >> 15));
+}
+// Numbers of 1 to 4 bytes, with their bytes in front.
+inline std::string counted_numbers(const std::vector<std::uint32_t>& numbers) {
+  std::string control((numbers.size() + 3) / 4, '\0'), data, out;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::uint32_t bytes = 1;
+    while (bytes < 4 && (numbers[i] >> (8 * bytes)) != 0) ++bytes;
+    control[i / 4] = static_cast<char>(static_cast<unsigned char>(control[i / 4]) | ((bytes - 1) << (2 * (i % 4))));
+    data.append(reinterpret_cast<const char*>(&numbers[i]), bytes);
+  }
+  put(out, static_cast<std::uint32_t>(control.size() + data.size()));
+  return out + control + data;
+}
+inline std::string ex_zd(const std::vector<std::int16_t>& samples) {
+  std::string out(1, '\0');
+  put(out, static_cast<std::uint64_t>(samples.size()));
+  if (samples.empty()) return out;
+  unsigned shift = 5;  // slow5lib looks no further
+  for (const std::int16_t sample : samples)
+    while ((sample & ((1 << shift) - 1)) != 0) --shift;
+  out += static_cast<char>(shift);
+  put(out, zigzag(samples[0] >> shift));
+  std::vector<std::uint32_t> places, values;
+  std::string bytes;
+  for (std::size_t i = 1, next = 0; i < samples.size(); ++i) {
+    const std::uint16_t value = zigzag((samples[i] >> shift) - (samples[i - 1] >> shift));
+    if (value < 256) {
+      bytes += static_cast<char>(value);
+      continue;
+    }
+    places.push_back(static_cast<std::uint32_t>(i - 1 - next));
+    values.push_back(value - 256U);
+    next = i;
+  }
+  put(out, static_cast<std::uint32_t>(places.size()));
+  if (places.size() == 1) {
+    put(out, places[0]);
+    put(out, static_cast<std::uint16_t>(values[0]));
+  } else if (places.size() > 1) {
+    out += counted_numbers(places) + counted_numbers(values);
+  }
+  return out + bytes;
+}
+
 inline std::string compressed(const std::string& plain, RecordCompression method) {
   if (method == RecordCompression::none) return plain;
   std::string out(plain.size() * 2 + 1000, '\0');
@@ -66,8 +113,8 @@ inline std::string blow5_record(const Read& read, RecordCompression record_compr
   plain += read.id;
   put(plain, std::uint32_t{0});
   for (const double value : {read.digitisation, read.offset, read.range, read.sampling_rate}) put(plain, value);
-  if (signal_compression == SignalCompression::svb_zd) {
-    const std::string signal = svb_zd(read.samples);
+  if (signal_compression != SignalCompression::none) {
+    const std::string signal = signal_compression == SignalCompression::svb_zd ? svb_zd(read.samples) : ex_zd(read.samples);
     put(plain, static_cast<std::uint64_t>(signal.size()));
     plain += signal;
   } else {

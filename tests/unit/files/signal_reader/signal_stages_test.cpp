@@ -46,7 +46,7 @@ TEST_CASE("reads are looked up by id in any order and decoded, whatever the file
   const TemporaryFolder folder;
   std::vector<std::string> paths = {file_in(folder, "text.slow5", slow5(reads))};
   for (const auto record : {RecordCompression::none, RecordCompression::zlib, RecordCompression::zstd})
-    for (const auto signal : {SignalCompression::none, SignalCompression::svb_zd})
+    for (const auto signal : {SignalCompression::none, SignalCompression::svb_zd, SignalCompression::ex_zd})
       paths.push_back(file_in(folder, std::string(name(record)) + name(signal) + ".blow5", blow5(reads, record, signal)));
   for (const std::string& path : paths) {
     CAPTURE(path);
@@ -228,7 +228,7 @@ TEST_CASE("with prefix_bases the beginnings of records are read and decoded, and
   const TemporaryFolder folder;
   std::vector<std::string> paths = {file_in(folder, "text.slow5", slow5(reads))};
   for (const auto record : {RecordCompression::none, RecordCompression::zlib, RecordCompression::zstd})
-    for (const auto signal : {SignalCompression::none, SignalCompression::svb_zd})
+    for (const auto signal : {SignalCompression::none, SignalCompression::svb_zd, SignalCompression::ex_zd})
       paths.push_back(file_in(folder, std::string(name(record)) + name(signal) + ".blow5", blow5(reads, record, signal)));
   for (const std::string& path : paths) {
     CAPTURE(path);
@@ -260,7 +260,8 @@ TEST_CASE("with prefix_bases the beginnings of records are read and decoded, and
       if (row == 3) CHECK(raw.size() > 52'000);
       if (row == 4) CHECK(raw.size() == 60'000);
     }
-    if (says(path, "/none")) CHECK(decoded.counters.at("records_read_again") == 2);
+    // What stands in front of an ex-zd signal is longer where many deltas are large.
+    if (says(path, "/none")) CHECK(decoded.counters.at("records_read_again") == (says(path, "ex-zd") ? 4 : 2));
     // A stage that wants all takes beginnings, too.
     const Result all = run_stage<SignalDecode>(streamed.batch()).resource("signal", signal).run().expect_rows(6);
     for (std::int64_t row = 0; row < 6; ++row) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "signal_fixture.hpp"
+#include "signal_reader/ex_zd.hpp"
 #include "signal_reader/signal_index.hpp"
 
 using namespace sluice::signal_reader;
@@ -66,7 +67,7 @@ TEST_CASE("a header that is wrong is refused with what is wrong") {
   CHECK(header_of(file, &problem) == HeaderStatus::unsupported);
   CHECK(problem.find("record compression 7") != std::string::npos);
   file[9] = 0;
-  file[14] = 2;
+  file[14] = 3;
   CHECK(header_of(file, &problem) == HeaderStatus::unsupported);
   file[14] = 0;
   file[10] = 0;
@@ -88,7 +89,7 @@ TEST_CASE("the chemistry follows experiment type and kit") {
 TEST_CASE("records of every format and compression decode to what was written") {
   RecordDecoder decoder;
   for (const auto record_compression : {RecordCompression::none, RecordCompression::zlib, RecordCompression::zstd})
-    for (const auto signal_compression : {SignalCompression::none, SignalCompression::svb_zd})
+    for (const auto signal_compression : {SignalCompression::none, SignalCompression::svb_zd, SignalCompression::ex_zd})
       for (const Read& read : some_reads(7)) {
         const std::string stored = blow5_record(read, record_compression, signal_compression);
         const RecordFormat format{FileFormat::blow5, record_compression, signal_compression};
@@ -145,7 +146,7 @@ TEST_CASE("records with bytes missing or changed never crash, and cut ones are n
   std::mt19937 random(1);
   const Read read{"some-read", wandering_signal(300, 3)};
   for (const auto record_compression : {RecordCompression::none, RecordCompression::zlib, RecordCompression::zstd})
-    for (const auto signal_compression : {SignalCompression::none, SignalCompression::svb_zd}) {
+    for (const auto signal_compression : {SignalCompression::none, SignalCompression::svb_zd, SignalCompression::ex_zd}) {
       const RecordFormat format{FileFormat::blow5, record_compression, signal_compression};
       const std::string stored = blow5_record(read, record_compression, signal_compression);
       SignalRecord record;
@@ -176,6 +177,69 @@ TEST_CASE("svb-zd: hand-made bytes") {
   CHECK_FALSE(decode_svb_zd(bytes(stored + "x"), samples));
   CHECK_FALSE(decode_svb_zd(bytes(std::string("\xff\xff\xff\xff", 4)), samples));
   CHECK(samples.size() == 3);
+}
+
+namespace {
+
+std::string from_hex(const std::string& digits) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 3) bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("ex-zd: what slow5lib 1.4 writes") {
+  using Samples = std::vector<std::int16_t>;
+  Samples steps(101), jumps(604, 100);
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = static_cast<std::int16_t>(299 * i);
+  jumps[300] = jumps[601] = jumps[602] = 4000;
+  std::string many = "00 65 00 00 00 00 00 00 00 00 00 00 64 00 00 00 7d 00 00 00 ",
+              far =
+                  "00 5c 02 00 00 00 00 00 00 02 32 00 04 00 00 00 07 00 00 00 11 2b 01 00 "
+                  "2b 01 01 09 00 00 00 55 9e 06 9d 06 9e 06 9d 06 ";
+  for (int i = 0; i < 125; ++i) many += "00 ";
+  many += "e1 00 00 00 ";
+  for (int i = 0; i < 25; ++i) many += "55 ";
+  for (int i = 0; i < 100; ++i) many += "56 01 ";
+  for (int i = 0; i < 599; ++i) far += "00 ";
+  const std::pair<Samples, std::string> written[] = {
+      {{0}, "00 01 00 00 00 00 00 00 00 05 00 00 00 00 00 00"},
+      {{-5}, "00 01 00 00 00 00 00 00 00 00 09 00 00 00 00 00"},
+      {{100, 101}, "00 02 00 00 00 00 00 00 00 00 c8 00 00 00 00 00 02"},
+      {{-64, -128, 64}, "00 03 00 00 00 00 00 00 00 05 03 00 00 00 00 00 03 0c"},
+      {{768, 17920}, "00 02 00 00 00 00 00 00 00 05 30 00 01 00 00 00 00 00 00 00 30 03"},
+      {{0, 0, 0, 127, 0, 0, 128, 0, -1, -128, -256}, "00 0b 00 00 00 00 00 00 00 00 00 00 01 00 00 00 05 00 00 00 00 00 00 00 fe fd 00 ff 01 fd ff"},
+      {{0, 1, 1000, 1000, 1001, -3000, 2, 3},
+       "00 08 00 00 00 00 00 00 00 00 00 00 03 00 00 00 04 00 00 00 00 01 02 00 07 00 00 00 15 ce 06 41 1e 74 16 02 00 02 02"},
+      {{10, 20000, 10, -20000, 32767, -32768, 0, 5},
+       "00 08 00 00 00 00 00 00 00 00 14 00 05 00 00 00 07 00 00 00 00 00 00 00 00 00 01 0c 00 00 00 55 01 2c 9b 2b 9b 53 9b c1 62 ff fe 02 0a"},
+      {{32767, -32768, 32767}, "00 03 00 00 00 00 00 00 00 00 fe ff 00 00 00 00 02 01"},
+      {steps, many},
+      {jumps, far}};
+  for (const auto& [expected, hex] : written) {
+    const std::string stored = from_hex(hex + " ");
+    CHECK(stored == signal_fixture::ex_zd(expected));
+    Samples samples;
+    REQUIRE(decode_ex_zd(bytes(stored), samples));
+    CHECK(samples == expected);
+    for (std::size_t n = 0; n < stored.size(); ++n) CHECK_FALSE(decode_ex_zd(bytes(stored.substr(0, n)), samples));
+    CHECK_FALSE(decode_ex_zd(bytes(stored + "x"), samples));
+    CHECK(samples == expected);
+    std::string later_version = stored;
+    later_version[0] = 1;
+    CHECK_FALSE(decode_ex_zd(bytes(later_version), samples));
+  }
+}
+
+TEST_CASE("ex-zd: signals of any length survive the way there and back") {
+  for (std::size_t length = 0; length < 200; ++length) {
+    auto signal = wandering_signal(length, static_cast<std::uint32_t>(length));
+    for (std::int16_t& sample : signal) sample = static_cast<std::int16_t>(sample & -(1 << length % 7));
+    std::vector<std::int16_t> samples;
+    REQUIRE(decode_ex_zd(bytes(signal_fixture::ex_zd(signal)), samples));
+    CHECK(samples == signal);
+  }
 }
 
 TEST_CASE("svb-zd: signals of any length survive the way there and back") {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A POD5 file as a sequence of records like those of an uncompressed BLOW5 file: a read's name and calibration, then its signal as the file holds it.
+// A record has no bytes of its own in the file, but a place among the bytes of all records, one after the other, in the order of the reads table.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "signal_reader/arrow_file.hpp"
+#include "signal_reader/byte_source.hpp"
+#include "signal_reader/signal_index.hpp"
+#include "signal_reader/slow5_format.hpp"
+
+namespace sluice::signal_reader {
+
+// What is said of the reads is held in memory, their signal is read where it is asked for. Throws FormatProblem.
+class Pod5Reads {
+ public:
+  // The file must outlive the object.
+  explicit Pod5Reads(const ByteSource& file);
+
+  // What a BLOW5 header would say; a read group is a run.
+  const Slow5Header& header() const { return header_; }
+  std::size_t size() const { return reads_.size(); }
+  // Bytes of all records.
+  std::uint64_t bytes() const { return reads_.empty() ? 0 : end_; }
+  // The record at this place; of none: bytes = 0.
+  RecordPlace place_at(std::uint64_t offset) const;
+  // The first bytes of the record at a place that place_at() gave. Thread-safe.
+  void copy(RecordPlace place, char* to, std::size_t bytes) const;
+  // The bytes of such a record that stand before its signal.
+  std::string fields(RecordPlace place) const { return fields_of(read_at(place)); }
+
+ private:
+  struct Run {
+    std::string id;
+    double digitisation = 0, sample_rate = 0;
+  };
+  struct Read {
+    std::uint64_t begin = 0, end = 0;  // of the record
+    std::uint32_t batch = 0, row = 0;  // of the reads table
+    std::uint32_t run = 0;
+    std::uint64_t samples = 0;
+  };
+  // The columns of one batch of a table.
+  struct ReadColumns {
+    std::string_view ids;
+    Values<float> offset, scale;
+    Values<std::int16_t> run;
+    Extents signal;
+    Values<std::uint64_t> signal_row;
+  };
+  struct SignalColumns {
+    std::uint64_t first_row = 0;
+    Values<std::uint32_t> samples;
+    Extents extents;          // of items of `item_bytes` ...
+    std::uint64_t begin = 0;  // ... that begin here in the file
+    std::size_t item_bytes = 1;
+  };
+  struct Piece {
+    std::uint64_t begin = 0;  // in the file
+    std::uint32_t bytes = 0, samples = 0;
+  };
+
+  std::unique_ptr<ArrowFile> table(int content, const char* name) const;
+  void read_runs(ArrowFile& table);
+  void read_signal(ArrowFile& table);
+  void read_reads(ArrowFile& table);
+  std::vector<std::uint32_t> runs_of(const std::vector<std::string>& dictionary) const;
+  Piece piece(std::uint64_t signal_row) const;
+  const Read& read_at(RecordPlace place) const;
+  // Calls use(piece) for the pieces of a read that hold samples.
+  template <class Use>
+  void for_each_piece(const Read& read, Use&& use) const;
+  std::string fields_of(const Read& read) const;
+  bool is_compressed() const { return header_.records.signal_compression == SignalCompression::vbz; }
+
+  const ByteSource& file_;
+  std::unique_ptr<ArrowFile> reads_table_, signal_table_;  // which the columns point into
+  Slow5Header header_;
+  std::vector<Run> runs_;
+  std::vector<ReadColumns> read_columns_;
+  std::vector<SignalColumns> signal_columns_;
+  std::vector<Read> reads_;
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace sluice::signal_reader
