@@ -13,6 +13,8 @@ using Json = nlohmann::ordered_json;
 
 // Enough for a line of a thousand pixels.
 constexpr std::size_t most_intervals = 128, most_tracks = 40;
+// Of rates, which jump by whole batches where intervals are short.
+constexpr std::size_t most_rates = 40;
 
 double short_number(double value) {
   if (value == 0 || !std::isfinite(value)) return 0;
@@ -60,17 +62,27 @@ HistorySample::OfStage stage_of(const HistorySample& sample, std::size_t i) {
   return i < sample.stages.size() ? sample.stages[i] : HistorySample::OfStage{};
 }
 
+// The first, the last, and every n-th between them.
+std::vector<HistorySample> coarse(const std::vector<HistorySample>& samples) {
+  const std::size_t step = samples.size() / most_rates + 1;
+  std::vector<HistorySample> result;
+  for (std::size_t i = 0; i + 1 < samples.size(); i += step) result.push_back(samples[i]);
+  result.push_back(samples.back());
+  return result;
+}
+
 Json stages(const std::vector<HistorySample>& samples, const RunStatistics& last) {
-  constexpr double any = 1e300;
+  const std::vector<HistorySample> few = coarse(samples);
   Json list = Json::array();
   for (std::size_t i = 0; i < last.stages.size(); ++i) {
     const StageStatistics& stage = last.stages[i];
     if (stage.role != "source" && stage.role != "sink") continue;
     Json entry = {{"name", stage.name}, {"role", stage.role}, {"called", stage.row_noun.empty() ? stage.row_type : stage.row_noun}};
-    entry["rows_per_second"] = rates(samples, any, [&](const HistorySample& s) { return static_cast<double>(stage_of(s, i).rows); });
+    entry["rows"] = Json::array();
+    for (std::size_t k = 1; k < samples.size(); ++k) entry["rows"].push_back(stage_of(samples[k], i).rows);
     if (stage.role == "source") {
       entry["unit"] = stage.work_unit;
-      entry["work_per_second"] = rates(samples, any, [&](const HistorySample& s) { return stage_of(s, i).work; });
+      entry["work_per_second"] = rates(few, 1e300, [&](const HistorySample& s) { return stage_of(s, i).work; });
       entry["waiting"] = rates(samples, 1, [&](const HistorySample& s) { return stage_of(s, i).wait_seconds; });
     }
     list.push_back(std::move(entry));
@@ -119,6 +131,7 @@ Json history_tree(const RunHistory& history, const RunStatistics& last) {
   const std::vector<HistorySample> samples = thinned(history, last);
   Json tree;
   tree["seconds"] = values(samples, [](const HistorySample& s) { return s.seconds; });
+  tree["coarse_seconds"] = values(coarse(samples), [](const HistorySample& s) { return s.seconds; });
   tree["threads_busy"] = rates(samples, 1e9, [](const HistorySample& s) { return s.cpu_seconds; });
   tree["resident_bytes"] = values(samples, [](const HistorySample& s) { return static_cast<double>(s.resident_bytes); });
   tree["column_bytes"] = values(samples, [](const HistorySample& s) { return static_cast<double>(s.column_bytes); });

@@ -62,7 +62,7 @@ std::string multiqc_general(const RunResult& result, const Plan& plan, const std
     add("sluice_failed", "Failed", "Part of them that failed, in percent", std::round(1e4 * path->failed_fraction()) / 1e2, "{:,.1f}", "%");
   }
   if (const StageStatistics* stage = with_lengths(s)) {
-    add("sluice_n50", "N50", "Half of the bases are in reads at least as long", std::round(stage->lengths.n50), "{:,.0f}", "");
+    add("sluice_n50", "N50", "Half of the bases are in reads at least as long", static_cast<std::uint64_t>(stage->lengths.n50), "{:,.0f}", "");
     add("sluice_total", "Mbases", "Length of all reads, in millions", std::round(static_cast<double>(stage->lengths.total) / 1e3) / 1e3, "{:,.1f}",
         "");
   }

@@ -91,7 +91,7 @@ std::vector<Waiting> waiting_of(const Plan& plan, const RunStatistics& s) {
   if (!(s.elapsed_seconds > 0)) return result;
   const auto share = [&](double seconds) { return std::clamp(seconds / s.elapsed_seconds, 0.0, 1.0); };
   const std::string threads = std::to_string(s.threads) + (s.threads == 1 ? " thread" : " threads");
-  result.push_back({threads + " of the CPU", share(s.cpu_seconds / std::max(s.threads, 1)), 0, "batches, files or devices"});
+  result.push_back({threads + " of the CPU", share(s.cpu_seconds / std::max(s.threads, 1)), 0, "files, devices, one another, or processors that others used"});
   result.back().waited = 1 - result.back().busy;
   for (const DeviceStatistics& device : s.devices) result.push_back({device.name, utilisation(device, s), 1 - utilisation(device, s), "batches"});
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {

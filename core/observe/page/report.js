@@ -76,7 +76,7 @@
   }
   const axis = (title, more) => Object.assign({ title: { display: true, text: title }, beginAtZero: true }, more);
   const legend = (display) => ({ legend: { display, position: 'bottom', labels: { boxWidth: 14, boxHeight: 10 } } });
-  const timeAxis = () => axis('time since the start (s)', { type: 'linear', min: 0, max: report.time.elapsed_seconds, ticks: { maxTicksLimit: 10, callback: (v) => short(v) } });
+  const timeAxis = () => axis('time since the start (s)', { type: 'linear', min: 0, max: report.time.elapsed_seconds, ticks: { maxTicksLimit: 10, includeBounds: false, callback: (v) => short(v) } });
   const line = (label, xs, ys, i, more) => Object.assign({
     label, data: xs.map((x, k) => ({ x, y: ys[k] })), borderColor: series(i), backgroundColor: series(i), borderWidth: 1.8, pointRadius: 0, stepped: false, tension: 0 }, more);
 
@@ -236,10 +236,10 @@
     const sources = history.stages.filter((stage) => stage.role === 'source');
     const units = [...new Set(sources.map((stage) => stage.unit))];
     timeChart(box, 'Input', 'What the sources read per second. It rises and falls by whole batches.', units.map(plural).join(' or ') + ' per second', large,
-      () => sources.map((stage, i) => line(stage.name, seconds, stage.work_per_second, i, { fill: sources.length === 1 ? 'origin' : false, backgroundColor: series(i) + '44' })));
+      () => sources.map((stage, i) => line(stage.name, history.coarse_seconds, stage.work_per_second, i, { stepped: 'after', fill: sources.length === 1 ? 'origin' : false, backgroundColor: series(i) + '44' })));
     const sinks = history.stages.filter((stage) => stage.role === 'sink');
-    timeChart(box, 'Output', 'Rows that were written per second.', 'rows per second', large,
-      () => sinks.map((stage, i) => line(stage.name, seconds, stage.rows_per_second, i)));
+    timeChart(box, 'Output', 'How much of what each output holds in the end was written by then.', 'of its rows (%)', short,
+      () => sinks.map((stage, i) => line(stage.name, [0].concat(seconds), [0].concat(stage.rows.map((n) => 100 * n / Math.max(stage.rows[stage.rows.length - 1], 1))), i)), { max: 100 });
   }
 
   // ---- What bound it
@@ -351,6 +351,5 @@
   head(); glance(); wentIn(); cameOut(); lost(); speed(); bound(); how();
   draw();
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
-  window.addEventListener('beforeprint', draw);
-  window.addEventListener('afterprint', draw);
+  window.matchMedia('print').addEventListener('change', draw);
 })();
