@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <unistd.h>
 
+#include <algorithm>
 #include <sluice/staged_file.hpp>
 
 #include "cli/exit_code.hpp"
@@ -13,7 +14,8 @@
 #include "observe/account_writer.hpp"
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"
-#include "observe/report.hpp"
+#include "observe/report_writer.hpp"
+#include "observe/run_history.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
 
@@ -67,11 +69,12 @@ int run_command(const Arguments& arguments) {
   print(diagnostics);
   const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::possible, options.files(ProfileUse::reads));
   Diagnostics unwritable;
-  for (const auto& [option, file] :
-       {std::pair("--report", options.report_file), std::pair("--trace", options.trace_file), std::pair("--account", options.account_file)})
-    if (!file.empty())
-      if (const std::string problem = why_not_writable(file); !problem.empty())
-        unwritable.error({"command line", 0, 0}, "", std::string(option) + ": " + problem, "give another name");
+  const auto refuse = [&](const std::string& option, const std::string& problem) {
+    if (!problem.empty()) unwritable.error({"command line", 0, 0}, "", option + ": " + problem, "give another name");
+  };
+  for (const auto& [option, file] : {std::pair("--trace", options.trace_file), std::pair("--account", options.account_file)})
+    if (!file.empty()) refuse(option, why_not_writable(file));
+  for (const std::string& report : options.reports) refuse("--report", prepare_report(report));
   print(unwritable);
   if (!plan || diagnostics.has_errors() || unwritable.has_errors()) return exit_usage;
 
@@ -91,6 +94,11 @@ int run_command(const Arguments& arguments) {
   RunListeners listeners;
   if (!options.trace_file.empty()) listeners.add(trace.emplace(options.trace_file, plan->pipeline.name));
   if (!options.account_file.empty()) listeners.add(account.emplace(options.account_file));
+  RunHistory history;
+  std::optional<ActivityListener> activity;
+  const bool wants_history =
+      std::any_of(options.reports.begin(), options.reports.end(), [](const auto& report) { return report_kind(report) == ReportKind::page; });
+  if (wants_history) listeners.add(activity.emplace());
   run_options.listener = &listeners;
   RunResult result;
   {
@@ -98,7 +106,11 @@ int run_command(const Arguments& arguments) {
     const RunEnding ending(run);
     std::optional<ProgressDisplay> progress;
     if (!options.quiet && console.is_terminal()) progress.emplace(console, *plan, [&run] { return run.snapshot(); });
+    std::optional<RunSampler> sampler;
+    if (wants_history) sampler.emplace([&run] { return run.snapshot(); });
     result = run.execute();
+    if (sampler) history.samples = sampler->stop();
+    if (activity) activity->give(history);
   }
 
   int code = exit_code(result);
@@ -110,9 +122,12 @@ int run_command(const Arguments& arguments) {
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
   if (trace) code = after_side_file(console, trace->finish(), code);
   if (account && result.state != RunState::failed) code = after_side_file(console, account->finish(result.statistics), code);
-  if (!options.report_file.empty())
-    code = after_side_file(
-        console, write_atomically(options.report_file, report_json(result, *plan, pipeline.registry(), {SLUICE_VERSION, command_line, code})), code);
+  ReportContext context{SLUICE_VERSION, command_line, code, {}};
+  if (!options.reports.empty()) context.files = digests_of(*plan, pipeline.registry(), result.statistics.outputs);
+  for (const std::string& report : options.reports) {
+    context.exit_code = code;
+    code = after_side_file(console, write_report(report, result, *plan, pipeline.registry(), context, history), code);
+  }
   if (code == exit_closed_pipe) return say_what_the_reader_left(console, *plan, pipeline.registry()), code;
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);

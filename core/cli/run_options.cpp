@@ -3,6 +3,7 @@
 #include "cli/run_options.hpp"
 
 #include "config/parameter_value.hpp"
+#include "observe/report_writer.hpp"
 #include "sched/policy_table.hpp"
 
 namespace sluice::cli {
@@ -23,7 +24,10 @@ void RunArguments::add_to(CLI::App& app) {
   app.add_option("-t,--threads", threads, "threads (default: what affinity and cgroup allow)")->type_name("N");
   app.add_option("--memory", memory, "memory budget of the run, as 512MiB or 4GB")->type_name("SIZE");
   app.add_option("--gpu-memory", gpu_memory, "memory budget on each GPU (default: what is free)")->type_name("SIZE");
-  app.add_option("--report", report_file, "write what happened, and how fast, as JSON")->type_name("FILE");
+  app.add_option("--report", reports,
+                 "write what happened, and how fast: .html: a page with pictures; _mqc.json, or FOLDER/: for MultiQC; else JSON (may be repeated)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE");
   app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason")->type_name("FILE");
   app.add_option("--max-bad-reads", max_bad_reads, "return 3 when a larger fraction of the rows failed")->type_name("FRACTION");
@@ -46,7 +50,8 @@ void RunArguments::add_profile_to(CLI::App& app) {
 
 std::vector<PlannedFile> RunArguments::files(ProfileUse use) const {
   std::vector<PlannedFile> files;
-  if (!report_file.empty()) files.push_back({report_file, FileUse::writes, true, false, "--report"});
+  for (const std::string& report : reports)
+    for (const std::string& file : files_of_report(report)) files.push_back({file, FileUse::writes, true, false, "--report"});
   if (!trace_file.empty()) files.push_back({trace_file, FileUse::writes, true, false, "--trace"});
   if (!account_file.empty()) files.push_back({account_file, FileUse::writes, true, false, "--account"});
   const std::filesystem::path profile = profile_file.empty() ? default_profile_file() : std::filesystem::path(profile_file);

@@ -28,7 +28,8 @@ struct RunArguments {
 
   std::string threads, memory, gpu_memory, batch_work, max_bad_reads, watchdog, executor = "flow_graph", policy = default_policy, log_level = "info";
   double allowed_bad_reads = 1;  // set by run_options()
-  std::string report_file, trace_file, account_file;
+  std::vector<std::string> reports;
+  std::string trace_file, account_file;
   std::string profile_file;
   std::vector<std::string> device_faults;
   bool quiet = false, allow_empty = false;

@@ -3,11 +3,11 @@
 #include "observe/report.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "machine/host_limits.hpp"
 #include "machine/machine.hpp"
 #include "observe/bottleneck.hpp"
+#include "observe/report_tree.hpp"
 
 namespace sluice {
 namespace {
@@ -43,9 +43,21 @@ Json machine() {
           {"usable_memory_bytes", limits.usable_memory()}};
 }
 
-Json account(const PathAccount& path) {
+// What a stage says that its reason means; "" if it does not.
+std::string meaning_of(const Loss& loss, const Plan& plan) {
+  for (const ResolvedStage& stage : plan.pipeline.stages) {
+    if (stage.name != loss.stage) continue;
+    const sluice_stage_descriptor& d = *stage.entry.descriptor;
+    for (std::size_t i = 0; i < d.reason_count; ++i)
+      if (loss.reason == d.reasons[i].code) return text(d.reasons[i].doc);
+  }
+  return "";
+}
+
+Json account(const PathAccount& path, const Plan& plan) {
   Json losses = Json::array();
-  for (const Loss& loss : path.losses) losses.push_back({{"stage", loss.stage}, {"reason", loss.reason}, {"rows", loss.rows}});
+  for (const Loss& loss : path.losses)
+    losses.push_back({{"stage", loss.stage}, {"reason", loss.reason}, {"rows", loss.rows}, {"meaning", meaning_of(loss, plan)}});
   Json outcomes = Json::object();
   for (const auto& [name, outcome] : path.outcomes) outcomes[name] = {{"good", outcome.good}, {"total", outcome.total}};
   return {{"source", path.source},     {"end", path.end},       {"row_type", path.row_type}, {"read", path.read},
@@ -70,6 +82,43 @@ Json implementations(const StageStatistics& stage) {
                     {"retries", i.retries},
                     {"bytes_moved", i.bytes_moved}});
   return list;
+}
+
+// Five classes of 2 % are one of the report: a tenth of the length.
+Json lengths(const LengthStatistics& s) {
+  constexpr double step = 1.1;
+  Json histogram = Json::array();
+  double begins = 0, ends = 0;
+  std::uint64_t rows = 0;
+  const auto put = [&] {
+    if (rows > 0) histogram.push_back({rounded(begins), rounded(ends), rows});
+  };
+  for (const auto& [length, count] : s.classes) {
+    if (length >= ends || rows == 0) {
+      put();
+      rows = 0;
+      const double power = length > 0 ? std::floor(std::log(length) / std::log(step)) : 0;
+      begins = length > 0 ? std::pow(step, power) : 0;
+      ends = length > 0 ? std::pow(step, power + 1) : 1;
+    }
+    rows += count;
+  }
+  put();
+  return {{"unit", s.unit},        {"rows", s.rows},
+          {"total", s.total},      {"mean", s.rows > 0 ? rounded(static_cast<double>(s.total) / static_cast<double>(s.rows)) : 0.0},
+          {"p50", rounded(s.p50)}, {"n50", rounded(s.n50)},
+          {"maximum", s.maximum},  {"histogram", histogram}};
+}
+
+Json digest(const FileDigest& file) {
+  return {{"use", file.use == FileUse::reads ? "input" : "output"},
+          {"what", file.what},
+          {"path", file.path},
+          {"bytes", file.bytes},
+          {"xxh3", file.xxh3},
+          {"xxh3_of", file.xxh3.empty() ? ""
+                      : file.is_whole   ? "whole"
+                                        : "first and last MiB"}};
 }
 
 Json stage_entry(const StageStatistics& stage) {
@@ -97,6 +146,7 @@ Json stage_entry(const StageStatistics& stage) {
                 {"batches_with_deadline", stage.batches_with_deadline},
                 {"late_batches", stage.late_batches},
                 {"implementations", implementations(stage)}};
+  if (stage.lengths.rows > 0) entry["row_lengths"] = lengths(stage.lengths);
   if (!stage.position.empty()) entry["position"] = stage.position;
   if (stage.durable_before > 0) entry["durable_before"] = stage.durable_before;
   return entry;
@@ -173,7 +223,7 @@ Ending ending_of(const RunResult& result) {
   return result.state == RunState::interrupted && !result.statistics.outputs.empty() ? Ending::partial : Ending::nothing_kept;
 }
 
-std::string report_json(const RunResult& result, const Plan& plan, const Registry& registry, const ReportContext& context) {
+nlohmann::ordered_json report_tree(const RunResult& result, const Plan& plan, const Registry& registry, const ReportContext& context) {
   const RunStatistics& s = result.statistics;
   Json report = {{"report_version", 1},
                  {"state", state_name(result.state)},
@@ -188,7 +238,7 @@ std::string report_json(const RunResult& result, const Plan& plan, const Registr
   report["time"] = {{"elapsed_seconds", rounded(s.elapsed_seconds)}, {"cpu_seconds", rounded(s.cpu_seconds)}, {"threads", s.threads}};
   report["memory"] = {{"budget_bytes", s.memory_budget}, {"peak_bytes", s.memory_peak}, {"resident_peak_bytes", s.resident_peak}};
   report["account"] = Json::array();
-  for (const PathAccount& path : account_of(plan, s, ending_of(result))) report["account"].push_back(account(path));
+  for (const PathAccount& path : account_of(plan, s, ending_of(result))) report["account"].push_back(account(path, plan));
   report["bottleneck"] = bottleneck(plan, s);
   report["hints"] = hints(plan, s);
   report["stages"] = Json::array();
@@ -197,8 +247,14 @@ std::string report_json(const RunResult& result, const Plan& plan, const Registr
   for (const DeviceStatistics& d : s.devices) report["devices"].push_back(device(d, s));
   report["placements"] = placements(plan, s.scheduler);
   report["outputs"] = s.outputs;
+  report["files"] = Json::array();
+  for (const FileDigest& file : context.files) report["files"].push_back(digest(file));
   report["decisions"] = s.decisions;
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report;
+}
+
+std::string report_json(const RunResult& result, const Plan& plan, const Registry& registry, const ReportContext& context) {
+  return report_tree(result, plan, registry, context).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "observe/account.hpp"
+#include "observe/file_digest.hpp"
 #include "plugin/registry.hpp"
 #include "run/run.hpp"
 
@@ -17,6 +18,7 @@ struct ReportContext {
   std::string version;  // of the program
   std::vector<std::string> command_line;
   int exit_code = 0;
+  std::vector<FileDigest> files;
 };
 
 // JSON with two-space indentation and a newline at the end. Text that is not UTF-8 is replaced, never refused.

@@ -68,6 +68,17 @@ std::string row_name_problem(const sluice_stage_descriptor& d) {
   return std::string("names rows by column '") + d.row_name + "', which it does not give";
 }
 
+std::string row_length_problem(const sluice_stage_descriptor& d) {
+  if (d.row_length == nullptr) return {};
+  const std::string says = std::string("says that column '") + d.row_length + "' is the length of a row, ";
+  if (d.kind == SLUICE_SINK || d.kind == SLUICE_RESOURCE) return says + "but makes no rows that pass";
+  if (is_empty(d.row_length_unit)) return says + "but not what is counted";
+  for (std::size_t i = 0; i < d.output.column_count; ++i)
+    if (std::string_view(d.output.columns[i].name) == d.row_length)
+      return is_list(d.output.columns[i].type) || is_text(d.output.columns[i].type) ? "" : says + "which is no list and no text";
+  return says + "which it does not give";
+}
+
 std::string parameters_problem(const sluice_stage_descriptor& d) {
   for (std::size_t i = 0; i < d.parameter_count; ++i) {
     const sluice_parameter& p = d.parameters[i];
@@ -97,7 +108,8 @@ std::string descriptor_problem(const sluice_stage_descriptor& d) {
                                      port_problem("feedback column", d.feedback), parameters_problem(d)})
     if (!problem.empty()) return problem;
   if (std::string problem = implementations_problem(d); !problem.empty()) return problem;
-  return row_name_problem(d);
+  if (std::string problem = row_name_problem(d); !problem.empty()) return problem;
+  return row_length_problem(d);
 }
 
 }  // namespace

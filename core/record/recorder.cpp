@@ -7,6 +7,26 @@
 #include "plugin/descriptor.hpp"
 
 namespace sluice {
+namespace {
+
+LengthStatistics statistics_of(const Distribution& lengths, const std::string& unit) {
+  LengthStatistics result;
+  result.unit = unit;
+  result.rows = lengths.count();
+  result.total = static_cast<std::uint64_t>(lengths.sum());
+  result.maximum = static_cast<std::uint64_t>(lengths.maximum());
+  result.p50 = lengths.quantile(0.50);
+  result.classes = lengths.occupied();
+  double in_longer = 0;
+  for (auto i = result.classes.rbegin(); i != result.classes.rend() && in_longer < lengths.sum() / 2; ++i) {
+    result.n50 = std::min(i->first, lengths.maximum());
+    in_longer += i->first * static_cast<double>(i->second);
+  }
+  return result;
+}
+
+}  // namespace
+
 StageRecorder::StageRecorder(const ResolvedStage& stage, RunListener* listener) : listener_(listener) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
   totals_.name = stage.name;
@@ -14,6 +34,7 @@ StageRecorder::StageRecorder(const ResolvedStage& stage, RunListener* listener) 
   totals_.work_unit = d.work_unit == nullptr ? "row" : d.work_unit;
   totals_.role = kind_name(d.kind);
   totals_.row_type = d.input.row_type != nullptr ? d.input.row_type : d.output.row_type;
+  if (d.row_length != nullptr) totals_.lengths.unit = d.row_length_unit, lengths_.emplace();
   totals_.row_noun = d.row_noun != nullptr ? d.row_noun : d.output.row_type != nullptr ? d.output.row_type : "";
 }
 
@@ -81,6 +102,12 @@ void StageRecorder::observe(const std::string& quantity, double value) {
   quantities_[quantity].add(value);
 }
 
+void StageRecorder::lengths(std::span<const std::int64_t> offsets, const std::uint16_t* status) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; lengths_ && i + 1 < offsets.size(); ++i)
+    if (status == nullptr || status[i] == 0) lengths_->add(static_cast<double>(offsets[i + 1] - offsets[i]));
+}
+
 void StageRecorder::outcome(const std::string& name, std::uint64_t good, std::uint64_t total) {
   const std::lock_guard lock(mutex_);
   OutcomeStatistics& outcome = totals_.outcomes[name];
@@ -108,6 +135,7 @@ StageStatistics StageRecorder::statistics() const {
     implementation.p95_seconds = durations_[i].quantile(0.95);
     implementation.rate = implementation.seconds > 0 ? implementation.work / implementation.seconds : 0;
   }
+  if (lengths_) result.lengths = statistics_of(*lengths_, totals_.lengths.unit);
   for (const auto& [name, values] : quantities_)
     result.quantities[name] = {values.count(), values.quantile(0.50), values.quantile(0.99), values.maximum()};
   return result;

@@ -7,6 +7,8 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ class StageRecorder {
   void accounted(const std::string& reason, std::uint64_t count, const char* name);
   void count(const std::string& counter, double amount);
   void observe(const std::string& quantity, double value);
+  // Rows that were made: a list's or text's offsets, one more than rows. status: null, or 0 for rows that are fine.
+  void lengths(std::span<const std::int64_t> offsets, const std::uint16_t* status);
   void outcome(const std::string& name, std::uint64_t good, std::uint64_t total);
   // Sinks: a batch with a deadline was committed with so many seconds left; < 0: late.
   void committed_by(double seconds_left);
@@ -48,7 +52,8 @@ class StageRecorder {
   StageStatistics totals_;
   std::vector<Distribution> durations_;  // per implementation in totals_
   std::map<std::string, Distribution> quantities_;
-  RunListener* const listener_;  // null: nobody
+  std::optional<Distribution> lengths_;  // where the stage names a column for that
+  RunListener* const listener_;          // null: nobody
 };
 
 class Recorder {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device_statistics.hpp"
@@ -28,6 +29,14 @@ struct ImplementationStatistics {
 struct DistributionStatistics {
   std::uint64_t count = 0;
   double p50 = 0, p99 = 0, maximum = 0;
+};
+
+// How long the rows are that a stage has made and that were fine: elements of the column that it names for that.
+struct LengthStatistics {
+  std::string unit;  // "base"; "": the stage names no such column
+  std::uint64_t rows = 0, total = 0, maximum = 0;
+  double p50 = 0, n50 = 0;                                // right to 1 %; half of `total` lies in rows at least as long as n50
+  std::vector<std::pair<double, std::uint64_t>> classes;  // middles of lengths, 2 % apart, and rows
 };
 
 // What became of the rows of a stage, in its own words: of `total` rows `good` were "mapped".
@@ -59,7 +68,8 @@ struct StageStatistics {
   std::map<std::string, OutcomeStatistics> outcomes;
   std::vector<FailedRow> examples;  // the first few of both, for the report
   std::map<std::string, double> counters;
-  std::map<std::string, DistributionStatistics> quantities;   // that the stage has observed, by name
+  std::map<std::string, DistributionStatistics> quantities;  // that the stage has observed, by name
+  LengthStatistics lengths;
   std::uint64_t batches_with_deadline = 0, late_batches = 0;  // sinks: committed, and of those later than they should have been
   std::vector<ImplementationStatistics> implementations;
   std::uint64_t output_bytes = 0;
@@ -85,6 +95,7 @@ struct RunStatistics {
   double elapsed_seconds = 0, cpu_seconds = 0;
   int threads = 0;
   std::uint64_t memory_budget = 0;  // bytes
+  std::uint64_t memory_now = 0;     // bytes of columns
   std::uint64_t memory_peak = 0;    // bytes of columns and of what stages keep at the same time, by the run's own count
   std::uint64_t resident_peak = 0;  // bytes, of the whole process, by the kernel's count
   std::uint64_t batches_in_flight = 0;

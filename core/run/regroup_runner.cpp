@@ -24,6 +24,7 @@ bool RegroupRunner::send(std::shared_ptr<BatchData> batch, const Emit& emit, Emi
     count_failures(*batch, *status);
     batch->status = status;
   }
+  count_lengths(*batch);
   emission.rows += batch->rows;
   emission.bytes += batch->bytes();
   const auto start = std::chrono::steady_clock::now();

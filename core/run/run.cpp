@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <optional>
 #include <string_view>
 
@@ -162,6 +163,7 @@ struct Run::Implementation {
     result.cpu_seconds = cpu_seconds();
     result.threads = threads;
     result.memory_budget = budget.limit();
+    result.memory_now = context.memory_now();
     result.memory_peak = context.memory_peak();
     result.resident_peak = resident_peak();
     result.batches_in_flight = static_cast<std::uint64_t>(budget.in_flight());
@@ -172,13 +174,18 @@ struct Run::Implementation {
         result.source_progress = result.source_progress < 0 ? share : std::min(result.source_progress, share);
     }
     result.parameters = context.plan.pipeline.parameters;
+    const std::lock_guard lock(devices_mutex);
+    for (const auto& device : context.devices) result.devices.push_back(device->statistics());
     return result;
   }
 
   void use(const std::shared_ptr<Device>& device, Dispatcher& dispatcher) {
     device->inject(faults);
     trace_copies(*device, context);
-    context.devices.push_back(device);
+    {
+      const std::lock_guard lock(devices_mutex);
+      context.devices.push_back(device);
+    }
     try {
       dispatcher.add_device(device, streams_per_device);
       // Calls that overlap, of some thirty batches each, and what comes to take their place.
@@ -273,7 +280,6 @@ struct Run::Implementation {
       result.state = RunState::interrupted;
     }
     result.statistics = statistics();
-    for (const auto& device : context.devices) result.statistics.devices.push_back(device->statistics());
     result.statistics.outputs = std::move(outputs);
     result.statistics.decisions = decisions;
     result.statistics.scheduler = scheduler_statistics;
@@ -285,6 +291,7 @@ struct Run::Implementation {
   const int threads;
   const std::uint64_t memory;
   RunContext context;
+  mutable std::mutex devices_mutex;  // guards context.devices while it grows, for snapshots
   MemoryBudget budget;
   const DeviceNeeds needs;
   const std::shared_ptr<DeviceFaultInjector> faults;

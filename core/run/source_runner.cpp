@@ -37,6 +37,7 @@ BatchHandle SourceRunner::read(double target_work, std::uint64_t target_bytes, s
   const auto status = std::exchange(batch->status, nullptr);
   count_failures(*batch, failures);
   batch->status = status;
+  count_lengths(*batch);
   host_.recorder->call("cpu", result.seconds, 0, batch->rows, batch->work, batch->bytes());
   trace("reader", start, result.seconds, sequence, batch->rows);
   if (ended_ && batch->rows == 0) return nullptr;

@@ -59,6 +59,14 @@ void StageRunner::count_failures(const BatchData& batch, const std::vector<std::
       host_.recorder->failed_row(run_.reason(failures[row]).second, batch.name_of(static_cast<std::int64_t>(row)));
 }
 
+void StageRunner::count_lengths(const BatchData& made) {
+  const ColumnHandle* column = descriptor().row_length == nullptr ? nullptr : made.find(descriptor().row_length);
+  if (column == nullptr || made.rows == 0 || !(*column)->is_on_host()) return;
+  const ArrowArray& array = (*column)->host();
+  const auto* offsets = static_cast<const std::int64_t*>(array.buffers[1]) + array.offset;
+  host_.recorder->lengths({offsets, static_cast<std::size_t>(array.length) + 1}, made.status ? made.status->data() : nullptr);
+}
+
 void StageRunner::trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track) {
   if (!run_.recorder.traces()) return;
   static std::atomic<std::uint32_t> threads{0};

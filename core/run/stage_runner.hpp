@@ -72,6 +72,8 @@ class StageRunner {
   }
   // `failures`: statuses that this stage has given; rows of `batch` that had failed before are not counted again.
   void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);
+  // How long the rows are that this stage has made, if it says which column tells that.
+  void count_lengths(const BatchData& made);
   void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track = {});
 
   RunContext& run_;

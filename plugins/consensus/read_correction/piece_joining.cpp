@@ -25,7 +25,7 @@ void PieceJoining::describe(Describe<PieceJoining>& d) {
   d.needs("window_start", "i64", "first base of the piece on the read").needs("window_end", "i64", "its end");
   d.needs("consensus", "utf8", "consensus of the piece").needs("is_polished", "u8", "0: the piece was kept");
   d.needs("voted_consensus", "utf8", "is taken instead of consensus where it is there", Needed::optional);
-  d.gives("contig_name", "utf8", "name of the read").gives("contig_bases", "utf8", "the corrected read");
+  d.gives("contig_name", "utf8", "name of the read").gives("contig_bases", "utf8", "the corrected read").row_length("contig_bases", "base");
   d.gives("windows", "i64", "windows of the read").gives("polished_windows", "i64", "of these, corrected");
   d.gives("overlaps", "i64", "overlaps on the read").gives("corrected_bases", "i64", "bases of the read in corrected pieces");
   d.uses("reads", "sequence", "the reads");

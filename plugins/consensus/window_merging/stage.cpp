@@ -41,7 +41,7 @@ class WindowMerging {
     d.needs("target_overlaps", "i64", "overlaps on the target").needs("sequence_length", "list<i32>", "bases of backbone and layers");
     d.needs("consensus", "utf8", "consensus of the window").needs("consensus_coverage", "list<i32>", "per base: sequences with a letter there");
     d.needs("is_polished", "u8", "0: the backbone was kept");
-    d.gives("contig_name", "utf8", "name of the target").gives("contig_bases", "utf8", "the polished bases");
+    d.gives("contig_name", "utf8", "name of the target").gives("contig_bases", "utf8", "the polished bases").row_length("contig_bases", "base");
     d.gives("windows", "i64", "windows of the target").gives("polished_windows", "i64", "of these, polished");
     d.gives("overlaps", "i64", "overlaps on the target");
     d.uses("targets", "sequence", "the targets").uses("reads", "sequence", "whose mean length says whether they are long", Needed::optional);

@@ -43,7 +43,7 @@ class ReadBases {
     d.needs("read_id", "utf8", "name of the read");
     d.needs("aligned_bases", "utf8", "SEQ of the alignment in sequencing orientation", Needed::optional);
     d.needs("cigar", "list<u32>", "CIGAR of the alignment, to see hard clips", Needed::optional);
-    d.gives("bases", "utf8", "the whole read in sequencing orientation, upper case, T for U");
+    d.gives("bases", "utf8", "the whole read in sequencing orientation, upper case, T for U").row_length("bases", "base");
     d.reason("read_not_in_file", "the FASTA or FASTQ file has no read of this name, or it is empty");
     d.reason("no_bases", "the alignment has no SEQ or only a hard-clipped part of the read, and no file of reads was given");
     d.work_unit("base");
@@ -189,7 +189,7 @@ class ReadReader {
     d.option("comments", &Parameters::comments, "fill the column comment, if a stage wants it");
     describe_follow(d);
     d.gives("read_id", "utf8", "name of the read");
-    d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U");
+    d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U").row_length("bases", "base");
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
     d.gives("comment", "utf8", "what follows the name in FASTA and FASTQ; the tags of a BAM, SAM or CRAM record, as SAM has them", Needed::optional);
     d.gives("written_bases", "utf8", "the bases as they stand in FASTA and FASTQ, where some are in lower case; else \"\"", Needed::optional);

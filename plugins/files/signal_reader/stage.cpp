@@ -284,6 +284,7 @@ class SignalDecode {
     d.needs("record_offset", "i64", "where it begins in the files, one after the other", Needed::optional);
     d.needs("record_bytes", "i64", "all bytes of the record, when signal_record may be its beginning", Needed::optional);
     d.gives("raw_signal", "list<i16>", "samples as the sequencer's converter gave them; with prefix_bases: the first of them");
+    d.row_length("raw_signal", "decoded sample");
     d.gives("sample_count", "i64", "samples of the whole read", Needed::optional);
     d.gives("digitisation", "f64", "number of levels of the converter");
     d.gives("range", "f64", "range of the converter, pA");

@@ -102,6 +102,7 @@ class SimulateSignal {
         .gives("cigar", "list<u32>", "true alignment of the bases: M, I, D in BAM encoding, in reference orientation")
         .gives("record_index", "i64", "ordinal in the output order")
         .gives("bases", "utf8", "with errors, in sequencing orientation")
+        .row_length("bases", "base")
         .gives("qualities", "utf8", "Phred + 33, in sequencing orientation")
         .gives("raw_signal", "list<i16>", "digitised current", Needed::optional)
         .gives("digitisation", "f64", "steps of the converter")
@@ -278,7 +279,7 @@ class SyntheticReference {
     d.option("tandem_repeats", &Parameters::tandem_repeats, "bases of arrays of 500 to 30,000 bases of a unit, over the contig's").range(0, 0.95);
     d.option("tandem_unit_length", &Parameters::tandem_unit_length, "bases of an array's unit, as 2..171");
     d.option("tandem_divergence", &Parameters::tandem_divergence, "differences of a unit's copy from the unit, per base").range(0, 0.5);
-    d.gives("name", "utf8", "contig name").gives("bases", "utf8", "A, C, G, T");
+    d.gives("name", "utf8", "contig name").gives("bases", "utf8", "A, C, G, T").row_length("bases", "base");
   }
 
   static void check_parameters(const Parameters& p) {

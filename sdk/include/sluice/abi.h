@@ -138,6 +138,10 @@ typedef struct sluice_stage_descriptor {
   /* Rules between parameters: called with the final values, in descriptor order, before anything is made or opened. NULL: none. Returns
    * SLUICE_ERROR_USAGE and fills the error where they do not go together. [thread-safe; looks at nothing but the values] */
   sluice_status (*check)(const sluice_value* parameters, size_t stride, sluice_error*);
+  /* Sources, maps, regroups: the output column (a list or text) whose elements are what a user calls the length of a row, and what they are: "base",
+   * "sample". Reports show how these lengths are distributed. NULL: rows have no length that a user asks for. */
+  const char* row_length;
+  const char* row_length_unit;
 } sluice_stage_descriptor;
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------------------------ */

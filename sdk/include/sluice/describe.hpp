@@ -87,6 +87,8 @@ class Describe {
   Describe& rows_are(const char* noun) { return d_.row_noun = noun, *this; }
   // Sources, regroups: the text column that names a row in the account.
   Describe& rows_named_by(const char* column) { return d_.row_name = column, *this; }
+  // Sources, maps, regroups: the list or text column whose elements are what a user calls the length of a row: ("bases", "base").
+  Describe& row_length(const char* column, const char* unit) { return d_.row_length = column, d_.row_length_unit = unit, *this; }
   // In the order of the stage's Reason enum.
   Describe& reason(const char* code, const char* doc) { return reasons_.push_back({code, doc}), *this; }
 
