@@ -202,35 +202,4 @@ std::string plan_text(const Plan& plan, const PlanSituation& situation) {
   return text;
 }
 
-std::string plan_dot(const Plan& plan) {
-  // Names hold letters, digits, '_' and '-' only; quotes are enough.
-  std::string text = "digraph \"" + plan.pipeline.name + "\" {\n  rankdir=LR;\n  node [shape=box];\n";
-  auto out = std::back_inserter(text);
-  for (std::size_t i = 0; i < plan.pipeline.resources.size(); ++i) {
-    const ResolvedStage& resource = plan.pipeline.resources[i];
-    fmt::format_to(out, "  \"resources.{0}\" [label=\"{0}\\n{1}\", shape=cylinder];\n", resource.name, resource.entry.descriptor->id);
-    for (const int used : resource.resources)
-      if (used >= 0)
-        fmt::format_to(out, "  \"resources.{}\" -> \"resources.{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name,
-                       resource.name);
-  }
-  for (const PlannedStage& stage : plan.stages) {
-    fmt::format_to(out, "  \"{0}\" [label=\"{0}\\n{1}\"];\n", stage.stage->name, descriptor(stage).id);
-    for (const int used : stage.stage->resources)
-      if (used >= 0)
-        fmt::format_to(out, "  \"resources.{}\" -> \"{}\" [style=dashed];\n", plan.pipeline.resources[static_cast<std::size_t>(used)].name,
-                       stage.stage->name);
-    for (const std::size_t sink : stage.stage->feedback)
-      fmt::format_to(out, "  \"{}\" -> \"{}\" [label=\"feedback\", style=dotted, constraint=false];\n", plan.stages[sink].stage->name,
-                     stage.stage->name);
-    for (std::size_t c = 0; c < stage.consumers.size(); ++c) {
-      std::string label;
-      if (c < stage.kept.size())
-        for (const std::string& column : stage.kept[c]) label += (label.empty() ? "" : "\\n") + column;
-      fmt::format_to(out, "  \"{}\" -> \"{}\" [label=\"{}\"];\n", stage.stage->name, plan.stages[stage.consumers[c]].stage->name, label);
-    }
-  }
-  return text + "}\n";
-}
-
 }  // namespace sluice::cli

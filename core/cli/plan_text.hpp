@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A plan for people: as text, and as a graph for Graphviz.
+// A plan for people, as text.
 
 #include <string>
 #include <vector>
@@ -26,7 +26,5 @@ struct PlanSituation {
 // Stages in running order: columns that travel on, their types, where they live, who uses each one last; implementations, which one is
 // tried first, and why.
 std::string plan_text(const Plan& plan, const PlanSituation& situation);
-// `dot -Tsvg` draws it.
-std::string plan_dot(const Plan& plan);
 
 }  // namespace sluice::cli

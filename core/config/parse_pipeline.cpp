@@ -273,7 +273,7 @@ const std::vector<std::string>& reserved_parameter_names() {
                                                  "quiet",     "account", "set",     "plugin_dir", "executor",   "batch_work",  "max_bad_reads",
                                                  "log_level", "repeat",  "dot",     "resume",     "version",    "profile",     "inject_device_fault",
                                                  "rows",      "work",    "streams", "pipeline",   "calibrate",  "allow_empty", "watchdog",
-                                                 "policy"};
+                                                 "policy",    "graph",   "json",    "help_all"};
   return names;
 }
 

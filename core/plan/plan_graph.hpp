@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// A plan as a picture: SVG drawn here, or text that Graphviz or Mermaid draw.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plan/plan.hpp"
+
+namespace sluice {
+
+// One <svg> element that needs nothing else, to be a file of its own or a part of an HTML page. Colours are CSS variables with defaults for a light
+// page (--plan-text, --plan-line, --plan-stage, --plan-end, --plan-resource), so that a page can have its own.
+std::string plan_svg(const Plan& plan);
+// `dot -Tsvg` draws it.
+std::string plan_dot(const Plan& plan);
+// GitHub and many editors draw it in a ```mermaid block.
+std::string plan_mermaid(const Plan& plan);
+
+}  // namespace sluice
