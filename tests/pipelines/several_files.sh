@@ -45,6 +45,39 @@ call --signal parts/2.blow5 --reads parts/2.fastq.gz >calls.tsv
 call --signal parts --reads 'parts/*.fastq.gz' | cmp - calls.tsv
 call --signal parts --reads parts/3.fastq.gz --reads parts/2.fastq.gz | cmp - calls.tsv
 
+# Alignments: one file after the other, or merged by position.
+all() { run methylation --reference reference.fa --signal parts --reads 'parts/*.fastq.gz' --output - "$@"; }
+for part in 1 2 3; do all --alignments parts/$part.bam --modbam $part.modbam.bam >$part.calls.tsv; done
+(cat 1.calls.tsv && tail -n +2 2.calls.tsv && tail -n +2 3.calls.tsv) >one_by_one.tsv
+all --alignments parts | cmp - one_by_one.tsv
+all --alignments 'parts/*.bam' --threads 1 --batch-work 3000 --modbam joined.bam | cmp - one_by_one.tsv
+all --alignments parts/1.bam --alignments parts/2.bam --alignments parts/3.bam --modbam joined.sam | cmp - one_by_one.tsv
+all --alignments parts --merge --modbam merged.bam --bedmethyl merged.bed >merged.tsv
+cmp <(sort merged.tsv) <(sort one_by_one.tsv)
+cmp -s merged.tsv one_by_one.tsv && fail "nothing was merged"
+head -1 joined.sam | grep -q SO:unknown || fail "the order of files one after the other: $(head -1 joined.sam)"
+all --alignments parts --any-order --bedmethyl any_order.bed >/dev/null
+cmp merged.bed any_order.bed
+run pileup --reference reference.fa --alignments merged.bam --output merged.bed
+for threads in 1 2; do
+  run pileup --reference reference.fa --alignments 1.modbam.bam --alignments 2.modbam.bam --alignments 3.modbam.bam --threads $threads --output several.bed
+  cmp several.bed merged.bed
+done
+run pileup --reference reference.fa --alignments merged.bam --filter-percentile 10 --output merged.bed
+run pileup --reference reference.fa --alignments '*.modbam.bam' --filter-percentile 10 --output several.bed
+cmp several.bed merged.bed
+align() { run eventalign --reference reference.fa --signal parts --reads 'parts/*.fastq.gz' --output - "$@"; }
+for part in 1 2 3; do align --alignments parts/$part.bam --print-read-names >$part.events.tsv; done
+(cat 1.events.tsv && tail -n +2 2.events.tsv && tail -n +2 3.events.tsv) >one_by_one.tsv
+align --alignments parts --print-read-names | cmp - one_by_one.tsv
+align --alignments parts --merge --format sam >merged.sam
+head -1 merged.sam | grep -q SO:coordinate || fail "the order of merged files: $(head -1 merged.sam)"
+align --alignments merged.sam --format sam | grep -v ^@PG | cmp - <(grep -v ^@PG merged.sam)
+run synthetic_reference --length 29000 --seed 2 --output other.fa
+run simulate --reference other.fa --reads 2 --mean-length 2000 --seed 9 --output-prefix other
+all --alignments parts --alignments other.bam >calls.tsv 2>err.txt && fail "alignments to two references"
+grep -q "have other contigs" err.txt || fail "$(cat err.txt)"
+
 # What can't be.
 message() { "$sluice" run classify_signal --target reference.fa --output x.tsv --quiet "$@" 2>&1 >/dev/null || true; }
 says() { local expected=$1; shift; message "$@" | grep -q -e "$expected" || fail "not '$expected': $(message "$@")"; }

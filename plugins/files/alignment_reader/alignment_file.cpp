@@ -61,7 +61,8 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (!file_) {
     const int reason = errno;
     throw Failure::input("cannot open alignment file '" + path_ + "': " + (reason == ENOEXEC ? std::string("unknown format") : std::strerror(reason)),
-                         "check the path of the BAM, SAM or CRAM file");
+                         reason == EMFILE ? "raise the limit (`ulimit -n`), or put files together with `samtools merge`"
+                                          : "check the path of the BAM, SAM or CRAM file");
   }
   const htsFormat* format = hts_get_format(file_.get());
   if (format->format == empty_format) fail("is empty", "give a BAM, SAM or CRAM file");

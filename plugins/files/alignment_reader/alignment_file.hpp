@@ -45,6 +45,8 @@ class AlignmentFile {
   ~AlignmentFile();
   AlignmentFile(const AlignmentFile&) = delete;
 
+  const std::string& path() const { return path_; }
+  bool sorted_by_coordinate() const;  // says its header
   std::vector<Contig> contigs() const;
   const char* contig_name(int contig) const { return sam_hdr_tid2name(header_.get(), contig); }
   const std::optional<Regions>& regions() const { return regions_; }
@@ -83,7 +85,6 @@ class AlignmentFile {
   bool load_index();
   bool build_index(const std::string& index_path, int shift);
   bool take_index(const std::string& index_path);
-  bool sorted_by_coordinate() const;
 
   std::string path_;
   hts::File file_;

@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <sluice/hts/record_bases.hpp>
+#include <sluice/input_files.hpp>
 #include <sluice/input_turns.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
@@ -11,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "alignment_reader/alignment_file.hpp"
+#include "alignment_reader/alignment_files.hpp"
 #include "alignment_reader/bam_record.hpp"
 #include "alignment_reader/reference_agreement.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::size_t rows_at_once = 4;            // of 8 kb: 40 us
 constexpr std::uint64_t least_bytes_to_tell = 18;  // that a file is BGZF
+constexpr const char* alignment_endings = ".bam .sam .cram";
 
 // Alignment records in file order, one row each.
 class AlignmentReader {
@@ -33,6 +35,7 @@ class AlignmentReader {
     bool secondary = false;
     bool supplementary = true;
     int threads = 0;
+    bool merge = false;
   };
   enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region, incomplete_file };
 
@@ -42,13 +45,15 @@ class AlignmentReader {
         "One row per mapped record that passes the filters, in file order. `record_index` counts all records visited, filtered ones included (with a "
         "region: those that "
         "overlap it). A region uses the file's index, which is made when missing; a file that is not sorted is read to its end instead.\n\n"
+        "Several files must have the same contigs in the same order. They are read one after the other, or with `merge` as one sorted file.\n\n"
         "A BAM file without its end-of-file block is refused as truncated. With the resource `reference` the contigs of the header (with a region: "
         "the region's) "
         "must be in the reference with the same lengths.\n\n"
         "With `follow` a BAM file is read as it is written, whole records only, without an index; see the README of read_bases for what ends it.");
-    d.option("path", &Parameters::path, "BAM, SAM or CRAM file; - is standard input")
+    d.option("path", &Parameters::path, "BAM, SAM or CRAM files or folders; - is standard input")
         .required()
         .reads()
+        .several(alignment_endings)
         .beside(".bai")
         .beside(".csi")
         .beside(".crai");
@@ -60,6 +65,8 @@ class AlignmentReader {
     d.option("supplementary", &Parameters::supplementary, "use supplementary records, too, each on its own");
     d.option("threads", &Parameters::threads, "further threads of HTSlib for decompression, which pay for CRAM; BAM uses those of the run")
         .range(0, 64);
+    d.option("merge", &Parameters::merge,
+             "read several files by position, as the one that `samtools merge` makes of them, if all are sorted; else one after the other");
     describe_follow(d);
     d.gives("read_id", "utf8", "name of the read");
     d.gives("contig", "utf8", "reference sequence it aligns to");
@@ -85,11 +92,13 @@ class AlignmentReader {
   static void check_parameters(const Parameters& p) {
     check_region(p.region.value_or(std::string()));
     if (p.region && !p.region->empty() && p.bed && !p.bed->empty()) throw Failure::usage("both region and bed are given", "give one of them");
+    if (p.follow && p.path.find('\n') != std::string::npos)
+      throw Failure::usage("several files of alignments can't be followed", "follow one of them");
   }
 
   AlignmentReader(const Setup& setup, const Parameters& p)
-      : parameters_(p), file_(make_file(setup, p)), wants_bases_(setup.wanted("aligned_bases")), wants_record_(setup.wanted("bam_record")) {
-    if (!file_->note().empty()) setup.info(file_->note());
+      : parameters_(p), file_(make_files(setup, p)), wants_bases_(setup.wanted("aligned_bases")), wants_record_(setup.wanted("bam_record")) {
+    for (const std::string& note : file_->take_notes()) setup.info(note);
     if (setup.has_resource("reference")) check_reference(setup.resource("reference"));
     if (p.follow)
       turns_.emplace(setup, p.path, "", p, static_cast<std::uint32_t>(Reason::incomplete_file), [this](const InputTurns::File& file) {
@@ -101,6 +110,7 @@ class AlignmentReader {
   bool process(const Call& call, Output& out) {
     if (turns_) return turns_->process(call, out);
     const Given given = give_batch(call, out);
+    for (const std::string& note : file_->take_notes()) call.info(note);
     if (const double share = file_->share_read(); share >= 0) call.progress(share);
     if (const std::uint64_t memory = file_->memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
     return given != Given::end;
@@ -121,27 +131,32 @@ class AlignmentReader {
     AlignmentReader& stage_;
   };
 
-  // Of a file that is followed the header is waited for.
-  static std::unique_ptr<AlignmentFile> make_file(const Setup& setup, const Parameters& p) {
-    const OpenOptions options{.path = p.path,
-                              .reference = p.reference.value_or(Path()),
-                              .region = p.region.value_or(std::string()),
-                              .bed = p.bed.value_or(Path()),
-                              .threads = p.threads,
-                              .grows = p.follow};
+  static std::unique_ptr<AlignmentFiles> make_files(const Setup& setup, const Parameters& p) {
+    OpenOptions options;
+    options.reference = p.reference.value_or(Path());
+    options.region = p.region.value_or(std::string());
+    options.bed = p.bed.value_or(Path());
+    options.threads = p.threads;
+    options.grows = p.follow;
+    if (!p.follow)
+      return std::make_unique<AlignmentFiles>(input_files(p.path, alignment_endings), options,
+                                              p.merge ? FileOrder::by_position : FileOrder::as_given);
+    options.path = p.path;
+    return std::make_unique<AlignmentFiles>(make_followed_file(setup, p, options));
+  }
+  // The header is waited for.
+  static std::unique_ptr<AlignmentFile> make_followed_file(const Setup& setup, const Parameters& p, const OpenOptions& options) {
     FollowedFiles files({p.path, "", p.follow_until.value_or(""), p.follow_idle});
     const auto start = std::chrono::steady_clock::now();
     for (bool said = false;;) {
-      if (p.follow) {
-        files.look(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-        for (FollowedFiles::File& file : files.files()) file.offered = file.bytes;  // looked at below
-      }
+      files.look(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      for (FollowedFiles::File& file : files.files()) file.offered = file.bytes;  // looked at below
       try {
         return std::make_unique<AlignmentFile>(options);
       } catch (const Failure& failure) {
         const std::uint64_t bytes = file_bytes(p.path);
         const bool may_come = bytes < least_bytes_to_tell || end_mark(p.path, bytes) == EndMark::missing;
-        if (!p.follow || failure.status() != SLUICE_ERROR_INPUT || setup.cancelled() || !files.end().empty() || !may_come) throw;
+        if (failure.status() != SLUICE_ERROR_INPUT || setup.cancelled() || !files.end().empty() || !may_come) throw;
       }
       if (!std::exchange(said, true)) setup.info("waits for the header of '" + p.path + "'");
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -242,7 +257,7 @@ class AlignmentReader {
     const std::string mismatch = contig_mismatch(needed, known);
     if (!mismatch.empty())
       throw Failure::input(
-          "alignment file '" + parameters_.path + "' is from another reference than '" + std::string(reference.attribute("path")) + "': " + mismatch,
+          "alignment file '" + file_->path() + "' is from another reference than '" + std::string(reference.attribute("path")) + "': " + mismatch,
           "give the FASTA file that the reads were aligned to");
   }
 
@@ -257,7 +272,7 @@ class AlignmentReader {
   void judge_agreement(const Call& call) const {
     if (agreement_.bases < enough_bases || agreement_.share() >= least_agreement) return;
     call.warn("only " + std::to_string(static_cast<int>(100 * agreement_.share())) + " % of the aligned bases of the first " +
-              std::to_string(agreement_.records) + " records in '" + parameters_.path + "' are those of the reference '" + reference_path_ +
+              std::to_string(agreement_.records) + " records in '" + file_->path() + "' are those of the reference '" + reference_path_ +
               "': is it the one that the reads were aligned to? Its names and lengths are right");
   }
 
@@ -354,7 +369,7 @@ class AlignmentReader {
   }
 
   Parameters parameters_;
-  std::unique_ptr<AlignmentFile> file_;
+  std::unique_ptr<AlignmentFiles> file_;
   std::unordered_map<std::string_view, std::string_view> contigs_;  // names and bases of the reference, if there is one
   std::string reference_path_;
   Agreement agreement_;

@@ -13,6 +13,7 @@
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/stored_record.hpp>
 #include <sluice/hts/text_output.hpp>
+#include <sluice/input_files.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -35,6 +36,7 @@ class EventSam {
   struct Parameters {
     Path output;
     Path alignments;
+    bool merge = false;
     int version = 2;
     std::string table_options;
   };
@@ -53,7 +55,11 @@ class EventSam {
     d.option("output", &Parameters::output, "where to write: .bam by the name, else SAM; .gz: SAM as BGZF; - is standard output, as SAM")
         .required()
         .writes();
-    d.option("alignments", &Parameters::alignments, "the file that alignment_reader reads: its header is copied").required().reads();
+    d.option("alignments", &Parameters::alignments, "what alignment_reader reads: the header is copied")
+        .required()
+        .reads()
+        .several(".bam .sam .cram");
+    d.option("merge", &Parameters::merge, "alignment_reader's: sorted files are read as one");
     d.option("version", &Parameters::version, "2: tags of the input's records; 1: records of events").range(1, 2);
     d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
@@ -70,11 +76,12 @@ class EventSam {
         version_(p.version),
         contigs_(setup.resource("reference")),
         k_(kmer_size(setup.resource("model"))),
-        header_(hts::read_alignment_header(p.alignments)) {
+        header_(hts::read_alignment_headers(input_files(p.alignments, ".bam .sam .cram"),
+                                            p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other)) {
     hts::silence();
     if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "signal on the reference (event_alignment_sam)",
                        nullptr) != 0)
-      throw Failure::input("the header of '" + std::string(p.alignments) + "' takes no @PG line");
+      throw Failure::input("the header of the alignments takes no @PG line");
     if (path_.ends_with(".bam")) {
       bam_.emplace(OutputFile(setup, path_));
       bam_->blocks().add(hts::bam_header_bytes(*header_));

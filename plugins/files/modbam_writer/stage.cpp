@@ -14,6 +14,7 @@
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/stored_record.hpp>
+#include <sluice/input_files.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/staged_file.hpp>
@@ -50,6 +51,7 @@ class ModbamWriter {
   struct Parameters {
     Path output;
     Path alignments;
+    bool merge = false;
     std::string format = "auto";
     bool keep_failed = true;
     std::string motif = "cpg";
@@ -72,7 +74,11 @@ class ModbamWriter {
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to; also what CRAM is compressed against");
     d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise").required().writes();
-    d.option("alignments", &Parameters::alignments, "the file that alignment_reader reads: its header is copied").required().reads();
+    d.option("alignments", &Parameters::alignments, "what alignment_reader reads: the header is copied")
+        .required()
+        .reads()
+        .several(".bam .sam .cram");
+    d.option("merge", &Parameters::merge, "alignment_reader's: sorted files are read as one");
     d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .cram, else BAM)").choices({"auto", "bam", "sam", "cram"});
     d.option("keep_failed", &Parameters::keep_failed, "also write records without calls because their read failed, without the tags");
     d.option("motif", &Parameters::motif, "what was called: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
@@ -91,7 +97,8 @@ class ModbamWriter {
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
         motif_(parse_motif(parameters.motif)),
-        header_(hts::read_alignment_header(parameters.alignments)) {
+        header_(hts::read_alignment_headers(input_files(parameters.alignments, ".bam .sam .cram"),
+                                            parameters.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other)) {
     hts::silence();
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -104,7 +111,7 @@ class ModbamWriter {
     }
     if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS",
                        (what_is_called() + " in MM and ML (modbam_writer)").c_str(), nullptr) != 0)
-      throw Failure::input("the header of '" + std::string(parameters.alignments) + "' takes no @PG line");
+      throw Failure::input("the header of the alignments takes no @PG line");
 
     const std::string format = parameters.format == "auto" ? format_of(parameters.output) : parameters.format;
     form_ = format == "sam" ? Form::sam : format == "cram" ? Form::cram : Form::bam;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
@@ -31,12 +32,12 @@ class ModificationThreshold {
   static void describe(Describe<ModificationThreshold>& d) {
     d.id("modification_threshold").summary("the probability below which a given percentage of all calls of base modifications is");
     d.doc(
-        "Reads all alignments of the file once, before the run begins: the same records as alignment_reader with the same options, but those of all "
+        "Reads all alignments of the files once, before the run begins: the same records as alignment_reader with the same options, but those of all "
         "regions. For each canonical base the threshold is the highest below which at most so many percent of its calls are. Calls count that have a "
         "probability: bases that MM does not list do not.");
     d.resource("modification_threshold");
     d.gives("least_probability", "f64", "of A, C, G and T, in rows of this order");
-    d.option("alignments", &Parameters::alignments, "BAM, SAM or CRAM file").required().reads();
+    d.option("alignments", &Parameters::alignments, "BAM, SAM or CRAM files or folders").required().reads().several(".bam .sam .cram");
     d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads();
     d.option("percentile", &Parameters::percentile, "percentage of calls that may fail").range(0, 100);
     d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
@@ -52,15 +53,8 @@ class ModificationThreshold {
 
   void process(const Call& call, Output& out) {
     hts::silence();
-    open();
     LevelCounts counts{};
-    std::vector<hts::AlignmentRecord> records;
-    do {
-      records.clear();
-      read_some(call, records);
-      count(call, records, counts);
-      if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "cancelled");
-    } while (!records.empty());
+    for (const std::string& path : input_files(parameters_.alignments, ".bam .sam .cram")) count_file(call, path, counts);
     const FilterThresholds thresholds = thresholds_at_percentile(counts, parameters_.percentile);
     out.set_rows(base_count);
     const std::span<double> least = out.column<double>("least_probability");
@@ -75,14 +69,26 @@ class ModificationThreshold {
   }
 
  private:
-  void open() {
+  void count_file(const Call& call, const std::string& path, LevelCounts& counts) {
+    open(path);
+    std::vector<hts::AlignmentRecord> records;
+    do {
+      records.clear();
+      read_some(call, records);
+      count(call, records, counts);
+      if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "cancelled");
+    } while (!records.empty());
+  }
+  void open(const std::string& path) {
+    path_ = path;
+    text_.reset();  // it reads the file that is open
     errno = 0;
-    file_.reset(hts_open(parameters_.alignments.c_str(), "r"));
-    if (!file_) throw Failure::input("cannot open '" + parameters_.alignments + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
+    file_.reset(hts_open(path_.c_str(), "r"));
+    if (!file_) throw Failure::input("cannot open '" + path_ + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
     if (parameters_.reference && hts_set_fai_filename(file_.get(), parameters_.reference->c_str()) != 0)
       throw Failure::input("cannot use the reference '" + *parameters_.reference + "'");
     header_.reset(sam_hdr_read(file_.get()));
-    if (!header_) throw Failure::input("'" + parameters_.alignments + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
+    if (!header_) throw Failure::input("'" + path_ + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
     const htsFormat& format = *hts_get_format(file_.get());
     constexpr std::size_t window_bytes = std::size_t{1} << 20;
     if (format.format == bam && format.compression == bgzf) text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), window_bytes);
@@ -112,9 +118,7 @@ class ModificationThreshold {
       }
     }
   }
-  Failure damaged() const {
-    return Failure::input("'" + parameters_.alignments + "' is truncated or damaged", "copy the file again and compare checksums");
-  }
+  Failure damaged() const { return Failure::input("'" + path_ + "' is truncated or damaged", "copy the file again and compare checksums"); }
 
   struct Workspace {
     RecordCalls calls;
@@ -141,6 +145,7 @@ class ModificationThreshold {
   }
 
   Parameters parameters_;
+  std::string path_;  // the file that is open
   hts::File file_;
   hts::Header header_;
   std::optional<hts::BamText> text_;

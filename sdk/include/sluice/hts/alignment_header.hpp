@@ -7,10 +7,13 @@
 #include <htslib/sam.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sluice::hts {
 
@@ -21,6 +24,45 @@ inline Header read_alignment_header(const std::string& path) {
   if (!file) throw Failure::input("cannot open '" + path + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
   Header header(sam_hdr_read(file.get()));
   if (!header) throw Failure::input("'" + path + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
+  return header;
+}
+
+// Says the header that the records are sorted by position?
+inline bool is_sorted_by_coordinate(sam_hdr_t& header) {
+  Line order;
+  return sam_hdr_find_tag_hd(&header, "SO", &order) == 0 && std::string_view(order.s, order.l) == "coordinate";
+}
+
+namespace alignment_header_detail {
+
+// The lines of a type (RG, PG) whose IDs the header lacks.
+inline void add_missing_lines(sam_hdr_t& header, sam_hdr_t& from, const char* type) {
+  for (int i = 0; i < sam_hdr_count_lines(&from, type); ++i) {
+    const char* id = sam_hdr_line_name(&from, type, i);
+    Line line;
+    if (id == nullptr || sam_hdr_line_index(&header, type, id) >= 0 || sam_hdr_find_line_pos(&from, type, i, &line) != 0) continue;
+    if (sam_hdr_add_lines(&header, line.s, line.l) != 0)
+      throw Failure::input(std::string("a @") + type + " line with ID '" + id + "' can't be added");
+  }
+}
+
+}  // namespace alignment_header_detail
+
+enum class SeveralFiles : std::uint8_t { one_after_the_other, merged_if_sorted };  // as alignment_reader reads them
+
+// The header for the records of several files of the same contigs: the first one's, with the read groups and programs that only others have. Its
+// order is unknown where sorted files are read one after the other.
+inline Header read_alignment_headers(const std::vector<std::string>& paths, SeveralFiles order) {
+  Header header = read_alignment_header(paths.front());
+  if (paths.size() == 1) return header;
+  bool is_sorted = order == SeveralFiles::merged_if_sorted && is_sorted_by_coordinate(*header);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const Header other = read_alignment_header(paths[i]);
+    for (const char* type : {"RG", "PG"}) alignment_header_detail::add_missing_lines(*header, *other, type);
+    is_sorted = is_sorted && is_sorted_by_coordinate(*other);
+  }
+  if (!is_sorted && sam_hdr_count_lines(header.get(), "HD") > 0 && sam_hdr_update_hd(header.get(), "SO", "unknown") != 0)
+    throw Failure::input("the header of '" + paths.front() + "' can't be changed");
   return header;
 }
 

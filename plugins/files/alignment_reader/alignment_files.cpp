@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "alignment_reader/alignment_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+#include <tuple>
+
+namespace sluice::alignment_reader {
+namespace {
+
+// Compressed bytes that all files of a merge are read ahead by, and of one of them at least.
+constexpr std::size_t merge_window_bytes = std::size_t{4} << 20, least_window_bytes = std::size_t{1} << 17;
+
+double bytes_of(const std::string& path) {
+  std::error_code none;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, none);
+  return none ? 0 : static_cast<double>(bytes);
+}
+
+std::string contig_text(const std::vector<Contig>& contigs, std::size_t number) {
+  if (number >= contigs.size()) return "there is none";
+  return "it is '" + contigs[number].name + "' (" + std::to_string(contigs[number].length) + " bases)";
+}
+
+// Records name their contig by its number, so the order counts, too.
+void check_same_contigs(const std::string& path, const std::vector<Contig>& contigs, const std::string& other_path,
+                        const std::vector<Contig>& others) {
+  const auto same = [](const Contig& a, const Contig& b) { return a.name == b.name && a.length == b.length; };
+  const auto [here, there] = std::mismatch(contigs.begin(), contigs.end(), others.begin(), others.end(), same);
+  if (here == contigs.end() && there == others.end()) return;
+  const auto number = static_cast<std::size_t>(here - contigs.begin());
+  throw Failure::input("alignment files '" + path + "' and '" + other_path + "' have other contigs: of number " + std::to_string(number + 1) + " " +
+                           contig_text(contigs, number) + " in the first, and " + contig_text(others, number) + " in the second",
+                       "give files that were aligned to the same reference");
+}
+
+}  // namespace
+
+AlignmentFiles::AlignmentFiles(std::unique_ptr<AlignmentFile> file) {
+  paths_ = {file->path()};
+  note_sizes();
+  contigs_ = file->contigs();
+  take_note(*files_.emplace_back(std::move(file)));
+}
+
+AlignmentFiles::AlignmentFiles(std::vector<std::string> paths, OpenOptions options, FileOrder order)
+    : options_(std::move(options)), paths_(std::move(paths)) {
+  note_sizes();
+  if (paths_.size() > 1) look_at_headers(order);
+  for (std::size_t file = 0; file < (merges_ ? paths_.size() : 1); ++file) take_note(*files_.emplace_back(open(paths_[file], true)));
+  contigs_ = current().contigs();
+}
+
+void AlignmentFiles::note_sizes() {
+  for (const std::string& path : paths_) all_bytes_ += bytes_.emplace_back(bytes_of(path));
+}
+
+void AlignmentFiles::look_at_headers(FileOrder order) {
+  std::vector<Contig> contigs;
+  std::string unsorted;
+  for (const std::string& path : paths_) {
+    const std::unique_ptr<AlignmentFile> file = open(path, false);
+    if (contigs.empty())
+      contigs = file->contigs();
+    else
+      check_same_contigs(paths_[0], contigs, path, file->contigs());
+    if (unsorted.empty() && !file->sorted_by_coordinate()) unsorted = path;
+  }
+  merges_ = order == FileOrder::by_position && unsorted.empty();
+  if (order == FileOrder::by_position && !merges_)
+    notes_.push_back("'" + unsorted + "' is not sorted by coordinate: the alignment files are read one after the other");
+  if (merges_) options_.window_bytes = std::max(least_window_bytes, merge_window_bytes / paths_.size());
+}
+
+std::unique_ptr<AlignmentFile> AlignmentFiles::open(const std::string& path, bool with_regions) const {
+  OpenOptions options = options_;
+  options.path = path;
+  if (!with_regions) options.region.clear(), options.bed.clear();
+  return std::make_unique<AlignmentFile>(options);
+}
+
+void AlignmentFiles::take_note(const AlignmentFile& file) {
+  if (!file.note().empty()) notes_.push_back(file.note());
+}
+
+const AlignmentRecord* AlignmentFiles::next(const ParallelFor& parallel_for, int threads) {
+  const AlignmentRecord* record = merges_ ? next_by_position(parallel_for, threads) : next_in_order(parallel_for, threads);
+  if (record != nullptr) ++visited_;
+  return record;
+}
+
+const AlignmentRecord* AlignmentFiles::advance(AlignmentFile& file, const ParallelFor& parallel_for, int threads) {
+  const std::uint64_t before = file.visited_bytes();
+  const AlignmentRecord* record = file.next(parallel_for, threads);
+  visited_bytes_ += file.visited_bytes() - before;
+  return record;
+}
+
+const AlignmentRecord* AlignmentFiles::next_in_order(const ParallelFor& parallel_for, int threads) {
+  while (true) {
+    const AlignmentRecord* record = advance(current(), parallel_for, threads);
+    if (record != nullptr || current().waits() || turn_ + 1 == paths_.size()) return record;
+    outside_before_ += current().outside_region();
+    bytes_before_ += bytes_[turn_];
+    files_[0] = open(paths_[++turn_], true);
+    take_note(current());
+  }
+}
+
+// Records that are placed nowhere come last, as in a sorted file.
+bool AlignmentFiles::comes_later(const Head& a, const Head& b) {
+  const auto place = [](const Head& head) {
+    return std::tuple(static_cast<std::uint32_t>(head.record->core.tid), head.record->core.pos, head.file);  // -1 is the largest number
+  };
+  return place(a) > place(b);
+}
+
+void AlignmentFiles::push_head(std::size_t file, const ParallelFor& parallel_for, int threads) {
+  const AlignmentRecord* record = advance(*files_[file], parallel_for, threads);
+  if (record == nullptr) return;
+  heads_.push_back({record, file});
+  std::push_heap(heads_.begin(), heads_.end(), comes_later);
+}
+
+const AlignmentRecord* AlignmentFiles::next_by_position(const ParallelFor& parallel_for, int threads) {
+  if (begun_)
+    push_head(current_, parallel_for, threads);
+  else
+    for (std::size_t file = 0; file < files_.size(); ++file) push_head(file, parallel_for, threads);
+  begun_ = true;
+  if (heads_.empty()) return nullptr;
+  std::pop_heap(heads_.begin(), heads_.end(), comes_later);
+  const Head first = heads_.back();
+  heads_.pop_back();
+  current_ = first.file;
+  return first.record;
+}
+
+std::uint64_t AlignmentFiles::memory() const {
+  std::uint64_t bytes = 0;
+  for (const auto& file : files_) bytes += file->memory();
+  return bytes;
+}
+
+std::uint64_t AlignmentFiles::outside_region() const {
+  std::uint64_t records = outside_before_;
+  for (const auto& file : files_) records += file->outside_region();
+  return records;
+}
+
+double AlignmentFiles::share_read() const {
+  if (paths_.size() == 1) return current().share_read();
+  double read = bytes_before_;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const double share = files_[i]->share_read();
+    if (share < 0) return -1;
+    read += share * bytes_[merges_ ? i : turn_];
+  }
+  return all_bytes_ > 0 ? std::min(1.0, read / all_bytes_) : -1;
+}
+
+}  // namespace sluice::alignment_reader
