@@ -63,7 +63,7 @@ class FollowedLookup {
   }
 
  private:
-  static constexpr double look_seconds = 1, say_seconds = 10;
+  static constexpr double look_seconds = 1;
   static constexpr auto nap = std::chrono::milliseconds(100);
   static double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
   // Who has waited for so long waits no longer, but later batches look again: something may have come after all.
@@ -111,8 +111,8 @@ class FollowedLookup {
     file.state = FollowedFiles::State::done;
   }
   void say_wait(const Call& call, const Missing& missing) {
-    if (looked_at_ - said_at_ < say_seconds) return;
-    said_at_ = looked_at_;
+    if (missing.first == said_of_) return;
+    said_of_ = missing.first;
     call.info("waits for " + std::to_string(missing.count) + " reads of a batch, the first of them '" + std::string(missing.first) +
               "' (Ctrl-C ends it)");
   }
@@ -123,7 +123,8 @@ class FollowedLookup {
   std::string records_;
   TakeUp take_up_;
   std::map<const File*, std::uint64_t> records_of_;
-  double looked_at_ = -look_seconds, said_at_ = -say_seconds;
+  double looked_at_ = -look_seconds;
+  std::string said_of_;
   bool ended_ = false;
 };
 
