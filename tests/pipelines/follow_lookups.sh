@@ -110,7 +110,7 @@ grep -v '^@' followed.sam | grep -v -F -f expected | cmp - at_once.sam
 rm -r signal && mkdir signal
 cp all/signal/15.blow5 signal
 begin methylation --signal signal --reads all/reads --alignments all/alignments "${options[@]}" --follow --account account.tsv --output followed.tsv \
-  --batch-work 3000 --memory 1MiB
+  --batch-work 3000 --memory 16MiB
 says "signal: waits for [0-9]* reads of a batch"
 kill -INT $pid
 end
