@@ -17,7 +17,7 @@
 namespace sluice::alignment_reader {
 namespace {
 
-constexpr std::size_t rows_at_once = 4;            // of 8 kb: 40 us
+constexpr std::size_t rows_at_once = 4;  // of 8 kb: 40 us
 constexpr const char* alignment_endings = ".bam .sam .cram";
 
 // Alignment records in file order, one row each.
@@ -334,7 +334,8 @@ class AlignmentReader {
 
   // Returns the bytes it takes in the batch's columns.
   std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
-    const Row& row = rows.add({record, file_->contig_name(record.core.tid), visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1}, file_->visited_bytes());
+    const Row& row = rows.add({record, file_->contig_name(record.core.tid), visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1},
+                              file_->visited_bytes());
     return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
            (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);
   }
@@ -399,7 +400,7 @@ class AlignmentReader {
   WorkSharing sharing_;
   bool outside_accounted_ = false;
   std::int64_t visited_elsewhere_ = 0;  // records of the other files that are followed
-  std::optional<InputTurns> turns_;  // of files that are followed
+  std::optional<InputTurns> turns_;     // of files that are followed
 };
 
 }  // namespace

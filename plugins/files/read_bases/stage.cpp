@@ -201,10 +201,15 @@ class FollowedReadBases : public ReadBases {
   };
   enum class Reason : std::uint32_t { read_not_in_file, no_bases, incomplete_file };
   static void describe(Describe<FollowedReadBases>& d) {
-    d.id("followed_read_bases").summary("read_bases from files that others still write: waits for reads that are not there yet").map("read").blocking();
+    d.id("followed_read_bases")
+        .summary("read_bases from files that others still write: waits for reads that are not there yet")
+        .map("read")
+        .blocking();
     d.doc(
-        "A file is taken up when it is whole: it has its mark at the end (BGZF), or has not changed for follow_settle seconds. A batch with a read that "
-        "is in none of them waits for it until the end is told; its rows then fail as those of read_bases do, and files that are not whole are named.");
+        "A file is taken up when it is whole: it has its mark at the end (BGZF), or has not changed for follow_settle seconds. A batch with a read "
+        "that "
+        "is in none of them waits for it until the end is told; its rows then fail as those of read_bases do, and files that are not whole are "
+        "named.");
     d.option("path", &Parameters::path, "FASTA or FASTQ files or folders (.gz: use bgzip); left out: use the bases in the alignments")
         .reads()
         .several(text_endings)
@@ -313,5 +318,4 @@ class ReadReader {
 }  // namespace
 }  // namespace sluice::read_bases
 
-SLUICE_PLUGIN("read_bases", "0.1.0", "MIT", sluice::read_bases::ReadBases, sluice::read_bases::FollowedReadBases,
-              sluice::read_bases::ReadReader);
+SLUICE_PLUGIN("read_bases", "0.1.0", "MIT", sluice::read_bases::ReadBases, sluice::read_bases::FollowedReadBases, sluice::read_bases::ReadReader);

@@ -83,9 +83,9 @@ void FollowedSignal::add_records(const Call& call, Source& source, std::uint64_t
     call.warn("signal file '" + source.file.path() + "' has " + std::to_string(repeated) +
               " records whose read id an earlier record has: the first is used");
   if (whole < places.size())
-    throw Failure::input("signal file '" + source.file.path() + "' is damaged: record " + std::to_string(records + 1) +
-                             " cannot be decompressed or parsed",
-                         "copy the file again and compare checksums");
+    throw Failure::input(
+        "signal file '" + source.file.path() + "' is damaged: record " + std::to_string(records + 1) + " cannot be decompressed or parsed",
+        "copy the file again and compare checksums");
 }
 
 }  // namespace sluice::signal_reader

@@ -45,14 +45,16 @@ class FollowedLookup {
   // Until missing() is nothing, or nothing more is to be waited for.
   template <class FindMissing>
   void wait(const Call& call, const FindMissing& missing) {
-    for (Missing now = missing(); now.count > 0; now = missing()) {
-      if (seconds() - looked_at_ < look_seconds && !call.cancelled() && !ended_) {
+    Missing now = missing();
+    while (now.count > 0 && !ended_) {
+      if (seconds() - looked_at_ < look_seconds && !call.cancelled()) {
         std::this_thread::sleep_for(nap);
         continue;
       }
-      if (!ended_) look(call);
-      if (ended_ || is_idle()) return;
-      if (missing().count > 0) say_wait(call, now);
+      look(call);
+      if (is_idle()) return;
+      now = missing();
+      if (now.count > 0 && !ended_) say_wait(call, now);
     }
   }
   // After the last batch: what is not whole is named.

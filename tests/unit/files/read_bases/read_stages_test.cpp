@@ -371,10 +371,8 @@ TEST_CASE("reads are found in files that are followed, which are taken up when t
   std::filesystem::resize_file(folder.path() + "/c.fq.gz", std::filesystem::file_size(folder.path() + "/c.fq.gz") - 28);
   std::ofstream(folder.path() + "/d.fq") << "no reads\n";
   std::ofstream(folder.path() + "/sluice.stop");
-  const Result result = run_stage<FollowedReadBases>(read_ids({"r3", "one", "nobody", "r59"}))
-                            .with({{"path", folder.path()}, {"follow", "true"}})
-                            .run()
-                            .expect_rows(3);
+  const Result result =
+      run_stage<FollowedReadBases>(read_ids({"r3", "one", "nobody", "r59"})).with({{"path", folder.path()}, {"follow", "true"}}).run().expect_rows(3);
   CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 2, "read_not_in_file"}});
   const auto bases = result.batch().view().text("bases");
   CHECK(bases[1] == "ACGT");
