@@ -99,7 +99,7 @@ struct ResolvedStage {
   std::string when_most_fail;         // advice for the user when more than nine rows in ten failed here; "" if none
 };
 
-// Does a source or resource go on with what others still write? A parameter `follow` that is on says so (sluice/input_turns.hpp).
+// Does a stage or resource go on with what others still write? A parameter `follow` that is on says so (sluice/input_turns.hpp).
 bool follows(const ResolvedStage& stage);
 
 struct ResolvedPipeline {

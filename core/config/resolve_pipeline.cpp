@@ -309,7 +309,6 @@ ResolvedPipeline resolve_pipeline(const WrittenPipeline& pipeline, const Overrid
 
 bool follows(const ResolvedStage& stage) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
-  if (d.kind != SLUICE_SOURCE && d.kind != SLUICE_RESOURCE) return false;
   for (std::size_t i = 0; i < d.parameter_count && i < stage.values.size(); ++i)
     if (std::string_view(d.parameters[i].name) == "follow") return d.parameters[i].type == SLUICE_BOOL && stage.values[i].integer != 0;
   return false;

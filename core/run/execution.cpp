@@ -12,6 +12,7 @@ namespace {
 
 SourceRunner& source(StageRunner& stage) { return static_cast<SourceRunner&>(stage); }
 RegroupRunner& regroup(StageRunner& stage) { return static_cast<RegroupRunner&>(stage); }
+MapRunner& map(StageRunner& stage) { return static_cast<MapRunner&>(stage); }
 SinkRunner& sink(StageRunner& stage) { return static_cast<SinkRunner&>(stage); }
 
 }  // namespace
@@ -71,7 +72,7 @@ void Execution::run() {
     });
     transport_->wait();
   });
-  of_kind(SLUICE_SINK, [&](std::size_t i) { sink(*stages_[i]).finish(); });
+  for (const sluice_stage_kind kind : {SLUICE_MAP, SLUICE_SINK}) of_kind(kind, [&](std::size_t i) { map(*stages_[i]).finish(); });
 }
 
 void Execution::read_all(std::size_t i) {

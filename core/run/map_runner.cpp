@@ -162,4 +162,16 @@ void MapRunner::account(const BatchData& input, const BatchData& output, const s
                        output.bytes() > input.bytes() ? output.bytes() - input.bytes() : 0, result.bytes_moved);
 }
 
+void MapRunner::finish() {
+  if ((*instance_)->finish == nullptr || run_.cancelled()) return;
+  sluice_output output(host_);
+  const CallResult result = call(CallMark::no_batch, 0, [&] {
+    sluice_error error{};
+    const sluice_call made = make_call();
+    throw_unless_ok((*instance_)->finish(instance_->self(), &made, &output, &error), error);
+    output.throw_if_refused();
+  });
+  if (!result.ok()) fail(result);
+}
+
 }  // namespace sluice

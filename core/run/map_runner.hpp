@@ -42,6 +42,9 @@ class MapRunner : public StageRunner {
   // What parts of a batch became, put together. Throws Failure when a device can't be read.
   BatchHandle joined(const BatchHandle& whole, const std::vector<BatchHandle>& parts, const std::vector<std::vector<std::uint32_t>>& rows) const;
 
+  // After the last batch: a sink closes its files, a map may say what is left to be said.
+  void finish();
+
   // Can go on without the state that a device took with it.
   bool is_restartable() const { return has(SLUICE_TRAIT_RESTARTABLE); }
   // The implementation for the CPU, also where this run would not choose it. Nothing: there is none that the instance offers.

@@ -223,7 +223,7 @@ struct Run::Implementation {
       if (!stages.emplace_back(make_runner(context, i))->create(resources)) return;
     const Segments segments = make_segments(context, stages, needs.devices == Devices::possible ? Chains::where_devices_are : Chains::none);
     Dispatcher dispatcher(context, segments, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
-    const Watchdog watchdog(context, budget, options.watchdog_seconds);
+    const Watchdog watchdog(context, budget, context.follows_files() ? 0 : options.watchdog_seconds);  // files may come after hours
     if (opening) {
       opening->deliver(
           [&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },

@@ -29,7 +29,8 @@ RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int thread
     host->run = this;
     host->stage = &stage;
     host->recorder = &stage_recorder;
-    host->follows = follows(stage);
+    // A sink writes what comes to it, whatever ends what comes.
+    host->follows = stage.entry.descriptor->kind != SLUICE_SINK && follows(stage);
     follows_ = follows_ || host->follows;
     host->first_reason = next_reason;
     next_reason = static_cast<std::uint16_t>(next_reason + stage.entry.descriptor->reason_count);

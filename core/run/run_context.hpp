@@ -51,6 +51,7 @@ class RunContext {
   // Sources that follow should give what is there and end, as at the end of their input. False: none follows, or they have been told. After that
   // one interrupt ends everything.
   bool end_following() { return follows_ && !following_ended_.exchange(true); }
+  bool follows_files() const { return follows_; }
   bool following_ended() const { return following_ended_.load(std::memory_order_relaxed); }
   bool interrupted() const { return interrupts_.load() > 0; }
   void take_failure(RunResult& result) const;

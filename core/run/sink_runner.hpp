@@ -13,8 +13,6 @@ class SinkRunner : public MapRunner {
 
   // Writes one prepared batch. False: not written.
   bool commit(const BatchHandle& prepared);
-  // After the last batch: closes the files.
-  void finish();
 };
 
 }  // namespace sluice

@@ -25,7 +25,8 @@ std::string contig_text(const std::vector<Contig>& contigs, std::size_t number) 
   return "it is '" + contigs[number].name + "' (" + std::to_string(contigs[number].length) + " bases)";
 }
 
-// Records name their contig by its number, so the order counts, too.
+}  // namespace
+
 void check_same_contigs(const std::string& path, const std::vector<Contig>& contigs, const std::string& other_path,
                         const std::vector<Contig>& others) {
   const auto same = [](const Contig& a, const Contig& b) { return a.name == b.name && a.length == b.length; };
@@ -36,8 +37,6 @@ void check_same_contigs(const std::string& path, const std::vector<Contig>& cont
                            contig_text(contigs, number) + " in the first, and " + contig_text(others, number) + " in the second",
                        "give files that were aligned to the same reference");
 }
-
-}  // namespace
 
 AlignmentFiles::AlignmentFiles(std::unique_ptr<AlignmentFile> file) {
   paths_ = {file->path()};

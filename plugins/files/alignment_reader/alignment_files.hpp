@@ -20,6 +20,10 @@ enum class FileOrder : std::uint8_t {
   by_position,  // as one sorted file, records at the same position in the order of the files; as given if one of them is not sorted
 };
 
+// Records name their contig by its number, so the order counts, too. Throws Failure (input): they differ.
+void check_same_contigs(const std::string& path, const std::vector<Contig>& contigs, const std::string& other_path,
+                        const std::vector<Contig>& others);
+
 class AlignmentFiles {
  public:
   explicit AlignmentFiles(std::unique_ptr<AlignmentFile> file);

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <chrono>
 #include <exception>
-#include <filesystem>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_turns.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "alignment_reader/alignment_files.hpp"
 #include "alignment_reader/bam_record.hpp"
+#include "alignment_reader/followed_header.hpp"
 #include "alignment_reader/reference_agreement.hpp"
 
 namespace sluice::alignment_reader {
 namespace {
 
-constexpr std::size_t rows_at_once = 4;            // of 8 kb: 40 us
-constexpr std::uint64_t least_bytes_to_tell = 18;  // that a file is BGZF
+constexpr std::size_t rows_at_once = 4;  // of 8 kb: 40 us
 constexpr const char* alignment_endings = ".bam .sam .cram";
 
 // Alignment records in file order, one row each.
@@ -49,7 +46,8 @@ class AlignmentReader {
         "A BAM file without its end-of-file block is refused as truncated. With the resource `reference` the contigs of the header (with a region: "
         "the region's) "
         "must be in the reference with the same lengths.\n\n"
-        "With `follow` a BAM file is read as it is written, whole records only, without an index; see the README of read_bases for what ends it.");
+        "With `follow` BAM files are read as they are written, whole records only and without an index, SAM and CRAM when they are whole, one file "
+        "after the other; the contigs of the first that came are those of all. See the README of read_bases for their order and for what ends it.");
     d.option("path", &Parameters::path, "BAM, SAM or CRAM files or folders; - is standard input")
         .required()
         .reads()
@@ -85,15 +83,14 @@ class AlignmentReader {
     d.reason("secondary", "it is secondary, and `secondary` is off");
     d.reason("supplementary", "it is supplementary, and `supplementary` is off");
     d.reason("outside_region", "it overlaps no region that is wanted, and was read because the file has no index");
-    d.reason("incomplete_file", "the followed file could be read in part only: truncated, damaged, replaced or gone");
+    d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of other contigs");
     d.work_unit("base");
   }
 
   static void check_parameters(const Parameters& p) {
     check_region(p.region.value_or(std::string()));
     if (p.region && !p.region->empty() && p.bed && !p.bed->empty()) throw Failure::usage("both region and bed are given", "give one of them");
-    if (p.follow && p.path.find('\n') != std::string::npos)
-      throw Failure::usage("several files of alignments can't be followed", "follow one of them");
+    if (p.follow && p.merge) throw Failure::usage("alignments that are followed can't be merged by position", "leave one of the two out");
   }
 
   AlignmentReader(const Setup& setup, const Parameters& p)
@@ -101,10 +98,8 @@ class AlignmentReader {
     for (const std::string& note : file_->take_notes()) setup.info(note);
     if (setup.has_resource("reference")) check_reference(setup.resource("reference"));
     if (p.follow)
-      turns_.emplace(setup, p.path, "", p, static_cast<std::uint32_t>(Reason::incomplete_file), [this](const InputTurns::File& file) {
-        if (file.growth == InputTurns::Growth::none) file_->end_here();
-        return std::make_unique<Turn>(*this);
-      });
+      turns_.emplace(setup, p.path, alignment_endings, p, static_cast<std::uint32_t>(Reason::incomplete_file),
+                     [this](const InputTurns::File& file) { return open_turn(file); });
   }
 
   bool process(const Call& call, Output& out) {
@@ -118,54 +113,77 @@ class AlignmentReader {
 
  private:
   using Given = InputReader::Given;
-  // Of the only file.
+  // One of the files that are followed. While it has its turn its state is that of the stage.
   class Turn : public InputReader {
    public:
-    explicit Turn(AlignmentReader& stage) : stage_(stage) {}
-    Given give(const Call& call, Output& out) override { return stage_.give_batch(call, out); }
-    void end_here() override { stage_.file_->end_here(); }
-    std::int64_t consumed() const override { return stage_.file_->consumed(); }
-    std::uint64_t kept_bytes() const override { return stage_.file_->memory(); }
+    Turn(AlignmentReader& stage, std::unique_ptr<AlignmentFiles> file) : stage_(stage), file_(std::move(file)) {}
+    Given give(const Call& call, Output& out) override {
+      const Swapped swapped(*this);
+      for (const std::string& note : stage_.file_->take_notes()) call.info(note);
+      return stage_.give_batch(call, out);
+    }
+    void end_here() override { file_->end_here(); }
+    std::int64_t consumed() const override { return file_->consumed(); }
+    std::uint64_t kept_bytes() const override { return file_->memory(); }
 
    private:
+    class Swapped {
+     public:
+      explicit Swapped(Turn& turn) : turn_(turn) {
+        swap();
+        turn_.stage_.visited_elsewhere_ -= visited();
+      }
+      ~Swapped() {
+        turn_.stage_.visited_elsewhere_ += visited();
+        swap();
+      }
+      Swapped(const Swapped&) = delete;
+
+     private:
+      void swap() {
+        std::swap(turn_.file_, turn_.stage_.file_);
+        std::swap(turn_.pending_, turn_.stage_.pending_);
+        std::swap(turn_.failure_, turn_.stage_.failure_);
+        std::swap(turn_.outside_accounted_, turn_.stage_.outside_accounted_);
+      }
+      std::int64_t visited() const { return static_cast<std::int64_t>(turn_.stage_.file_->visited()); }
+      Turn& turn_;
+    };
     AlignmentReader& stage_;
+    std::unique_ptr<AlignmentFiles> file_;
+    const AlignmentRecord* pending_ = nullptr;
+    std::exception_ptr failure_;
+    bool outside_accounted_ = false;
   };
 
-  static std::unique_ptr<AlignmentFiles> make_files(const Setup& setup, const Parameters& p) {
+  static OpenOptions open_options(const Parameters& p) {
     OpenOptions options;
     options.reference = p.reference.value_or(Path());
     options.region = p.region.value_or(std::string());
     options.bed = p.bed.value_or(Path());
     options.threads = p.threads;
-    options.grows = p.follow;
-    if (!p.follow)
-      return std::make_unique<AlignmentFiles>(input_files(p.path, alignment_endings), options,
-                                              p.merge ? FileOrder::by_position : FileOrder::as_given);
-    options.path = p.path;
-    return std::make_unique<AlignmentFiles>(make_followed_file(setup, p, options));
+    return options;
   }
-  // The header is waited for.
-  static std::unique_ptr<AlignmentFile> make_followed_file(const Setup& setup, const Parameters& p, const OpenOptions& options) {
-    FollowedFiles files({p.path, "", p.follow_until.value_or(""), p.follow_idle});
-    const auto start = std::chrono::steady_clock::now();
-    for (bool said = false;;) {
-      files.look(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      for (FollowedFiles::File& file : files.files()) file.offered = file.bytes;  // looked at below
-      try {
-        return std::make_unique<AlignmentFile>(options);
-      } catch (const Failure& failure) {
-        const std::uint64_t bytes = file_bytes(p.path);
-        const bool may_come = bytes < least_bytes_to_tell || end_mark(p.path, bytes) == EndMark::missing;
-        if (failure.status() != SLUICE_ERROR_INPUT || setup.cancelled() || !files.end().empty() || !may_come) throw;
-      }
-      if (!std::exchange(said, true)) setup.info("waits for the header of '" + p.path + "'");
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  // Of files that are followed: the one that speaks for all.
+  static std::unique_ptr<AlignmentFiles> make_files(const Setup& setup, const Parameters& p) {
+    if (p.follow) return std::make_unique<AlignmentFiles>(first_to_come(setup, p.rules(p.path, alignment_endings), open_options(p)));
+    return std::make_unique<AlignmentFiles>(input_files(p.path, alignment_endings), open_options(p),
+                                            p.merge ? FileOrder::by_position : FileOrder::as_given);
+  }
+  // Null: it can't be told yet, or it is to be read when it is whole.
+  std::unique_ptr<InputReader> open_turn(const InputTurns::File& file) {
+    OpenOptions options = open_options(parameters_);
+    options.path = file.path;
+    options.grows = file.growth == InputTurns::Growth::possible;
+    std::unique_ptr<AlignmentFile> opened;
+    try {
+      opened = std::make_unique<AlignmentFile>(options);
+    } catch (const Failure& failure) {
+      if (!options.grows || failure.status() != SLUICE_ERROR_INPUT) throw;
+      return nullptr;
     }
-  }
-  static std::uint64_t file_bytes(const std::string& path) {
-    std::error_code none;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, none);
-    return none ? 0 : bytes;
+    check_same_contigs(file_->path(), file_->contigs(), file.path, opened->contigs());
+    return std::make_unique<Turn>(*this, std::make_unique<AlignmentFiles>(std::move(opened)));
   }
 
   Given give_batch(const Call& call, Output& out) {
@@ -269,8 +287,8 @@ class AlignmentReader {
     add_record(*as_htslib_record(record), contig->second, agreement_);
     if (agreement_.records == enough_records) judge_agreement(call);
   }
-  void judge_agreement(const Call& call) const {
-    if (agreement_.bases < enough_bases || agreement_.share() >= least_agreement) return;
+  void judge_agreement(const Call& call) {
+    if (agreement_.bases < enough_bases || agreement_.share() >= least_agreement || std::exchange(told_disagreement_, true)) return;
     call.warn("only " + std::to_string(static_cast<int>(100 * agreement_.share())) + " % of the aligned bases of the first " +
               std::to_string(agreement_.records) + " records in '" + file_->path() + "' are those of the reference '" + reference_path_ +
               "': is it the one that the reads were aligned to? Its names and lengths are right");
@@ -316,7 +334,8 @@ class AlignmentReader {
 
   // Returns the bytes it takes in the batch's columns.
   std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
-    const Row& row = rows.add({record, file_->contig_name(record.core.tid), static_cast<std::int64_t>(file_->visited()) - 1}, file_->visited_bytes());
+    const Row& row = rows.add({record, file_->contig_name(record.core.tid), visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1},
+                              file_->visited_bytes());
     return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
            (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);
   }
@@ -373,13 +392,15 @@ class AlignmentReader {
   std::unordered_map<std::string_view, std::string_view> contigs_;  // names and bases of the reference, if there is one
   std::string reference_path_;
   Agreement agreement_;
+  bool told_disagreement_ = false;
   bool wants_bases_, wants_record_;
   const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record
   std::exception_ptr failure_;                // behind what was given
   std::uint64_t told_memory_ = 0;
   WorkSharing sharing_;
   bool outside_accounted_ = false;
-  std::optional<InputTurns> turns_;  // the one of a file that is followed
+  std::int64_t visited_elsewhere_ = 0;  // records of the other files that are followed
+  std::optional<InputTurns> turns_;     // of files that are followed
 };
 
 }  // namespace

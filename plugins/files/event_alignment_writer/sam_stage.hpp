@@ -37,6 +37,7 @@ class EventSam {
     Path output;
     Path alignments;
     bool merge = false;
+    bool follow = false;
     int version = 2;
     std::string table_options;
   };
@@ -60,6 +61,7 @@ class EventSam {
         .reads()
         .several(".bam .sam .cram");
     d.option("merge", &Parameters::merge, "alignment_reader's: sorted files are read as one");
+    d.option("follow", &Parameters::follow, "alignment_reader's: the header is that of the first file that can be read");
     d.option("version", &Parameters::version, "2: tags of the input's records; 1: records of events").range(1, 2);
     d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
@@ -76,8 +78,7 @@ class EventSam {
         version_(p.version),
         contigs_(setup.resource("reference")),
         k_(kmer_size(setup.resource("model"))),
-        header_(hts::read_alignment_headers(input_files(p.alignments, ".bam .sam .cram"),
-                                            p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other)) {
+        header_(read_header(input_files(p.alignments, ".bam .sam .cram"), p)) {
     hts::silence();
     if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "signal on the reference (event_alignment_sam)",
                        nullptr) != 0)
@@ -126,6 +127,10 @@ class EventSam {
   void finish(const Call& call, Output&) { bam_ ? bam_->finish(call) : sam_->finish(call); }
 
  private:
+  static hts::Header read_header(const std::vector<std::string>& paths, const Parameters& p) {
+    if (p.follow) return hts::read_first_alignment_header(paths);
+    return hts::read_alignment_headers(paths, p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other);
+  }
   struct Workspace {
     hts::Record record{bam_init1()};
     hts::Line line;

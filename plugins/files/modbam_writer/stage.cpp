@@ -53,6 +53,7 @@ class ModbamWriter {
     Path output;
     Path alignments;
     bool merge = false;
+    bool follow = false;
     std::string format = "auto";
     bool keep_failed = true;
     std::string motif = "cpg";
@@ -80,6 +81,7 @@ class ModbamWriter {
         .reads()
         .several(".bam .sam .cram");
     d.option("merge", &Parameters::merge, "alignment_reader's: sorted files are read as one");
+    d.option("follow", &Parameters::follow, "alignment_reader's: the header is that of the first file that can be read");
     d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .sam.gz, .sam.zst, .cram, else BAM)")
         .choices({"auto", "bam", "sam", "cram"});
     d.option("keep_failed", &Parameters::keep_failed, "also write records without calls because their read failed, without the tags");
@@ -99,8 +101,7 @@ class ModbamWriter {
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
         motif_(parse_motif(parameters.motif)),
-        header_(hts::read_alignment_headers(input_files(parameters.alignments, ".bam .sam .cram"),
-                                            parameters.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other)) {
+        header_(read_header(input_files(parameters.alignments, ".bam .sam .cram"), parameters)) {
     hts::silence();
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -178,6 +179,10 @@ class ModbamWriter {
   }
 
  private:
+  static hts::Header read_header(const std::vector<std::string>& paths, const Parameters& p) {
+    if (p.follow) return hts::read_first_alignment_header(paths);
+    return hts::read_alignment_headers(paths, p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other);
+  }
   // BAM and SAM are made in process(), as they stand in the file; CRAM is made by HTSlib in commit().
   enum class Form : std::uint8_t { bam, sam, cram };
 

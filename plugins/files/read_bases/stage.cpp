@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <optional>
+#include <sluice/followed_lookup.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/input_files.hpp>
@@ -40,6 +41,10 @@ class ReadBases {
         .several(text_endings)
         .beside(".fai")
         .beside(".gzi");
+    describe_columns(d);
+  }
+  template <class Stage>
+  static void describe_columns(Describe<Stage>& d) {
     d.needs("read_id", "utf8", "name of the read");
     d.needs("aligned_bases", "utf8", "SEQ of the alignment in sequencing orientation", Needed::optional);
     d.needs("cigar", "list<u32>", "CIGAR of the alignment, to see hard clips", Needed::optional);
@@ -48,30 +53,18 @@ class ReadBases {
     d.reason("no_bases", "the alignment has no SEQ or only a hard-clipped part of the read, and no file of reads was given");
     d.work_unit("base");
   }
-  ReadBases(const Setup& setup, const Parameters& p) : has_cigar_(setup.available("cigar")) {
-    if (!p.path || p.path->empty()) {
-      if (!setup.available("aligned_bases"))
-        throw Failure::usage("stage 'read_bases' has neither a file of reads nor a column 'aligned_bases'",
-                             "give `path`, or read alignments with alignment_reader");
-      return;
-    }
-    for (const std::string& path : input_files(*p.path, text_endings)) {
-      OpenReport report;
-      files_.push_back(std::make_unique<SequenceFile>(path, report));
-      for (const std::string& text : report.infos) setup.info(text);
-      for (const std::string& text : report.warnings) setup.warn(text);
-    }
-    for (std::size_t file = 0; file < files_.size() && files_.size() > 1; ++file)
-      for (std::size_t read = 0; read < files_[file]->index().size(); ++read)
-        first_with_.emplace(files_[file]->index().id(read), static_cast<std::uint32_t>(file));
+  ReadBases(const Setup& setup, const Parameters& p) : ReadBases(setup, p.path.value_or(Path()), false) {
+    if (takes_aligned_) return;
+    for (const std::string& path : input_files(*p.path, text_endings)) add(path, setup);
+    if (files_.size() == 1) first_with_.clear();
   }
 
   Estimate estimate(const Batch& in) const {
-    const TextView texts = in.text(files_.empty() ? "aligned_bases" : "read_id");
+    const TextView texts = in.text(takes_aligned_ ? "aligned_bases" : "read_id");
     Estimate e;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
-      const std::uint64_t bases = files_.empty() ? texts[row].size() : find(texts[row]).bases();
+      const std::uint64_t bases = takes_aligned_ ? texts[row].size() : find(texts[row]).bases();
       e.work += static_cast<double>(bases);
       e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(bases));
       e.output_bytes += bases;
@@ -80,10 +73,38 @@ class ReadBases {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    if (files_.empty())
+    if (takes_aligned_)
       take_aligned(in, out);
     else
       look_up(call, in, out);
+  }
+
+ protected:
+  // Without its files. Who follows is interrupted when no more files are waited for, and does what there is.
+  ReadBases(const Setup& setup, const Path& path, bool follows)
+      : has_cigar_(setup.available("cigar")), takes_aligned_(path.empty()), follows_(follows) {
+    if (takes_aligned_ && !setup.available("aligned_bases"))
+      throw Failure::usage("stage 'read_bases' has neither a file of reads nor a column 'aligned_bases'",
+                           "give `path`, or read alignments with alignment_reader");
+  }
+  bool takes_aligned() const { return takes_aligned_; }
+  // Reads of it. `log`: Setup or Call.
+  template <class Log>
+  std::size_t add(const std::string& path, const Log& log) {
+    OpenReport report;
+    const SequenceFile& file = *files_.emplace_back(std::make_unique<SequenceFile>(path, report));
+    for (const std::string& text : report.infos) log.info(text);
+    for (const std::string& text : report.warnings) log.warn(text);
+    for (std::size_t read = 0; read < file.index().size(); ++read)
+      first_with_.emplace(file.index().id(read), static_cast<std::uint32_t>(files_.size() - 1));
+    return file.index().size();
+  }
+  FollowedLookup::Missing missing(const Batch& in) const {
+    const TextView read_ids = in.text("read_id");
+    FollowedLookup::Missing missing;
+    for (std::int64_t row = 0; row < in.rows(); ++row)
+      if (in.ok(row) && find(read_ids[row]).place == nullptr && missing.count++ == 0) missing.first = read_ids[row];
+    return missing;
   }
 
  private:
@@ -93,8 +114,9 @@ class ReadBases {
     std::uint64_t bases() const { return place == nullptr ? 0 : place->bases; }
   };
   Found find(std::string_view name) const {
+    if (files_.empty()) return {};
     std::size_t file = 0;
-    if (files_.size() > 1) {
+    if (!first_with_.empty()) {
       const auto first = first_with_.find(name);
       if (first == first_with_.end()) return {};
       file = first->second;
@@ -126,7 +148,7 @@ class ReadBases {
     });
     const auto parallel_for = [&](std::size_t count, std::size_t grain, const auto& body) {
       call.parallel_for(count, grain, [&](std::size_t first, std::size_t end) {
-        if (!call.cancelled()) body(first, end);
+        if (follows_ || !call.cancelled()) body(first, end);
       });
     };
     std::vector<SequenceFile::Wanted> wanted;
@@ -163,9 +185,65 @@ class ReadBases {
     normalise_bases(bases);
   }
 
-  std::vector<std::unique_ptr<SequenceFile>> files_;                // none: the alignments' own bases
+  std::vector<std::unique_ptr<SequenceFile>> files_;
   std::unordered_map<std::string_view, std::uint32_t> first_with_;  // of several files: the one that has the read; names are the indexes'
   bool has_cigar_;
+  bool takes_aligned_;  // no files were given
+  bool follows_;
+};
+
+// The same while others still write the files.
+class FollowedReadBases : public ReadBases {
+ public:
+  struct Parameters : FollowEnding {
+    std::optional<Path> path;
+    double follow_settle = 5;
+  };
+  enum class Reason : std::uint32_t { read_not_in_file, no_bases, incomplete_file };
+  static void describe(Describe<FollowedReadBases>& d) {
+    d.id("followed_read_bases")
+        .summary("read_bases from files that others still write: waits for reads that are not there yet")
+        .map("read")
+        .blocking();
+    d.doc(
+        "A file is taken up when it is whole: it has its mark at the end (BGZF), or has not changed for follow_settle seconds. A batch with a read "
+        "that "
+        "is in none of them waits for it until the end is told; its rows then fail as those of read_bases do, and files that are not whole are "
+        "named.");
+    d.option("path", &Parameters::path, "FASTA or FASTQ files or folders (.gz: use bgzip); left out: use the bases in the alignments")
+        .reads()
+        .several(text_endings)
+        .beside(".fai")
+        .beside(".gzi");
+    describe_follow_ending(d);
+    d.option("follow_settle", &Parameters::follow_settle, "a file without a mark at its end is whole when it has not changed for so long")
+        .range(0, 1e9)
+        .unit("s");
+    describe_columns(d);
+    d.reason("incomplete_file", "a followed file that could not be read: truncated, damaged, replaced or gone");
+  }
+  FollowedReadBases(const Setup& setup, const Parameters& p) : ReadBases(setup, p.path.value_or(Path()), true) {
+    if (takes_aligned()) return;
+    FollowRules rules = p.rules(*p.path, text_endings);
+    rules.settle_seconds = p.follow_settle;
+    lookup_.emplace(std::move(rules), static_cast<std::uint32_t>(Reason::incomplete_file), "reads",
+                    [this](const Call& call, FollowedLookup::File& file, FollowedLookup::Growth growth, std::uint64_t& records) {
+                      if (growth == FollowedLookup::Growth::possible) return FollowedLookup::Taken::nothing;
+                      records = add(file.path, call);
+                      return FollowedLookup::Taken::all;
+                    });
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    if (lookup_) lookup_->wait(call, [&] { return missing(in); });
+    ReadBases::process(call, in, out);
+  }
+  void finish(const Call& call, Output&) {
+    if (lookup_) lookup_->finish(call);
+  }
+
+ private:
+  std::optional<FollowedLookup> lookup_;
 };
 
 // Reads without alignments, in file order.
@@ -240,4 +318,4 @@ class ReadReader {
 }  // namespace
 }  // namespace sluice::read_bases
 
-SLUICE_PLUGIN("read_bases", "0.1.0", "MIT", sluice::read_bases::ReadBases, sluice::read_bases::ReadReader);
+SLUICE_PLUGIN("read_bases", "0.1.0", "MIT", sluice::read_bases::ReadBases, sluice::read_bases::FollowedReadBases, sluice::read_bases::ReadReader);

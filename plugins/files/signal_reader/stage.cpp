@@ -14,27 +14,12 @@
 #include "signal_reader/pod5_file.hpp"
 #include "signal_reader/signal_beginning.hpp"
 #include "signal_reader/signal_files.hpp"
+#include "signal_reader/signal_kind.hpp"
+#include "signal_reader/signal_lookup.hpp"
 #include "signal_reader/signal_reads.hpp"
 
 namespace sluice::signal_reader {
 namespace {
-
-std::map<std::string, std::string> kind_of(const SignalFile& file) {
-  const Slow5Header& header = file.header();
-  return {{"format", name(header.records.format)},
-          {"record_compression", name(header.records.record_compression)},
-          {"signal_compression", name(header.records.signal_compression)},
-          {"chemistry", std::string(chemistry(header.attribute("experiment_type"), header.attribute("sequencing_kit")))}};
-}
-
-// The files of a run agree in what first(attribute) says of the first one.
-template <class First>
-void refuse_difference(const SignalFile& file, const std::string& first_path, const First& first) {
-  for (const auto& [attribute, value] : kind_of(file))
-    if (const std::string expected(first(attribute.c_str())); value != expected)
-      throw Failure::input("signal files '" + first_path + "' and '" + file.path() + "' differ: " + attribute + " " + expected + " and " + value,
-                           "give those that belong together, each kind in a run of its own, or convert them with slow5tools");
-}
 
 // The resource that says which files the reads' signal is in, and what their headers say.
 class SignalFileResource {
@@ -124,7 +109,7 @@ class SignalFileResource {
   }
   // A file whose header is there, and a record if the header does not say all.
   std::string first_to_come(const Call& call) const {
-    FollowedFiles files({parameters_.path, signal_endings, parameters_.follow_until.value_or(""), parameters_.follow_idle});
+    FollowedFiles files(parameters_.rules(parameters_.path, signal_endings));
     const auto start = std::chrono::steady_clock::now();
     for (bool said = false, ended = false; !ended;) {
       ended = call.cancelled();
@@ -163,108 +148,6 @@ void describe_beginning(Describe<Stage>& d) {
       .unit("bases");
   d.option("bases_per_second", &Parameters::bases_per_second, "speed of strands through the pore").range(1, 1e5).unit("bases/s");
 }
-
-// Random access: the record of each read of the batch, by read id.
-class SignalLookup {
- public:
-  using Parameters = NoParameters;
-  enum class Reason : std::uint32_t { no_signal };
-  static void describe(Describe<SignalLookup>& d) {
-    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5 or POD5 files by read id").map("read").blocking();
-    d.doc(
-        "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
-        "the file, "
-        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several files with a read the "
-        "first "
-        "is used.");
-    d.needs("read_id", "utf8", "name of the read");
-    d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
-    d.uses("signal", "signal_file", "the files");
-    d.reason("no_signal", "the signal files have no record with this read id");
-    d.work_unit("byte");
-  }
-  SignalLookup(const Setup& setup, const Parameters&) : files_(setup.resource("signal").attribute("path")) {
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      const SignalFile& file = files_.file(i);
-      IndexSource source;
-      SignalIndex index = load_or_build_index(
-          file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
-      const std::size_t reads = index.size();
-      add(std::move(index), files_.begin(i));
-      if (source.action == IndexSource::Action::loaded) continue;
-      setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
-                 std::to_string(reads) + " reads: " + source.reason);
-      if (source.duplicates != 0)
-        setup.warn("signal file '" + file.path() + "' has " + std::to_string(source.duplicates) +
-                   " records whose read id an earlier record has: the first is used");
-    }
-  }
-
-  Estimate estimate(const Batch& in) const {
-    const TextView read_ids = in.text("read_id");
-    Estimate e;
-    for (std::int64_t row = 0; row < in.rows(); ++row) {
-      const Found found = in.ok(row) ? find(read_ids[row]) : Found();
-      e.work += static_cast<double>(found.place.bytes);
-      e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(found.place.bytes));
-      e.output_bytes += found.place.bytes;
-    }
-    return e;
-  }
-
-  void process(const Call& call, const Batch& in, Output& out) {
-    const TextView read_ids = in.text("read_id");
-    const auto rows = static_cast<std::size_t>(in.rows());
-    std::vector<Found> found(rows);
-    std::vector<std::size_t> order;
-    order.reserve(rows);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto r = static_cast<std::int64_t>(row);
-      if (!in.ok(r)) continue;
-      found[row] = find(read_ids[r]);
-      if (found[row].place.bytes != 0)
-        order.push_back(row);
-      else
-        out.fail(r, Reason::no_signal);
-    }
-    const Buffer offsets = out.offsets([&](std::int64_t r) {
-      const Found& one = found[static_cast<std::size_t>(r)];
-      return one.place.bytes == 0 ? std::size_t{0} : SignalFile::stored_bytes(files_.file(one.file).header(), one.place);
-    });
-    const std::span<char> bytes = out.text("signal_record", offsets, "binary");
-    const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return found[a].file != found[b].file ? found[a].file < found[b].file : found[a].place.offset < found[b].place.offset;
-    });
-    for (const std::size_t row : order) {
-      if (call.cancelled()) return;
-      files_.file(found[row].file).read(found[row].place, bytes.data() + begin[row]);
-    }
-  }
-
- private:
-  struct Found {
-    std::size_t file = 0;
-    RecordPlace place;  // bytes = 0: nowhere
-  };
-  Found find(std::string_view read_id) const {
-    const auto place = index_.find(read_id);
-    if (!place) return {};
-    const std::size_t file = files_.file_at(place->offset);
-    return {file, {place->offset - files_.begin(file), place->bytes}};
-  }
-  // Of several files with a read the first one's record is kept.
-  void add(SignalIndex index, std::uint64_t begin) {
-    if (begin == 0 && index_.size() == 0) {
-      index_ = std::move(index);
-      return;
-    }
-    for (std::size_t i = 0; i < index.size(); ++i) index_.add(index.read_id(i), {begin + index.place(i).offset, index.place(i).bytes});
-  }
-
-  SignalFiles files_;
-  SignalIndex index_;  // of all files: places among the bytes of all
-};
 
 // Decompression: parallel, apart from the disk.
 class SignalDecode {

@@ -64,9 +64,22 @@ struct FollowRules {
   std::string until;            // the file that ends it; "": any folder's sluice.stop
   double idle_seconds = 0;      // without anything new for so long it ends; 0: never
   double settle_seconds = 5;    // a file without a mark that has not changed for so long is whole
+  std::string also;             // inputs that others follow: what is new there counts for idle_seconds, and a stop file for the end
 };
 
 inline constexpr const char* usual_stop_file = "sluice.stop";
+// Of files in a folder of `also`.
+inline constexpr const char* followed_endings = ".bam .sam .cram .blow5 .slow5 .pod5 .fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
+
+// Throws Failure (usage): what is neither a file nor a folder.
+inline void refuse_unfollowed(std::string_view inputs) {
+  for (const std::string& name : input_files_detail::words(inputs, "\n")) {
+    struct stat info {};
+    const bool there = ::stat(name.c_str(), &info) == 0;
+    if (name == "-" || name.find("://") != std::string::npos || (there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+      throw Failure::usage("'" + name + "' can't be followed: it is neither a file nor a folder", "leave --follow out: a stream is read as it comes");
+  }
+}
 
 class FollowedFiles {
  public:
@@ -96,7 +109,8 @@ class FollowedFiles {
     // First of all: what was there before the end was told is read.
     if (const std::string file = stop_file(); !file.empty() && end_.empty()) end_ = "'" + file + "' is there";
     if (!looked_) changed_ = now;
-    for (const std::string& path : listing()) look_at(path, now);
+    for (const std::string& path : listing(rules_.inputs, rules_.endings)) look_at(path, now);
+    look_beside(now);
     for (File& file : files_) look_for_missing(file);
     looked_ = true;
     if (rules_.idle_seconds > 0 && end_.empty() && now - changed_ >= rules_.idle_seconds && !has_unread())
@@ -127,6 +141,8 @@ class FollowedFiles {
              (file.whole > 0 || (has_news(file) && (file.state == State::begun || may_begin())));
     });
   }
+  // When something new was last seen.
+  double changed() const { return changed_; }
   bool is_quiet(const File& file, double now) const { return now - file.changed >= rules_.settle_seconds; }
 
   std::deque<File>& files() { return files_; }
@@ -152,7 +168,7 @@ class FollowedFiles {
   std::string stop_file() const {
     namespace detail = input_files_detail;
     if (!rules_.until.empty()) return detail::exists(rules_.until) ? rules_.until : "";
-    for (const std::string& name : detail::words(rules_.inputs, "\n")) {
+    for (const std::string& name : detail::words(rules_.inputs + "\n" + rules_.also, "\n")) {
       std::error_code ignored;
       const std::string file = (std::filesystem::is_directory(name, ignored) ? name : std::filesystem::path(name).parent_path().string());
       const std::string candidate = (std::filesystem::path(file) / usual_stop_file).string();
@@ -162,9 +178,9 @@ class FollowedFiles {
   }
 
   // As input_files(), but nothing need be there.
-  std::vector<std::string> listing() const {
+  static std::vector<std::string> listing(const std::string& inputs, const std::string& ending_list) {
     namespace detail = input_files_detail;
-    const std::vector<std::string> endings = detail::words(rules_.endings, " ");
+    const std::vector<std::string> endings = detail::words(ending_list, " ");
     std::vector<std::string> all;
     const auto add = [&](const std::string& name, bool from_list, const auto& self) -> void {
       try {
@@ -183,8 +199,16 @@ class FollowedFiles {
       } catch (const Failure&) {  // a folder or a list that can't be read now: the next time, perhaps
       }
     };
-    for (const std::string& name : detail::words(rules_.inputs, "\n")) add(name, false, add);
+    for (const std::string& name : detail::words(inputs, "\n")) add(name, false, add);
     return all;
+  }
+  void look_beside(double now) {
+    for (const std::string& path : listing(rules_.also, followed_endings)) {
+      struct stat info {};
+      if (::stat(path.c_str(), &info) != 0) continue;
+      const auto [known, is_new] = beside_.try_emplace(path, 0);
+      if (std::exchange(known->second, info.st_size) != info.st_size || is_new) changed_ = now;
+    }
   }
 
   void look_at(const std::string& path, double now) {
@@ -278,6 +302,7 @@ class FollowedFiles {
   FollowRules rules_;
   std::deque<File> files_;  // as they came; those of one look as input_files() has them
   std::map<std::string, std::size_t> by_path_;
+  std::map<std::string, off_t> beside_;  // sizes of the files of rules().also
   std::uint64_t whole_ = 0;
   double changed_ = 0;
   bool looked_ = false;

@@ -24,6 +24,13 @@ struct FollowEnding {
   bool follow = false;
   std::optional<std::string> follow_until;
   double follow_idle = 0;
+  std::optional<std::string> follow_also;
+
+  FollowRules rules(std::string inputs, const char* endings) const {
+    FollowRules rules{std::move(inputs), endings, follow_until.value_or(""), follow_idle};
+    rules.also = follow_also.value_or("");
+    return rules;
+  }
 };
 struct FollowParameters : FollowEnding {
   double follow_settle = 5;
@@ -35,6 +42,8 @@ void describe_follow_ending(Describe<Stage>& d) {
   d.option("follow", &P::follow, "go on with what others still write: files that come, and records at the end of files");
   d.option("follow_until", &P::follow_until, "with follow: ends when this file is there; left out: when a folder has a file sluice.stop");
   d.option("follow_idle", &P::follow_idle, "with follow: ends when nothing new has come for so long; 0: never").range(0, 1e9).unit("s");
+  d.option("follow_also", &P::follow_also,
+           "with follow: inputs that other stages follow, a line each: what comes there counts for follow_idle, and a folder's sluice.stop ends it");
 }
 template <class Stage>
 void describe_follow(Describe<Stage>& d) {
@@ -81,8 +90,9 @@ class InputTurns {
       : open_(std::move(open)), incomplete_(incomplete) {
     if (parameters.follow) {
       refuse_unfollowed(inputs);
-      followed_.emplace(
-          FollowRules{std::string(inputs), endings, parameters.follow_until.value_or(""), parameters.follow_idle, parameters.follow_settle});
+      FollowRules rules = parameters.rules(std::string(inputs), endings);
+      rules.settle_seconds = parameters.follow_settle;
+      followed_.emplace(std::move(rules));
       inputs_ = inputs;
       std::replace(inputs_.begin(), inputs_.end(), '\n', ' ');
       if (parameters.follow_order && !parameters.follow_order->empty()) order_.emplace(setup, *parameters.follow_order);
@@ -138,16 +148,6 @@ class InputTurns {
   }
 
   // ---- files as they are written
-
-  static void refuse_unfollowed(std::string_view inputs) {
-    for (const std::string& name : input_files_detail::words(inputs, "\n")) {
-      struct stat info {};
-      const bool there = ::stat(name.c_str(), &info) == 0;
-      if (name == "-" || name.find("://") != std::string::npos || (there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
-        throw Failure::usage("'" + name + "' can't be followed: it is neither a file nor a folder",
-                             "leave --follow out: a stream is read as it comes");
-    }
-  }
 
   bool follow(const Call& call, Output& out) {
     const bool interrupted = call.cancelled() && followed_->end().empty();

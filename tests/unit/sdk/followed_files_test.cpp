@@ -218,5 +218,36 @@ TEST_CASE("it ends by a file, or when nothing comes, with all that was there bef
   CHECK(idle.files.end() == "nothing new came for 30 s");
 }
 
+TEST_CASE("what comes to inputs that others follow counts, too: it is not idle, and their folders may end it") {
+  testing::TemporaryFolder signal, reads;
+  const auto grow = [](const std::string& path) { std::ofstream(path, std::ios::app) << "more"; };
+  Folder f;
+  FollowRules rules{f.folder.path(), ".fq", "", 30, 10};
+  rules.also = signal.path() + "\n" + reads.path() + "\n";
+  FollowedFiles files(rules);
+  files.look(100);
+  files.look(129);
+  grow(signal.path() + "/a.blow5");
+  files.look(135);
+  CHECK(files.end() == "");
+  CHECK(files.changed() == 135);
+  files.look(160);
+  grow(signal.path() + "/a.blow5");
+  files.look(170);
+  CHECK(files.end() == "");
+  grow(reads.path() + "/notes.txt");
+  grow(reads.path() + "/.hidden.fastq");
+  files.look(199);
+  CHECK(files.end() == "");
+  files.look(200);
+  CHECK(files.end() == "nothing new came for 30 s");
+  CHECK(files.files().empty());
+
+  FollowedFiles told(rules);
+  std::ofstream(reads.path() + "/sluice.stop");
+  told.look(100);
+  CHECK(told.end() == "'" + reads.path() + "/sluice.stop' is there");
+}
+
 }  // namespace
 }  // namespace sluice

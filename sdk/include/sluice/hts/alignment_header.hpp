@@ -66,6 +66,18 @@ inline Header read_alignment_headers(const std::vector<std::string>& paths, Seve
   return header;
 }
 
+// The first that can be read, of files that others still write.
+inline Header read_first_alignment_header(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    try {
+      return read_alignment_header(path);
+    } catch (const Failure&) {  // it is not there yet
+      if (path == paths.back()) throw;
+    }
+  }
+  throw Failure::input("no alignment file has come");
+}
+
 // As it stands in SAM. A BAM file may name its contigs outside of the header's text; SAM has no other place for them.
 inline std::string sam_header_text(sam_hdr_t& header) {
   std::string text(sam_hdr_str(&header), sam_hdr_length(&header));

@@ -363,12 +363,38 @@ TEST_CASE("comments are what follows the name behind one blank, and the tags of 
                  "two\t4\t*\t0\t0\t*\t*\t0\t0\tA\t*\n") == "<RG:Z:x\tqs:f:1.5\tML:B:C,3,200><>");
 }
 
+TEST_CASE("reads are found in files that are followed, which are taken up when they are whole; others are named at the end") {
+  const TemporaryFolder folder;
+  write_packed(folder.path() + "/a.fq", "@one\nACGT\n+\nIIII\n", Packing::plain);
+  write_packed(folder.path() + "/b.fq.gz", fastq_text(60), Packing::bgzf);
+  write_packed(folder.path() + "/c.fq.gz", fastq_text(80), Packing::bgzf);
+  std::filesystem::resize_file(folder.path() + "/c.fq.gz", std::filesystem::file_size(folder.path() + "/c.fq.gz") - 28);
+  std::ofstream(folder.path() + "/d.fq") << "no reads\n";
+  std::ofstream(folder.path() + "/sluice.stop");
+  const Result result =
+      run_stage<FollowedReadBases>(read_ids({"r3", "one", "nobody", "r59"})).with({{"path", folder.path()}, {"follow", "true"}}).run().expect_rows(3);
+  CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 2, "read_not_in_file"}});
+  const auto bases = result.batch().view().text("bases");
+  CHECK(bases[1] == "ACGT");
+  CHECK(bases[3] == as_read(sequence(10 + 59 * 977 % 9000, 59)));
+  const auto& named = result.accounts.at("incomplete_file").names;
+  CHECK(says(named.back(), "/d.fq': 0 reads were taken, then: "));
+  const Result aligned = run_stage<FollowedReadBases>(BatchBuilder("read", 1).text("read_id", {"r"}).text("aligned_bases", {"ACU"}).build())
+                             .with({{"follow", "true"}})
+                             .run()
+                             .expect_rows(1);
+  CHECK(aligned.batch().view().text("bases")[0] == "ACT");
+}
+
 TEST_CASE("the stages keep the stage contract") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/r.fq";
   write_packed(path, fastq_text(10), Packing::plain);
   CHECK(sluice::testing::contract_problems<ReadBases>({.parameters = {{"path", path}}, .batches = {read_ids({"r1", "nobody", "r9"})}}) ==
         std::vector<std::string>{});
+  std::ofstream(folder.path() + "/sluice.stop");
+  CHECK(sluice::testing::contract_problems<FollowedReadBases>(
+            {.parameters = {{"path", path}, {"follow", "true"}}, .batches = {read_ids({"r1", "nobody", "r9"})}}) == std::vector<std::string>{});
   CHECK(sluice::testing::contract_problems<ReadReader>({.parameters = {{"path", path}}}) == std::vector<std::string>{});
 }
 

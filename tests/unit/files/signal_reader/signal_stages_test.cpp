@@ -123,6 +123,72 @@ TEST_CASE("in a folder that cannot be written to the index stays in memory") {
   ::chmod(inner.c_str(), 0755);
 }
 
+namespace {
+
+std::string without_end(const std::string& blow5, std::size_t bytes) { return blow5.substr(0, blow5.size() - bytes); }
+
+// Looks up in what is there when the end is told.
+Result look_up_followed(const TemporaryFolder& folder, const std::vector<std::string>& ids) {
+  write_file(folder.path() + "/sluice.stop", "");
+  const Result opened = run_stage<SignalFileResource>().with({{"path", folder.path()}, {"follow", "true"}}).run();
+  REQUIRE(opened.ok());
+  return run_stage<SignalLookup>(read_ids(ids)).resource("signal", opened.batch()).with({{"follow", "true"}}).run();
+}
+
+}  // namespace
+
+TEST_CASE("followed signal: whole records of several files, also of one that is cut, which is named; no index is written") {
+  for (const bool text : {false, true}) {
+    const TemporaryFolder folder;
+    auto reads = some_reads(4);
+    const auto bytes = [&](const std::vector<Read>& some) {
+      return text ? slow5(some) : blow5(some, RecordCompression::zlib, SignalCompression::svb_zd);
+    };
+    const std::string ending = text ? ".slow5" : ".blow5";
+    file_in(folder, "a" + ending, bytes({reads[0]}));
+    file_in(folder, "b" + ending, without_end(bytes({reads[1], reads[2]}), 20));
+    file_in(folder, "c" + ending, bytes({reads[3]}));
+    file_in(folder, "other.blow5", blow5({reads[0]}, RecordCompression::none, SignalCompression::none));
+    file_in(folder, "garbage" + ending, "nothing of the kind");
+    const Result result = look_up_followed(folder, {"read-3", "read-2", "read-1", "missing", "read-0"}).expect_rows(3);
+    CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 1, "no_signal"}, {0, 3, "no_signal"}});
+    const auto& named = result.accounts.at("incomplete_file");
+    CHECK(named.count == 3);
+    CHECK(says(named.names[0], "/b" + ending + "': 1 reads were taken, then: "));
+    CHECK(says(named.names[0], "truncated"));
+    CHECK(says(named.names[1], "/garbage" + ending));
+    CHECK(says(named.names[2], "/other.blow5"));
+    CHECK(says(named.names[2], "differ"));
+    const Result decoded = run_stage<SignalDecode>(result.batch()).resource("signal", open_signal(folder.path() + "/a" + ending).batch()).run();
+    const auto raw = decoded.batch().view().list<std::int16_t>("raw_signal");
+    for (const auto& [row, read] : {std::pair{0, 3}, {2, 1}, {4, 0}})
+      CHECK(std::equal(raw[row].begin(), raw[row].end(), reads[static_cast<std::size_t>(read)].samples.begin(),
+                       reads[static_cast<std::size_t>(read)].samples.end()));
+    CHECK_FALSE(std::filesystem::exists(folder.path() + "/a" + ending + ".idx"));
+  }
+}
+
+TEST_CASE("followed signal: what is not whole is named at the end, though nobody has asked for it") {
+  const TemporaryFolder folder;
+  const auto reads = some_reads(2);
+  file_in(folder, "a.blow5", blow5({reads[0]}, RecordCompression::zlib, SignalCompression::none));
+  const std::string cut = without_end(blow5({reads[1]}, RecordCompression::zlib, SignalCompression::none), 5);
+  file_in(folder, "b.blow5", cut);
+  const Result result = look_up_followed(folder, {}).expect_rows(0);
+  CHECK(result.accounts.at("incomplete_file").count == 1);
+  CHECK(says(result.accounts.at("incomplete_file").names.at(0), "/b.blow5': 1 reads were taken, then: "));
+
+  // A record that is damaged: those before it are there.
+  const TemporaryFolder damaged;
+  std::string bytes = blow5(some_reads(3), RecordCompression::zlib, SignalCompression::none);
+  const std::string second = blow5_record(some_reads(3)[1], RecordCompression::zlib, SignalCompression::none);
+  bytes.replace(bytes.find(second), 10, "0123456789");
+  file_in(damaged, "a.blow5", bytes);
+  const Result some = look_up_followed(damaged, {"read-0", "read-1", "read-2"}).expect_rows(1);
+  CHECK(says(some.accounts.at("incomplete_file").names.at(0), "1 reads were taken, then: "));
+  CHECK(says(some.accounts.at("incomplete_file").names.at(0), "record 2 cannot be decompressed"));
+}
+
 TEST_CASE("the first record of a repeated read id is used, and the repetition is said") {
   const TemporaryFolder folder;
   auto reads = some_reads(2);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The stage signal_lookup.
+
+#include <algorithm>
+#include <optional>
+#include <sluice/input_turns.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "signal_reader/followed_signal.hpp"
+#include "signal_reader/signal_files.hpp"
+#include "signal_reader/signal_kind.hpp"
+
+namespace sluice::signal_reader {
+
+// Random access: the record of each read of the batch, by read id.
+class SignalLookup {
+ public:
+  using Parameters = FollowEnding;
+  enum class Reason : std::uint32_t { no_signal, incomplete_file };
+  static void describe(Describe<SignalLookup>& d) {
+    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5 or POD5 files by read id").map("read").blocking();
+    d.doc(
+        "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
+        "the file, "
+        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several files with a read the "
+        "first "
+        "is used.\n\n"
+        "With `follow`, which the resource must have too, files are taken up as they come (POD5) and grow (BLOW5 and SLOW5, by whole records), and a "
+        "batch with a read that is in none of them waits for it until the end is told. No index is written.");
+    describe_follow_ending(d);
+    d.needs("read_id", "utf8", "name of the read");
+    d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
+    d.uses("signal", "signal_file", "the files");
+    d.reason("no_signal", "the signal files have no record with this read id");
+    d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of another kind");
+    d.work_unit("byte");
+  }
+  SignalLookup(const Setup& setup, const Parameters& p) {
+    const Batch signal = setup.resource("signal");
+    if (p.follow)
+      follow(signal, p);
+    else
+      open_all(setup, signal);
+  }
+
+  Estimate estimate(const Batch& in) const {
+    const TextView read_ids = in.text("read_id");
+    Estimate e;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      const Found found = in.ok(row) ? find(read_ids[row]) : Found();
+      e.work += static_cast<double>(found.place.bytes);
+      e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(found.place.bytes));
+      e.output_bytes += found.place.bytes;
+    }
+    return e;
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const TextView read_ids = in.text("read_id");
+    if (followed_) followed_->lookup().wait(call, [&] { return missing(in, read_ids); });
+    const auto rows = static_cast<std::size_t>(in.rows());
+    std::vector<Found> found(rows);
+    std::vector<std::size_t> order;
+    order.reserve(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto r = static_cast<std::int64_t>(row);
+      if (!in.ok(r)) continue;
+      found[row] = find(read_ids[r]);
+      if (found[row].place.bytes != 0)
+        order.push_back(row);
+      else
+        out.fail(r, Reason::no_signal);
+    }
+    const Buffer offsets = out.offsets([&](std::int64_t r) {
+      const Found& one = found[static_cast<std::size_t>(r)];
+      return one.place.bytes == 0 ? std::size_t{0} : SignalFile::stored_bytes(one.file->header(), one.place);
+    });
+    const std::span<char> bytes = out.text("signal_record", offsets, "binary");
+    const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return found[a].number != found[b].number ? found[a].number < found[b].number : found[a].place.offset < found[b].place.offset;
+    });
+    for (const std::size_t row : order) {
+      if (!followed_ && call.cancelled()) return;
+      found[row].file->read(found[row].place, bytes.data() + begin[row]);
+    }
+  }
+
+  void finish(const Call& call, Output&) {
+    if (followed_) followed_->lookup().finish(call);
+  }
+
+ private:
+  using Found = FollowedSignal::Found;
+
+  void follow(const Batch& signal, const Parameters& p) {
+    const auto check = [signal](const SignalFile& file) {
+      refuse_difference(file, std::string(signal.attribute("path")), [&signal](const char* attribute) { return signal.attribute(attribute); });
+    };
+    followed_.emplace(p.rules(std::string(signal.attribute("inputs")), signal_endings), static_cast<std::uint32_t>(Reason::incomplete_file), check);
+  }
+  void open_all(const Setup& setup, const Batch& signal) {
+    files_.emplace(signal.attribute("path"));
+    for (std::size_t i = 0; i < files_->size(); ++i) {
+      const SignalFile& file = files_->file(i);
+      IndexSource source;
+      SignalIndex index = load_or_build_index(
+          file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
+      const std::size_t reads = index.size();
+      add(std::move(index), files_->begin(i));
+      if (source.action == IndexSource::Action::loaded) continue;
+      setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
+                 std::to_string(reads) + " reads: " + source.reason);
+      if (source.duplicates != 0)
+        setup.warn("signal file '" + file.path() + "' has " + std::to_string(source.duplicates) +
+                   " records whose read id an earlier record has: the first is used");
+    }
+  }
+
+  FollowedLookup::Missing missing(const Batch& in, const TextView& read_ids) const {
+    FollowedLookup::Missing missing;
+    for (std::int64_t row = 0; row < in.rows(); ++row)
+      if (in.ok(row) && find(read_ids[row]).place.bytes == 0 && missing.count++ == 0) missing.first = read_ids[row];
+    return missing;
+  }
+  Found find(std::string_view read_id) const {
+    if (followed_) return followed_->find(read_id);
+    const auto place = index_.find(read_id);
+    if (!place) return {};
+    const std::size_t file = files_->file_at(place->offset);
+    return {&files_->file(file), file, {place->offset - files_->begin(file), place->bytes}};
+  }
+  // Of several files with a read the first one's record is kept.
+  void add(SignalIndex index, std::uint64_t begin) {
+    if (begin == 0 && index_.size() == 0) {
+      index_ = std::move(index);
+      return;
+    }
+    for (std::size_t i = 0; i < index.size(); ++i) index_.add(index.read_id(i), {begin + index.place(i).offset, index.place(i).bytes});
+  }
+
+  mutable std::optional<SignalFiles> files_;
+  SignalIndex index_;                       // of all files: places among the bytes of all
+  std::optional<FollowedSignal> followed_;  // instead of both
+};
+
+}  // namespace sluice::signal_reader
