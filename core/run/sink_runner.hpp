@@ -15,6 +15,9 @@ class SinkRunner : public MapRunner {
   bool commit(const BatchHandle& prepared);
   // After the last batch: closes the files.
   void finish();
+
+ private:
+  sluice_call make_sink_call();
 };
 
 }  // namespace sluice

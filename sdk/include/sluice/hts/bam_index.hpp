@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The index of a BAM file, made while the file is written.
+// The index of a BAM file, made while the file is written. The user links libdeflate.
 
 #include <htslib/hts.h>
 #include <htslib/sam.h>
@@ -15,22 +15,30 @@
 #include <string>
 #include <utility>
 
-namespace sluice::alignment_writer {
+namespace sluice::hts {
 
 class BamIndex {
  public:
   enum class Format : std::uint8_t { bai, csi };
+  // BAI reaches to 2^29 bases; longer contigs need CSI.
+  static Format format_for(const sam_hdr_t& header) {
+    constexpr hts_pos_t longest_bai_contig = hts_pos_t{1} << 29;
+    for (int contig = 0; contig < sam_hdr_nref(&header); ++contig)
+      if (sam_hdr_tid2len(&header, contig) > longest_bai_contig) return Format::csi;
+    return Format::bai;
+  }
+  static const char* suffix(Format format) { return format == Format::csi ? ".csi" : ".bai"; }
   BamIndex(OutputFile file, const sam_hdr_t& header, Format format) : file_(std::move(file)), header_(header), format_(format) {}
 
   struct Entry {
     std::int32_t contig;
     std::int64_t start, end;  // on the contig
     bool is_mapped;
-    hts::BgzfWriter::Place begin;  // of the record
+    BgzfWriter::Place begin;  // of the record
   };
   void add(const Entry& entry) { waiting_.push_back(entry); }
   // Takes what has a place in the file by now. False: HTSlib refuses it.
-  bool take_known(const hts::BgzfWriter& blocks) {
+  bool take_known(const BgzfWriter& blocks) {
     if (!index_) begin(blocks);
     if (!index_) return false;
     for (; waiting_.size() > 1 && blocks.is_known(waiting_[1].begin); waiting_.pop_front())
@@ -38,7 +46,7 @@ class BamIndex {
     return true;
   }
   // When all blocks have been written. False: HTSlib cannot make or write it.
-  bool finish(const hts::BgzfWriter& blocks) {
+  bool finish(const BgzfWriter& blocks) {
     if (!take_known(blocks)) return false;
     const std::uint64_t end = blocks.virtual_offset(blocks.place());
     if (!waiting_.empty() && !push(waiting_.front(), end)) return false;
@@ -55,7 +63,7 @@ class BamIndex {
     return hts_idx_push(index_.get(), entry.contig, entry.start, entry.end, next, entry.is_mapped ? 1 : 0) >= 0;
   }
   // As sam_idx_init() does. The header is a block, or some, of its own.
-  void begin(const hts::BgzfWriter& blocks) {
+  void begin(const BgzfWriter& blocks) {
     constexpr int shift = 14, bai_levels = 5;
     int levels = 0;
     hts_pos_t longest = 0;
@@ -69,8 +77,8 @@ class BamIndex {
   OutputFile file_;
   const sam_hdr_t& header_;
   Format format_;
-  hts::Index index_;
+  Index index_;
   std::deque<Entry> waiting_;
 };
 
-}  // namespace sluice::alignment_writer
+}  // namespace sluice::hts
