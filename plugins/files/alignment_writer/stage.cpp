@@ -78,7 +78,8 @@ class BamWriter {
     bam_->blocks().end_block();
     if (!has_index_) return;
     const auto format = hts::BamIndex::format_for(*header_);
-    index_.emplace(OutputFile(setup, path_ + hts::BamIndex::suffix(format)), *header_, format);
+    index_.emplace(*header_, format);
+    index_file_ = OutputFile(setup, path_ + hts::BamIndex::suffix(format));
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -119,7 +120,7 @@ class BamWriter {
 
   void finish(const Call& call, Output&) {
     bam_->finish(call);
-    if (index_ && !index_->finish(bam_->blocks())) throw cannot_write();
+    if (index_ && !index_->finish(bam_->blocks(), std::move(index_file_))) throw cannot_write();
   }
 
  private:
@@ -174,6 +175,7 @@ class BamWriter {
   hts::Header header_;
   std::optional<hts::BgzfOutput> bam_;
   std::optional<hts::BamIndex> index_;
+  OutputFile index_file_;
   std::int32_t last_contig_ = 0;
   std::int64_t last_start_ = 0;
   Workspaces<Maker> makers_;

@@ -40,8 +40,10 @@ class SamWriter {
             "parts "
             "(hard-clipped, listed in SA), secondary ones without bases. Reads without an alignment are written as unmapped. Records "
             "are formatted and compressed in parallel; blocks of BAM depend on the records alone.\n\n"
-            "With `sort` they come in the order of `samtools sort`, by contig, position and strand, and OUTPUT.bai (.csi where a contig has more than "
-            "2^29 bases, .crai of CRAM) lies beside the file. What half of the run's memory does not hold waits in a temporary file beside the output.")
+            "With `sort` they come in the order of `samtools sort`, by contig, position and strand, and OUTPUT.bai (.csi where a contig has more "
+            "than "
+            "2^29 bases, .crai of CRAM) lies beside the file. What half of the run's memory does not hold waits in a temporary file beside the "
+            "output.")
         .work_unit("base");
     d.uses("index", "minimizer_index", "names and lengths of the contigs");
     d.needs("read_id", "utf8", "name of the read")
@@ -131,12 +133,14 @@ class SamWriter {
     const TextView records = in.text("_records");
     const auto targets = in.list<std::int32_t>("aligned_target");
     std::uint64_t mapped = 0;
+    std::vector<std::string_view> unsorted;  // of CRAM
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      if (form_ != Form::sam) add_records(call, records[row]);
+      if (form_ != Form::sam) add_records(call, records[row], unsorted);
       if (in.ok(row) && !targets[row].empty()) ++mapped;
     }
     call.outcome("mapped", mapped, static_cast<std::uint64_t>(in.rows()));
     if (bam_) bam_->write(call);
+    if (cram_) cram_->add(call, unsorted);
     if (form_ == Form::sam && in.rows() > 0)
       sam_.write({records[0].data(), static_cast<std::size_t>(records.offsets().back() - records.offsets().front())});
   }
@@ -180,13 +184,13 @@ class SamWriter {
   };
 
   // A row has several; each says how long it is.
-  void add_records(const Call& call, std::string_view records) {
+  void add_records(const Call& call, std::string_view records, std::vector<std::string_view>& unsorted) {
     while (!records.empty()) {
       const std::string_view record = records.substr(0, hts::bam_record_bytes(records.data()));
       if (sorted_)
         sorted_->add(call, record);
       else if (cram_)
-        cram_->add(record);
+        unsorted.push_back(record);
       else
         bam_->blocks().add_record(record);
       records.remove_prefix(record.size());

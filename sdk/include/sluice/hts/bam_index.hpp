@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <deque>
 #include <sluice/call.hpp>
+#include <sluice/hts/alignment_record.hpp>
 #include <sluice/hts/bgzf_writer.hpp>
 #include <sluice/hts/handles.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sluice::hts {
@@ -28,14 +30,31 @@ class BamIndex {
     return Format::bai;
   }
   static const char* suffix(Format format) { return format == Format::csi ? ".csi" : ".bai"; }
-  BamIndex(OutputFile file, const sam_hdr_t& header, Format format) : file_(std::move(file)), header_(header), format_(format) {}
+  BamIndex(const sam_hdr_t& header, Format format) : header_(header), format_(format) {}
 
   struct Entry {
-    std::int32_t contig;
-    std::int64_t start, end;  // on the contig
-    bool is_mapped;
+    std::int32_t contig = -1;
+    std::int64_t start = -1, end = 0;  // on the contig
+    bool is_mapped = false;
     BgzfWriter::Place begin;  // of the record
+
+    // May it come behind the other one? What lies on no contig comes last.
+    bool follows(const Entry& other) const {
+      const auto order = [](const Entry& entry) { return std::pair(static_cast<std::uint32_t>(entry.contig), entry.start); };
+      return order(*this) >= order(other);
+    }
   };
+  // Of a record as it stands in a BAM file, but for its place there.
+  static Entry entry_of(std::string_view record) {
+    const auto* const fields = reinterpret_cast<const std::uint8_t*>(record.data()) + 4;
+    AlignmentRecord place;
+    place.core.tid = record_detail::load<std::int32_t>(fields);
+    place.core.pos = record_detail::load<std::int32_t>(fields + 4);
+    place.core.flag = record_detail::load<std::uint16_t>(fields + 14);
+    // Of a CIGAR in a tag two operations stand here, which reach as far.
+    place.reference_bases = record_detail::bases_of(fields + 32 + fields[8], record_detail::load<std::uint16_t>(fields + 12)).reference;
+    return {place.core.tid, place.core.pos, place.end(), (place.core.flag & BAM_FUNMAP) == 0, {}};
+  }
   void add(const Entry& entry) { waiting_.push_back(entry); }
   // Takes what has a place in the file by now. False: HTSlib refuses it.
   bool take_known(const BgzfWriter& blocks) {
@@ -45,15 +64,15 @@ class BamIndex {
       if (!push(waiting_.front(), blocks.virtual_offset(waiting_[1].begin))) return false;
     return true;
   }
-  // When all blocks have been written. False: HTSlib cannot make or write it.
-  bool finish(const BgzfWriter& blocks) {
+  // When all blocks have been written: writes the file. False: HTSlib cannot make or write it.
+  bool finish(const BgzfWriter& blocks, OutputFile file) {
     if (!take_known(blocks)) return false;
     const std::uint64_t end = blocks.virtual_offset(blocks.place());
     if (!waiting_.empty() && !push(waiting_.front(), end)) return false;
     if (hts_idx_finish(index_.get(), end) < 0) return false;
-    const std::string path = file_.path();
+    const std::string path = file.path();
     if (hts_idx_save_as(index_.get(), nullptr, path.c_str(), format_ == Format::bai ? HTS_FMT_BAI : HTS_FMT_CSI) < 0) return false;
-    file_.close();
+    file.close();
     return true;
   }
 
@@ -74,7 +93,6 @@ class BamIndex {
                               format_ == Format::bai ? bai_levels : levels));
   }
 
-  OutputFile file_;
   const sam_hdr_t& header_;
   Format format_;
   Index index_;

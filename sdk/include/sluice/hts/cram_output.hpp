@@ -22,7 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 namespace sluice::hts {
 
@@ -44,15 +44,15 @@ class CramOutput {
     if (index_ && sam_idx_init(writer_.get(), &header_, 0, index_path().c_str()) != 0) throw write_failure();
   }
 
-  // A record as it stands in a BAM file.
-  void add(std::string_view record) {
-    const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(record.data()) + 4, record.size() - 4);
-    AlignmentRecord parsed;
-    RecordOutcome outcome = parse_record(bytes, sam_hdr_nref(&header_), parsed);
-    if (outcome == RecordOutcome::unusual && parse_by_htslib(bytes, sam_hdr_nref(&header_), parsed)) outcome = RecordOutcome::fine;
-    if (outcome != RecordOutcome::fine) throw Failure::input("a record for '" + path_ + "' is damaged");
+  // Records as they stand in a BAM file.
+  void add(const Call& call, std::span<const std::string_view> records) {
+    std::vector<Record> made(records.size());
+    call.parallel_for(made.size(), 16, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) made[i] = record_of(records[i]);
+    });
     errno = 0;
-    if (sam_write1(writer_.get(), &header_, as_htslib_record(parsed).get()) < 0) throw write_failure();
+    for (const Record& record : made)
+      if (sam_write1(writer_.get(), &header_, record.get()) < 0) throw write_failure();
   }
   void finish() {
     errno = 0;
@@ -62,6 +62,14 @@ class CramOutput {
   }
 
  private:
+  Record record_of(std::string_view record) const {
+    const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(record.data()) + 4, record.size() - 4);
+    AlignmentRecord parsed;
+    RecordOutcome outcome = parse_record(bytes, sam_hdr_nref(&header_), parsed);
+    if (outcome == RecordOutcome::unusual && parse_by_htslib(bytes, sam_hdr_nref(&header_), parsed)) outcome = RecordOutcome::fine;
+    if (outcome != RecordOutcome::fine) throw Failure::input("a record for '" + path_ + "' is damaged");
+    return as_htslib_record(parsed);
+  }
   std::string index_path() { return index_path_ = index_->path(); }
   Failure write_failure() const {
     const int code = errno;

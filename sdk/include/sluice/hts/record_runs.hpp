@@ -27,7 +27,7 @@ inline std::size_t bam_record_bytes(const char* record) {
   return length + sizeof length;
 }
 
-// What `samtools sort` sorts by: contig, position, strand. What lies on no contig comes last; records of one key stay in the order of the input.
+// What `samtools sort` sorts by: contig (none: last), position, strand. Records of one key stay in the order of the input.
 inline std::uint64_t coordinate_key(std::string_view record) {
   std::int32_t contig = 0, position = 0;
   std::uint16_t flag = 0;
@@ -35,14 +35,13 @@ inline std::uint64_t coordinate_key(std::string_view record) {
   std::memcpy(&position, record.data() + 8, sizeof position);
   std::memcpy(&flag, record.data() + 18, sizeof flag);
   constexpr std::uint16_t reverse = 16;
-  if (contig < 0) return ~std::uint64_t{0};
-  return static_cast<std::uint64_t>(contig) << 33 | (static_cast<std::uint64_t>(static_cast<std::uint32_t>(position) + 1) & 0xFFFFFFFFU) << 1 |
-         ((flag & reverse) != 0 ? 1U : 0U);
+  const std::uint64_t place = static_cast<std::uint32_t>(position) + 1U;  // from -1 on
+  return (static_cast<std::uint64_t>(contig) & 0x7FFFFFFFU) << 33 | place << 1 | ((flag & reverse) != 0 ? 1U : 0U);
 }
 
 struct RecordRun {
   struct Block {
-    std::uint64_t begin;               // in the file
+    std::uint64_t begin;              // in the file
     std::uint32_t bytes, text_bytes;  // there, and of the records
   };
   std::vector<Block> blocks;

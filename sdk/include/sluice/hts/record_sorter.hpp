@@ -59,7 +59,8 @@ class RecordSorter {
   const std::vector<std::string_view>& next(std::size_t bytes) { return merger_->next(bytes); }
 
  private:
-  static constexpr std::size_t least_capacity = std::size_t{1} << 16, least_block_bytes = std::size_t{1} << 12, most_block_bytes = std::size_t{1} << 17;
+  static constexpr std::size_t least_capacity = std::size_t{1} << 16, least_block_bytes = std::size_t{1} << 12,
+                               most_block_bytes = std::size_t{1} << 17;
   static constexpr std::size_t least_runs = 8;
   static constexpr std::size_t merged_at_once = std::size_t{4} << 20;
   struct Entry {
@@ -134,7 +135,8 @@ class RecordSorter {
       file_ = std::make_unique<SpillFile>(beside_);
       writer_.emplace(*file_, block_bytes_);
     }
-    writer_->append(call, entries_.size(), [this](std::size_t i) { return record(i); }, runs_.emplace_back());
+    writer_->append(
+        call, entries_.size(), [this](std::size_t i) { return record(i); }, runs_.emplace_back());
     entries_.clear();
     used_ = 0;
   }
@@ -166,7 +168,8 @@ class RecordSorter {
       while (true) {
         const std::vector<std::string_view>& records = merger.next(std::min(merged_at_once, capacity_));
         if (records.empty()) break;
-        writer_->append(call, records.size(), [&](std::size_t i) { return records[i]; }, run);
+        writer_->append(
+            call, records.size(), [&](std::size_t i) { return records[i]; }, run);
       }
       merged.push_back(std::move(run));
     }

@@ -12,13 +12,12 @@
 #include <optional>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
-#include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bam_index.hpp>
 #include <sluice/hts/bgzf_writer.hpp>
 #include <sluice/hts/cram_output.hpp>
 #include <sluice/hts/record_sorter.hpp>
-#include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,21 +27,13 @@ namespace sluice::hts {
 
 enum class AlignmentFormat : std::uint8_t { bam, cram };
 
-// The header says so. False: it takes no such line.
-inline bool mark_sorted(sam_hdr_t& header) {
-  if (sam_hdr_update_hd(&header, "SO", "coordinate") < 0 && sam_hdr_add_line(&header, "HD", "VN", "1.6", "SO", "coordinate", nullptr) < 0) return false;
-  return sam_hdr_remove_tag_hd(&header, "GO") >= 0 && sam_hdr_remove_tag_hd(&header, "SS") >= 0;
-}
-// May an index lie beside the output?
-inline bool has_place_for_index(const std::string& path) { return path != "-" && !is_special_file(path); }
-
 class SortedAlignments {
  public:
   struct Options {
     std::string path;
     AlignmentFormat format = AlignmentFormat::bam;
-    std::string fasta;           // CRAM: what the records are aligned to
-    int level = -1;              // BAM: HTSlib's
+    std::string fasta;  // CRAM: what the records are aligned to
+    int level = -1;     // BAM: HTSlib's
   };
   // The header is marked as sorted, and lives as long as this.
   SortedAlignments(const Host& host, Options options, sam_hdr_t& header) : path_(std::move(options.path)), header_(header), blocks_(options.level) {
@@ -57,7 +48,8 @@ class SortedAlignments {
     blocks_.end_block();
     if (!is_indexed) return;
     const BamIndex::Format format = BamIndex::format_for(header);
-    index_.emplace(OutputFile(host, path_ + BamIndex::suffix(format)), header, format);
+    index_.emplace(header, format);
+    index_file_ = OutputFile(host, path_ + BamIndex::suffix(format));
   }
 
   // A record as it stands in a BAM file. A sink's commit() may keep call.target_bytes(): with what is above, a temporary file is written.
@@ -82,9 +74,7 @@ class SortedAlignments {
   static constexpr std::size_t merged_at_once = BgzfWriter::worth_compressing * BgzfWriter::block_text;
   struct Placed {
     std::string_view record;
-    std::int32_t contig;
-    std::int64_t start, end;
-    bool is_mapped;
+    BamIndex::Entry entry;
   };
 
   RecordSorter& sorter(const Call& call) {
@@ -102,7 +92,7 @@ class SortedAlignments {
     while (true) {
       const std::vector<std::string_view>& some = records.next(merged_at_once);
       if (some.empty()) return cram_->finish();
-      for (const std::string_view record : some) cram_->add(record);
+      cram_->add(call, some);
       check(call);
     }
   }
@@ -111,9 +101,10 @@ class SortedAlignments {
     std::string bytes;
     std::vector<Placed> some = placed(records.next(merged_at_once));
     while (!some.empty()) {
-      for (const Placed& each : some) {
+      for (Placed& each : some) {
         blocks_.begin_record(each.record.size());
-        if (index_) index_->add({each.contig, each.start, each.end, each.is_mapped, blocks_.place()});
+        each.entry.begin = blocks_.place();
+        if (index_) index_->add(each.entry);
         blocks_.add(each.record);
       }
       // One part of the loop merges, and the others compress.
@@ -131,7 +122,7 @@ class SortedAlignments {
     blocks_.finish(bytes, [&](std::size_t count, const auto& body) { call.parallel_for(count, 1, body); });
     file_.write(bytes);
     file_.close();
-    if (index_ && !index_->finish(blocks_)) throw index_failure();
+    if (index_ && !index_->finish(blocks_, std::move(index_file_))) throw index_failure();
   }
   Failure index_failure() const {
     return Failure::output("cannot write the index of '" + path_ + "'", "is the disk full, or is an alignment behind the end of its contig?");
@@ -140,23 +131,14 @@ class SortedAlignments {
   std::vector<Placed> placed(const std::vector<std::string_view>& records) const {
     std::vector<Placed> result;
     result.reserve(records.size());
-    for (const std::string_view record : records) {
-      const auto* const fields = reinterpret_cast<const std::uint8_t*>(record.data()) + 4;
-      AlignmentRecord place;
-      place.core.tid = record_detail::load<std::int32_t>(fields);
-      place.core.pos = record_detail::load<std::int32_t>(fields + 4);
-      place.core.flag = record_detail::load<std::uint16_t>(fields + 14);
-      // Of a CIGAR in a tag two operations stand here, which reach as far.
-      if (index_) place.reference_bases = record_detail::bases_of(fields + 32 + fields[8], record_detail::load<std::uint16_t>(fields + 12)).reference;
-      result.push_back({record, place.core.tid, place.core.pos, place.end(), (place.core.flag & BAM_FUNMAP) == 0});
-    }
+    for (const std::string_view record : records) result.push_back({record, index_ ? BamIndex::entry_of(record) : BamIndex::Entry()});
     return result;
   }
 
   std::string path_;
   sam_hdr_t& header_;
   BgzfWriter blocks_;
-  OutputFile file_;
+  OutputFile file_, index_file_;
   std::optional<BamIndex> index_;
   std::optional<CramOutput> cram_;
   std::optional<RecordSorter> sorter_;
