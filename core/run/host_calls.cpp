@@ -87,6 +87,7 @@ sluice_status parallel_for(const sluice_host* host, std::size_t count, std::size
       return body(argument, begin, end);
     });
   });
+  ++host->run->progress;
   return thrown != SLUICE_OK ? thrown : status;
 }
 

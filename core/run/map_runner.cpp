@@ -167,7 +167,7 @@ void MapRunner::finish() {
   sluice_output output(host_);
   const CallResult result = call(CallMark::no_batch, 0, [&] {
     sluice_error error{};
-    const sluice_call made = make_call();
+    const sluice_call made = make_host_call();
     throw_unless_ok((*instance_)->finish(instance_->self(), &made, &output, &error), error);
     output.throw_if_refused();
   });

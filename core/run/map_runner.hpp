@@ -57,6 +57,10 @@ class MapRunner : public StageRunner {
   void retried(const std::string& lane) { host_.recorder->retry(lane); }
   void log(int level, const std::string& message) const { run_.log(level, name(), message); }
 
+ protected:
+  // A call on the host that is not one of an implementation: finish(), and a sink's commits.
+  virtual sluice_call make_host_call() const { return make_call(); }
+
  private:
   BatchHandle extended(const BatchData& input, const sluice_output& output) const;
   bool keeps(const Column& column) const;

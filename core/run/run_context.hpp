@@ -83,7 +83,7 @@ class RunContext {
   std::vector<std::shared_ptr<Device>> devices;  // outlive every column, stage and lane of the run
   ParallelFor parallel_for;
   std::function<void(std::uint64_t bytes)> on_kept;  // told whenever memory_kept() changes
-  std::atomic<std::uint64_t> progress{0};            // counts completed calls: the watchdog looks whether it moves
+  std::atomic<std::uint64_t> progress{0};            // counts completed calls and their loops: the watchdog looks whether it moves
 
  private:
   std::deque<std::unique_ptr<sluice_host>> hosts_;

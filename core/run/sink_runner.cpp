@@ -6,12 +6,19 @@
 
 namespace sluice {
 
+// A sink may keep what batches leave of the budget at least.
+sluice_call SinkRunner::make_host_call() const {
+  sluice_call made = make_call();
+  made.target_bytes = (run_.options.memory_bytes > 0 ? run_.options.memory_bytes : default_memory_budget(run_.threads)) / 2;
+  return made;
+}
+
 bool SinkRunner::commit(const BatchHandle& prepared) {
   if (run_.cancelled() || prepared->rows == 0) return false;
   const double start = run_.seconds();
   const CallResult result = call(prepared->sequence, prepared->rows, [&] {
     sluice_error error{};
-    const sluice_call made = make_call();
+    const sluice_call made = make_host_call();
     const BatchView view(*prepared);
     throw_unless_ok((*instance_)->commit(instance_->self(), &made, &view.get(), &error), error);
     if ((*instance_)->durable == nullptr) return;

@@ -13,6 +13,9 @@ class SinkRunner : public MapRunner {
 
   // Writes one prepared batch. False: not written.
   bool commit(const BatchHandle& prepared);
+
+ private:
+  sluice_call make_host_call() const override;
 };
 
 }  // namespace sluice

@@ -26,6 +26,7 @@ declare -A arguments=(
   [polish]="--targets in/ref.fa --reads in/r.fastq.gz --output out/polished.fa"
   [index]="--reference in/ref.fa --output out/ref.index --contigs out/contigs.tsv --trace out/trace.json"
   [simulate]="--reference in/ref.fa --reads 200 --seed 4 --mean-length 2500 --output-prefix out/s"
+  [sort]="--alignments in/r.bam --output out/sorted.bam"
 )
 files() { find in out -type f | LC_ALL=C sort; }
 # Reports and traces differ from run to run, but must be whole.
@@ -44,7 +45,7 @@ random() {
 }
 microseconds() { echo "${EPOCHREALTIME/[.,]/}"; }
 
-pipelines=(methylation map polish index simulate)
+pipelines=(methylation map polish index simulate sort)
 printf '%-12s %6s %11s %12s %12s\n' pipeline kills "in the run" "wrong files" "left behind"
 for p in "${!pipelines[@]}"; do
   name=${pipelines[$p]}

@@ -12,6 +12,7 @@
 #include "alignment_reader/alignment_files.hpp"
 #include "alignment_reader/bam_record.hpp"
 #include "alignment_reader/followed_header.hpp"
+#include "alignment_reader/record_stage.hpp"
 #include "alignment_reader/reference_agreement.hpp"
 
 namespace sluice::alignment_reader {
@@ -406,4 +407,4 @@ class AlignmentReader {
 }  // namespace
 }  // namespace sluice::alignment_reader
 
-SLUICE_PLUGIN("alignment_reader", "0.1.0", "MIT", sluice::alignment_reader::AlignmentReader);
+SLUICE_PLUGIN("alignment_reader", "0.1.0", "MIT", sluice::alignment_reader::AlignmentReader, sluice::alignment_reader::RecordReader);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/bam_index.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/sequence/bases.hpp>
@@ -16,13 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "alignment_writer/bam_index.hpp"
-
 namespace sluice::alignment_writer {
 namespace {
-
-// A BAI index reaches to 2^29 bases; longer contigs need CSI.
-constexpr std::int64_t longest_bai_contig = std::int64_t{1} << 29U;
 
 enum class Reason { cannot_encode };
 
@@ -70,11 +66,9 @@ class BamWriter {
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");
     std::string text = std::string("@HD\tVN:1.6\tSO:") + (parameters.index ? "coordinate" : "unknown") + "\n";
-    bool is_long = false;
     for (std::int64_t row = 0; row < reference.rows(); ++row) {
       text += "@SQ\tSN:" + std::string(names[row]) + "\tLN:" + std::to_string(bases[row].size()) + "\n";
       contigs_.emplace(names[row], static_cast<std::int32_t>(row));
-      is_long = is_long || static_cast<std::int64_t>(bases[row].size()) > longest_bai_contig;
     }
     text += "@PG\tID:sluice\tPN:sluice\n";
     if (header_ == nullptr || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
@@ -83,7 +77,9 @@ class BamWriter {
     bam_->blocks().add(hts::bam_header_bytes(*header_));
     bam_->blocks().end_block();
     if (!has_index_) return;
-    index_.emplace(OutputFile(setup, path_ + (is_long ? ".csi" : ".bai")), *header_, is_long ? BamIndex::Format::csi : BamIndex::Format::bai);
+    const auto format = hts::BamIndex::format_for(*header_);
+    index_.emplace(*header_, format);
+    index_file_ = OutputFile(setup, path_ + hts::BamIndex::suffix(format));
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -124,7 +120,7 @@ class BamWriter {
 
   void finish(const Call& call, Output&) {
     bam_->finish(call);
-    if (index_ && !index_->finish(bam_->blocks())) throw cannot_write();
+    if (index_ && !index_->finish(bam_->blocks(), std::move(index_file_))) throw cannot_write();
   }
 
  private:
@@ -178,7 +174,8 @@ class BamWriter {
   std::unordered_map<std::string, std::int32_t> contigs_;
   hts::Header header_;
   std::optional<hts::BgzfOutput> bam_;
-  std::optional<BamIndex> index_;
+  std::optional<hts::BamIndex> index_;
+  OutputFile index_file_;
   std::int32_t last_contig_ = 0;
   std::int64_t last_start_ = 0;
   Workspaces<Maker> makers_;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/bam_index.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/stored_record.hpp>
 #include <sluice/hts/text_output.hpp>
@@ -75,7 +76,11 @@ class ModbamWriter {
     d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.uses("reference", "contig", "the sequences that the reads are aligned to; also what CRAM is compressed against");
-    d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise").required().writes();
+    d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise")
+        .required()
+        .writes()
+        .beside(".bai")
+        .beside(".csi");
     d.option("alignments", &Parameters::alignments, "what alignment_reader reads: the header is copied")
         .required()
         .reads()
@@ -128,6 +133,7 @@ class ModbamWriter {
       bam_.emplace(std::move(file));
       bam_->blocks().add(hts::bam_header_bytes(*header_));
       bam_->blocks().end_block();
+      if (hts::is_sorted(*header_) && hts::has_place_for_index(output_name_)) index_.emplace(*header_, hts::BamIndex::format_for(*header_));
       return;
     }
     file_ = std::move(file);
@@ -167,12 +173,18 @@ class ModbamWriter {
     call.count("records written with tags", with_tags);
     call.count("records written without tags", without_tags);
     call.outcome("tagged", with_calls, static_cast<std::uint64_t>(in.rows()));
-    if (form_ == Form::bam) bam_->write(call);
+    if (form_ == Form::bam && bam_->write(call) && index_ && !index_->take_known(bam_->blocks())) throw index_failure();
   }
 
   void finish(const Call& call, Output&) {
-    if (form_ == Form::bam) return bam_->finish(call);
     if (form_ == Form::sam) return sam_->finish(call);
+    if (form_ == Form::bam) {
+      bam_->finish(call);
+      if (!index_) return;
+      OutputFile file(call, output_name_ + hts::BamIndex::suffix(hts::BamIndex::format_for(*header_)));
+      if (!index_->finish(bam_->blocks(), std::move(file))) throw index_failure();
+      return;
+    }
     errno = 0;
     if (hts_close(writer_.release()) != 0) throw write_failure();
     file_.close();
@@ -209,8 +221,21 @@ class ModbamWriter {
     if (sam_format1(header_.get(), &record, &workspace.line) < 0) throw Failure::memory("no memory for a record of '" + output_name_ + "'");
     result.append(workspace.line.s, workspace.line.l).push_back('\n');
   }
+  Failure index_failure() const { return Failure::output("cannot write the index of '" + output_name_ + "'", "is the disk full?"); }
+  // Files that are not sorted although their headers say so have no index.
+  void add_to_index(const Call& call, std::string_view record) {
+    hts::BamIndex::Entry entry = hts::BamIndex::entry_of(record);
+    entry.begin = bam_->blocks().place();
+    if (entry.follows(last_)) return index_->add(last_ = entry);
+    call.warn("'" + output_name_ + "' has no index: the alignments are not sorted, although their header says so");
+    index_.reset();
+  }
   void write(const Call& call, std::string_view record) {
-    if (form_ == Form::bam) return bam_->blocks().add_record(record);
+    if (form_ == Form::bam) {
+      bam_->blocks().begin_record(record.size());
+      if (index_) add_to_index(call, record);
+      return bam_->blocks().add(record);
+    }
     if (form_ == Form::sam) return sam_->write(call, record);
     if (load_record(record, sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
       throw Failure::memory("no memory for a record of '" + output_name_ + "'");
@@ -331,8 +356,10 @@ class ModbamWriter {
   std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference
   Form form_ = Form::bam;
   std::optional<hts::BgzfOutput> bam_;
+  std::optional<hts::BamIndex> index_;      // of BAM that is sorted
+  hts::BamIndex::Entry last_{.contig = 0};  // of the index
   std::optional<hts::TextOutput> sam_;
-  OutputFile file_;  // CRAM ...
+  OutputFile file_;                   // CRAM ...
   hts::File writer_;
   hts::Record written_{bam_init1()};  // ... commit's
   Workspaces<Workspace> workspaces_;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
+#include <sluice/hts/cram_output.hpp>
+#include <sluice/hts/sorted_alignments.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
@@ -22,7 +24,9 @@ class SamWriter {
   enum class Reason { cannot_encode };
   struct Parameters {
     Path output;
+    std::optional<Path> reference;
     std::string format = "auto";
+    bool sort = false;
     std::string read_group, command;
     bool secondary = true, soft_clip = false, long_cigar_tag = false, cs = false, cs_long = false, md = false, comments = false, hits_only = false;
     std::int64_t compression = -1;
@@ -31,13 +35,16 @@ class SamWriter {
   static void describe(Describe<SamWriter>& d) {
     d.id("sam_writer")
         .sink("read")
-        .summary("writes mapped reads as SAM or BAM")
+        .summary("writes mapped reads as SAM, BAM or CRAM")
         .doc(
             "One record per alignment, in the order of the reads, as minimap2 writes them: the best one, supplementary ones for the read's other "
             "parts "
-            "(hard-clipped, listed in SA), secondary ones without bases. Reads without an alignment are written as unmapped. Records are not sorted. "
-            "They "
-            "are formatted and compressed in parallel; blocks of BAM depend on the records alone.")
+            "(hard-clipped, listed in SA), secondary ones without bases. Reads without an alignment are written as unmapped. Records "
+            "are formatted and compressed in parallel; blocks of BAM depend on the records alone.\n\n"
+            "With `sort` they come in the order of `samtools sort`, by contig, position and strand, and OUTPUT.bai (.csi where a contig has more "
+            "than "
+            "2^29 bases, .crai of CRAM) lies beside the file. What half of the run's memory does not hold waits in a temporary file beside the "
+            "output.")
         .work_unit("base");
     d.uses("index", "minimizer_index", "names and lengths of the contigs");
     d.needs("read_id", "utf8", "name of the read")
@@ -50,8 +57,13 @@ class SamWriter {
     d.needs("difference_text", "utf8", "cs tags, for cs", Needed::optional).needs("mismatch_text", "utf8", "MD tags, for md", Needed::optional);
     d.option("output", &Parameters::output, "file to write; SAM: .gz: BGZF, .zst: zstd; - is standard output, then SAM unless format says otherwise")
         .required()
-        .writes();
-    d.option("format", &Parameters::format, "auto: BAM if the name ends in .bam, else SAM").choices({"auto", "sam", "bam"});
+        .writes()
+        .beside(".bai")
+        .beside(".csi")
+        .beside(".crai");
+    d.option("format", &Parameters::format, "auto: by the end of the name (.bam, .cram, else SAM)").choices({"auto", "sam", "bam", "cram"});
+    d.option("sort", &Parameters::sort, "BAM and CRAM: sorted by coordinate, with an index");
+    d.option("reference", &Parameters::reference, "CRAM: the contigs as FASTA, which bases are compressed against").reads();
     d.option("read_group", &Parameters::read_group,
              "read group of all reads: a line as @RG\\tID:x\\tSM:y with \\t for tabs, or its ID alone (minimap2's -R)");
     d.option("command", &Parameters::command, "what the header says of the run (CL of @PG)");
@@ -68,11 +80,17 @@ class SamWriter {
     d.reason("cannot_encode", "SAM can't hold the read: its name is longer than 254 characters or has other than printable ones");
   }
 
+  static void check_parameters(const Parameters& p) {
+    const Form form = form_of(p);
+    if (p.sort && form == Form::sam) throw Failure::usage("SAM is written as it comes: sort is for BAM and CRAM", "set format to bam or cram");
+    if (form == Form::cram && (!p.reference || p.reference->empty())) throw Failure::usage("CRAM needs the reference", "give it as a FASTA file");
+  }
+
   SamWriter(const Setup& setup, const Parameters& p)
       : path_(p.output),
-        is_bam_(p.format == "bam" || (p.format == "auto" && path_.ends_with(".bam"))),
+        form_(form_of(p)),
         has_qualities_(setup.available("qualities")),
-        has_written_bases_(!is_bam_ && setup.available("written_bases")),
+        has_written_bases_(form_ == Form::sam && setup.available("written_bases")),
         has_comments_(p.comments && setup.available("comment")),
         hits_only_(p.hits_only),
         index_(minimizer_index_view(setup.resource("index"))),
@@ -80,7 +98,7 @@ class SamWriter {
     const ReadGroup group = parse_read_group(p.read_group);
     options_.clipping = p.soft_clip ? Clipping::soft : Clipping::hard;
     options_.secondary = p.secondary ? Secondary::written : Secondary::left_out;
-    options_.long_cigar = p.long_cigar_tag && !is_bam_ ? LongCigar::tag : LongCigar::field;
+    options_.long_cigar = p.long_cigar_tag && form_ == Form::sam ? LongCigar::tag : LongCigar::field;
     options_.read_group = group.id;
     if ((p.cs || p.cs_long) && setup.available("difference_text")) options_.text = TagText::difference;
     if (p.md && setup.available("mismatch_text")) options_.text = TagText::mismatches;
@@ -97,14 +115,7 @@ class SamWriter {
     text += '\n';
     if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names and the read group must be valid in SAM");
-    if (is_bam_) {
-      bam_.emplace(OutputFile(setup, p.output), static_cast<int>(p.compression));
-      bam_->blocks().add(hts::bam_header_bytes(*header_));
-      bam_->blocks().end_block();
-    } else {
-      sam_.emplace(setup, p.output);
-      sam_->begin({sam_hdr_str(header_.get()), sam_hdr_length(header_.get())});
-    }
+    open(setup, p);
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -123,25 +134,49 @@ class SamWriter {
     const TextView records = in.text("_records");
     const auto targets = in.list<std::int32_t>("aligned_target");
     std::uint64_t mapped = 0;
+    std::vector<std::string_view> unsorted;  // of CRAM
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      if (is_bam_) add_records(records[row]);
+      if (form_ != Form::sam) add_records(call, records[row], unsorted);
       if (in.ok(row) && !targets[row].empty()) ++mapped;
     }
     call.outcome("mapped", mapped, static_cast<std::uint64_t>(in.rows()));
-    if (is_bam_)
-      bam_->write(call);
-    else
-      sam_->write_rows(call, records);
+    if (bam_) bam_->write(call);
+    if (cram_) cram_->add(call, unsorted);
+    if (sam_) sam_->write_rows(call, records);
   }
 
   void finish(const Call& call, Output&) {
-    if (is_bam_)
-      bam_->finish(call);
-    else
-      sam_->finish(call);
+    if (bam_) bam_->finish(call);
+    if (sorted_) sorted_->finish(call);
+    if (cram_) cram_->finish();
+    if (sam_) sam_->finish(call);
   }
 
  private:
+  enum class Form : std::uint8_t { sam, bam, cram };
+  static Form form_of(const Parameters& p) {
+    const std::string path = p.output;
+    if (p.format == "bam" || (p.format == "auto" && path.ends_with(".bam"))) return Form::bam;
+    return p.format == "cram" || (p.format == "auto" && path.ends_with(".cram")) ? Form::cram : Form::sam;
+  }
+  void open(const Setup& setup, const Parameters& p) {
+    hts::silence();
+    const int level = static_cast<int>(p.compression);
+    const std::string fasta = form_ == Form::cram ? std::string(*p.reference) : std::string();
+    if (p.sort) {
+      const auto format = form_ == Form::cram ? hts::AlignmentFormat::cram : hts::AlignmentFormat::bam;
+      sorted_.emplace(setup, hts::SortedAlignments::Options{.path = path_, .format = format, .fasta = fasta, .level = level}, *header_);
+    } else if (form_ == Form::cram) {
+      cram_.emplace(setup, path_, fasta, *header_, hts::CramIndex::none);
+    } else if (form_ == Form::bam) {
+      bam_.emplace(OutputFile(setup, path_), level);
+      bam_->blocks().add(hts::bam_header_bytes(*header_));
+      bam_->blocks().end_block();
+    } else {
+      sam_.emplace(setup, path_);
+      sam_->begin({sam_hdr_str(header_.get()), sam_hdr_length(header_.get())});
+    }
+  }
   struct Workspace {
     BamRecords records;
     std::string lines;
@@ -149,11 +184,16 @@ class SamWriter {
   };
 
   // A row has several; each says how long it is.
-  void add_records(std::string_view records) {
+  void add_records(const Call& call, std::string_view records, std::vector<std::string_view>& unsorted) {
     while (!records.empty()) {
-      const std::size_t bytes = hts::BgzfBlock::load<std::uint32_t>(records.data()) + sizeof(std::uint32_t);
-      bam_->blocks().add_record(records.substr(0, bytes));
-      records.remove_prefix(bytes);
+      const std::string_view record = records.substr(0, hts::bam_record_bytes(records.data()));
+      if (sorted_)
+        sorted_->add(call, record);
+      else if (cram_)
+        unsorted.push_back(record);
+      else
+        bam_->blocks().add_record(record);
+      records.remove_prefix(record.size());
     }
   }
 
@@ -168,10 +208,10 @@ class SamWriter {
                           in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
                           workspace.alignments,
                           has_comments_ ? in.text("comment")[row] : std::string_view()};
-    std::string& lines = is_bam_ ? workspace.lines : bytes;
+    std::string& lines = form_ != Form::sam ? workspace.lines : bytes;
     lines.clear();
     append_sam(lines, index_, read, options_);
-    return !is_bam_ || workspace.records.append(*header_, lines, bytes);
+    return form_ == Form::sam || workspace.records.append(*header_, lines, bytes);
   }
 
   // BAM has no case.
@@ -181,12 +221,15 @@ class SamWriter {
   }
 
   std::string path_;
-  bool is_bam_, has_qualities_, has_written_bases_, has_comments_, hits_only_;
+  Form form_;
+  bool has_qualities_, has_written_bases_, has_comments_, hits_only_;
   MinimizerIndexView index_;
   RecordOptions options_;
   hts::Header header_;
   std::optional<hts::TextOutput> sam_;
   std::optional<hts::BgzfOutput> bam_;
+  std::optional<hts::SortedAlignments> sorted_;
+  std::optional<hts::CramOutput> cram_;
   Workspaces<Workspace> workspaces_;
 };
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,5 +87,19 @@ inline std::string sam_header_text(sam_hdr_t& header) {
     text += std::string("@SQ\tSN:") + sam_hdr_tid2name(&header, contig) + "\tLN:" + std::to_string(sam_hdr_tid2len(&header, contig)) + "\n";
   return text;
 }
+
+// Does it say that records are sorted by coordinate?
+inline bool is_sorted(sam_hdr_t& header) {
+  Line order;
+  return sam_hdr_find_tag_hd(&header, "SO", &order) == 0 && std::string_view(order.s, order.l) == "coordinate";
+}
+// As `samtools sort` does. False: it takes no such line.
+inline bool mark_sorted(sam_hdr_t& header) {
+  if (sam_hdr_update_hd(&header, "SO", "coordinate") < 0 && sam_hdr_add_line(&header, "HD", "VN", "1.6", "SO", "coordinate", nullptr) < 0)
+    return false;
+  return sam_hdr_remove_tag_hd(&header, "GO") >= 0 && sam_hdr_remove_tag_hd(&header, "SS") >= 0;
+}
+// May an index lie beside the output?
+inline bool has_place_for_index(const std::string& path) { return path != "-" && !is_special_file(path); }
 
 }  // namespace sluice::hts

@@ -37,16 +37,18 @@ inline std::string bam_header_bytes(sam_hdr_t& header) {
   return bytes;
 }
 
+// More go into the tag CG.
+inline constexpr std::uint32_t most_bam_operations = 0xFFFF;
+
 // Appends a record. False: BAM can't hold it, because its positions are beyond 2^31 or its many operations span more than 2^28 bases.
 inline bool append_bam_record(const bam1_t& record, std::string& bytes) {
   const bam1_core_t& core = record.core;
   constexpr hts_pos_t furthest = std::numeric_limits<std::int32_t>::max(), least = std::numeric_limits<std::int32_t>::min();
   if (core.pos > furthest || core.mpos > furthest || core.isize < least || core.isize > furthest) return false;
   const std::uint32_t* const cigar = bam_get_cigar(&record);
-  // More operations go into the tag CG, and two that say as much about the place stand for them.
-  constexpr std::uint32_t most_operations = 0xFFFF;
+  // Two operations that say as much about the place stand for those in the tag.
   constexpr std::size_t stand_ins = 2, tag_bytes = 8;
-  const bool is_long = core.n_cigar > most_operations;
+  const bool is_long = core.n_cigar > most_bam_operations;
   const hts_pos_t span = is_long ? bam_cigar2rlen(static_cast<int>(core.n_cigar), cigar) : 0;
   if (span >= hts_pos_t{1} << 28) return false;
   const std::size_t name = core.l_qname - std::size_t{core.l_extranul}, operations = std::size_t{core.n_cigar} * sizeof(std::uint32_t);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The index of a BAM file, made while the file is written.
+// The index of a BAM file, made while the file is written. The user links libdeflate.
 
 #include <htslib/hts.h>
 #include <htslib/sam.h>
@@ -10,42 +10,69 @@
 #include <cstdint>
 #include <deque>
 #include <sluice/call.hpp>
+#include <sluice/hts/alignment_record.hpp>
 #include <sluice/hts/bgzf_writer.hpp>
 #include <sluice/hts/handles.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
-namespace sluice::alignment_writer {
+namespace sluice::hts {
 
 class BamIndex {
  public:
   enum class Format : std::uint8_t { bai, csi };
-  BamIndex(OutputFile file, const sam_hdr_t& header, Format format) : file_(std::move(file)), header_(header), format_(format) {}
+  // BAI reaches to 2^29 bases; longer contigs need CSI.
+  static Format format_for(const sam_hdr_t& header) {
+    constexpr hts_pos_t longest_bai_contig = hts_pos_t{1} << 29;
+    for (int contig = 0; contig < sam_hdr_nref(&header); ++contig)
+      if (sam_hdr_tid2len(&header, contig) > longest_bai_contig) return Format::csi;
+    return Format::bai;
+  }
+  static const char* suffix(Format format) { return format == Format::csi ? ".csi" : ".bai"; }
+  BamIndex(const sam_hdr_t& header, Format format) : header_(header), format_(format) {}
 
   struct Entry {
-    std::int32_t contig;
-    std::int64_t start, end;  // on the contig
-    bool is_mapped;
-    hts::BgzfWriter::Place begin;  // of the record
+    std::int32_t contig = -1;
+    std::int64_t start = -1, end = 0;  // on the contig
+    bool is_mapped = false;
+    BgzfWriter::Place begin;  // of the record
+
+    // May it come behind the other one? What lies on no contig comes last.
+    bool follows(const Entry& other) const {
+      const auto order = [](const Entry& entry) { return std::pair(static_cast<std::uint32_t>(entry.contig), entry.start); };
+      return order(*this) >= order(other);
+    }
   };
+  // Of a record as it stands in a BAM file, but for its place there.
+  static Entry entry_of(std::string_view record) {
+    const auto* const fields = reinterpret_cast<const std::uint8_t*>(record.data()) + 4;
+    AlignmentRecord place;
+    place.core.tid = record_detail::load<std::int32_t>(fields);
+    place.core.pos = record_detail::load<std::int32_t>(fields + 4);
+    place.core.flag = record_detail::load<std::uint16_t>(fields + 14);
+    // Of a CIGAR in a tag two operations stand here, which reach as far.
+    place.reference_bases = record_detail::bases_of(fields + 32 + fields[8], record_detail::load<std::uint16_t>(fields + 12)).reference;
+    return {place.core.tid, place.core.pos, place.end(), (place.core.flag & BAM_FUNMAP) == 0, {}};
+  }
   void add(const Entry& entry) { waiting_.push_back(entry); }
   // Takes what has a place in the file by now. False: HTSlib refuses it.
-  bool take_known(const hts::BgzfWriter& blocks) {
+  bool take_known(const BgzfWriter& blocks) {
     if (!index_) begin(blocks);
     if (!index_) return false;
     for (; waiting_.size() > 1 && blocks.is_known(waiting_[1].begin); waiting_.pop_front())
       if (!push(waiting_.front(), blocks.virtual_offset(waiting_[1].begin))) return false;
     return true;
   }
-  // When all blocks have been written. False: HTSlib cannot make or write it.
-  bool finish(const hts::BgzfWriter& blocks) {
+  // When all blocks have been written: writes the file. False: HTSlib cannot make or write it.
+  bool finish(const BgzfWriter& blocks, OutputFile file) {
     if (!take_known(blocks)) return false;
     const std::uint64_t end = blocks.virtual_offset(blocks.place());
     if (!waiting_.empty() && !push(waiting_.front(), end)) return false;
     if (hts_idx_finish(index_.get(), end) < 0) return false;
-    const std::string path = file_.path();
+    const std::string path = file.path();
     if (hts_idx_save_as(index_.get(), nullptr, path.c_str(), format_ == Format::bai ? HTS_FMT_BAI : HTS_FMT_CSI) < 0) return false;
-    file_.close();
+    file.close();
     return true;
   }
 
@@ -55,7 +82,7 @@ class BamIndex {
     return hts_idx_push(index_.get(), entry.contig, entry.start, entry.end, next, entry.is_mapped ? 1 : 0) >= 0;
   }
   // As sam_idx_init() does. The header is a block, or some, of its own.
-  void begin(const hts::BgzfWriter& blocks) {
+  void begin(const BgzfWriter& blocks) {
     constexpr int shift = 14, bai_levels = 5;
     int levels = 0;
     hts_pos_t longest = 0;
@@ -66,11 +93,10 @@ class BamIndex {
                               format_ == Format::bai ? bai_levels : levels));
   }
 
-  OutputFile file_;
   const sam_hdr_t& header_;
   Format format_;
-  hts::Index index_;
+  Index index_;
   std::deque<Entry> waiting_;
 };
 
-}  // namespace sluice::alignment_writer
+}  // namespace sluice::hts
