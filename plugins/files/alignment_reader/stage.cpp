@@ -173,15 +173,20 @@ class AlignmentReader {
   }
   // Null: it can't be told yet, or it is to be read when it is whole.
   std::unique_ptr<InputReader> open_turn(const InputTurns::File& file) {
+    const bool is_final = file.growth == InputTurns::Growth::none;
     OpenOptions options = open_options(parameters_);
     options.path = file.path;
-    options.grows = file.growth == InputTurns::Growth::possible;
+    // Also what is as long as it will be: of a BAM file that is cut the whole records are there.
+    options.grows = true;
     std::unique_ptr<AlignmentFile> opened;
     try {
       opened = std::make_unique<AlignmentFile>(options);
+      if (is_final) opened->end_here();
     } catch (const Failure& failure) {
-      if (!options.grows || failure.status() != SLUICE_ERROR_INPUT) throw;
-      return nullptr;
+      if (failure.status() != SLUICE_ERROR_INPUT) throw;
+      if (!is_final) return nullptr;
+      options.grows = false;
+      opened = std::make_unique<AlignmentFile>(options);
     }
     check_same_contigs(file_->path(), file_->contigs(), file.path, opened->contigs());
     return std::make_unique<Turn>(*this, std::make_unique<AlignmentFiles>(std::move(opened)));
