@@ -32,6 +32,11 @@ std::vector<HistorySample> thinned(const RunHistory& history, const RunStatistic
   const double usual = end.seconds / static_cast<double>(samples.size());
   if (samples.size() > 1 && end.seconds - samples.back().seconds < usual / 2) samples.pop_back();
   samples.push_back(std::move(end));
+  // The process had computed before the run began: at the first look that is no longer to be told apart.
+  if (samples.size() > 2) {
+    const double rate = (samples[2].cpu_seconds - samples[1].cpu_seconds) / std::max(samples[2].seconds - samples[1].seconds, 1e-9);
+    samples[0].cpu_seconds = samples[1].cpu_seconds - rate * samples[1].seconds;
+  }
   return samples;
 }
 

@@ -236,7 +236,7 @@
     const sources = history.stages.filter((stage) => stage.role === 'source');
     const units = [...new Set(sources.map((stage) => stage.unit))];
     timeChart(box, 'Input', 'What the sources read per second. It rises and falls by whole batches.', units.map(plural).join(' or ') + ' per second', large,
-      () => sources.map((stage, i) => line(stage.name, history.coarse_seconds, stage.work_per_second, i, { stepped: 'after', fill: sources.length === 1 ? 'origin' : false, backgroundColor: series(i) + '44' })));
+      () => sources.map((stage, i) => line(stage.name, [0].concat(history.coarse_seconds), stage.work_per_second.slice(0, 1).concat(stage.work_per_second), i, { stepped: 'after', fill: sources.length === 1 ? 'origin' : false, backgroundColor: series(i) + '44' })));
     const sinks = history.stages.filter((stage) => stage.role === 'sink');
     timeChart(box, 'Output', 'How much of what each output holds in the end was written by then.', 'of its rows (%)', short,
       () => sinks.map((stage, i) => line(stage.name, [0].concat(seconds), [0].concat(stage.rows.map((n) => 100 * n / Math.max(stage.rows[stage.rows.length - 1], 1))), i)), { max: 100 });
@@ -274,9 +274,9 @@
       }
     }
     grid.append(make('div'), make('div', [make('span', '0 s'), make('span', duration(elapsed / 2)), make('span', duration(elapsed))], 'axis'));
-    add(where, make('h3', 'When each stage was at work'), note('From left to right the run; the darker, the more calls of the stage were under way at once. A gap: it waited.'), grid);
+    add(where, make('h3', 'When each stage was at work'), note('From left to right the run; the stronger the colour, the more calls of the stage were under way at once. A gap: it waited.'), grid);
   }
-  const shareBar = (share, kind) => { const bar = make('i'); bar.style.width = (100 * share).toFixed(1) + '%'; return make('span', [make('span', bar, 'share ' + kind), percent(share)]); };
+  const shareBar = (share, kind) => { const bar = make('i'); bar.style.width = (100 * share).toFixed(1) + '%'; return make('span', [make('span', bar, 'share ' + kind), percent(share)], 'shares'); };
   function waits(where) {
     if (run.waiting.length === 0) return;
     add(where, make('h3', 'What waited for what'),
@@ -314,10 +314,10 @@
       timeChart(box, 'Copies', 'Columns that were copied to and from devices.', 'MiB per second', short,
         () => history.devices.flatMap((device, i) => [line('to ' + device.name, seconds, mebibytes(device.to_device), 5 + 2 * i), line('back from ' + device.name, seconds, mebibytes(device.to_host), 2 + 2 * i)]));
     }
-    const waiting = history.stages.filter((stage) => stage.role === 'source' && stage.waiting.some((share) => share > 0));
+    const waiting = history.stages.filter((stage) => stage.role === 'source' && stage.waiting.some((share) => share >= 0.02));
     if (waiting.length > 0)
       timeChart(box, 'Sources that waited', 'For room in memory, because the stages behind them were slower.', 'of the time (%)', short,
-        () => waiting.map((stage, i) => line(stage.name, seconds, stage.waiting.map((share) => 100 * share), 1 + i, { stepped: true })), { max: 100 });
+        () => waiting.map((stage, i) => line(stage.name, [0].concat(seconds), stage.waiting.slice(0, 1).concat(stage.waiting).map((share) => 100 * share), 1 + i, { stepped: 'after' })), { max: 100 });
   }
   function deviceTable(where) {
     if (report.devices.length === 0) return;
