@@ -97,6 +97,9 @@ for file in glob.glob("multiqc/*/*_mqc.json") + ["one_mqc.json"]:
     assert tree["id"].startswith("sluice_") and tree["plot_type"] in ("bargraph", "linegraph", "generalstats"), file
     sample = "one" if file == "one_mqc.json" else file.split("/")[1]
     assert list(tree["data"]) == [sample], file
+    if tree["plot_type"] == "linegraph":
+        lengths = [point[0] for point in tree["data"][sample]]
+        assert len(lengths) > 1 and lengths == sorted(lengths), file
 PYTHON
 if [ -n "$multiqc" ]; then
   "$multiqc" multiqc --outdir page --no-ansi >multiqc.log 2>&1 || fail "$(cat multiqc.log)"
