@@ -68,8 +68,7 @@ cmp with.tsv without.tsv
 # Names that are markup, and bad input.
 hostile='<img src=x onerror=alert(1)><!--'
 cp reads.bam "$hostile.bam"
-call --alignments "$hostile.bam" --output "$hostile.tsv" --report hostile.html 2>/dev/null ||
-  "$sluice" run methylation --signal reads.blow5 --alignments "$hostile.bam" --reference reference.fa --output "$hostile.tsv" --quiet --report hostile.html
+"$sluice" run methylation --signal reads.blow5 --alignments "$hostile.bam" --reference reference.fa --output "$hostile.tsv" --quiet --report hostile.html
 check_page hostile.html 6
 ! grep -q '<img' hostile.html || fail "a file's name became markup"
 [ -z "$browser" ] || grep -q '&lt;img src=x' dom.html || fail "the file's name is not shown"
