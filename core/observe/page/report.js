@@ -136,12 +136,22 @@
     if (list.length === 0) return add(where, note(use === 'input' ? 'No files.' : 'No files: nothing was kept.'));
     add(where, table(['file', 'as', 'size', 'XXH3'], list.map((file) => [file.path, file.what, file.xxh3 ? bytes(file.bytes) : '', checksum(file)]), [2]));
   }
+  // The classes of a histogram, those without rows between them too.
+  function withGaps(histogram) {
+    const result = [];
+    for (const one of histogram.filter((entry) => entry[1] > 0)) {
+      for (let last = result[result.length - 1]; last && last[1] * 1.05 < one[0] && result.length < 400; last = result[result.length - 1])
+        result.push([last[1], last[1] * 1.1, 0]);
+      result.push(one);
+    }
+    return result;
+  }
   function lengthCharts(where) {
     const box = make('div', undefined, 'charts');
     for (const stage of report.stages) {
       const lengths = stage.row_lengths;
       if (!lengths) continue;
-      const classes = lengths.histogram.filter((one) => one[1] > 0);
+      const classes = withGaps(lengths.histogram);
       if (classes.length === 0) continue;
       const units = plural(lengths.unit);
       const text = count(lengths.rows) + ' rows, ' + large(lengths.total) + ' ' + units + '; median ' + short(lengths.p50) + ', mean ' + short(lengths.mean) +
@@ -150,7 +160,7 @@
         type: 'bar',
         data: { labels: classes.map((one) => short(Math.sqrt(one[0] * one[1]))), datasets: [{ label: 'rows', data: classes.map((one) => one[2]), backgroundColor: series(0), categoryPercentage: 1, barPercentage: 0.94 }] },
         options: { plugins: Object.assign(legend(false), { tooltip: { callbacks: { title: (items) => short(classes[items[0].dataIndex][0]) + ' to ' + short(classes[items[0].dataIndex][1]) + ' ' + units } } }),
-          scales: { x: axis('length (' + units + ', each bar a tenth longer than the one before)', { grid: { display: false }, ticks: { maxTicksLimit: 9, maxRotation: 0 } }), y: axis('rows', { ticks: { callback: large, precision: 0 } }) } }
+          scales: { x: axis('length (' + units + ', each bar a tenth longer than the one before)', { grid: { display: false }, ticks: { maxTicksLimit: 9, maxRotation: 0 } }), y: axis('rows', { grace: '4%', ticks: { callback: large, precision: 0 } }) } }
       }));
     }
     if (box.childElementCount > 0) add(where, box);
