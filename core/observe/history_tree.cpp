@@ -32,6 +32,11 @@ std::vector<HistorySample> thinned(const RunHistory& history, const RunStatistic
   const double usual = end.seconds / static_cast<double>(samples.size());
   if (samples.size() > 1 && end.seconds - samples.back().seconds < usual / 2) samples.pop_back();
   samples.push_back(std::move(end));
+  // The process had computed before the run began: at the first look that is no longer to be told apart.
+  if (samples.size() > 2) {
+    const double rate = (samples[2].cpu_seconds - samples[1].cpu_seconds) / std::max(samples[2].seconds - samples[1].seconds, 1e-9);
+    samples[0].cpu_seconds = samples[1].cpu_seconds - rate * samples[1].seconds;
+  }
   return samples;
 }
 
@@ -102,25 +107,30 @@ Json devices(const std::vector<HistorySample>& samples, const RunStatistics& las
 }
 
 // The busiest ones, in the order in which they first appeared.
+std::vector<const ActivityTrack*> busiest(const RunHistory& history) {
+  const auto total = [](const ActivityTrack* track) { return std::accumulate(track->busy_seconds.begin(), track->busy_seconds.end(), 0.0); };
+  std::vector<const ActivityTrack*> tracks;
+  for (const ActivityTrack& track : history.tracks) tracks.push_back(&track);
+  if (tracks.size() <= most_tracks) return tracks;
+  std::stable_sort(tracks.begin(), tracks.end(), [&](const auto* a, const auto* b) { return total(a) > total(b); });
+  tracks.resize(most_tracks);
+  std::sort(tracks.begin(), tracks.end());
+  return tracks;
+}
+
 Json tracks(const RunHistory& history, double elapsed) {
-  const auto total = [](const ActivityTrack& track) { return std::accumulate(track.busy_seconds.begin(), track.busy_seconds.end(), 0.0); };
-  std::vector<double> totals;
-  for (const ActivityTrack& track : history.tracks) totals.push_back(total(track));
-  std::sort(totals.begin(), totals.end(), std::greater<>());
-  const double least = totals.size() > most_tracks ? totals[most_tracks - 1] : 0;
   // Of a short run intervals are many: a picture needs no more than it has pixels for.
-  const auto intervals = static_cast<std::size_t>(std::ceil(elapsed / history.interval_seconds));
+  const auto intervals = std::min(static_cast<std::size_t>(std::ceil(elapsed / history.interval_seconds)), most_points);
   const std::size_t step = intervals / most_intervals + 1;
   Json list = Json::array();
-  for (const ActivityTrack& track : history.tracks) {
-    if (total(track) < least) continue;
+  for (const ActivityTrack* track : busiest(history)) {
     Json calls = Json::array();
-    for (std::size_t i = 0; i < std::max(intervals, track.busy_seconds.size()); i += step) {
+    for (std::size_t i = 0; i < intervals; i += step) {
       double seconds = 0;
-      for (std::size_t k = i; k < std::min(i + step, track.busy_seconds.size()); ++k) seconds += track.busy_seconds[k];
+      for (std::size_t k = i; k < std::min(i + step, track->busy_seconds.size()); ++k) seconds += track->busy_seconds[k];
       calls.push_back(short_number(seconds / (history.interval_seconds * static_cast<double>(step))));
     }
-    list.push_back({{"lane", track.lane}, {"stage", track.stage}, {"calls", std::move(calls)}});
+    list.push_back({{"lane", track->lane}, {"stage", track->stage}, {"calls", std::move(calls)}});
   }
   return {{"interval_seconds", history.interval_seconds * static_cast<double>(step)}, {"list", std::move(list)}};
 }

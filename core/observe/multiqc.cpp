@@ -75,11 +75,11 @@ std::string multiqc_lengths(const RunResult& result, const std::string& sample) 
   if (stage == nullptr) return "";
   // Classes of a tenth, so that runs of few reads are no comb.
   constexpr double step = 1.1;
-  Json points = Json::object();
+  Json points = Json::array();  // pairs: MultiQC sorts keys as text
   std::map<long, std::uint64_t> rows;
   for (const auto& [length, count] : stage->lengths.classes)
     if (length >= 1) rows[std::lround(std::floor(std::log(length) / std::log(step)))] += count;
-  for (const auto& [power, count] : rows) points[std::to_string(std::lround(std::pow(step, static_cast<double>(power) + 0.5)))] = count;
+  for (const auto& [power, count] : rows) points.push_back(Json::array({std::lround(std::pow(step, static_cast<double>(power) + 0.5)), count}));
   return text_of({{"id", "sluice_lengths"},
                   {"section_name", "Lengths of reads (sluice)"},
                   {"description", "How many reads are how long; each point stands for lengths within a tenth of each other."},

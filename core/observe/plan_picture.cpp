@@ -14,8 +14,8 @@
 namespace sluice {
 namespace {
 
-constexpr double box_width = 178, box_height = 46, column_step = 204, layer_step = 84, margin = 14;
-constexpr std::size_t most_letters = 22, most_small_letters = 30;
+constexpr double box_width = 192, box_height = 46, column_step = 214, layer_step = 74, margin = 14;
+constexpr std::size_t most_letters = 22, most_small_letters = 36;
 
 struct Point {
   double x = 0, y = 0;
@@ -63,16 +63,15 @@ class Picture {
   std::string text_;
 };
 
-// "62.1 % of the time", or where the work was done if a device did some of it.
+// "62.1 % of call time", and how much of its work devices did.
 std::string what_it_took(const StageStatistics& stage, double all_busy) {
   double on_devices = 0, all = 0;
   for (const ImplementationStatistics& implementation : stage.implementations) {
     all += implementation.work;
     if (implementation.device != "cpu" && implementation.device != "writer") on_devices += implementation.work;
   }
-  std::string text = percent_text(all_busy > 0 ? stage.busy_seconds / all_busy : 0) + " of all calls";
-  if (on_devices > 0) text = percent_text(on_devices / all) + " on a device, " + percent_text(all_busy > 0 ? stage.busy_seconds / all_busy : 0);
-  return text;
+  const std::string text = percent_text(all_busy > 0 ? stage.busy_seconds / all_busy : 0) + " of call time";
+  return on_devices > 0 ? text + ", " + percent_text(on_devices / all) + " device" : text;
 }
 
 }  // namespace

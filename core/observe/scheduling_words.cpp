@@ -81,7 +81,8 @@ std::vector<std::string> scheduling_sentences(const Plan& plan, const RunStatist
     if (lane.kind != "cpu") sentences.push_back(device_sentence(lane));
   for (std::size_t i = 0; i < std::min(plan.stages.size(), statistics.scheduler.stages.size()); ++i)
     if (std::string sentence = stage_sentence(plan, statistics, i); !sentence.empty()) sentences.push_back(std::move(sentence));
-  sentences.insert(sentences.end(), statistics.decisions.begin(), statistics.decisions.end());
+  for (const std::string& decision : statistics.decisions)
+    if (!decision.starts_with("stage '") && decision.find(" was retired: ") == std::string::npos) sentences.push_back(decision);  // not said above
   if (sentences.empty()) sentences.emplace_back("There was nothing to choose: no device took part, and every stage ran on the CPU.");
   return sentences;
 }
@@ -91,7 +92,8 @@ std::vector<Waiting> waiting_of(const Plan& plan, const RunStatistics& s) {
   if (!(s.elapsed_seconds > 0)) return result;
   const auto share = [&](double seconds) { return std::clamp(seconds / s.elapsed_seconds, 0.0, 1.0); };
   const std::string threads = std::to_string(s.threads) + (s.threads == 1 ? " thread" : " threads");
-  result.push_back({threads + " of the CPU", share(s.cpu_seconds / std::max(s.threads, 1)), 0, "files, devices, one another, or processors that others used"});
+  result.push_back(
+      {threads + " of the CPU", share(s.cpu_seconds / std::max(s.threads, 1)), 0, "files, devices, one another, or processors that others used"});
   result.back().waited = 1 - result.back().busy;
   for (const DeviceStatistics& device : s.devices) result.push_back({device.name, utilisation(device, s), 1 - utilisation(device, s), "batches"});
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {

@@ -68,8 +68,7 @@ cmp with.tsv without.tsv
 # Names that are markup, and bad input.
 hostile='<img src=x onerror=alert(1)><!--'
 cp reads.bam "$hostile.bam"
-call --alignments "$hostile.bam" --output "$hostile.tsv" --report hostile.html 2>/dev/null ||
-  "$sluice" run methylation --signal reads.blow5 --alignments "$hostile.bam" --reference reference.fa --output "$hostile.tsv" --quiet --report hostile.html
+"$sluice" run methylation --signal reads.blow5 --alignments "$hostile.bam" --reference reference.fa --output "$hostile.tsv" --quiet --report hostile.html
 check_page hostile.html 6
 ! grep -q '<img' hostile.html || fail "a file's name became markup"
 [ -z "$browser" ] || grep -q '&lt;img src=x' dom.html || fail "the file's name is not shown"
@@ -97,6 +96,9 @@ for file in glob.glob("multiqc/*/*_mqc.json") + ["one_mqc.json"]:
     assert tree["id"].startswith("sluice_") and tree["plot_type"] in ("bargraph", "linegraph", "generalstats"), file
     sample = "one" if file == "one_mqc.json" else file.split("/")[1]
     assert list(tree["data"]) == [sample], file
+    if tree["plot_type"] == "linegraph":
+        lengths = [point[0] for point in tree["data"][sample]]
+        assert len(lengths) > 1 and lengths == sorted(lengths), file
 PYTHON
 if [ -n "$multiqc" ]; then
   "$multiqc" multiqc --outdir page --no-ansi >multiqc.log 2>&1 || fail "$(cat multiqc.log)"

@@ -136,12 +136,22 @@
     if (list.length === 0) return add(where, note(use === 'input' ? 'No files.' : 'No files: nothing was kept.'));
     add(where, table(['file', 'as', 'size', 'XXH3'], list.map((file) => [file.path, file.what, file.xxh3 ? bytes(file.bytes) : '', checksum(file)]), [2]));
   }
+  // The classes of a histogram, those without rows between them too.
+  function withGaps(histogram) {
+    const result = [];
+    for (const one of histogram.filter((entry) => entry[1] > 0)) {
+      for (let last = result[result.length - 1]; last && last[1] * 1.05 < one[0] && result.length < 400; last = result[result.length - 1])
+        result.push([last[1], last[1] * 1.1, 0]);
+      result.push(one);
+    }
+    return result;
+  }
   function lengthCharts(where) {
     const box = make('div', undefined, 'charts');
     for (const stage of report.stages) {
       const lengths = stage.row_lengths;
       if (!lengths) continue;
-      const classes = lengths.histogram.filter((one) => one[1] > 0);
+      const classes = withGaps(lengths.histogram);
       if (classes.length === 0) continue;
       const units = plural(lengths.unit);
       const text = count(lengths.rows) + ' rows, ' + large(lengths.total) + ' ' + units + '; median ' + short(lengths.p50) + ', mean ' + short(lengths.mean) +
@@ -150,7 +160,7 @@
         type: 'bar',
         data: { labels: classes.map((one) => short(Math.sqrt(one[0] * one[1]))), datasets: [{ label: 'rows', data: classes.map((one) => one[2]), backgroundColor: series(0), categoryPercentage: 1, barPercentage: 0.94 }] },
         options: { plugins: Object.assign(legend(false), { tooltip: { callbacks: { title: (items) => short(classes[items[0].dataIndex][0]) + ' to ' + short(classes[items[0].dataIndex][1]) + ' ' + units } } }),
-          scales: { x: axis('length (' + units + ', each bar a tenth longer than the one before)', { grid: { display: false }, ticks: { maxTicksLimit: 9, maxRotation: 0 } }), y: axis('rows', { ticks: { callback: large, precision: 0 } }) } }
+          scales: { x: axis('length (' + units + ', each bar a tenth longer than the one before)', { grid: { display: false }, ticks: { maxTicksLimit: 9, maxRotation: 0 } }), y: axis('rows', { grace: '4%', ticks: { callback: large, precision: 0 } }) } }
       }));
     }
     if (box.childElementCount > 0) add(where, box);
@@ -236,7 +246,7 @@
     const sources = history.stages.filter((stage) => stage.role === 'source');
     const units = [...new Set(sources.map((stage) => stage.unit))];
     timeChart(box, 'Input', 'What the sources read per second. It rises and falls by whole batches.', units.map(plural).join(' or ') + ' per second', large,
-      () => sources.map((stage, i) => line(stage.name, history.coarse_seconds, stage.work_per_second, i, { stepped: 'after', fill: sources.length === 1 ? 'origin' : false, backgroundColor: series(i) + '44' })));
+      () => sources.map((stage, i) => line(stage.name, [0].concat(history.coarse_seconds), stage.work_per_second.slice(0, 1).concat(stage.work_per_second), i, { stepped: 'after', fill: sources.length === 1 ? 'origin' : false, backgroundColor: series(i) + '44' })));
     const sinks = history.stages.filter((stage) => stage.role === 'sink');
     timeChart(box, 'Output', 'How much of what each output holds in the end was written by then.', 'of its rows (%)', short,
       () => sinks.map((stage, i) => line(stage.name, [0].concat(seconds), [0].concat(stage.rows.map((n) => 100 * n / Math.max(stage.rows[stage.rows.length - 1], 1))), i)), { max: 100 });
@@ -274,9 +284,9 @@
       }
     }
     grid.append(make('div'), make('div', [make('span', '0 s'), make('span', duration(elapsed / 2)), make('span', duration(elapsed))], 'axis'));
-    add(where, make('h3', 'When each stage was at work'), note('From left to right the run; the darker, the more calls of the stage were under way at once. A gap: it waited.'), grid);
+    add(where, make('h3', 'When each stage was at work'), note('From left to right the run; the stronger the colour, the more calls of the stage were under way at once. A gap: it waited.'), grid);
   }
-  const shareBar = (share, kind) => { const bar = make('i'); bar.style.width = (100 * share).toFixed(1) + '%'; return make('span', [make('span', bar, 'share ' + kind), percent(share)]); };
+  const shareBar = (share, kind) => { const bar = make('i'); bar.style.width = (100 * share).toFixed(1) + '%'; return make('span', [make('span', bar, 'share ' + kind), percent(share)], 'shares'); };
   function waits(where) {
     if (run.waiting.length === 0) return;
     add(where, make('h3', 'What waited for what'),
@@ -314,10 +324,10 @@
       timeChart(box, 'Copies', 'Columns that were copied to and from devices.', 'MiB per second', short,
         () => history.devices.flatMap((device, i) => [line('to ' + device.name, seconds, mebibytes(device.to_device), 5 + 2 * i), line('back from ' + device.name, seconds, mebibytes(device.to_host), 2 + 2 * i)]));
     }
-    const waiting = history.stages.filter((stage) => stage.role === 'source' && stage.waiting.some((share) => share > 0));
+    const waiting = history.stages.filter((stage) => stage.role === 'source' && stage.waiting.some((share) => share >= 0.02));
     if (waiting.length > 0)
       timeChart(box, 'Sources that waited', 'For room in memory, because the stages behind them were slower.', 'of the time (%)', short,
-        () => waiting.map((stage, i) => line(stage.name, seconds, stage.waiting.map((share) => 100 * share), 1 + i, { stepped: true })), { max: 100 });
+        () => waiting.map((stage, i) => line(stage.name, [0].concat(seconds), stage.waiting.slice(0, 1).concat(stage.waiting).map((share) => 100 * share), 1 + i, { stepped: 'after' })), { max: 100 });
   }
   function deviceTable(where) {
     if (report.devices.length === 0) return;

@@ -117,6 +117,13 @@ TEST_CASE("A stage that can't be right is refused when it is loaded") {
   descriptor.row_name = "name";
   CHECK(problem_of_plugin() == "stage 'later': names rows by column 'name', which it does not give");
   begin();
+  descriptor.row_length = "name";
+  CHECK(problem_of_plugin() == "stage 'later': says that column 'name' is the length of a row, but not what is counted");
+  descriptor.row_length_unit = "base";
+  CHECK(problem_of_plugin() == "stage 'later': says that column 'name' is the length of a row, which it does not give");
+  descriptor.row_length = "length";
+  CHECK(problem_of_plugin() == "stage 'later': says that column 'length' is the length of a row, which is no list and no text");
+  begin();
   descriptor.traits = SLUICE_TRAIT_PARTS;
   CHECK(problem_of_plugin() == "stage 'later': only sources have positions and parts");
   begin();
