@@ -32,6 +32,7 @@ class AlignmentReader {
     int min_mapq = 20;
     bool secondary = false;
     bool supplementary = true;
+    std::string keep = "used";
     int threads = 0;
   };
   enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region, incomplete_file };
@@ -58,6 +59,10 @@ class AlignmentReader {
     d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
     d.option("secondary", &Parameters::secondary, "use secondary records, too");
     d.option("supplementary", &Parameters::supplementary, "use supplementary records, too, each on its own");
+    d.option("keep", &Parameters::keep,
+             "all: records that do not pass the filters become rows, too, which fail for that reason, so that modbam_writer can write them again; not "
+             "those outside a region")
+        .choices({"used", "all"});
     d.option("threads", &Parameters::threads, "further threads of HTSlib for decompression, which pay for CRAM; BAM uses those of the run")
         .range(0, 64);
     describe_follow(d);
@@ -172,8 +177,9 @@ class AlignmentReader {
       const auto record_work = static_cast<double>(pending_->read_bases);
       // A record that is a batch's work by itself travels alone.
       if (rows.size() != 0 && record_work >= call.target_work()) break;
-      work += record_work;
-      bytes += add(*pending_, rows);
+      const std::optional<Reason> reason = reason_against(pending_->core);
+      if (!reason) work += record_work;
+      bytes += add(*pending_, reason, rows);
       pending_ = nullptr;
     }
     give(rows, parallel_for, out);
@@ -186,6 +192,7 @@ class AlignmentReader {
     AlignmentRecord record;
     std::string_view contig;
     std::int64_t index;
+    std::optional<Reason> reason;  // it is a row only to be written again
     std::string_view name() const { return record.name; }
   };
   // Rows are where they were read, mostly in windows of the file.
@@ -272,7 +279,7 @@ class AlignmentReader {
     }
   }
 
-  // The next record that passes the filters; nullptr at the end, where none is yet, or when the run is cancelled.
+  // The next record that becomes a row; nullptr at the end, where none is yet, or when the run is cancelled.
   const AlignmentRecord* advance(const Call& call, const ParallelFor& parallel_for) {
     while (turns_ || !call.cancelled()) {
       const AlignmentRecord* record = file_->next(parallel_for, call.threads());
@@ -283,25 +290,26 @@ class AlignmentReader {
         if (agreement_.records < enough_records) judge_agreement(call);
         return nullptr;
       }
-      const bam1_core_t& core = record->core;
-      const auto drop = [&](Reason reason) { call.account(reason, 1, record->name); };
-      if ((core.flag & BAM_FUNMAP) != 0 || core.tid < 0)
-        drop(Reason::unmapped);
-      else if (!parameters_.secondary && (core.flag & BAM_FSECONDARY) != 0)
-        drop(Reason::secondary);
-      else if (!parameters_.supplementary && (core.flag & BAM_FSUPPLEMENTARY) != 0)
-        drop(Reason::supplementary);
-      else if (core.qual < parameters_.min_mapq)
-        drop(Reason::low_mapping_quality);
-      else
-        return compare_with_reference(call, *record), record;
+      const std::optional<Reason> reason = reason_against(record->core);
+      if (!reason) return compare_with_reference(call, *record), record;
+      if (parameters_.keep == "all") return record;
+      call.account(*reason, 1, record->name);
     }
     return nullptr;
   }
 
+  std::optional<Reason> reason_against(const bam1_core_t& core) const {
+    if ((core.flag & BAM_FUNMAP) != 0 || core.tid < 0) return Reason::unmapped;
+    if (!parameters_.secondary && (core.flag & BAM_FSECONDARY) != 0) return Reason::secondary;
+    if (!parameters_.supplementary && (core.flag & BAM_FSUPPLEMENTARY) != 0) return Reason::supplementary;
+    if (core.qual < parameters_.min_mapq) return Reason::low_mapping_quality;
+    return std::nullopt;
+  }
+
   // Returns the bytes it takes in the batch's columns.
-  std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
-    const Row& row = rows.add({record, file_->contig_name(record.core.tid), static_cast<std::int64_t>(file_->visited()) - 1}, file_->visited_bytes());
+  std::uint64_t add(const AlignmentRecord& record, std::optional<Reason> reason, Rows& rows) const {
+    const char* const contig = record.core.tid < 0 ? "*" : file_->contig_name(record.core.tid);
+    const Row& row = rows.add({record, contig, static_cast<std::int64_t>(file_->visited()) - 1, reason}, file_->visited_bytes());
     return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
            (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);
   }
@@ -309,6 +317,8 @@ class AlignmentReader {
   // Columns are made here, and filled on several threads.
   void give(const Rows& rows, const ParallelFor& parallel_for, Output& out) const {
     out.set_rows(static_cast<std::int64_t>(rows.size()));
+    for (std::int64_t row = 0; row < out.rows(); ++row)
+      if (const std::optional<Reason> reason = rows[row].reason) out.fail(row, *reason);
     struct Text {
       Buffer offsets;
       std::span<char> bytes;

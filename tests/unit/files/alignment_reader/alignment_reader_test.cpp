@@ -105,6 +105,26 @@ TEST_CASE("the filters are the user's choice") {
   CHECK(read_alignments(path, {{"supplementary", false}}).accounts.at("supplementary").names == std::vector<std::string>{"clipped"});
 }
 
+TEST_CASE("records that do not pass the filters are failed rows, if all are kept") {
+  const TemporaryFolder folder;
+  const std::string path = write_bam(folder, sam_header + sam_records);
+  const Result used = read_alignments(path, {}), all = read_alignments(path, {{"keep", "all"}});
+  REQUIRE(all.ok());
+  CHECK(all.accounts.empty());
+  std::uint64_t left_out = 0;
+  for (const auto& [reason, account] : used.accounts) {
+    left_out += account.count;
+    std::vector<std::string> names;
+    for (const auto& failed : all.failed)
+      if (failed.reason == reason) names.emplace_back(all.batches.at(failed.batch).view().text("read_id")[failed.row]);
+    CHECK(names == account.names);
+  }
+  CHECK(all.failed.size() == left_out);
+  CHECK(names(all) == "forward reverse low secondary clipped placed other unmapped");
+  CHECK(all.batch().view().text("contig")[7] == "*");
+  CHECK(all.batch().view().text("bam_record")[7].size() > 52);
+}
+
 TEST_CASE("the serialised record holds every field") {
   const TemporaryFolder folder;
   const Result result =
