@@ -59,8 +59,8 @@ void write_modified_reads(std::istream& fastq, std::ostream& out, std::uint64_t 
   for (std::uint64_t read = 0; std::getline(fastq, name) && std::getline(fastq, bases) && std::getline(fastq, plus) && std::getline(fastq, qualities);
        ++read) {
     Random random = random_numbers(seed, read);
-    out << name.substr(1, name.find_first_of(" \t") - 1) << "\t4\t*\t0\t0\t*\t*\t0\t0\t" << bases << '\t' << qualities << "\tRG:Z:run\tqs:f:"
-        << 8 + random.below(12) << ".5\tmv:B:c,5";
+    out << name.substr(1, name.find_first_of(" \t") - 1) << "\t4\t*\t0\t0\t*\t*\t0\t0\t" << bases << '\t' << qualities
+        << "\tRG:Z:run\tqs:f:" << 8 + random.below(12) << ".5\tmv:B:c,5";
     for (std::size_t at = 0; at < bases.size(); ++at) out << ',' << (chance(random, 500'000) ? '1' : '0');
     if (read % 5 != 4) {
       Tags tags;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Do aligned records (SAM or BAM) have the base modifications of the reads that they are of? MM and ML are read base by base, in another way than sluice
-// does, and compared at each base of the read that a record has.
+// Do aligned records (SAM or BAM) have the base modifications of the reads that they are of? MM and ML are read base by base, in another way than
+// sluice does, and compared at each base of the read that a record has.
 //   modified_bases READS RECORDS [verbatim]
 // Prints what was compared. verbatim: supplementary records have the tags of the whole read although bases are missing, as minimap2 -y leaves them.
 
@@ -87,8 +87,12 @@ Calls expand(const Record& record, const std::string& bases) {
         if (at >= bases.size()) throw std::runtime_error(record.name + ": MM speaks of more bases than there are");
         if (bases[at] == head[0] && left-- == 0) break;
       }
-      if (used >= record.probabilities.size()) throw std::runtime_error(record.name + ": ML is too short");
-      calls.emplace(at++, head + '=' + std::to_string(record.probabilities[used++]));
+      for (const char code : head.substr(2)) {
+        if (code == '?' || code == '.') continue;
+        if (used >= record.probabilities.size()) throw std::runtime_error(record.name + ": ML is too short");
+        calls.emplace(at, head + code + '=' + std::to_string(record.probabilities[used++]));
+      }
+      ++at;
     }
   }
   if (used != record.probabilities.size()) throw std::runtime_error(record.name + ": ML is too long");

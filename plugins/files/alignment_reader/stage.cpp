@@ -59,9 +59,10 @@ class AlignmentReader {
     d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
     d.option("secondary", &Parameters::secondary, "use secondary records, too");
     d.option("supplementary", &Parameters::supplementary, "use supplementary records, too, each on its own");
-    d.option("keep", &Parameters::keep,
-             "all: records that do not pass the filters become rows, too, which fail for that reason, so that modbam_writer can write them again; not "
-             "those outside a region")
+    d.option(
+         "keep", &Parameters::keep,
+         "all: records that do not pass the filters become rows, too, which fail for that reason, so that modbam_writer can write them again; not "
+         "those outside a region")
         .choices({"used", "all"});
     d.option("threads", &Parameters::threads, "further threads of HTSlib for decompression, which pay for CRAM; BAM uses those of the run")
         .range(0, 64);

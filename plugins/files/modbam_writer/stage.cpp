@@ -77,7 +77,8 @@ class ModbamWriter {
     d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise").required().writes();
     d.uses("index", "minimizer_index", "contigs that the records name by number, where there is no file of alignments", Needed::optional);
     d.option("alignments", &Parameters::alignments,
-             "the file that alignment_reader reads: its header is copied; left out: the header has the contigs of index and the lines of the reads' files")
+             "the file that alignment_reader reads: its header is copied; left out: the header has the contigs of index and the lines of the reads' "
+             "files")
         .reads();
     d.option("command", &Parameters::command, "what the header says of the run (CL of @PG)");
     d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .cram, else BAM)").choices({"auto", "bam", "sam", "cram"});
@@ -176,7 +177,8 @@ class ModbamWriter {
   }
   static hts::Header header_of_index(const Setup& setup) {
     if (!setup.has_resource("index"))
-      throw Failure::usage("stage 'modbam_writer' has neither a file of alignments nor an index of contigs", "give `alignments`, or the resource index");
+      throw Failure::usage("stage 'modbam_writer' has neither a file of alignments nor an index of contigs",
+                           "give `alignments`, or the resource index");
     const MinimizerIndexView index = minimizer_index_view(setup.resource("index"));
     std::string text;
     for (std::size_t contig = 0; contig < index.contigs(); ++contig)
@@ -344,8 +346,8 @@ class ModbamWriter {
   std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference
   Form form_ = Form::bam;
   std::optional<hts::BgzfOutput> bam_;
-  OutputFile file_;                   // of the other forms
-  std::string reference_path_;        // CRAM ...
+  OutputFile file_;             // of the other forms
+  std::string reference_path_;  // CRAM ...
   hts::Header cram_header_;
   hts::File writer_;
   hts::Record written_{bam_init1()};  // ... commit's

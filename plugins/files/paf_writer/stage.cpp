@@ -74,7 +74,8 @@ class PafWriter {
         text_(text_tag(setup, p, has_alignments_)),
         file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_)) {
     if (!has_alignments_ && (p.md || p.eqx))
-      setup.warn(std::string(p.md ? "md" : "eqx") + " changes nothing without base-level alignments, as in minimap2: add --cigar, or --format sam or bam");
+      setup.warn(std::string(p.md ? "md" : "eqx") +
+                 " changes nothing without base-level alignments, as in minimap2: add --cigar, or --format sam or bam");
   }
 
   void process(const Call&, const Batch& in, Output& out) {

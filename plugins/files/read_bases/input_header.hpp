@@ -17,8 +17,8 @@ class InputHeader {
   enum class ReadGroups : std::uint8_t { left_out, kept };
   explicit InputHeader(ReadGroups groups) : groups_(groups) {}
 
-  // Adds the lines that are not there yet. Of two different read groups with one ID the first stays; a different program with the ID of another gets a
-  // new one.
+  // Adds the lines that are not there yet. Of two different read groups with one ID the first stays; a different program with the ID of another gets
+  // a new one.
   void add(sam_hdr_t& header);
   // The same of a file, if it is one of these kinds and can be read.
   void add_file(const std::string& path);

@@ -109,9 +109,8 @@ class TextReads : public InputReader {
     std::vector<std::string> tags(static_cast<std::size_t>(batch.rows));
     std::vector<char> is_damaged(tags.size());
     call.parallel_for(tags.size(), 64, [&](std::size_t begin, std::size_t end) {
-      auto maker = makers_.take();
       for (std::size_t row = begin; row < end; ++row)
-        is_damaged[row] = maker->append(part(batch.comment_ends, batch.comments, row), *wishes_.choice, tags[row]) == TagState::damaged ? 1 : 0;
+        is_damaged[row] = append_comment_tags(part(batch.comment_ends, batch.comments, row), *wishes_.choice, tags[row]) == TagState::damaged ? 1 : 0;
     });
     out.text_rows("tags", tags, "binary");
     std::vector<std::string> damaged;
@@ -122,7 +121,6 @@ class TextReads : public InputReader {
 
   ReadFileWishes wishes_;
   bool takes_tags_, said_damaged_ = false;
-  Workspaces<CommentTags> makers_;
   ReadBatches reads_;
 };
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The tags that reads have in their files (SAM specification, sections 1.5 and 4.2.4), in the encoding of BAM: as they stand in records, or made of what
-// `samtools fastq -T` writes behind the names of FASTQ.
-
-#include <htslib/sam.h>
+// The tags that reads have in their files (SAM specification, sections 1.5 and 4.2.4), in the encoding of BAM: as they stand in records, or made of
+// what `samtools fastq -T` writes behind the names of FASTQ.
 
 #include <cstddef>
 #include <cstdint>
 #include <set>
-#include <sluice/hts/handles.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,22 +34,7 @@ enum class TagState : std::uint8_t {
 // Appends those of the tags of a record that are taken.
 TagState append_tags(std::span<const std::uint8_t> tags, const TagChoice& choice, std::string& taken);
 
-// Makes tags of comments. Not thread-safe: one object per thread.
-class CommentTags {
- public:
-  CommentTags();
-  ~CommentTags() { ks_free(&line_); }
-  CommentTags(const CommentTags&) = delete;
-
-  // Appends those that are taken of the words of a comment, with tabs between them, that are tags. Others are no damage.
-  TagState append(std::string_view comment, const TagChoice& choice, std::string& taken);
-
- private:
-  bool append_tag(std::string_view word, const TagChoice& choice, std::string& taken);
-
-  hts::Header header_;
-  hts::Record record_;
-  kstring_t line_ = KS_INITIALIZE;
-};
+// Appends those that are taken of the words of a comment, with tabs between them, that are tags. Others are no damage.
+TagState append_comment_tags(std::string_view comment, const TagChoice& choice, std::string& taken);
 
 }  // namespace sluice::read_bases

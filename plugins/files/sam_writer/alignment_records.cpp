@@ -14,7 +14,8 @@ void AlignmentRecords::describe(Describe<AlignmentRecords>& d) {
       .summary("makes the records that sam_writer would write of each read")
       .doc(
           "For stages that write records again with something more, as modbam_writer does: the records of all alignments of a read in their order, "
-          "hard-clipped where they are supplementary, with the tags that the read has in its file; of a read without an alignment that of an unmapped "
+          "hard-clipped where they are supplementary, with the tags that the read has in its file; of a read without an alignment that of an "
+          "unmapped "
           "one. What SAM can't hold has none.")
       .work_unit("base");
   d.uses("index", "minimizer_index", "names and lengths of the contigs");

@@ -18,9 +18,9 @@ namespace sluice::sam_writer {
 enum class ReadGroupTag : std::uint8_t { taken, replaced };  // replaced: the records have another one already
 
 // Tags of alignments, earlier ones or those that sam_writer writes, are left out. MM and ML describe the bases in sequencing orientation whatever the
-// strand, so they stay as they are in records with all bases; where a part remains they are cut to it, with MN for its length, or left out if they do not
-// fit the read. Records without bases have none of them. Other tags stay as they are, also those with values per base, as nobody knows which have.
-// Not thread-safe: one object per thread.
+// strand, so they stay as they are in records with all bases; where a part remains they are cut to it, with MN for its length, or left out if they do
+// not fit the read. Records without bases have none of them. Other tags stay as they are, also those with values per base, as nobody knows which
+// have. Not thread-safe: one object per thread.
 class CarriedTags {
  public:
   CarriedTags();

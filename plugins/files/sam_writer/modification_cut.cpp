@@ -20,7 +20,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
 std::optional<ListHead> parse_head(std::string_view head) {
-  if (head.size() < 3 || std::string_view("ACGTUN").find(head[0]) == std::string_view::npos || (head[1] != '+' && head[1] != '-')) return std::nullopt;
+  if (head.size() < 3 || std::string_view("ACGTUN").find(head[0]) == std::string_view::npos || (head[1] != '+' && head[1] != '-'))
+    return std::nullopt;
   std::string_view code = head.substr(2);
   if (code.ends_with('?') || code.ends_with('.')) code.remove_suffix(1);
   const bool is_number = std::all_of(code.begin(), code.end(), is_digit);  // a ChEBI number is one code

@@ -46,8 +46,8 @@ std::string header_text(const HeaderParts& parts) {
       command.begin(), command.end(), [](char c) { return c < ' ' && c >= 0; }, ' ');
   const std::string version(parts.version);
   const bool has_command = !command.empty();
-  if (sam_hdr_add_pg(header.get(), "sluice", "PN", "sluice", "VN", version.c_str(), has_command ? "CL" : nullptr, has_command ? command.c_str() : nullptr,
-                     nullptr) != 0)
+  if (sam_hdr_add_pg(header.get(), "sluice", "PN", "sluice", "VN", version.c_str(), has_command ? "CL" : nullptr,
+                     has_command ? command.c_str() : nullptr, nullptr) != 0)
     throw Failure::output("the header takes no @PG line", "repair the headers of the reads' files: samtools reheader");
   return {sam_hdr_str(header.get()), sam_hdr_length(header.get())};
 }

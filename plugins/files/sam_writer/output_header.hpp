@@ -22,7 +22,7 @@ struct HeaderParts {
   std::string_view input;    // @RG and @PG lines of the reads' files
   std::string_view version, command;
 };
-// @SQ, @RG, the input's @PG, and a @PG of this program, chained to them (PP). Throws Failure when that is no header.
+// @SQ, @RG, the input's @PG, and a @PG of this program, chained to the last (PP). Throws Failure when that is no header.
 std::string header_text(const HeaderParts& parts);
 
 }  // namespace sluice::sam_writer

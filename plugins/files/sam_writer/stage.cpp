@@ -64,7 +64,8 @@ class SamWriter {
     d.option("cs", &Parameters::cs, "write cs tags (minimap2's --cs)");
     d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
     d.option("md", &Parameters::md, "write MD tags, instead of cs tags if both are wanted (minimap2's --MD)");
-    d.option("comments", &Parameters::comments, "append what follows the names of reads without a column tags, or with no tags in it (minimap2's -y)");
+    d.option("comments", &Parameters::comments,
+             "append what follows the names of reads without a column tags, or with no tags in it (minimap2's -y)");
     d.option("hits_only", &Parameters::hits_only, "leave unmapped reads out (minimap2's --sam-hit-only)");
     d.option("compression", &Parameters::compression, "level of BAM; -1: HTSlib's default").range(-1, 9);
     d.reason("cannot_encode", "SAM can't hold the read: its name is longer than 254 characters or has other than printable ones");

@@ -55,7 +55,8 @@ void AlignmentRows::describe(Describe<AlignmentRows>& d) {
       .doc(
           "The rows that alignment_reader would give of the SAM file that sam_writer writes: one for the best alignment of a read, and one for each "
           "supplementary one, all with the whole read and soft clips. Secondary ones are left out.\n\n"
-          "With records of the reads (alignment_records) each row has its own, as alignment_reader gives it, and batches have the attribute sam_header "
+          "With records of the reads (alignment_records) each row has its own, as alignment_reader gives it, and batches have the attribute "
+          "sam_header "
           "of the reads' batches.")
       .work_unit("base");
   d.uses("index", "minimizer_index", "names of the contigs");

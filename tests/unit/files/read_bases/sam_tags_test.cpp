@@ -3,8 +3,11 @@
 #include "read_bases/sam_tags.hpp"
 
 #include <doctest/doctest.h>
+#include <htslib/kstring.h>
+#include <htslib/sam.h>
 
 #include <sluice/failure.hpp>
+#include <sluice/hts/handles.hpp>
 
 #include "read_bases/input_header.hpp"
 
@@ -24,7 +27,7 @@ Taken take(const std::string& tags, const char* choice = "all") {
 }
 Taken of_comment(const std::string& comment, const char* choice = "all") {
   Taken taken;
-  taken.state = CommentTags().append(comment, TagChoice(choice), taken.tags);
+  taken.state = append_comment_tags(comment, TagChoice(choice), taken.tags);
   return taken;
 }
 std::string bytes(std::string_view text) { return std::string(text); }
@@ -56,7 +59,9 @@ TEST_CASE("what can't be a tag is left out, with what nobody can find behind it"
     const Taken taken = take(all.substr(0, length));
     const bool is_whole = length == number.size() || length == number.size() + list.size();
     CHECK((taken.state == TagState::sound) == is_whole);
-    CHECK(taken.tags == all.substr(0, length < number.size() ? 0 : length < number.size() + list.size() ? number.size() : number.size() + list.size()));
+    CHECK(taken.tags == all.substr(0, length < number.size()                 ? 0
+                                      : length < number.size() + list.size() ? number.size()
+                                                                             : number.size() + list.size()));
   }
   CHECK(take(group + bytes({"MLBC\xff\xff\xff\xff\1", 9}) + number) == Taken{group, TagState::damaged});  // more values than there are
   CHECK(take(group + bytes({"MLBI\xff\xff\xff\x7f\1", 9})) == Taken{group, TagState::damaged});
@@ -84,7 +89,30 @@ TEST_CASE("tags of comments are those that samtools writes behind names") {
   CHECK(of_comment("ML:B:Q,8\tRG:Z:x") == Taken{group, TagState::damaged});
   CHECK(of_comment("ch:i:one\tRG:Z:x") == Taken{group, TagState::damaged});
   CHECK(of_comment("ch:i:one\tRG:Z:x", "RG") == Taken{group, TagState::sound});
+  for (const char* word : {"ML:B:C,256", "ML:B:C,-1", "ML:B:C,", "ML:B:C,8,,9", "ML:B:", "ML:B:Z,1", "ML:B:", "ch:i:", "ch:i:4294967296",
+                           "ch:i:-2147483649", "ch:i:5 ", "qs:f:1.5x", "qs:f:", "tp:A:", "tp:A:PS", "he:H:ABC", "he:H:AG", "xx:Q:1"})
+    CHECK_MESSAGE((of_comment(std::string(word) + "\tRG:Z:x") == Taken{group, TagState::damaged}), word);
   CHECK(of_comment("co:Z:a b") == Taken{bytes({"coZa b\0", 7}), TagState::sound});
+}
+
+TEST_CASE("tags of comments are encoded as HTSlib encodes them") {
+  std::string comment =
+      "RG:Z:x y\tem:Z:\the:H:1AFf\ttp:A:P\tmv:B:c\tba:B:c,-128,127\tbb:B:s,-32768,32767\tbc:B:S,65535\tbd:B:i,-2147483648\tbe:B:I,4294967295"
+      "\tbf:B:f,1.5,-2e10,3";
+  int name = 0;
+  for (const char* number : {"0", "255", "256", "65535", "65536", "4294967295", "-1", "-128", "-129", "-32768", "-32769", "-2147483648", "+7"})
+    comment += "\ti" + std::string(1, static_cast<char>('a' + name++)) + ":i:" + number;
+  for (const char* number : {"1", "-0.5", "3.14159265", "1e-40", "1e300", "12.345678"})
+    comment += "\tf" + std::string(1, static_cast<char>('a' + name++)) + ":f:" + number;
+  const std::string line = "r\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\t" + comment;
+  const sluice::hts::Header header(sam_hdr_init());
+  const sluice::hts::Record record(bam_init1());
+  kstring_t text = KS_INITIALIZE;
+  kputsn(line.data(), line.size(), &text);
+  REQUIRE(sam_parse1(&text, header.get(), record.get()) >= 0);
+  ks_free(&text);
+  const std::string expected(reinterpret_cast<const char*>(bam_get_aux(record.get())), static_cast<std::size_t>(bam_get_l_aux(record.get())));
+  CHECK((of_comment(comment) == Taken{expected, TagState::sound}));
 }
 
 TEST_CASE("headers of several files become one") {

@@ -30,8 +30,7 @@ const std::string modified = "MM:Z:C+m?,0,1;\tML:B:C,8,9\tMN:i:7";
 
 TEST_CASE("records with all bases carry the tags as they are, those with a part what is cut to it") {
   CHECK(carried("RG:Z:x\t" + modified + "\tqs:f:1.5\tmv:B:c,5,1,0", whole) == "\tRG:Z:x\t" + modified + "\tqs:f:1.5\tmv:B:c,5,1,0");
-  CHECK(carried("RG:Z:x\t" + modified + "\tqs:f:1.5\tmv:B:c,5,1,0", part) ==
-        "\tRG:Z:x\tMM:Z:C+m?,1;\tML:B:C,9\tMN:i:3\tqs:f:1.5\tmv:B:c,5,1,0");
+  CHECK(carried("RG:Z:x\t" + modified + "\tqs:f:1.5\tmv:B:c,5,1,0", part) == "\tRG:Z:x\tMM:Z:C+m?,1;\tML:B:C,9\tMN:i:3\tqs:f:1.5\tmv:B:c,5,1,0");
   CHECK(carried("MM:Z:C+m?,0,1;\tML:B:C,8,9", part) == "\tMM:Z:C+m?,1;\tML:B:C,9\tMN:i:3");
   CHECK(carried("Mm:Z:C+m?,0;\tMl:B:C,8", part) == "\tMm:Z:C+m?;\tMl:B:C\tMN:i:3");
   CHECK(carried("MM:Z:C+m,0,1;", part) == "\tMM:Z:C+m,1;\tMN:i:3");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "sam_writer/alignment_records.cpp"
 #include "sam_writer/stage.cpp"  // the stage class has no header of its own
 
 #include <doctest/doctest.h>
@@ -8,6 +7,7 @@
 #include <fstream>
 #include <sluice/hts/stored_record.hpp>
 
+#include "sam_writer/alignment_records.cpp"
 #include "unit/files/sam_writer/tags_of_text.hpp"
 #include "unit/mapping/hit_selection/tiny_index.hpp"
 #include "unit/outcomes_of.hpp"
