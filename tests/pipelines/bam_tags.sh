@@ -162,7 +162,7 @@ for keep in used all; do
   run methylation --signal sim.blow5 --reads sim.fastq.gz --alignments many.sam --reference ref.fa --output c.tsv --modbam c.sam --modbam-keep $keep \
     --account $keep.tsv
   cmp a.tsv c.tsv || fail "--modbam-keep $keep changes the calls"
-  cmp "$keep.tsv" used.tsv || fail "--modbam-keep $keep changes the account"
+  cmp <(cut -f 1,3 "$keep.tsv" | sort) <(cut -f 1,3 used.tsv | sort) || fail "--modbam-keep $keep changes the account"
   echo "$keep: $(grep -vc '^@' c.sam) of $all records"
 done
 [ "$(grep -vc '^@' c.sam)" = "$all" ] || fail "--modbam-keep all loses records"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "alignment_reader/alignment_file.hpp"
+#include "alignment_reader/alignment_filter.hpp"
 #include "alignment_reader/bam_record.hpp"
 #include "alignment_reader/reference_agreement.hpp"
 
@@ -24,18 +25,15 @@ constexpr std::uint64_t least_bytes_to_tell = 18;  // that a file is BGZF
 // Alignment records in file order, one row each.
 class AlignmentReader {
  public:
-  struct Parameters : FollowParameters {
+  struct Parameters : FollowParameters, FilterParameters {
     Path path;
     std::optional<Path> reference;
     std::optional<std::string> region;
     std::optional<Path> bed;
-    int min_mapq = 20;
-    bool secondary = false;
-    bool supplementary = true;
     std::string keep = "used";
     int threads = 0;
   };
-  enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region, incomplete_file };
+  enum class Reason : std::uint32_t { outside_region = static_cast<std::uint32_t>(Unused::supplementary) + 1, incomplete_file };
 
   static void describe(Describe<AlignmentReader>& d) {
     d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read").rows_are("alignment").rows_named_by("read_id");
@@ -56,13 +54,9 @@ class AlignmentReader {
     d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads().beside(".fai").beside(".gzi");
     d.option("region", &Parameters::region, "only records that overlap contig or contig:first-last (from 1, both inclusive)");
     d.option("bed", &Parameters::bed, "only records that overlap a region of this BED file, each once").reads();
-    d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
-    d.option("secondary", &Parameters::secondary, "use secondary records, too");
-    d.option("supplementary", &Parameters::supplementary, "use supplementary records, too, each on its own");
-    d.option(
-         "keep", &Parameters::keep,
-         "all: records that do not pass the filters become rows, too, which fail for that reason, so that modbam_writer can write them again; not "
-         "those outside a region")
+    describe_filter(d);
+    d.option("keep", &Parameters::keep,
+             "used: records that pass these filters; all: the others, too (but none outside a region), for alignment_filter to leave out")
         .choices({"used", "all"});
     d.option("threads", &Parameters::threads, "further threads of HTSlib for decompression, which pay for CRAM; BAM uses those of the run")
         .range(0, 64);
@@ -79,10 +73,6 @@ class AlignmentReader {
     d.gives("aligned_bases", "utf8", "SEQ of the record in sequencing orientation, \"\" if it has none", Needed::optional);
     d.gives("bam_record", "binary", "the whole record; layout: plugins/files/alignment_reader/bam_record.hpp", Needed::optional);
     d.uses("reference", "contig", "checked against the header", Needed::optional);
-    d.reason("unmapped", "the record is not aligned");
-    d.reason("low_mapping_quality", "its mapping quality is below min_mapq");
-    d.reason("secondary", "it is secondary, and `secondary` is off");
-    d.reason("supplementary", "it is supplementary, and `supplementary` is off");
     d.reason("outside_region", "it overlaps no region that is wanted, and was read because the file has no index");
     d.reason("incomplete_file", "the followed file could be read in part only: truncated, damaged, replaced or gone");
     d.work_unit("base");
@@ -178,9 +168,8 @@ class AlignmentReader {
       const auto record_work = static_cast<double>(pending_->read_bases);
       // A record that is a batch's work by itself travels alone.
       if (rows.size() != 0 && record_work >= call.target_work()) break;
-      const std::optional<Reason> reason = reason_against(pending_->core);
-      if (!reason) work += record_work;
-      bytes += add(*pending_, reason, rows);
+      work += record_work;
+      bytes += add(*pending_, rows);
       pending_ = nullptr;
     }
     give(rows, parallel_for, out);
@@ -193,7 +182,6 @@ class AlignmentReader {
     AlignmentRecord record;
     std::string_view contig;
     std::int64_t index;
-    std::optional<Reason> reason;  // it is a row only to be written again
     std::string_view name() const { return record.name; }
   };
   // Rows are where they were read, mostly in windows of the file.
@@ -291,7 +279,8 @@ class AlignmentReader {
         if (agreement_.records < enough_records) judge_agreement(call);
         return nullptr;
       }
-      const std::optional<Reason> reason = reason_against(record->core);
+      const bam1_core_t& core = record->core;
+      const std::optional<Unused> reason = core.tid < 0 ? Unused::unmapped : reason_against(core.flag, core.qual, parameters_);
       if (!reason) return compare_with_reference(call, *record), record;
       if (parameters_.keep == "all") return record;
       call.account(*reason, 1, record->name);
@@ -299,18 +288,10 @@ class AlignmentReader {
     return nullptr;
   }
 
-  std::optional<Reason> reason_against(const bam1_core_t& core) const {
-    if ((core.flag & BAM_FUNMAP) != 0 || core.tid < 0) return Reason::unmapped;
-    if (!parameters_.secondary && (core.flag & BAM_FSECONDARY) != 0) return Reason::secondary;
-    if (!parameters_.supplementary && (core.flag & BAM_FSUPPLEMENTARY) != 0) return Reason::supplementary;
-    if (core.qual < parameters_.min_mapq) return Reason::low_mapping_quality;
-    return std::nullopt;
-  }
-
   // Returns the bytes it takes in the batch's columns.
-  std::uint64_t add(const AlignmentRecord& record, std::optional<Reason> reason, Rows& rows) const {
+  std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
     const char* const contig = record.core.tid < 0 ? "*" : file_->contig_name(record.core.tid);
-    const Row& row = rows.add({record, contig, static_cast<std::int64_t>(file_->visited()) - 1, reason}, file_->visited_bytes());
+    const Row& row = rows.add({record, contig, static_cast<std::int64_t>(file_->visited()) - 1}, file_->visited_bytes());
     return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
            (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);
   }
@@ -318,8 +299,6 @@ class AlignmentReader {
   // Columns are made here, and filled on several threads.
   void give(const Rows& rows, const ParallelFor& parallel_for, Output& out) const {
     out.set_rows(static_cast<std::int64_t>(rows.size()));
-    for (std::int64_t row = 0; row < out.rows(); ++row)
-      if (const std::optional<Reason> reason = rows[row].reason) out.fail(row, *reason);
     struct Text {
       Buffer offsets;
       std::span<char> bytes;
@@ -381,4 +360,4 @@ class AlignmentReader {
 }  // namespace
 }  // namespace sluice::alignment_reader
 
-SLUICE_PLUGIN("alignment_reader", "0.1.0", "MIT", sluice::alignment_reader::AlignmentReader);
+SLUICE_PLUGIN("alignment_reader", "0.1.0", "MIT", sluice::alignment_reader::AlignmentReader, sluice::alignment_reader::AlignmentFilter);

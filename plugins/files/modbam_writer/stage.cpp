@@ -65,7 +65,7 @@ class ModbamWriter {
         "Earlier MM, ML and MN tags are replaced.\n\n"
         "The output is not a copy of the input: records that alignment_reader or alignment_rows leave out (unmapped, of a mapping quality below "
         "min_mapq, secondary ones) are not in it. The end of a run says how many they were, by reason, and --account names them. With keep = all "
-        "these stages give such records, too, which are then written without the tags.");
+        "these stages give such records, too, and what alignment_filter leaves out is written without the tags.");
     d.sink("read").work_unit("row");
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader and alignment_rows give it");
     d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")

@@ -43,9 +43,9 @@ std::optional<std::vector<std::uint8_t>> bytes_of_array(const std::uint8_t* tag)
 }
 
 // False: what the record says of modifications does not fit the read.
-bool cut_tags(bam1_t& record, const ModificationNames& names, std::string_view bases, ReadPart part) {
-  const std::uint8_t* const positions = bam_aux_get(&record, names.positions);
-  const std::uint8_t* const values = bam_aux_get(&record, names.probabilities);
+bool cut_tags(const bam1_t& whole, bam1_t& record, const ModificationNames& names, std::string_view bases, ReadPart part) {
+  const std::uint8_t* const positions = bam_aux_get(&whole, names.positions);
+  const std::uint8_t* const values = bam_aux_get(&whole, names.probabilities);
   if (positions == nullptr) return values == nullptr;
   if (positions[0] != 'Z') return false;
   std::optional<std::vector<std::uint8_t>> probabilities;
@@ -77,10 +77,11 @@ void CarriedTags::begin_read(std::string_view tags, std::string_view bases, Read
   uncut_ = 0;
   constexpr std::size_t most = std::numeric_limits<std::int32_t>::max() / 2;
   if (tags.size() > most) tags = {};
-  if (bam_set1(whole_.get(), 1, "r", BAM_FUNMAP, -1, -1, 0, 0, nullptr, -1, -1, 0, 0, nullptr, nullptr, tags.size()) < 0)
+  if (bam_set1(whole_.get(), 1, "r", BAM_FUNMAP, -1, -1, 0, 0, nullptr, -1, -1, 0, 0, nullptr, nullptr, tags.size() + 1) < 0)
     throw Failure::memory("no memory for the tags of a read");
   if (!tags.empty()) std::memcpy(whole_->data + whole_->l_data, tags.data(), tags.size());
   whole_->l_data += static_cast<int>(tags.size());
+  whole_->data[whole_->l_data] = 0;  // HTSlib takes a text without its end for a tag
   if (tags.empty()) return;
   errno = 0;
   if (bam_aux_get(whole_.get(), "!!") == nullptr && errno == EINVAL)  // no tag's name: the search looks at all of them
@@ -102,7 +103,7 @@ void CarriedTags::cut(ReadPart part) {
   if (part.begin == part.end) return remove_modifications(*part_);
   const std::uint8_t* const length = bam_aux_get(part_.get(), "MN");
   bool fits = length == nullptr || bam_aux2i(length) == static_cast<std::int64_t>(bases_.size());
-  for (const ModificationNames& names : modification_names) fits = fits && cut_tags(*part_, names, bases_, part);
+  for (const ModificationNames& names : modification_names) fits = fits && cut_tags(*whole_, *part_, names, bases_, part);
   if (fits) return;
   ++uncut_;
   remove_modifications(*part_);

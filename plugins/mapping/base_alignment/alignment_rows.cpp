@@ -76,8 +76,7 @@ void AlignmentRows::describe(Describe<AlignmentRows>& d) {
   d.option("min_mapq", &Parameters::min_mapq, "alignments of lower mapping quality are not used").range(0, 255);
   d.option("supplementary", &Parameters::supplementary, "use supplementary alignments, too, each on its own");
   d.option("keep", &Parameters::keep,
-           "all: alignments that are not used, and reads without one, become rows, too, which fail for that reason, so that modbam_writer can write "
-           "their records")
+           "used: alignments that pass these filters; all: the others, too, and reads without one, for alignment_filter to leave out")
       .choices({"used", "all"});
   d.reason("unmapped", "the read has no place on the reference");
   d.reason("low_mapping_quality", "its mapping quality is below min_mapq");
@@ -98,9 +97,9 @@ std::optional<AlignmentRows::Reason> AlignmentRows::reason_against(const overlap
   return std::nullopt;
 }
 
-void AlignmentRows::add(const Call& call, std::string_view read_id, Row row, std::vector<Row>& rows) const {
-  if (row.reason && parameters_.keep != "all")
-    call.account(*row.reason, 1, std::string(read_id));
+void AlignmentRows::add(const Call& call, std::string_view read_id, Row row, std::optional<Reason> reason, std::vector<Row>& rows) const {
+  if (reason && parameters_.keep != "all")
+    call.account(*reason, 1, std::string(read_id));
   else
     rows.push_back(std::move(row));
 }
@@ -116,9 +115,9 @@ void AlignmentRows::process(const Call& call, const Batch& in, Output& out) {
     if (!in.ok(read)) continue;
     alignments.read(read, index_.contigs(), of_read);
     std::string_view records = read_records ? (*read_records)[read] : std::string_view();
-    if (of_read.empty()) add(call, read_id[read], {read, {.target = no_contig}, take_record(records), Reason::unmapped}, rows);
+    if (of_read.empty()) add(call, read_id[read], {read, {.target = no_contig}, take_record(records)}, Reason::unmapped, rows);
     for (const overlap::ReadAlignment& alignment : of_read)
-      add(call, read_id[read], {read, alignment, take_record(records), reason_against(alignment)}, rows);
+      add(call, read_id[read], {read, alignment, take_record(records)}, reason_against(alignment), rows);
   }
   if (!rows.empty()) give(in, rows, out);
 }
@@ -133,8 +132,7 @@ void AlignmentRows::give(const Batch& in, const std::vector<Row>& rows, Output& 
   const auto flag = out.column<std::uint16_t>("flag");
   std::size_t work = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& [read, alignment, record, reason] = rows[i];
-    if (reason) out.fail(static_cast<std::int64_t>(i), *reason);
+    const auto& [read, alignment, record] = rows[i];
     ids.push_back(read_id[read]);
     reads.push_back(bases[read]);
     contigs.push_back(alignment.target == no_contig ? "*" : index_.contig_name(static_cast<std::size_t>(alignment.target)));
@@ -145,7 +143,7 @@ void AlignmentRows::give(const Batch& in, const std::vector<Row>& rows, Output& 
     is_reverse[i] = alignment.is_reverse ? 1 : 0;
     mapq[i] = alignment.mapping_quality;
     flag[i] = flag_of(alignment);
-    if (!reason) work += bases[read].size();
+    work += bases[read].size();
   }
   out.text_rows("read_id", ids);
   out.text_rows("bases", reads);

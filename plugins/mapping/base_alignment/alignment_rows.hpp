@@ -34,10 +34,9 @@ class AlignmentRows {
     std::int64_t read;
     overlap::ReadAlignment alignment;  // of no contig: the read has none
     std::string_view record;
-    std::optional<Reason> reason;  // it is a row only so that its record can be written
   };
   std::optional<Reason> reason_against(const overlap::ReadAlignment& alignment) const;
-  void add(const Call& call, std::string_view read_id, Row row, std::vector<Row>& rows) const;
+  void add(const Call& call, std::string_view read_id, Row row, std::optional<Reason> reason, std::vector<Row>& rows) const;
   void give(const Batch& in, const std::vector<Row>& rows, Output& out) const;
 
   MinimizerIndexView index_;

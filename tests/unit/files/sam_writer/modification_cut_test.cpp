@@ -103,7 +103,7 @@ TEST_CASE("the modifications of a part of a read are those of its bases") {
     remaining += expected.size();
     CHECK((expand(*of_part, bases.substr(part.begin, part.end - part.begin)) == expected));
   }
-  CHECK(remaining > 5000);
+  CHECK(remaining > 3000);
 }
 
 TEST_CASE("lists without a call that remains stay, and the whole read is as it was") {

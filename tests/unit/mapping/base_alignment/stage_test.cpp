@@ -204,7 +204,7 @@ TEST_CASE_FIXTURE(Fixture, "rows have the records of their alignments; of those 
   CHECK(view.column<std::uint16_t>("flag")[0] == 4);
   CHECK(view.text("bam_record")[4] == "fourth");
   CHECK(view.column<std::uint16_t>("flag")[4] == 256);
-  CHECK(all.failed == std::vector<sluice::testing::FailedRow>{{0, 0, "unmapped"}, {0, 3, "low_mapping_quality"}, {0, 4, "secondary"}});
+  CHECK(all.failed.empty());
   CHECK(all.accounts.empty());
   for (const std::string& damaged : {std::string(), std::string("abc"), length("first").substr(0, 6)})
     CHECK(rows_of({damaged, damaged}, "all").batches[0].view().text("bam_record")[2].empty());
