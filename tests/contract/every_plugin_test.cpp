@@ -118,6 +118,8 @@ TEST_CASE("parameters that do not go together are refused before a stage is made
       {"overlap_reader", {{"directions", "both"}}, "needs keep = all"},
       {"overlap_reader", {{"directions", "both"}, {"keep", "all"}}, ""},
       {"modbam_writer", {{"alignments", "-"}}, "can't be read twice"},
+      {"read_reader", {{"keep_tags", "MM,M"}}, "no name of a tag"},
+      {"read_reader", {{"keep_tags", "MM,ML"}}, ""},
       {"modbam_writer", {{"alignments", "a.bam"}}, ""},
       {"modification_calls", {{"filter_threshold", "0.8,X:1"}}, "is no probability"},
       {"modification_calls", {{"filter_threshold", "0.8,A:1"}}, ""},

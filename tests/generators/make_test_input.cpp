@@ -29,7 +29,7 @@ NoisyReads noisy_reads(const Numbers& n) {
   return {.seed = n[0], .genome_bases = n[1], .reads = n[2], .mean_bases = n[3], .errors_per_million = n[4]};
 }
 
-constexpr std::array<Kind, 11> kinds = {{
+constexpr std::array<Kind, 13> kinds = {{
     {"windows", "SEED COUNT", [](const Numbers& n) { write_windows(std::cout, n[0], n[1]); }},
     {"mapping_reference", "SEED", [](const Numbers& n) { write_mapping_reference(std::cout, n[0]); }},
     {"mapping_reads", "SEED READS ERRORS_PER_MILLION", [](const Numbers& n) { write_mapping_reads(std::cout, n[0], n[1], n[2]); }},
@@ -41,11 +41,13 @@ constexpr std::array<Kind, 11> kinds = {{
      [](const Numbers& n) { write_noisy_reads(std::cout, noisy_reads(n), NoisyReadForm::truth); }},
     {"odd_signal", "SEED", [](const Numbers& n) { write_odd_signal(std::cout, n[0]); }},
     {"one_long_read", "SEED ERRORS_PER_LINE", [](const Numbers& n) { write_one_long_read(std::cin, std::cout, n[0], n[1]); }},
+    {"modified_reads", "SEED", [](const Numbers& n) { write_modified_reads(std::cin, std::cout, n[0]); }},
+    {"unaligned", "", [](const Numbers&) { write_unaligned(std::cin, std::cout); }},
     {"shuffled_lines", "SEED", [](const Numbers& n) { write_shuffled_lines(std::cin, std::cout, n[0]); }},
     {"noise", "SEED BYTES", [](const Numbers& n) { write_noise(std::cout, n[0], n[1]); }},
 }};
 
-std::size_t words(std::string_view text) { return 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), ' ')); }
+std::size_t words(std::string_view text) { return text.empty() ? 0 : 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), ' ')); }
 
 }  // namespace
 

@@ -43,6 +43,12 @@ void write_odd_signal(std::ostream& out, std::uint64_t seed);
 // '>' vanish.
 void write_one_long_read(std::istream& fasta, std::ostream& out, std::uint64_t seed, std::size_t errors);
 
+// FASTQ as unaligned SAM whose reads carry what dorado writes: RG, qs, mv (a list with about a value per base), and, of four reads in five, MM, ML,
+// MN: 5mC and 5hmC together and 6mA, with bases without a call, and reads without any.
+void write_modified_reads(std::istream& fastq, std::ostream& out, std::uint64_t seed);
+// Records of SAM as they were before they were aligned: first ones only, in sequencing orientation, with their tags but those of the alignment.
+void write_unaligned(std::istream& sam, std::ostream& out);
+
 // The lines of `in` in another order (Fisher and Yates).
 void write_shuffled_lines(std::istream& in, std::ostream& out, std::uint64_t seed);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "alignment_reader/alignment_files.hpp"
+#include "alignment_reader/alignment_filter.hpp"
 #include "alignment_reader/bam_record.hpp"
 #include "alignment_reader/followed_header.hpp"
 #include "alignment_reader/record_stage.hpp"
@@ -24,18 +25,16 @@ constexpr const char* alignment_endings = ".bam .sam .cram";
 // Alignment records in file order, one row each.
 class AlignmentReader {
  public:
-  struct Parameters : FollowParameters {
+  struct Parameters : FollowParameters, FilterParameters {
     Path path;
     std::optional<Path> reference;
     std::optional<std::string> region;
     std::optional<Path> bed;
-    int min_mapq = 20;
-    bool secondary = false;
-    bool supplementary = true;
+    std::string keep = "used";
     int threads = 0;
     bool merge = false;
   };
-  enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary, outside_region, incomplete_file };
+  enum class Reason : std::uint32_t { outside_region = static_cast<std::uint32_t>(Unused::supplementary) + 1, incomplete_file };
 
   static void describe(Describe<AlignmentReader>& d) {
     d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read").rows_are("alignment").rows_named_by("read_id");
@@ -59,9 +58,10 @@ class AlignmentReader {
     d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads().beside(".fai").beside(".gzi");
     d.option("region", &Parameters::region, "only records that overlap contig or contig:first-last (from 1, both inclusive)");
     d.option("bed", &Parameters::bed, "only records that overlap a region of this BED file, each once").reads();
-    d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
-    d.option("secondary", &Parameters::secondary, "use secondary records, too");
-    d.option("supplementary", &Parameters::supplementary, "use supplementary records, too, each on its own");
+    describe_filter(d);
+    d.option("keep", &Parameters::keep,
+             "used: records that pass these filters; all: the others, too (but none outside a region), for alignment_filter to leave out")
+        .choices({"used", "all"});
     d.option("threads", &Parameters::threads, "further threads of HTSlib for decompression, which pay for CRAM; BAM uses those of the run")
         .range(0, 64);
     d.option("merge", &Parameters::merge,
@@ -79,10 +79,6 @@ class AlignmentReader {
     d.gives("aligned_bases", "utf8", "SEQ of the record in sequencing orientation, \"\" if it has none", Needed::optional);
     d.gives("bam_record", "binary", "the whole record; layout: plugins/files/alignment_reader/bam_record.hpp", Needed::optional);
     d.uses("reference", "contig", "checked against the header", Needed::optional);
-    d.reason("unmapped", "the record is not aligned");
-    d.reason("low_mapping_quality", "its mapping quality is below min_mapq");
-    d.reason("secondary", "it is secondary, and `secondary` is off");
-    d.reason("supplementary", "it is supplementary, and `supplementary` is off");
     d.reason("outside_region", "it overlaps no region that is wanted, and was read because the file has no index");
     d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of other contigs");
     d.work_unit("base");
@@ -311,7 +307,7 @@ class AlignmentReader {
     }
   }
 
-  // The next record that passes the filters; nullptr at the end, where none is yet, or when the run is cancelled.
+  // The next record that becomes a row; nullptr at the end, where none is yet, or when the run is cancelled.
   const AlignmentRecord* advance(const Call& call, const ParallelFor& parallel_for) {
     while (turns_ || !call.cancelled()) {
       const AlignmentRecord* record = file_->next(parallel_for, call.threads());
@@ -323,25 +319,18 @@ class AlignmentReader {
         return nullptr;
       }
       const bam1_core_t& core = record->core;
-      const auto drop = [&](Reason reason) { call.account(reason, 1, record->name); };
-      if ((core.flag & BAM_FUNMAP) != 0 || core.tid < 0)
-        drop(Reason::unmapped);
-      else if (!parameters_.secondary && (core.flag & BAM_FSECONDARY) != 0)
-        drop(Reason::secondary);
-      else if (!parameters_.supplementary && (core.flag & BAM_FSUPPLEMENTARY) != 0)
-        drop(Reason::supplementary);
-      else if (core.qual < parameters_.min_mapq)
-        drop(Reason::low_mapping_quality);
-      else
-        return compare_with_reference(call, *record), record;
+      const std::optional<Unused> reason = core.tid < 0 ? Unused::unmapped : reason_against(core.flag, core.qual, parameters_);
+      if (!reason) return compare_with_reference(call, *record), record;
+      if (parameters_.keep == "all") return record;
+      call.account(*reason, 1, record->name);
     }
     return nullptr;
   }
 
   // Returns the bytes it takes in the batch's columns.
   std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
-    const Row& row = rows.add({record, file_->contig_name(record.core.tid), visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1},
-                              file_->visited_bytes());
+    const char* const contig = record.core.tid < 0 ? "*" : file_->contig_name(record.core.tid);
+    const Row& row = rows.add({record, contig, visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1}, file_->visited_bytes());
     return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
            (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);
   }
@@ -412,4 +401,5 @@ class AlignmentReader {
 }  // namespace
 }  // namespace sluice::alignment_reader
 
-SLUICE_PLUGIN("alignment_reader", "0.1.0", "MIT", sluice::alignment_reader::AlignmentReader, sluice::alignment_reader::RecordReader);
+SLUICE_PLUGIN("alignment_reader", "0.1.0", "MIT", sluice::alignment_reader::AlignmentReader, sluice::alignment_reader::RecordReader,
+              sluice::alignment_reader::AlignmentFilter);

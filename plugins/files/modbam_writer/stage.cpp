@@ -17,6 +17,7 @@
 #include <sluice/hts/stored_record.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/input_files.hpp>
+#include <sluice/minimizer_index.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/staged_file.hpp>
@@ -52,7 +53,8 @@ class ModbamWriter {
 
   struct Parameters {
     Path output;
-    Path alignments;
+    std::optional<Path> alignments;
+    std::string command;
     bool merge = false;
     bool follow = false;
     std::string format = "auto";
@@ -66,10 +68,11 @@ class ModbamWriter {
         "The probability is 1 / (1 + exp(-log-likelihood ratio)); all CpGs of a group carry the group's. Only CpGs that the read itself shows are "
         "listed. Calls of another motif have its base and code (dam: \"A+a?\"). "
         "Earlier MM, ML and MN tags are replaced.\n\n"
-        "The output is not a copy of the input: records that alignment_reader leaves out (unmapped, of a mapping quality below min_mapq, secondary "
-        "ones) are not in it. The end of a run says how many they were, by reason, and --account names them.");
+        "The output is not a copy of the input: records that alignment_reader or alignment_rows leave out (unmapped, of a mapping quality below "
+        "min_mapq, secondary ones) are not in it. The end of a run says how many they were, by reason, and --account names them. With keep = all "
+        "these stages give such records, too, and what alignment_filter leaves out is written without the tags.");
     d.sink("read").work_unit("row");
-    d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it");
+    d.needs("bam_record", "binary", "the alignment record, as alignment_reader and alignment_rows give it");
     d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
         .needs("site_end", "list<i64>", "first base of the last site of each group");
     d.needs("site_motifs", "list<i32>", "sites of each group");
@@ -81,12 +84,14 @@ class ModbamWriter {
         .writes()
         .beside(".bai")
         .beside(".csi");
-    d.option("alignments", &Parameters::alignments, "what alignment_reader reads: the header is copied")
-        .required()
+    d.uses("index", "minimizer_index", "contigs that the records name by number, where there is no file of alignments", Needed::optional);
+    d.option("alignments", &Parameters::alignments,
+             "what alignment_reader reads: the header is copied; left out: the header has the contigs of index and the lines of the reads' files")
         .reads()
         .several(".bam .sam .cram");
     d.option("merge", &Parameters::merge, "alignment_reader's: sorted files are read as one");
     d.option("follow", &Parameters::follow, "alignment_reader's: the header is that of the first file that can be read");
+    d.option("command", &Parameters::command, "what the header says of the run (CL of @PG)");
     d.option("format", &Parameters::format, "auto: by the end of the name (.sam, .sam.gz, .sam.zst, .cram, else BAM)")
         .choices({"auto", "bam", "sam", "cram"});
     d.option("keep_failed", &Parameters::keep_failed, "also write records without calls because their read failed, without the tags");
@@ -97,7 +102,7 @@ class ModbamWriter {
   }
 
   static void check_parameters(const Parameters& p) {
-    if (p.alignments == "-")
+    if (p.alignments && *p.alignments == "-")
       throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write modBAM");
     parse_motif(p.motif);
   }
@@ -106,7 +111,9 @@ class ModbamWriter {
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
         motif_(parse_motif(parameters.motif)),
-        header_(read_header(input_files(parameters.alignments, ".bam .sam .cram"), parameters)) {
+        command_(parameters.command),
+        has_file_(parameters.alignments && !parameters.alignments->empty()),
+        header_(has_file_ ? read_header(input_files(*parameters.alignments, ".bam .sam .cram"), parameters) : header_of_index(setup)) {
     hts::silence();
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -117,27 +124,16 @@ class ModbamWriter {
       const auto found = by_name.find(sam_hdr_tid2name(header_.get(), tid));
       contigs_.push_back(found == by_name.end() ? std::nullopt : std::optional(found->second));
     }
-    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS",
-                       (what_is_called() + " in MM and ML (modbam_writer)").c_str(), nullptr) != 0)
-      throw Failure::input("the header of the alignments takes no @PG line");
-
     const std::string format = parameters.format == "auto" ? format_of(parameters.output) : parameters.format;
     form_ = format == "sam" ? Form::sam : format == "cram" ? Form::cram : Form::bam;
-    if (form_ == Form::sam) {
+    if (form_ == Form::cram) reference_path_ = reference.attribute("path");
+    if (form_ == Form::sam)
       sam_.emplace(setup, parameters.output);
-      sam_->begin(hts::sam_header_text(*header_));
-      return;
-    }
-    OutputFile file(setup, parameters.output);
-    if (form_ == Form::bam) {
-      bam_.emplace(std::move(file));
-      bam_->blocks().add(hts::bam_header_bytes(*header_));
-      bam_->blocks().end_block();
-      if (hts::is_sorted(*header_) && hts::has_place_for_index(output_name_)) index_.emplace(*header_, hts::BamIndex::format_for(*header_));
-      return;
-    }
-    file_ = std::move(file);
-    open_cram(reference);
+    else if (form_ == Form::bam)
+      bam_.emplace(OutputFile(setup, parameters.output));
+    else
+      file_ = OutputFile(setup, parameters.output);
+    if (has_file_) begin_file({});
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -159,6 +155,7 @@ class ModbamWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
+    begin_file(in.attribute("sam_header"));
     const TextView records = in.text("_record");
     const auto has_calls = in.column<std::uint8_t>("_has_calls");
     double with_tags = 0;
@@ -177,6 +174,7 @@ class ModbamWriter {
   }
 
   void finish(const Call& call, Output&) {
+    begin_file({});
     if (form_ == Form::sam) return sam_->finish(call);
     if (form_ == Form::bam) {
       bam_->finish(call);
@@ -192,7 +190,12 @@ class ModbamWriter {
 
  private:
   static hts::Header read_header(const std::vector<std::string>& paths, const Parameters& p) {
-    if (p.follow) return hts::read_first_alignment_header(paths);
+    if (p.follow) {
+      hts::Header header = hts::read_first_alignment_header(paths);
+      // What comes in files of its own comes one after the other.
+      if (!std::filesystem::is_regular_file(std::string(*p.alignments))) hts::mark_unsorted(*header);
+      return header;
+    }
     return hts::read_alignment_headers(paths, p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other);
   }
   // BAM and SAM are made in process(), as they stand in the file; CRAM is made by HTSlib in commit().
@@ -201,15 +204,45 @@ class ModbamWriter {
   std::string what_is_called() const {
     return motif_.name == "cpg" ? "5mC calls at CpGs" : "calls of " + std::string(1, motif_.base) + "+" + motif_.code + " at " + motif_.letters;
   }
-  void open_cram(const Batch& reference) {
+  static hts::Header header_of_index(const Setup& setup) {
+    if (!setup.has_resource("index"))
+      throw Failure::usage("stage 'modbam_writer' has neither a file of alignments nor an index of contigs",
+                           "give `alignments`, or the resource index");
+    const MinimizerIndexView index = minimizer_index_view(setup.resource("index"));
+    std::string text;
+    for (std::size_t contig = 0; contig < index.contigs(); ++contig)
+      text += "@SQ\tSN:" + std::string(index.contig_name(contig)) + "\tLN:" + std::to_string(index.contig_length[contig]) + "\n";
+    hts::Header header(sam_hdr_init());
+    if (!header || sam_hdr_add_lines(header.get(), text.data(), text.size()) != 0)
+      throw Failure::output("cannot make a header of the contigs", "contig names must be valid in SAM");
+    return header;
+  }
+  // `input`: @RG and @PG lines of the reads' files, which the first batch brings; "" where alignments have a header.
+  void begin_file(std::string_view input) {
+    if (std::exchange(begun_, true)) return;
+    hts::Header header(sam_hdr_dup(header_.get()));
+    if (!header || (!input.empty() && sam_hdr_add_lines(header.get(), input.data(), input.size()) != 0))
+      throw Failure::output("cannot make the header of '" + output_name_ + "'", "the headers of the reads' files must be valid");
+    const std::string what = what_is_called() + " in MM and ML (modbam_writer)";
+    if (sam_hdr_add_pg(header.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", what.c_str(), command_.empty() ? nullptr : "CL",
+                       command_.c_str(), nullptr) != 0)
+      throw Failure::input("the header for '" + output_name_ + "' takes no @PG line");
+    if (form_ == Form::cram) return open_cram(std::move(header));
+    if (form_ == Form::sam) return sam_->begin(hts::sam_header_text(*header));
+    bam_->blocks().add(hts::bam_header_bytes(*header));
+    bam_->blocks().end_block();
+    if (hts::is_sorted(*header) && hts::has_place_for_index(output_name_)) index_.emplace(*header_, hts::BamIndex::format_for(*header_));
+  }
+  void open_cram(hts::Header header) {
+    cram_header_ = std::move(header);
     writer_.reset(hts_open(file_.path().c_str(), "wc"));
     if (!writer_) throw write_failure();
-    const std::string fasta(reference.attribute("path"));
+    const std::string& fasta = reference_path_;
     if (!fasta.empty()) index_reference(fasta);
     const int status = fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
     if (status != 0)
       throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "'", "give an uncompressed FASTA, or write BAM");
-    if (sam_hdr_write(writer_.get(), header_.get()) != 0) throw write_failure();
+    if (sam_hdr_write(writer_.get(), cram_header_.get()) != 0) throw write_failure();
   }
   // What commit() writes of a record.
   void append(const bam1_t& record, Workspace& workspace, std::string& result) const {
@@ -240,7 +273,7 @@ class ModbamWriter {
     if (load_record(record, sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
       throw Failure::memory("no memory for a record of '" + output_name_ + "'");
     errno = 0;
-    if (sam_write1(writer_.get(), header_.get(), written_.get()) < 0) throw write_failure();
+    if (sam_write1(writer_.get(), cram_header_.get(), written_.get()) < 0) throw write_failure();
   }
 
   // The columns of a batch that hold the calls.
@@ -352,14 +385,18 @@ class ModbamWriter {
   std::string output_name_;
   FailedReads failed_reads_;
   Motif motif_;
-  hts::Header header_;
+  std::string command_;
+  bool has_file_, begun_ = false;
+  hts::Header header_;                                    // what records are read with
   std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference
   Form form_ = Form::bam;
   std::optional<hts::BgzfOutput> bam_;
   std::optional<hts::BamIndex> index_;      // of BAM that is sorted
   hts::BamIndex::Entry last_{.contig = 0};  // of the index
   std::optional<hts::TextOutput> sam_;
-  OutputFile file_;                   // CRAM ...
+  OutputFile file_;  // CRAM ...
+  std::string reference_path_;
+  hts::Header cram_header_;
   hts::File writer_;
   hts::Record written_{bam_init1()};  // ... commit's
   Workspaces<Workspace> workspaces_;

@@ -21,7 +21,7 @@ class PafWriter {
     Path output;
     bool secondary = true;
     bool paf_no_hit = false;
-    bool cigar = true, cs = false, cs_long = false, md = false;
+    bool cigar = true, cs = false, cs_long = false, md = false, eqx = false;
   };
   static void describe(Describe<PafWriter>& d) {
     d.id("paf_writer").summary("writes hits as PAF, the lines of minimap2");
@@ -57,6 +57,7 @@ class PafWriter {
     d.option("cs", &Parameters::cs, "write cs tags of alignments (minimap2 --cs)");
     d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
     d.option("md", &Parameters::md, "write MD tags of alignments, instead of cs tags if both are wanted (minimap2 --MD)");
+    d.option("eqx", &Parameters::eqx, "CIGARs have = and X, made with eqx by base_alignment (minimap2 --eqx)");
   }
 
   static void check_parameters(const Parameters& p) {
@@ -72,7 +73,11 @@ class PafWriter {
         cigar_(p.cigar),
         has_alignments_(overlap::read_alignments_available(setup)),
         text_(text_tag(setup, p, has_alignments_)),
-        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_), hts::paf_target_columns) {}
+        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_), hts::paf_target_columns) {
+    if (!has_alignments_ && (p.md || p.eqx))
+      setup.warn(std::string(p.md ? "md" : "eqx") +
+                 " changes nothing without base-level alignments, as in minimap2: add --cigar, or --format sam or bam");
+  }
 
   void process(const Call&, const Batch& in, Output& out) {
     auto text = texts_.take();

@@ -29,11 +29,15 @@ std::size_t bases_of(const hts::AlignmentRecord& record) { return static_cast<st
 const std::uint8_t* scores_of(const hts::AlignmentRecord& record) { return record.packed_bases() + (bases_of(record) + 1) / 2; }
 bool has_scores(const hts::AlignmentRecord& record) { return bases_of(record) != 0 && scores_of(record)[0] != 0xFF; }
 
+std::span<const std::uint8_t> tags_of(const hts::AlignmentRecord& record) {
+  return {scores_of(record) + bases_of(record), record.rest + record.rest_bytes};
+}
+
 // Tags as SAM has them, with tabs between them. What is no tag ends them.
-std::string tags_of(const hts::AlignmentRecord& record) {
+std::string tags_as_text(const hts::AlignmentRecord& record) {
   kstring_t text = KS_INITIALIZE;
-  const std::uint8_t* at = scores_of(record) + bases_of(record);
-  const std::uint8_t* const end = record.rest + record.rest_bytes;
+  const std::uint8_t* at = tags_of(record).data();
+  const std::uint8_t* const end = at + tags_of(record).size();
   while (at != nullptr && end - at >= 4) {
     const std::size_t before = text.l;
     if (text.l > 0) kputc_('\t', &text);
@@ -141,7 +145,12 @@ BamReads::Rows BamReads::next_rows(const Sizes& sizes, const hts::ParallelFor& p
       if (!rows.records.empty() && bases >= sizes.work) break;
       work += bases;
       bytes += std::strlen(ahead_->name) + bases_of(*ahead_) * (wanted_.qualities && has_scores(*ahead_) ? 2 : 1);
-      if (wanted_.comments) rows.comments.push_back(tags_of(*ahead_));
+      if (wanted_.comments) rows.comments.push_back(tags_as_text(*ahead_));
+      if (wanted_.tags != nullptr) {
+        if (append_tags(tags_of(*ahead_), *wanted_.tags, rows.tags.emplace_back()) == TagState::damaged)
+          rows.with_damaged_tags.emplace_back(ahead_->name);
+        bytes += rows.tags.back().size();
+      }
       rows.records.push_back(*std::exchange(ahead_, std::nullopt));
     }
   } catch (const Failure&) {
@@ -188,17 +197,20 @@ BamBatch BamReads::make_columns(Rows& rows, const MemorySource& memory) const {
   batch.rows = static_cast<std::int64_t>(records.size());
   batch.without_bases = std::move(rows.without_bases);
   batch.not_primary = std::move(rows.not_primary);
+  batch.with_damaged_tags = std::move(rows.with_damaged_tags);
   batch.name_ends = offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return std::strlen(records[row].name); });
   batch.names = text_for(batch.name_ends, memory);
   batch.base_ends = offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return bases_of(records[row]); });
   batch.bases = text_for(batch.base_ends, memory);
   batch.bases_in_all = batch.bases.bytes();
-  if (wanted_.comments) {
-    batch.comment_ends = offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return rows.comments[row].size(); });
-    batch.comments = text_for(batch.comment_ends, memory);
-    char* to = static_cast<char*>(batch.comments.data());
-    for (const std::string& comment : rows.comments) to = std::copy(comment.begin(), comment.end(), to);
-  }
+  const auto join = [&](const std::vector<std::string>& texts, Buffer& ends, Buffer& joined) {
+    ends = offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return texts[row].size(); });
+    joined = text_for(ends, memory);
+    char* to = static_cast<char*>(joined.data());
+    for (const std::string& text : texts) to = std::copy(text.begin(), text.end(), to);
+  };
+  if (wanted_.comments) join(rows.comments, batch.comment_ends, batch.comments);
+  if (wanted_.tags != nullptr) join(rows.tags, batch.tag_ends, batch.tags);
   if (!wanted_.qualities) return batch;
   batch.quality_ends =
       offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return has_scores(records[row]) ? bases_of(records[row]) : 0; });

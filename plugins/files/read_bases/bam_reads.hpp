@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "read_bases/sam_tags.hpp"
+
 namespace sluice::read_bases {
 
 struct BamBatch {
@@ -27,7 +29,9 @@ struct BamBatch {
   Buffer name_ends, names, base_ends, bases;
   Buffer quality_ends, qualities;                       // if they are wanted
   Buffer comment_ends, comments;                        // likewise: the tags, as SAM has them
+  Buffer tag_ends, tags;                                // likewise: as BAM has them
   std::vector<std::string> without_bases, not_primary;  // records that are no rows
+  std::vector<std::string> with_damaged_tags;           // rows
 };
 
 class BamReads {
@@ -35,6 +39,7 @@ class BamReads {
   // `opened` is `path`. Throws Failure (input), also next().
   struct Wanted {
     bool qualities = true, comments = false;
+    const TagChoice* tags = nullptr;  // null: not at all
   };
   enum class Growth : std::uint8_t { none, possible };
   BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, Growth growth = Growth::none);
@@ -50,6 +55,7 @@ class BamReads {
   // The next one; none: that was all, all that is there yet, or `cancelled`.
   std::optional<BamBatch> next(const Sizes& sizes, const MemorySource& memory, const hts::ParallelFor& parallel_for,
                                const std::function<bool()>& cancelled);
+  sam_hdr_t& header() { return *header_; }
   // The file (BAM) does not grow any more.
   void end_here();
   bool ended() const { return ready_.empty() && ended_; }
@@ -61,8 +67,8 @@ class BamReads {
   // A batch that is about to be made.
   struct Rows {
     std::vector<hts::AlignmentRecord> records;
-    std::vector<std::string> comments;
-    std::vector<std::string> without_bases, not_primary;
+    std::vector<std::string> comments, tags;
+    std::vector<std::string> without_bases, not_primary, with_damaged_tags;
     bool is_empty() const { return records.empty() && without_bases.empty() && not_primary.empty(); }
   };
   const hts::AlignmentRecord* next_record(const Sizes& sizes, const hts::ParallelFor& parallel_for);

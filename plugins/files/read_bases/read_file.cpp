@@ -36,18 +36,28 @@ void give_columns(const SomeBatch& batch, const ReadFileWishes& wishes, const Ca
   out.add("read_id", text_column(batch.rows, batch.name_ends, batch.names));
   out.add("bases", text_column(batch.rows, batch.base_ends, batch.bases));
   if (wishes.qualities) out.add("qualities", text_column(batch.rows, batch.quality_ends, batch.qualities));
-  if (wishes.reads_comments)
-    out.add("comment", text_column(batch.rows, batch.comment_ends, batch.comments));
-  else if (wishes.comments)
-    out.text_rows("comment", std::vector<std::string_view>(static_cast<std::size_t>(batch.rows)));
   out.set_work(static_cast<double>(batch.bases_in_all));
+}
+
+void give_empty(const char* column, Output& out, const char* type = "utf8") {
+  out.text_rows(column, std::vector<std::string_view>(static_cast<std::size_t>(out.rows())), type);
+}
+
+// The first is named, all are counted.
+void say_damaged(const std::vector<std::string>& reads, const Call& call, bool& said) {
+  if (reads.empty()) return;
+  call.count("reads with damaged tags", static_cast<double>(reads.size()));
+  if (!std::exchange(said, true))
+    call.warn("read '" + reads.front() + "' has a damaged tag, which is left out, with what can't be found behind it; the report counts such reads");
 }
 
 // FASTA and FASTQ: read_batches.hpp.
 class TextReads : public InputReader {
  public:
   TextReads(std::unique_ptr<TextInput> input, const InputTurns::File& file, const ReadFileWishes& wishes)
-      : wishes_(wishes), reads_(std::move(input), file.path, ReadBatches::Wanted{wishes.qualities, wishes.reads_comments, wishes.written_bases}) {
+      : wishes_(wishes),
+        takes_tags_(wishes.tags && wishes.choice != nullptr && wishes.choice->takes_any()),
+        reads_(std::move(input), file.path, ReadBatches::Wanted{wishes.qualities, wishes.reads_comments || takes_tags_, wishes.written_bases}) {
     reads_.set_growing(file.growth == InputTurns::Growth::possible);
   }
 
@@ -67,6 +77,7 @@ class TextReads : public InputReader {
     if (batch) {
       give_columns(*batch, wishes_, call, out);
       if (wishes_.written_bases) out.add("written_bases", text_column(batch->rows, batch->written_ends, batch->written));
+      give_comments(*batch, call, out);
       return Given::rows;
     }
     if (reads_.ended()) reads_.check_end();
@@ -80,7 +91,36 @@ class TextReads : public InputReader {
   std::uint64_t kept_bytes() const override { return reads_.stream().kept_bytes(); }
 
  private:
+  void give_comments(const ReadBatch& batch, const Call& call, Output& out) {
+    if (wishes_.comments && wishes_.reads_comments)
+      out.add("comment", text_column(batch.rows, batch.comment_ends, batch.comments));
+    else if (wishes_.comments)
+      give_empty("comment", out);
+    if (takes_tags_)
+      give_tags(batch, call, out);
+    else if (wishes_.tags)
+      give_empty("tags", out, "binary");
+  }
+  void give_tags(const ReadBatch& batch, const Call& call, Output& out) {
+    const auto part = [](const Buffer& ends, const Buffer& text, std::size_t row) {
+      const std::int64_t begin = ends.as<std::int64_t>()[row], end = ends.as<std::int64_t>()[row + 1];
+      return std::string_view(static_cast<const char*>(text.data()) + begin, static_cast<std::size_t>(end - begin));
+    };
+    std::vector<std::string> tags(static_cast<std::size_t>(batch.rows));
+    std::vector<char> is_damaged(tags.size());
+    call.parallel_for(tags.size(), 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row)
+        is_damaged[row] = append_comment_tags(part(batch.comment_ends, batch.comments, row), *wishes_.choice, tags[row]) == TagState::damaged ? 1 : 0;
+    });
+    out.text_rows("tags", tags, "binary");
+    std::vector<std::string> damaged;
+    for (std::size_t row = 0; row < tags.size(); ++row)
+      if (is_damaged[row] != 0) damaged.emplace_back(part(batch.name_ends, batch.names, row));
+    say_damaged(damaged, call, said_damaged_);
+  }
+
   ReadFileWishes wishes_;
+  bool takes_tags_, said_damaged_ = false;
   ReadBatches reads_;
 };
 
@@ -90,8 +130,10 @@ class RecordReads : public InputReader {
   RecordReads(hFILE* opened, const InputTurns::File& file, const ReadFileWishes& wishes)
       : wishes_(wishes),
         is_file_(bytes_of(file.path) > 0),
-        reads_(opened, file.path, BamReads::Wanted{wishes.qualities, wishes.reads_comments}, wishes.threads,
-               file.growth == InputTurns::Growth::possible ? BamReads::Growth::possible : BamReads::Growth::none) {}
+        reads_(opened, file.path, BamReads::Wanted{wishes.qualities, wishes.comments && wishes.reads_comments, tags_of(wishes)}, wishes.threads,
+               file.growth == InputTurns::Growth::possible ? BamReads::Growth::possible : BamReads::Growth::none) {
+    if (wishes.header != nullptr) wishes.header->add(reads_.header());
+  }
 
   Given give(const Call& call, Output& out) override {
     const hts::ParallelFor parallel_for = [&call](std::size_t count, std::size_t grain, const auto& body) { call.parallel_for(count, grain, body); };
@@ -106,7 +148,13 @@ class RecordReads : public InputReader {
     }
     for (const std::string& name : batch->not_primary) call.account(wishes_.not_primary, 1, name);
     give_columns(*batch, wishes_, call, out);
-    if (wishes_.written_bases) out.text_rows("written_bases", std::vector<std::string_view>(static_cast<std::size_t>(batch->rows)));
+    if (wishes_.written_bases) give_empty("written_bases", out);
+    if (wishes_.comments && wishes_.reads_comments)
+      out.add("comment", text_column(batch->rows, batch->comment_ends, batch->comments));
+    else if (wishes_.comments)
+      give_empty("comment", out);
+    if (wishes_.tags) out.add("tags", text_column(batch->rows, batch->tag_ends, batch->tags, "binary"));
+    say_damaged(batch->with_damaged_tags, call, said_damaged_);
     return Given::rows;
   }
   void end_here() override { reads_.end_here(); }
@@ -114,8 +162,13 @@ class RecordReads : public InputReader {
   std::uint64_t kept_bytes() const override { return reads_.kept_bytes(); }
 
  private:
+  static const TagChoice* tags_of(const ReadFileWishes& wishes) {
+    static const TagChoice all("all");
+    return !wishes.tags ? nullptr : wishes.choice == nullptr ? &all : wishes.choice;
+  }
+
   ReadFileWishes wishes_;
-  bool is_file_;
+  bool is_file_, said_damaged_ = false;
   BamReads reads_;
 };
 

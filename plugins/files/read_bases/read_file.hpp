@@ -9,13 +9,19 @@
 #include <sluice/work_sharing.hpp>
 #include <string>
 
+#include "read_bases/input_header.hpp"
+#include "read_bases/sam_tags.hpp"
+
 namespace sluice::read_bases {
 
 struct ReadFileWishes {
   bool qualities = true;  // a column is wanted
   bool comments = false;  // likewise
   bool reads_comments = false;
-  bool written_bases = false;  // a column is wanted
+  bool tags = false;                  // a column is wanted
+  const TagChoice* choice = nullptr;  // which of them are taken; null: all of BAM, SAM and CRAM, and none of comments
+  InputHeader* header = nullptr;      // takes what the headers of BAM, SAM and CRAM say, if tags are wanted
+  bool written_bases = false;         // a column is wanted
   int threads = 1;
   std::uint32_t not_primary = 0, empty_sequence = 0;  // reasons of the stage
   WorkSharing* sharing = nullptr;                     // of text, from file to file

@@ -252,6 +252,7 @@ class ReadReader {
   struct Parameters : FollowParameters {
     Path path = "-";
     bool comments = true;
+    std::optional<std::string> keep_tags;
   };
   enum class Reason : std::uint32_t { not_primary, empty_sequence, incomplete_file };
   static void describe(Describe<ReadReader>& d) {
@@ -262,33 +263,47 @@ class ReadReader {
     d.doc(
         "Bases are given in upper case, U as T, in sequencing orientation; written_bases keeps the case. Of aligned input the primary record of each "
         "read is used.\n\n"
+        "Where a stage wants the column tags, the batches have an attribute sam_header: the lines @RG (if RG is kept) and @PG of all files.\n\n"
         "With `follow` files are read as they are written, whole records only; see the plugin's README for their order and for what ends it.");
     d.option("path", &Parameters::path, "input files or folders, read one after the other; - is standard input").reads().several(read_endings);
-    d.option("comments", &Parameters::comments, "fill the column comment, if a stage wants it");
+    d.option("comments", &Parameters::comments, "fill the column comment, if a stage wants it and keep_tags is left out");
+    d.option("keep_tags", &Parameters::keep_tags,
+             "which tags the column tags has: all, none, or names as MM,ML,RG; also of comments in FASTA and FASTQ that are tags with tabs between "
+             "them; left out: all of BAM, SAM and CRAM, and none of comments");
     describe_follow(d);
     d.gives("read_id", "utf8", "name of the read");
     d.gives("bases", "utf8", "the read in sequencing orientation, upper case, T for U").row_length("bases", "base");
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
     d.gives("comment", "utf8", "what follows the name in FASTA and FASTQ; the tags of a BAM, SAM or CRAM record, as SAM has them", Needed::optional);
+    d.gives("tags", "binary", "the tags of the read in its file, as BAM has them", Needed::optional);
     d.gives("written_bases", "utf8", "the bases as they stand in FASTA and FASTQ, where some are in lower case; else \"\"", Needed::optional);
     d.reason("not_primary", "a secondary or supplementary record of aligned input");
     d.reason("empty_sequence", "the record has no bases");
     d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of another kind");
     d.work_unit("base");
   }
-  ReadReader(const Setup& setup, const Parameters& p) {
+  static void check_parameters(const Parameters& p) {
+    if (p.keep_tags) TagChoice{*p.keep_tags};
+  }
+
+  ReadReader(const Setup& setup, const Parameters& p)
+      : header_(!p.keep_tags || TagChoice(*p.keep_tags).takes("RG") ? InputHeader::ReadGroups::kept : InputHeader::ReadGroups::left_out) {
     hts::silence();
+    if (p.keep_tags) choice_.emplace(*p.keep_tags);
     ReadFileWishes wishes;
     wishes.qualities = setup.wanted("qualities");
     wishes.comments = setup.wanted("comment");
-    wishes.reads_comments = wishes.comments && p.comments;
+    wishes.reads_comments = wishes.comments && p.comments && !p.keep_tags;
+    wishes.tags = setup.wanted("tags");
+    wishes.choice = choice_ ? &*choice_ : nullptr;
+    wishes.header = wishes.tags ? &header_ : nullptr;
     wishes.written_bases = setup.wanted("written_bases");
     wishes.threads = setup.threads();
     wishes.not_primary = static_cast<std::uint32_t>(Reason::not_primary);
     wishes.empty_sequence = static_cast<std::uint32_t>(Reason::empty_sequence);
     wishes.sharing = &sharing_;
     wishes.follows = p.follow;
-    if (!p.follow) refuse_two_kinds(input_files(p.path, read_endings));
+    if (!p.follow) look_at(setup, input_files(p.path, read_endings), wishes.tags);
     turns_.emplace(setup, p.path, read_endings, p, static_cast<std::uint32_t>(Reason::incomplete_file), [this, wishes](const InputTurns::File& file) {
       if (!first_.empty()) refuse_two_kinds({first_, file.path});
       std::unique_ptr<InputReader> reader = open_read_file(file, wishes);
@@ -297,9 +312,21 @@ class ReadReader {
     });
   }
 
-  bool process(const Call& call, Output& out) { return turns_->process(call, out); }
+  bool process(const Call& call, Output& out) {
+    const bool goes_on = turns_->process(call, out);
+    if (const std::string lines = header_.text(); !lines.empty()) out.set_attribute("sam_header", lines);
+    return goes_on;
+  }
 
  private:
+  // The first batch says what the headers of all files say.
+  void look_at(const Setup& setup, const std::vector<std::string>& files, bool headers) {
+    refuse_two_kinds(files);
+    if (!headers) return;
+    for (const std::string& file : files) header_.add_file(file);
+    for (const std::string& id : header_.conflicts())
+      setup.warn("the read group '" + id + "' is another one in different files: the header will have that of the first");
+  }
   // A folder with FASTQ and BAM has mostly the same reads twice.
   static void refuse_two_kinds(const std::vector<std::string>& files) {
     const auto is_alignments = [](const std::string& path) { return path.ends_with(".bam") || path.ends_with(".sam") || path.ends_with(".cram"); };
@@ -311,6 +338,8 @@ class ReadReader {
   }
 
   std::string first_;  // file that was opened
+  std::optional<TagChoice> choice_;
+  InputHeader header_;
   WorkSharing sharing_;
   std::optional<InputTurns> turns_;
 };

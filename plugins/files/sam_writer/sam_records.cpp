@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <sluice/failure.hpp>
 #include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/stored_record.hpp>
 #include <sluice/sequence/bases.hpp>
 
 namespace sluice::sam_writer {
@@ -119,17 +123,22 @@ void append_read_group(std::string& text, const RecordOptions& options) {
   if (!options.read_group.empty()) text.append("\tRG:Z:").append(options.read_group);
 }
 
-void append_unmapped(std::string& text, const ReadRecord& read, const RecordOptions& options) {
+void end_line(std::string& text, const ReadRecord& read, const MoreTags& more_tags, ReadPart part) {
+  if (!read.comment.empty()) text.append("\t").append(read.comment);
+  if (more_tags) more_tags(text, part);
+  text += '\n';
+}
+
+void append_unmapped(std::string& text, const ReadRecord& read, const RecordOptions& options, const MoreTags& more_tags) {
   text.append(read.id).append("\t4\t*\t0\t0\t*\t*\t0\t0\t");
   append_sequence(text, read, 0, read.bases.size(), false);
   append_read_group(text, options);
   tags::append(text, "\trl:i:", read.repeat_length);
-  if (!read.comment.empty()) text.append("\t").append(read.comment);
-  text += '\n';
+  end_line(text, read, more_tags, {0, read.bases.size()});
 }
 
-void append_mapped(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const ReadAlignment& own,
-                   const RecordOptions& options) {
+void append_mapped(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const ReadAlignment& own, const RecordOptions& options,
+                   const MoreTags& more_tags) {
   const bool is_supplementary = own.is_primary && !own.is_first, soft = options.clipping == Clipping::soft;
   const std::uint32_t flag =
       (own.is_reverse ? BAM_FREVERSE : 0U) | (own.is_primary ? 0U : BAM_FSECONDARY) | (is_supplementary ? BAM_FSUPPLEMENTARY : 0U);
@@ -161,16 +170,15 @@ void append_mapped(std::string& text, const MinimizerIndexView& index, const Rea
   tags::append_text(text, options.text, own);
   if (has_tag) append_cigar_tag(text, own, clips, letter);
   tags::append(text, "\trl:i:", read.repeat_length);
-  if (!read.comment.empty()) text.append("\t").append(read.comment);
-  text += '\n';
+  end_line(text, read, more_tags, {begin, end});
 }
 
 }  // namespace
 
-void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const RecordOptions& options) {
-  if (read.alignments.empty()) return append_unmapped(text, read, options);
+void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const RecordOptions& options, const MoreTags& more_tags) {
+  if (read.alignments.empty()) return append_unmapped(text, read, options, more_tags);
   for (const ReadAlignment& alignment : read.alignments)
-    if (alignment.is_primary || options.secondary == Secondary::written) append_mapped(text, index, read, alignment, options);
+    if (alignment.is_primary || options.secondary == Secondary::written) append_mapped(text, index, read, alignment, options, more_tags);
 }
 
 bool is_sam_name(std::string_view name) {
@@ -178,17 +186,52 @@ bool is_sam_name(std::string_view name) {
   return !name.empty() && name.size() <= longest && std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
 }
 
-bool BamRecords::append(sam_hdr_t& header, std::string_view lines, std::string& bytes) {
-  const std::size_t before = bytes.size();
-  while (!lines.empty()) {
+bool BamRecords::make(sam_hdr_t& header, std::string_view lines, std::span<const std::string> tags, const std::function<bool(const bam1_t&)>& take) {
+  for (std::size_t i = 0; !lines.empty(); ++i) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(line.size() + 1, lines.size()));
     line_.l = 0;
-    if (kputsn(line.data(), line.size(), &line_) < 0 || sam_parse1(&line_, &header, record_.get()) < 0 || !hts::append_bam_record(*record_, bytes)) {
-      bytes.resize(before);
-      return false;
-    }
+    if (kputsn(line.data(), line.size(), &line_) < 0 || sam_parse1(&line_, &header, record_.get()) < 0) return false;
+    if ((i < tags.size() && !append_tags(tags[i])) || !take(*record_)) return false;
   }
+  return true;
+}
+
+bool BamRecords::append(sam_hdr_t& header, std::string_view lines, std::span<const std::string> tags, std::string& bytes) {
+  const std::size_t before = bytes.size();
+  if (make(header, lines, tags, [&](const bam1_t& record) { return hts::append_bam_record(record, bytes); })) return true;
+  bytes.resize(before);
+  return false;
+}
+
+bool BamRecords::store(sam_hdr_t& header, std::string_view lines, std::span<const std::string> tags, std::string& bytes) {
+  const std::size_t before = bytes.size();
+  const auto take = [&](const bam1_t& record) {
+    const std::size_t at = bytes.size();
+    hts::append_u32(bytes, 0);
+    hts::store_record(record, bytes);
+    const auto length = static_cast<std::uint32_t>(bytes.size() - at - sizeof(std::uint32_t));
+    std::memcpy(bytes.data() + at, &length, sizeof length);
+    return true;
+  };
+  if (make(header, lines, tags, take)) return true;
+  bytes.resize(before);
+  return false;
+}
+
+// False: the record would be longer than BAM can say.
+bool BamRecords::append_tags(std::string_view tags) {
+  bam1_t& record = *record_;
+  const std::size_t bytes = static_cast<std::size_t>(record.l_data) + tags.size();
+  if (bytes > std::numeric_limits<std::int32_t>::max() / 2) return false;
+  if (bytes > record.m_data) {
+    void* const memory = std::realloc(record.data, bytes);  // HTSlib's own allocator
+    if (memory == nullptr) throw Failure::memory("no memory for the tags of an alignment record");
+    record.data = static_cast<std::uint8_t*>(memory);
+    record.m_data = static_cast<std::uint32_t>(bytes);
+  }
+  std::copy(tags.begin(), tags.end(), record.data + record.l_data);
+  record.l_data = static_cast<int>(bytes);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <htslib/sam.h>
 
 #include <cstdint>
+#include <functional>
 #include <sluice/hts/handles.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/overlap/read_alignments.hpp>
@@ -14,6 +15,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "sam_writer/modification_cut.hpp"
 
 namespace sluice::sam_writer {
 
@@ -38,8 +41,12 @@ struct RecordOptions {
   TagText text = TagText::none;
 };
 
+// May append further tags to a line, each with a tab in front; the record has the bases of `part`.
+using MoreTags = std::function<void(std::string& line, ReadPart part)>;
+
 // Appends the lines of one read, or that of an unmapped one.
-void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const RecordOptions& options);
+void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const RecordOptions& options,
+                const MoreTags& more_tags = {});
 
 // Can SAM hold a read of this name?
 bool is_sam_name(std::string_view name);
@@ -51,10 +58,16 @@ class BamRecords {
   BamRecords(const BamRecords&) = delete;
   ~BamRecords() { ks_free(&line_); }
 
-  // Appends the records as they stand in a file, uncompressed. False: HTSlib can't make them.
-  bool append(sam_hdr_t& header, std::string_view lines, std::string& bytes);
+  // Appends the records as they stand in a file, uncompressed. `tags`: for each line those that it has besides, as BAM has them; {}: none. False:
+  // HTSlib can't make them.
+  bool append(sam_hdr_t& header, std::string_view lines, std::span<const std::string> tags, std::string& bytes);
+  // The same as the column bam_record has them (sluice/hts/stored_record.hpp), each with its length (u32) in front.
+  bool store(sam_hdr_t& header, std::string_view lines, std::span<const std::string> tags, std::string& bytes);
 
  private:
+  bool make(sam_hdr_t& header, std::string_view lines, std::span<const std::string> tags, const std::function<bool(const bam1_t&)>& take);
+  bool append_tags(std::string_view tags);
+
   hts::Record record_;
   kstring_t line_ = KS_INITIALIZE;
 };

@@ -12,8 +12,12 @@
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sam_writer/alignment_records.hpp"
+#include "sam_writer/carried_tags.hpp"
+#include "sam_writer/output_header.hpp"
 #include "sam_writer/sam_records.hpp"
 
 namespace sluice::sam_writer {
@@ -54,6 +58,7 @@ class SamWriter {
         .needs("repeat_length", "i32", "bases under seeds that are too frequent");
     overlap::needs_read_alignments(d);
     d.needs("comment", "utf8", "what follows the reads' names, for comments", Needed::optional);
+    d.needs("tags", "binary", "tags that the reads have in their files, as BAM has them", Needed::optional);
     d.needs("difference_text", "utf8", "cs tags, for cs", Needed::optional).needs("mismatch_text", "utf8", "MD tags, for md", Needed::optional);
     d.option("output", &Parameters::output, "file to write; SAM: .gz: BGZF, .zst: zstd; - is standard output, then SAM unless format says otherwise")
         .required()
@@ -74,7 +79,8 @@ class SamWriter {
     d.option("cs", &Parameters::cs, "write cs tags (minimap2's --cs)");
     d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
     d.option("md", &Parameters::md, "write MD tags, instead of cs tags if both are wanted (minimap2's --MD)");
-    d.option("comments", &Parameters::comments, "append what follows the reads' names, or the tags that they had in BAM (minimap2's -y)");
+    d.option("comments", &Parameters::comments,
+             "append what follows the names of reads without a column tags, or with no tags in it (minimap2's -y)");
     d.option("hits_only", &Parameters::hits_only, "leave unmapped reads out (minimap2's --sam-hit-only)");
     d.option("compression", &Parameters::compression, "level of BAM; -1: HTSlib's default").range(-1, 9);
     d.reason("cannot_encode", "SAM can't hold the read: its name is longer than 254 characters or has other than printable ones");
@@ -89,48 +95,49 @@ class SamWriter {
   SamWriter(const Setup& setup, const Parameters& p)
       : path_(p.output),
         form_(form_of(p)),
+        sort_(p.sort),
+        level_(static_cast<int>(p.compression)),
+        fasta_(form_ == Form::cram ? std::string(*p.reference) : std::string()),
         has_qualities_(setup.available("qualities")),
         has_written_bases_(form_ == Form::sam && setup.available("written_bases")),
         has_comments_(p.comments && setup.available("comment")),
+        has_tags_(setup.available("tags")),
         hits_only_(p.hits_only),
         index_(minimizer_index_view(setup.resource("index"))),
-        header_(sam_hdr_init()) {
-    const ReadGroup group = parse_read_group(p.read_group);
+        group_(parse_read_group(p.read_group)),
+        command_(p.command),
+        contig_lines_(contig_lines(index_)),
+        contigs_(sam_hdr_init()) {
+    hts::silence();
     options_.clipping = p.soft_clip ? Clipping::soft : Clipping::hard;
     options_.secondary = p.secondary ? Secondary::written : Secondary::left_out;
     options_.long_cigar = p.long_cigar_tag && form_ == Form::sam ? LongCigar::tag : LongCigar::field;
-    options_.read_group = group.id;
+    options_.read_group = group_.id;
     if ((p.cs || p.cs_long) && setup.available("difference_text")) options_.text = TagText::difference;
     if (p.md && setup.available("mismatch_text")) options_.text = TagText::mismatches;
-    std::string text;
-    for (std::size_t contig = 0; contig < index_.contigs(); ++contig)
-      text += "@SQ\tSN:" + std::string(index_.contig_name(contig)) + "\tLN:" + std::to_string(index_.contig_length[contig]) + "\n";
-    if (!group.line.empty()) text += group.line + "\n";
-    const std::string_view build = SLUICE_BUILD_ID;
-    text += "@PG\tID:sluice\tPN:sluice\tVN:" + std::string(build.substr(0, build.find('-')));
-    std::string command = p.command;
-    std::replace_if(
-        command.begin(), command.end(), [](char c) { return c < ' ' && c >= 0; }, ' ');
-    if (!command.empty()) text += "\tCL:" + command;
-    text += '\n';
-    if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
-      throw Failure::output("cannot make the header of '" + path_ + "'", "contig names and the read group must be valid in SAM");
-    open(setup, p);
+    make_header("");  // so that what is wrong with the options is said before there are reads
+    if (!contigs_ || sam_hdr_add_lines(contigs_.get(), contig_lines_.data(), contig_lines_.size()) != 0)
+      throw Failure::output("cannot make the header of '" + path_ + "'", "contig names must be valid in SAM");
+    if (form_ == Form::sam) sam_.emplace(setup, path_);
+    if (form_ == Form::bam && !sort_) bam_.emplace(OutputFile(setup, path_), level_);
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
     std::vector<std::string> made(static_cast<std::size_t>(in.rows()));
     const overlap::ReadAlignments alignments(in, options_.text);
+    const std::span<std::uint32_t> uncut = out.column<std::uint32_t>("_uncut");
     call.parallel_for(made.size(), 16, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
       for (std::size_t i = begin; i < end; ++i)
-        if (const auto row = static_cast<std::int64_t>(i); in.ok(row) && !append_row(in, alignments, row, *workspace, made[i]))
+        if (const auto row = static_cast<std::int64_t>(i); in.ok(row) && !append_row(in, alignments, row, *workspace, made[i], uncut[i]))
           out.fail(row, Reason::cannot_encode);
     });
     out.text_rows("_records", made, "binary");
   }
 
   void commit(const Call& call, const Batch& in) {
+    begin_file(call, in.attribute("sam_header"));
+    say_uncut(call, in);
     const TextView records = in.text("_records");
     const auto targets = in.list<std::int32_t>("aligned_target");
     std::uint64_t mapped = 0;
@@ -146,6 +153,7 @@ class SamWriter {
   }
 
   void finish(const Call& call, Output&) {
+    begin_file(call, {});
     if (bam_) bam_->finish(call);
     if (sorted_) sorted_->finish(call);
     if (cram_) cram_->finish();
@@ -159,29 +167,54 @@ class SamWriter {
     if (p.format == "bam" || (p.format == "auto" && path.ends_with(".bam"))) return Form::bam;
     return p.format == "cram" || (p.format == "auto" && path.ends_with(".cram")) ? Form::cram : Form::sam;
   }
-  void open(const Setup& setup, const Parameters& p) {
-    hts::silence();
-    const int level = static_cast<int>(p.compression);
-    const std::string fasta = form_ == Form::cram ? std::string(*p.reference) : std::string();
-    if (p.sort) {
-      const auto format = form_ == Form::cram ? hts::AlignmentFormat::cram : hts::AlignmentFormat::bam;
-      sorted_.emplace(setup, hts::SortedAlignments::Options{.path = path_, .format = format, .fasta = fasta, .level = level}, *header_);
-    } else if (form_ == Form::cram) {
-      cram_.emplace(setup, path_, fasta, *header_, hts::CramIndex::none);
-    } else if (form_ == Form::bam) {
-      bam_.emplace(OutputFile(setup, path_), level);
-      bam_->blocks().add(hts::bam_header_bytes(*header_));
-      bam_->blocks().end_block();
-    } else {
-      sam_.emplace(setup, path_);
-      sam_->begin({sam_hdr_str(header_.get()), sam_hdr_length(header_.get())});
-    }
-  }
   struct Workspace {
     BamRecords records;
     std::string lines;
     std::vector<ReadAlignment> alignments;
+    CarriedTags carried;
+    std::vector<std::string> tags;  // by line
   };
+
+  // `input`: lines of the headers of the reads' files, which the first batch brings.
+  std::string make_header(std::string_view input) const {
+    const std::string_view build = SLUICE_BUILD_ID;
+    return header_text({contig_lines_, group_, input, build.substr(0, build.find('-')), command_});
+  }
+  void begin_file(const Call& call, std::string_view input) {
+    if (begun_) {
+      if (!input.empty() && input != input_header_ && !std::exchange(said_late_, true))
+        call.warn("'" + path_ + "' has no @RG and @PG lines of files that came when it had been begun");
+      return;
+    }
+    begun_ = true;
+    input_header_ = input;
+    const std::string text = make_header(input);
+    if (sam_) return sam_->begin(text);
+    header_.reset(sam_hdr_init());
+    if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
+      throw Failure::output("cannot make the header of '" + path_ + "'");
+    if (sort_) {
+      const auto format = form_ == Form::cram ? hts::AlignmentFormat::cram : hts::AlignmentFormat::bam;
+      sorted_.emplace(call, hts::SortedAlignments::Options{.path = path_, .format = format, .fasta = fasta_, .level = level_}, *header_);
+    } else if (form_ == Form::cram) {
+      cram_.emplace(call, path_, fasta_, *header_, hts::CramIndex::none);
+    } else {
+      bam_->blocks().add(hts::bam_header_bytes(*header_));
+      bam_->blocks().end_block();
+    }
+  }
+
+  // The first read is named, all records are counted.
+  void say_uncut(const Call& call, const Batch& in) {
+    const auto uncut = in.column<std::uint32_t>("_uncut");
+    for (std::size_t row = 0; row < uncut.size(); ++row) {
+      if (uncut[row] == 0) continue;
+      call.count("records without MM and ML, which do not fit their reads", uncut[row]);
+      if (!std::exchange(said_uncut_, true))
+        call.warn("MM and ML of read '" + std::string(in.text("read_id")[static_cast<std::int64_t>(row)]) +
+                  "' do not fit its bases and can't be cut: its records of a part of it are without them; the report counts such records");
+    }
+  }
 
   // A row has several; each says how long it is.
   void add_records(const Call& call, std::string_view records, std::vector<std::string_view>& unsorted) {
@@ -197,21 +230,33 @@ class SamWriter {
     }
   }
 
-  bool append_row(const Batch& in, const overlap::ReadAlignments& alignments, std::int64_t row, Workspace& workspace, std::string& bytes) const {
+  bool append_row(const Batch& in, const overlap::ReadAlignments& alignments, std::int64_t row, Workspace& workspace, std::string& bytes,
+                  std::uint32_t& uncut) const {
     alignments.read(row, index_.contigs(), workspace.alignments);
     if (workspace.alignments.empty() && hits_only_) return true;
     const std::string_view id = in.text("read_id")[row];
     if (!is_sam_name(id)) return false;
+    const std::string_view tags = has_tags_ ? in.text("tags")[row] : std::string_view();
     const ReadRecord read{id,
                           bases_of(in, row),
                           has_qualities_ ? in.text("qualities")[row] : std::string_view(),
                           in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
                           workspace.alignments,
-                          has_comments_ ? in.text("comment")[row] : std::string_view()};
+                          has_comments_ && tags.empty() ? in.text("comment")[row] : std::string_view()};
     std::string& lines = form_ != Form::sam ? workspace.lines : bytes;
     lines.clear();
-    append_sam(lines, index_, read, options_);
-    return form_ == Form::sam || workspace.records.append(*header_, lines, bytes);
+    workspace.tags.clear();
+    append_sam(lines, index_, read, options_, more_tags(tags, in.text("bases")[row], workspace));
+    if (!tags.empty()) uncut = workspace.carried.uncut();
+    return form_ == Form::sam || workspace.records.append(*contigs_, lines, workspace.tags, bytes);
+  }
+
+  // BAM takes them as they are.
+  MoreTags more_tags(std::string_view tags, std::string_view bases, Workspace& workspace) const {
+    if (tags.empty()) return {};
+    workspace.carried.begin_read(tags, bases, options_.read_group.empty() ? ReadGroupTag::taken : ReadGroupTag::replaced);
+    if (form_ == Form::sam) return [&carried = workspace.carried](std::string& line, ReadPart part) { carried.append_text(part, line); };
+    return [&workspace](std::string&, ReadPart part) { workspace.tags.emplace_back(workspace.carried.bytes(part)); };
   }
 
   // BAM has no case.
@@ -222,10 +267,18 @@ class SamWriter {
 
   std::string path_;
   Form form_;
-  bool has_qualities_, has_written_bases_, has_comments_, hits_only_;
+  bool sort_;
+  int level_;          // of BAM
+  std::string fasta_;  // CRAM: what the records are aligned to
+  bool has_qualities_, has_written_bases_, has_comments_, has_tags_, hits_only_;
   MinimizerIndexView index_;
+  ReadGroup group_;
+  std::string command_, contig_lines_;
   RecordOptions options_;
-  hts::Header header_;
+  hts::Header contigs_;  // what records are made with
+  hts::Header header_;   // of the file
+  bool begun_ = false, said_late_ = false, said_uncut_ = false;
+  std::string input_header_;  // that the file was begun with
   std::optional<hts::TextOutput> sam_;
   std::optional<hts::BgzfOutput> bam_;
   std::optional<hts::SortedAlignments> sorted_;
@@ -236,4 +289,4 @@ class SamWriter {
 }  // namespace
 }  // namespace sluice::sam_writer
 
-SLUICE_PLUGIN("sam_writer", "0.1.0", "MIT", sluice::sam_writer::SamWriter);
+SLUICE_PLUGIN("sam_writer", "0.1.0", "MIT", sluice::sam_writer::SamWriter, sluice::sam_writer::AlignmentRecords);

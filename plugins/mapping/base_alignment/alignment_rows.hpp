@@ -20,6 +20,7 @@ class AlignmentRows {
   struct Parameters {
     std::int64_t min_mapq = 20;
     bool supplementary = true;
+    std::string keep = "used";
   };
   enum class Reason : std::uint32_t { unmapped, low_mapping_quality, secondary, supplementary };
 
@@ -31,13 +32,16 @@ class AlignmentRows {
  private:
   struct Row {
     std::int64_t read;
-    overlap::ReadAlignment alignment;
+    overlap::ReadAlignment alignment;  // of no contig: the read has none
+    std::string_view record;
   };
   std::optional<Reason> reason_against(const overlap::ReadAlignment& alignment) const;
+  void add(const Call& call, std::string_view read_id, Row row, std::optional<Reason> reason, std::vector<Row>& rows) const;
   void give(const Batch& in, const std::vector<Row>& rows, Output& out) const;
 
   MinimizerIndexView index_;
   Parameters parameters_;
+  bool has_records_, gives_records_;
 };
 
 }  // namespace sluice::base_alignment

@@ -28,10 +28,16 @@ inline Header read_alignment_header(const std::string& path) {
   return header;
 }
 
-// Says the header that the records are sorted by position?
-inline bool is_sorted_by_coordinate(sam_hdr_t& header) {
+// Does it say that records are sorted by coordinate?
+inline bool is_sorted(sam_hdr_t& header) {
   Line order;
   return sam_hdr_find_tag_hd(&header, "SO", &order) == 0 && std::string_view(order.s, order.l) == "coordinate";
+}
+/
+
+inline void mark_unsorted(sam_hdr_t& header) {
+  if (sam_hdr_count_lines(&header, "HD") > 0 && sam_hdr_update_hd(&header, "SO", "unknown") != 0)
+    throw Failure::memory("no memory for a header of alignments");
 }
 
 namespace alignment_header_detail {
@@ -56,14 +62,13 @@ enum class SeveralFiles : std::uint8_t { one_after_the_other, merged_if_sorted }
 inline Header read_alignment_headers(const std::vector<std::string>& paths, SeveralFiles order) {
   Header header = read_alignment_header(paths.front());
   if (paths.size() == 1) return header;
-  bool is_sorted = order == SeveralFiles::merged_if_sorted && is_sorted_by_coordinate(*header);
+  bool is_sorted = order == SeveralFiles::merged_if_sorted && hts::is_sorted(*header);
   for (std::size_t i = 1; i < paths.size(); ++i) {
     const Header other = read_alignment_header(paths[i]);
     for (const char* type : {"RG", "PG"}) alignment_header_detail::add_missing_lines(*header, *other, type);
-    is_sorted = is_sorted && is_sorted_by_coordinate(*other);
+    is_sorted = is_sorted && hts::is_sorted(*other);
   }
-  if (!is_sorted && sam_hdr_count_lines(header.get(), "HD") > 0 && sam_hdr_update_hd(header.get(), "SO", "unknown") != 0)
-    throw Failure::input("the header of '" + paths.front() + "' can't be changed");
+  if (!is_sorted) mark_unsorted(*header);
   return header;
 }
 
@@ -88,12 +93,7 @@ inline std::string sam_header_text(sam_hdr_t& header) {
   return text;
 }
 
-// Does it say that records are sorted by coordinate?
-inline bool is_sorted(sam_hdr_t& header) {
-  Line order;
-  return sam_hdr_find_tag_hd(&header, "SO", &order) == 0 && std::string_view(order.s, order.l) == "coordinate";
-}
-// As `samtools sort` does. False: it takes no such line.
+/ As `samtools sort` does. False: it takes no such line.
 inline bool mark_sorted(sam_hdr_t& header) {
   if (sam_hdr_update_hd(&header, "SO", "coordinate") < 0 && sam_hdr_add_line(&header, "HD", "VN", "1.6", "SO", "coordinate", nullptr) < 0)
     return false;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sluice/testing.hpp>
 
 #include "alignment_reader/stage.cpp"  // the stage class has no header of its own
@@ -103,6 +104,28 @@ TEST_CASE("the filters are the user's choice") {
   CHECK(names(read_alignments(path, {{"min_mapq", 0}, {"secondary", true}})) == "forward reverse low secondary clipped other");
   CHECK(names(read_alignments(path, {{"supplementary", false}, {"min_mapq", 51}})) == "forward");
   CHECK(read_alignments(path, {{"supplementary", false}}).accounts.at("supplementary").names == std::vector<std::string>{"clipped"});
+}
+
+TEST_CASE("all records are rows, if they are wanted, and alignment_filter leaves out what the reader would have") {
+  const TemporaryFolder folder;
+  const std::string path = write_bam(folder, sam_header + sam_records);
+  const Result all = read_alignments(path, {{"keep", "all"}});
+  REQUIRE(all.ok());
+  CHECK(all.accounts.empty());
+  CHECK(names(all) == "forward reverse low secondary clipped placed other unmapped");
+  CHECK(all.batch().view().text("contig")[7] == "*");
+  CHECK(all.batch().view().text("bam_record")[7].size() > 52);
+  for (const sluice::testing::ParameterTexts& filters :
+       {sluice::testing::ParameterTexts{}, {{"min_mapq", 0}}, {{"secondary", true}}, {{"supplementary", false}}}) {
+    const Result used = read_alignments(path, filters), filtered = run_stage<AlignmentFilter>(all.batch()).with(filters).run();
+    REQUIRE(filtered.ok());
+    std::map<std::string, std::vector<std::string>> by_reason, expected;
+    for (const auto& [reason, account] : used.accounts) expected[reason] = account.names;
+    for (const auto& failed : filtered.failed) by_reason[failed.reason].emplace_back(all.batch().view().text("read_id")[failed.row]);
+    CHECK((by_reason == expected));
+    for (const auto& [reason, account] : used.accounts) CHECK(filtered.accounts.at(reason).count == account.count);
+  }
+  CHECK(sluice::testing::contract_problems<AlignmentFilter>({.batches = {all.batch()}}) == std::vector<std::string>{});
 }
 
 TEST_CASE("the serialised record holds every field") {

@@ -11,6 +11,7 @@
 
 #include "modbam_writer/stage.cpp"  // the stage class has no header of its own
 #include "unit/files/methylation_writer/expected_table.hpp"
+#include "unit/mapping/hit_selection/tiny_index.hpp"
 #include "unit/outcomes_of.hpp"
 
 using namespace sluice::modbam_writer;
@@ -59,7 +60,8 @@ class SmallRun {
   }
   std::string alignments() const { return folder_.path() + "/in.sam"; }
   TestBatch reference() const { return BatchBuilder("contig", 1).text("name", {"chr"}).text("bases", {"AACGTTACGCGTTTACCGAA"}).build(); }
-  TestBatch rows() const {
+  TestBatch rows() const { return rows_builder().build(); }
+  BatchBuilder rows_builder() const {
     std::vector<std::string> records = records_of(alignments());
     return BatchBuilder("read", 5)
         .binary("bam_record", records)
@@ -68,8 +70,7 @@ class SmallRun {
         .list<std::int32_t>("site_motifs", {{1, 2, 1}, {2, 1}, {1}, {1}, {}})
         .list<float>("log_lik_methylated", {{-10, -20, -30}, {-20, -30}, {-1}, {-1}, {}})
         .list<float>("log_lik_unmethylated", {{-10, -120, -28}, {-21, -36}, {-1}, {-1}, {}})
-        .failed(2)
-        .build();
+        .failed(2);
   }
   static std::vector<std::string> records_of(const std::string& path) {
     std::vector<std::string> records;
@@ -254,6 +255,29 @@ TEST_CASE("sites of another reference fail the row") {
   CHECK(result.failed[0].reason == "sites_not_on_reference");
   const TestBatch unrelated = BatchBuilder("contig", 1).text("name", {"chromosome"}).text("bases", {"ACGT"}).build();
   CHECK(small.run("out.bam").resource("reference", unrelated).run().message.find("contig 'chr'") != std::string::npos);
+}
+
+TEST_CASE("without a file of alignments the header has the index's contigs and the lines of the reads' files") {
+  const SmallRun small;
+  const TestBatch rows = small.rows();
+  const auto run = [&](const TestBatch& batch, const char* output) {
+    auto prepared = run_stage<ModbamWriter>(batch);
+    prepared.resource("reference", small.reference()).resource("index", tiny_index::of({{"chr", 20}})).with({{"output", output}, {"command", "now"}});
+    return prepared.run();
+  };
+  const std::string lines = small.run("out.sam").run().files.at("out.sam");
+  const auto plain = run(rows, "out.sam");
+  REQUIRE_MESSAGE(plain.ok(), plain.message);
+  const std::string& text = plain.files.at("out.sam");
+  CHECK(text.starts_with("@SQ\tSN:chr\tLN:20\n@PG\tID:sluice\tPN:sluice\tVN:"));
+  CHECK(text.find("\tCL:now\n") != std::string::npos);
+  CHECK(text.substr(text.find("\nforward")) == lines.substr(lines.find("\nforward")));
+  const auto of_bam = run(small.rows_builder().attribute("sam_header", "@RG\tID:g\n@PG\tID:b\n").build(), "out.sam");
+  REQUIRE_MESSAGE(of_bam.ok(), of_bam.message);
+  CHECK(of_bam.files.at("out.sam").starts_with("@SQ\tSN:chr\tLN:20\n@RG\tID:g\n@PG\tID:b\n@PG\tID:sluice\tPP:b\tPN:sluice\t"));
+  CHECK(SmallRun::records_of(small.save("out.cram", run(rows, "out.cram").files.at("out.cram"))).size() == 5);
+  auto neither = run_stage<ModbamWriter>(rows);
+  CHECK(neither.resource("reference", small.reference()).with({{"output", "out.sam"}}).run().status == SLUICE_ERROR_USAGE);
 }
 
 TEST_CASE("header errors name the file") {

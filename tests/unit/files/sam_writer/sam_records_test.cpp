@@ -83,7 +83,7 @@ TEST_CASE("BAM holds the same records as SAM, also with more operations than its
     const std::string id = "r" + std::to_string(round);
     std::string lines;
     append_sam(lines, index, {id, bases, qualities, 0, {&alignment, 1}}, {});
-    REQUIRE(records.append(*header, lines, bam));
+    REQUIRE(records.append(*header, lines, {}, bam));
     sam += lines;
   }
   sluice::hts::BgzfWriter blocks;
@@ -132,6 +132,6 @@ TEST_CASE("names that SAM can't hold are known, and lines that are none give no 
   const sluice::hts::Header header = header_of(header_text);
   BamRecords records;
   std::string bytes = "before";
-  CHECK_FALSE(records.append(*header, "read\tno flag\n", bytes));
+  CHECK_FALSE(records.append(*header, "read\tno flag\n", {}, bytes));
   CHECK(bytes == "before");
 }

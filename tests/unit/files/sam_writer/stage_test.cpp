@@ -4,6 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <sluice/hts/stored_record.hpp>
+
+#include "sam_writer/alignment_records.cpp"
+#include "unit/files/sam_writer/tags_of_text.hpp"
 #include "unit/mapping/hit_selection/tiny_index.hpp"
 #include "unit/outcomes_of.hpp"
 
@@ -14,7 +19,7 @@ using sluice::testing::run_stage;
 namespace {
 
 // A read without an alignment, and one with a part on each strand of which the second is supplementary, and a secondary place.
-sluice::testing::TestBatch reads(bool lower_case = false) {
+BatchBuilder reads_builder(bool lower_case) {
   return BatchBuilder("read", 2)
       .text("read_id", {"none", "parts"})
       .text("bases", {"ACGU", "ACGTTTGNCR"})
@@ -45,8 +50,22 @@ sluice::testing::TestBatch reads(bool lower_case = false) {
       .list<std::int32_t>("cigar_count", {{}, {1, 3, 1}})
       .list<std::uint32_t>("aligned_cigar", {{}, {4U << 4, 2U << 4, 1U << 4 | 2, 3U << 4, 4U << 4}})
       .text("difference_text", {"", ":4\n:2-a:3\n:4\n"})
-      .text("mismatch_text", {"", "4\n2^A3\n4\n"})
+      .text("mismatch_text", {"", "4\n2^A3\n4\n"});
+}
+sluice::testing::TestBatch reads(bool lower_case = false) { return reads_builder(lower_case).build(); }
+
+// The same with tags and what the header of their file said.
+sluice::testing::TestBatch reads_of_bam(const std::string& of_none, const std::string& of_parts) {
+  return reads_builder(false)
+      .binary("tags", {tags_of_text(of_none), tags_of_text(of_parts)})
+      .attribute("sam_header", "@RG\tID:g\tSM:s\n@PG\tID:basecaller\tPN:b\n@PG\tID:trim\tPN:t\tPP:basecaller\n")
       .build();
+}
+sluice::testing::Result run_on(const sluice::testing::TestBatch& batch, const sluice::testing::ParameterTexts& options) {
+  const auto result =
+      run_stage<SamWriter>(batch).resource("index", tiny_index::of({{"one", 5000}, {"two", 700}})).with({{"output", "x.sam"}}).with(options).run();
+  REQUIRE(result.status == SLUICE_OK);
+  return result;
 }
 
 std::string written(const sluice::testing::ParameterTexts& options) {
@@ -55,6 +74,24 @@ std::string written(const sluice::testing::ParameterTexts& options) {
   REQUIRE(result.status == SLUICE_OK);
   const std::string& text = result.files.at("x.sam");
   return text.substr(text.find("\nnone") == std::string::npos ? text.find("\nparts") + 1 : text.find("\nnone") + 1);
+}
+
+// Header and records of the file that is written of a batch.
+std::string as_htslib_reads(const char* name, const sluice::testing::TestBatch& batch) {
+  const sluice::testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/" + name;
+  std::ofstream(path, std::ios::binary) << run_on(batch, {{"output", name}}).files.at(name);
+  const sluice::hts::File file(hts_open(path.c_str(), "r"));
+  const sluice::hts::Header header(sam_hdr_read(file.get()));
+  const sluice::hts::Record record(bam_init1());
+  kstring_t line = KS_INITIALIZE;
+  std::string text(sam_hdr_str(header.get()));
+  while (sam_read1(file.get(), header.get(), record.get()) >= 0) {
+    REQUIRE(sam_format1(header.get(), record.get(), &line) >= 0);
+    text.append(line.s, line.l).push_back('\n');
+  }
+  ks_free(&line);
+  return text;
 }
 
 const std::string unmapped = "none\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII";
@@ -115,4 +152,75 @@ TEST_CASE("reads with an alignment are mapped, others are not") {
   const auto index = tiny_index::of({{"one", 5000}, {"two", 700}});
   CHECK(outcomes_of(run_stage<SamWriter>(reads()).resource("index", index).with({{"output", "x.sam"}})) == Outcomes{{"mapped", {1, 2}}});
   CHECK(outcomes_of(run_stage<SamWriter>(reads().all_failed()).resource("index", index).with({{"output", "x.sam"}})) == Outcomes{{"mapped", {0, 2}}});
+}
+
+TEST_CASE("reads bring their tags, MM and ML of supplementary records cut to the bases that remain") {
+  //                                   ACGTTTGNCR: the supplementary record has TTGNC of it
+  const std::string carried = "\tRG:Z:g\tMM:Z:C+m?,0,0;T+x,1,0;\tML:B:C,1,2,3,4", others = "\tRG:Z:g";
+  const auto lines = [&](const sluice::testing::ParameterTexts& options) {
+    const std::string text = run_on(reads_of_bam("BC:Z:b\tNM:i:4", carried.substr(1) + "\tAS:i:5"), options).files.at("x.sam");
+    return text.substr(text.find("\nnone") + 1);
+  };
+  const std::string second = "parts\t2064\ttwo\t10\t30\t1H2M1D3M4H\t*\t0\t0\tGNCAA\tIHGFE";
+  CHECK(lines({}) == unmapped + "\trl:i:3\tBC:Z:b\n" + first + first_tags + "\trl:i:4" + carried + "\n" + second + second_tags +
+                         "\trl:i:4\tRG:Z:g\tMM:Z:C+m?,0;T+x,0,0;\tML:B:C,2,3,4\tMN:i:5\n" + third + third_tags + "\trl:i:4" + others + "\n");
+  const std::string soft = lines({{"soft_clip", true}});
+  CHECK(soft.find("JIHGFEDCBA" + second_tags + "\trl:i:4" + carried + "\n") != std::string::npos);
+  const std::string of_group = lines({{"read_group", "other"}});
+  CHECK(of_group.find("\tRG:Z:g") == std::string::npos);
+  CHECK(of_group.starts_with(unmapped + "\tRG:Z:other\trl:i:3\tBC:Z:b\n"));
+}
+
+TEST_CASE("BAM has the tags of SAM, as they were in the input's BAM") {
+  const auto batch = reads_of_bam("qs:f:12.345678\tch:i:7", "mv:B:c,5,1,0\tMM:Z:C+m?,0;\tML:B:C,7");
+  CHECK(as_htslib_reads("x.bam", batch) == as_htslib_reads("x.sam", batch));
+  CHECK(as_htslib_reads("x.bam", batch).find("\tqs:f:12.3457\tch:i:7\n") != std::string::npos);
+}
+
+TEST_CASE("the header keeps read groups and programs of the reads' files, and chains ours to them") {
+  const auto header = [](const sluice::testing::ParameterTexts& options) {
+    const std::string text = run_on(reads_of_bam("", ""), options).files.at("x.sam");
+    return text.substr(0, text.find("\nnone") + 1);
+  };
+  const std::string contigs = "@SQ\tSN:one\tLN:5000\n@SQ\tSN:two\tLN:700\n";
+  const std::string programs = "@PG\tID:basecaller\tPN:b\n@PG\tID:trim\tPN:t\tPP:basecaller\n@PG\tID:sluice\tPP:trim\tPN:sluice\tVN:";
+  CHECK(header({}).starts_with(contigs + "@RG\tID:g\tSM:s\n" + programs));
+  CHECK(header({{"read_group", "mine"}, {"command", "now"}}).starts_with(contigs + "@RG\tID:mine\n" + programs));
+  CHECK(header({{"command", "now"}}).ends_with("\tCL:now\n"));
+}
+
+TEST_CASE("modifications that can't be cut are counted, and the read is named") {
+  const auto result = run_on(reads_of_bam("", "MM:Z:C+m?,0,9;\tML:B:C,1,2"), {});
+  CHECK(result.counters.at("records without MM and ML, which do not fit their reads") == 1);
+  CHECK(result.logged("'parts'"));
+  const std::string& text = result.files.at("x.sam");
+  CHECK(text.find(second_tags + "\trl:i:4\n") != std::string::npos);
+  CHECK(text.find(first_tags + "\trl:i:4\tMM:Z:C+m?,0,9;\tML:B:C,1,2\n") != std::string::npos);
+}
+
+TEST_CASE("records of reads as a column are those that are written") {
+  const auto batch = reads_of_bam("BC:Z:b", "MM:Z:C+m?,0,0;\tML:B:C,1,2");
+  const auto made = run_stage<AlignmentRecords>(batch).resource("index", tiny_index::of({{"one", 5000}, {"two", 700}})).run();
+  REQUIRE(made.ok());
+  const sluice::hts::Header header(sam_hdr_init());
+  const std::string contigs = "@SQ\tSN:one\tLN:5000\n@SQ\tSN:two\tLN:700\n";
+  REQUIRE(sam_hdr_add_lines(header.get(), contigs.data(), contigs.size()) == 0);
+  const sluice::hts::Record record(bam_init1());
+  std::string text;
+  for (std::int64_t row = 0; row < 2; ++row) {
+    std::string_view records = made.batch().view().text("read_records")[row];
+    while (!records.empty()) {
+      const auto bytes = sluice::hts::BgzfBlock::load<std::uint32_t>(records.data());
+      REQUIRE(sluice::hts::load_record(records.substr(4, bytes), 2, *record) == sluice::hts::RecordStatus::ok);
+      records.remove_prefix(4 + bytes);
+      kstring_t line = KS_INITIALIZE;
+      REQUIRE(sam_format1(header.get(), record.get(), &line) >= 0);
+      text.append(line.s, line.l).push_back('\n');
+      ks_free(&line);
+    }
+  }
+  const std::string written = as_htslib_reads("x.sam", batch);
+  CHECK(text == written.substr(written.find("\nnone") + 1));
+  CHECK(sluice::testing::contract_problems<AlignmentRecords>(
+            {.resources = {{"index", tiny_index::of({{"one", 5000}, {"two", 700}})}}, .batches = {batch, batch}}) == std::vector<std::string>{});
 }

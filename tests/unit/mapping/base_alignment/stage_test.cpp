@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(Fixture, "whatever the read, nothing breaks, and the same come
 namespace {
 
 // A read without alignments; one with a best place, a part on the other strand, a doubtful part and a secondary place.
-TestBatch aligned_reads() {
+BatchBuilder aligned_reads_builder() {
   const std::vector<std::int32_t> zeros(4, 0);
   const std::vector<std::uint8_t> zero_bytes(4, 0);
   BatchBuilder builder("read", 2);
@@ -142,9 +142,9 @@ TestBatch aligned_reads() {
       .list<std::uint8_t>("aligned_is_first", {{}, {1, 0, 0, 0}})
       .list<std::uint8_t>("aligned_mapq", {{}, {60, 30, 3, 0}})
       .list<std::int32_t>("cigar_count", {{}, {1, 3, 1, 1}})
-      .list<std::uint32_t>("aligned_cigar", {{}, {4U << 4, 2U << 4, 1U << 4 | 2, 3U << 4, 2U << 4, 4U << 4}})
-      .build();
+      .list<std::uint32_t>("aligned_cigar", {{}, {4U << 4, 2U << 4, 1U << 4 | 2, 3U << 4, 2U << 4, 4U << 4}});
 }
+TestBatch aligned_reads() { return aligned_reads_builder().build(); }
 
 }  // namespace
 
@@ -177,6 +177,37 @@ TEST_CASE_FIXTURE(Fixture, "each alignment that is not secondary becomes a row w
   const auto none = run_stage<AlignmentRows>(aligned_reads().all_failed()).resource("index", index_of(contig)).run();
   CHECK(none.status == SLUICE_OK);
   CHECK(none.batches.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "rows have the records of their alignments; of those that are not used, too, if all are kept") {
+  const auto length = [](const std::string& record) { return std::string{static_cast<char>(record.size()), '\0', '\0', '\0'} + record; };
+  const auto rows_of = [&](const std::vector<std::string>& records, const char* keep) {
+    auto result = run_stage<AlignmentRows>(aligned_reads_builder().binary("read_records", records).attribute("sam_header", "@PG\tID:x\n").build())
+                      .resource("index", index_of(contig))
+                      .with({{"keep", keep}})
+                      .run();
+    REQUIRE(result.status == SLUICE_OK);
+    return result;
+  };
+  const std::vector<std::string> records = {length("unmapped"), length("first") + length("second") + length("third") + length("fourth")};
+  const auto used = rows_of(records, "used");
+  CHECK(used.rows() == 2);
+  CHECK(used.batches[0].view().text("bam_record")[1] == "second");
+  CHECK(used.batches[0].view().attribute("sam_header") == "@PG\tID:x\n");
+  CHECK(used.accounts.at("unmapped").names == std::vector<std::string>{"none"});
+  const auto all = rows_of(records, "all");
+  REQUIRE(all.batches.size() == 1);
+  const auto view = all.batches[0].view();
+  REQUIRE(view.rows() == 5);
+  CHECK(view.text("bam_record")[0] == "unmapped");
+  CHECK(view.text("contig")[0] == "*");
+  CHECK(view.column<std::uint16_t>("flag")[0] == 4);
+  CHECK(view.text("bam_record")[4] == "fourth");
+  CHECK(view.column<std::uint16_t>("flag")[4] == 256);
+  CHECK(all.failed.empty());
+  CHECK(all.accounts.empty());
+  for (const std::string& damaged : {std::string(), std::string("abc"), length("first").substr(0, 6)})
+    CHECK(rows_of({damaged, damaged}, "all").batches[0].view().text("bam_record")[2].empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "base_alignment keeps the contract of all stages") {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "sam_writer/output_header.hpp"
+
+#include <algorithm>
+#include <sluice/failure.hpp>
+#include <sluice/hts/handles.hpp>
+
+namespace sluice::sam_writer {
+namespace {
+
+void add_lines(sam_hdr_t& header, std::string_view lines, const std::string& what, const std::string& remedy) {
+  if (!lines.empty() && sam_hdr_add_lines(&header, lines.data(), lines.size()) != 0) throw Failure::output("cannot make a header of " + what, remedy);
+}
+
+// Lines of the input that go into the header.
+std::string taken_lines(std::string_view input, bool read_groups) {
+  std::string taken;
+  while (!input.empty()) {
+    const std::string_view line = input.substr(0, input.find('\n'));
+    input.remove_prefix(std::min(line.size() + 1, input.size()));
+    if (line.starts_with("@PG\t") || (read_groups && line.starts_with("@RG\t"))) taken.append(line).push_back('\n');
+  }
+  return taken;
+}
+
+}  // namespace
+
+std::string contig_lines(const MinimizerIndexView& index) {
+  std::string text;
+  for (std::size_t contig = 0; contig < index.contigs(); ++contig)
+    text += "@SQ\tSN:" + std::string(index.contig_name(contig)) + "\tLN:" + std::to_string(index.contig_length[contig]) + "\n";
+  return text;
+}
+
+std::string header_text(const HeaderParts& parts) {
+  const hts::Header header(sam_hdr_init());
+  if (!header) throw Failure::memory("no memory for a header");
+  std::string lines(parts.contigs);
+  if (!parts.group.line.empty()) lines += parts.group.line + "\n";
+  add_lines(*header, lines, "the contigs and the read group", "contig names and the read group must be valid in SAM");
+  add_lines(*header, taken_lines(parts.input, parts.group.line.empty()), "the @RG and @PG lines of the reads' files",
+            "repair their headers: samtools reheader");
+  std::string command(parts.command);
+  std::replace_if(
+      command.begin(), command.end(), [](char c) { return c < ' ' && c >= 0; }, ' ');
+  const std::string version(parts.version);
+  const bool has_command = !command.empty();
+  if (sam_hdr_add_pg(header.get(), "sluice", "PN", "sluice", "VN", version.c_str(), has_command ? "CL" : nullptr,
+                     has_command ? command.c_str() : nullptr, nullptr) != 0)
+    throw Failure::output("the header takes no @PG line", "repair the headers of the reads' files: samtools reheader");
+  return {sam_hdr_str(header.get()), sam_hdr_length(header.get())};
+}
+
+}  // namespace sluice::sam_writer
