@@ -33,7 +33,6 @@ inline bool is_sorted(sam_hdr_t& header) {
   Line order;
   return sam_hdr_find_tag_hd(&header, "SO", &order) == 0 && std::string_view(order.s, order.l) == "coordinate";
 }
-/
 
 inline void mark_unsorted(sam_hdr_t& header) {
   if (sam_hdr_count_lines(&header, "HD") > 0 && sam_hdr_update_hd(&header, "SO", "unknown") != 0)
@@ -93,7 +92,7 @@ inline std::string sam_header_text(sam_hdr_t& header) {
   return text;
 }
 
-/ As `samtools sort` does. False: it takes no such line.
+// As `samtools sort` does. False: it takes no such line.
 inline bool mark_sorted(sam_hdr_t& header) {
   if (sam_hdr_update_hd(&header, "SO", "coordinate") < 0 && sam_hdr_add_line(&header, "HD", "VN", "1.6", "SO", "coordinate", nullptr) < 0)
     return false;
