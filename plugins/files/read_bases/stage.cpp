@@ -61,9 +61,7 @@ class ReadBases {
       for (const std::string& text : report.infos) setup.info(text);
       for (const std::string& text : report.warnings) setup.warn(text);
     }
-    for (std::size_t file = 0; file < files_.size() && files_.size() > 1; ++file)
-      for (std::size_t read = 0; read < files_[file]->index().size(); ++read)
-        first_with_.emplace(files_[file]->index().id(read), static_cast<std::uint32_t>(file));
+    if (files_.size() > 1) find_first_files(setup);
   }
 
   Estimate estimate(const Batch& in) const {
@@ -92,6 +90,22 @@ class ReadBases {
     std::size_t file = 0;
     std::uint64_t bases() const { return place == nullptr ? 0 : place->bases; }
   };
+  void find_first_files(const Setup& setup) {
+    constexpr std::uint64_t most_named = 3;
+    std::uint64_t repeated = 0;
+    std::string names;
+    for (std::size_t file = 0; file < files_.size(); ++file)
+      for (std::size_t read = 0; read < files_[file]->index().size(); ++read) {
+        const std::string_view id = files_[file]->index().id(read);
+        if (!first_with_.emplace(id, static_cast<std::uint32_t>(file)).second && repeated++ < most_named)
+          names += (names.empty() ? "'" : ", '") + std::string(id) + "'";
+      }
+    if (repeated == 0) return;
+    setup.count("repeated_reads", static_cast<double>(repeated));
+    if (repeated > most_named) names += " and " + std::to_string(repeated - most_named) + " more";
+    setup.warn("the files of reads have " + std::to_string(repeated) +
+               " reads whose name is in an earlier file, too: that file's are used: " + names);
+  }
   Found find(std::string_view name) const {
     std::size_t file = 0;
     if (files_.size() > 1) {

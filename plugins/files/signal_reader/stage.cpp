@@ -49,7 +49,7 @@ class SignalFileResource {
     d.doc(
         "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5, pod5), record_compression (none, zlib, "
         "zstd), "
-        "signal_compression (none, svb-zd, vbz), "
+        "signal_compression (none, svb-zd, ex-zd, vbz), "
         "read_groups, chemistry (dna_r9, dna_r10, rna_r9, rna_004: from experiment_type and sequencing_kit of the first read group, as f5c reads "
         "them), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
@@ -174,9 +174,8 @@ class SignalLookup {
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
-        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several files with a read the "
-        "first "
-        "is used.");
+        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several records of a read, "
+        "in one file or several, the first is used, and the others are counted and named in a warning.");
     d.needs("read_id", "utf8", "name of the read");
     d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
     d.uses("signal", "signal_file", "the files");
@@ -190,14 +189,14 @@ class SignalLookup {
       SignalIndex index = load_or_build_index(
           file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
       const std::size_t reads = index.size();
+      warn_of_repeated(setup, "signal file '" + file.path() + "' has ", source.repeated);
       add(std::move(index), files_.begin(i));
       if (source.action == IndexSource::Action::loaded) continue;
       setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
                  std::to_string(reads) + " reads: " + source.reason);
-      if (source.duplicates != 0)
-        setup.warn("signal file '" + file.path() + "' has " + std::to_string(source.duplicates) +
-                   " records whose read id an earlier record has: the first is used");
     }
+    warn_of_repeated(setup, "the signal files have ", in_files_before_);
+    setup.count("indexed_reads", static_cast<double>(index_.size()));
   }
 
   Estimate estimate(const Batch& in) const {
@@ -253,17 +252,25 @@ class SignalLookup {
     const std::size_t file = files_.file_at(place->offset);
     return {file, {place->offset - files_.begin(file), place->bytes}};
   }
+  static void warn_of_repeated(const Setup& setup, const std::string& where, const RepeatedReads& repeated) {
+    if (repeated.count() == 0) return;
+    setup.count("repeated_reads", static_cast<double>(repeated.count()));
+    setup.warn(where + std::to_string(repeated.count()) + " records of reads that an earlier record has, which is used: " + repeated.names());
+  }
   // Of several files with a read the first one's record is kept.
   void add(SignalIndex index, std::uint64_t begin) {
     if (begin == 0 && index_.size() == 0) {
       index_ = std::move(index);
       return;
     }
-    for (std::size_t i = 0; i < index.size(); ++i) index_.add(index.read_id(i), {begin + index.place(i).offset, index.place(i).bytes});
+    for (std::size_t i = 0; i < index.size(); ++i)
+      if (index_.add(index.read_id(i), {begin + index.place(i).offset, index.place(i).bytes}) == SignalIndex::Added::duplicate)
+        in_files_before_.add(index.read_id(i));
   }
 
   SignalFiles files_;
   SignalIndex index_;  // of all files: places among the bytes of all
+  RepeatedReads in_files_before_;
 };
 
 // Decompression: parallel, apart from the disk.
@@ -408,7 +415,8 @@ class SignalStream {
   static void describe(Describe<SignalStream>& d) {
     d.id("signal_stream").summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order").source("read").rows_named_by("read_id");
     d.doc(
-        "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.\n\n"
+        "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing. Reads that come "
+        "more than once are all given, counted, and named in a warning.\n\n"
         "With prefix_bases no more is read of a record than is likely to hold the signal that is wanted; signal_decode reads the rest where it is "
         "needed.\n\n"
         "With `follow`, which the resource must have too, files are read as they are written, whole records only; see the README of read_bases for "
@@ -429,13 +437,24 @@ class SignalStream {
     wishes.places = setup.wanted("record_offset") && setup.wanted("record_bytes");
     wishes.beginnings = wishes.places && parameters.prefix_bases > 0 && !parameters.follow;
     wishes.follows = parameters.follow;
+    wishes.seen = &seen_;
+    wishes.repeated = &repeated_;
     if (!parameters.follow) places_.emplace(signal_.attribute("path"));
     const std::string inputs(signal_.attribute(parameters.follow ? "inputs" : "path"));
     turns_.emplace(setup, inputs, signal_endings, parameters, static_cast<std::uint32_t>(Reason::incomplete_file),
                    [this, wishes](const InputTurns::File& file) { return open(file, wishes); });
   }
 
-  bool process(const Call& call, Output& out) { return turns_->process(call, out); }
+  bool process(const Call& call, Output& out) {
+    const std::uint64_t repeated_before = repeated_.count(), kept_before = seen_.bytes();
+    const bool more = turns_->process(call, out);
+    if (repeated_.count() > repeated_before) call.count("repeated_reads", repeated_.count() - repeated_before);
+    if (seen_.bytes() != kept_before) call.keeps(seen_.bytes());
+    if (!more && repeated_.count() > 0)
+      call.warn("the signal has " + std::to_string(repeated_.count()) +
+                " records of reads that an earlier record has, and all are given: " + repeated_.names());
+    return more;
+  }
 
  private:
   std::unique_ptr<InputReader> open(const InputTurns::File& file, SignalReadsWishes wishes) {
@@ -449,6 +468,8 @@ class SignalStream {
   Batch signal_;
   std::optional<SignalFiles> places_;
   std::size_t number_ = 0;  // of files that were opened
+  SeenReads seen_;
+  RepeatedReads repeated_;
   std::optional<InputTurns> turns_;
 };
 
