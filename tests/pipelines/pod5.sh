@@ -42,13 +42,22 @@ same resquiggle resquiggle --reads reads.fasta --max-bad-reads 1 -- real.blow5 "
 cp "$data/lambda_r9_real/reads.blow5" lambda.blow5
 same classify_signal classify_signal --target "$data/reference/lambda.fa" -- lambda.blow5 "$data/lambda_r9_real/reads.pod5"
 same classify_ecoli classify_signal --target "$data/reference/lambda.fa" -- real.blow5 "$real/reads.pod5"
+# The folder has the reads in an order of its own.
+in_any_order() { run classify_signal --target "$data/reference/lambda.fa" --signal "$1" --output - | sort; }
+cmp <(in_any_order real.blow5) <(in_any_order "$real/pod5_folder") || fail "classify_signal: the folder gives other rows"
 cp "$data/rna004/reads.blow5" rna.blow5
 same rna004 eventalign --reads "$data/rna004/reads.fastq.gz" --alignments "$data/rna004/reads.bam" --reference "$data/reference/rna_sequins.fa" -- \
   rna.blow5 "$data/rna004/reads.pod5"
+for signal in rna.blow5 "$data/rna004/reads.pod5"; do
+  run classify_signal --target "$data/reference/rna_sequins.fa" --signal "$signal" --output rna.tsv 2>message && fail "classify_signal took RNA of $signal"
+  grep -q "direct RNA (rna004)" message || fail "RNA of $signal: $(cat message)"
+done
 
 # Ten files of bases, and the folder of signal.
 mkdir ten && awk '/^>/ { n++ } { print > ("ten/" n % 10 ".fasta") }' reads.fasta
-same ten_files methylation --reads ten --alignments reads.bam --reference draft.fa -- real.blow5 "$real/pod5_folder"
+ten=(--reads ten --alignments reads.bam --reference draft.fa)
+same ten_files methylation "${ten[@]}" -- real.blow5 "$real/reads.pod5" "$real/pod5_folder"
+same ten_files_eventalign eventalign "${ten[@]}" "${core[@]}" -- real.blow5 "$real/reads.pod5" "$real/pod5_folder"
 
 # No index beside it; a cut file; FAST5; BLOW5 and POD5 together.
 cp "$real/reads.pod5" here.pod5 && chmod u+w here.pod5

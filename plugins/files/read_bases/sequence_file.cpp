@@ -373,10 +373,8 @@ void SequenceFile::build_index(std::string& fai, std::uint64_t& duplicates) {
                ") have different lengths",
            "write each read on one line: `seqtk seq FILE`");
     const SequencePlace place{stream.text_offset(record.sequence), record.bases, record.line_bases, record.line_bytes};
-    if (index_.add(record.id, place) == SequenceIndex::Added::duplicate) {
-      ++duplicates;
-      continue;
-    }
+    // The .fai names them again, so that whoever loads it knows of them, too.
+    if (index_.add(record.id, place) == SequenceIndex::Added::duplicate) ++duplicates;
     fai += record.id;
     for (const std::uint64_t number : {place.bases, place.offset, place.line_bases, place.line_bytes}) fai += '\t' + std::to_string(number);
     if (stream.format() == SequenceFormat::fastq) fai += '\t' + std::to_string(stream.text_offset(record.quality));

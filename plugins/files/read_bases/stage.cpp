@@ -56,6 +56,7 @@ class ReadBases {
   ReadBases(const Setup& setup, const Parameters& p) : ReadBases(setup, p.path.value_or(Path()), false) {
     if (takes_aligned_) return;
     for (const std::string& path : input_files(*p.path, text_endings)) add(path, setup);
+    say_repeated(setup);
     if (files_.size() == 1) first_with_.clear();
   }
 
@@ -95,9 +96,24 @@ class ReadBases {
     const SequenceFile& file = *files_.emplace_back(std::make_unique<SequenceFile>(path, report));
     for (const std::string& text : report.infos) log.info(text);
     for (const std::string& text : report.warnings) log.warn(text);
-    for (std::size_t read = 0; read < file.index().size(); ++read)
-      first_with_.emplace(file.index().id(read), static_cast<std::uint32_t>(files_.size() - 1));
+    for (std::size_t read = 0; read < file.index().size(); ++read) {
+      const std::string_view id = file.index().id(read);
+      if (first_with_.emplace(id, static_cast<std::uint32_t>(files_.size() - 1)).second) continue;
+      constexpr std::uint64_t most_named = 3;
+      if (repeated_++ < most_named) repeated_names_ += (repeated_names_.empty() ? "'" : ", '") + std::string(id) + "'";
+      if (repeated_ == most_named + 1) repeated_names_ += " and more";
+    }
     return file.index().size();
+  }
+  // Reads that files added since it was last said have again.
+  template <class Log>
+  void say_repeated(const Log& log) {
+    if (repeated_ == 0) return;
+    log.count("repeated_reads", static_cast<double>(repeated_));
+    log.warn("the files of reads have " + std::to_string(repeated_) +
+             " reads whose name is in an earlier file, too: that file's are used: " + repeated_names_);
+    repeated_ = 0;
+    repeated_names_.clear();
   }
   FollowedLookup::Missing missing(const Batch& in) const {
     const TextView read_ids = in.text("read_id");
@@ -187,6 +203,8 @@ class ReadBases {
 
   std::vector<std::unique_ptr<SequenceFile>> files_;
   std::unordered_map<std::string_view, std::uint32_t> first_with_;  // of several files: the one that has the read; names are the indexes'
+  std::uint64_t repeated_ = 0;
+  std::string repeated_names_;
   bool has_cigar_;
   bool takes_aligned_;  // no files were given
   bool follows_;
@@ -230,6 +248,7 @@ class FollowedReadBases : public ReadBases {
                     [this](const Call& call, FollowedLookup::File& file, FollowedLookup::Growth growth, std::uint64_t& records) {
                       if (growth == FollowedLookup::Growth::possible) return FollowedLookup::Taken::nothing;
                       records = add(file.path, call);
+                      say_repeated(call);
                       return FollowedLookup::Taken::all;
                     });
   }

@@ -40,6 +40,19 @@ T number_at(std::span<const char> bytes, std::size_t at) {
   return value;
 }
 
+// Element i of a vector of structs. The verifier does not see to it that they lie as the machine wants them.
+template <class Struct>
+Struct struct_at(const flatbuffers::Vector<const Struct*>& structs, std::size_t i) {
+  Struct value;
+  std::memcpy(&value, structs.Data() + i * sizeof value, sizeof value);
+  return value;
+}
+std::vector<ipc::Block> blocks_in(const flatbuffers::Vector<const ipc::Block*>* structs) {
+  std::vector<ipc::Block> blocks;
+  for (std::size_t i = 0; structs != nullptr && i < structs->size(); ++i) blocks.push_back(struct_at(*structs, i));
+  return blocks;
+}
+
 // Buffers of a field itself, by the number of its type.
 std::size_t buffers_of(const ipc::Field& field) {
   constexpr int null = 1, struct_ = 13, union_ = 14, fixed_list = 16, last_known = 21;
@@ -86,15 +99,19 @@ void Extents::check(std::size_t limit) const {
 }
 
 ArrowBatch::ArrowBatch(const ByteSource& source, LoadedBytes metadata, const ipc::RecordBatch& batch, std::uint64_t body, std::uint64_t body_bytes)
-    : source_(&source), batch_(&batch), body_(body), body_bytes_(body_bytes), rows_(static_cast<std::size_t>(batch.length())) {
-  loaded_.push_back(std::move(metadata));
+    : source_(&source),
+      batch_(&batch),
+      body_(body),
+      body_bytes_(body_bytes),
+      rows_(static_cast<std::size_t>(batch.length())),
+      metadata_(std::move(metadata)) {
   require(batch.length() >= 0 && batch.nodes() != nullptr && batch.buffers() != nullptr, "a batch of a table is damaged");
   require(batch.compression() == nullptr, "its tables are compressed, which POD5 files are not");
 }
 
 ArrowBatch::Stretch ArrowBatch::stretch(std::size_t buffer) const {
   require(buffer < batch_->buffers()->size(), "a batch has too few buffers");
-  const ipc::Buffer& place = *batch_->buffers()->Get(static_cast<flatbuffers::uoffset_t>(buffer));
+  const ipc::Buffer place = struct_at(*batch_->buffers(), buffer);
   const auto offset = static_cast<std::uint64_t>(place.offset()), length = static_cast<std::uint64_t>(place.length());
   require(offset <= body_bytes_ && length <= body_bytes_ - offset, "a column lies outside of its batch");
   return {body_ + offset, length};
@@ -106,14 +123,16 @@ ArrowBatch::Stretch ArrowBatch::stretch(std::size_t buffer, std::size_t count, s
   return {all.begin, count * width};
 }
 
-std::string_view ArrowBatch::load(Stretch stretch) {
-  const std::span<const char> bytes = loaded_.emplace_back(*source_, stretch.begin, static_cast<std::size_t>(stretch.bytes)).span();
-  return {bytes.data(), bytes.size()};
+std::string_view ArrowBatch::load(Stretch stretch) const {
+  const std::lock_guard lock(loaded_->mutex);
+  LoadedBytes& bytes = loaded_->parts[{stretch.begin, stretch.bytes}];
+  if (bytes.span().data() == nullptr) bytes = LoadedBytes(*source_, stretch.begin, static_cast<std::size_t>(stretch.bytes));
+  return text_in(bytes.span());
 }
 
 std::size_t ArrowBatch::length(const FieldPlace& place) const {
   require(place.node < batch_->nodes()->size(), "a batch has too few columns");
-  const ipc::FieldNode& node = *batch_->nodes()->Get(static_cast<flatbuffers::uoffset_t>(place.node));
+  const ipc::FieldNode node = struct_at(*batch_->nodes(), place.node);
   require(node.length() >= 0 && node.null_count() == 0, "a column lacks values");
   return static_cast<std::size_t>(node.length());
 }
@@ -128,27 +147,27 @@ void ArrowBatch::check_number(const FieldPlace& place, NumberType type) {
   require_type(fits && field.dictionary() == nullptr, place);
 }
 
-Values<std::int16_t> ArrowBatch::indexes(const FieldPlace& place) {
+Values<std::int16_t> ArrowBatch::indexes(const FieldPlace& place) const {
   const ipc::DictionaryEncoding* dictionary = place.field->dictionary();
   const ipc::Int* index = dictionary == nullptr ? nullptr : dictionary->index_type();
   require_type(index != nullptr && index->bit_width() == 16 && index->is_signed(), place);
   return fixed<std::int16_t>(place);
 }
 
-std::string_view ArrowBatch::fixed_bytes(const FieldPlace& place, std::size_t width) {
+std::string_view ArrowBatch::fixed_bytes(const FieldPlace& place, std::size_t width) const {
   const ipc::FixedSizeBinary* type = place.field->type_as_FixedSizeBinary();
   require_type(type != nullptr && type->byte_width() == static_cast<std::int32_t>(width) && place.field->dictionary() == nullptr, place);
   return load(stretch(place.buffer + 1, length(place), width));
 }
 
-Extents ArrowBatch::extents(const FieldPlace& place, bool wide) {
+Extents ArrowBatch::extents(const FieldPlace& place, bool wide) const {
   const std::size_t rows = length(place);
   if (rows == 0) return {};
   const std::string_view bytes = load(stretch(place.buffer + 1, rows + 1, wide ? sizeof(std::int64_t) : sizeof(std::int32_t)));
   return wide ? Extents(Values<std::int64_t>(bytes.data(), rows + 1)) : Extents(Values<std::int32_t>(bytes.data(), rows + 1));
 }
 
-PlacedTexts ArrowBatch::placed_values(const FieldPlace& place) {
+PlacedTexts ArrowBatch::placed_values(const FieldPlace& place) const {
   const ipc::Type type = place.field->type_type();
   const bool wide = type == ipc::Type::LargeBinary || type == ipc::Type::LargeUtf8;
   require_type(wide || type == ipc::Type::Binary || type == ipc::Type::Utf8, place);
@@ -158,23 +177,23 @@ PlacedTexts ArrowBatch::placed_values(const FieldPlace& place) {
   return texts;
 }
 
-PlacedTexts ArrowBatch::placed_texts(const FieldPlace& place) {
+PlacedTexts ArrowBatch::placed_texts(const FieldPlace& place) const {
   require_type(place.field->dictionary() == nullptr, place);
   return placed_values(place);
 }
 
-TextColumn ArrowBatch::text(const FieldPlace& place) {
+TextColumn ArrowBatch::text(const FieldPlace& place) const {
   const PlacedTexts placed = placed_texts(place);
   return {placed.extents, load(stretch(place.buffer + 2)).data()};
 }
 
-TextColumn ArrowBatch::dictionary_values(const ipc::Field& field) {
+TextColumn ArrowBatch::dictionary_values(const ipc::Field& field) const {
   const FieldPlace values{&field, 0, 0, {}};
   const PlacedTexts placed = placed_values(values);
   return {placed.extents, load(stretch(values.buffer + 2)).data()};
 }
 
-Extents ArrowBatch::lists(const FieldPlace& place) {
+Extents ArrowBatch::lists(const FieldPlace& place) const {
   const ipc::Type type = place.field->type_type();
   require_type((type == ipc::Type::List || type == ipc::Type::LargeList || type == ipc::Type::Map) && place.children.size() == 1 &&
                    place.field->dictionary() == nullptr,
@@ -203,12 +222,13 @@ ArrowFile::ArrowFile(const ByteSource& source, std::uint64_t begin, std::uint64_
     require(field != nullptr && field->name() != nullptr, "a table has a column without a name");
     columns_.push_back(place_of(*field, node, buffer));
   }
-  check_order(footer, footer_begin);
-  if (footer.dictionaries() != nullptr)
-    for (const ipc::Block* block : *footer.dictionaries()) read_dictionary(*block);
-  if (footer.record_batches() == nullptr) return;
-  for (const ipc::Block* block : *footer.record_batches()) {
-    Found found = message_at(*block);
+  const std::vector<ipc::Block> dictionaries = blocks_in(footer.dictionaries()), batches = blocks_in(footer.record_batches());
+  std::vector<ipc::Block> parts = dictionaries;
+  parts.insert(parts.end(), batches.begin(), batches.end());
+  check_order(parts, footer_begin);
+  for (const ipc::Block& block : dictionaries) read_dictionary(block);
+  for (const ipc::Block& block : batches) {
+    Found found = message_at(block);
     const ipc::RecordBatch* batch = found.message->header_as_RecordBatch();
     require(batch != nullptr, "a batch of a table is damaged");
     batches_.emplace_back(source_, std::move(found.metadata), *batch, found.body, found.body_bytes);
@@ -216,15 +236,12 @@ ArrowFile::ArrowFile(const ByteSource& source, std::uint64_t begin, std::uint64_
 }
 
 // The footer names every part: they lie one behind the other, from the schema to the footer. So none can get lost.
-void ArrowFile::check_order(const ipc::Footer& footer, std::uint64_t footer_begin) const {
+void ArrowFile::check_order(std::span<const arrow::ipc::Block> blocks, std::uint64_t footer_begin) const {
   constexpr std::size_t most_padding = 64;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
-  for (const auto* blocks : {footer.dictionaries(), footer.record_batches()}) {
-    if (blocks == nullptr) continue;
-    for (const ipc::Block* block : *blocks)
-      parts.emplace_back(static_cast<std::uint64_t>(block->offset()),
-                         static_cast<std::uint64_t>(block->metadata_length()) + static_cast<std::uint64_t>(block->body_length()));
-  }
+  for (const ipc::Block& block : blocks)
+    parts.emplace_back(static_cast<std::uint64_t>(block.offset()),
+                       static_cast<std::uint64_t>(block.metadata_length()) + static_cast<std::uint64_t>(block.body_length()));
   std::sort(parts.begin(), parts.end());
   const LoadedBytes schema = load(alignment, 2 * sizeof(std::uint32_t));
   std::uint64_t end = 2 * alignment + number_at<std::uint32_t>(schema.span(), sizeof(std::uint32_t));
@@ -258,7 +275,7 @@ void ArrowFile::read_dictionary(const ipc::Block& block) {
   });
   // Those of old files hold records, not text: nobody asks for them.
   if (column == columns_.end() || (column->field->type_type() != ipc::Type::Utf8 && column->field->type_type() != ipc::Type::LargeUtf8)) return;
-  ArrowBatch values(source_, std::move(found.metadata), *batch->data(), found.body, found.body_bytes);
+  const ArrowBatch values(source_, std::move(found.metadata), *batch->data(), found.body, found.body_bytes);
   const TextColumn text = values.dictionary_values(*column->field);
   std::vector<std::string>& dictionary = dictionaries_[batch->id()];
   if (!batch->is_delta()) dictionary.clear();

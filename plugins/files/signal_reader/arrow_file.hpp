@@ -8,11 +8,14 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <sluice/arrow/ipc_format.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "signal_reader/byte_source.hpp"
@@ -91,7 +94,7 @@ struct PlacedTexts {
   std::uint64_t begin = 0;
 };
 
-// One record batch (or the values of a dictionary). What is read of it stays in memory as long as the object. Not thread-safe.
+// One record batch (or the values of a dictionary). What has been read of it stays in memory as long as the object. Thread-safe.
 class ArrowBatch {
  public:
   // `body` is where its bytes begin in the source, `metadata` what `batch` is part of.
@@ -100,7 +103,7 @@ class ArrowBatch {
   std::size_t rows() const { return rows_; }
   // All throw FormatProblem if the column is of another type, lacks values or is not whole.
   template <class T>
-  Values<T> numbers(const FieldPlace& place) {
+  Values<T> numbers(const FieldPlace& place) const {
     check_number(place, NumberType::of<T>());
     return fixed<T>(place);
   }
@@ -111,15 +114,15 @@ class ArrowBatch {
     return stretch(place.buffer + 1, length(place), sizeof(T)).begin;
   }
   // Of a column with a dictionary.
-  Values<std::int16_t> indexes(const FieldPlace& place);
+  Values<std::int16_t> indexes(const FieldPlace& place) const;
   // `width` bytes a row.
-  std::string_view fixed_bytes(const FieldPlace& place, std::size_t width);
-  TextColumn text(const FieldPlace& place);
-  PlacedTexts placed_texts(const FieldPlace& place);
+  std::string_view fixed_bytes(const FieldPlace& place, std::size_t width) const;
+  TextColumn text(const FieldPlace& place) const;
+  PlacedTexts placed_texts(const FieldPlace& place) const;
   // What the indexes of a column stand for, where this is a batch of its dictionary.
-  TextColumn dictionary_values(const arrow::ipc::Field& field);
+  TextColumn dictionary_values(const arrow::ipc::Field& field) const;
   // Lists, or the entries of a map: their items are in place.children[0].
-  Extents lists(const FieldPlace& place);
+  Extents lists(const FieldPlace& place) const;
   std::size_t length(const FieldPlace& place) const;
 
  private:
@@ -127,22 +130,27 @@ class ArrowBatch {
     std::uint64_t begin = 0, bytes = 0;  // in the source
   };
   template <class T>
-  Values<T> fixed(const FieldPlace& place) {
+  Values<T> fixed(const FieldPlace& place) const {
     const std::size_t count = length(place);
     return {load(stretch(place.buffer + 1, count, sizeof(T))).data(), count};
   }
   static void check_number(const FieldPlace& place, NumberType type);
   Stretch stretch(std::size_t buffer) const;
   Stretch stretch(std::size_t buffer, std::size_t count, std::size_t width) const;
-  std::string_view load(Stretch stretch);
-  Extents extents(const FieldPlace& place, bool wide);
-  PlacedTexts placed_values(const FieldPlace& place);
+  std::string_view load(Stretch stretch) const;
+  Extents extents(const FieldPlace& place, bool wide) const;
+  PlacedTexts placed_values(const FieldPlace& place) const;
 
   const ByteSource* source_;
   const arrow::ipc::RecordBatch* batch_;
   std::uint64_t body_, body_bytes_;
   std::size_t rows_;
-  std::vector<LoadedBytes> loaded_;  // the first of them holds *batch_
+  LoadedBytes metadata_;  // holds *batch_
+  struct Loaded {
+    std::mutex mutex;  // guards parts
+    std::map<std::pair<std::uint64_t, std::uint64_t>, LoadedBytes> parts;
+  };
+  std::unique_ptr<Loaded> loaded_ = std::make_unique<Loaded>();
 };
 
 class ArrowFile {
@@ -151,7 +159,7 @@ class ArrowFile {
   ArrowFile(const ByteSource& source, std::uint64_t begin, std::uint64_t bytes);
 
   std::size_t batches() const { return batches_.size(); }
-  ArrowBatch& batch(std::size_t number) { return batches_[number]; }
+  const ArrowBatch& batch(std::size_t number) const { return batches_[number]; }
   // Throws FormatProblem if there is none of this name.
   const FieldPlace& column(std::string_view name) const;
   const FieldPlace* find(std::string_view name) const;
@@ -164,7 +172,7 @@ class ArrowFile {
     const arrow::ipc::Message* message;
     std::uint64_t body, body_bytes;  // in the source
   };
-  void check_order(const arrow::ipc::Footer& footer, std::uint64_t footer_begin) const;
+  void check_order(std::span<const arrow::ipc::Block> parts, std::uint64_t footer_begin) const;
   LoadedBytes load(std::uint64_t offset, std::size_t bytes) const { return {source_, begin_ + offset, bytes}; }
   Found message_at(const arrow::ipc::Block& block) const;
   void read_dictionary(const arrow::ipc::Block& block);

@@ -37,11 +37,11 @@ void append(std::string& bytes, T value) {
 }
 
 // The values of a column of texts of which a table may lack it.
-std::vector<std::string> texts_of(ArrowFile& table, std::string_view name) {
+std::vector<std::string> texts_of(const ArrowFile& table, std::string_view name) {
   std::vector<std::string> texts;
   const FieldPlace* column = table.find(name);
   for (std::size_t b = 0; b < table.batches(); ++b) {
-    ArrowBatch& batch = table.batch(b);
+    const ArrowBatch& batch = table.batch(b);
     if (column == nullptr) {
       texts.resize(texts.size() + batch.rows());
       continue;
@@ -54,11 +54,11 @@ std::vector<std::string> texts_of(ArrowFile& table, std::string_view name) {
 }
 
 // Of a map of texts, what stands under `key` in each row.
-std::vector<std::string> entries_of(ArrowFile& table, std::string_view name, std::string_view key) {
+std::vector<std::string> entries_of(const ArrowFile& table, std::string_view name, std::string_view key) {
   std::vector<std::string> found;
   const FieldPlace* column = table.find(name);
   for (std::size_t b = 0; b < table.batches(); ++b) {
-    ArrowBatch& batch = table.batch(b);
+    const ArrowBatch& batch = table.batch(b);
     const std::size_t first = found.size();
     found.resize(first + batch.rows());
     if (column == nullptr) continue;
@@ -76,7 +76,7 @@ std::vector<std::string> entries_of(ArrowFile& table, std::string_view name, std
 }
 
 template <class T>
-std::vector<double> numbers_of(ArrowFile& table, std::string_view name) {
+std::vector<double> numbers_of(const ArrowFile& table, std::string_view name) {
   std::vector<double> numbers;
   const FieldPlace& column = table.column(name);
   for (std::size_t b = 0; b < table.batches(); ++b) {
@@ -129,7 +129,7 @@ Pod5Reads::Pod5Reads(const ByteSource& file) : file_(file) {
   require(end_ <= file.size(), "its reads claim more signal than it has");
 }
 
-void Pod5Reads::read_runs(ArrowFile& table) {
+void Pod5Reads::read_runs(const ArrowFile& table) {
   const std::vector<std::string> ids = texts_of(table, "acquisition_id"), kits = texts_of(table, "sequencing_kit"),
                                  flow_cells = texts_of(table, "flow_cell_id");
   const std::vector<std::string> types = entries_of(table, "context_tags", "experiment_type"),
@@ -148,13 +148,13 @@ void Pod5Reads::read_runs(ArrowFile& table) {
       {"run_id", ids}, {"experiment_type", types}, {"sequencing_kit", run_kits}, {"flow_cell_id", flow_cells}, {"sample_frequency", run_rates}};
 }
 
-void Pod5Reads::read_signal(ArrowFile& table) {
+void Pod5Reads::read_signal(const ArrowFile& table) {
   const FieldPlace &signal = table.column("signal"), &samples = table.column("samples");
   const bool is_list = signal.field->type_type() == arrow::ipc::Type::List || signal.field->type_type() == arrow::ipc::Type::LargeList;
   header_.records.signal_compression = is_list ? SignalCompression::none : SignalCompression::vbz;
   std::uint64_t first_row = 0;
   for (std::size_t b = 0; b < table.batches(); ++b) {
-    ArrowBatch& batch = table.batch(b);
+    const ArrowBatch& batch = table.batch(b);
     SignalColumns columns{.first_row = first_row, .samples = batch.numbers<std::uint32_t>(samples)};
     if (is_list) {
       columns.extents = batch.lists(signal);
@@ -203,13 +203,13 @@ std::vector<std::uint32_t> Pod5Reads::runs_of(const std::vector<std::string>& di
   return runs;
 }
 
-void Pod5Reads::read_reads(ArrowFile& table) {
+void Pod5Reads::read_reads(const ArrowFile& table) {
   const FieldPlace &id = table.column("read_id"), &signal = table.column("signal"), &offset = table.column("calibration_offset"),
                    &scale = table.column("calibration_scale"), &run = table.column("run_info");
   const FieldPlace* samples = table.find("num_samples");
   const std::vector<std::uint32_t> runs = runs_of(table.dictionary(run));
   for (std::size_t b = 0; b < table.batches(); ++b) {
-    ArrowBatch& batch = table.batch(b);
+    const ArrowBatch& batch = table.batch(b);
     ReadColumns columns{
         batch.fixed_bytes(id, id_bytes), batch.numbers<float>(offset), batch.numbers<float>(scale), batch.indexes(run), batch.lists(signal), {}};
     columns.signal_row = batch.numbers<std::uint64_t>(signal.children[0]);

@@ -68,9 +68,9 @@ class Pod5Reads {
   };
 
   std::unique_ptr<ArrowFile> table(int content, const char* name) const;
-  void read_runs(ArrowFile& table);
-  void read_signal(ArrowFile& table);
-  void read_reads(ArrowFile& table);
+  void read_runs(const ArrowFile& table);
+  void read_signal(const ArrowFile& table);
+  void read_reads(const ArrowFile& table);
   std::vector<std::uint32_t> runs_of(const std::vector<std::string>& dictionary) const;
   Piece piece(std::uint64_t signal_row) const;
   const Read& read_at(RecordPlace place) const;

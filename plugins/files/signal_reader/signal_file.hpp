@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "signal_reader/repeated_reads.hpp"
 #include "signal_reader/signal_index.hpp"
 #include "signal_reader/slow5_format.hpp"
 
@@ -111,7 +112,7 @@ using ParallelLoop = std::function<void(std::size_t count, std::size_t grain, co
 
 struct BuiltIndex {
   SignalIndex index;
-  std::uint64_t duplicates = 0;  // records left out because an earlier one has their id
+  RepeatedReads repeated;  // records left out because an earlier one has their id
 };
 // Makes the index from the records themselves.
 BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel);
@@ -119,8 +120,8 @@ BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel);
 // What became of the .idx file beside a signal file.
 struct IndexSource {
   enum class Action : std::uint8_t { loaded, made, made_in_memory } action = Action::loaded;
-  std::string reason;  // why it was made: "there is none", "it is older than the file" ...; and, in memory, why it could not be kept
-  std::uint64_t duplicates = 0;
+  std::string reason;      // why it was made: "there is none", "it is older than the file" ...; and, in memory, why it could not be kept
+  RepeatedReads repeated;  // records that it leaves out because an earlier one has their id
 };
 // Loads PATH.idx; when it is missing, stale or broken, makes it (and writes it beside the file, if that folder may be written to).
 SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& parallel, IndexSource& source);

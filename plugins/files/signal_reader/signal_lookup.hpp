@@ -27,9 +27,8 @@ class SignalLookup {
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
-        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several files with a read the "
-        "first "
-        "is used.\n\n"
+        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several records of a read, "
+        "in one file or several, the first is used, and the others are counted and named in a warning.\n\n"
         "With `follow`, which the resource must have too, files are taken up as they come (POD5) and grow (BLOW5 and SLOW5, by whole records), and a "
         "batch with a read that is in none of them waits for it until the end is told. No index is written.");
     describe_follow_ending(d);
@@ -112,14 +111,19 @@ class SignalLookup {
       SignalIndex index = load_or_build_index(
           file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
       const std::size_t reads = index.size();
+      warn_of_repeated(setup, "signal file '" + file.path() + "' has ", source.repeated);
       add(std::move(index), files_->begin(i));
       if (source.action == IndexSource::Action::loaded) continue;
       setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
                  std::to_string(reads) + " reads: " + source.reason);
-      if (source.duplicates != 0)
-        setup.warn("signal file '" + file.path() + "' has " + std::to_string(source.duplicates) +
-                   " records whose read id an earlier record has: the first is used");
     }
+    warn_of_repeated(setup, "the signal files have ", in_files_before_);
+    setup.count("indexed_reads", static_cast<double>(index_.size()));
+  }
+  static void warn_of_repeated(const Setup& setup, const std::string& where, const RepeatedReads& repeated) {
+    if (repeated.count() == 0) return;
+    setup.count("repeated_reads", static_cast<double>(repeated.count()));
+    setup.warn(where + std::to_string(repeated.count()) + " records of reads that an earlier record has, which is used: " + repeated.names());
   }
 
   FollowedLookup::Missing missing(const Batch& in, const TextView& read_ids) const {
@@ -141,12 +145,15 @@ class SignalLookup {
       index_ = std::move(index);
       return;
     }
-    for (std::size_t i = 0; i < index.size(); ++i) index_.add(index.read_id(i), {begin + index.place(i).offset, index.place(i).bytes});
+    for (std::size_t i = 0; i < index.size(); ++i)
+      if (index_.add(index.read_id(i), {begin + index.place(i).offset, index.place(i).bytes}) == SignalIndex::Added::duplicate)
+        in_files_before_.add(index.read_id(i));
   }
 
   mutable std::optional<SignalFiles> files_;
   SignalIndex index_;                       // of all files: places among the bytes of all
-  std::optional<FollowedSignal> followed_;  // instead of both
+  RepeatedReads in_files_before_;
+  std::optional<FollowedSignal> followed_;  // instead of these
 };
 
 }  // namespace sluice::signal_reader

@@ -31,7 +31,10 @@ InputReader::Given SignalReads::give(const Call& call, Output& out) {
   const std::optional<SignalBatch> batch = batches_.next(sizes, call.memory(), parallel, [&] { return !wishes_.follows && call.cancelled(); });
   if (!batch && batches_.ended() && has_grown_) file_.check_end();
   out.set_rows(batch ? batch->rows : 0);
-  if (batch) give_columns(*batch, out);
+  if (batch) {
+    give_columns(*batch, out);
+    note_ids(*batch);
+  }
   // Behind the last batch of a file that has grown there is still its end to be seen.
   if (batches_.ended() && !(batch && has_grown_)) return Given::end;
   return batch ? Given::rows : Given::nothing_yet;
@@ -46,6 +49,14 @@ void SignalReads::end_here() {
 std::int64_t SignalReads::consumed() const {
   const RecordExtent extent = file_.extent();
   return static_cast<std::int64_t>(static_cast<double>(extent.begin) + batches_.share_read() * static_cast<double>(extent.end - extent.begin));
+}
+
+void SignalReads::note_ids(const SignalBatch& batch) const {
+  const std::span<const std::int64_t> ends = batch.name_ends.as<std::int64_t>();
+  for (std::size_t row = 0; row < static_cast<std::size_t>(batch.rows); ++row) {
+    const std::string_view id(static_cast<const char*>(batch.names.data()) + ends[row], static_cast<std::size_t>(ends[row + 1] - ends[row]));
+    if (!wishes_.seen->add(id)) wishes_.repeated->add(id);
+  }
 }
 
 void SignalReads::give_columns(const SignalBatch& batch, Output& out) const {

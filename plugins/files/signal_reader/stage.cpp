@@ -34,7 +34,7 @@ class SignalFileResource {
     d.doc(
         "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5, pod5), record_compression (none, zlib, "
         "zstd), "
-        "signal_compression (none, svb-zd, vbz), "
+        "signal_compression (none, svb-zd, ex-zd, vbz), "
         "read_groups, chemistry (dna_r9, dna_r10, rna_r9, rna_004: from experiment_type and sequencing_kit of the first read group, as f5c reads "
         "them), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
@@ -292,7 +292,8 @@ class SignalStream {
   static void describe(Describe<SignalStream>& d) {
     d.id("signal_stream").summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order").source("read").rows_named_by("read_id");
     d.doc(
-        "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing.\n\n"
+        "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing. Reads that come "
+        "more than once are all given, counted, and named in a warning.\n\n"
         "With prefix_bases no more is read of a record than is likely to hold the signal that is wanted; signal_decode reads the rest where it is "
         "needed.\n\n"
         "With `follow`, which the resource must have too, files are read as they are written, whole records only; see the README of read_bases for "
@@ -313,13 +314,24 @@ class SignalStream {
     wishes.places = setup.wanted("record_offset") && setup.wanted("record_bytes");
     wishes.beginnings = wishes.places && parameters.prefix_bases > 0 && !parameters.follow;
     wishes.follows = parameters.follow;
+    wishes.seen = &seen_;
+    wishes.repeated = &repeated_;
     if (!parameters.follow) places_.emplace(signal_.attribute("path"));
     const std::string inputs(signal_.attribute(parameters.follow ? "inputs" : "path"));
     turns_.emplace(setup, inputs, signal_endings, parameters, static_cast<std::uint32_t>(Reason::incomplete_file),
                    [this, wishes](const InputTurns::File& file) { return open(file, wishes); });
   }
 
-  bool process(const Call& call, Output& out) { return turns_->process(call, out); }
+  bool process(const Call& call, Output& out) {
+    const std::uint64_t repeated_before = repeated_.count(), kept_before = seen_.bytes();
+    const bool more = turns_->process(call, out);
+    if (repeated_.count() > repeated_before) call.count("repeated_reads", repeated_.count() - repeated_before);
+    if (seen_.bytes() != kept_before) call.keeps(seen_.bytes());
+    if (!more && repeated_.count() > 0)
+      call.warn("the signal has " + std::to_string(repeated_.count()) +
+                " records of reads that an earlier record has, and all are given: " + repeated_.names());
+    return more;
+  }
 
  private:
   std::unique_ptr<InputReader> open(const InputTurns::File& file, SignalReadsWishes wishes) {
@@ -333,6 +345,8 @@ class SignalStream {
   Batch signal_;
   std::optional<SignalFiles> places_;
   std::size_t number_ = 0;  // of files that were opened
+  SeenReads seen_;
+  RepeatedReads repeated_;
   std::optional<InputTurns> turns_;
 };
 

@@ -29,6 +29,7 @@ struct Read {
 struct Run {
   std::string id, kit = "sqk-lsk109", experiment_type = "genomic_dna";
   std::uint16_t rate = 4000;
+  std::int16_t adc_max = 4095, adc_min = -4096;
 };
 struct Options {
   bool compressed = true;
@@ -244,10 +245,11 @@ inline std::string run_table(const std::vector<Run>& runs, const Options& option
   if (!options.coded.empty()) table.dictionary_batch(odd_dictionary, {runs.front().kit}, false);
   for (const Run& run : runs) {
     const Part tags = entries(texts<std::int32_t>({"barcoding", "experiment_type"}), texts<std::int32_t>({"0", run.experiment_type}), 2);
-    table.batch({odd(options, "acquisition_id", 1, texts<std::int32_t>({run.id})), numbers<std::int16_t>({4095}), numbers<std::int16_t>({-4096}),
-                 odd(options, "context_tags", 1, lists<std::int32_t>({2}, tags)), odd(options, "flow_cell_id", 1, texts<std::int32_t>({"cell"})),
-                 numbers<std::uint16_t>({run.rate}), odd(options, "sequencing_kit", 1, texts<std::int32_t>({run.kit}))},
-                1);
+    table.batch(
+        {odd(options, "acquisition_id", 1, texts<std::int32_t>({run.id})), numbers<std::int16_t>({run.adc_max}), numbers<std::int16_t>({run.adc_min}),
+         odd(options, "context_tags", 1, lists<std::int32_t>({2}, tags)), odd(options, "flow_cell_id", 1, texts<std::int32_t>({"cell"})),
+         numbers<std::uint16_t>({run.rate}), odd(options, "sequencing_kit", 1, texts<std::int32_t>({run.kit}))},
+        1);
   }
   return table.end();
 }

@@ -123,7 +123,8 @@ TEST_CASE("reads are found by their ids, without a file beside them") {
   IndexSource source;
   const SignalIndex index = load_or_build_index(file, one_after_the_other, source);
   CHECK(source.action == IndexSource::Action::loaded);
-  CHECK(source.duplicates == 1);
+  CHECK(source.repeated.count() == 1);
+  CHECK(source.repeated.names() == "'" + reads[4].uuid + "'");
   CHECK(index.size() == 40);
   RecordDecoder decoder;
   for (std::size_t i = 0; i < 40; ++i) {
@@ -246,6 +247,32 @@ TEST_CASE("of a thousand damaged files none crashes and none is short without a 
   }
   MESSAGE(refused, " of 1000 were refused");
   CHECK(refused > 300);
+}
+
+TEST_CASE("every byte of a file may be another") {
+  for (const bool compressed : {true, false}) {
+    const std::string whole = pod5_file(made_up_reads(5), two_runs, {compressed, 400, {3}, {4}, true});
+    for (std::size_t at = 0; at < whole.size(); ++at)
+      for (const char value : {static_cast<char>(0), static_cast<char>(whole[at] + 4), static_cast<char>(whole[at] - 1)}) {
+        std::string bytes = whole;
+        bytes[at] = value;
+        const MemoryBytes file({bytes.data(), bytes.size()});
+        try {
+          const Pod5Reads reads(file);
+          std::vector<char> stored;
+          std::uint64_t place = 0;
+          for (std::size_t i = 0; i < reads.size(); ++i) {
+            const RecordPlace record = reads.place_at(place);
+            stored.resize(static_cast<std::size_t>(record.bytes));
+            reads.copy(record, stored.data(), stored.size());
+            place += record.bytes;
+          }
+          REQUIRE(reads.size() == 5);
+          REQUIRE(place == reads.bytes());
+        } catch (const FormatProblem&) {
+        }
+      }
+  }
 }
 
 TEST_CASE("columns of another type than POD5 files have are refused by name") {

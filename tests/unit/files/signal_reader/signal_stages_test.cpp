@@ -110,6 +110,33 @@ TEST_CASE("an index that is stale, broken or of another file is made anew and sa
   CHECK(says(result.remedy, ".idx"));
 }
 
+TEST_CASE("of a read in several files the first file's record is used, streams give all, and both say so") {
+  const TemporaryFolder folder;
+  const auto reads = some_reads(6);
+  const std::vector<Read> first(reads.begin(), reads.begin() + 5), second(reads.begin() + 1, reads.end());
+  for (const bool text : {false, true}) {
+    const auto stored = [&](const std::vector<Read>& some) {
+      return text ? slow5(some) : blow5(some, RecordCompression::zlib, SignalCompression::none);
+    };
+    const std::string ending = text ? ".slow5" : ".blow5";
+    const std::string paths = file_in(folder, "a" + ending, stored(first)) + "\n" + file_in(folder, "b" + ending, stored(second));
+    const auto signal = open_signal(paths).batch();
+    for (int time = 0; time < 2; ++time) {  // the second time with indexes that are there
+      const Result found = run_stage<SignalLookup>(read_ids({"read-4", "read-5", "read-0"})).resource("signal", signal).run().expect_rows(3);
+      CHECK(found.logged(
+          "the signal files have 4 records of reads that an earlier record has, which is used: 'read-1', 'read-2', 'read-3' and 1 more"));
+      CHECK(found.counters.at("repeated_reads") == 4);
+      CHECK(found.counters.at("indexed_reads") == 6);
+    }
+    const Result streamed = run_stage<SignalStream>().resource("signal", signal).target_work(1e9).run();
+    CHECK(streamed.counters.at("repeated_reads") == 4);
+    CHECK(
+        streamed.logged("the signal has 4 records of reads that an earlier record has, and all are given: 'read-1', 'read-2', 'read-3' and 1 more"));
+    const auto once = open_signal(file_in(folder, "once" + ending, stored(reads))).batch();
+    CHECK_FALSE(run_stage<SignalStream>().resource("signal", once).target_work(1e9).run().logged("earlier record"));
+  }
+}
+
 TEST_CASE("in a folder that cannot be written to the index stays in memory") {
   const TemporaryFolder folder;
   const std::string inner = folder.path() + "/inner";
@@ -195,11 +222,16 @@ TEST_CASE("the first record of a repeated read id is used, and the repetition is
   reads.push_back({"read-1", {1, 2, 3}});
   const auto signal = open_signal(file_in(folder, "a.blow5", blow5(reads, RecordCompression::zlib, SignalCompression::none))).batch();
   const Result result = run_stage<SignalLookup>(read_ids({"read-1"})).resource("signal", signal).run().expect_rows(1);
-  CHECK(result.logged("1 records whose read id an earlier record has"));
+  const std::string said = "has 1 records of reads that an earlier record has, which is used: 'read-1'";
+  CHECK(result.logged(said));
+  CHECK(result.counters.at("repeated_reads") == 1);
+  CHECK(result.counters.at("indexed_reads") == 2);
   const Result decoded = run_stage<SignalDecode>(result.batch()).resource("signal", signal).run().expect_rows(1);
   CHECK(decoded.batch().view().list<std::int16_t>("raw_signal")[0].size() == 1001);
   const Result loaded = run_stage<SignalLookup>(read_ids({"read-1"})).resource("signal", signal).run().expect_rows(1);
   CHECK_FALSE(loaded.logged("made"));
+  CHECK(loaded.logged(said));
+  CHECK(loaded.counters.at("repeated_reads") == 1);
 }
 
 TEST_CASE("files that are missing, empty, truncated or something else are named with what is wrong") {
