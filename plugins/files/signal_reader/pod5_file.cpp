@@ -292,6 +292,12 @@ RecordPlace Pod5Reads::place_at(std::uint64_t offset) const {
   return {offset, found->end - found->begin};
 }
 
+Pod5Reads::TableRow Pod5Reads::row_at(RecordPlace place) const {
+  const auto found =
+      std::lower_bound(reads_.begin(), reads_.end(), place.offset, [](const Read& read, std::uint64_t begin) { return read.begin < begin; });
+  return {found->batch, found->row, found->run, found->samples, runs_[found->run].sample_rate};
+}
+
 void Pod5Reads::copy(RecordPlace place, char* to, std::size_t bytes) const {
   const auto found =
       std::lower_bound(reads_.begin(), reads_.end(), place.offset, [](const Read& read, std::uint64_t begin) { return read.begin < begin; });
