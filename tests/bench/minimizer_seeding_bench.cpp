@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   minimizer_index::ReferenceBases reference;
   minimizer_index::MinimizerTable table;
   fmt::print("reading the reference {:.3f} s\n",
-             seconds([&] { reference = minimizer_index::read_sequences(argv[1], kernels, [] { return false; }); }));
+             seconds([&] { reference = minimizer_index::read_sequences({argv[1]}, kernels, [] { return false; }); }));
   fmt::print("building the table    {:.3f} s\n",
              seconds([&] { table = minimizer_index::build_table(minimizer_index::sketch_parts(reference, parameters, kernels), one_thread); }));
   const minimizer_index::MinimizerIndex index = minimizer_index::make_index(parameters, std::move(reference), std::move(table));

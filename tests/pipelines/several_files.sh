@@ -75,8 +75,43 @@ head -1 merged.sam | grep -q SO:coordinate || fail "the order of merged files: $
 align --alignments merged.sam --format sam | grep -v ^@PG | cmp - <(grep -v ^@PG merged.sam)
 run synthetic_reference --length 29000 --seed 2 --output other.fa
 run simulate --reference other.fa --reads 2 --mean-length 2000 --seed 9 --output-prefix other
-all --alignments parts --alignments other.bam >calls.tsv 2>err.txt && fail "alignments to two references"
+all --alignments parts --alignments other.bam >refused.tsv 2>err.txt && fail "alignments to two references"
 grep -q "have other contigs" err.txt || fail "$(cat err.txt)"
+
+# zstd: the same reads from first to last, and by name.
+if command -v zstd >/dev/null; then
+  mkdir zst
+  for part in 1 2 3; do gzip -dc parts/$part.fastq.gz | zstd -q >zst/$part.fastq.zst; done
+  run map --reference reference.fa --reads zst --output several.paf
+  cat 1.paf 2.paf 3.paf | cmp - several.paf
+  zstd -qdc zst/1.fastq.zst zst/2.fastq.zst zst/3.fastq.zst | zstd -q | run map --reference reference.fa --reads - --output piped.paf
+  cmp piped.paf several.paf
+  run methylation --alignments parts/2.bam --reference reference.fa --signal parts --reads zst --output zst.tsv 2>err.txt
+  cmp zst.tsv calls.tsv
+  grep -q "is zstd, which has no random access" err.txt || fail "$(cat err.txt)"
+else
+  echo "zstd is not installed: its files are not read"
+fi
+
+# Reads that are compared with each other, and that contigs are polished with: several files as the one of all of them.
+gzip -dc parts/1.fastq.gz parts/2.fastq.gz parts/3.fastq.gz >together.fastq
+for pipeline in overlap correct "polish --targets reference.fa"; do
+  # shellcheck disable=SC2086
+  run $pipeline --reads together.fastq --output together.out
+  [ -s together.out ] || fail "$pipeline gives nothing"
+  # shellcheck disable=SC2086
+  run $pipeline --reads 'parts/*.fastq.gz' --output several.out
+  cmp several.out together.out || fail "$pipeline"
+  # shellcheck disable=SC2086
+  run $pipeline --reads parts/1.fastq.gz --reads parts/2.fastq.gz --reads parts/3.fastq.gz --threads 1 --output several.out
+  cmp several.out together.out || fail "$pipeline, one thread"
+done
+run overlap --reads parts/1.fastq.gz --targets parts/2.fastq.gz --targets parts/3.fastq.gz --output several.out
+run overlap --reads parts/1.fastq.gz --targets <(gzip -dc parts/2.fastq.gz parts/3.fastq.gz) --output together.out
+cmp several.out together.out || fail "several targets"
+cp parts/1.fastq.gz copy.fastq.gz
+run overlap --reads parts/1.fastq.gz --reads copy.fastq.gz --output several.out 2>err.txt && fail "a read twice among the targets"
+grep -q "copy.fastq.gz', line 1: there is an earlier sequence named" err.txt || fail "$(cat err.txt)"
 
 # What can't be.
 message() { "$sluice" run classify_signal --target reference.fa --output x.tsv --quiet "$@" 2>&1 >/dev/null || true; }

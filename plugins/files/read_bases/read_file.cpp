@@ -16,6 +16,7 @@
 
 #include "read_bases/bam_reads.hpp"
 #include "read_bases/read_batches.hpp"
+#include "read_bases/zstd_text.hpp"
 
 namespace sluice::read_bases {
 namespace {
@@ -172,10 +173,11 @@ class RecordReads : public InputReader {
   BamReads reads_;
 };
 
-// Is so much of a file there that its format can be told? Of a compressed one: its first block.
+// Is so much of a file there that its format can be told? Of a compressed one: its first block; of zstd: all.
 bool can_be_told(hFILE* opened, std::int64_t bytes) {
   char start[hts::BgzfBlock::header_bytes] = {};
   if (hpeek(opened, start, sizeof start) < static_cast<ssize_t>(sizeof start)) return false;
+  if (begins_as_zstd({start, sizeof start})) return false;
   return std::memcmp(start, "\x1f\x8b", 2) != 0 || bytes >= static_cast<std::int64_t>(hts::BgzfBlock::bytes(start));
 }
 

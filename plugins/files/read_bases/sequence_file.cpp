@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <sluice/staged_file.hpp>
 
+#include "read_bases/zstd_text.hpp"
+
 namespace sluice::read_bases {
 namespace {
 
@@ -170,7 +172,14 @@ SequenceFile::SequenceFile(std::string path, OpenReport& report) : path_(std::mo
   if (gzip && got == sizeof start && BgzfBlock::bytes(start) != 0)
     open_blocks(freshness(path_ + ".gzi", info) == Freshness::older);
   else if (gzip)
-    decompress_to_temporary_file(report);
+    decompress_to_temporary_file(
+        report, "gzip without blocks",
+        [input = std::make_shared<hts::TextFile>(hts::FileLabel{path_})](char* to, std::size_t bytes) { return input->read(to, bytes); });
+  else if (begins_as_zstd({start, got}))
+    decompress_to_temporary_file(report, "zstd",
+                                 [input = std::make_shared<ZstdText>(path_, FileHandle(hopen(path_.c_str(), "r")))](char* to, std::size_t bytes) {
+                                   return input->read(to, bytes);
+                                 });
   if (text_bytes_ == 0) fail("is empty", "give a FASTA or FASTQ file");
   load_or_build_index(report);
 }
@@ -269,7 +278,7 @@ std::shared_ptr<BlockCache> SequenceFile::cache() const {
   return cache_;
 }
 
-void SequenceFile::decompress_to_temporary_file(OpenReport& report) {
+void SequenceFile::decompress_to_temporary_file(OpenReport& report, const char* format, const ReadText& read_text) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path();
   std::string name = (folder / "sluice-reads-XXXXXX").string();
   FileDescriptor file(::mkostemp(name.data(), O_CLOEXEC));
@@ -277,21 +286,23 @@ void SequenceFile::decompress_to_temporary_file(OpenReport& report) {
     throw Failure::output("cannot make a temporary file in '" + folder.string() + "' to decompress '" + path_ + "' into: " + system_text(),
                           "compress the reads with `bgzip` instead of gzip, or set TMPDIR");
   ::unlink(name.c_str());
-  hts::TextFile input({path_});
-  for (std::string_view text = input.next(); !text.empty(); text = input.next())
-    while (!text.empty()) {
+  std::vector<char> block(stream_bytes);
+  std::uint64_t total = 0;
+  while (const std::size_t got = read_text(block.data(), block.size())) {
+    total += got;
+    for (std::string_view text(block.data(), got); !text.empty();) {
       const ssize_t written = ::write(file.number, text.data(), text.size());
       if (written < 0 && errno != EINTR)
         throw Failure::output("cannot decompress '" + path_ + "' into '" + folder.string() + "': " + system_text(),
                               "compress the reads with `bgzip` instead of gzip, or set TMPDIR to a folder with more room");
       if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
     }
-  const std::uint64_t total = input.total();
+  }
   file_.replace(file);
   file_bytes_ = text_bytes_ = total;
   keep_index_ = false;
   if (total == 0) fail("is empty", "give a FASTA or FASTQ file");
-  report.warnings.push_back("'" + path_ + "' is gzip without blocks, which has no random access: decompressed to " + std::to_string(total >> 20) +
+  report.warnings.push_back("'" + path_ + "' is " + format + ", which has no random access: decompressed to " + std::to_string(total >> 20) +
                             " MiB in '" + folder.string() + "' for this run; compress it with `bgzip` to save this");
 }
 

@@ -133,7 +133,9 @@ class SequenceFile {
   std::vector<Block> walk_blocks() const;
   std::shared_ptr<BlockCache> cache() const;
   bool count_blocks_anew(const std::shared_ptr<BlockCache>& wrong);
-  void decompress_to_temporary_file(OpenReport& report);
+  // The next bytes of text; 0: the end.
+  using ReadText = std::function<std::size_t(char* to, std::size_t bytes)>;
+  void decompress_to_temporary_file(OpenReport& report, const char* format, const ReadText& read_text);
   void load_or_build_index(OpenReport& report);
   void build_index(std::string& fai, std::uint64_t& duplicates);
   std::size_t read_file(std::uint64_t offset, char* to, std::size_t bytes) const;

@@ -16,8 +16,8 @@ namespace sluice::read_bases {
 namespace {
 
 constexpr std::uint32_t hard_clip = BAM_CHARD_CLIP;
-constexpr const char* text_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
-constexpr const char* read_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .bam .sam .cram";
+constexpr const char* text_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .fastq.zst .fq.zst .fasta.zst .fa.zst";
+constexpr const char* read_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .fastq.zst .fq.zst .fasta.zst .fa.zst .bam .sam .cram";
 
 // The whole read of each row, from the file that the base caller wrote.
 class ReadBases {
@@ -31,7 +31,8 @@ class ReadBases {
     d.doc(
         "A file may be plain or bgzip-compressed; its index (.fai, .gzi as samtools faidx makes them) is made when missing or older than the file, "
         "and only in memory "
-        "when the folder cannot be written to. A gzip file that is not BGZF is decompressed to the temporary folder first. Of reads with the same "
+        "when the folder cannot be written to. A gzip file that is not BGZF, or a zstd file, is decompressed to the temporary folder first. Of reads "
+        "with the same "
         "name the first is used, in the order of the files.\n\n"
         "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to "
         "the whole read.\n\n"
@@ -276,7 +277,7 @@ class ReadReader {
   enum class Reason : std::uint32_t { not_primary, empty_sequence, incomplete_file };
   static void describe(Describe<ReadReader>& d) {
     d.id("read_reader")
-        .summary("streams reads from FASTA, FASTQ (plain or gzip) or unaligned BAM, SAM or CRAM")
+        .summary("streams reads from FASTA, FASTQ (plain, gzip or zstd) or unaligned BAM, SAM or CRAM")
         .source("read")
         .rows_named_by("read_id");
     d.doc(

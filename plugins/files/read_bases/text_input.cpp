@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "read_bases/letters.hpp"
+#include "read_bases/zstd_text.hpp"
 
 namespace sluice::read_bases {
 namespace {
@@ -438,6 +439,7 @@ std::unique_ptr<TextInput> open_text_input(const std::string& path, FileHandle o
   if (got < 0) cannot_read(path, errno);
   // As HTSlib has it, which takes what is shorter for text.
   const bool compressed = got == static_cast<ssize_t>(sizeof start) && std::memcmp(start, "\x1f\x8b", 2) == 0;
+  if (begins_as_zstd({start, static_cast<std::size_t>(got)})) return open_zstd_input(path, std::move(opened));
   auto raw = std::make_unique<RawBytes>(path, std::move(opened), begin);
   piece_bytes = std::clamp<std::size_t>(piece_bytes, 1, largest_piece);
   if (compressed) return std::make_unique<CompressedFile>(std::move(raw), piece_bytes);

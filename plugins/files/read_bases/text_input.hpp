@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The text of a file, a pipe or whatever else HTSlib opens; plain, BGZF or gzip; read and decompressed on as many threads as it allows.
+// The text of a file, a pipe or whatever else HTSlib opens; plain, BGZF, gzip or zstd; read and decompressed on as many threads as it allows.
 
 #include <htslib/hfile.h>
 

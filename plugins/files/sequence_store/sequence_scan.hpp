@@ -50,6 +50,8 @@ class SequenceScan {
     begin_ = begin;
     end_ = end;
   }
+  // Before the first piece, for Places::packed: so many bytes of letters are in the sink already.
+  void begin_packed_at(std::int64_t bytes) { packed_ = bytes; }
   bool reached_end() const { return reached_end_; }
   // In the file: behind that record.
   std::uint64_t position() const { return begin_ + parser_.position(); }

@@ -2,9 +2,11 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <functional>
 #include <memory>
+#include <sluice/input_files.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
 #include <string>
+#include <vector>
 
 #include "sequence_store/overlap_sequences.hpp"
 #include "sequence_store/stored_file.hpp"
@@ -23,16 +25,19 @@ class SequenceStore {
     d.doc(
         "FASTA or FASTQ, plain, gzip or BGZF. One row per record in file order; what is in memory is where each record lies (about 50 bytes and its "
         "name), not the sequences, so memory stays flat as the input grows. A compressed file, a pipe, and a file whose records have lines of "
-        "unequal length are written once to an unlinked file in the temporary folder (TMPDIR).\n\n"
+        "unequal length are written once to an unlinked file in the temporary folder (TMPDIR), as are several files.\n\n"
         "Attributes: path, descriptor (number of the open file, which lives as long as the columns do), mean_length (bases). "
         "sluice/sequence_store.hpp fetches.");
-    d.option("path", &Parameters::path, "FASTA or FASTQ file, plain or compressed").required().reads();
+    d.option("path", &Parameters::path, "FASTA or FASTQ files or folders, plain or compressed").required().reads().several(text_endings);
     d.gives("name", "utf8", "name up to the first blank").gives("length", "i64", "bases");
     d.gives("bases_offset", "i64", "byte of the first base in the open file");
     d.gives("qualities_offset", "i64", "byte of the first quality; -1: no qualities, or all of them '!'");
     d.gives("line_bases", "i64", "bases in a full line").gives("line_bytes", "i64", "the same with the line end");
   }
-  SequenceStore(const Setup&, const Parameters& p) : path_(p.path) {}
+  SequenceStore(const Setup&, const Parameters& p) : paths_(input_files(p.path, text_endings)) {
+    path_ = "'" + paths_[0] + "'";
+    if (paths_.size() > 1) path_ += " and " + std::to_string(paths_.size() - 1) + " other" + (paths_.size() > 2 ? "s" : "");
+  }
 
   void process(const Call& call, Output& out) {
     const auto parallel = [&call](std::size_t count, const std::function<void(std::size_t)>& body) {
@@ -40,10 +45,12 @@ class SequenceStore {
         for (std::size_t i = begin; i < end; ++i) body(i);
       });
     };
-    const auto stored = std::make_shared<const StoredFile>(open_stored_file(path_, parallel, [&call] { return call.cancelled(); }));
+    const auto stored =
+        std::make_shared<const StoredFile>(paths_.size() == 1 ? open_stored_file(paths_[0], parallel, [&call] { return call.cancelled(); })
+                                                              : open_stored_files(paths_, [&call] { return call.cancelled(); }));
     const SequenceTable& table = stored->table;
     if (stored->spooled > 0)
-      call.info("the sequences of '" + path_ + "' were written to a temporary file of " + std::to_string((stored->spooled >> 20) + 1) +
+      call.info("the sequences of " + path_ + " were written to a temporary file of " + std::to_string((stored->spooled >> 20) + 1) +
                 " MiB for this run (TMPDIR), as " + stored->why_spooled);
     const auto rows = static_cast<std::int64_t>(table.length.size());
     out.set_rows(rows);
@@ -54,13 +61,15 @@ class SequenceStore {
     out.add("qualities_offset", fixed_column<std::int64_t>(rows, adopt(table.qualities_offset)));
     out.add("line_bases", fixed_column<std::int64_t>(rows, adopt(table.line_bases)));
     out.add("line_bytes", fixed_column<std::int64_t>(rows, adopt(table.line_bytes)));
-    out.set_attribute("path", path_);
+    out.set_attribute("path", paths_[0]);
     out.set_attribute("descriptor", std::to_string(stored->file.number()));
     out.set_attribute("mean_length", std::to_string(rows > 0 ? static_cast<double>(table.total_bases) / static_cast<double>(rows) : 0.0));
   }
 
  private:
-  std::string path_;
+  static constexpr const char* text_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
+  std::vector<std::string> paths_;
+  std::string path_;  // for messages
 };
 
 }  // namespace

@@ -106,4 +106,20 @@ StoredFile open_stored_file(const std::string& path, const Parallel& parallel, c
   return result;
 }
 
+StoredFile open_stored_files(const std::vector<std::string>& paths, const std::function<bool()>& cancelled) {
+  StoredFile result;
+  Spool spool;
+  for (const std::string& path : paths) {
+    hts::TextFile file({path, "", "check the path of the FASTA or FASTQ file"}, piece_bytes);
+    SequenceScan packed(path, Places::packed, &spool, result.table);
+    packed.begin_packed_at(spool.bytes());
+    scan(file, path, packed, cancelled);
+    spool.flush();
+  }
+  result.why_spooled = "there are several files";
+  result.spooled = spool.bytes();
+  result.file = spool.release();
+  return result;
+}
+
 }  // namespace sluice::sequence_store

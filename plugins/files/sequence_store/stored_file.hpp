@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "sequence_store/parallel_scan.hpp"
 #include "sequence_store/sequence_scan.hpp"
@@ -39,5 +40,8 @@ struct StoredFile {
 // to an unlinked file in the temporary folder, letters only. `cancelled` is asked now and then, from any thread. Throws Failure (input) naming the
 // file.
 StoredFile open_stored_file(const std::string& path, const Parallel& parallel, const std::function<bool()>& cancelled);
+
+// Several files as one, in this order: their letters are written to a temporary file, too.
+StoredFile open_stored_files(const std::vector<std::string>& paths, const std::function<bool()>& cancelled);
 
 }  // namespace sluice::sequence_store

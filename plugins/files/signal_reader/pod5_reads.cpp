@@ -267,6 +267,11 @@ RecordPlace Pod5Reads::place_at(std::uint64_t offset) const {
   return {offset, found->end - found->begin};
 }
 
+Pod5Reads::TableRow Pod5Reads::row_at(RecordPlace place) const {
+  const Read& read = read_at(place);
+  return {read.batch, read.row, read.run, read.samples, runs_[read.run].sample_rate};
+}
+
 void Pod5Reads::copy(RecordPlace place, char* to, std::size_t bytes) const {
   const Read& read = read_at(place);
   std::string head = fields_of(read);

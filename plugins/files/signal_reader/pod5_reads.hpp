@@ -31,6 +31,15 @@ class Pod5Reads {
   std::uint64_t bytes() const { return reads_.empty() ? 0 : end_; }
   // The record at this place; of none: bytes = 0.
   RecordPlace place_at(std::uint64_t offset) const;
+  // Where the read of the record at a place that place_at() gave stands in the table of reads, and its run and samples.
+  struct TableRow {
+    std::size_t batch = 0, row = 0;
+    std::uint32_t run = 0;
+    std::uint64_t samples = 0;
+    double sampling_rate = 0;
+  };
+  TableRow row_at(RecordPlace place) const;
+  const ArrowFile& reads_table() const { return *reads_table_; }
   // The first bytes of the record at a place that place_at() gave. Thread-safe.
   void copy(RecordPlace place, char* to, std::size_t bytes) const;
   // The bytes of such a record that stand before its signal.

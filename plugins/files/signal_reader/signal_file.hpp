@@ -65,6 +65,8 @@ class SignalFile {
   // Reads [offset, offset + bytes), or less at the end of the file. Thread-safe.
   std::size_t read_bytes(std::uint64_t offset, char* to, std::size_t bytes) const;
 
+  // Null unless it is POD5.
+  const Pod5File* pod5() const { return pod5_.get(); }
   // The place of the record at `offset`; an empty one (bytes = 0) at the end. Not for SLOW5.
   RecordPlace place_at(std::uint64_t offset) const;
 

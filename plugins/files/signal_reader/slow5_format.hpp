@@ -43,6 +43,8 @@ struct Slow5Header {
   std::uint64_t first_record = 0;  // file offset, bytes
   // Name and one value a read group, in file order. A value that the file leaves out (".") is empty.
   std::vector<std::pair<std::string, std::vector<std::string>>> attributes;
+  // Type and name of each field behind the signal, as the header spells them: "char*", "channel_number".
+  std::vector<std::pair<std::string, std::string>> auxiliary;
 
   // "" when the file does not say.
   std::string_view attribute(std::string_view name, std::uint32_t read_group = 0) const;
@@ -98,6 +100,10 @@ class RecordDecoder {
 
   // The fixed fields only, decompressing no more than needed. `stored` may be a prefix of the record: `incomplete` then asks for more of it.
   RecordStatus decode_fields(std::span<const char> stored, const RecordFormat& format, SignalRecord& record);
+
+  // The fixed fields and what stands behind the signal (of SLOW5 with its tab), decompressing all of the record but its signal. `auxiliary` points
+  // into the decoder's or the caller's memory, until the next call.
+  RecordStatus decode_auxiliary(std::span<const char> stored, const RecordFormat& format, SignalRecord& record, std::span<const char>& auxiliary);
 
   // Bytes of working memory held.
   std::size_t capacity() const;

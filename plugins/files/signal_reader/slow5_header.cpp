@@ -59,10 +59,23 @@ HeaderStatus check_version(const Slow5Header& header, std::string& problem) {
   return HeaderStatus::unsupported;
 }
 
+// What a line of column types or names has behind those of every file.
+std::vector<std::string> words_behind(std::string_view line, std::size_t count) {
+  std::vector<std::string> words;
+  for (std::size_t number = 0;; ++number) {
+    const std::size_t end = std::min(line.find('\t'), line.size());
+    if (number >= count) words.emplace_back(line.substr(0, end));
+    if (end == line.size()) return words;
+    line.remove_prefix(end + 1);
+  }
+}
+
 // The lines from the attributes to the column names, which binary and text files share. `text` starts at the first of them.
 HeaderStatus parse_lines(std::string_view text, Slow5Header& header, std::size_t& used, std::string& problem) {
   const std::size_t length = text.size();
   std::string_view line;
+  constexpr std::size_t usual_columns = 8;
+  std::vector<std::string> types;
   bool types_seen = false;
   while (take_line(text, line)) {
     if (line.starts_with('@')) {
@@ -86,9 +99,12 @@ HeaderStatus parse_lines(std::string_view text, Slow5Header& header, std::size_t
       if (!line.starts_with("#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*"))
         return malformed(problem, "the header's line of column types does not start with the eight types of every SLOW5 file");
       types_seen = true;
+      types = words_behind(line, usual_columns);
     } else {
       if (!line.starts_with("#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal"))
         return malformed(problem, "the header's line of column names does not start with the eight names of every SLOW5 file");
+      const std::vector<std::string> names = words_behind(line, usual_columns);
+      for (std::size_t i = 0; i < std::min(types.size(), names.size()); ++i) header.auxiliary.emplace_back(types[i], names[i]);
       used = length - text.size();
       return HeaderStatus::ok;
     }

@@ -348,6 +348,27 @@ RecordStatus RecordDecoder::decode_beginning(StoredRecord stored, const RecordFo
   return RecordStatus::ok;
 }
 
+RecordStatus RecordDecoder::decode_auxiliary(std::span<const char> stored, const RecordFormat& format, SignalRecord& record,
+                                             std::span<const char>& auxiliary) {
+  std::size_t signal = 0;
+  if (format.format == FileFormat::slow5) {
+    if (parse_text_fields(stored, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
+    const std::string_view rest(stored.data() + signal, stored.size() - signal);
+    auxiliary = stored.subspan(signal + std::min(rest.find('\t'), rest.size()));
+    return RecordStatus::ok;
+  }
+  const std::span<const char> plain = plain_->whole(stored, format.record_compression);
+  if (parse_binary_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
+  const bool counts_bytes = format.signal_compression == SignalCompression::svb_zd;
+  const std::uint64_t item_bytes = counts_bytes ? 1 : sizeof(std::int16_t);
+  if (record.sample_count > (plain.size() - signal) / item_bytes) return RecordStatus::corrupt;
+  auxiliary = plain.subspan(signal + static_cast<std::size_t>(record.sample_count * item_bytes));
+  if (!counts_bytes || record.sample_count == 0) return RecordStatus::ok;
+  if (record.sample_count < sizeof(std::uint32_t)) return RecordStatus::corrupt;
+  record.sample_count = load<std::uint32_t>(plain.data() + signal);
+  return RecordStatus::ok;
+}
+
 RecordStatus RecordDecoder::decode_fields(std::span<const char> stored, const RecordFormat& format, SignalRecord& record) {
   std::size_t signal = 0;
   if (format.format == FileFormat::slow5) return parse_text_fields(stored, record, signal);

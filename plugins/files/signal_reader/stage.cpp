@@ -11,6 +11,7 @@
 #include <sluice/stage.hpp>
 #include <thread>
 
+#include "signal_reader/metadata_stage.hpp"
 #include "signal_reader/pod5_file.hpp"
 #include "signal_reader/signal_beginning.hpp"
 #include "signal_reader/signal_files.hpp"
@@ -354,4 +355,4 @@ class SignalStream {
 }  // namespace sluice::signal_reader
 
 SLUICE_PLUGIN("signal_reader", "0.1.0", "MIT", sluice::signal_reader::SignalFileResource, sluice::signal_reader::SignalLookup,
-              sluice::signal_reader::SignalDecode, sluice::signal_reader::SignalStream);
+              sluice::signal_reader::SignalMetadata, sluice::signal_reader::SignalDecode, sluice::signal_reader::SignalStream);

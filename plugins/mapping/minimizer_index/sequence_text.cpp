@@ -3,10 +3,12 @@
 #include "minimizer_index/sequence_text.hpp"
 
 #include <limits>
+#include <optional>
 #include <sluice/failure.hpp>
 #include <sluice/hts/text_file.hpp>
 #include <sluice/sequence/text.hpp>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace sluice::minimizer_index {
@@ -14,18 +16,10 @@ namespace {
 
 class SequenceReader {
  public:
-  SequenceReader(const std::string& path, const SketchKernels& kernels)
-      : path_(path),
-        kernels_(kernels),
-        file_({path, "reference", "check the path of the FASTA file"}),
-        parser_(*this, {.names = SequenceTextRules::Names::unique}) {}
+  explicit SequenceReader(const SketchKernels& kernels) : kernels_(kernels) {}
 
-  ReferenceBases read(const std::function<bool()>& cancelled) {
-    for (std::string_view text = file_.next(); !text.empty(); text = file_.next()) {
-      if (cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "reading the reference was cancelled");
-      check(parser_.feed(text));
-    }
-    check(parser_.finish());
+  ReferenceBases read(const std::vector<std::string>& paths, const std::function<bool()>& cancelled) {
+    for (const std::string& path : paths) read_file(path, cancelled);
     if (reference_.contigs() == 0)
       throw Failure::input("reference '" + path_ + "' is empty: there is no sequence in it", "give a FASTA or FASTQ file");
     if (!has_bases_)
@@ -34,10 +28,13 @@ class SequenceReader {
     return std::move(reference_);
   }
 
-  void begin_record(std::string_view name) { reference_.begin_contig(name); }
+  void begin_record(std::string_view name) {
+    if (!names_.insert(std::string(name)).second) fail(parser_->line(), "there is an earlier sequence named '" + std::string(name) + "'");
+    reference_.begin_contig(name);
+  }
   void take_bases(std::string_view bases) {
     if (reference_.current_length() + static_cast<std::int64_t>(bases.size()) > std::numeric_limits<std::int32_t>::max())
-      fail(parser_.line(), "a sequence has 2^31 bases or more", "cut it: neither anchors nor BAM records can name places behind that");
+      fail(parser_->line(), "a sequence has 2^31 bases or more", "cut it: neither anchors nor BAM records can name places behind that");
     has_bases_ = true;
     reference_.add_bases(bases, kernels_);
   }
@@ -49,8 +46,18 @@ class SequenceReader {
 
  private:
   using Parser = SequenceTextParser<SequenceReader>;
+  void read_file(const std::string& path, const std::function<bool()>& cancelled) {
+    path_ = path;
+    hts::TextFile file({path, "reference", "check the path of the FASTA file"});
+    parser_.emplace(*this);
+    for (std::string_view text = file.next(); !text.empty(); text = file.next()) {
+      if (cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "reading the reference was cancelled");
+      check(parser_->feed(text));
+    }
+    check(parser_->finish());
+  }
   void check(Parser::Outcome outcome) const {
-    if (outcome == Parser::Outcome::malformed) fail(parser_.problem().line, parser_.problem().what);
+    if (outcome == Parser::Outcome::malformed) fail(parser_->problem().line, parser_->problem().what);
   }
   [[noreturn]] void fail(std::uint64_t line, const std::string& what,
                          const char* remedy = "give the FASTA or FASTQ file of the sequences to map to") const {
@@ -59,16 +66,16 @@ class SequenceReader {
 
   std::string path_;
   SketchKernels kernels_;
-  hts::TextFile file_;
-  Parser parser_;
+  std::optional<Parser> parser_;
+  std::unordered_set<std::string> names_;
   ReferenceBases reference_;
   bool has_bases_ = false;
 };
 
 }  // namespace
 
-ReferenceBases read_sequences(const std::string& path, const SketchKernels& kernels, const std::function<bool()>& cancelled) {
-  return SequenceReader(path, kernels).read(cancelled);
+ReferenceBases read_sequences(const std::vector<std::string>& paths, const SketchKernels& kernels, const std::function<bool()>& cancelled) {
+  return SequenceReader(kernels).read(paths, cancelled);
 }
 
 }  // namespace sluice::minimizer_index

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "minimizer_index/index_builder.hpp"
 
@@ -12,6 +13,7 @@ namespace sluice::minimizer_index {
 // joined, and any letter but A, C, G, T and U of either case is an ambiguous base. Throws Failure: no such file, damaged, neither FASTA nor FASTQ, no
 // sequences, a sequence without a name or with a name that came before or with 2^31 bases or more, or qualities that end too early. `cancelled` is
 // asked now and then.
-ReferenceBases read_sequences(const std::string& path, const SketchKernels& kernels, const std::function<bool()>& cancelled);
+// Several files are one reference, in their order.
+ReferenceBases read_sequences(const std::vector<std::string>& paths, const SketchKernels& kernels, const std::function<bool()>& cancelled);
 
 }  // namespace sluice::minimizer_index

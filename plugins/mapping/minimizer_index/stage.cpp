@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <sluice/input_files.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -47,7 +48,7 @@ class MinimizerIndexResource {
         "Made from FASTA or FASTQ (plain, gzip, bgzip), mapped from an index file of this program, or read from one of minimap2 (.mmi); which, the "
         "file's first bytes say. "
         "The minimizers are those of minimap2 2.24. References of any size make one index, as with a large enough -I of minimap2.");
-    d.option("path", &Parameters::path, "sequences or an index").required().reads();
+    d.option("path", &Parameters::path, "sequences (several files or folders, too) or an index").required().reads().several(text_endings);
     d.option("k", &Parameters::k, "bases of a k-mer; without it 15, or what the index file was made with").range(1, 28);
     d.option("w", &Parameters::w, "a minimizer is the smallest of so many k-mers; without it 10, or what the index file was made with").range(1, 255);
     d.option("hpc", &Parameters::hpc, "homopolymers count as one base (minimap2's -H); without it no, or what the index file was made with");
@@ -79,7 +80,9 @@ class MinimizerIndexResource {
         for (std::size_t i = begin; i < end; ++i) body(i);
       });
     };
-    const std::string& path = parameters_.path;
+    const std::vector<std::string> paths = input_files(parameters_.path, text_endings);
+    const std::string& path = paths[0];
+    if (paths.size() > 1) check_several(paths);
     const std::string begin = first_bytes(path, index_magic.size());
     IndexSource source = source_of(path);
     MinimizerIndex index;
@@ -99,7 +102,7 @@ class MinimizerIndexResource {
       parameters.k = static_cast<std::uint32_t>(parameters_.k.value_or(15));
       parameters.w = static_cast<std::uint32_t>(parameters_.w.value_or(10));
       parameters.homopolymers = parameters_.hpc.value_or(false) ? HomopolymerCompression::on : HomopolymerCompression::off;
-      ReferenceBases reference = read_sequences(path, sketch_kernels(), [&call] { return call.cancelled(); });
+      ReferenceBases reference = read_sequences(paths, sketch_kernels(), [&call] { return call.cancelled(); });
       const bool has_table = parameters_.seeds == "minimizer" || !std::string(parameters_.save).empty();
       MinimizerTable table = build_table(has_table ? sketch_parts(reference, parameters, sketch_kernels()) : MinimizerParts{}, for_each);
       index = make_index(parameters, std::move(reference), std::move(table));
@@ -114,6 +117,14 @@ class MinimizerIndexResource {
   }
 
  private:
+  static constexpr const char* text_endings = ".fasta .fa .fastq .fq .fasta.gz .fa.gz .fastq.gz .fq.gz";
+  // An index file says of which file it is, and of one only.
+  void check_several(const std::vector<std::string>& paths) const {
+    if (!std::string(parameters_.save).empty()) throw Failure::usage("an index of several files can't be saved", "put the sequences into one file");
+    for (const std::string& path : paths)
+      if (const std::string begin = first_bytes(path, index_magic.size()); begin == index_magic || begin.starts_with("MMI"))
+        throw Failure::usage("'" + path + "' is an index, and one of several files", "give it alone, or the sequences themselves");
+  }
   void compare_with_parameters(const MinimizerIndexView& index) const {
     const auto check = [&](const char* name, std::uint32_t asked, std::uint32_t is) {
       if (asked != is)

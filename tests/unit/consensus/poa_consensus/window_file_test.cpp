@@ -91,10 +91,10 @@ FileWindow only_window(const std::string& name, const std::string& text, WindowF
   const sluice::testing::TemporaryFolder folder;
   std::ofstream(folder.path() + "/" + name, std::ios::binary) << text;
   WindowFile file(folder.path() + "/" + name, format);
-  FileWindow window;
-  REQUIRE(file.next(window));
-  FileWindow another;
-  CHECK_FALSE(file.next(another));
+  FileWindow window, another;
+  const bool is_there = file.next(window), is_one_more = file.next(another);  // what they throw is the caller's
+  REQUIRE(is_there);
+  CHECK_FALSE(is_one_more);
   return window;
 }
 

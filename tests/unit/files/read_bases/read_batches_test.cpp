@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -120,6 +121,18 @@ std::string as_gzip(const std::string& path, std::string_view text) {
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
   gzclose(file);
   return sluice::testing::detail::file_bytes(path);
+}
+
+// zstd in frames of so much text.
+std::string as_zstd(std::string_view text, std::size_t frame_text) {
+  std::string bytes;
+  for (std::size_t at = 0; at < text.size(); at += frame_text) {
+    const std::string_view part = text.substr(at, frame_text);
+    std::string frame(ZSTD_compressBound(part.size()), '\0');
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), part.data(), part.size(), 3));
+    bytes += frame;
+  }
+  return bytes;
 }
 
 // A text of records as files have them, and as they may have them.
@@ -273,8 +286,8 @@ TEST_CASE("text of many pieces and blocks is read from files and pipes, plain, B
     REQUIRE(expected.problem.empty());
     const std::string one = as_gzip(path, text), two = as_gzip(path, more), one_blocks = as_bgzf(path, text, 65280),
                       two_blocks = as_bgzf(path, more, 60000);
-    for (const std::string& bytes :
-         {text + more, one + two, one_blocks + two_blocks, one_blocks + two, one + two_blocks, as_gzip(path, text + more)}) {
+    for (const std::string& bytes : {text + more, one + two, one_blocks + two_blocks, one_blocks + two, one + two_blocks, as_gzip(path, text + more),
+                                     as_zstd(text + more, 70'000), as_zstd(text + more, 1 << 24)}) {
       write(path, bytes);
       for (const Threads threads : {Threads::one, Threads::backwards, Threads::four}) {
         CHECK(found_in(path, {usual_piece_bytes, {1e5, UINT64_MAX, 1 << 18}, threads}) == expected);
@@ -389,4 +402,28 @@ TEST_CASE("a file that shrinks while it is read ends there") {
   REQUIRE(batches.next(cut.sizes, {}, parallel_for(Threads::four), [] { return false; }));
   REQUIRE(::truncate(path.c_str(), static_cast<off_t>(text.size() / 2)) == 0);
   CHECK(found_in(batches, cut).problem.find("the file ends within") != std::string::npos);
+}
+
+TEST_CASE("zstd that is cut or damaged is refused behind the text that is there") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x";
+  TextMaker make(4);
+  const std::string text = make.text(true, 300, 9000, false), whole = as_zstd(text, 100'000);
+  write(path, text);
+  const Outcome expected = expected_of(path);
+  write(path, whole);
+  REQUIRE(found_in(path, {}) == expected);
+  for (const std::size_t bytes : {std::size_t{5}, std::size_t{17}, whole.size() / 3, whole.size() - 1}) {
+    write(path, std::string_view(whole).substr(0, bytes));
+    const Outcome cut = found_in(path, {});
+    CHECK(cut.problem.find("is truncated or damaged") != std::string::npos);
+    CHECK(expected.reads.starts_with(cut.reads));
+    CHECK(cut.reads.size() < expected.reads.size());
+  }
+  std::string damaged = whole;
+  for (std::size_t at = whole.size() / 2; at < whole.size() / 2 + 200; ++at) damaged[at] = 'x';
+  write(path, damaged);
+  CHECK(!found_in(path, {}).problem.empty());
+  write(path, whole + "something else");
+  CHECK(found_in(path, {}).problem.find("is truncated or damaged") != std::string::npos);
 }

@@ -433,6 +433,9 @@ TEST_CASE("the stages keep the stage contract") {
   const auto found = run_stage<SignalLookup>(ids).resource("signal", signal).run().batch();
   CHECK(sluice::testing::contract_problems<SignalDecode>({.resources = {{"signal", signal}}, .batches = {found}}) == std::vector<std::string>{});
   CHECK(sluice::testing::contract_problems<SignalStream>({.resources = {{"signal", signal}}}) == std::vector<std::string>{});
+  CHECK(sluice::testing::contract_problems<SignalMetadata>({.resources = {{"signal", signal}}, .batches = {ids}}) == std::vector<std::string>{});
+  const auto streamed = run_stage<SignalStream>().resource("signal", signal).target_work(1e9).run().batch();
+  CHECK(sluice::testing::contract_problems<SignalMetadata>({.resources = {{"signal", signal}}, .batches = {streamed}}) == std::vector<std::string>{});
   CHECK(sluice::testing::contract_problems<SignalFileResource>({.parameters = {{"path", folder.path() + "/a.blow5"}}}) == std::vector<std::string>{});
 }
 

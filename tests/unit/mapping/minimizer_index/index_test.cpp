@@ -87,7 +87,7 @@ ForEach on_threads(std::size_t threads) {
 }
 
 MinimizerIndex build(const std::string& path, const SketchParameters& p, const ForEach& for_each, std::size_t memory = build_bytes) {
-  ReferenceBases reference = read_sequences(path, sketch_kernels(), [] { return false; });
+  ReferenceBases reference = read_sequences({path}, sketch_kernels(), [] { return false; });
   MinimizerTable table = build_table(sketch_parts(reference, p, sketch_kernels()), for_each, memory);
   return make_index(p, std::move(reference), std::move(table));
 }

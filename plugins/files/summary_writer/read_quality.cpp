@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "summary_writer/read_quality.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace sluice::summary_writer {
+namespace {
+
+constexpr int qualities_possible = 94;  // '!' to '~'
+
+std::array<double, qualities_possible> error_probabilities() {
+  std::array<double, qualities_possible> table{};
+  for (int quality = 0; quality < qualities_possible; ++quality) table[static_cast<std::size_t>(quality)] = std::pow(10.0, -quality / 10.0);
+  return table;
+}
+
+}  // namespace
+
+double mean_quality(std::string_view qualities) {
+  static const std::array<double, qualities_possible> probability_of = error_probabilities();
+  if (qualities.empty()) return 0;
+  // Counted first: a sum of thousands of doubles would take the time of as many additions that wait for each other.
+  std::array<std::uint32_t, 256> counts{};
+  for (const char quality : qualities) ++counts[static_cast<unsigned char>(quality)];
+  double errors = 0;
+  for (int quality = 0; quality < qualities_possible; ++quality)
+    errors += static_cast<double>(counts[static_cast<std::size_t>(quality + '!')]) * probability_of[static_cast<std::size_t>(quality)];
+  return std::max(0.0, -10 * std::log10(errors / static_cast<double>(qualities.size())));
+}
+
+}  // namespace sluice::summary_writer
