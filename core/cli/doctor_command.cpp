@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
+#include "cli/stage_json.hpp"
 #include "machine/host_limits.hpp"
 #include "machine/machine.hpp"
 #include "machine/machine_profile.hpp"
@@ -16,15 +19,28 @@ namespace {
 // One line per thing looked at; a problem names its remedy.
 class Findings {
  public:
-  void fine(const std::string& what, const std::string& found) { std::printf("ok       %-12s %s\n", what.c_str(), found.c_str()); }
-  void problem(const std::string& what, const std::string& found, const std::string& remedy) {
-    std::printf("PROBLEM  %-12s %s (%s)\n", what.c_str(), found.c_str(), remedy.c_str());
-    code_ = exit_problems_found;
+  void fine(const std::string& what, const std::string& found) { findings_.push_back({what, found, ""}); }
+  void problem(const std::string& what, const std::string& found, const std::string& remedy) { findings_.push_back({what, found, remedy}); }
+  int code() const {
+    return std::all_of(findings_.begin(), findings_.end(), [](const Finding& f) { return f.remedy.empty(); }) ? exit_ok : exit_problems_found;
   }
-  int code() const { return code_; }
+  void print_lines() const {
+    for (const Finding& f : findings_)
+      std::printf("%-8s %-12s %s%s\n", f.remedy.empty() ? "ok" : "PROBLEM", f.what.c_str(), f.found.c_str(),
+                  f.remedy.empty() ? "" : (" (" + f.remedy + ")").c_str());
+  }
+  void print_json() const {
+    Json list = Json::array();
+    for (const Finding& f : findings_) list.push_back({{"what", f.what}, {"ok", f.remedy.empty()}, {"found", f.found}, {"remedy", f.remedy}});
+    const Json all = {{"version", SLUICE_VERSION}, {"ok", code() == exit_ok}, {"findings", list}};
+    print(all);
+  }
 
  private:
-  int code_ = exit_ok;
+  struct Finding {
+    std::string what, found, remedy;  // no remedy: all is well
+  };
+  std::vector<Finding> findings_;
 };
 
 void look_at_processors(Findings& findings) {
@@ -126,7 +142,9 @@ void look_at_temporary_folder(Findings& findings) {
 int doctor_command(const Arguments& arguments) {
   CLI::App app("looks at this machine: processors, memory, devices, plugins; returns 1 when something is wrong", "sluice doctor");
   std::vector<std::string> plugin_dirs;
+  bool as_json = false;
   add_plugin_dir(app, plugin_dirs);
+  app.add_flag("--json", as_json, "a JSON object instead");
   if (const auto ended = parse_options(app, arguments)) return *ended;
   const Registry registry = load_plugins(plugin_dirs);
   Findings findings;
@@ -135,6 +153,10 @@ int doctor_command(const Arguments& arguments) {
   look_at_profile(findings);
   look_at_plugins(registry, plugin_dirs, findings);
   look_at_temporary_folder(findings);
+  if (as_json)
+    findings.print_json();
+  else
+    findings.print_lines();
   return findings.code();
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
+#include "cli/stage_json.hpp"
 #include "cli/stage_page.hpp"
 
 namespace sluice::cli {
@@ -27,7 +28,9 @@ std::string remedy_for(const std::string& name, const std::vector<std::string>& 
 int inspect_command(const Arguments& arguments) {
   CLI::App app("describes stages: columns, parameters, resources, reasons, implementations", "sluice inspect");
   std::vector<std::string> plugin_dirs, ids;
+  bool as_json = false;
   app.add_option("stage", ids, "ids of stages, as 'sluice plugins' lists them")->type_name("STAGE");
+  app.add_flag("--json", as_json, "a JSON array instead, with an object for each stage");
   add_plugin_dir(app, plugin_dirs);
   if (const auto ended = parse_options(app, arguments)) return *ended;
   if (ids.empty()) return print_error(app, "no stage is named", "'sluice plugins' lists them"), exit_usage;
@@ -36,14 +39,19 @@ int inspect_command(const Arguments& arguments) {
   std::vector<std::string> known;
   for (const StageEntry& stage : registry.stages()) known.emplace_back(stage.descriptor->id);
   int code = exit_ok;
+  Json described = Json::array();
   for (const std::string& id : ids) {
     if (const StageEntry* stage = registry.find(id)) {
-      std::fputs(stage_page(*stage).c_str(), stdout);
+      if (as_json)
+        described.push_back(stage_json(*stage));
+      else
+        std::fputs(stage_page(*stage).c_str(), stdout);
       continue;
     }
     print_error(app, "there is no stage '" + id + "'", remedy_for(id, known));
     code = exit_usage;
   }
+  if (as_json) print(described);
   return code;
 }
 

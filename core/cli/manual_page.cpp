@@ -72,7 +72,10 @@ std::string manual_page(const std::string& version) {
   for (const Command& command : commands()) page += command_part(command);
   page += section("PIPELINES");
   Diagnostics ignored;  // of files of the user's own; `sluice check` tells
-  for (const auto& file : shipped_pipelines()) page += item(bold(file.stem().string()), load_pipeline_file(file, ignored).summary);
+  for (const auto& file : shipped_pipelines()) {
+    const WrittenPipeline pipeline = load_pipeline_file(file, ignored);
+    page += item(bold(file.stem().string()), pipeline.summary + (pipeline.example.empty() ? "" : ". Example: " + pipeline.example));
+  }
   page += section("EXIT STATUS");
   page += item("0", "what was asked for is done") + item("1", "doctor and docs --check: something is not as it should be") +
           item("2", "the command line or the pipeline is wrong; nothing was run") +

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include "cli/exit_code.hpp"
+#include "cli/help_text.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -24,15 +26,40 @@ bool looks_like_option(const std::string& argument) { return argument.size() > 1
 
 std::string help_hint(const CLI::App& app) { return "'" + app.get_name() + " --help' lists the options"; }
 
-int unknown_argument(const CLI::App& app, const std::vector<std::string>& rest) {
-  const auto option = std::find_if(rest.begin(), rest.end(), looks_like_option);
-  if (option == rest.end()) {
-    print_error(app, "unexpected argument '" + rest.front() + "'", help_hint(app));
-    return exit_usage;
+using Habits = std::map<std::string, std::string>;
+
+// "--format sam --preset" for "-ax": what an option of another program is here; "" if nobody knows.
+std::string meant_by(const CLI::App& app, const std::string& name, const Habits& habits) {
+  if (const auto habit = habits.find(name); habit != habits.end()) return habit->second;
+  const auto here = [&](const std::string& option) { return app.get_option_no_throw(option) == nullptr ? "" : option; };
+  if (name == "-o") return here("--output");
+  if (name.starts_with("--") || name.size() < 2) return "";
+  if (name.size() == 2) return here("-" + name);
+  std::string all;
+  for (const char letter : name.substr(1)) {
+    const std::string one = meant_by(app, std::string("-") + letter, habits);
+    if (one.empty()) return all;  // -k15: a value
+    all += (all.empty() ? "" : " ") + one;
   }
-  const std::string name = option->substr(0, option->find('='));
-  const std::string near = nearest_name(name, option_names(app));
-  print_error(app, "unknown option '" + name + "'", near.empty() ? help_hint(app) : "did you mean '" + near + "'?");
+  return all;
+}
+
+int unknown_argument(const CLI::App& app, const std::vector<std::string>& rest, const Habits& habits) {
+  const std::vector<std::string> known = option_names(app);
+  bool said = false;
+  for (const std::string& argument : rest) {
+    if (!looks_like_option(argument)) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    const std::string here = meant_by(app, name, habits), near = nearest_name(name, known);
+    if (said && here.empty() && near.empty()) continue;  // more than one line about the manual is no help
+    print_error(app, "unknown option '" + name + "'",
+                !here.empty()   ? "here: " + here
+                : !near.empty() ? "did you mean '" + near + "'?"
+                                : help_hint(app));
+    said = true;
+  }
+  if (!said)
+    print_error(app, "unexpected argument '" + rest.front() + "'", "a value goes behind its option, which may be repeated where --help says so");
   return exit_usage;
 }
 
@@ -47,15 +74,19 @@ const CLI::Option* option_that_ate_another(const CLI::App& app) {
 
 }  // namespace
 
-std::optional<int> parse_options(CLI::App& app, const Arguments& arguments) {
+std::optional<int> parse_options(CLI::App& app, const Arguments& arguments, const std::map<std::string, std::string>& habits) {
   if (looking != nullptr) {
     (*looking)(app);
     return exit_ok;
   }
   app.allow_extras();
+  if (dynamic_cast<HelpText*>(app.get_formatter().get()) == nullptr) app.formatter(std::make_shared<HelpText>());
   Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 wants them so
   try {
     app.parse(std::move(reversed));
+  } catch (const CLI::CallForAllHelp&) {
+    std::fputs(app.help("", CLI::AppFormatMode::All).c_str(), stdout);
+    return exit_ok;
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return exit_ok;
@@ -68,7 +99,7 @@ std::optional<int> parse_options(CLI::App& app, const Arguments& arguments) {
     print_error(app, option->get_name() + " has no value: '" + option->results().front() + "' is an option", "give it a value");
     return exit_usage;
   }
-  if (const std::vector<std::string> rest = app.remaining(); !rest.empty()) return unknown_argument(app, rest);
+  if (const std::vector<std::string> rest = app.remaining(); !rest.empty()) return unknown_argument(app, rest, habits);
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -13,8 +14,9 @@
 
 namespace sluice::cli {
 
-// Parses. Returns the exit code if the command ends here: help was shown, or something is wrong and was said.
-std::optional<int> parse_options(CLI::App& app, const Arguments& arguments);
+// Parses. Returns the exit code if the command ends here: help was shown, or something is wrong and was said. `habits`: options of other programs,
+// and what they are here.
+std::optional<int> parse_options(CLI::App& app, const Arguments& arguments, const std::map<std::string, std::string>& habits = {});
 
 // Shows `look` the options that a command has for these arguments (a pipeline's parameters are options too) instead of executing it, for
 // completion and for the manual page.

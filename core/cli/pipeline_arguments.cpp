@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <memory>
 
 #include "cli/exit_code.hpp"
+#include "cli/help_text.hpp"
+#include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 #include "run/run.hpp"
 
@@ -23,13 +26,20 @@ std::string option_help(const PipelineParameter& parameter) {
   };
   if (parameter.required) add("required");
   if (parameter.several) add("may be repeated; a folder, a pattern or @LIST, too");
-  if (!rule.choices.empty()) {
+  if (!rule.choices.empty() && parameter.help.find('\n') == std::string::npos) {  // else the lines say what each is
     std::string list;
     for (const std::string& choice : rule.choices) list += (list.empty() ? "" : "|") + choice;
     add(list);
   }
   add(range_text(rule).empty() ? rule.unit : range_text(rule));
-  if (parameter.default_text && !parameter.default_text->empty()) add("default " + *parameter.default_text);
+  const std::string initial = parameter.default_text.value_or("");
+  if (parameter.by_ending)
+    add("by the ending of --" + kebab_case(parameter.by_ending->of) + (initial.empty() ? "" : ", else " + initial));
+  else if (parameter.type == SLUICE_BOOL && initial == "true")
+    add("holds unless --no-" + kebab_case(parameter.name));
+  else if (parameter.type != SLUICE_BOOL && !initial.empty())
+    add("default " + initial);
+  if (!parameter.needs.empty() && !parameter.help.starts_with("with")) add("only " + needs_text(parameter));
   if (!facts.empty()) text += (text.empty() ? "[" : " [") + facts + "]";
   return text;
 }
@@ -88,29 +98,58 @@ void PipelineArguments::add_options(CLI::App& app) {
   add_own_options_(app);
   app.add_option("--set", set_, "change an entry of the file: stages.NAME.params.PARAMETER=VALUE (may be repeated)")
       ->type_name("ENTRY=VALUE")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->group(running_in_detail);
+  app.set_help_all_flag("--help-all", "show every option");
   app.add_option("--device", device_, "where stages run: auto, cpu, cuda, cuda:N")->type_name("DEVICE")->default_str("auto");
-  add_plugin_dir(app, plugin_dirs_);
+  add_plugin_dir(app, plugin_dirs_)->group(running_in_detail);
 }
 
-// The first argument that is neither an option nor an option's value.
-std::string PipelineArguments::find_name() {
+// The place of the first argument that is neither an option nor an option's value.
+std::optional<std::size_t> PipelineArguments::find_name() {
   CLI::App scout;  // knows which of the command's own options have values
   add_options(scout);
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     const std::string& argument = arguments_[i];
-    if (argument == "-" || !argument.starts_with("-")) return argument;
+    if (argument == "-" || !argument.starts_with("-")) return i;
     if (argument.find('=') != std::string::npos) continue;
     const CLI::Option* option = scout.get_option_no_throw(argument);
     const bool has_value = option == nullptr || option->get_items_expected_min() > 0;  // unknown: most pipeline parameters have one
     if (has_value) ++i;
   }
-  return "";
+  return std::nullopt;
+}
+
+// "--reads a.fq b.fq" is "--reads a.fq --reads b.fq" where --reads may be repeated: nothing else can stand there but the pipeline's name, whose place
+// is known.
+Arguments PipelineArguments::with_repeated_options() {
+  Arguments result;
+  const auto name_place = find_name();
+  std::string open;  // the option whose further values may come
+  bool has_value = false;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const std::string& argument = arguments_[i];
+    const bool is_option = argument.size() > 1 && argument.front() == '-';
+    if (is_option) {
+      const std::string name = argument.substr(0, argument.find('='));
+      const auto several = [&](const PipelineParameter& p) { return p.several && "--" + kebab_case(p.name) == name; };
+      open = std::any_of(written_.parameters.begin(), written_.parameters.end(), several) ? name : "";
+      has_value = name.size() < argument.size();
+    } else if (name_place == i) {
+      open.clear();
+    } else if (!open.empty()) {
+      if (has_value) result.push_back(open);
+      has_value = true;
+    }
+    result.push_back(argument);
+  }
+  return result;
 }
 
 void PipelineArguments::read_pipeline() {
-  const std::string name = find_name();
-  if (name.empty()) return;
+  const auto place = find_name();
+  if (!place) return;
+  const std::string& name = arguments_[*place];
   if (name == "-") {
     std::string text;
     char buffer[4096];
@@ -124,8 +163,11 @@ void PipelineArguments::read_pipeline() {
 }
 
 void PipelineArguments::add_parameters() {
-  const std::string group = "Parameters of " + written_.name;
-  for (const PipelineParameter& parameter : written_.parameters) {
+  // Groups are shown in the order in which they were added.
+  std::vector<PipelineParameter> by_group = written_.parameters;
+  const auto rank = [](const PipelineParameter& p) { return p.group == "input" ? 0 : p.group == "output" ? 1 : p.group == "common" ? 2 : 3; };
+  std::stable_sort(by_group.begin(), by_group.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  for (const PipelineParameter& parameter : by_group) {
     const std::string name = "--" + kebab_case(parameter.name);
     // Names that sluice itself uses are reported by parse_pipeline.
     const auto& reserved = reserved_parameter_names();
@@ -151,7 +193,7 @@ void PipelineArguments::add_parameters() {
     } else {
       option = app_.add_option(name, value, option_help(parameter))->type_name(value_name(parameter.type));
     }
-    option->group(group);
+    option->group(group_heading(parameter.group));
     parameters_.emplace_back(parameter.name, option);
   }
   if (!written_.summary.empty()) app_.description(written_.name + ": " + written_.summary);
@@ -161,15 +203,15 @@ void PipelineArguments::add_parameters() {
 std::optional<int> PipelineArguments::parse() {
   read_pipeline();
   if (diagnostics_.has_errors() && written_.stages.empty()) return print(diagnostics_), exit_usage;
-  app_.get_formatter()->column_width(36);
+  app_.formatter(std::make_shared<HelpText>(written_.name, written_.example));
   app_.add_option("pipeline", name_, "a shipped pipeline's name, a .toml file, or - for standard input")->type_name("PIPELINE");
-  // Groups are shown in the order in which they were added: the pipeline's own parameters first.
+  // The pipeline's own parameters come first.
   app_.set_help_flag();
   add_parameters();
   app_.option_defaults()->group("How to run it");
   add_options(app_);
   app_.set_help_flag("-h,--help", "show this");
-  if (const auto ended = parse_options(app_, arguments_)) {
+  if (const auto ended = parse_options(app_, with_repeated_options(), written_.habits)) {
     if (*ended != exit_ok) print(diagnostics_);
     return ended;
   }

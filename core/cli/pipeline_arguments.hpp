@@ -39,12 +39,14 @@ class PipelineArguments {
   const Registry& registry() const { return registry_; }
   const std::string& device() const { return device_; }
   const Diagnostics& diagnostics() const { return diagnostics_; }
+  const std::string& next_steps() const { return written_.next_steps; }
 
  private:
   void read_pipeline();
   void add_parameters();
   void add_options(CLI::App& app);
-  std::string find_name();
+  std::optional<std::size_t> find_name();
+  Arguments with_repeated_options();
 
   CLI::App& app_;
   const Arguments& arguments_;

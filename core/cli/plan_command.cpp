@@ -8,6 +8,7 @@
 #include "cli/pipeline_arguments.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/run_options.hpp"
+#include "cli/stage_json.hpp"
 #include "machine/atomic_file.hpp"
 #include "plan/plan_graph.hpp"
 
@@ -44,12 +45,13 @@ const GraphFormat* graph_format_of(const std::string& file) {
 
 int plan_command(const Arguments& arguments) {
   CLI::App app("shows how a pipeline would run; required parameters may be left out", "sluice plan");
-  bool dot = false;
+  bool dot = false, as_json = false;
   std::string graph_file;
   RunArguments run_arguments;
   PipelineArguments pipeline(app, arguments, [&](CLI::App& target) {
     target.add_flag("--dot", dot, "print the graph for Graphviz instead");
     target.add_option("--graph", graph_file, "draw the graph into a file instead: .svg, .mmd (Mermaid) or .dot (Graphviz)")->type_name("FILE");
+    target.add_flag("--json", as_json, "a JSON object instead");
     run_arguments.add_profile_to(target);
   });
   if (const auto ended = pipeline.parse()) return *ended;
@@ -67,6 +69,7 @@ int plan_command(const Arguments& arguments) {
   PlanSituation situation;
   situation.device = pipeline.device();
   situation.devices = devices_for(pipeline.registry(), pipeline.device());
+  if (as_json) return print(plan_json(*plan, situation)), exit_ok;
   std::string problem;
   const auto profile = run_arguments.profile(problem);
   if (!problem.empty()) std::fprintf(stderr, "%s\n", problem.c_str());

@@ -5,6 +5,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
+#include "cli/stage_json.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -15,24 +16,49 @@ bool has_column(const sluice_port& port, std::string_view column) {
   return false;
 }
 
+bool is_wanted(const sluice_stage_descriptor& d, const std::string& gives, const std::string& needs) {
+  return (gives.empty() || has_column(d.output, gives)) && (needs.empty() || has_column(d.input, needs));
+}
+
+Json plugins_json(const Registry& registry, const std::string& gives, const std::string& needs) {
+  Json plugins = Json::array(), problems = Json::array();
+  for (const LoadedPlugin& plugin : registry.plugins()) {
+    Json stages = Json::array();
+    for (const StageEntry& stage : registry.stages())
+      if (const sluice_stage_descriptor& d = *stage.descriptor; stage.plugin == plugin.info && is_wanted(d, gives, needs))
+        stages.push_back({{"stage", d.id}, {"kind", kind_name(d.kind)}, {"summary", d.summary == nullptr ? "" : d.summary}});
+    if (stages.empty() && !(gives.empty() && needs.empty())) continue;
+    plugins.push_back({{"name", plugin.info->name},
+                       {"version", plugin.info->version},
+                       {"licence", plugin.info->licence == nullptr ? "" : plugin.info->licence},
+                       {"build", plugin.info->build_id == nullptr ? "" : plugin.info->build_id},
+                       {"file", plugin.file.string()},
+                       {"stages", stages}});
+  }
+  for (const PluginProblem& problem : registry.problems()) problems.push_back({{"file", problem.file.string()}, {"reason", problem.reason}});
+  return {{"plugins", plugins}, {"not_loaded", problems}};
+}
+
 }  // namespace
 
 int plugins_command(const Arguments& arguments) {
   CLI::App app("lists plugins and stages, and why a plugin could not be loaded", "sluice plugins");
   std::vector<std::string> plugin_dirs;
   std::string gives, needs;
+  bool as_json = false;
   add_plugin_dir(app, plugin_dirs);
   app.add_option("--gives", gives, "only stages that give this column")->type_name("COLUMN");
   app.add_option("--needs", needs, "only stages that need this column")->type_name("COLUMN");
+  app.add_flag("--json", as_json, "a JSON object instead");
   if (const auto ended = parse_options(app, arguments)) return *ended;
 
   const Registry registry = load_plugins(plugin_dirs);
+  if (as_json) return print(plugins_json(registry, gives, needs)), exit_ok;
   for (const LoadedPlugin& plugin : registry.plugins()) {
     std::string stages;
     for (const StageEntry& stage : registry.stages()) {
       const sluice_stage_descriptor& d = *stage.descriptor;
-      if (stage.plugin != plugin.info || (!gives.empty() && !has_column(d.output, gives)) || (!needs.empty() && !has_column(d.input, needs)))
-        continue;
+      if (stage.plugin != plugin.info || !is_wanted(d, gives, needs)) continue;
       char line[256];
       std::snprintf(line, sizeof line, "  %-24s %-9s %s\n", d.id, kind_name(d.kind), d.summary);
       stages += line;

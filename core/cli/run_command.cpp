@@ -131,6 +131,7 @@ int run_command(const Arguments& arguments) {
   if (code == exit_closed_pipe) return say_what_the_reader_left(console, *plan, pipeline.registry()), code;
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);
+  if (!options.quiet && code == exit_ok && !pipeline.next_steps().empty()) console.line("next: " + pipeline.next_steps());
   say_how_it_ended(console, result);
   if (!emptiness.empty()) console.line("sluice run: nothing was produced: " + emptiness + " (--allow-empty accepts that)");
   if (too_many_failed)

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "cli/run_options.hpp"
 
+#include "cli/help_text.hpp"
 #include "config/parameter_value.hpp"
 #include "observe/report_writer.hpp"
 #include "sched/policy_table.hpp"
@@ -23,21 +24,24 @@ sluice_value checked(const char* option, const std::string& text, const ValueRul
 void RunArguments::add_to(CLI::App& app) {
   app.add_option("-t,--threads", threads, "threads (default: what affinity and cgroup allow)")->type_name("N");
   app.add_option("--memory", memory, "memory budget of the run, as 512MiB or 4GB")->type_name("SIZE");
-  app.add_option("--gpu-memory", gpu_memory, "memory budget on each GPU (default: what is free)")->type_name("SIZE");
+  app.add_option("--gpu-memory", gpu_memory, "memory budget on each GPU (default: what is free)")->type_name("SIZE")->group(running_in_detail);
   app.add_option("--report", reports,
                  "write what happened, and how fast: .html: a page with pictures; _mqc.json, or FOLDER/: for MultiQC; else JSON (may be repeated)")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE");
+  app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE")->group(running_in_detail);
   app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason")->type_name("FILE");
   app.add_option("--max-bad-reads", max_bad_reads, "return 3 when a larger fraction of the rows failed")->type_name("FRACTION");
-  app.add_flag("--allow-empty", allow_empty, "return 0, not 3, when the run produced nothing");
+  app.add_flag("--allow-empty", allow_empty, "return 0, not 3, when the run produced nothing")->group(running_in_detail);
   app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
-  app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL")->default_str("info");
-  app.add_option("--batch-work", batch_work, "cut batches at this much of the source's work, instead of choosing")->type_name("N");
+  app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL")->default_str("info")->group(running_in_detail);
+  app.add_option("--batch-work", batch_work, "cut batches at this much of the source's work, instead of choosing")
+      ->type_name("N")
+      ->group(running_in_detail);
   app.add_option("--policy", policy, "what decides which batch goes to which device (docs/scheduling.md)")
       ->type_name("NAME")
-      ->default_str(default_policy);
+      ->default_str(default_policy)
+      ->group(running_in_detail);
   add_profile_to(app);
   app.add_option("--inject-device-fault", device_faults, "memory, kernel or lost@N[,every=M]")->allow_extra_args(false)->group("");
   app.add_option("--executor", executor, "flow_graph or serial")->group("");
@@ -45,7 +49,9 @@ void RunArguments::add_to(CLI::App& app) {
 }
 
 void RunArguments::add_profile_to(CLI::App& app) {
-  app.add_option("--profile", profile_file, "machine profile of `sluice bench --calibrate` (default: the user's), or none")->type_name("FILE");
+  app.add_option("--profile", profile_file, "machine profile of `sluice bench --calibrate` (default: the user's), or none")
+      ->type_name("FILE")
+      ->group(running_in_detail);
 }
 
 std::vector<PlannedFile> RunArguments::files(ProfileUse use) const {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
+#include "cli/stage_json.hpp"
 #include "config/parameter_value.hpp"
 
 namespace sluice::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Every value may also be a text with ${...}.
 Json value_schema(const sluice_parameter& p) {
@@ -110,6 +108,7 @@ Json whole_entries(const char* key) { return {{"additionalProperties", {{"requir
 
 Json parameter_schema() {
   Json scalar = {{"type", {"string", "number", "boolean"}}};
+  const Json text = {{"type", "string"}};
   Json types = Json::array();
   for (const sluice_value_type type : {SLUICE_BOOL, SLUICE_INT, SLUICE_FLOAT, SLUICE_STRING, SLUICE_PATH, SLUICE_SIZE, SLUICE_CHOICE})
     types.push_back(type_name(type));
@@ -125,7 +124,17 @@ Json parameter_schema() {
             {"minimum", {{"type", {"number", "string"}}}},
             {"maximum", {{"type", {"number", "string"}}}},
             {"unit", {{"type", "string"}}},
-            {"help", {{"type", "string"}}}}}};
+            {"help", {{"type", "string"}}},
+            {"group", {{"enum", {"input", "output", "common", "more"}}, {"description", "where --help shows it"}}},
+            {"needs",
+             {{"anyOf", {text, {{"type", "array"}, {"items", text}}}},
+              {"description", "NAME, !NAME or NAME=VALUE|VALUE: it does nothing without one of these"}}},
+            {"by_ending",
+             {{"type", "object"},
+              {"required", {"of"}},
+              {"properties", {{"of", text}}},
+              {"additionalProperties", {{"anyOf", {text, {{"type", "array"}, {"items", text}, {"minItems", 1}}}}}},
+              {"description", "the ending of the file that 'of' names says the value; of a list the first, and all fit"}}}}}};
 }
 
 }  // namespace
@@ -148,7 +157,14 @@ int schema_command(const Arguments& arguments) {
          {{"type", "object"},
           {"required", {"name"}},
           {"additionalProperties", false},
-          {"properties", {{"name", text}, {"extends", text}, {"summary", text}, {"doc", text}}}}},
+          {"properties",
+           {{"name", text},
+            {"extends", text},
+            {"summary", text},
+            {"doc", text},
+            {"example", text},
+            {"next_steps", text},
+            {"habits", {{"type", "object"}, {"additionalProperties", text}}}}}}},
         {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},
         {"presets",
          {{"type", "object"}, {"additionalProperties", {{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}}}}},
@@ -159,7 +175,7 @@ int schema_command(const Arguments& arguments) {
       {"else",
        {{"required", {"stages"}},
         {"properties", {{"parameters", whole_entries("type")}, {"resources", whole_entries("use")}, {"stages", whole_entries("use")}}}}}};
-  std::printf("%s\n", schema.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  print(schema);
   return exit_ok;
 }
 

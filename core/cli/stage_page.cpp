@@ -8,6 +8,8 @@
 #include <iterator>
 #include <vector>
 
+#include "cli/help_text.hpp"
+#include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 
 namespace sluice::cli {
@@ -125,23 +127,44 @@ std::string stage_page(const StageEntry& stage) {
   return page + example_of(d);
 }
 
+namespace {
+
+std::string default_of(const PipelineParameter& p) {
+  if (p.required) return "(required)";
+  const std::string initial = cell(p.default_text.value_or(""));
+  return p.by_ending ? "by the ending of `--" + kebab_case(p.by_ending->of) + "`, else " + initial : initial;
+}
+
+std::string example_of(const WrittenPipeline& pipeline) {
+  if (!pipeline.example.empty()) return pipeline.example;
+  std::string example = "sluice run " + pipeline.name;
+  for (const PipelineParameter& p : pipeline.parameters)
+    if (p.required) example += " --" + kebab_case(p.name) + (p.type == SLUICE_PATH ? " FILE" : " VALUE");
+  return example;
+}
+
+}  // namespace
+
 std::string pipeline_page(const WrittenPipeline& pipeline) {
   std::string page = fmt::format("# {}\n\n{}\n", pipeline.name, pipeline.summary);
   if (!pipeline.doc.empty()) page += "\n" + pipeline.doc + (pipeline.doc.ends_with('\n') ? "" : "\n");
-  std::vector<Row> parameters = {{"option", "type", "default", "allowed", "meaning"}}, stages = {{"stage", "type", "exists"}};
-  for (const PipelineParameter& p : pipeline.parameters)
-    parameters.push_back({"`--" + kebab_case(p.name) + "`", type_name(p.type), p.required ? "(required)" : cell(p.default_text.value_or("")),
-                          cell(allowed_text(rule_of(p))), cell(p.help)});
+  page += fmt::format("\n```\n{}\n```\n", example_of(pipeline));
+  if (!pipeline.next_steps.empty()) page += "\nNext: " + pipeline.next_steps + ".\n";
+  for (const char* group : {"input", "output", "common", "more"}) {
+    std::vector<Row> parameters = {{"option", "type", "default", "allowed", "meaning"}};
+    for (const PipelineParameter& p : pipeline.parameters)
+      if (p.group == group)
+        parameters.push_back({"`--" + kebab_case(p.name) + "`", type_name(p.type), default_of(p), cell(allowed_text(rule_of(p))),
+                              cell(p.help + (p.needs.empty() ? "" : " (only " + needs_text(p) + ")"))});
+    page += section(group_heading(group), parameters);
+  }
+  std::vector<Row> habits = {{"of other programs", "here"}}, stages = {{"stage", "type", "exists"}}, resources = {{"resource", "type"}};
+  for (const auto& [option, here] : pipeline.habits) habits.push_back({"`" + option + "`", cell(here)});
   for (const WrittenStage& stage : pipeline.stages)
     stages.push_back(
         {stage.name, fmt::format("[{0}](../stages/{0}.md)", stage.use), stage.enabled ? "if `" + cell(stage.enabled->text) + "`" : "always"});
-  page += fmt::format("\n```\nsluice run {}", pipeline.name);
-  for (const PipelineParameter& p : pipeline.parameters)
-    if (p.required) page += " --" + kebab_case(p.name) + (p.type == SLUICE_PATH ? " FILE" : " VALUE");
-  page += "\n```\n" + section("Parameters", parameters);
-  std::vector<Row> resources = {{"resource", "type"}};
   for (const WrittenStage& resource : pipeline.resources) resources.push_back({resource.name, fmt::format("[{0}](../stages/{0}.md)", resource.use)});
-  return page + section("Resources", resources) + section("Stages", stages);
+  return page + section("Options of other programs", habits) + section("Resources", resources) + section("Stages", stages);
 }
 
 }  // namespace sluice::cli

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "config/extend_pipeline.hpp"
+#include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 #include "config/pipeline.hpp"
 #include "config/pipeline_file.hpp"
@@ -45,7 +46,9 @@ class PipelineReader {
       root.error(whole_file, "there is no [pipeline] table", "begin with [pipeline] and name = \"...\"");
     for_each_entry(root, "parameters", "parameter", [&](const TomlMember& entry) { read_parameter(entry); });
     for_each_entry(root, "presets", "preset", [&](const TomlMember& entry) { read_preset(entry); });
+    settle_groups(pipeline_);
     if (!pipeline_.presets.empty()) add_preset_parameter();
+    check_ties(pipeline_, diagnostics_);
     for_each_entry(root, "resources", "resource", [&](const TomlMember& entry) { read_stage(entry, Part::resource); });
     for_each_entry(root, "stages", "stage", [&](const TomlMember& entry) { read_stage(entry, Part::stage); });
     root.finish();
@@ -80,11 +83,23 @@ class PipelineReader {
     pipeline_.name = reader.take_string("name");
     pipeline_.summary = reader.take_string("summary");
     pipeline_.doc = reader.take_string("doc");
+    pipeline_.example = reader.take_string("example");
+    pipeline_.next_steps = reader.take_string("next_steps");
+    read_habits(reader);
     reader.finish();
     if (pipeline_.name.empty())
       reader.error(table.where, "it has no name", "add name = \"...\"");
     else if (!is_stage_name(pipeline_.name))
       reader.error(table.where, "the name may hold letters, digits, '_' and '-', at most 64 of them");
+  }
+
+  void read_habits(TableReader& reader) {
+    std::map<std::string, WrittenValue> habits;
+    read_values(reader, "habits", {TomlKind::string}, "the options that are the same here, as a string", habits);
+    for (const auto& [option, here] : habits) {
+      if (!option.starts_with("-")) reader.error(here.key_where, "habits." + option + ": an option of another program begins with '-'");
+      pipeline_.habits[option] = here.text;
+    }
   }
 
   void read_parameter(const TomlMember& entry) {
@@ -125,6 +140,7 @@ class PipelineReader {
       reader.error(entry.where, "the minimum is above the maximum", "exchange them");
     parameter.unit = reader.take_string("unit");
     parameter.help = reader.take_string("help");
+    read_ties(reader, parameter);
     reader.finish();
     pipeline_.parameters.push_back(std::move(parameter));
   }
@@ -196,9 +212,10 @@ class PipelineReader {
     parameter.type = SLUICE_CHOICE;
     parameter.default_text = pipeline_.presets.front().name;
     parameter.help = "defaults of the other parameters that belong together";
+    parameter.group = "common";
     for (const WrittenPreset& preset : pipeline_.presets) {
       parameter.choices.push_back(preset.name);
-      if (!preset.help.empty()) parameter.help += "; " + preset.name + ": " + preset.help;
+      if (!preset.help.empty()) parameter.help += "\n  " + preset.name + ": " + preset.help;
     }
     for (const PipelineParameter& other : pipeline_.parameters)
       if (other.name == preset_parameter)

@@ -17,6 +17,12 @@
 
 namespace sluice {
 
+// by_ending = { of = "output", bam = "bam", tsv = ["tsv", "m6anet"] }: what the ending of another parameter's file asks for, and what else fits it.
+struct EndingRule {
+  std::string of;                                          // the parameter whose ending counts
+  std::map<std::string, std::vector<std::string>> values;  // by ending
+};
+
 // One entry of [parameters]: a command-line option of the pipeline.
 struct PipelineParameter {
   std::string name;  // snake_case; the option is --kebab-case
@@ -27,6 +33,9 @@ struct PipelineParameter {
   std::vector<std::string> choices;
   std::optional<double> minimum, maximum;
   std::string unit, help;
+  std::string group;  // where --help shows it: "input", "output", "common", or "more", which only --help-all shows
+  std::optional<EndingRule> by_ending;
+  std::vector<std::string> needs;  // NAME, !NAME or NAME=VALUE|VALUE: it does nothing where none of these holds
   Location where;
 };
 
@@ -55,12 +64,15 @@ struct WrittenStage {
   std::optional<WrittenValue> enabled;            // the stage exists iff this is neither empty nor "false" after ${...}
   std::optional<WrittenValue> device;
   std::optional<WrittenValue> device_max_row_work;
-  std::string when_most_fail;  // advice to print when more than nine rows in ten failed here
+  std::string when_most_fail;  // advice to print when more than half of the rows failed here
 };
 
 struct WrittenPipeline {
   std::filesystem::path file;
   std::string name, summary, doc;
+  std::string example;                        // a whole command line
+  std::string next_steps;                     // what people do with the outputs, said at the end of a run
+  std::map<std::string, std::string> habits;  // options of other programs, as "-x", and what they are here
   std::vector<PipelineParameter> parameters;  // where there are presets, the first one is `preset`
   std::vector<WrittenPreset> presets;
   std::vector<WrittenStage> resources, stages;  // in file order
@@ -96,7 +108,7 @@ struct ResolvedStage {
   std::vector<int> resources;         // per descriptor slot: index into ResolvedPipeline::resources, or -1
   std::string device;                 // "auto", "cpu", "cuda", "cuda:N", or another kind; "" = the run's --device
   double device_max_row_work = 0;     // rows with more work, in the stage's unit, are done on the CPU; 0: no limit
-  std::string when_most_fail;         // advice for the user when more than nine rows in ten failed here; "" if none
+  std::string when_most_fail;         // advice for the user when more than half of the rows failed here; "" if none
 };
 
 // Does a stage or resource go on with what others still write? A parameter `follow` that is on says so (sluice/input_turns.hpp).

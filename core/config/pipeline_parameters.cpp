@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/expansion.hpp"
+#include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 
 namespace sluice {
@@ -53,10 +54,12 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
     if (given->second.empty() && !parameter.required) return "";
     if (!given->second.empty()) {
       const ValueProblem problem = convert_value(given->second, rule, unused);
-      if (problem.message.empty()) return canonical_text(given->second, rule);
+      if (problem.message.empty()) return check_ending(parameter, overrides.parameters, diagnostics), canonical_text(given->second, rule);
       diagnostics.error(command_line, "", "--" + kebab_case(parameter.name) + ": " + problem.message, problem.remedy);
       return "";  // left out, so that the stages do not complain about it again
     }
+  } else if (const auto asked_for = value_by_ending(parameter, overrides.parameters)) {
+    return *asked_for;
   } else if (preset != nullptr && preset->defaults.contains(parameter.name)) {
     const Expansion expanded = expand(preset->defaults.at(parameter.name).text, values);
     return expanded.text.empty() ? "" : canonical_text(expanded.text, rule);  // check_presets reports what is wrong with it
@@ -97,6 +100,7 @@ std::map<std::string, std::string> final_parameters(const WrittenPipeline& pipel
         if (known.name == value) preset = &known;
   }
   check_presets(pipeline, values, diagnostics);
+  warn_of_idle_options(pipeline, overrides.parameters, values, diagnostics);
   for (const auto& [name, value] : overrides.parameters) {
     if (values.contains(name)) continue;
     const std::string near = nearest_name(name, names);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "observe/account.hpp"
+#include "observe/failure_advice.hpp"
 #include "observe/quantity.hpp"
 
 namespace sluice {
@@ -12,7 +13,7 @@ namespace {
 
 // Below this many rows, "nearly all failed" says nothing about the input as a whole.
 constexpr std::uint64_t fewest_rows_for_a_hint = 10;
-constexpr double most_of_them = 0.9;
+constexpr double most_of_them = 0.5;
 
 // Seconds of the stage's calls that never run beside each other. A sink renders on all threads, and writes on one.
 double one_at_a_time(const StageStatistics& stage, const sluice_stage_descriptor& d) {
@@ -81,6 +82,47 @@ std::string meaning(const sluice_stage_descriptor& d, const std::string& reason)
   return "";
 }
 
+bool are_most(std::uint64_t some, std::uint64_t all) {
+  return all >= fewest_rows_for_a_hint && static_cast<double>(some) > most_of_them * static_cast<double>(all);
+}
+std::string share_text(std::uint64_t some, std::uint64_t all) { return percent_text(static_cast<double>(some) / static_cast<double>(all)); }
+
+// Rows that failed, those left out on purpose not counted.
+void add_hint_of_failures(const StageStatistics& stage, const ResolvedStage& resolved, std::vector<std::string>& hints) {
+  std::uint64_t failed = 0, most = 0;
+  std::string commonest;
+  for (const auto& [reason, rows] : stage.failed) {
+    const auto on_purpose = stage.accounted.find(reason);
+    const std::uint64_t bad = rows - (stage.role == "map" && on_purpose != stage.accounted.end() ? std::min(rows, on_purpose->second) : 0);
+    failed += bad;
+    if (bad > most) most = bad, commonest = reason;
+  }
+  const std::uint64_t rows = stage.role == "source" ? stage.rows_out : stage.rows_in;
+  if (!are_most(failed, rows)) return;
+  std::string text = share_text(failed, rows) + " of the " + stage.row_type + "s failed in " + titled(stage) + ", most of them as " + commonest;
+  const std::string why = meaning(*resolved.entry.descriptor, commonest);
+  if (!why.empty()) text += " (" + why + ")";
+  const std::string advice = !resolved.when_most_fail.empty() ? resolved.when_most_fail : std::string(advice_for(commonest));
+  hints.push_back(text + ": " + (advice.empty() ? "check that the inputs belong together and that the parameters fit them" : advice));
+}
+
+// Inputs that never became rows, for a reason that says something about the input.
+void add_hint_of_inputs(const StageStatistics& source, std::vector<std::string>& hints) {
+  std::uint64_t all = source.rows_out;
+  for (const auto& [reason, inputs] : source.accounted) all += inputs;
+  for (const auto& [reason, inputs] : source.accounted)
+    if (const std::string advice(advice_for(reason)); !advice.empty() && are_most(inputs, all))
+      hints.push_back(share_text(inputs, all) + " of the " + (source.row_noun.empty() ? source.row_type : source.row_noun) + "s were left out in " +
+                      titled(source) + " as " + reason + ": " + advice);
+}
+
+void add_hint_of_mapping(const StageStatistics& sink, std::vector<std::string>& hints) {
+  const auto mapped = sink.outcomes.find("mapped");
+  if (mapped == sink.outcomes.end() || !are_most(mapped->second.total - mapped->second.good, mapped->second.total)) return;
+  hints.push_back("only " + share_text(mapped->second.good, mapped->second.total) + " of the " + sink.row_type +
+                  "s mapped: do they come from this reference, and does --preset fit them?");
+}
+
 }  // namespace
 
 double utilisation(const DeviceStatistics& device, const RunStatistics& statistics) {
@@ -115,24 +157,13 @@ std::string bottleneck(const Plan& plan, const RunStatistics& statistics) {
 
 std::vector<std::string> hints(const Plan& plan, const RunStatistics& statistics) {
   std::vector<std::string> result;
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    const StageStatistics* stage = statistics_of(statistics, plan, i);
-    if (stage == nullptr || stage->failed.empty()) continue;
-    const std::uint64_t rows = stage->role == "source" ? stage->rows_out : stage->rows_in;
-    std::uint64_t failed = 0;
-    for (const auto& [reason, count] : stage->failed) failed += count;
-    if (rows < fewest_rows_for_a_hint || static_cast<double>(failed) <= most_of_them * static_cast<double>(rows)) continue;
-    const auto commonest =
-        std::max_element(stage->failed.begin(), stage->failed.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    const ResolvedStage& resolved = *plan.stages[i].stage;
-    std::string text = percent_text(static_cast<double>(failed) / static_cast<double>(rows)) + " of the " + stage->row_type + "s failed in " +
-                       titled(*stage) + ", most of them as " + commonest->first;
-    const std::string why = meaning(*resolved.entry.descriptor, commonest->first);
-    if (!why.empty()) text += " (" + why + ")";
-    text +=
-        ": " + (resolved.when_most_fail.empty() ? "check that the inputs belong together and that the parameters fit them" : resolved.when_most_fail);
-    result.push_back(std::move(text));
-  }
+  for (std::size_t i = 0; i < plan.stages.size(); ++i)
+    if (const StageStatistics* stage = statistics_of(statistics, plan, i)) {
+      const ResolvedStage& resolved = *plan.stages[i].stage;
+      add_hint_of_failures(*stage, resolved, result);
+      if (stage->role == "source") add_hint_of_inputs(*stage, result);
+      add_hint_of_mapping(*stage, result);
+    }
   return result;
 }
 

@@ -17,8 +17,8 @@ double utilisation(const DeviceStatistics& device, const RunStatistics& statisti
 // One sentence: the device or the stage that the others waited for, or the stage that took most of the processors.
 std::string bottleneck(const Plan& plan, const RunStatistics& statistics);
 
-// Sentences for the user: stages in which more than nine rows in ten failed, with the pipeline's advice (when_most_fail) or the meaning
-// of the most frequent reason.
+// Sentences for the user about stages in which more than half of the rows failed or were left out, with what to check: the pipeline's advice
+// (when_most_fail), or that of the most frequent reason.
 std::vector<std::string> hints(const Plan& plan, const RunStatistics& statistics);
 
 }  // namespace sluice

@@ -15,6 +15,65 @@
 
 namespace sluice {
 
+namespace {
+
+// Before this little is done, a rate says nothing.
+constexpr double least_share = 0.02;
+
+bool reads_standard_input(const ResolvedStage& stage) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  for (std::size_t i = 0; i < d.parameter_count && i < stage.values.size(); ++i)
+    if (d.kind == SLUICE_SOURCE && d.parameters[i].type == SLUICE_PATH && stage.values[i].is_set != 0 &&
+        std::string_view(stage.values[i].text) == "-")
+      return true;
+  return false;
+}
+
+bool needs_device(const PlannedStage& stage) {
+  const auto& implementations = stage.stage->entry.descriptor->implementations;
+  return stage.implementations.size() == 1 && std::string_view(implementations[stage.implementations.front()].device) != "cpu";
+}
+
+// Before the first row: the resource that is being made, a device that has to be there, or the input. "" afterwards.
+std::string waited_for(const Plan& plan, const RunStatistics& statistics) {
+  const std::vector<ResolvedStage>& resources = plan.pipeline.resources;
+  for (std::size_t i = 0; i < resources.size() && i < statistics.stages.size(); ++i)
+    if (statistics.stages[i].implementations.empty()) return "making '" + resources[i].name + "' (" + resources[i].entry.descriptor->id + ")";
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const StageStatistics* source = statistics_of(statistics, plan, i);
+    if (source == nullptr || source->role != "source" || source->rows_out > 0) continue;
+    if (statistics.devices.empty() && std::any_of(plan.stages.begin(), plan.stages.end(), needs_device)) return "waiting for the device to open";
+    if (plan.stages[i].stage != nullptr && reads_standard_input(*plan.stages[i].stage)) return "waiting for standard input";
+    return "waiting for the first " + (source->row_noun.empty() ? plan.stages[i].row_type : source->row_noun);
+  }
+  return "";
+}
+
+// The part of the input that has gone all the way, to files or to a regrouping stage: what has been read runs ahead of it.
+double share_done(const Plan& plan, const RunStatistics& statistics) {
+  double behind = 1;
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const StageStatistics* end = statistics_of(statistics, plan, i);
+    if (end == nullptr || (end->role != "sink" && end->role != "regroup") || plan.stages[i].stage->inputs.empty()) continue;
+    const std::size_t stream = plan.stages[plan.stages[i].stage->inputs.front()].stream;
+    const StageStatistics* source = statistics_of(statistics, plan, stream);
+    if (source == nullptr || source->role != "source" || source->rows_out == 0) continue;
+    behind = std::min(behind, static_cast<double>(end->rows_in) / static_cast<double>(source->rows_out));
+  }
+  return std::max(statistics.source_progress, 0.0) * behind;
+}
+
+}  // namespace
+
+double seconds_left(const Plan& plan, const RunStatistics& statistics) {
+  const double share = share_done(plan, statistics);
+  if (share < least_share || share > 1) return -1;
+  double making_resources = 0;  // before the first row, once
+  for (const StageStatistics& stage : statistics.stages)
+    if (stage.role == "resource") making_resources += stage.busy_seconds;
+  return std::max(0.0, statistics.elapsed_seconds - making_resources) * (1 - share) / share;
+}
+
 std::string progress_line(const Plan& plan, const RunStatistics& statistics, std::size_t width) {
   std::string line = plan.pipeline.name;
   const char* separator = ": ";
@@ -22,6 +81,12 @@ std::string progress_line(const Plan& plan, const RunStatistics& statistics, std
     line += separator + text;
     separator = ", ";
   };
+  if (const std::string what = waited_for(plan, statistics); !what.empty()) {
+    add(what);
+    add(duration_text(statistics.elapsed_seconds));
+    add(bytes_text(static_cast<double>(statistics.resident_peak)));
+    return line.substr(0, width);
+  }
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const StageStatistics* source = statistics_of(statistics, plan, i);
     if (source == nullptr || source->role != "source") continue;
@@ -36,9 +101,9 @@ std::string progress_line(const Plan& plan, const RunStatistics& statistics, std
     // Of what is there: nobody knows what comes.
     add(statistics.source_progress < 1 ? percent_text(std::max(statistics.source_progress, 0.0)) + " of what is there" : "waiting for more files");
     add(duration_text(statistics.elapsed_seconds));
-  } else if (statistics.source_progress > 0 && statistics.source_progress <= 1) {
-    add(percent_text(statistics.source_progress));
-    add(duration_text(statistics.elapsed_seconds * (1 - statistics.source_progress) / statistics.source_progress) + " left");
+  } else if (const double left = seconds_left(plan, statistics); left >= 0) {
+    add(percent_text(share_done(plan, statistics)));
+    add(duration_text(left) + " left");
   } else {
     add(duration_text(statistics.elapsed_seconds));
   }

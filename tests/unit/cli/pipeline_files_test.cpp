@@ -30,11 +30,11 @@ TEST_CASE("a file in the working directory does not take the place of a shipped 
   const Folder folder;
   const WorkingDirectory here(folder);
   for (const char* name : {"map", "consensus"}) folder.write(name, toy_pipeline);
-  CHECK(run({"run", "map", "--help"}).prints("Parameters of map:"));
+  CHECK(run({"run", "map", "--help"}).prints("Usage: sluice run map [options]"));
   CHECK(run({"check", "consensus"}).code == 0);
   CHECK(run({"run", "consensus", "--help"}).prints("--windows"));
-  CHECK(run({"run", "./consensus", "--help"}).prints("Parameters of toy:"));
-  CHECK(run({"run", folder.path("consensus"), "--help"}).prints("Parameters of toy:"));
+  CHECK(run({"run", "./consensus", "--help"}).prints("Usage: sluice run toy [options]"));
+  CHECK(run({"run", folder.path("consensus"), "--help"}).prints("Usage: sluice run toy [options]"));
 }
 
 TEST_CASE("a file is named by a path or by its ending, other words are names") {
@@ -42,8 +42,8 @@ TEST_CASE("a file is named by a path or by its ending, other words are names") {
   const WorkingDirectory here(folder);
   folder.write("mine.toml", toy_pipeline);
   folder.write("mine", toy_pipeline);
-  CHECK(run({"run", "mine.toml", "--help"}).prints("Parameters of toy:"));
-  CHECK(run({"run", "./mine", "--help"}).prints("Parameters of toy:"));
+  CHECK(run({"run", "mine.toml", "--help"}).prints("Usage: sluice run toy [options]"));
+  CHECK(run({"run", "./mine", "--help"}).prints("Usage: sluice run toy [options]"));
   const auto outcome = run({"run", "mine", "--output", "out"});
   CHECK(outcome.code == 2);
   CHECK_MESSAGE(outcome.says("there is no pipeline 'mine'"), outcome.err);

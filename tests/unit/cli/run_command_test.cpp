@@ -47,10 +47,10 @@ TEST_CASE("the help lists the pipeline's own parameters first") {
   const Folder folder;
   const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--help"});
   CHECK(outcome.code == 0);
-  CHECK(outcome.prints("Parameters of toy:"));
+  CHECK(outcome.prints("Usage: sluice run toy [options]"));
   CHECK(outcome.prints("how many batches [from 0 to 1000000, default 10]"));
   CHECK(outcome.prints("the numbers [required]"));
-  CHECK(outcome.out.find("Parameters of toy:") < outcome.out.find("--threads"));
+  CHECK(outcome.out.find("Usage: sluice run toy [options]") < outcome.out.find("--threads"));
 }
 
 TEST_CASE("mistakes on the command line return 2, all together, with the nearest name") {

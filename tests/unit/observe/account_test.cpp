@@ -178,13 +178,40 @@ TEST_CASE("the report has an entry per device, and says how batches were dealt o
   CHECK(report["placements"][0]["devices"][0]["tail_rows"] == 2);
 }
 
-TEST_CASE("a stage in which nearly all rows fail gives a hint with the pipeline's advice") {
+TEST_CASE("a stage in which most rows fail gives a hint with the pipeline's advice") {
   RunStatistics s = example_statistics();
+  s.stages[1].failed["too_short"] = 40;
   CHECK(hints(example_plan(), s).empty());
   s.stages[1].failed["too_short"] = 85;
   const auto list = hints(example_plan(), s);
   REQUIRE(list.size() == 1);
   CHECK(list[0].ends_with("most of them as too_short (fewer than ten bases): try another chemistry"));
+}
+
+TEST_CASE("without advice of the pipeline, the most frequent reason says what to check") {
+  RunStatistics s = example_statistics();
+  s.stages[1].failed = {{"no_signal", 60}};
+  Plan plan = example_plan();
+  plan.pipeline.stages[1].when_most_fail.clear();
+  const auto list = hints(plan, s);
+  REQUIRE(list.size() == 1);
+  CHECK(list[0].ends_with("are the signal files those of these reads? They have other read ids, or this is a part of the run"));
+  s.stages[1].failed = {{"no_signal", 40}};
+  CHECK(hints(plan, s).empty());
+  s.stages[1].role = "map", s.stages[1].failed = {{"no_signal", 60}}, s.stages[1].accounted = {{"no_signal", 60}};
+  CHECK(hints(plan, s).empty());  // left out on purpose
+}
+
+TEST_CASE("reads that do not map, and alignments that are none, point to the reference") {
+  RunStatistics s = example_statistics();
+  s.stages[1].failed.clear();
+  s.stages[0].accounted["unmapped"] = 200;
+  REQUIRE(hints(example_plan(), s).size() == 1);
+  CHECK(hints(example_plan(), s)[0].find("as unmapped: do the reads come from this reference?") != std::string::npos);
+  s.stages[0].accounted.erase("unmapped");
+  s.stages.back().outcomes["mapped"] = {3, 90};
+  REQUIRE(hints(example_plan(), s).size() == 1);
+  CHECK(hints(example_plan(), s)[0].find("mapped: do they come from this reference, and does --preset fit them?") != std::string::npos);
 }
 
 TEST_CASE("the report is JSON whatever bytes are in it") {
@@ -217,16 +244,35 @@ TEST_CASE("the progress line shows rows, rate and time left, and fits the termin
   CHECK(progress_line(example_plan(), s, 10).size() == 10);
 }
 
+TEST_CASE("the time left goes by what has come to the end, not by what has been read") {
+  const Plan plan = example_plan();
+  RunStatistics s = example_statistics();
+  s.source_progress = 0.5;
+  for (StageStatistics& stage : s.stages)
+    if (stage.role == "sink") stage.rows_in = s.stages[0].rows_out / 2;
+  CHECK(seconds_left(plan, s) == doctest::Approx(3 * s.elapsed_seconds));
+  s.source_progress = 0.01;
+  CHECK(seconds_left(plan, s) < 0);  // too early
+}
+
+TEST_CASE("before the first row the progress line says what is waited for") {
+  RunStatistics s = example_statistics();
+  for (StageStatistics& stage : s.stages) stage.rows_in = stage.rows_out = 0, stage.failed.clear(), stage.accounted.clear();
+  s.resident_peak = 512 << 20;
+  CHECK(progress_line(example_plan(), s, 200) == "m: waiting for the first read, 2.00 s, 512 MiB");
+}
+
 TEST_CASE("the summary names losses and outputs") {
   RunResult result;
   result.statistics = example_statistics();
   result.statistics.outputs = {"y"};
   const auto lines = summary_lines(result, example_plan());
-  REQUIRE(lines.size() == 3);
+  REQUIRE(lines.size() == 4);
   CHECK(lines[1] ==
         "  read -> write: 100 reads, 20 written, 10 filtered, 70 failed (77.8 %); events: too_short 60, read: low_mapping_quality 10, read: "
         "too_short 5, events: no_signal 5");
   CHECK(lines[2] == "  y");
+  CHECK(lines[3].starts_with("warning: 72.2 % of the reads failed in stage 'events' (lookup), most of them as too_short"));
 }
 
 TEST_CASE("numbers are written as people read them") {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "cli/help_text.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/option_parser.hpp"
+
+namespace sluice::cli {
+namespace {
+
+constexpr std::size_t usual_width = 80, narrowest = 40, widest = 160, term_columns = 28;
+
+std::string term_of(const CLI::Option& option) {
+  std::string term;
+  for (const std::string& name : option.get_snames()) term += (term.empty() ? "-" : ", -") + name;
+  for (const std::string& name : option.get_lnames()) term += (term.empty() ? "--" : ", --") + name;
+  return option.get_items_expected_min() > 0 ? term + " " + option.get_type_name() : term;
+}
+
+std::string entry(const CLI::Option& option, std::size_t width) {
+  std::string text = "  " + term_of(option);
+  text += text.size() + 2 > term_columns ? "\n" + std::string(term_columns, ' ') : std::string(term_columns - text.size(), ' ');
+  const std::string initial = option.get_default_str();
+  return text + wrapped(option.get_description() + (initial.empty() ? "" : " [default " + initial + "]"), width - term_columns, term_columns) + "\n";
+}
+
+std::string usage_of(const CLI::App& app, const std::string& pipeline) {
+  std::string usage = "Usage: " + app.get_name();
+  if (!pipeline.empty()) return usage + " " + pipeline + " [options]\n";
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_positional()) usage += " " + option->get_type_name() + (option->get_items_expected_max() > 1 ? " ..." : "");
+  return usage + " [options]\n";
+}
+
+// Paragraphs are filled anew; a line that begins with a space or is an item of a list stays a line.
+std::string filled(const std::string& text, std::size_t width) {
+  std::string lines;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins_line = i > 0 && text[i - 1] == '\n', stays = text[i] == '\n' || text[i] == ' ' || text.compare(i, 2, "- ") == 0;
+    if (begins_line && !stays && lines.size() > 1 && lines[lines.size() - 2] != '\n') lines.back() = ' ';
+    lines += text[i];
+  }
+  return wrapped(lines, width, 0);
+}
+
+}  // namespace
+
+const char* group_heading(const std::string& group) {
+  return group == "input" ? "Inputs" : group == "output" ? "Outputs" : group == "common" ? "What people change" : everything_else;
+}
+
+std::size_t help_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual_width;
+  return std::clamp<std::size_t>(size.ws_col, narrowest, widest);
+}
+
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
+  std::string result;
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '\n') {
+      result += "\n" + (at + 1 < text.size() && text[at + 1] != '\n' ? std::string(indent, ' ') : "");
+      column = 0;
+      ++at;
+      continue;
+    }
+    const std::size_t spaces = std::min(text.find_first_not_of(' ', at), text.size()) - at;
+    const std::size_t end = std::min(text.find_first_of(" \n", at + spaces), text.size());
+    const std::string word = text.substr(at + spaces, end - at - spaces);
+    if (column > 0 && column + spaces + word.size() > width) {
+      result += "\n" + std::string(indent, ' ') + word;
+      column = word.size();
+    } else {
+      result += std::string(spaces, ' ') + word;
+      column += spaces + word.size();
+    }
+    at = end;
+  }
+  return result;
+}
+
+std::string HelpText::make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const {
+  const std::size_t width = help_width();
+  std::string text = wrapped(app->get_description(), width, 0) + "\n\n" + usage_of(*app, pipeline_);
+  if (!example_.empty()) text += "\nExample:\n  " + wrapped(example_, width - 8, 6) + "\n";
+  std::size_t hidden = 0;
+  for (const std::string& group : app->get_groups()) {
+    std::string entries;
+    std::size_t count = 0;
+    for (const CLI::Option* option : shown_options(*app))
+      if (option->get_group() == group) entries += entry(*option, width), ++count;
+    if (mode != CLI::AppFormatMode::All && (group == everything_else || group == running_in_detail))
+      hidden += count;
+    else if (count > 0)
+      text += "\n" + group + ":\n" + entries;
+  }
+  if (!app->get_footer().empty()) text += filled(app->get_footer(), width);
+  if (hidden > 0) text += "\n" + wrapped("--help-all shows " + std::to_string(hidden) + " more options.", width, 0) + "\n";
+  return text;
+}
+
+}  // namespace sluice::cli

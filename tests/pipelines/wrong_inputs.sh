@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# Inputs that do not belong together, or are of another kind than the run is for: one sentence says what to check.
+#   wrong_inputs.sh SLUICE
+set -euo pipefail
+sluice=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export XDG_CONFIG_HOME="$work/config" XDG_DATA_HOME="$work/data" XDG_CACHE_HOME="$work/cache"
+unset SLUICE_PIPELINE_PATH SLUICE_PLUGIN_PATH
+failures=0
+expect() { # WHAT SENTENCE COMMAND...: the command says the sentence on standard error, with or without --quiet's summary
+  "${@:3}" >out 2>err || true
+  grep -qF -- "$2" err && { echo "ok: $1"; return; }
+  echo "FAILED: $1: nobody says '$2':"
+  cat err
+  failures=$((failures + 1))
+}
+run() { "$sluice" run "$@" --quiet; }
+
+for seed in 1 2; do
+  run synthetic_reference --length 30000 --seed $seed --output reference$seed.fa
+  run simulate --reference reference$seed.fa --reads 60 --mean-length 3000 --seed $seed --output-prefix reads$seed
+done
+sed 's/^>.*/>another/' reference1.fa >renamed.fa
+run synthetic_reference --contigs 3 --length 2000 --output transcripts.fa
+run simulate_rna --reference transcripts.fa --reads 20 --output-prefix rna
+
+ours=(--signal reads1.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv)
+expect "reads of something else" "do they come from this reference" \
+  "$sluice" run map --reference reference2.fa --reads reads1.fastq.gz --output hits.paf
+expect "a reference with other names" "is --reference the file that the reads were mapped to?" \
+  "$sluice" run methylation --signal reads1.blow5 --alignments reads1.bam --reference renamed.fa --output calls.tsv
+expect "signal of other reads" "are the signal files those of these reads?" \
+  "$sluice" run methylation --signal reads2.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv
+expect "bases of other reads" "are --reads those of the alignments?" "$sluice" run methylation "${ours[@]}" --reads reads2.fastq.gz
+expect "another chemistry" "the chemistry is probably wrong" "$sluice" run eventalign "${ours[@]}" --pore r10
+expect "direct RNA" "RNA" "$sluice" run methylation --signal rna.blow5 --alignments rna.bam --reference transcripts.fa --output calls.tsv
+expect "unmapped reads" "do the reads come from this reference?" bash -c \
+  "'$sluice' run map --reference reference2.fa --reads reads1.fastq.gz --output hits.bam --quiet --allow-empty
+   '$sluice' run methylation --signal reads1.blow5 --alignments hits.bam --reference reference2.fa --output calls.tsv"
+# Three of four inputs that are wrong are no less a mistake than all of them.
+expect "most reads without signal" "are the signal files those of these reads?" bash -c \
+  "'$sluice' run simulate --reference reference1.fa --reads 12 --mean-length 3000 --seed 1 --output-prefix few --quiet
+   '$sluice' run methylation --signal few.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv"
+"$sluice" run methylation "${ours[@]}" 2>err
+! grep -q "^warning" err || { echo "FAILED: a right input is warned of:"; cat err; failures=$((failures + 1)); }
+echo "$failures failures"
+[ $failures = 0 ]
