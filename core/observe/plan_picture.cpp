@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr double box_width = 192, box_height = 46, column_step = 214, layer_step = 74, margin = 14;
+constexpr double box_width = 212, box_height = 46, column_step = 232, layer_step = 74, margin = 14;
 constexpr std::size_t most_letters = 22, most_small_letters = 36;
 
 struct Point {
