@@ -6,6 +6,7 @@
 
 #include <htslib/cram.h>
 #include <htslib/faidx.h>
+#include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
@@ -37,8 +38,7 @@ class CramOutput {
     if (fasta.empty()) throw Failure::usage("CRAM '" + path + "' needs the reference", "give it as a FASTA file");
     index_reference(fasta);
     errno = 0;
-    writer_.reset(hts_open(file_.path().c_str(), "wc"));
-    if (!writer_) throw write_failure();
+    open();
     if (hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str()) != 0) throw reference_failure(fasta);
     if (sam_hdr_write(writer_.get(), &header_) != 0) throw write_failure();
     if (index_ && sam_idx_init(writer_.get(), &header_, 0, index_path().c_str()) != 0) throw write_failure();
@@ -62,6 +62,18 @@ class CramOutput {
   }
 
  private:
+  // CRAM says what its file is called when it is written, which here is another name in each run.
+  void open() {
+    constexpr const char* name = "sluice";
+    hFILE* const opened = hopen(file_.path().c_str(), "w");
+    if (opened == nullptr) throw write_failure();
+    writer_.reset(hts_hopen(opened, name, "wc"));
+    if (writer_) return;
+    const int code = errno;
+    hclose_abruptly(opened);
+    errno = code;
+    throw write_failure();
+  }
   Record record_of(std::string_view record) const {
     const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(record.data()) + 4, record.size() - 4);
     AlignmentRecord parsed;

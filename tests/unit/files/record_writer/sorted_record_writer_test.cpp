@@ -85,8 +85,8 @@ Records many_records(std::size_t count) {
     const bool is_placed = random.below(10) > 0;
     std::string bases(100 + random.below(900), 'A');
     for (char& base : bases) base = "ACGT"[random.below(4)];
-    records.add({"r" + std::to_string(i), is_placed ? static_cast<int>(random.below(2)) : -1, is_placed ? random.below(40) * 1000 : -1, 0,
-                 random.below(2) == 0},
+    records.add({"r" + std::to_string(i), is_placed ? static_cast<int>(random.below(2)) : -1, is_placed ? std::int64_t{1000} * random.below(40) : -1,
+                 0, random.below(2) == 0},
                 bases);
   }
   return records;
@@ -224,7 +224,10 @@ TEST_CASE("records that are none fail, and the others are written") {
 
 TEST_CASE("a full disk is an error of the output") {
   const AlignmentFiles files;
-  const Result result = files.sorting(many_records(2000).batches(100)).file_capacity(50'000).run();
+  const StageRun run = files.sorting(many_records(2000).batches(100));
+  const Result whole = run.run();
+  REQUIRE(whole.ok());
+  const Result result = StageRun(run).file_capacity(whole.files.at("x.bam").size() / 2).run();
   CHECK(result.status == SLUICE_ERROR_OUTPUT);
 }
 
