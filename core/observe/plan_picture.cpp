@@ -44,9 +44,8 @@ class Picture {
     }
     fmt::format_to(out, "\"/>\n");
     if (label.empty()) return;
-    const Point before = points[points.size() - 2], end = points.back();
-    fmt::format_to(out, "<text class=\"plan-label\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", (before.x + 3 * end.x) / 4 + 6, end.y - 9,
-                   escaped(label));
+    const Point end = points.back();
+    fmt::format_to(out, "<text class=\"plan-label\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", end.x + 6, end.y - 7, escaped(label));
   }
   void box(Point top, const std::string& role, const std::string& name, const std::string& below, const std::string& title) {
     fmt::format_to(

@@ -158,7 +158,7 @@
         ', N50 ' + short(lengths.n50) + ', longest ' + count(lengths.maximum) + '.';
       chart(box, "Lengths of rows (stage '" + stage.name + "')", 240, text, () => ({
         type: 'bar',
-        data: { labels: classes.map((one) => short(Math.sqrt(one[0] * one[1]))), datasets: [{ label: 'rows', data: classes.map((one) => one[2]), backgroundColor: series(0), categoryPercentage: 1, barPercentage: 0.94 }] },
+        data: { labels: classes.map((one) => large(Math.sqrt(one[0] * one[1]))), datasets: [{ label: 'rows', data: classes.map((one) => one[2]), backgroundColor: series(0), categoryPercentage: 1, barPercentage: 0.94 }] },
         options: { plugins: Object.assign(legend(false), { tooltip: { callbacks: { title: (items) => short(classes[items[0].dataIndex][0]) + ' to ' + short(classes[items[0].dataIndex][1]) + ' ' + units } } }),
           scales: { x: axis('length (' + units + ', each bar a tenth longer than the one before)', { grid: { display: false }, ticks: { maxTicksLimit: 9, maxRotation: 0 } }), y: axis('rows', { grace: '4%', ticks: { callback: large, precision: 0 } }) } }
       }));
