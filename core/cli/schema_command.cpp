@@ -133,7 +133,7 @@ Json parameter_schema() {
              {{"type", "object"},
               {"required", {"of"}},
               {"properties", {{"of", text}}},
-              {"additionalProperties", {{"anyOf", {text, {{"type", "array"}, {"items", text}, {"minItems", 1}}}}}},
+              {"additionalProperties", {{"anyOf", {text, {{"type", "array"}, {"items", text}}}}}},
               {"description", "the ending of the file that 'of' names says the value; of a list the first, and all fit"}}}}}};
 }
 

@@ -49,18 +49,24 @@ std::string waited_for(const Plan& plan, const RunStatistics& statistics) {
   return "";
 }
 
-// The part of the input that has gone all the way, to files or to a regrouping stage: what has been read runs ahead of it.
+// The part of the work that is done. What has been read runs ahead of it, and what has been written lags behind: each stage that sees the source's
+// rows counts by the time that it has taken, and by how many of them it has had. What is behind a regrouping stage is not foreseen.
 double share_done(const Plan& plan, const RunStatistics& statistics) {
-  double behind = 1;
+  const double read = std::max(statistics.source_progress, 0.0);
+  double spent = 0, expected = 0;  // seconds of calls: so far, and of the whole input
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    const StageStatistics* end = statistics_of(statistics, plan, i);
-    if (end == nullptr || (end->role != "sink" && end->role != "regroup") || plan.stages[i].stage->inputs.empty()) continue;
-    const std::size_t stream = plan.stages[plan.stages[i].stage->inputs.front()].stream;
-    const StageStatistics* source = statistics_of(statistics, plan, stream);
-    if (source == nullptr || source->role != "source" || source->rows_out == 0) continue;
-    behind = std::min(behind, static_cast<double>(end->rows_in) / static_cast<double>(source->rows_out));
+    const StageStatistics* stage = statistics_of(statistics, plan, i);
+    if (stage == nullptr || stage->busy_seconds <= 0) continue;
+    double seen = 1;
+    if (const auto& inputs = plan.stages[i].stage->inputs; !inputs.empty()) {
+      const StageStatistics* source = statistics_of(statistics, plan, plan.stages[inputs.front()].stream);
+      if (source == nullptr || source->role != "source" || source->rows_out == 0 || stage->rows_in == 0) continue;
+      seen = std::min(1.0, static_cast<double>(stage->rows_in) / static_cast<double>(source->rows_out));
+    }
+    spent += stage->busy_seconds;
+    expected += stage->busy_seconds / (seen * read);
   }
-  return std::max(statistics.source_progress, 0.0) * behind;
+  return expected > 0 && read > 0 ? spent / expected : read;
 }
 
 }  // namespace

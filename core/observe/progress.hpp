@@ -19,7 +19,7 @@ namespace sluice {
 // making 'index' (minimizer_index), 12 s, 512 MiB". Of a run that follows files: "45.0 % of what is there" or "waiting for more files".
 std::string progress_line(const Plan& plan, const RunStatistics& statistics, std::size_t width);
 
-// From the part of the input that has gone all the way, and the time since the resources were made; < 0: too early to say.
+// From the part of the work that is done, and the time since the resources were made; < 0: too early to say.
 double seconds_left(const Plan& plan, const RunStatistics& statistics);
 
 // Writes whole lines to a file descriptor and keeps the progress line, if any, below them. Thread-safe.

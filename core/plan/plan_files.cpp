@@ -46,8 +46,8 @@ bool may_be_shared(const Identity& identity) { return S_ISCHR(identity.mode) || 
 
 bool is_remote(const std::string& path) { return path.find("://") != std::string::npos; }
 
-// Files that are followed may come later; what is named must be there.
-std::vector<std::string> followed_files(const std::string& text) {
+// What is named must be there, also where files are followed that may come later.
+std::vector<std::string> missing_files(const std::string& text) {
   std::vector<std::string> missing;
   for (const std::string& name : input_files_detail::words(text, "\n"))
     if (name.front() != '@' && name.find_first_of("*?[") == std::string::npos && !input_files_detail::exists(name)) missing.push_back(name);
@@ -62,7 +62,8 @@ std::vector<std::string> named_files(const ResolvedStage& stage, std::size_t par
     try {
       return input_files(text, role.suffix == nullptr ? "" : role.suffix);
     } catch (const Failure& failure) {
-      if (follows(stage)) return followed_files(text);
+      std::vector<std::string> missing = missing_files(text);
+      if (follows(stage) || !missing.empty()) return missing;  // each of them is said
       problem = {failure.what(), failure.remedy()};
     }
   }

@@ -61,6 +61,6 @@ refused() { # WORDS options
 refused "exclude each other" --output x --samples --collapse-events
 refused "samples is an option of the event table, not of PAF" --output x --format paf --samples
 refused "scale_events is an option of the event table, not of SAM" --output x --format sam --scale-events
-refused "is text" --output x.bam
+refused "contradicts --output .x.bam." --output x.bam --format tsv
 [ ! -e x ] && [ ! -e x.bam ] || fail "a refused run left a file"
 echo "all good"

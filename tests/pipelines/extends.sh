@@ -32,7 +32,7 @@ PYTHON
 # The calls of the long reads are those of the whole pipeline.
 awk -F'\t' 'NR == FNR { used[$1] = 1; next } FNR == 1 || ($5 in used)' used all.tsv | diff - long.tsv || fail "the calls of the other reads are as before"
 
-"$sluice" run "$example" --help >help
+"$sluice" run "$example" --help-all >help
 grep -q -- '--read-table' help || fail "its own parameter is an option"
 grep -q 'default 30' help || fail "the changed default is shown"
 ! grep -q -- '--modbam' help || fail "the removed parameter is gone"

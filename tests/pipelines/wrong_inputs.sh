@@ -31,7 +31,7 @@ run simulate_rna --reference transcripts.fa --reads 20 --output-prefix rna
 ours=(--signal reads1.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv)
 expect "reads of something else" "do they come from this reference" \
   "$sluice" run map --reference reference2.fa --reads reads1.fastq.gz --output hits.paf
-expect "a reference with other names" "is --reference the file that the reads were mapped to?" \
+expect "a reference with other names" "give the FASTA file that the reads were aligned to" \
   "$sluice" run methylation --signal reads1.blow5 --alignments reads1.bam --reference renamed.fa --output calls.tsv
 expect "signal of other reads" "are the signal files those of these reads?" \
   "$sluice" run methylation --signal reads2.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv
