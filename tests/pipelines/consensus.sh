@@ -53,8 +53,8 @@ cmp now.fa <(head -2 heaviest_bundle.fa; cat heaviest_bundle.fa) || fail "a file
 # FASTQ: qualities are weights, as in spoa.
 mkdir reads
 for window in 1 2 3 4 5 6; do
-  "$sluice" run synthetic_reference --length 400 --contigs 1 --seed $window --output template.fa --quiet
-  "$sluice" run simulate --reference template.fa --reads 12 --mean-length 350 --seed $window --output-prefix reads --quiet
+  "$sluice" run synthetic_reference --length 800 --contigs 1 --seed $window --output template.fa --quiet
+  "$sluice" run simulate --reference template.fa --reads 12 --mean-length 600 --seed $window --output-prefix reads --quiet
   gzip -dc reads.fastq.gz >reads/$window.fastq
 done
 scores="--alignment global --match 5 --mismatch -4 --gap-open -8 --gap-extend -8"
