@@ -408,8 +408,8 @@ TEST_CASE("the stages keep the stage contract") {
   CHECK(sluice::testing::contract_problems<ReadBases>({.parameters = {{"path", path}}, .batches = {read_ids({"r1", "nobody", "r9"})}}) ==
         std::vector<std::string>{});
   std::ofstream(folder.path() + "/sluice.stop");
-  CHECK(sluice::testing::contract_problems<FollowedReadBases>(
-            {.parameters = {{"path", path}, {"follow", "true"}}, .batches = {read_ids({"r1", "nobody", "r9"})}}) == std::vector<std::string>{});
+  CHECK(sluice::testing::contract_problems<FollowedReadBases>({.parameters = {{"path", path}, {"follow", "true"}, {"follow_idle", "0.001"}},
+                                                               .batches = {read_ids({"r1", "nobody", "r9"})}}) == std::vector<std::string>{});
   CHECK(sluice::testing::contract_problems<ReadReader>({.parameters = {{"path", path}}}) == std::vector<std::string>{});
 }
 
