@@ -16,7 +16,7 @@ constexpr std::size_t most_intervals = 128, most_tracks = 40;
 // Of rates, which jump by whole batches where intervals are short.
 constexpr std::size_t most_rates = 40;
 
-double short_number(double value) {
+double with_few_digits(double value) {
   if (value == 0 || !std::isfinite(value)) return 0;
   const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
   return std::round(value * scale) / scale;
@@ -47,7 +47,7 @@ Json rates(const std::vector<HistorySample>& samples, double most, const Value& 
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const double seconds = samples[i].seconds - samples[i - 1].seconds;
     const double rate = seconds > 0 ? (value(samples[i]) - value(samples[i - 1])) / seconds : 0;
-    series.push_back(short_number(std::clamp(rate, 0.0, most)));
+    series.push_back(with_few_digits(std::clamp(rate, 0.0, most)));
   }
   return series;
 }
@@ -55,7 +55,7 @@ Json rates(const std::vector<HistorySample>& samples, double most, const Value& 
 template <class Value>
 Json values(const std::vector<HistorySample>& samples, const Value& value) {
   Json series = Json::array();
-  for (std::size_t i = 1; i < samples.size(); ++i) series.push_back(short_number(value(samples[i])));
+  for (std::size_t i = 1; i < samples.size(); ++i) series.push_back(with_few_digits(value(samples[i])));
   return series;
 }
 
@@ -128,7 +128,7 @@ Json tracks(const RunHistory& history, double elapsed) {
     for (std::size_t i = 0; i < intervals; i += step) {
       double seconds = 0;
       for (std::size_t k = i; k < std::min(i + step, track->busy_seconds.size()); ++k) seconds += track->busy_seconds[k];
-      calls.push_back(short_number(seconds / (history.interval_seconds * static_cast<double>(step))));
+      calls.push_back(with_few_digits(seconds / (history.interval_seconds * static_cast<double>(step))));
     }
     list.push_back({{"lane", track->lane}, {"stage", track->stage}, {"calls", std::move(calls)}});
   }
