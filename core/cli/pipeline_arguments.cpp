@@ -102,6 +102,8 @@ void PipelineArguments::add_options(CLI::App& app) {
       ->group(running_in_detail);
   app.set_help_all_flag("--help-all", "show every option");
   app.add_option("--device", device_, "where stages run: auto, cpu, cuda, cuda:N")->type_name("DEVICE")->default_str("auto");
+  app.add_option("--params", params_file_, "values of the parameters, and under [run] of these options, as TOML; the command line goes before it")
+      ->type_name("FILE");
   add_plugin_dir(app, plugin_dirs_)->group(running_in_detail);
 }
 
@@ -221,33 +223,59 @@ std::optional<int> PipelineArguments::parse() {
     print_error(app_, "no pipeline is named", names.empty() ? "give a .toml file" : "give a .toml file or one of: " + names);
     return exit_usage;
   }
+  apply_params();
   for (const std::string& folder : plugin_dirs_)
     if (!std::filesystem::is_directory(folder))
       diagnostics_.error({"command line", 0, 0}, "", "--plugin-dir: there is no folder '" + folder + "'", "check the path");
   return std::nullopt;
 }
 
-std::optional<Plan> PipelineArguments::make_plan(Missing missing, DeviceSearch search, const std::vector<PlannedFile>& own_files) {
+void PipelineArguments::load() {
   registry_ = load_plugins(plugin_dirs_);
   check_device(device_, registry_, diagnostics_);
+}
+
+bool PipelineArguments::has_parameter(const std::string& name) const {
+  return std::any_of(written_.parameters.begin(), written_.parameters.end(), [&](const PipelineParameter& p) { return p.name == name; });
+}
+
+bool PipelineArguments::is_on_command_line(const std::string& parameter) const {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].first == parameter) return (parameters_[i].second->count() > 0 || !values_[i].empty()) && !places_.contains(parameter);
+  return false;
+}
+
+Overrides PipelineArguments::overrides(Missing missing) const {
   Overrides overrides;
   overrides.set = set_;
   overrides.missing = missing;
+  overrides.places = places_;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (parameters_[i].second->count() > 0 || !values_[i].empty()) overrides.parameters[parameters_[i].first] = values_[i];
-  ResolvedPipeline resolved = resolve_pipeline(written_, overrides, registry_, diagnostics_);
-  const bool every_stage_is_known = resolved.connected;
-  std::optional<Plan> plan;
-  if (every_stage_is_known) plan = sluice::make_plan(std::move(resolved), device_, device_kinds(registry_, device_, search), diagnostics_);
+    if (parameters_[i].second->count() > 0 || !values_[i].empty() || places_.contains(parameters_[i].first))
+      overrides.parameters[parameters_[i].first] = values_[i];
+  return overrides;
+}
+
+std::optional<Plan> PipelineArguments::plan_with(const Overrides& overrides, DeviceSearch search, Diagnostics& diagnostics) const {
+  ResolvedPipeline resolved = resolve_pipeline(written_, overrides, registry_, diagnostics);
+  if (!resolved.connected) return std::nullopt;
+  return sluice::make_plan(std::move(resolved), device_, device_kinds(registry_, device_, search), diagnostics);
+}
+
+void PipelineArguments::print_plugin_problems() const {
+  for (const PluginProblem& problem : registry_.problems()) std::fprintf(stderr, "%s: the plugin %s\n", problem.file.c_str(), problem.reason.c_str());
+}
+
+std::optional<Plan> PipelineArguments::make_plan(Missing missing, DeviceSearch search, const std::vector<PlannedFile>& own_files) {
+  load();
+  std::optional<Plan> plan = plan_with(overrides(missing), search, diagnostics_);
   if (plan) {
     std::vector<PlannedFile> files = files_of(*plan, registry_);
     files.insert(files.end(), own_files.begin(), own_files.end());
     check_files(files, missing, diagnostics_);
   }
   print(diagnostics_);
-  if (!every_stage_is_known)
-    for (const PluginProblem& problem : registry_.problems())
-      std::fprintf(stderr, "%s: the plugin %s\n", problem.file.c_str(), problem.reason.c_str());
+  if (!plan) print_plugin_problems();
   if (diagnostics_.has_errors()) plan.reset();
   return plan;
 }

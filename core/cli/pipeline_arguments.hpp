@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,10 @@
 #include "plan/plan_files.hpp"
 #include "plugin/registry.hpp"
 #include "run/run.hpp"
+
+namespace sluice {
+struct GivenValue;
+}
 
 namespace sluice::cli {
 
@@ -36,6 +41,16 @@ class PipelineArguments {
   // printed; nullopt if there is an error.
   std::optional<Plan> make_plan(Missing missing, DeviceSearch search = DeviceSearch::present, const std::vector<PlannedFile>& own_files = {});
 
+  // The parts of make_plan(), for commands that plan more than once.
+  void load();                                 // plugins, and the device that is asked for
+  Overrides overrides(Missing missing) const;  // what the command line and --params say
+  // nullopt: the graph can't be connected. The files are not looked at.
+  std::optional<Plan> plan_with(const Overrides& overrides, DeviceSearch search, Diagnostics& diagnostics) const;
+  void print_plugin_problems() const;
+
+  const WrittenPipeline& written() const { return written_; }
+  bool has_parameter(const std::string& name) const;
+  bool is_on_command_line(const std::string& parameter) const;
   const Registry& registry() const { return registry_; }
   const std::string& device() const { return device_; }
   const Diagnostics& diagnostics() const { return diagnostics_; }
@@ -47,16 +62,20 @@ class PipelineArguments {
   void add_options(CLI::App& app);
   std::optional<std::size_t> find_name();
   Arguments with_repeated_options();
+  void apply_params();
+  void give_parameter(const std::string& name, const GivenValue& given);
+  void give_run_option(const std::string& name, const GivenValue& given);
 
   CLI::App& app_;
   const Arguments& arguments_;
   std::function<void(CLI::App&)> add_own_options_;
   std::string name_;
   std::vector<std::string> plugin_dirs_, set_;
-  std::string device_ = "auto";
+  std::string device_ = "auto", params_file_;
   WrittenPipeline written_;
   std::deque<std::string> values_;  // stable addresses: CLI11 writes into them
   std::vector<std::pair<std::string, const CLI::Option*>> parameters_;
+  std::map<std::string, Location> places_;  // of the parameters that --params gives
   Registry registry_;
   Diagnostics diagnostics_;
 };

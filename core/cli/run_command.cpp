@@ -9,6 +9,7 @@
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_ending.hpp"
 #include "cli/run_options.hpp"
+#include "cli/sample_runs.hpp"
 #include "machine/atomic_file.hpp"
 #include "observe/account.hpp"
 #include "observe/account_writer.hpp"
@@ -57,17 +58,8 @@ void say_what_is_waited_for(Console& console, const Plan& plan, const Registry& 
       console.line("sluice run: " + file.what + ": waiting for standard input, which is this terminal (Ctrl-D ends it)");
 }
 
-}  // namespace
-
-int run_command(const Arguments& arguments) {
-  CLI::App app("runs a pipeline", "sluice run");
-  RunArguments options;
-  PipelineArguments pipeline(app, arguments, [&](CLI::App& target) { options.add_to(target); });
-  if (const auto ended = pipeline.parse()) return *ended;
-  Diagnostics diagnostics;
-  RunOptions run_options = options.run_options(diagnostics);
-  print(diagnostics);
-  const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::possible, options.files(ProfileUse::reads));
+// Report, trace and account are written at the end: that they can be is seen before.
+Diagnostics unwritable_files(const RunArguments& options) {
   Diagnostics unwritable;
   const auto refuse = [&](const std::string& option, const std::string& problem) {
     if (!problem.empty()) unwritable.error({"command line", 0, 0}, "", option + ": " + problem, "give another name");
@@ -75,9 +67,11 @@ int run_command(const Arguments& arguments) {
   for (const auto& [option, file] : {std::pair("--trace", options.trace_file), std::pair("--account", options.account_file)})
     if (!file.empty()) refuse(option, why_not_writable(file));
   for (const std::string& report : options.reports) refuse("--report", prepare_report(report));
-  print(unwritable);
-  if (!plan || diagnostics.has_errors() || unwritable.has_errors()) return exit_usage;
+  return unwritable;
+}
 
+// One run of a plan, from its first message to its last.
+int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArguments& options, RunOptions run_options, const Arguments& arguments) {
   Console console;
   run_options.device = pipeline.device();
   run_options.log = [&](int level, const std::string& line) {
@@ -138,6 +132,33 @@ int run_command(const Arguments& arguments) {
     console.line("sluice run: " + percent_text(worst_failed_fraction(accounts)) +
                  " of the rows failed, more than --max-bad-reads allows (the report's 'account' says why)");
   return code;
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  CLI::App app("runs a pipeline", "sluice run");
+  RunArguments options;
+  std::optional<PipelineArguments> pipeline;
+  pipeline.emplace(app, arguments, [&](CLI::App& target) {
+    options.add_to(target);
+    options.add_samples_to(target, !pipeline->has_parameter("samples"));
+  });
+  if (const auto ended = pipeline->parse()) return *ended;
+  Diagnostics diagnostics;
+  const RunOptions run_options = options.run_options(diagnostics);
+  print(diagnostics);
+  if (!options.samples_file.empty()) {
+    const std::vector<SampleRun> runs = plan_samples(*pipeline, options, unwritable_files);
+    if (runs.empty() || diagnostics.has_errors()) return exit_usage;
+    return run_samples(runs, options.quiet,
+                       [&](const SampleRun& run) { return run_plan(&run.plan, *pipeline, run.options, run_options, arguments); });
+  }
+  const auto plan = pipeline->make_plan(Missing::error, DeviceSearch::possible, options.files(ProfileUse::reads));
+  const Diagnostics unwritable = unwritable_files(options);
+  print(unwritable);
+  if (!plan || diagnostics.has_errors() || unwritable.has_errors()) return exit_usage;
+  return run_plan(&*plan, *pipeline, options, run_options, arguments);
 }
 
 }  // namespace sluice::cli

@@ -4,6 +4,7 @@
 
 #include "cli/help_text.hpp"
 #include "config/parameter_value.hpp"
+#include "config/sample_table.hpp"
 #include "observe/report_writer.hpp"
 #include "sched/policy_table.hpp"
 
@@ -52,6 +53,20 @@ void RunArguments::add_profile_to(CLI::App& app) {
   app.add_option("--profile", profile_file, "machine profile of `sluice bench --calibrate` (default: the user's), or none")
       ->type_name("FILE")
       ->group(running_in_detail);
+}
+
+void RunArguments::add_samples_to(CLI::App& app, bool short_name) {
+  app.add_option(
+         short_name ? "--samples,--sample-table" : "--sample-table", samples_file,
+         "run once for each line of a table: a column 'sample', and columns named as parameters; {sample} stands for its name in every file's name")
+      ->type_name("FILE");
+}
+
+RunArguments RunArguments::of_sample(const std::string& sample) const {
+  RunArguments own = *this;
+  for (std::string* file : {&own.trace_file, &own.account_file}) *file = with_sample(*file, sample);
+  for (std::string& report : own.reports) report = with_sample(report, sample);
+  return own;
 }
 
 std::vector<PlannedFile> RunArguments::files(ProfileUse use) const {

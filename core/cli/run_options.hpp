@@ -23,13 +23,17 @@ struct RunArguments {
   std::shared_ptr<const MachineProfile> profile(std::string& problem) const;
   // What a run reads and writes because of these options.
   std::vector<PlannedFile> files(ProfileUse use) const;
+  // --samples, which `sluice run` alone has. `short_name`: the pipeline has no parameter of that name.
+  void add_samples_to(CLI::App& app, bool short_name);
+  // The same with "{sample}" replaced in the names of files.
+  RunArguments of_sample(const std::string& sample) const;
   // Checks the texts; problems go to `diagnostics`.
   RunOptions run_options(Diagnostics& diagnostics);
 
   std::string threads, memory, gpu_memory, batch_work, max_bad_reads, watchdog, executor = "flow_graph", policy = default_policy, log_level = "info";
   double allowed_bad_reads = 1;  // set by run_options()
   std::vector<std::string> reports;
-  std::string trace_file, account_file;
+  std::string trace_file, account_file, samples_file;
   std::string profile_file;
   std::vector<std::string> device_faults;
   bool quiet = false, allow_empty = false;

@@ -64,7 +64,11 @@ struct Table {
   }
 };
 
-Json remove_schema() { return {{"const", true}, {"description", "takes the entry of the extended pipeline away"}}; }
+Json remove_schema() { return {{"const", true}, {"description", "takes away the entry that was extended or included"}}; }
+Json replace_schema() { return {{"const", true}, {"description", "takes the place of the entry that was extended or included"}}; }
+
+// One name, or a list.
+Json names_schema() { return {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}}}; }
 
 Json stage_schema(const Registry& registry, bool resources) {
   Json ids = Json::array(), rules = Json::array();
@@ -85,15 +89,12 @@ Json stage_schema(const Registry& registry, bool resources) {
     if (!required.empty()) then["required"] = required;
     rules.push_back({{"if", {{"properties", {{"use", {{"const", d.id}}}}}, {"required", {"use"}}}}, {"then", then}});
   }
-  Json properties = {{"use", {{"enum", ids}}},
-                     {"remove", remove_schema()},
-                     {"params", {{"type", "object"}}},
-                     {"resources", {{"type", "object"}}},
-                     {"enabled", {{"type", {"boolean", "string"}}}}};
+  Json properties = {{"use", {{"enum", ids}}},         {"remove", remove_schema()},         {"replace", replace_schema()},
+                     {"params", {{"type", "object"}}}, {"resources", {{"type", "object"}}}, {"enabled", {{"type", {"boolean", "string"}}}}};
   if (!resources) {
-    properties["inputs"] = {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}}};
-    properties["feedback"] = {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}},
-                              {"description", "sources and regroups: sinks whose rows come back to it"}};
+    properties["inputs"] = names_schema();
+    properties["feedback"] = names_schema();
+    properties["feedback"]["description"] = "sources and regroups: sinks whose rows come back to it";
     properties["device"] = {{"type", "string"}};
     properties["device_max_row_work"] = {{"type", {"number", "string"}}, {"description", "rows with more work than this are done on the CPU"}};
     properties["when_most_fail"] = {{"type", "string"}};
@@ -103,8 +104,10 @@ Json stage_schema(const Registry& registry, bool resources) {
   return schema;
 }
 
-// Entries of a pipeline that extends no other are whole, and there is nothing to remove.
-Json whole_entries(const char* key) { return {{"additionalProperties", {{"required", {key}}, {"properties", {{"remove", false}}}}}}; }
+// Entries of a pipeline that takes over nothing are whole, and there is nothing to remove. (A file without [pipeline] is a fragment.)
+Json whole_entries(const char* key) {
+  return {{"additionalProperties", {{"required", {key}}, {"properties", {{"remove", false}, {"replace", false}}}}}};
+}
 
 Json parameter_schema() {
   Json scalar = {{"type", {"string", "number", "boolean"}}};
@@ -117,6 +120,7 @@ Json parameter_schema() {
           {"properties",
            {{"type", {{"enum", types}}},
             {"remove", remove_schema()},
+            {"replace", replace_schema()},
             {"default", scalar},
             {"required", {{"type", "boolean"}}},
             {"several", {{"type", "boolean"}}},
@@ -150,7 +154,6 @@ int schema_command(const Arguments& arguments) {
       {"$schema", "http://json-schema.org/draft-07/schema#"},
       {"title", "sluice pipeline"},
       {"type", "object"},
-      {"required", {"pipeline"}},
       {"additionalProperties", false},
       {"properties",
        {{"pipeline",
@@ -160,6 +163,7 @@ int schema_command(const Arguments& arguments) {
           {"properties",
            {{"name", text},
             {"extends", text},
+            {"include", names_schema()},
             {"summary", text},
             {"doc", text},
             {"example", text},
@@ -170,7 +174,7 @@ int schema_command(const Arguments& arguments) {
          {{"type", "object"}, {"additionalProperties", {{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}}}}},
         {"resources", {{"type", "object"}, {"additionalProperties", stage_schema(registry, true)}}},
         {"stages", {{"type", "object"}, {"additionalProperties", stage_schema(registry, false)}}}}},
-      {"if", {{"properties", {{"pipeline", {{"required", {"extends"}}}}}}}},
+      {"if", {{"properties", {{"pipeline", {{"anyOf", {{{"required", {"extends"}}}, {{"required", {"include"}}}}}}}}}}},
       {"then", Json::object()},
       {"else",
        {{"required", {"stages"}},

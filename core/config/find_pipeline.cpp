@@ -41,20 +41,27 @@ bool is_readable_file(const fs::path& path) {
   return fs::exists(status) && !fs::is_directory(status);
 }
 
+// Files *.toml of a folder, by name.
+std::vector<fs::path> pipeline_files_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> here;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".toml" && is_readable_file(it->path())) here.push_back(it->path());
+  std::sort(here.begin(), here.end());
+  return here;
+}
+
+// Fragments of pipelines lie apart from the pipelines, so that they are not taken for some.
+constexpr const char* fragment_folder = "parts";
+
 }  // namespace
 
 std::vector<fs::path> shipped_pipelines() {
   std::vector<fs::path> found;
   std::set<std::string> names;  // an earlier folder hides a later one's pipeline of the same name
-  for (const fs::path& folder : pipeline_folders()) {
-    std::error_code error;
-    std::vector<fs::path> here;
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-      if (it->path().extension() == ".toml" && is_readable_file(it->path())) here.push_back(it->path());
-    std::sort(here.begin(), here.end());
-    for (const fs::path& file : here)
+  for (const fs::path& folder : pipeline_folders())
+    for (const fs::path& file : pipeline_files_in(folder))
       if (names.insert(file.stem().string()).second) found.push_back(file);
-  }
   std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) { return a.stem() < b.stem(); });
   return found;
 }
@@ -79,6 +86,26 @@ fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics
                     : !near.empty()                ? "did you mean '" + near + "'?"
                     : all.empty()                  ? "give the path of a .toml file"
                                                    : "give a .toml file or one of: " + all);
+  return {};
+}
+
+fs::path find_fragment(const std::string& name_or_file, const fs::path& from, Diagnostics& diagnostics, const Location& where) {
+  const fs::path name = name_or_file.ends_with(".toml") ? name_or_file : name_or_file + ".toml";
+  std::vector<fs::path> folders = {from.parent_path(), from.parent_path() / fragment_folder};
+  if (name.is_absolute())
+    folders = {"/"};
+  else
+    for (const fs::path& folder : pipeline_folders()) folders.push_back(folder / fragment_folder);
+  std::vector<std::string> names;
+  for (const fs::path& folder : folders) {
+    if (is_readable_file(folder / name)) return folder / name;
+    if (!name.is_absolute())
+      for (const fs::path& file : pipeline_files_in(folder.empty() ? "." : folder)) names.push_back(file.filename().string());
+  }
+  const std::string near = nearest_name(name.string(), names);
+  diagnostics.error(where, "", "there is no file '" + name_or_file + "' to include",
+                    near.empty() ? "give its path, seen from this file, or the name of a file in a folder parts/ where pipelines are looked for"
+                                 : "did you mean '" + near + "'?");
   return {};
 }
 

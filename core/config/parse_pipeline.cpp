@@ -286,11 +286,12 @@ class PipelineReader {
 }  // namespace
 
 const std::vector<std::string>& reserved_parameter_names() {
-  static const std::vector<std::string> names = {"help",      "threads", "device",  "memory",     "gpu_memory", "report",      "trace",
-                                                 "quiet",     "account", "set",     "plugin_dir", "executor",   "batch_work",  "max_bad_reads",
-                                                 "log_level", "repeat",  "dot",     "resume",     "version",    "profile",     "inject_device_fault",
-                                                 "rows",      "work",    "streams", "pipeline",   "calibrate",  "allow_empty", "watchdog",
-                                                 "policy",    "graph",   "json",    "help_all"};
+  static const std::vector<std::string> names = {
+      "help",      "threads", "device",      "memory",     "gpu_memory", "report",      "trace",
+      "quiet",     "account", "set",         "plugin_dir", "executor",   "batch_work",  "max_bad_reads",
+      "log_level", "repeat",  "dot",         "resume",     "version",    "profile",     "inject_device_fault",
+      "rows",      "work",    "streams",     "pipeline",   "calibrate",  "allow_empty", "watchdog",
+      "policy",    "params",  "sample_table", "graph",     "json",       "help_all"};
   return names;
 }
 
@@ -304,7 +305,7 @@ WrittenPipeline parse_pipeline(std::string_view text, const std::filesystem::pat
   WrittenPipeline pipeline;
   pipeline.file = file;
   auto document = parse_toml(text, file.string(), diagnostics);
-  if (document && extend_pipeline(*document, file, diagnostics)) PipelineReader(pipeline, diagnostics).read(*document);
+  if (document && extend_pipeline(*document, file, pipeline.parts, diagnostics)) PipelineReader(pipeline, diagnostics).read(*document);
   return pipeline;
 }
 

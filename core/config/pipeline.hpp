@@ -69,6 +69,7 @@ struct WrittenStage {
 
 struct WrittenPipeline {
   std::filesystem::path file;
+  std::vector<std::filesystem::path> parts;  // the other files that it takes over: extended, included
   std::string name, summary, doc;
   std::string example;                        // a whole command line
   std::string next_steps;                     // what people do with the outputs, said at the end of a run
@@ -116,6 +117,7 @@ bool follows(const ResolvedStage& stage);
 
 struct ResolvedPipeline {
   std::string name, summary, file;
+  std::vector<std::string> parts;                 // the other files that it takes over
   std::vector<ResolvedStage> resources;           // in an order in which they can be made
   std::vector<ResolvedStage> stages;              // in file order; inputs may point forward only if the graph stays acyclic (checked)
   std::map<std::string, std::string> parameters;  // final values, for the report
@@ -127,8 +129,13 @@ enum class Missing { error, assume };
 
 struct Overrides {
   std::map<std::string, std::string> parameters;  // pipeline parameters from the command line, by snake_case name
+  std::map<std::string, Location> places;         // of those that a file gives
   std::vector<std::string> set;                   // "stages.X.params.Y=value", "resources.X.params.Y=value", "stages.X.device=cpu"
   Missing missing = Missing::error;
+
+  // Where a parameter was given, and what it is called there.
+  Location place_of(const std::string& parameter) const;
+  std::string name_at_place(const std::string& parameter) const;
 };
 
 // Applies defaults, overrides and ${...}, drops disabled stages, finds every stage id, checks and converts every parameter (range, choice,

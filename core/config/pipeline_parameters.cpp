@@ -55,7 +55,7 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
     if (!given->second.empty()) {
       const ValueProblem problem = convert_value(given->second, rule, unused);
       if (problem.message.empty()) return check_ending(parameter, overrides.parameters, diagnostics), canonical_text(given->second, rule);
-      diagnostics.error(command_line, "", "--" + kebab_case(parameter.name) + ": " + problem.message, problem.remedy);
+      diagnostics.error(overrides.place_of(parameter.name), "", overrides.name_at_place(parameter.name) + ": " + problem.message, problem.remedy);
       return "";  // left out, so that the stages do not complain about it again
     }
   } else if (const auto asked_for = value_by_ending(parameter, overrides.parameters)) {
@@ -86,6 +86,15 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
 }
 
 }  // namespace
+
+Location Overrides::place_of(const std::string& parameter) const {
+  const auto place = places.find(parameter);
+  return place == places.end() ? command_line : place->second;
+}
+
+std::string Overrides::name_at_place(const std::string& parameter) const {
+  return places.contains(parameter) ? "parameter '" + parameter + "'" : "--" + kebab_case(parameter);
+}
 
 std::map<std::string, std::string> final_parameters(const WrittenPipeline& pipeline, const Overrides& overrides, Diagnostics& diagnostics) {
   std::map<std::string, std::string> values;

@@ -26,6 +26,7 @@ class Resolver {
     result.name = pipeline_.name;
     result.summary = pipeline_.summary;
     result.file = pipeline_.file.string();
+    for (const auto& part : pipeline_.parts) result.parts.push_back(part.string());
     result.parameters = scope_.parameters;
 
     for (const WrittenStage& resource : pipeline_.resources) resources_.push_back(draft(resource, Part::resource));

@@ -31,7 +31,7 @@ void report_value(const ResolvingScope& scope, const Draft& from, const std::str
                   const ValueProblem& problem) {
   const std::string name = sole_reference(value.text);
   if (!name.empty() && scope.overrides.parameters.contains(name))
-    scope.error(from, {"command line", 0, 0}, "--" + kebab_case(name) + ": " + problem.message, problem.remedy);
+    scope.error(from, scope.overrides.place_of(name), scope.overrides.name_at_place(name) + ": " + problem.message, problem.remedy);
   else
     scope.error(from, value.where, subject + problem.message, problem.remedy);
 }

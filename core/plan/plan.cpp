@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sluice/condition.hpp>
 #include <span>
 #include <string_view>
 
@@ -149,6 +150,10 @@ class Planner {
     const sluice_stage_descriptor& d = descriptor(*planned.stage);
     bool named = false;
     for (const sluice_parameter_role& role : std::span(d.roles, d.role_count)) {
+      if (role.role == SLUICE_ROLE_CONDITION && planned.stage->values[role.parameter].is_set != 0) {
+        take_condition(planned, role.parameter, arriving);
+        named = true;
+      }
       if (role.role != SLUICE_ROLE_COLUMNS || planned.stage->values[role.parameter].is_set == 0) continue;
       named = true;
       std::string_view rest = planned.stage->values[role.parameter].text;
@@ -157,16 +162,41 @@ class Planner {
         const std::string name(rest.substr(0, comma));
         rest.remove_prefix(std::min(comma + 1, rest.size()));
         if (name.empty()) continue;  // the stage's own rule says so
-        const PlannedColumn* column = find(arriving, name);
-        if (column == nullptr) {
+        if (const PlannedColumn* column = find(arriving, name))
+          need(planned, *column);
+        else
           unknown_column(*planned.stage, d.parameters[role.parameter].name, name, arriving);
-          continue;
-        }
-        const char* text = planned.named_columns.emplace_back(name).c_str();
-        planned.needs.push_back({text, planned.named_columns.emplace_back(column->type).c_str(), 0, ""});
       }
     }
     return named;
+  }
+
+  static void need(PlannedStage& planned, const PlannedColumn& column) {
+    const char* name = planned.named_columns.emplace_back(column.name).c_str();
+    planned.needs.push_back({name, planned.named_columns.emplace_back(column.type).c_str(), 0, ""});
+  }
+
+  // The columns of a condition, whose form and types are checked here, with its place: on the command line or in the file.
+  void take_condition(PlannedStage& planned, std::size_t parameter, const std::vector<PlannedColumn>& arriving) {
+    const ResolvedStage& stage = *planned.stage;
+    const std::string name = descriptor(stage).parameters[parameter].name;
+    try {
+      const ConditionNode condition = parse_condition(stage.values[parameter].text);
+      bool all_there = true;
+      for (const std::string& column : columns_of(condition)) {
+        const PlannedColumn* found = find(arriving, column);
+        if (found == nullptr)
+          unknown_column(stage, name, column, arriving), all_there = false;
+        else
+          need(planned, *found);
+      }
+      if (all_there) check_condition_types(condition, [&](const std::string& column) { return find(arriving, column)->type; });
+    } catch (const Failure& failure) {
+      if (const std::string& option = stage.given_by[parameter]; !option.empty())
+        diagnostics_.error({"command line", 0, 0}, stage.name, option + ": " + failure.what(), failure.remedy());
+      else
+        error(stage, "parameter '" + name + "': " + failure.what(), failure.remedy());
+    }
   }
 
   void unknown_column(const ResolvedStage& stage, const std::string& parameter, const std::string& name, const std::vector<PlannedColumn>& arriving) {

@@ -123,6 +123,7 @@ std::vector<PlannedFile> files_of(const Plan& plan, const Registry& registry) {
   for (const ResolvedStage& resource : plan.pipeline.resources) add_files_of(resource, "resource", files);
   for (const ResolvedStage& stage : plan.pipeline.stages) add_files_of(stage, "stage", files);
   files.push_back({plan.pipeline.file, FileUse::reads, false, true, "the pipeline"});
+  for (const std::string& part : plan.pipeline.parts) files.push_back({part, FileUse::reads, false, true, "a part of the pipeline"});
   for (const LoadedPlugin& plugin : registry.plugins()) files.push_back({plugin.file.string(), FileUse::reads, false, true, "a plugin"});
   return files;
 }

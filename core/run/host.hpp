@@ -26,9 +26,10 @@ struct sluice_host {
   sluice::RunContext* run = nullptr;
   sluice::StageRecorder* recorder = nullptr;
   const sluice::ResolvedStage* stage = nullptr;
-  std::uint16_t first_reason = 0;      // row status of the stage's reason 0
-  bool follows = false;                // sluice::follows(*stage)
-  std::atomic<std::uint64_t> kept{0};  // bytes that the instance says it keeps
+  std::uint16_t first_reason = 0;             // row status of the stage's reason 0
+  bool follows = false;                       // sluice::follows(*stage)
+  const std::atomic<bool>* enough = nullptr;  // of a stage: nobody needs more of its rows
+  std::atomic<std::uint64_t> kept{0};         // bytes that the instance says it keeps
 
   const sluice_stage_descriptor& descriptor() const;
 };

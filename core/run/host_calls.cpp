@@ -69,9 +69,8 @@ void log(const sluice_host* host, sluice_log_level level, const char* message) {
 std::int32_t cancelled(const sluice_host* host) {
   const sluice_stage_kind kind = host->descriptor().kind;
   const bool drives = kind == SLUICE_SOURCE || kind == SLUICE_RESOURCE || !host->stage->feedback.empty();
-  return host->run->cancelled() || (drives && host->run->stopping()) || (host->follows && (host->run->following_ended() || host->run->stopping()))
-             ? 1
-             : 0;
+  const bool waits_in_vain = host->follows && (host->run->following_ended() || host->run->stopping() || (host->enough != nullptr && *host->enough));
+  return host->run->cancelled() || (drives && host->run->stopping()) || waits_in_vain ? 1 : 0;
 }
 
 sluice_status parallel_for(const sluice_host* host, std::size_t count, std::size_t grain, sluice_status (*body)(void*, std::size_t, std::size_t),

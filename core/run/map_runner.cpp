@@ -51,7 +51,10 @@ BatchHandle MapRunner::call_once(const BatchHandle& input, const CallPlace& plac
     sluice_status status = SLUICE_OK;
     if ((*instance_)->process != nullptr) status = (*instance_)->process(instance_->self(), &raw, &view.get(), &output, &error);
     output.throw_if_refused();
-    throw_unless_ok(status, error);
+    if (status == SLUICE_END && has(SLUICE_TRAIT_ORDERED))
+      run_.needs_no_more(index_);
+    else
+      throw_unless_ok(status, error);
     CallScope::current()->synchronize();
     if (kind() == SLUICE_MAP) output.throw_if_incomplete(planned_.wanted);
     made = extended(*input, output);

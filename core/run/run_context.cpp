@@ -21,6 +21,7 @@ RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int thread
       options(options_),
       threads(threads_),
       recorder(plan_, options_.listener),
+      enough_(plan_.pipeline.stages.size()),
       memory_limit_(options_.memory_limit_bytes > 0 ? options_.memory_limit_bytes : host_limits().usable_memory()) {
   for (const PlannedStage& stage : plan.stages) implementations.push_back(stage.implementations);
   std::uint16_t next_reason = 1;
@@ -37,7 +38,18 @@ RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int thread
     hosts_.push_back(std::move(host));
   };
   for (std::size_t i = 0; i < plan.pipeline.resources.size(); ++i) add(plan.pipeline.resources[i], recorder.resource(i));
-  for (std::size_t i = 0; i < plan.pipeline.stages.size(); ++i) add(plan.pipeline.stages[i], recorder.stage(i));
+  for (std::size_t i = 0; i < plan.pipeline.stages.size(); ++i) {
+    add(plan.pipeline.stages[i], recorder.stage(i));
+    hosts_.back()->enough = &enough_[i];
+  }
+}
+
+void RunContext::needs_no_more(std::size_t stage) {
+  enough_[stage] = true;
+  for (auto i = plan.order.rbegin(); i != plan.order.rend(); ++i) {
+    const std::vector<std::size_t>& consumers = plan.stages[*i].consumers;
+    if (!consumers.empty() && std::all_of(consumers.begin(), consumers.end(), [&](std::size_t c) { return is_enough(c); })) enough_[*i] = true;
+  }
 }
 
 void RunContext::fail(const std::string& stage, sluice_status status, const std::string& message, const std::string& remedy) {

@@ -54,6 +54,9 @@ class RunContext {
   bool follows_files() const { return follows_; }
   bool following_ended() const { return following_ended_.load(std::memory_order_relaxed); }
   bool interrupted() const { return interrupts_.load() > 0; }
+  // A stage needs no more rows. What gives rows only to such stages may end.
+  void needs_no_more(std::size_t stage);
+  bool is_enough(std::size_t stage) const { return enough_[stage].load(std::memory_order_relaxed); }
   void take_failure(RunResult& result) const;
 
   void log(int level, const std::string& stage, const std::string& message) const;
@@ -88,6 +91,7 @@ class RunContext {
  private:
   std::deque<std::unique_ptr<sluice_host>> hosts_;
   bool follows_ = false;
+  std::vector<std::atomic<bool>> enough_;  // per stage
   std::atomic<bool> failed_{false}, cancelled_{false}, stopping_{false}, following_ended_{false};
   std::atomic<int> interrupts_{0};
   mutable std::mutex mutex_;  // guards failure_

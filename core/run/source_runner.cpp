@@ -7,7 +7,7 @@
 namespace sluice {
 
 BatchHandle SourceRunner::read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence) {
-  if (run_.stopping() || ended_) return nullptr;
+  if (run_.stopping() || ended()) return nullptr;
   sluice_call made = make_call();
   made.target_work = target_work;
   made.target_bytes = target_bytes;

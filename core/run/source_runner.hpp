@@ -13,8 +13,8 @@ class SourceRunner : public StageRunner {
 
   // The next batch, of about that much work and that many bytes. Null: no more rows, or the run is stopping or has failed.
   BatchHandle read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence);
-  // The last rows have been read.
-  bool ended() const { return ended_; }
+  // The last rows have been read, or nobody needs more.
+  bool ended() const { return ended_ || run_.is_enough(index_); }
 
  private:
   void remember_position();

@@ -331,8 +331,9 @@ class ContractSuite {
   // The host compares such names with the columns there are, before there is an instance.
   bool names_columns(std::size_t parameter) const {
     const sluice_stage_descriptor& d = *stage_.descriptor;
-    return std::any_of(d.roles, d.roles + d.role_count,
-                       [&](const sluice_parameter_role& role) { return role.parameter == parameter && role.role == SLUICE_ROLE_COLUMNS; });
+    return std::any_of(d.roles, d.roles + d.role_count, [&](const sluice_parameter_role& role) {
+      return role.parameter == parameter && (role.role == SLUICE_ROLE_COLUMNS || role.role == SLUICE_ROLE_CONDITION);
+    });
   }
 
   StageUnderTest stage_;

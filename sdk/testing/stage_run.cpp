@@ -366,7 +366,8 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (!together) process(i);
     Processed& p = processed[i];
-    if (!checked(result, p.status, p.error)) return;
+    const bool is_enough = p.status == SLUICE_END && (d.traits & SLUICE_TRAIT_ORDERED) != 0;
+    if (!is_enough && !checked(result, p.status, p.error)) return;
     if (d.kind != SLUICE_REGROUP || (p.output->opened && p.output->contents.rows > 0)) host->close_batch(*p.output);
     const std::size_t first = result.batches.size();
     if (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) {

@@ -98,6 +98,7 @@ TEST_CASE("parameters that do not go together are refused before a stage is made
       {"row_filter", {{"column", "a"}}, "nothing is asked"},
       {"row_filter", {{"column", "a"}, {"minimum", 2}, {"maximum", 1}}, "minimum is above maximum"},
       {"row_filter", {{"column", "a"}, {"equals", "x"}}, ""},
+      {"sample", {{"column", "a,b"}, {"fraction", 0.5}}, "more than one column"},
       {"fm_index", {{"format", "fastmap"}, {"text", "forward"}}, "both strands"},
       {"fm_index", {{"format", "fastmap"}}, ""},
       {"kmer_model", {{"synthetic_methylation", true}}, "needs alphabet"},
@@ -173,7 +174,8 @@ TEST_CASE("every path of every stage says whether it is read or written") {
         if (stage.parameters[p].type == SLUICE_PATH)
           CHECK_MESSAGE((role == SLUICE_ROLE_READS || role == SLUICE_ROLE_WRITES), "a path without reads() or writes()");
         else
-          CHECK_MESSAGE((role == 0 || role == SLUICE_ROLE_COLUMNS), "reads() or writes() on an option that is no path");
+          CHECK_MESSAGE((role == 0 || role == SLUICE_ROLE_COLUMNS || role == SLUICE_ROLE_CONDITION),
+                        "reads() or writes() on an option that is no path");
       }
       for (std::size_t r = 0; r < stage.role_count; ++r)
         if (stage.roles[r].suffix != nullptr) CHECK_MESSAGE(stage.roles[r].suffix[0] == '.', "a file beside a path needs a suffix");

@@ -66,14 +66,16 @@ def problems(schema, value, path=""):
 
 
 schema, source = json.load(open(sys.argv[1])), sys.argv[2]
-files = sorted(glob.glob(source + "/pipelines/*.toml")) + [source + "/examples/methylation_of_long_reads.toml"]
+files = sorted(glob.glob(source + "/pipelines/*.toml") + glob.glob(source + "/pipelines/parts/*.toml")) + [
+    source + "/examples/" + name for name in ("methylation_of_long_reads.toml", "map_chosen_reads.toml")
+]
 assert len(files) > 10, files
 for file in files:
     found = problems(schema, tomllib.load(open(file, "rb")))
     if found:
         sys.exit(f"FAILED: {file} does not fit the schema: {found}")
 
-pipeline = tomllib.load(open(source + "/pipelines/methylation.toml", "rb"))
+pipeline = tomllib.load(open(source + "/pipelines/resquiggle.toml", "rb"))
 
 
 def refused(what, change):

@@ -16,7 +16,7 @@ extern "C" {
 typedef int32_t sluice_status;
 enum {
   SLUICE_OK = 0,
-  SLUICE_END = 1,                  /* a source has no more rows (its output may still hold a last batch) */
+  SLUICE_END = 1,                  /* a source has no more rows (its output may still hold a last batch); an ordered map needs no more */
   SLUICE_ERROR_USAGE = 2,          /* wrong parameter or pipeline: the user can mend it; exit code 2 */
   SLUICE_ERROR_INPUT = 3,          /* an input file is missing, corrupt or does not fit the others */
   SLUICE_ERROR_OUTPUT = 4,         /* an output could not be written (disk full) */
@@ -77,7 +77,8 @@ enum {
   SLUICE_ROLE_WRITES = 2,  /* the file, or with a suffix PATH + suffix, is written */
   SLUICE_ROLE_COLUMNS = 3, /* names of input columns, separated by commas: they stand in the place of the needed column "*" */
   SLUICE_ROLE_SEVERAL =
-      4 /* inputs, each on a line: files, folders, patterns, "@list"; suffix: the endings of a folder's files, separated by blanks */
+      4, /* inputs, each on a line: files, folders, patterns, "@list"; suffix: the endings of a folder's files, separated by blanks */
+  SLUICE_ROLE_CONDITION = 5 /* a condition over input columns (sluice/condition.hpp), which stand in the place of the needed column "*" */
 };
 typedef struct sluice_parameter_role {
   uint32_t parameter; /* index into descriptor->parameters */

@@ -119,6 +119,8 @@ class Describe {
     Option& several(const char* endings) { return role(SLUICE_ROLE_SEVERAL, endings); }
     // Names of input columns, separated by commas: the stage needs those, and needs("*", ...) means them.
     Option& columns() { return role(SLUICE_ROLE_COLUMNS, nullptr); }
+    // A condition over input columns (sluice/condition.hpp): the stage needs those, and needs("*", ...) means them. The host checks its types.
+    Option& condition() { return role(SLUICE_ROLE_CONDITION, nullptr); }
 
    private:
     Option& role(sluice_role kind, const char* suffix) {
@@ -194,6 +196,8 @@ class Describe {
         return (stage.*Method)(call, out), SLUICE_OK;
       else
         return (stage.*Method)(call, out) ? SLUICE_OK : SLUICE_END;
+    } else if constexpr (std::is_same_v<std::invoke_result_t<M, Stage&, const Call&, const Batch&, Output&>, bool>) {
+      return (stage.*Method)(call, *in, out) ? SLUICE_OK : SLUICE_END;
     } else {
       return (stage.*Method)(call, *in, out), SLUICE_OK;
     }

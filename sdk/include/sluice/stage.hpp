@@ -16,7 +16,8 @@
 //   static void check_parameters(const Parameters& p);             // rules between parameters: throws Failure::usage, before a run begins
 //   std::string position();                                        // sources with positions(): where the next row begins
 //   std::uint64_t durable();                                       // sinks: before which batch everything is in the files
-// A source's process returns bool: true while there may be more rows.
+// A source's process returns bool: true while there may be more rows. An ordered map's may, too: false when it needs no more; what only it asked for
+// is then not read on.
 
 #include <sluice/abi.h>
 

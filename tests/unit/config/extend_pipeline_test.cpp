@@ -1,49 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "config/pipeline.hpp"
+#include "pipeline_files.hpp"
 
 using namespace sluice;
 namespace fs = std::filesystem;
 
 namespace {
-
-// Pipeline files of one test, which may extend each other by name of file.
-class Files {
- public:
-  Files() : folder_(fs::temp_directory_path() / ("sluice_extends_" + std::to_string(::getpid()))) { fs::create_directories(folder_); }
-  ~Files() { fs::remove_all(folder_); }
-  Files(const Files&) = delete;
-  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
-  WrittenPipeline load(const std::string& name) { return load_pipeline_file(folder_ / name, diagnostics_); }
-  // The problems of a file that extends base.toml with this text, without the folder's name.
-  std::string problems_of(const std::string& text) {
-    write("over.toml", "[pipeline]\nname = \"over\"\nextends = \"base.toml\"\n" + text);
-    diagnostics_ = {};
-    load("over.toml");
-    return problems();
-  }
-  std::string problems() const {
-    std::string all;
-    const std::string folder = folder_.string() + "/";
-    for (const Diagnostic& diagnostic : diagnostics_.list()) {
-      std::string line = diagnostic.text();
-      for (std::size_t at = 0; (at = line.find(folder)) != std::string::npos;) line.erase(at, folder.size());
-      all += line + "\n";
-    }
-    return all;
-  }
-
- private:
-  fs::path folder_;
-  Diagnostics diagnostics_;
-};
 
 constexpr const char* base = R"([pipeline]
 name = "base"

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// `sluice run --samples TABLE`: the pipeline once for each line of a table, one run after the other.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/pipeline_arguments.hpp"
+#include "cli/run_options.hpp"
+#include "plan/plan.hpp"
+
+namespace sluice::cli {
+
+struct SampleRun {
+  std::string name;
+  RunArguments options;  // with this sample's report, trace and account
+  Plan plan;
+};
+
+// Plans the runs of all samples, and compares the files of all of them, before the first begins. Everything that is wrong is printed; then the result
+// is empty. unwritable: what of a run's own files can't be written.
+std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArguments& options,
+                                    const std::function<Diagnostics(const RunArguments&)>& unwritable);
+
+// Runs them; one that fails does not keep the others from being run, an interrupt does. Ends with a table of what became of each, and returns the
+// worst of the exit codes.
+int run_samples(const std::vector<SampleRun>& runs, bool quiet, const std::function<int(const SampleRun&)>& run_one);
+
+}  // namespace sluice::cli
