@@ -287,11 +287,11 @@ class PipelineReader {
 
 const std::vector<std::string>& reserved_parameter_names() {
   static const std::vector<std::string> names = {
-      "help",      "threads", "device",      "memory",     "gpu_memory", "report",      "trace",
-      "quiet",     "account", "set",         "plugin_dir", "executor",   "batch_work",  "max_bad_reads",
-      "log_level", "repeat",  "dot",         "resume",     "version",    "profile",     "inject_device_fault",
-      "rows",      "work",    "streams",     "pipeline",   "calibrate",  "allow_empty", "watchdog",
-      "policy",    "params",  "sample_table", "graph",     "json",       "help_all"};
+      "help",      "threads", "device",       "memory",     "gpu_memory", "report",      "trace",
+      "quiet",     "account", "set",          "plugin_dir", "executor",   "batch_work",  "max_bad_reads",
+      "log_level", "repeat",  "dot",          "resume",     "version",    "profile",     "inject_device_fault",
+      "rows",      "work",    "streams",      "pipeline",   "calibrate",  "allow_empty", "watchdog",
+      "policy",    "params",  "sample_table", "graph",      "json",       "help_all"};
   return names;
 }
 

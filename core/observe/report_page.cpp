@@ -12,7 +12,7 @@
 #include "observe/output_figures.hpp"
 #include "observe/page/page_parts.hpp"
 #include "observe/page_text.hpp"
-#include "observe/plan_picture.hpp"
+#include "observe/plan_notes.hpp"
 #include "observe/quantity.hpp"
 #include "observe/report_tree.hpp"
 #include "observe/scheduling_words.hpp"
@@ -142,7 +142,7 @@ std::string report_page(const RunResult& result, const Plan& plan, const Registr
   const RunStatistics& s = result.statistics;
   const Json whole = report_tree(result, plan, registry, context), series = history_tree(history, s), results = figures(s.outputs),
              waits = waiting(plan, s);
-  std::string picture = plan_svg(plan, s);
+  std::string picture = plan_svg(plan, plan_notes(plan, s));
   if (picture.size() > largest_picture) picture = "<p class=\"note\">This pipeline has too many stages for a picture here.</p>";
   std::string page;
   for (const Limits& limit : limits) {

@@ -19,6 +19,7 @@ constexpr double widest_letter = 7.6;  // pixels of a letter at 13 pixels, on th
 constexpr const char* style = R"(<style>
 .sluice-plan text { font: 13px system-ui, sans-serif; fill: var(--plan-text, #1b2530); text-anchor: middle; }
 .sluice-plan .type { font-size: 11px; opacity: .7; }
+.sluice-plan .label { font-size: 11px; opacity: .7; text-anchor: start; }
 .sluice-plan path.rows, .sluice-plan path.resource, .sluice-plan path.feedback { fill: none; stroke: var(--plan-line, #6b7885); stroke-width: 1.4; }
 .sluice-plan path.resource { stroke-dasharray: 5 4; }
 .sluice-plan path.feedback { stroke-dasharray: 1.5 4; stroke-linecap: round; }
@@ -51,18 +52,18 @@ std::string xml_text(std::string_view text) {
 double top_of(const DrawnBox& box) { return margin + static_cast<double>(box.layer) * layer_height; }
 
 // Where rows begin and end stands out; what all rows share has another shape.
-std::string box_svg(const PlanNode& node, const DrawnBox& box) {
+std::string box_svg(const PlanNode& node, const std::string& below, const DrawnBox& box) {
   const sluice_stage_descriptor& d = *node.stage->entry.descriptor;
   const double left = margin + box.middle - box.width / 2, top = top_of(box), middle = margin + box.middle;
   const char* kind = node.is_resource ? " resource" : d.kind == SLUICE_SOURCE || d.kind == SLUICE_SINK ? " end" : "";
   return fmt::format(
       "<g><title>{}</title><rect class=\"box{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{}\"/>"
       "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text><text class=\"type\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-      xml_text(d.summary == nullptr ? "" : d.summary), kind, left, top, box.width, box_height, node.is_resource ? 18 : 4, middle, top + 18,
-      xml_text(node.stage->name), middle, top + 34, xml_text(d.id));
+      xml_text(node.stage->name + " (" + d.id + "): " + (d.summary == nullptr ? "" : d.summary)), kind, left, top, box.width, box_height,
+      node.is_resource ? 18 : 4, middle, top + 18, xml_text(node.stage->name), middle, top + 34, xml_text(below));
 }
 
-std::string line_svg(const PlanEdge& edge, const DrawnLine& line, const std::vector<DrawnBox>& boxes) {
+std::string line_svg(const PlanEdge& edge, const std::string& label, const DrawnLine& line, const std::vector<DrawnBox>& boxes) {
   const DrawnBox &from = boxes[line.from], &to = boxes[line.to];
   double x = margin + from.middle, y = top_of(from) + box_height;
   std::string path = fmt::format("M{:.1f} {:.1f}", x, y);
@@ -79,8 +80,10 @@ std::string line_svg(const PlanEdge& edge, const DrawnLine& line, const std::vec
   }
   curve_to(margin + to.middle, top_of(to) - 2);
   const bool rows = edge.kind == PlanEdge::Kind::rows;
-  return fmt::format("<path class=\"{}\" marker-end=\"url(#sluice-plan-head)\" d=\"{}\"><title>{}</title></path>\n", rows ? "rows" : "resource", path,
-                     rows ? xml_text(fmt::format("{}", fmt::join(edge.columns, ", "))) : "resource");
+  std::string svg = fmt::format("<path class=\"{}\" marker-end=\"url(#sluice-plan-head)\" d=\"{}\"><title>{}</title></path>\n",
+                                rows ? "rows" : "resource", path, rows ? xml_text(fmt::format("{}", fmt::join(edge.columns, ", "))) : "resource");
+  if (!label.empty()) svg += fmt::format("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 6, y - 8, xml_text(label));
+  return svg;
 }
 
 // Against the direction of everything else: around the right side.
@@ -94,11 +97,20 @@ std::string feedback_svg(const DrawnBox& from, const DrawnBox& to, double right)
 
 }  // namespace
 
-std::string plan_svg(const Plan& plan) {
+std::string plan_svg(const Plan& plan) { return plan_svg(plan, PlanNotes()); }
+
+std::string plan_svg(const Plan& plan, const PlanNotes& notes) {
   const PlanEdges graph = edges_of(plan);
+  const std::size_t first_stage = plan.pipeline.resources.size();
+  const auto note = [first_stage](const std::vector<std::string>& texts, std::size_t node) {
+    return node >= first_stage && node - first_stage < texts.size() ? texts[node - first_stage] : std::string();
+  };
   std::vector<DrawnBox> boxes;
+  std::vector<std::string> below;
   for (const PlanNode& node : graph.nodes) {
-    const std::size_t letters = std::max(node.stage->name.size(), std::string_view(node.stage->entry.descriptor->id).size());
+    const std::string said = note(notes.below, below.size());
+    below.push_back(said.empty() ? node.stage->entry.descriptor->id : said);
+    const std::size_t letters = std::max(node.stage->name.size(), below.back().size());
     boxes.push_back({std::max(84.0, static_cast<double>(letters) * widest_letter + 16), node.is_resource, 0, 0});
   }
   std::vector<DrawnLine> lines;
@@ -119,10 +131,11 @@ std::string plan_svg(const Plan& plan) {
       "width=\"{:.0f}\" height=\"{:.0f}\">\n{}<defs><marker id=\"sluice-plan-head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" "
       "markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"head\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n",
       xml_text(plan.pipeline.name), width, height, width, height, style);
-  for (std::size_t i = 0; i < lines.size(); ++i) svg += line_svg(*drawn[i], lines[i], boxes);
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    svg += line_svg(*drawn[i], drawn[i]->kind == PlanEdge::Kind::rows ? note(notes.rows, drawn[i]->from) : "", lines[i], boxes);
   for (const PlanEdge& edge : graph.edges)
     if (edge.kind == PlanEdge::Kind::feedback) svg += feedback_svg(boxes[edge.from], boxes[edge.to], margin + inner + feedback_room);
-  for (std::size_t i = 0; i < boxes.size(); ++i) svg += box_svg(graph.nodes[i], boxes[i]);
+  for (std::size_t i = 0; i < boxes.size(); ++i) svg += box_svg(graph.nodes[i], below[i], boxes[i]);
   return svg + "</svg>\n";
 }
 

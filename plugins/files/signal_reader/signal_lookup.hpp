@@ -151,7 +151,7 @@ class SignalLookup {
   }
 
   mutable std::optional<SignalFiles> files_;
-  SignalIndex index_;                       // of all files: places among the bytes of all
+  SignalIndex index_;  // of all files: places among the bytes of all
   RepeatedReads in_files_before_;
   std::optional<FollowedSignal> followed_;  // instead of these
 };

@@ -275,7 +275,7 @@ typedef struct sluice_call {
   uint32_t implementation;     /* index into descriptor->implementations */
   const sluice_device* device; /* NULL: CPU */
   double target_work;          /* sources: cut the batch at about this much work */
-  uint64_t target_bytes;       /* sources: and at about this many bytes of columns */
+  uint64_t target_bytes;       /* sources: and at about this many bytes of columns; sinks' commit and finish: bytes that may be kept */
 } sluice_call;
 
 /* ---- Stage instances ---------------------------------------------------------------------------------------------------------------- */
@@ -304,7 +304,7 @@ typedef struct sluice_stage {
   sluice_status (*process)(void* self, const sluice_call*, const sluice_batch* input, sluice_output*, sluice_error*);
   /* Sinks: writes one prepared batch. */
   sluice_status (*commit)(void* self, const sluice_call*, const sluice_batch* input, sluice_error*);
-  /* After the last batch: sinks close their files, regroups may emit. Not called when the run failed. NULL: nothing to do. */
+  /* After the last batch: sinks close their files, regroups may emit, maps may give accounts. Not called when the run failed. NULL: nothing to do. */
   sluice_status (*finish)(void* self, const sluice_call*, sluice_output*, sluice_error*);
   void (*destroy)(void* self);
   const void* (*get_extension)(void* self, const char* id); /* NULL or returns NULL: not offered */

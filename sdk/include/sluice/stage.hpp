@@ -11,7 +11,7 @@
 // and SLUICE_PLUGIN("my_plugin", "1.0.0", "MIT", Mine) at the end of one file. Optional members:
 //   sluice::Estimate estimate(const sluice::Batch& in) const;
 //   void commit(const sluice::Call&, const sluice::Batch& in);     // sinks
-//   void finish(const sluice::Call&, sluice::Output& out);         // sinks, regroups
+//   void finish(const sluice::Call&, sluice::Output& out);         // sinks, regroups, maps
 //   void feedback(const sluice::Call&, const sluice::Batch& in);   // sources, regroups: rows that a sink has committed, beside process()
 //   static void check_parameters(const Parameters& p);             // rules between parameters: throws Failure::usage, before a run begins
 //   std::string position();                                        // sources with positions(): where the next row begins

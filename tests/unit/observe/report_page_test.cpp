@@ -14,7 +14,6 @@
 
 #include "../config/example_stages.hpp"
 #include "observe/file_digest.hpp"
-#include "observe/layered_layout.hpp"
 #include "observe/multiqc.hpp"
 #include "observe/output_figures.hpp"
 #include "observe/page_text.hpp"
@@ -183,16 +182,6 @@ TEST_CASE("text from anywhere becomes text of a page") {
   CHECK(shortened("abcdef", 6) == "abcdef");
   CHECK(shortened("abcdefg", 6) == "abc...");
   CHECK(shortened("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 4) == "\xc3\xa9...");
-}
-
-TEST_CASE("stages stand below all that they depend on, and long edges pass through every layer") {
-  const LayeredLayout layout = layered_layout({{}, {0}, {1}, {0, 2}}, {0, 1, 2, 3});
-  CHECK(layout.layers == 4);
-  CHECK(layout.nodes[0].layer == 0);
-  CHECK(layout.nodes[3].layer == 3);
-  for (const LayeredLayout::Edge& edge : layout.edges) CHECK(edge.by.size() + 1 == layout.nodes[edge.to].layer - layout.nodes[edge.from].layer);
-  CHECK(layout.columns == 2);
-  CHECK(layered_layout({}, {}).layers == 0);
 }
 
 TEST_CASE("what was read and written is known again by its checksum") {
