@@ -11,7 +11,9 @@ namespace sluice::cli {
 namespace {
 
 // Options that a file of parameters can't give: they say where the rest comes from.
-bool is_for_command_line(const std::string& name) { return name == "help" || name == "params" || name == "samples" || name == "sample_table"; }
+bool is_for_command_line(const std::string& name) {
+  return name == "help" || name == "help_all" || name == "params" || name == "samples" || name == "sample_table";
+}
 
 std::string snake_case(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');

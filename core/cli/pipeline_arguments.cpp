@@ -266,12 +266,15 @@ void PipelineArguments::print_plugin_problems() const {
   for (const PluginProblem& problem : registry_.problems()) std::fprintf(stderr, "%s: the plugin %s\n", problem.file.c_str(), problem.reason.c_str());
 }
 
+PlannedFile PipelineArguments::params() const { return {params_file_, FileUse::reads, true, false, "--params"}; }
+
 std::optional<Plan> PipelineArguments::make_plan(Missing missing, DeviceSearch search, const std::vector<PlannedFile>& own_files) {
   load();
   std::optional<Plan> plan = plan_with(overrides(missing), search, diagnostics_);
   if (plan) {
     std::vector<PlannedFile> files = files_of(*plan, registry_);
     files.insert(files.end(), own_files.begin(), own_files.end());
+    if (!params_file_.empty()) files.push_back(params());
     check_files(files, missing, diagnostics_);
   }
   print(diagnostics_);

@@ -47,6 +47,8 @@ class PipelineArguments {
   // nullopt: the graph can't be connected. The files are not looked at.
   std::optional<Plan> plan_with(const Overrides& overrides, DeviceSearch search, Diagnostics& diagnostics) const;
   void print_plugin_problems() const;
+  const std::string& params_file() const { return params_file_; }
+  PlannedFile params() const;  // that file, which the run reads
 
   const WrittenPipeline& written() const { return written_; }
   bool has_parameter(const std::string& name) const;

@@ -84,7 +84,7 @@ class FilesOfAll {
   void add(const std::string& sample, std::vector<PlannedFile> files) {
     for (PlannedFile& file : files) {
       if (file.use == FileUse::reads && !inputs_.insert(file.path).second) continue;
-      file.what = of_sample(sample) + file.what;
+      if (!sample.empty()) file.what = of_sample(sample) + file.what;
       files_.push_back(std::move(file));
     }
   }
@@ -144,6 +144,9 @@ std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArgume
     files.add(sample.name, own.files(ProfileUse::reads));
     runs.push_back({sample.name, own, std::move(*plan)});
   }
+  std::vector<PlannedFile> tables = {{options.samples_file, FileUse::reads, true, false, "--samples"}};
+  if (!pipeline.params_file().empty()) tables.push_back(pipeline.params());
+  files.add("", std::move(tables));
   Diagnostics of_files;
   check_files(files.files(), Missing::error, of_files);
   problems.print();

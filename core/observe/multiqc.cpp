@@ -51,7 +51,8 @@ std::string multiqc_general(const RunResult& result, const Plan& plan, const std
   const RunStatistics& s = result.statistics;
   const std::vector<PathAccount> paths = account_of(plan, s, ending_of(result));
   Json columns = Json::array(), values = Json::object();
-  const auto add = [&](const char* key, const char* title, const char* description, const Json& value, const char* format, const char* suffix) {
+  const auto add = [&](const std::string& key, const std::string& title, const std::string& description, const Json& value, const char* format,
+                       const char* suffix) {
     columns.push_back({{key, {{"namespace", "sluice"}, {"title", title}, {"description", description}, {"format", format}, {"suffix", suffix}}}});
     values[key] = value;
   };
@@ -62,9 +63,11 @@ std::string multiqc_general(const RunResult& result, const Plan& plan, const std
     add("sluice_failed", "Failed", "Part of them that failed, in percent", std::round(1e4 * path->failed_fraction()) / 1e2, "{:,.1f}", "%");
   }
   if (const StageStatistics* stage = with_lengths(s)) {
-    add("sluice_n50", "N50", "Half of the bases are in reads at least as long", static_cast<std::uint64_t>(stage->lengths.n50), "{:,.0f}", "");
-    add("sluice_total", "Mbases", "Length of all reads, in millions", std::round(static_cast<double>(stage->lengths.total) / 1e3) / 1e3, "{:,.1f}",
-        "");
+    const std::string& unit = stage->lengths.unit;
+    add("sluice_n50_" + unit, "N50 (" + unit + "s)", "Half of all " + unit + "s are in reads at least as long",
+        static_cast<std::uint64_t>(stage->lengths.n50), "{:,.0f}", "");
+    add("sluice_total_" + unit, "M" + unit + "s", "Length of all reads, in millions of " + unit + "s",
+        std::round(static_cast<double>(stage->lengths.total) / 1e3) / 1e3, "{:,.1f}", "");
   }
   add("sluice_seconds", "Seconds", "From start to end of the run", std::round(10 * s.elapsed_seconds) / 10, "{:,.1f}", "");
   return text_of({{"id", "sluice_general"}, {"plot_type", "generalstats"}, {"pconfig", columns}, {"data", {{sample, values}}}});

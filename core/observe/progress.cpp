@@ -41,7 +41,11 @@ std::string waited_for(const Plan& plan, const RunStatistics& statistics) {
     if (statistics.stages[i].implementations.empty()) return "making '" + resources[i].name + "' (" + resources[i].entry.descriptor->id + ")";
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const StageStatistics* source = statistics_of(statistics, plan, i);
-    if (source == nullptr || source->role != "source" || source->rows_out > 0) continue;
+    if (source != nullptr && source->role == "source" && source->rows_out > 0) return "";
+  }
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const StageStatistics* source = statistics_of(statistics, plan, i);
+    if (source == nullptr || source->role != "source") continue;
     if (statistics.devices.empty() && std::any_of(plan.stages.begin(), plan.stages.end(), needs_device)) return "waiting for the device to open";
     if (plan.stages[i].stage != nullptr && reads_standard_input(*plan.stages[i].stage)) return "waiting for standard input";
     return "waiting for the first " + (source->row_noun.empty() ? plan.stages[i].row_type : source->row_noun);

@@ -81,8 +81,8 @@ void ActivityListener::give(RunHistory& history) const {
 void SampleSeries::add(HistorySample sample) {
   samples_.push_back(std::move(sample));
   if (samples_.size() < most_points) return;
-  for (std::size_t i = 0; i < samples_.size(); i += 2) samples_[i / 2] = std::move(samples_[i]);
-  samples_.resize(samples_.size() / 2);
+  for (std::size_t i = 2; i < samples_.size(); i += 2) samples_[i / 2] = std::move(samples_[i]);
+  samples_.resize((samples_.size() + 1) / 2);
   interval_ *= 2;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -103,10 +104,16 @@ void OutputFiles::sync_all() {
     if (file.staged.descriptor() >= 0) file.staged.sync();
 }
 
-std::vector<std::string> OutputFiles::commit() {
+std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& beside) {
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
   sync_all();
+  const auto is_new = [this](const std::string& path) {
+    return std::any_of(files_.begin(), files_.end(), [&](const sluice_file& file) { return file.path == path; });
+  };
+  for (const std::string& path : beside)
+    for (const sluice_file& whole : files_)
+      if (whole.staged.descriptor() >= 0 && path.starts_with(whole.path + ".") && !is_new(path)) ::unlink(path.c_str());
   // An index of before must never lie beside a file of now, also if the process is killed between two renames.
   for (const sluice_file& file : files_)
     for (const sluice_file& whole : files_)

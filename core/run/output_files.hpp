@@ -34,8 +34,9 @@ class OutputFiles {
   static void write(sluice_file& file, const char* data, std::size_t bytes);
   static void close(sluice_file& file);
 
-  // Gives every file its final name, all bytes being on the disk; returns the names.
-  std::vector<std::string> commit();
+  // Gives every file its final name, all bytes being on the disk; returns the names. `beside`: what may lie beside outputs (indexes): those of an
+  // earlier run that this one has not written go with the files that they were of.
+  std::vector<std::string> commit(const std::vector<std::string>& beside);
   // Keeps what was written so far as NAME.partial; returns the names.
   std::vector<std::string> keep_partial();
   void discard();

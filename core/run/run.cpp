@@ -15,6 +15,7 @@
 #include "device/call_scope.hpp"
 #include "device/device_opening.hpp"
 #include "machine/host_limits.hpp"
+#include "plan/plan_files.hpp"
 #include "run/arena.hpp"
 #include "run/execution.hpp"
 #include "run/resources.hpp"
@@ -250,6 +251,14 @@ struct Run::Implementation {
            (standard_output.revents & POLLERR) != 0;
   }
 
+  // What may lie beside the outputs.
+  std::vector<std::string> beside_outputs() const {
+    std::vector<std::string> paths;
+    for (const PlannedFile& file : files_of(context.plan, registry))
+      if (file.side && file.use == FileUse::writes && !file.path.ends_with(".partial")) paths.push_back(file.path);
+    return paths;
+  }
+
   RunResult execute() {
     RunResult result;
     std::vector<std::string> outputs;
@@ -267,7 +276,7 @@ struct Run::Implementation {
       if (context.failed() || (interrupted && context.cancelled()))
         context.files.discard();
       else
-        outputs = interrupted ? context.files.keep_partial() : context.files.commit();
+        outputs = interrupted ? context.files.keep_partial() : context.files.commit(beside_outputs());
     } catch (...) {
       context.fail_with_current_exception("");
       context.files.discard();

@@ -81,6 +81,8 @@ fi
 run simulate --reference ref.fa --reads 20 --seed 3 --mean-length 2500 --output-prefix s
 run map --reference ref.fa --reads r.fastq.gz --reads s.fastq.gz --output twice.paf.gz
 [ ! -e twice.paf.gz.tbi ] || fail "unsorted twice.paf.gz has an index"
+run map --reference ref.fa --reads r.fastq.gz --reads s.fastq.gz --output hits.paf.gz
+[ ! -e hits.paf.gz.tbi ] || fail "the index of an earlier run lies beside unsorted hits.paf.gz"
 
 # An index is an output: it is not written over an input, and there is none of a run that fails.
 run pileup --alignments mod.bam --reference pileup.bed.gz.tbi --output pileup.bed.gz 2>err.txt && fail "an index in the place of an input"

@@ -123,7 +123,7 @@ names 15 >present
 mkdir text
 "$sluice" run eventalign --help | grep -q -- --follow-settle || fail "eventalign has no --follow"
 for i in 10 11 12; do cp all/signal/$i.blow5 text; done
-head -c 1000 /dev/urandom >text/garbage.blow5
+head -c 1000 reference.fa >text/garbage.blow5
 cp all/reads/10.fastq.gz text/reads.blow5
 run simulate --reference reference.fa --reads 2 --mean-length 2000 --record-compression none --output-prefix text/other
 mv text/other.blow5 text/zz.blow5

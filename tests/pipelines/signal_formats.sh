@@ -44,7 +44,7 @@ run methylation "${aligned[@]}" --reads fastq --signal parts --output - | cmp - 
 # ---- the same reads twice: said each time, and the first of them is used
 says() { grep -q -e "$1" err.txt || fail "not '$1': $(cat err.txt)"; }
 mkdir twice && cp r.blow5 twice/a.blow5 && cp r.blow5 twice/b.blow5
-third=$(sed -n 2p r.truth_reads.tsv >/dev/null; "$sluice" run classify_signal --target reference.fa --signal overlap/1.pod5 --output - --quiet | sed -n 2p | cut -f1)
+third=$( "$sluice" run classify_signal --target reference.fa --signal overlap/1.pod5 --output - --quiet | sed -n 2p | cut -f1)
 for of in call align; do
   $of --signal overlap 2>err.txt | cmp - $of.tsv || fail "$of of overlapping files"
   says "warning: signal: the signal files have 10 records of reads that an earlier record has, which is used: '$third', '.*' and 7 more"

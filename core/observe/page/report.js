@@ -102,9 +102,10 @@
     const where = section('glance'), cards = make('div', undefined, 'cards');
     if (report.error) add(where, make('div', [make('b', 'It failed' + (report.error.stage ? " in '" + report.error.stage + "'" : '') + ': '), report.error.message,
       report.error.remedy ? ' (' + report.error.remedy + ')' : ''], 'message bad'));
-    if (report.state === 'interrupted') add(where, make('div', 'It was interrupted: what was finished by then was kept in files ending in .partial.', 'message odd'));
+    if (report.state === 'interrupted')
+      add(where, make('div', 'It was interrupted: ' + (report.outputs.length ? 'what was finished by then was kept in files ending in .partial.' : 'nothing was kept.'), 'message odd'));
     for (const hint of report.hints) add(where, make('div', hint, 'message odd'));
-    const faults = report.devices.reduce((sum, d) => sum + d.faults.memory + d.faults.kernel + d.faults.lost, 0);
+    const faultsOf = (d) => d.faults.memory + d.faults.kernel + d.faults.lost;
     for (const device of report.devices)
       if (device.retired_because) add(where, make('div', [make('b', device.name + ' was given up: '), device.retired_because,
         '. What it had under way was done again elsewhere: the output is the same.'], 'message odd'));
@@ -117,13 +118,13 @@
       add(cards, card(count(first.failed), 'failed', fate(first.failed)), card(count(first.filtered), 'left out on purpose', fate(first.filtered)));
     }
     const source = history.stages.find((stage) => stage.role === 'source' && stage.unit);
-    const work = source && report.stages.find((stage) => stage.name === source.name).implementations.reduce((sum, i) => sum + i.work, 0);
+    const work = source && (report.stages.find((stage) => stage.name === source.name)?.implementations ?? []).reduce((sum, i) => sum + i.work, 0);
     const seconds = report.time.elapsed_seconds;
     add(cards, card(duration(seconds), 'from start to end', work && seconds > 0 ? large(work / seconds) + ' ' + plural(source.unit) + '/s' : ''),
       card(duration(report.time.cpu_seconds), 'of CPU time', several(report.time.threads, 'thread')),
       card(bytes(report.memory.resident_peak_bytes), 'of memory at most', 'budget for batches ' + bytes(report.memory.budget_bytes)));
     for (const device of report.devices)
-      add(cards, card(percent(device.utilisation), device.name + ' was busy', device.model + (faults ? ', ' + several(faults, 'fault') : '')));
+      add(cards, card(percent(device.utilisation), device.name + ' was busy', device.model + (faultsOf(device) ? ', ' + several(faultsOf(device), 'fault') : '')));
     add(where, cards, make('p', [make('b', 'What took the time: '), report.bottleneck + '.']));
     if (report.account.some((path) => !path.adds_up)) add(where, make('div', 'The counts do not add up: please report this.', 'message bad'));
   }

@@ -329,7 +329,7 @@ class AlignmentReader {
 
   // Returns the bytes it takes in the batch's columns.
   std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
-    const char* const contig = record.core.tid < 0 ? "*" : file_->contig_name(record.core.tid);
+    const std::string_view contig = record.core.tid < 0 ? std::string_view("*") : std::string_view(file_->contig_name(record.core.tid));
     const Row& row = rows.add({record, contig, visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1}, file_->visited_bytes());
     return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
            (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);

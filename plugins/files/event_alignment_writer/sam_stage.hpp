@@ -74,11 +74,7 @@ class EventSam {
   }
 
   EventSam(const Setup& setup, const Parameters& p)
-      : path_(p.output),
-        version_(p.version),
-        contigs_(setup.resource("reference")),
-        k_(kmer_size(setup.resource("model"))),
-        header_(read_header(input_files(p.alignments, ".bam .sam .cram"), p)) {
+      : path_(p.output), version_(p.version), contigs_(setup.resource("reference")), k_(kmer_size(setup.resource("model"))), header_(read_header(p)) {
     hts::silence();
     if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "signal on the reference (event_alignment_sam)",
                        nullptr) != 0)
@@ -127,9 +123,10 @@ class EventSam {
   void finish(const Call& call, Output&) { bam_ ? bam_->finish(call) : sam_->finish(call); }
 
  private:
-  static hts::Header read_header(const std::vector<std::string>& paths, const Parameters& p) {
-    if (p.follow) return hts::read_first_alignment_header(paths);
-    return hts::read_alignment_headers(paths, p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other);
+  static hts::Header read_header(const Parameters& p) {
+    const std::string inputs = p.alignments;
+    return hts::header_of_inputs(inputs, input_files(inputs, ".bam .sam .cram"),
+                                 p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other, p.follow);
   }
   struct Workspace {
     hts::Record record{bam_init1()};

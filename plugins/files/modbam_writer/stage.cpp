@@ -111,9 +111,9 @@ class ModbamWriter {
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
         motif_(parse_motif(parameters.motif)),
-        command_(parameters.command),
+        command_(hts::header_command(parameters.command)),
         has_file_(parameters.alignments && !parameters.alignments->empty()),
-        header_(has_file_ ? read_header(input_files(*parameters.alignments, ".bam .sam .cram"), parameters) : header_of_index(setup)) {
+        header_(has_file_ ? read_header(parameters) : header_of_index(setup)) {
     hts::silence();
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -189,14 +189,10 @@ class ModbamWriter {
   }
 
  private:
-  static hts::Header read_header(const std::vector<std::string>& paths, const Parameters& p) {
-    if (p.follow) {
-      hts::Header header = hts::read_first_alignment_header(paths);
-      // What comes in files of its own comes one after the other.
-      if (!std::filesystem::is_regular_file(std::string(*p.alignments))) hts::mark_unsorted(*header);
-      return header;
-    }
-    return hts::read_alignment_headers(paths, p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other);
+  static hts::Header read_header(const Parameters& p) {
+    const std::string inputs = *p.alignments;
+    return hts::header_of_inputs(inputs, input_files(inputs, ".bam .sam .cram"),
+                                 p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other, p.follow);
   }
   // BAM and SAM are made in process(), as they stand in the file; CRAM is made by HTSlib in commit().
   enum class Form : std::uint8_t { bam, sam, cram };

@@ -50,7 +50,9 @@ class PafWriter {
     d.option("output", &Parameters::output,
              "where to write the hits; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC, a column per tag; - is standard output")
         .required()
-        .writes();
+        .writes()
+        .beside(".tbi")
+        .beside(".csi");
     d.option("secondary", &Parameters::secondary, "write secondary hits, too (minimap2 --secondary)");
     d.option("paf_no_hit", &Parameters::paf_no_hit, "write a line with * for each read without hits (minimap2 --paf-no-hit)");
     d.option("cigar", &Parameters::cigar, "write the CIGARs of alignments (minimap2 -c)");
@@ -73,11 +75,7 @@ class PafWriter {
         cigar_(p.cigar),
         has_alignments_(overlap::read_alignments_available(setup)),
         text_(text_tag(setup, p, has_alignments_)),
-        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_), hts::paf_target_columns) {
-    if (!has_alignments_ && (p.md || p.eqx))
-      setup.warn(std::string(p.md ? "md" : "eqx") +
-                 " changes nothing without base-level alignments, as in minimap2: add --cigar, or --format sam or bam");
-  }
+        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_), hts::paf_target_columns) {}
 
   void process(const Call&, const Batch& in, Output& out) {
     auto text = texts_.take();

@@ -51,6 +51,8 @@ class SortedRecordWriter {
   }
 
   static void check_parameters(const Parameters& p) {
+    if (p.output.ends_with(".sam") || p.output.ends_with(".sam.gz") || p.output.ends_with(".sam.zst"))
+      throw Failure::usage("sorted alignments are BAM or CRAM", "name the output .bam or .cram");
     if (p.alignments == "-") throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to sort them");
     if (format_of(p) == hts::AlignmentFormat::cram && (!p.reference || p.reference->empty()))
       throw Failure::usage("CRAM needs the reference", "give it as a FASTA file");
@@ -59,9 +61,7 @@ class SortedRecordWriter {
   SortedRecordWriter(const Setup& setup, const Parameters& p) : header_(hts::read_alignment_header(p.alignments)) {
     hts::silence();
     const std::string version(std::string_view(SLUICE_BUILD_ID).substr(0, std::string_view(SLUICE_BUILD_ID).find('-')));
-    std::string command = p.command;
-    std::replace_if(
-        command.begin(), command.end(), [](char c) { return c < ' ' && c >= 0; }, ' ');
+    const std::string command = hts::header_command(p.command);
     // Pairs up to a null: without a command they end before it.
     if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", version.c_str(), command.empty() ? nullptr : "CL", command.c_str(), nullptr) !=
         0)

@@ -41,9 +41,7 @@ std::string header_text(const HeaderParts& parts) {
   add_lines(*header, lines, "the contigs and the read group", "contig names and the read group must be valid in SAM");
   add_lines(*header, taken_lines(parts.input, parts.group.line.empty()), "the @RG and @PG lines of the reads' files",
             "repair their headers: samtools reheader");
-  std::string command(parts.command);
-  std::replace_if(
-      command.begin(), command.end(), [](char c) { return c < ' ' && c >= 0; }, ' ');
+  const std::string command = hts::header_command(parts.command);
   const std::string version(parts.version);
   const bool has_command = !command.empty();
   if (sam_hdr_add_pg(header.get(), "sluice", "PN", "sluice", "VN", version.c_str(), has_command ? "CL" : nullptr,

@@ -49,7 +49,8 @@ FollowedLookup::Taken FollowedSignal::take_up(const Call& call, const FollowedLo
     sources_[known->second]->file.extend();
   }
   Source& source = *sources_[numbers_.at(&file)];
-  add_records(call, source, records);
+  if (source.damage.empty()) add_records(call, source, records);
+  if (!source.damage.empty()) throw Failure::input(source.damage, "copy the file again and compare checksums");
   if (grows) return FollowedLookup::Taken::part;
   source.file.check_end();
   return FollowedLookup::Taken::all;
@@ -83,9 +84,8 @@ void FollowedSignal::add_records(const Call& call, Source& source, std::uint64_t
     call.warn("signal file '" + source.file.path() + "' has " + std::to_string(repeated) +
               " records whose read id an earlier record has: the first is used");
   if (whole < places.size())
-    throw Failure::input(
-        "signal file '" + source.file.path() + "' is damaged: record " + std::to_string(records + 1) + " cannot be decompressed or parsed",
-        "copy the file again and compare checksums");
+    source.damage =
+        "signal file '" + source.file.path() + "' is damaged: record " + std::to_string(records + 1) + " cannot be decompressed or parsed";
 }
 
 }  // namespace sluice::signal_reader

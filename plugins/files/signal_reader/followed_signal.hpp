@@ -35,6 +35,7 @@ class FollowedSignal {
     SignalFile file;
     RecordCursor cursor;
     std::size_t number;
+    std::string damage;  // why nothing more is read from it; "": nothing
     explicit Source(const FollowedLookup::File& followed, SignalFile::Growth growth, std::size_t number_)
         : file(followed.path, growth), cursor(file), number(number_) {}
   };

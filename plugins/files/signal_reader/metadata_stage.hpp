@@ -51,6 +51,8 @@ class SignalMetadata {
         wants_read_number_(setup.wanted("read_number")),
         wants_median_before_(setup.wanted("median_before")),
         wants_end_reason_(setup.wanted("end_reason")) {
+    if (setup.resource("signal").attribute("followed") == "true")
+      throw Failure::usage("signal_metadata can't follow signal files", "leave --follow out");
     for (std::size_t i = 0; i < files_.size(); ++i) names_.push_back(std::filesystem::path(files_.path(i)).filename().string());
     if (has_records_) return;
     for (std::size_t i = 0; i < files_.size(); ++i) {

@@ -72,6 +72,7 @@ class SignalFileResource {
     for (const std::string& path : paths_) all += (all.empty() ? "" : "\n") + path;
     out.set_attribute("path", all);
     out.set_attribute("inputs", parameters_.follow ? parameters_.path : all);
+    out.set_attribute("followed", parameters_.follow ? "true" : "false");
     out.set_attribute("read_groups", std::to_string(columns["chemistry"].size()));
   }
 

@@ -48,6 +48,7 @@ class FollowedLookup {
     Missing now = missing();
     while (now.count > 0 && !ended_) {
       if (seconds() - looked_at_ < look_seconds && !call.cancelled()) {
+        if (is_idle()) return;
         std::this_thread::sleep_for(nap);
         continue;
       }

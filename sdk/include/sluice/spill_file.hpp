@@ -25,8 +25,10 @@ class SpillFile {
   // In the folder of the output `beside`, where bytes of the kind will have to fit too; of an output without a place in TMPDIR.
   explicit SpillFile(const std::string& beside) {
     const bool is_file = beside != "-" && !is_special_file(beside);
-    const std::filesystem::path folder = is_file ? followed(beside).parent_path() : std::filesystem::temp_directory_path();
+    std::error_code error;
+    const std::filesystem::path folder = is_file ? followed(beside).parent_path() : std::filesystem::temp_directory_path(error);
     folder_ = folder.empty() ? "." : folder.string();
+    if (error) throw Failure::usage("there is no temporary folder: " + error.message(), "set TMPDIR to a folder with room");
     std::string name = folder_ + "/.sluice-XXXXXX";
     descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
     if (descriptor_ < 0) fail("can't be made", errno);

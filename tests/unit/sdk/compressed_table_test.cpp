@@ -204,6 +204,16 @@ TEST_CASE("what comes unsorted, and what is on no contig, has no index") {
   for (const char* name : {"x.bed", "x.bed.zst", "-", "/dev/null"}) CHECK(written({a, b}, name, 1, 1).files.size() <= 1);
 }
 
+TEST_CASE("a first line that is longer than what is compressed at once") {
+  const std::vector<Line> lines = {bed_line("a", 5, 6, std::string(5'000'000, 'x')), bed_line("a", 9, 10, std::string(5'000'000, 'y')),
+                                   bed_line("b", 1, 2, "z")};
+  const TemporaryFolder folder;
+  const std::string path = in_folder(written(lines, "x.bed.gz", 1, 2), folder, "x.bed.gz");
+  CHECK((found_by_index(path, "a", 0, 8) == lines[0].text));
+  CHECK((found_by_index(path, "a", 9, 10) == lines[1].text));
+  CHECK(found_by_index(path, "b", 0, 8) == lines[2].text);
+}
+
 TEST_CASE("PAF is indexed by its targets") {
   const std::vector<Line> lines = {paf_line("one", 100, 900), paf_line("one", 100, 200), paf_line("one", 700'000, 700'100), paf_line("two", 3, 40)};
   const TemporaryFolder folder;

@@ -9,11 +9,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace sluice::hts {
@@ -83,12 +85,29 @@ inline Header read_first_alignment_header(const std::vector<std::string>& paths)
   throw Failure::input("no alignment file has come");
 }
 
+// The header for what alignment_reader gives of these inputs. Followed files of a folder come one after the other.
+inline Header header_of_inputs(const std::string& inputs, const std::vector<std::string>& paths, SeveralFiles order, bool follow) {
+  if (!follow) return read_alignment_headers(paths, order);
+  Header header = read_first_alignment_header(paths);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(inputs, ignored)) mark_unsorted(*header);
+  return header;
+}
+
 // As it stands in SAM. A BAM file may name its contigs outside of the header's text; SAM has no other place for them.
 inline std::string sam_header_text(sam_hdr_t& header) {
   std::string text(sam_hdr_str(&header), sam_hdr_length(&header));
   if (sam_hdr_count_lines(&header, "SQ") > 0) return text;
   for (int contig = 0; contig < sam_hdr_nref(&header); ++contig)
     text += std::string("@SQ\tSN:") + sam_hdr_tid2name(&header, contig) + "\tLN:" + std::to_string(sam_hdr_tid2len(&header, contig)) + "\n";
+  return text;
+}
+
+// The value of CL in a @PG line: a header line holds no control characters.
+inline std::string header_command(std::string_view command) {
+  std::string text(command);
+  for (char& c : text)
+    if (c < ' ' && c >= 0) c = ' ';
   return text;
 }
 

@@ -46,10 +46,11 @@ class TabixIndex {
   }
   // After each time that `blocks` were compressed, or may have been.
   void take_known(const BgzfWriter& blocks) {
+    begin(blocks);
     while (waiting_.size() > 1 && blocks.is_known(waiting_[1].place)) {
       const Entry entry = waiting_.front();
       waiting_.pop_front();
-      push(entry, blocks.virtual_offset(waiting_.front().place), blocks);
+      push(entry, blocks.virtual_offset(waiting_.front().place));
     }
   }
   // When all blocks have been compressed. Writes `path`.tbi or .csi, if there were lines and they came sorted. Throws Failure::output.
@@ -58,7 +59,7 @@ class TabixIndex {
     if (waiting_.empty()) return;
     const Entry last = waiting_.front();
     const std::uint64_t end = blocks.virtual_offset(blocks.place());
-    push(last, end, blocks);
+    push(last, end);
     if (!has_index_) return;
     const bool is_short = furthest_ <= longest_tbi_contig;
     hts_idx_t* index = (is_short ? short_ : long_).get();
@@ -118,13 +119,15 @@ class TabixIndex {
     waiting_.push_back(entry);
     return true;
   }
+  // Places are known only until the next blocks are compressed, so the first one's is taken at once.
+  void begin(const BgzfWriter& blocks) {
+    if (long_ || waiting_.empty() || !blocks.is_known(waiting_.front().place)) return;
+    const std::uint64_t first = blocks.virtual_offset(waiting_.front().place);
+    short_.reset(hts_idx_init(0, HTS_FMT_TBI, first, shift, tbi_levels));
+    long_.reset(hts_idx_init(0, HTS_FMT_CSI, first, shift, csi_levels));
+  }
   // A line reaches to where the next one begins.
-  void push(const Entry& entry, std::uint64_t next, const BgzfWriter& blocks) {
-    if (!short_) {
-      const std::uint64_t first = blocks.virtual_offset(entry.place);
-      short_.reset(hts_idx_init(0, HTS_FMT_TBI, first, shift, tbi_levels));
-      long_.reset(hts_idx_init(0, HTS_FMT_CSI, first, shift, csi_levels));
-    }
+  void push(const Entry& entry, std::uint64_t next) {
     const auto take = [&](const Index& index) {
       return index != nullptr && hts_idx_push(index.get(), entry.contig, entry.begin, entry.end, next, 1) >= 0;
     };

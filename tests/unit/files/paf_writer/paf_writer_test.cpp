@@ -83,15 +83,6 @@ TEST_CASE("one line per hit, in the order of the reads") {
   CHECK(outcomes_of(run_stage<PafWriter>(reads().all_failed()).resource("index", contigs()).with({{"output", "-"}})) == Outcomes{{"mapped", {0, 3}}});
 }
 
-TEST_CASE("options of alignments say so where there are none") {
-  for (const char* option : {"md", "eqx"}) {
-    const auto result = run_stage<PafWriter>(reads()).resource("index", contigs()).with({{"output", "-"}, {option, true}}).run();
-    CHECK(result.files.at("-") == std::string(primary) + secondary + reverse);
-    CHECK(result.logged(std::string(option) + " changes nothing without base-level alignments"));
-  }
-  CHECK_FALSE(run_stage<PafWriter>(reads()).resource("index", contigs()).with({{"output", "-"}}).run().logged("changes nothing"));
-}
-
 TEST_CASE("reads without hits have a line if asked for, secondary hits none") {
   const auto result =
       run_stage<PafWriter>(reads()).resource("index", contigs()).with({{"output", "-"}, {"paf_no_hit", true}, {"secondary", false}}).run();
