@@ -169,6 +169,7 @@ int schema_command(const Arguments& arguments) {
             {"example", text},
             {"next_steps", text},
             {"habits", {{"type", "object"}, {"additionalProperties", text}}}}}}},
+        {"advice", {{"type", "object"}, {"additionalProperties", text}}},
         {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},
         {"presets",
          {{"type", "object"}, {"additionalProperties", {{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}}}}},

@@ -17,7 +17,8 @@ struct Section {
   const char* whole;  // null: an entry needs no key to be whole
   Place included;
 };
-constexpr Section sections[] = {{"parameters", "parameter", "type", Place::behind},
+constexpr Section sections[] = {{"advice", "advice", nullptr, Place::behind},
+                                {"parameters", "parameter", "type", Place::behind},
                                 {"presets", "preset", nullptr, Place::behind},
                                 {"resources", "resource", "use", Place::before},
                                 {"stages", "stage", "use", Place::before}};

@@ -83,7 +83,7 @@ class Extension {
   // What is not taken over must not be there. A fragment may say what it is, which nobody reads.
   void check_form(const TomlNode& fragment) {
     TableReader root(fragment, "", "", diagnostics_);
-    for (const char* key : {"parameters", "presets", "resources", "stages"}) root.take(key, {TomlKind::table}, "a table");
+    for (const char* key : {"advice", "parameters", "presets", "resources", "stages"}) root.take(key, {TomlKind::table}, "a table");
     if (const TomlMember* head = root.take("pipeline", {TomlKind::table}, "a table")) {
       TableReader reader(head->value, "[pipeline]: ", "", diagnostics_);
       for (const char* key : {"name", "summary", "doc"}) reader.take_string(key);

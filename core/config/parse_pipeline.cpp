@@ -44,6 +44,9 @@ class PipelineReader {
       read_head(head->value);
     else if (!diagnostics_.has_errors())
       root.error(whole_file, "there is no [pipeline] table", "begin with [pipeline] and name = \"...\"");
+    std::map<std::string, WrittenValue> advice;
+    read_values(root, "advice", {TomlKind::string}, "what to check, as a string", advice);
+    for (const auto& [reason, text] : advice) pipeline_.advice[reason] = text.text;
     for_each_entry(root, "parameters", "parameter", [&](const TomlMember& entry) { read_parameter(entry); });
     for_each_entry(root, "presets", "preset", [&](const TomlMember& entry) { read_preset(entry); });
     settle_groups(pipeline_);

@@ -74,6 +74,7 @@ struct WrittenPipeline {
   std::string example;                        // a whole command line
   std::string next_steps;                     // what people do with the outputs, said at the end of a run
   std::map<std::string, std::string> habits;  // options of other programs, as "-x", and what they are here
+  std::map<std::string, std::string> advice;  // what to check when most rows are lost for a reason, or miss an outcome
   std::vector<PipelineParameter> parameters;  // where there are presets, the first one is `preset`
   std::vector<WrittenPreset> presets;
   std::vector<WrittenStage> resources, stages;  // in file order
@@ -121,6 +122,7 @@ struct ResolvedPipeline {
   std::vector<ResolvedStage> resources;           // in an order in which they can be made
   std::vector<ResolvedStage> stages;              // in file order; inputs may point forward only if the graph stays acyclic (checked)
   std::map<std::string, std::string> parameters;  // final values, for the report
+  std::map<std::string, std::string> advice;      // what to check when most rows are lost for a reason, or miss an outcome
   bool connected = false;  // every stage type is known and the graph is whole: columns can be checked even when other things are wrong
 };
 

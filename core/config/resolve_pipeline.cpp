@@ -25,6 +25,7 @@ class Resolver {
     ResolvedPipeline result;
     result.name = pipeline_.name;
     result.summary = pipeline_.summary;
+    result.advice = pipeline_.advice;
     result.file = pipeline_.file.string();
     for (const auto& part : pipeline_.parts) result.parts.push_back(part.string());
     result.parameters = scope_.parameters;

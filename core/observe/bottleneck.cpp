@@ -3,9 +3,9 @@
 #include "observe/bottleneck.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "observe/account.hpp"
-#include "observe/failure_advice.hpp"
 #include "observe/quantity.hpp"
 
 namespace sluice {
@@ -87,8 +87,14 @@ bool are_most(std::uint64_t some, std::uint64_t all) {
 }
 std::string share_text(std::uint64_t some, std::uint64_t all) { return percent_text(static_cast<double>(some) / static_cast<double>(all)); }
 
+using Advice = std::map<std::string, std::string>;
+std::string about(const Advice& advice, const std::string& reason) {
+  const auto found = advice.find(reason);
+  return found == advice.end() ? "" : found->second;
+}
+
 // Rows that failed, those left out on purpose not counted.
-void add_hint_of_failures(const StageStatistics& stage, const ResolvedStage& resolved, std::vector<std::string>& hints) {
+void add_hint_of_failures(const StageStatistics& stage, const ResolvedStage& resolved, const Advice& all, std::vector<std::string>& hints) {
   std::uint64_t failed = 0, most = 0;
   std::string commonest;
   for (const auto& [reason, rows] : stage.failed) {
@@ -102,25 +108,25 @@ void add_hint_of_failures(const StageStatistics& stage, const ResolvedStage& res
   std::string text = share_text(failed, rows) + " of the " + stage.row_type + "s failed in " + titled(stage) + ", most of them as " + commonest;
   const std::string why = meaning(*resolved.entry.descriptor, commonest);
   if (!why.empty()) text += " (" + why + ")";
-  const std::string advice = !resolved.when_most_fail.empty() ? resolved.when_most_fail : std::string(advice_for(commonest));
+  const std::string advice = !resolved.when_most_fail.empty() ? resolved.when_most_fail : about(all, commonest);
   hints.push_back(text + ": " + (advice.empty() ? "check that the inputs belong together and that the parameters fit them" : advice));
 }
 
 // Inputs that never became rows, for a reason that says something about the input.
-void add_hint_of_inputs(const StageStatistics& source, std::vector<std::string>& hints) {
+void add_hint_of_inputs(const StageStatistics& source, const Advice& known, std::vector<std::string>& hints) {
   std::uint64_t all = source.rows_out;
   for (const auto& [reason, inputs] : source.accounted) all += inputs;
   for (const auto& [reason, inputs] : source.accounted)
-    if (const std::string advice(advice_for(reason)); !advice.empty() && are_most(inputs, all))
+    if (const std::string advice = about(known, reason); !advice.empty() && are_most(inputs, all))
       hints.push_back(share_text(inputs, all) + " of the " + (source.row_noun.empty() ? source.row_type : source.row_noun) + "s were left out in " +
                       titled(source) + " as " + reason + ": " + advice);
 }
 
-void add_hint_of_mapping(const StageStatistics& sink, std::vector<std::string>& hints) {
-  const auto mapped = sink.outcomes.find("mapped");
-  if (mapped == sink.outcomes.end() || !are_most(mapped->second.total - mapped->second.good, mapped->second.total)) return;
-  hints.push_back("only " + share_text(mapped->second.good, mapped->second.total) + " of the " + sink.row_type +
-                  "s mapped: do they come from this reference, and does --preset fit them?");
+// What the pipeline has advice about: reads that mapped, say.
+void add_hints_of_outcomes(const StageStatistics& sink, const Advice& all, std::vector<std::string>& hints) {
+  for (const auto& [name, outcome] : sink.outcomes)
+    if (const std::string advice = about(all, name); !advice.empty() && are_most(outcome.total - outcome.good, outcome.total))
+      hints.push_back("only " + share_text(outcome.good, outcome.total) + " of the " + sink.row_type + "s " + name + ": " + advice);
 }
 
 }  // namespace
@@ -160,9 +166,9 @@ std::vector<std::string> hints(const Plan& plan, const RunStatistics& statistics
   for (std::size_t i = 0; i < plan.stages.size(); ++i)
     if (const StageStatistics* stage = statistics_of(statistics, plan, i)) {
       const ResolvedStage& resolved = *plan.stages[i].stage;
-      add_hint_of_failures(*stage, resolved, result);
-      if (stage->role == "source") add_hint_of_inputs(*stage, result);
-      add_hint_of_mapping(*stage, result);
+      add_hint_of_failures(*stage, resolved, plan.pipeline.advice, result);
+      if (stage->role == "source") add_hint_of_inputs(*stage, plan.pipeline.advice, result);
+      add_hints_of_outcomes(*stage, plan.pipeline.advice, result);
     }
   return result;
 }
