@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sluice/failure.hpp>
+#include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/handles.hpp>
 
 namespace sluice::sam_writer {

@@ -144,7 +144,8 @@ class KmerModelResource {
     const Batch signal = setup.resource("signal");
     const std::string kit(signal.attribute("sequencing_kit"));
     if (says_pore(kit)) return;
-    setup.warn("signal file '" + std::string(signal.attribute("path")) + "' " +
+    const std::string paths(signal.attribute("path")), first = paths.substr(0, paths.find('\n'));
+    setup.warn("signal file '" + first + "' " +
                (kit.empty() ? "does not say its sequencing kit" : "is of the sequencing kit '" + kit + "', which sluice does not know") +
                ": it is taken for " + std::string(signal.attribute("chemistry")) + "; if it is another pore's, set the pore");
   }

@@ -136,9 +136,8 @@ TEST_CASE("damaged records are refused or have some fields, and nothing is read 
 
 TEST_CASE("a POD5 file without these columns says what it has") {
   const std::string bytes = pod5_fixture::pod5_file({{"00000000-0000-0000-0000-000000000001", std::vector<std::int16_t>(250, 7)}});
-  std::vector<std::uint64_t> aligned(bytes.size() / 8 + 1);
-  std::memcpy(aligned.data(), bytes.data(), bytes.size());
-  const Pod5Reads reads({reinterpret_cast<const char*>(aligned.data()), bytes.size()});
+  const MemoryBytes source(bytes);
+  const Pod5Reads reads(source);
   const ReadMetadata metadata = read_metadata(reads, reads.place_at(0));
   CHECK(metadata.sample_count == 250);
   CHECK(metadata.sampling_rate == 4000);
