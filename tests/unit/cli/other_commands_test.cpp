@@ -38,6 +38,7 @@ TEST_CASE("no pipeline parameter can take the name of an option of run or bench"
     for (std::sregex_iterator it(help.begin() + static_cast<std::ptrdiff_t>(help.find("How to run it")), help.end(), option), end; it != end; ++it) {
       std::string name = (*it)[1];
       std::replace(name.begin(), name.end(), '-', '_');
+      if (name == "samples") continue;  // gives way to a parameter of that name: --sample-table is the same
       CAPTURE(name);
       CHECK(std::find(reserved.begin(), reserved.end(), name) != reserved.end());
     }

@@ -254,7 +254,7 @@ TEST_CASE("MultiQC gets a run under its name, each reason by itself") {
   const auto general = nlohmann::json::parse(multiqc_general(page_result(), page_plan(), "sample"));
   CHECK(general["data"]["sample"]["sluice_read"] == 100);
   CHECK(general["data"]["sample"]["sluice_failed"] == 10);
-  CHECK(general["data"]["sample"]["sluice_n50"] == 1000);
+  CHECK(general["data"]["sample"]["sluice_n50_base"] == 1000);
   const auto lengths = nlohmann::json::parse(multiqc_lengths(page_result(), "sample"));
   CHECK(lengths["data"]["sample"].size() == 1);
   RunResult without = page_result();
