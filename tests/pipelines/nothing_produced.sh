@@ -59,7 +59,7 @@ something "reads with signal" "${calls[@]}" --alignments r.bam
 nothing "signal of other reads" "calls.tsv frequency.tsv" "60 " methylation --signal stranger.blow5 --reads r.fastq.gz --alignments r.bam --reference ref.fa \
   --output out/calls.tsv --frequency out/frequency.tsv
 grep -q no_signal err.txt || fail "signal of other reads: the reason is not named: $(cat err.txt)"
-nothing "alignments of other reads" "calls.tsv calls.bam" "" methylation --signal r.blow5 --reads r.fastq.gz --alignments stranger.bam --reference ref.fa \
+nothing "alignments of other reads" "calls.tsv calls.bam calls.bam.bai" "" methylation --signal r.blow5 --reads r.fastq.gz --alignments stranger.bam --reference ref.fa \
   --output out/calls.tsv --modbam out/calls.bam
 nothing "alignments that map nowhere" "calls.tsv frequency.tsv" "60 " "${calls[@]}" --alignments unmapped.sam
 grep -q unmapped err.txt || fail "alignments that map nowhere: the reason is not named: $(cat err.txt)"
