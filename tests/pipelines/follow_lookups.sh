@@ -121,7 +121,7 @@ names 15 >present
 
 # ---- idle; signal as text that grows; files that are none, or of another kind
 mkdir text
-"$sluice" run eventalign --help | grep -q -- --follow-settle || fail "eventalign has no --follow"
+"$sluice" run eventalign --help-all | grep -- --follow-settle >/dev/null || fail "eventalign has no --follow"
 for i in 10 11 12; do cp all/signal/$i.blow5 text; done
 head -c 1000 reference.fa >text/garbage.blow5
 cp all/reads/10.fastq.gz text/reads.blow5
