@@ -35,9 +35,9 @@ awk -F'\t' 'NR == FNR { used[$1] = 1; next } FNR == 1 || ($5 in used)' used all.
 "$sluice" run "$example" --help-all >help
 grep -q -- '--read-table' help || fail "its own parameter is an option"
 grep -q 'default 30' help || fail "the changed default is shown"
-! grep -q -- '--modbam' help || fail "the removed parameter is gone"
+! grep -q -- '--modbam ' help || fail "the removed parameter is gone"
 
 sed 's/^\[stages.signal\]/[stages.signall]/' "$example" >misspelt.toml
 "$sluice" check misspelt.toml 2>errors && fail "a misspelt override is an error"
-grep -q "misspelt.toml:36:.*'signall'.*did you mean 'signal'?" errors || { cat errors; fail "a misspelt override is said with line and remedy"; }
+grep -q "misspelt.toml:39:.*'signall'.*did you mean 'signal'?" errors || { cat errors; fail "a misspelt override is said with line and remedy"; }
 echo "all good"

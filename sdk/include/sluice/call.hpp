@@ -236,6 +236,7 @@ class Output {
     if (status == SLUICE_OK) return;
     const std::string why = host_.api()->output_problem(output_);
     if (status == SLUICE_ERROR_CANCELLED) throw Failure(status, "the run ends");
+    if (status == SLUICE_ERROR_MEMORY && why.empty()) throw Failure(status, "out of memory", "lower --memory or --threads");
     throw Failure(status, why.empty() ? std::string("the host refused '") + what + "'" : why, "this is a bug in the plugin: please report it");
   }
   Host host_;
