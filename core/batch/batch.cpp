@@ -228,7 +228,8 @@ void BatchView::finish(const BatchData& batch) {
     keys_.push_back(key.c_str());
     values_.push_back(value.c_str());
   }
-  view_.struct_size = sizeof view_;
+  view_.struct_size = sizeof(sluice_batch);
+  view_.behind = &batch;
   view_.row_type = batch.row_type.c_str();
   view_.sequence = batch.sequence;
   view_.row_count = batch.rows;

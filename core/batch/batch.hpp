@@ -111,6 +111,12 @@ struct BatchData {
 // Batches of the same rows that came along different branches: all columns, and a row is bad if it is bad in any.
 BatchHandle merge(const std::vector<BatchHandle>& parts);
 
+// What a BatchView shows to a stage. A stage of the host's own finds the batch behind it, for the length of the call.
+struct ViewedBatch : sluice_batch {
+  const BatchData* behind = nullptr;
+};
+inline const BatchData& batch_behind(const sluice_batch& view) { return *static_cast<const ViewedBatch&>(view).behind; }
+
 // The C view of a batch for one call on the host.
 class BatchView {
  public:
@@ -127,7 +133,7 @@ class BatchView {
   void finish(const BatchData& batch);
   std::vector<sluice_column> columns_;
   std::vector<const char*> keys_, values_;
-  sluice_batch view_{};
+  ViewedBatch view_{};
 };
 
 }  // namespace sluice

@@ -21,6 +21,7 @@ namespace sluice::cli {
 const std::vector<Command>& commands() {
   static const std::vector<Command> list = {
       {"run", "run a pipeline: a shipped one by name, or a .toml file", run_command},
+      {"merge", "put the outputs of all shards of a run together", merge_command},
       {"check", "look for every mistake in a pipeline without running it", check_command},
       {"plan", "show stages, columns, memory and devices of a pipeline without running it", plan_command},
       {"plugins", "list plugins and stages, and why a plugin could not be loaded", plugins_command},

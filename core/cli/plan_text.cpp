@@ -13,6 +13,7 @@
 #include "plugin/registry.hpp"
 #include "run/run.hpp"
 #include "sched/memory_budget.hpp"
+#include "shard/shard_plan.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -174,6 +175,19 @@ void describe_stage(const Plan& plan, std::size_t index, const PlanSituation& si
   if (!travelling.empty()) fmt::format_to(out, "  passes on     {}\n", travelling);
 }
 
+// "shards: yes, ..." or why not.
+std::string shards_text(const Plan& plan) {
+  const ShardPlan shards = shard_plan(plan);
+  std::string text;
+  for (const ShardProblem& problem : shards.problems) text += "shards: no: " + problem.message + "\n";
+  if (!text.empty()) return text;
+  text = "shards: --shard I/N runs a part of the input; `sluice merge` puts together";
+  for (const ShardOutput& output : shards.outputs)
+    text += std::string(&output == &shards.outputs.front() ? " " : ", ") + "'" + output.path + "' (" +
+            (output.state_of ? "of states of '" + plan.stages[*output.state_of].stage->name + "'" : output.form) + ")";
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string plan_text(const Plan& plan, const PlanSituation& situation) {
@@ -189,6 +203,7 @@ std::string plan_text(const Plan& plan, const PlanSituation& situation) {
       bytes_text(static_cast<double>(default_memory_budget(threads))), threads, plan.bytes_per_work, work_unit);
   fmt::format_to(out, "batches: about {:.0f} {}s each at first\n", first_batch_work(plan), work_unit);
   for (const PlanDevice& one : situation.devices) fmt::format_to(out, "device: {} {}\n", one.name, one.model);
+  text += shards_text(plan);
   for (const ResolvedStage& resource : plan.pipeline.resources) {
     fmt::format_to(out, "\n{}: {} (resource of '{}' rows)\n", resource.name, resource.entry.descriptor->id,
                    resource.entry.descriptor->output.row_type);

@@ -15,10 +15,12 @@
 #include "observe/account_writer.hpp"
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"
+#include "observe/report_tree.hpp"
 #include "observe/report_writer.hpp"
 #include "observe/run_history.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
+#include "shard/shard_run.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -39,8 +41,9 @@ void say_how_it_ended(Console& console, const RunResult& result) {
     std::string partial;
     for (const std::string& file : result.statistics.outputs) partial += (partial.empty() ? "" : ", ") + file;
     console.line("sluice run: interrupted" + (partial.empty() ? ": nothing was kept" : ": what was finished is in " + partial) +
-                 " (the same command starts again from the beginning)");
+                 (result.can_be_resumed ? "" : " (the same command starts again from the beginning)"));
   }
+  if (result.can_be_resumed) console.line("sluice run: the same command with --resume goes on from there");
 }
 
 // Outputs with names of their own are not finished when the reader of another one goes away; that alone is worth a word.
@@ -70,8 +73,41 @@ Diagnostics unwritable_files(const RunArguments& options) {
   return unwritable;
 }
 
+// Sets what the run goes on from, if anything. False: it can't go on, and that has been said.
+bool prepare_resuming(const Plan& plan, const Registry& registry, bool resume, RunOptions& options, Console& console) {
+  const auto refuse = [&](const std::string& message, const std::string& remedy) {
+    Diagnostics diagnostics;
+    diagnostics.error({"command line", 0, 0}, "", message, remedy);
+    return print(diagnostics), false;
+  };
+  if (const std::string reason = why_not_resumable(plan, registry); !reason.empty()) {
+    options.checkpoints = {};
+    return !resume || refuse("--resume: this run can't be resumed: " + reason, "run it without --resume");
+  }
+  options.journal = journal_of(plan, registry);
+  options.checkpoints.required = resume;
+  if (!resume) return true;
+  std::optional<Journal> journal;
+  try {
+    journal = read_journal(options.journal);
+  } catch (const Failure& failure) {
+    return refuse(failure.what(), failure.remedy());
+  }
+  if (!journal) return console.line("sluice run: there is nothing to go on with: the run begins"), true;
+  if (const std::string what = difference(journal->identity, identity_of(plan, registry)); !what.empty())
+    return refuse("--resume: " + what, "give what the run was begun with, or begin anew, without --resume");
+  for (const FilePoint& file : journal->checkpoint.files) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(file.temporary, error)) continue;
+    return console.line("sluice run: what was there of '" + file.path + "' is gone: the run begins anew"), true;
+  }
+  options.going_on_from = std::make_shared<const Checkpoint>(std::move(journal->checkpoint));
+  return true;
+}
+
 // One run of a plan, from its first message to its last.
-int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArguments& options, RunOptions run_options, const Arguments& arguments) {
+int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArguments& options, RunOptions run_options, const Arguments& arguments,
+             const ShardRun* shard = nullptr) {
   Console console;
   run_options.device = pipeline.device();
   run_options.log = [&](int level, const std::string& line) {
@@ -82,12 +118,17 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
     run_options.profile = options.profile(problem);
     if (!problem.empty()) run_options.log(SLUICE_LOG_INFO, problem);
   }
+  if (shard != nullptr)
+    run_options.checkpoints = {};
+  else if (!prepare_resuming(*plan, pipeline.registry(), options.resume, run_options, console))
+    return exit_usage;
   if (!options.quiet) say_what_is_waited_for(console, *plan, pipeline.registry());
   std::optional<TraceWriter> trace;
   std::optional<AccountWriter> account;
   RunListeners listeners;
   if (!options.trace_file.empty()) listeners.add(trace.emplace(options.trace_file, plan->pipeline.name));
   if (!options.account_file.empty()) listeners.add(account.emplace(options.account_file));
+  if (account && run_options.going_on_from) account->go_on_from(run_options.going_on_from->account);
   RunHistory history;
   std::optional<ActivityListener> activity;
   const bool wants_history =
@@ -110,7 +151,8 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
   int code = exit_code(result);
   const auto accounts = account_of(*plan, result.statistics, ending_of(result));
   const bool too_many_failed = code == exit_ok && worst_failed_fraction(accounts) > options.allowed_bad_reads;
-  const std::string emptiness = code == exit_ok && !options.allow_empty ? emptiness_text(result, *plan) : "";
+  // A shard may well be a part of the input with nothing in it.
+  const std::string emptiness = code == exit_ok && !options.allow_empty && shard == nullptr ? emptiness_text(result, *plan) : "";
   if (too_many_failed || !emptiness.empty()) code = exit_bad_reads;
   Arguments command_line = {"sluice", "run"};
   command_line.insert(command_line.end(), arguments.begin(), arguments.end());
@@ -122,16 +164,43 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
     context.exit_code = code;
     code = after_side_file(console, write_report(report, result, *plan, pipeline.registry(), context, history), code);
   }
+  if (shard != nullptr && result.state == RunState::finished && (code == exit_ok || code == exit_bad_reads)) {
+    context.exit_code = code;
+    code = after_side_file(
+        console, shard->write_manifests(result, pipeline.registry(), options.account_file, report_tree(result, *plan, pipeline.registry(), context)),
+        code);
+  }
   if (code == exit_closed_pipe) return say_what_the_reader_left(console, *plan, pipeline.registry()), code;
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);
-  if (!options.quiet && code == exit_ok && !pipeline.next_steps().empty()) console.line("next: " + pipeline.next_steps());
+  if (!options.quiet && code == exit_ok && shard != nullptr)
+    console.line("next: sluice merge --output FILE SHARD..., when all " + std::to_string(run_options.parts) + " shards are there");
+  else if (!options.quiet && code == exit_ok && !pipeline.next_steps().empty())
+    console.line("next: " + pipeline.next_steps());
   say_how_it_ended(console, result);
   if (!emptiness.empty()) console.line("sluice run: nothing was produced: " + emptiness + " (--allow-empty accepts that)");
   if (too_many_failed)
     console.line("sluice run: " + percent_text(worst_failed_fraction(accounts)) +
                  " of the rows failed, more than --max-bad-reads allows (the report's 'account' says why)");
   return code;
+}
+
+// What --shard asks for; nothing, with a diagnostic, where it can't be done.
+std::optional<ShardNumber> shard_number(const RunArguments& options, const ShardPlan& shards, Diagnostics& diagnostics) {
+  ShardNumber number;
+  if (options.resume)
+    diagnostics.error({"command line", 0, 0}, "", "--resume and --shard don't go together: what a shard says of its rows is of the whole of it",
+                      "run the shard again, or make more and smaller ones");
+  if (!parse_shard(options.shard, number)) {
+    diagnostics.error({"command line", 0, 0}, "", "--shard: '" + options.shard + "' is no part of a whole", "write I/N, as 2/7, with I from 1 to N");
+    return std::nullopt;
+  }
+  for (const ShardProblem& problem : shards.problems) diagnostics.error({"command line", 0, 0}, "", "--shard: " + problem.message, problem.remedy);
+  // A state is written at the end.
+  for (const ShardOutput& output : shards.outputs)
+    if (const std::string problem = why_not_writable(output.path); output.state_of && !problem.empty())
+      diagnostics.error({"command line", 0, 0}, "", problem, "give another name");
+  return number;
 }
 
 }  // namespace
@@ -142,12 +211,16 @@ int run_command(const Arguments& arguments) {
   std::optional<PipelineArguments> pipeline;
   pipeline.emplace(app, arguments, [&](CLI::App& target) {
     options.add_to(target);
+    options.add_resume_to(target);
     options.add_samples_to(target, !pipeline->has_parameter("samples"));
+    options.add_shard_to(target);
   });
   if (const auto ended = pipeline->parse()) return *ended;
   Diagnostics diagnostics;
   const RunOptions run_options = options.run_options(diagnostics);
   print(diagnostics);
+  if (!options.samples_file.empty() && !options.shard.empty())
+    return print_error(app, "--samples and --shard don't go together", "run the shards of one sample at a time"), exit_usage;
   if (!options.samples_file.empty()) {
     const std::vector<SampleRun> runs = plan_samples(*pipeline, options, unwritable_files);
     if (runs.empty() || diagnostics.has_errors()) return exit_usage;
@@ -158,7 +231,16 @@ int run_command(const Arguments& arguments) {
   const Diagnostics unwritable = unwritable_files(options);
   print(unwritable);
   if (!plan || diagnostics.has_errors() || unwritable.has_errors()) return exit_usage;
-  return run_plan(&*plan, *pipeline, options, run_options, arguments);
+  if (options.shard.empty()) return run_plan(&*plan, *pipeline, options, run_options, arguments);
+  const ShardPlan shards = shard_plan(*plan);
+  Diagnostics of_shards;
+  const auto number = shard_number(options, shards, of_shards);
+  print(of_shards);
+  if (!number || of_shards.has_errors()) return exit_usage;
+  const ShardRun shard(*plan, shards, *number, SLUICE_VERSION);
+  RunOptions of_shard = run_options;
+  shard.set(of_shard);
+  return run_plan(&*plan, *pipeline, options, of_shard, arguments, &shard);
 }
 
 }  // namespace sluice::cli

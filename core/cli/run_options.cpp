@@ -30,8 +30,8 @@ void RunArguments::add_to(CLI::App& app) {
                  "write what happened, and how fast: .html: a page with pictures; _mqc.json, or FOLDER/: for MultiQC; else JSON (may be repeated)")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  app.add_option("--trace", trace_file, "write a Chrome trace of every call")->type_name("FILE")->group(running_in_detail);
-  app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason")->type_name("FILE");
+  app.add_option("--trace", trace_file, "write a Chrome trace of every call; .gz: gzip")->type_name("FILE")->group(running_in_detail);
+  app.add_option("--account", account_file, "write a table of every row that is not in the output, with the reason; .gz: gzip")->type_name("FILE");
   app.add_option("--max-bad-reads", max_bad_reads, "return 3 when a larger fraction of the rows failed")->type_name("FRACTION");
   app.add_flag("--allow-empty", allow_empty, "return 0, not 3, when the run produced nothing")->group(running_in_detail);
   app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
@@ -60,6 +60,17 @@ void RunArguments::add_samples_to(CLI::App& app, bool short_name) {
          short_name ? "--samples,--sample-table" : "--sample-table", samples_file,
          "run once for each line of a table: a column 'sample', and columns named as parameters; {sample} stands for its name in every file's name")
       ->type_name("FILE");
+}
+
+void RunArguments::add_shard_to(CLI::App& app) {
+  app.add_option("--shard", shard, "run the I-th of N parts of the input alone; `sluice merge` puts the outputs of all N together")->type_name("I/N");
+}
+
+void RunArguments::add_resume_to(CLI::App& app) {
+  app.add_flag("--resume", resume, "go on where a run of the same command was killed, failed or was interrupted; the outputs have the same bytes");
+  app.add_option("--checkpoint", checkpoint,
+                 "seconds between two points that --resume can go on from, at least; 0: none. Left out: 30, or more if they took over 1 % of the run")
+      ->type_name("SECONDS");
 }
 
 RunArguments RunArguments::of_sample(const std::string& sample) const {
@@ -93,6 +104,8 @@ RunOptions RunArguments::run_options(Diagnostics& diagnostics) {
   options.device_memory_bytes = static_cast<std::uint64_t>(checked("--gpu-memory", gpu_memory, bytes, diagnostics).integer);
   options.batch_work = checked("--batch-work", batch_work, work, diagnostics).real;
   if (!watchdog.empty()) options.watchdog_seconds = checked("--watchdog", watchdog, {SLUICE_FLOAT, 0, {}, {}, "seconds"}, diagnostics).real;
+  options.checkpoints = {30, 0.01};
+  if (!checkpoint.empty()) options.checkpoints = {checked("--checkpoint", checkpoint, {SLUICE_FLOAT, 0, {}, {}, "seconds"}, diagnostics).real, 0};
   if (!max_bad_reads.empty()) allowed_bad_reads = checked("--max-bad-reads", max_bad_reads, fraction, diagnostics).real;
   checked("--log-level", log_level, levels, diagnostics);
   checked("--executor", executor, executors, diagnostics);

@@ -27,16 +27,21 @@ struct RunArguments {
   void add_samples_to(CLI::App& app, bool short_name);
   // The same with "{sample}" replaced in the names of files.
   RunArguments of_sample(const std::string& sample) const;
+  // --shard, which `sluice run` alone has.
+  void add_shard_to(CLI::App& app);
+  // --resume and --checkpoint, which `sluice run` alone has.
+  void add_resume_to(CLI::App& app);
   // Checks the texts; problems go to `diagnostics`.
   RunOptions run_options(Diagnostics& diagnostics);
 
   std::string threads, memory, gpu_memory, batch_work, max_bad_reads, watchdog, executor = "flow_graph", policy = default_policy, log_level = "info";
   double allowed_bad_reads = 1;  // set by run_options()
   std::vector<std::string> reports;
-  std::string trace_file, account_file, samples_file;
+  std::string trace_file, account_file, samples_file, shard;
   std::string profile_file;
   std::vector<std::string> device_faults;
-  bool quiet = false, allow_empty = false;
+  std::string checkpoint;
+  bool quiet = false, allow_empty = false, resume = false;
 };
 
 }  // namespace sluice::cli

@@ -7,6 +7,7 @@
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_json.hpp"
 #include "config/parameter_value.hpp"
+#include "config/usual_share.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -98,6 +99,8 @@ Json stage_schema(const Registry& registry, bool resources) {
     properties["device"] = {{"type", "string"}};
     properties["device_max_row_work"] = {{"type", {"number", "string"}}, {"description", "rows with more work than this are done on the CPU"}};
     properties["when_most_fail"] = {{"type", "string"}};
+    for (const char* key : {"usual_share", "usual_share_at_end"})
+      properties[key] = {{"type", "number"}, {"minimum", 0}, {"maximum", most_usual_share}};
   }
   Json schema = {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
   if (!rules.empty()) schema["allOf"] = rules;
@@ -141,6 +144,12 @@ Json parameter_schema() {
               {"description", "the ending of the file that 'of' names says the value; of a list the first, and all fit"}}}}}};
 }
 
+Json advice_schema() {
+  const Json text = {{"type", "string"}};
+  const Json of_several = {{"type", "object"}, {"properties", {{"say", text}, {"when", {{"type", "array"}, {"items", text}}}}}};
+  return {{"anyOf", {text, of_several}}};
+}
+
 }  // namespace
 
 int schema_command(const Arguments& arguments) {
@@ -169,7 +178,7 @@ int schema_command(const Arguments& arguments) {
             {"example", text},
             {"next_steps", text},
             {"habits", {{"type", "object"}, {"additionalProperties", text}}}}}}},
-        {"advice", {{"type", "object"}, {"additionalProperties", text}}},
+        {"advice", {{"type", "object"}, {"additionalProperties", advice_schema()}}},
         {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},
         {"presets",
          {{"type", "object"}, {"additionalProperties", {{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}}}}},

@@ -7,39 +7,12 @@
 #include "config/parameter_value.hpp"
 #include "machine/host_limits.hpp"
 #include "run/run.hpp"
+#include "shard/shard_plan.hpp"
 
 namespace sluice::cli {
 namespace {
 
 std::string said(const char* text) { return text == nullptr ? "" : text; }
-
-Json columns_json(const sluice_port& port) {
-  Json columns = Json::array();
-  for (std::size_t c = 0; c < port.column_count; ++c)
-    columns.push_back({{"name", port.columns[c].name},
-                       {"type", port.columns[c].type},
-                       {"optional", port.columns[c].optional != 0},
-                       {"meaning", said(port.columns[c].doc)}});
-  return columns;
-}
-
-Json port_json(const sluice_port& port) {
-  if (port.row_type == nullptr) return nullptr;
-  return {{"row_type", port.row_type}, {"columns", columns_json(port)}};
-}
-
-Json parameter_json(const sluice_parameter& parameter) {
-  const ValueRule rule = rule_of(parameter);
-  Json result = {{"name", parameter.name}, {"type", type_name(parameter.type)}, {"required", parameter.required != 0}};
-  const std::string initial = default_text(parameter);
-  result["default"] = parameter.default_value.is_set != 0 ? Json(initial) : Json(nullptr);
-  if (!rule.choices.empty()) result["choices"] = rule.choices;
-  if (rule.minimum) result["minimum"] = *rule.minimum;
-  if (rule.maximum) result["maximum"] = *rule.maximum;
-  if (!rule.unit.empty()) result["unit"] = rule.unit;
-  result["help"] = said(parameter.help);
-  return result;
-}
 
 Json values_json(const ResolvedStage& stage) {
   Json values = Json::object();
@@ -82,34 +55,6 @@ Json planned_json(const Plan& plan, std::size_t index) {
 
 }  // namespace
 
-Json stage_json(const StageEntry& stage) {
-  const sluice_stage_descriptor& d = *stage.descriptor;
-  Json parameters = Json::array(), resources = Json::array(), reasons = Json::array(), implementations = Json::array();
-  for (std::size_t i = 0; i < d.parameter_count; ++i) parameters.push_back(parameter_json(d.parameters[i]));
-  for (std::size_t i = 0; i < d.resource_count; ++i)
-    resources.push_back({{"slot", d.resources[i].name},
-                         {"row_type", d.resources[i].row_type},
-                         {"optional", d.resources[i].optional != 0},
-                         {"meaning", said(d.resources[i].doc)}});
-  for (std::size_t i = 0; i < d.reason_count; ++i) reasons.push_back({{"code", d.reasons[i].code}, {"meaning", said(d.reasons[i].doc)}});
-  for (std::size_t i = 0; i < d.implementation_count; ++i)
-    implementations.push_back({{"device", d.implementations[i].device}, {"meaning", said(d.implementations[i].doc)}});
-  return {{"stage", d.id},
-          {"kind", kind_name(d.kind)},
-          {"summary", said(d.summary)},
-          {"doc", said(d.doc)},
-          {"plugin", said(stage.plugin->name)},
-          {"plugin_version", said(stage.plugin->version)},
-          {"work_unit", d.work_unit == nullptr ? "row" : d.work_unit},
-          {"needs", port_json(d.input)},
-          {"gives", port_json(d.output)},
-          {"feedback", port_json(d.feedback)},
-          {"parameters", parameters},
-          {"resources", resources},
-          {"reasons", reasons},
-          {"implementations", implementations}};
-}
-
 Json plan_json(const Plan& plan, const PlanSituation& situation) {
   Json resources = Json::array(), stages = Json::array(), devices = Json::array();
   for (const ResolvedStage& resource : plan.pipeline.resources)
@@ -120,6 +65,14 @@ Json plan_json(const Plan& plan, const PlanSituation& situation) {
                          {"parameters", values_json(resource)}});
   for (const std::size_t i : plan.order) stages.push_back(planned_json(plan, i));
   for (const PlanDevice& device : situation.devices) devices.push_back({{"name", device.name}, {"kind", device.kind}, {"model", device.model}});
+  const ShardPlan shards = shard_plan(plan);
+  Json problems = Json::array(), outputs = Json::array();
+  for (const ShardProblem& problem : shards.problems) problems.push_back(problem.message);
+  for (const ShardOutput& output : shards.outputs)
+    outputs.push_back({{"stage", plan.stages[output.sink].stage->name},
+                       {"path", output.path},
+                       {"form", output.form},
+                       {"state_of", output.state_of ? Json(plan.stages[*output.state_of].stage->name) : Json()}});
   const int threads = host_limits().usable_cpus();
   return {{"pipeline", plan.pipeline.name},
           {"file", plan.pipeline.file},
@@ -128,6 +81,7 @@ Json plan_json(const Plan& plan, const PlanSituation& situation) {
           {"memory_budget", default_memory_budget(threads)},
           {"bytes_per_work", plan.bytes_per_work},
           {"devices", devices},
+          {"shards", {{"possible", shards.problems.empty()}, {"problems", problems}, {"outputs", outputs}}},
           {"resources", resources},
           {"stages", stages}};
 }

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Stages and plans for programs: the keys are listed in docs/pipeline-reference.md, and stay.
+// Plans for programs: the keys are listed in docs/pipeline-reference.md, and stay.
 
 #include <nlohmann/json.hpp>
 
 #include "cli/plan_text.hpp"
+#include "observe/stage_json.hpp"
 #include "plan/plan.hpp"
-#include "plugin/registry.hpp"
 
 namespace sluice::cli {
 
 using Json = nlohmann::ordered_json;
 
-// What `sluice inspect` tells.
-Json stage_json(const StageEntry& stage);
 // What `sluice plan` tells.
 Json plan_json(const Plan& plan, const PlanSituation& situation);
 // To standard output; bytes that are no UTF-8 are replaced.

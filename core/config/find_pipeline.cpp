@@ -6,6 +6,7 @@
 
 #include "config/pipeline.hpp"
 #include "config/pipeline_file.hpp"
+#include "machine/own_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -26,11 +27,10 @@ std::vector<fs::path> pipeline_folders() {
       rest.remove_prefix(std::min(colon + 1, rest.size()));
     }
   }
-  std::error_code ignored;  // without /proc only the other folders are searched
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  if (!program.empty()) {
-    folders.push_back(program.parent_path() / "pipelines");                             // build tree
-    folders.push_back(program.parent_path().parent_path() / "share/sluice/pipelines");  // installed
+  if (const fs::path own = own_folder(); !own.empty()) {                            // without /proc only the other folders are searched
+    folders.push_back(own / "pipelines");                                           // build tree
+    folders.push_back(own.parent_path() / "share/sluice/pipelines");                // installed: in bin/ or lib/
+    folders.push_back(own.parent_path().parent_path() / "share/sluice/pipelines");  // in lib/x86_64-linux-gnu/
   }
   return folders;
 }

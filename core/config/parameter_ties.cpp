@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "config/text_fields.hpp"
+
 namespace sluice {
 namespace {
 
-const Location typed{"command line", 0, 0};
 constexpr std::string_view group_names[] = {"input", "output", "common", "more"};
 
 std::string option(std::string_view name) { return "--" + kebab_case(name); }
@@ -18,16 +19,6 @@ std::string either_of(const std::vector<std::string>& list) {
   std::string text;
   for (std::size_t i = 0; i < list.size(); ++i) text += (i == 0 ? "" : i + 1 == list.size() ? " or " : ", ") + list[i];
   return text;
-}
-
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(at, begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 // One entry of `needs`: NAME, which has to be on, !NAME, which must not, or NAME=VALUE|VALUE.
@@ -40,7 +31,7 @@ Need need_of(const std::string& text) {
   if (text.starts_with("!")) return {text.substr(1), {}, true};
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) return {text, {}, false};
-  return {text.substr(0, equals), split(std::string_view(text).substr(equals + 1), '|'), false};
+  return {text.substr(0, equals), text_fields(std::string_view(text).substr(equals + 1), '|'), false};
 }
 
 bool is_met(const Need& need, const std::map<std::string, std::string>& values) {
@@ -143,16 +134,17 @@ std::optional<std::string> value_by_ending(const PipelineParameter& parameter, c
   return ending.values == nullptr ? std::nullopt : std::optional(ending.values->front());
 }
 
-void check_ending(const PipelineParameter& parameter, const std::map<std::string, std::string>& given, Diagnostics& diagnostics) {
-  const EndingOfOutput ending = ending_of_output(parameter, given);
-  const auto value = given.find(parameter.name);
-  if (ending.values == nullptr || value == given.end() || value->second.empty() ||
+void check_ending(const PipelineParameter& parameter, const Overrides& given, Diagnostics& diagnostics) {
+  const EndingOfOutput ending = ending_of_output(parameter, given.parameters);
+  const auto value = given.parameters.find(parameter.name);
+  if (ending.values == nullptr || value == given.parameters.end() || value->second.empty() ||
       std::find(ending.values->begin(), ending.values->end(), value->second) != ending.values->end())
     return;
-  diagnostics.error(typed, "",
-                    option(parameter.name) + " " + value->second + " contradicts " + option(parameter.by_ending->of) + " '" + ending.path +
+  const std::string name = given.name_at_place(parameter.name);
+  diagnostics.error(given.place_of(parameter.name), "",
+                    name + " " + value->second + " contradicts " + given.name_at_place(parameter.by_ending->of) + " '" + ending.path +
                         "', whose ending asks for " + either_of(*ending.values),
-                    "leave out " + option(parameter.name) + ", or give the file another ending");
+                    "leave out " + name + ", or give the file another ending");
 }
 
 std::string needs_text(const PipelineParameter& parameter) {
@@ -165,16 +157,18 @@ std::string needs_text(const PipelineParameter& parameter) {
   return with + (with.empty() || without.empty() ? "" : ", or ") + without;
 }
 
-void warn_of_idle_options(const WrittenPipeline& pipeline, const std::map<std::string, std::string>& given,
-                          const std::map<std::string, std::string>& values, Diagnostics& diagnostics) {
+void warn_of_idle_options(const WrittenPipeline& pipeline, const Overrides& given, const std::map<std::string, std::string>& values,
+                          Diagnostics& diagnostics) {
   for (const PipelineParameter& parameter : pipeline.parameters) {
     const auto value = values.find(parameter.name);
-    if (parameter.needs.empty() || !given.contains(parameter.name) || value == values.end() || value->second.empty()) continue;
+    if (parameter.needs.empty() || !given.parameters.contains(parameter.name) || value == values.end() || value->second.empty()) continue;
     const bool is_flag = parameter.type == SLUICE_BOOL;
     if (is_flag && value->second == parameter.default_text.value_or("false")) continue;  // what it would be anyway
     if (std::any_of(parameter.needs.begin(), parameter.needs.end(), [&](const std::string& text) { return is_met(need_of(text), values); })) continue;
-    const std::string name = is_flag && value->second == "false" ? "--no-" + kebab_case(parameter.name) : option(parameter.name);
-    diagnostics.warning(typed, "", name + " does nothing here: it works only " + needs_text(parameter), "leave it out, or change that");
+    const bool is_typed_no = is_flag && value->second == "false" && !given.places.contains(parameter.name);
+    const std::string name = is_typed_no ? "--no-" + kebab_case(parameter.name) : given.name_at_place(parameter.name);
+    diagnostics.warning(given.place_of(parameter.name), "", name + " does nothing here: it works only " + needs_text(parameter),
+                        "leave it out, or change that");
   }
 }
 

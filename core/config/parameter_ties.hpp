@@ -23,12 +23,12 @@ void check_ties(const WrittenPipeline& pipeline, Diagnostics& diagnostics);
 
 // The value that the ending of an output asks for: of "o.paf.gz" what "paf" says. nullopt: no output is named, or its ending says nothing.
 std::optional<std::string> value_by_ending(const PipelineParameter& parameter, const std::map<std::string, std::string>& given);
-// Says so when the command line gives a parameter and an output whose ending asks for another value.
-void check_ending(const PipelineParameter& parameter, const std::map<std::string, std::string>& given, Diagnostics& diagnostics);
+// Says so when the user gives a parameter and an output whose ending asks for another value.
+void check_ending(const PipelineParameter& parameter, const Overrides& given, Diagnostics& diagnostics);
 
-// Options from the command line that change nothing, because none of those is there that they need: warnings.
-void warn_of_idle_options(const WrittenPipeline& pipeline, const std::map<std::string, std::string>& given,
-                          const std::map<std::string, std::string>& values, Diagnostics& diagnostics);
+// Options from the user that change nothing, because none of those is there that they need: warnings.
+void warn_of_idle_options(const WrittenPipeline& pipeline, const Overrides& given, const std::map<std::string, std::string>& values,
+                          Diagnostics& diagnostics);
 
 // "with --format sam or bam", "without --overlaps": what `needs` asks for.
 std::string needs_text(const PipelineParameter& parameter);

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "config/command_line.hpp"
 #include "config/extend_pipeline.hpp"
 #include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 #include "config/pipeline.hpp"
 #include "config/pipeline_file.hpp"
 #include "config/table_reader.hpp"
+#include "config/usual_share.hpp"
 
 namespace sluice {
 namespace {
@@ -44,9 +46,7 @@ class PipelineReader {
       read_head(head->value);
     else if (!diagnostics_.has_errors())
       root.error(whole_file, "there is no [pipeline] table", "begin with [pipeline] and name = \"...\"");
-    std::map<std::string, WrittenValue> advice;
-    read_values(root, "advice", {TomlKind::string}, "what to check, as a string", advice);
-    for (const auto& [reason, text] : advice) pipeline_.advice[reason] = text.text;
+    read_advice(root);
     for_each_entry(root, "parameters", "parameter", [&](const TomlMember& entry) { read_parameter(entry); });
     for_each_entry(root, "presets", "preset", [&](const TomlMember& entry) { read_preset(entry); });
     settle_groups(pipeline_);
@@ -105,6 +105,36 @@ class PipelineReader {
     }
   }
 
+  // What an entry says of its own reason goes before what one says of several.
+  void read_advice(TableReader& root) {
+    const TomlMember* advice = root.take("advice", {TomlKind::table}, "a table");
+    if (advice == nullptr) return;
+    std::map<std::string, std::string> of_one;
+    for (const TomlMember& entry : advice->value.members) {
+      if (entry.value.kind == TomlKind::table)
+        read_advice_of_several(entry);
+      else if (entry.value.kind == TomlKind::string)
+        of_one[entry.key] = entry.value.text;
+      else
+        root.error(entry.value.where, "advice." + entry.key + " must be what to check, as a string, or a table, not " + kind_name(entry.value.kind));
+    }
+    for (auto& [reason, text] : of_one) pipeline_.advice[reason] = std::move(text);
+  }
+  void read_advice_of_several(const TomlMember& entry) {
+    TableReader reader(entry.value, "advice '" + entry.key + "': ", "", diagnostics_);
+    const std::string text = reader.take_string("say");
+    const TomlMember* reasons = reader.take("when", {TomlKind::array}, "a list of reasons");
+    if (text.empty() || reasons == nullptr)
+      reader.error(entry.where, "it lacks what to say or when", "say = \"a sentence\" and when = [\"a_reason\"]");
+    for (const TomlNode& reason : reasons == nullptr ? std::vector<TomlNode>{} : reasons->value.items) {
+      if (reason.kind == TomlKind::string)
+        pipeline_.advice[reason.text] = text;
+      else
+        reader.error(reason.where, std::string("when: a reason must be a string, not ") + kind_name(reason.kind));
+    }
+    reader.finish();
+  }
+
   void read_parameter(const TomlMember& entry) {
     PipelineParameter parameter;
     parameter.name = entry.key;
@@ -115,6 +145,9 @@ class PipelineReader {
     const auto& reserved = reserved_parameter_names();
     if (std::find(reserved.begin(), reserved.end(), entry.key) != reserved.end())
       reader.error(entry.where, "the name is taken: 'sluice run' has an option --" + kebab_case(entry.key), "choose another name");
+
+    if (entry.key == command_line_name)
+      reader.error(entry.where, "the name is taken: ${command_line} is the run's own command", "choose another name");
 
     const TomlMember* type = reader.take("type", {TomlKind::string}, "a string");
     if (type == nullptr) {
@@ -253,9 +286,20 @@ class PipelineReader {
       if (const TomlMember* device = reader.take("device", {TomlKind::string}, "a string")) stage.device = written(*device);
       if (const TomlMember* limit = reader.take("device_max_row_work", scalars, "a number")) stage.device_max_row_work = written(*limit);
       stage.when_most_fail = reader.take_string("when_most_fail");
+      stage.usual_share = {read_share(reader, "usual_share"), read_share(reader, "usual_share_at_end")};
     }
     reader.finish();
     (is_stage ? pipeline_.stages : pipeline_.resources).push_back(std::move(stage));
+  }
+
+  static double read_share(TableReader& reader, const char* key) {
+    const TomlMember* member = reader.take(key, {TomlKind::integer, TomlKind::floating}, "a number from 0 to 0.95");
+    if (member == nullptr) return 0;
+    sluice_value value{};
+    const ValueProblem problem = convert_value(member->value.text, {SLUICE_FLOAT, 0, {}, {}, ""}, value);
+    if (problem.message.empty() && value.real >= 0 && value.real <= most_usual_share) return value.real;
+    reader.error(member->value.where, std::string(key) + " must be a number from 0 to 0.95");
+    return 0;
   }
 
   static std::vector<WrittenValue> read_names(const TableReader& reader, const TomlMember& names, const std::string& what) {
@@ -290,11 +334,11 @@ class PipelineReader {
 
 const std::vector<std::string>& reserved_parameter_names() {
   static const std::vector<std::string> names = {
-      "help",      "threads", "device",       "memory",     "gpu_memory", "report",      "trace",
-      "quiet",     "account", "set",          "plugin_dir", "executor",   "batch_work",  "max_bad_reads",
-      "log_level", "repeat",  "dot",          "resume",     "version",    "profile",     "inject_device_fault",
-      "rows",      "work",    "streams",      "pipeline",   "calibrate",  "allow_empty", "watchdog",
-      "policy",    "params",  "sample_table", "graph",      "json",       "help_all"};
+      "help",     "threads",   "device",      "memory",   "gpu_memory",          "report",        "trace",     "quiet",
+      "account",  "set",       "plugin_dir",  "executor", "batch_work",          "max_bad_reads", "log_level", "repeat",
+      "dot",      "resume",    "version",     "profile",  "inject_device_fault", "rows",          "work",      "streams",
+      "pipeline", "calibrate", "allow_empty", "watchdog", "checkpoint",          "policy",        "params",    "sample_table",
+      "graph",    "json",      "help_all",    "shard"};
   return names;
 }
 

@@ -53,6 +53,12 @@ struct WrittenPreset {
   std::map<std::string, WrittenValue> defaults;  // by parameter name
 };
 
+// What a usual run spends in a stage, 0 to 1, for the time that is left while the stage has not begun.
+struct UsualShare {
+  double calls = 0;   // of the seconds of all calls
+  double at_end = 0;  // of the run's time, in its finish()
+};
+
 struct WrittenStage {
   std::string name;
   std::string use;  // stage id
@@ -65,6 +71,7 @@ struct WrittenStage {
   std::optional<WrittenValue> device;
   std::optional<WrittenValue> device_max_row_work;
   std::string when_most_fail;  // advice to print when more than half of the rows failed here
+  UsualShare usual_share;
 };
 
 struct WrittenPipeline {
@@ -104,13 +111,16 @@ struct ResolvedStage {
   Location where;
   std::vector<sluice_value> values;  // in descriptor order
   std::deque<std::string> texts;
-  std::vector<std::string> given_by;  // per value: "--option" where the file has ${option} in it and no other, else ""
+  std::vector<std::string>
+      given_by;  // per value: "--option" where the file has ${option} in it and no other, else ""; as a file calls it, if one gives it
+  std::vector<Location> given_at;     // per value with such a name: where it was given
   std::vector<std::size_t> inputs;    // indices into ResolvedPipeline::stages
   std::vector<std::size_t> feedback;  // sources, regroups: sinks whose rows come back, indices into ResolvedPipeline::stages
   std::vector<int> resources;         // per descriptor slot: index into ResolvedPipeline::resources, or -1
   std::string device;                 // "auto", "cpu", "cuda", "cuda:N", or another kind; "" = the run's --device
   double device_max_row_work = 0;     // rows with more work, in the stage's unit, are done on the CPU; 0: no limit
   std::string when_most_fail;         // advice for the user when more than half of the rows failed here; "" if none
+  UsualShare usual_share;
 };
 
 // Does a stage or resource go on with what others still write? A parameter `follow` that is on says so (sluice/input_turns.hpp).

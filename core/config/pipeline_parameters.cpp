@@ -54,7 +54,7 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
     if (given->second.empty() && !parameter.required) return "";
     if (!given->second.empty()) {
       const ValueProblem problem = convert_value(given->second, rule, unused);
-      if (problem.message.empty()) return check_ending(parameter, overrides.parameters, diagnostics), canonical_text(given->second, rule);
+      if (problem.message.empty()) return check_ending(parameter, overrides, diagnostics), canonical_text(given->second, rule);
       diagnostics.error(overrides.place_of(parameter.name), "", overrides.name_at_place(parameter.name) + ": " + problem.message, problem.remedy);
       return "";  // left out, so that the stages do not complain about it again
     }
@@ -109,11 +109,11 @@ std::map<std::string, std::string> final_parameters(const WrittenPipeline& pipel
         if (known.name == value) preset = &known;
   }
   check_presets(pipeline, values, diagnostics);
-  warn_of_idle_options(pipeline, overrides.parameters, values, diagnostics);
+  warn_of_idle_options(pipeline, overrides, values, diagnostics);
   for (const auto& [name, value] : overrides.parameters) {
     if (values.contains(name)) continue;
     const std::string near = nearest_name(name, names);
-    diagnostics.error(command_line, "", "the pipeline has no parameter --" + kebab_case(name),
+    diagnostics.error(overrides.place_of(name), "", "the pipeline has no parameter --" + kebab_case(name),
                       near.empty() ? "'sluice run " + pipeline.name + " --help' lists them" : "did you mean --" + kebab_case(near) + "?");
   }
   return values;

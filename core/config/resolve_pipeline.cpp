@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 
+#include "config/command_line.hpp"
 #include "config/enabled_rule.hpp"
 #include "config/expansion.hpp"
 #include "config/parameter_value.hpp"
@@ -29,6 +30,7 @@ class Resolver {
     result.file = pipeline_.file.string();
     for (const auto& part : pipeline_.parts) result.parts.push_back(part.string());
     result.parameters = scope_.parameters;
+    result.parameters.erase(command_line_name);
 
     for (const WrittenStage& resource : pipeline_.resources) resources_.push_back(draft(resource, Part::resource));
     for (const WrittenStage& stage : pipeline_.stages) stages_.push_back(draft(stage, Part::stage));
@@ -248,6 +250,7 @@ class Resolver {
     stage.entry = from.entry;
     stage.where = from.written->where;
     stage.when_most_fail = from.written->when_most_fail;
+    stage.usual_share = from.written->usual_share;
     for (const std::size_t resource : from.slots) stage.resources.push_back(resource == absent ? -1 : resource_index[resource]);
     if (from.written->device) {
       stage.device = scope_.expanded(from, "device: ", *from.written->device);

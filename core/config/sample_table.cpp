@@ -7,22 +7,13 @@
 #include <set>
 
 #include "config/pipeline_file.hpp"
+#include "config/text_fields.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::string_view name_column = "sample", placeholder = "{sample}";
 constexpr std::size_t most_samples = 1000, longest_sample_name = 100;
-
-std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> fields;
-  for (std::size_t at = 0; at <= line.size();) {
-    const std::size_t tab = std::min(line.find('\t', at), line.size());
-    fields.emplace_back(line.substr(at, tab - at));
-    at = tab + 1;
-  }
-  return fields;
-}
 
 // A sample's name becomes a part of file names.
 bool is_sample_name(std::string_view name) {
@@ -62,7 +53,7 @@ class TableText {
   void error(const std::string& message, const std::string& remedy) { diagnostics_.error({file_, line_, 0}, "", message, remedy); }
 
   bool read_header(std::string_view line) {
-    header_ = fields_of(line);
+    header_ = text_fields(line, '\t');
     std::set<std::string> seen;
     for (const std::string& column : header_) {
       if (column.empty()) return error("a column has no name", "name it, and separate columns by one tab"), false;
@@ -76,7 +67,7 @@ class TableText {
   }
 
   void read_sample(std::string_view line) {
-    const std::vector<std::string> fields = fields_of(line);
+    const std::vector<std::string> fields = text_fields(line, '\t');
     if (fields.size() != header_.size())
       return error("the line has " + std::to_string(fields.size()) + " fields, the first one " + std::to_string(header_.size()),
                    "separate fields by one tab; a field may be empty");

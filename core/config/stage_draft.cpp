@@ -5,13 +5,23 @@
 #include <string_view>
 #include <utility>
 
+#include "config/command_line.hpp"
 #include "config/expansion.hpp"
 #include "config/pipeline_parameters.hpp"
 
 namespace sluice {
+namespace {
+
+std::map<std::string, std::string> referable_values(const WrittenPipeline& pipeline, const Overrides& overrides, Diagnostics& diagnostics) {
+  std::map<std::string, std::string> values = final_parameters(pipeline, overrides, diagnostics);
+  values[command_line_name] = command_line_text(pipeline, overrides);
+  return values;
+}
+
+}  // namespace
 
 ResolvingScope::ResolvingScope(const WrittenPipeline& written, const Overrides& given, Diagnostics& problems)
-    : pipeline(written), overrides(given), diagnostics(problems), parameters(final_parameters(written, given, problems)) {}
+    : pipeline(written), overrides(given), diagnostics(problems), parameters(referable_values(written, given, problems)) {}
 
 void ResolvingScope::error(const Draft& about, const Location& where, const std::string& message, const std::string& remedy) const {
   if (about.part == Part::stage)

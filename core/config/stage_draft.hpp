@@ -36,7 +36,7 @@ class ResolvingScope {
   const WrittenPipeline& pipeline;
   const Overrides& overrides;
   Diagnostics& diagnostics;
-  const std::map<std::string, std::string> parameters;  // final values
+  const std::map<std::string, std::string> parameters;  // final values, and command_line
 };
 
 // "x" for "${x}"; "" for any other text.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config/command_line.hpp"
 #include "config/expansion.hpp"
 #include "config/parameter_value.hpp"
 
@@ -36,11 +37,12 @@ void report_value(const ResolvingScope& scope, const Draft& from, const std::str
     scope.error(from, value.where, subject + problem.message, problem.remedy);
 }
 
-// "--output-prefix" for "${output_prefix}.bam"; "" where there is no reference or several.
-std::string option_in(const std::string& text) {
+// "output_prefix" of "${output_prefix}.bam"; "" where there is no reference or several.
+std::string parameter_in(const std::string& text) {
   const std::size_t begin = text.find("${"), end = text.find('}', begin);
   if (begin == std::string::npos || end == std::string::npos || text.find("${", end) != std::string::npos) return "";
-  return "--" + kebab_case(text.substr(begin + 2, end - begin - 2));
+  const std::string name = text.substr(begin + 2, end - begin - 2);
+  return name == command_line_name ? "" : name;
 }
 
 }  // namespace
@@ -74,7 +76,9 @@ void fill_values(const ResolvingScope& scope, const Draft& from, ResolvedStage& 
                   "add " + std::string(parameter.name) + " = ... to its params");
     }
     complete = complete && !problem_reported && (parameter.required == 0 || value.is_set != 0);
-    stage.given_by.push_back(given ? option_in(written->second.text) : "");
+    const std::string name = given ? parameter_in(written->second.text) : "";
+    stage.given_by.push_back(name.empty() ? "" : scope.overrides.name_at_place(name));
+    stage.given_at.push_back(scope.overrides.place_of(name));
     stage.values.push_back(value);
   }
   if (complete) check_rules(scope, from, stage);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "machine/atomic_file.hpp"
+#include "machine/gzip_text.hpp"
 
 namespace sluice {
 namespace {
@@ -56,6 +57,27 @@ void AccountWriter::lost(const std::string& stage, const FailedRow& row) noexcep
   }
 }
 
+std::string AccountWriter::save() {
+  const std::lock_guard lock(mutex_);
+  std::string all;
+  try {
+    while (problem_.empty() && all.size() < spool_.bytes()) all += spool_.read(all.size(), piece_bytes);
+    for (const std::string& line : lines_) all += line;
+  } catch (const std::exception& exception) {
+    problem_ = exception.what();
+  }
+  return all;
+}
+
+void AccountWriter::go_on_from(std::string_view lines) {
+  const std::lock_guard lock(mutex_);
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n') + 1;
+    add(std::string(lines.substr(0, end)));
+    lines.remove_prefix(end == 0 ? lines.size() : end);
+  }
+}
+
 void AccountWriter::add(const std::string& line) {
   bytes_ += line.size();
   lines_.push_back(line);
@@ -98,7 +120,7 @@ std::string AccountWriter::finish(const RunStatistics& statistics) {
     readers.emplace_back(spool_, runs_[run], run + 1 < runs_.size() ? runs_[run + 1] : spool_.bytes());
   std::string header = "read\tstage\treason\n";
   bool begun = false;
-  return write_atomically(file_, [&] {
+  const auto next = [&] {
     if (!begun)
       for (std::size_t run = 0; run <= readers.size(); ++run) push_next(run);
     begun = true;
@@ -110,7 +132,8 @@ std::string AccountWriter::finish(const RunStatistics& statistics) {
       push_next(head.run);
     }
     return piece;
-  });
+  };
+  return write_atomically(file_, packed_by_name(file_, next));
 }
 
 }  // namespace sluice

@@ -20,6 +20,10 @@ class AccountWriter : public RunListener {
   // run_bytes: of lines that are sorted in memory.
   explicit AccountWriter(std::filesystem::path file, std::size_t run_bytes = std::size_t{32} << 20);
 
+  // Every line so far.
+  std::string save() override;
+  // What save() of an account that ended early gave.
+  void go_on_from(std::string_view lines);
   void lost(const std::string& stage, const FailedRow& row) noexcept override;
   // Writes the file; what has no name is taken from the statistics. Returns "" or what went wrong.
   std::string finish(const RunStatistics& statistics);

@@ -112,21 +112,27 @@ void add_hint_of_failures(const StageStatistics& stage, const ResolvedStage& res
   hints.push_back(text + ": " + (advice.empty() ? "check that the inputs belong together and that the parameters fit them" : advice));
 }
 
+const std::string& noun_of(const StageStatistics& stage) { return stage.row_noun.empty() ? stage.row_type : stage.row_noun; }
+
 // Inputs that never became rows, for a reason that says something about the input.
 void add_hint_of_inputs(const StageStatistics& source, const Advice& known, std::vector<std::string>& hints) {
   std::uint64_t all = source.rows_out;
   for (const auto& [reason, inputs] : source.accounted) all += inputs;
   for (const auto& [reason, inputs] : source.accounted)
     if (const std::string advice = about(known, reason); !advice.empty() && are_most(inputs, all))
-      hints.push_back(share_text(inputs, all) + " of the " + (source.row_noun.empty() ? source.row_type : source.row_noun) + "s were left out in " +
-                      titled(source) + " as " + reason + ": " + advice);
+      hints.push_back(share_text(inputs, all) + " of the " + noun_of(source) + "s were left out in " + titled(source) + " as " + reason + ": " +
+                      advice);
 }
 
 // What the pipeline has advice about: reads that mapped, say.
-void add_hints_of_outcomes(const StageStatistics& sink, const Advice& all, std::vector<std::string>& hints) {
-  for (const auto& [name, outcome] : sink.outcomes)
-    if (const std::string advice = about(all, name); !advice.empty() && are_most(outcome.total - outcome.good, outcome.total))
-      hints.push_back("only " + share_text(outcome.good, outcome.total) + " of the " + sink.row_type + "s " + name + ": " + advice);
+void add_hints_of_outcomes(const StageStatistics& stage, const Advice& all, std::vector<std::string>& hints) {
+  for (const auto& [name, outcome] : stage.outcomes) {
+    const std::string advice = about(all, name);
+    if (advice.empty() || !are_most(outcome.total - outcome.good, outcome.total)) continue;
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    hints.push_back("only " + count_text(outcome.good) + " of " + count_text(outcome.total, noun_of(stage)) + " " + words + ": " + advice);
+  }
 }
 
 }  // namespace

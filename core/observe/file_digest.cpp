@@ -2,16 +2,14 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/file_digest.hpp"
 
-#define XXH_INLINE_ALL
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cerrno>
-#include <memory>
 #include <set>
+
+#include "machine/checksum.hpp"
 
 namespace sluice {
 namespace {
@@ -20,23 +18,23 @@ constexpr std::uint64_t digested_bytes = std::uint64_t{1} << 20;
 
 class Digest {
  public:
-  explicit Digest(int file) : file_(file), state_(XXH3_createState(), XXH3_freeState), piece_(digested_bytes) { XXH3_64bits_reset(state_.get()); }
+  explicit Digest(int file) : file_(file), piece_(digested_bytes) {}
   // False: it can't be read.
   bool add(std::uint64_t begin, std::uint64_t end) {
     while (begin < end) {
       const ssize_t got = ::pread(file_, piece_.data(), static_cast<std::size_t>(std::min(digested_bytes, end - begin)), static_cast<off_t>(begin));
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return false;
-      XXH3_64bits_update(state_.get(), piece_.data(), static_cast<std::size_t>(got));
+      digest_.add({piece_.data(), static_cast<std::size_t>(got)});
       begin += static_cast<std::uint64_t>(got);
     }
     return true;
   }
-  std::string text() const { return fmt::format("{:016x}", XXH3_64bits_digest(state_.get())); }
+  std::string text() const { return digest_.text(); }
 
  private:
   int file_;
-  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_;
+  Checksum digest_;
   std::vector<char> piece_;
 };
 

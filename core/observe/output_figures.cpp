@@ -13,6 +13,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "config/text_fields.hpp"
+
 namespace sluice {
 namespace {
 
@@ -38,13 +40,6 @@ void read_object(const std::string& text, OutputFigures& figures) {
   }
 }
 
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream stream(line);
-  for (std::string cell; std::getline(stream, cell, '\t');) cells.push_back(std::move(cell));
-  return cells;
-}
-
 std::optional<double> number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -67,7 +62,7 @@ void read_table(const std::string& text, OutputFigures& figures) {
   std::string line;
   if (!std::getline(stream, line) || line.empty()) return;
   if (line.front() == '#') line.erase(0, 1);
-  const std::vector<std::string> header = cells_of(line);
+  const std::vector<std::string> header = text_fields(line, '\t');
   if (header.size() < 2) return;
   const auto place = [&](const char* name) { return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin()); };
   const std::size_t recall = place("recall"), false_positives = place("false_positive_rate");
@@ -76,7 +71,7 @@ void read_table(const std::string& text, OutputFigures& figures) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Curve> curves;
   while (std::getline(stream, line) && (is_small || has_rates)) {
-    std::vector<std::string> cells = cells_of(line);
+    std::vector<std::string> cells = text_fields(line, '\t');
     if (cells.size() != header.size()) return;
     is_small = is_small && rows.size() < most_rows &&
                std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return number(cell).has_value(); });

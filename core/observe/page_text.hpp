@@ -8,8 +8,6 @@
 
 namespace sluice {
 
-// For the content of an element or a quoted attribute of HTML or SVG; what is not UTF-8, and control characters, become U+FFFD.
-std::string escaped(std::string_view text);
 // JSON for a script element: no <, so that nothing in it ends the element or begins a comment.
 std::string json_for_script(std::string_view json);
 // At most so many characters, with ... where some are missing.

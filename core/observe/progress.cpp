@@ -17,9 +17,6 @@ namespace sluice {
 
 namespace {
 
-// Before this little is done, a rate says nothing.
-constexpr double least_share = 0.02;
-
 bool reads_standard_input(const ResolvedStage& stage) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
   for (std::size_t i = 0; i < d.parameter_count && i < stage.values.size(); ++i)
@@ -53,38 +50,9 @@ std::string waited_for(const Plan& plan, const RunStatistics& statistics) {
   return "";
 }
 
-// The part of the work that is done. What has been read runs ahead of it, and what has been written lags behind: each stage that sees the source's
-// rows counts by the time that it has taken, and by how many of them it has had. What is behind a regrouping stage is not foreseen.
-double share_done(const Plan& plan, const RunStatistics& statistics) {
-  const double read = std::max(statistics.source_progress, 0.0);
-  double spent = 0, expected = 0;  // seconds of calls: so far, and of the whole input
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    const StageStatistics* stage = statistics_of(statistics, plan, i);
-    if (stage == nullptr || stage->busy_seconds <= 0) continue;
-    double seen = 1;
-    if (const auto& inputs = plan.stages[i].stage->inputs; !inputs.empty()) {
-      const StageStatistics* source = statistics_of(statistics, plan, plan.stages[inputs.front()].stream);
-      if (source == nullptr || source->role != "source" || source->rows_out == 0 || stage->rows_in == 0) continue;
-      seen = std::min(1.0, static_cast<double>(stage->rows_in) / static_cast<double>(source->rows_out));
-    }
-    spent += stage->busy_seconds;
-    expected += stage->busy_seconds / (seen * read);
-  }
-  return expected > 0 && read > 0 ? spent / expected : read;
-}
-
 }  // namespace
 
-double seconds_left(const Plan& plan, const RunStatistics& statistics) {
-  const double share = share_done(plan, statistics);
-  if (share < least_share || share > 1) return -1;
-  double making_resources = 0;  // before the first row, once
-  for (const StageStatistics& stage : statistics.stages)
-    if (stage.role == "resource") making_resources += stage.busy_seconds;
-  return std::max(0.0, statistics.elapsed_seconds - making_resources) * (1 - share) / share;
-}
-
-std::string progress_line(const Plan& plan, const RunStatistics& statistics, std::size_t width) {
+std::string progress_line(const Plan& plan, const RunStatistics& statistics, TimeLeft& time_left, std::size_t width) {
   std::string line = plan.pipeline.name;
   const char* separator = ": ";
   const auto add = [&](const std::string& text) {
@@ -105,15 +73,16 @@ std::string progress_line(const Plan& plan, const RunStatistics& statistics, std
     for (const ImplementationStatistics& implementation : source->implementations) work += implementation.work;
     if (work > 0 && statistics.elapsed_seconds > 0) add(rate_text(work / statistics.elapsed_seconds, source->work_unit));
   }
+  const TimeLeft::Estimate left = time_left.after(statistics);
   const bool follows_files =
       std::any_of(plan.stages.begin(), plan.stages.end(), [](const PlannedStage& stage) { return stage.stage != nullptr && follows(*stage.stage); });
   if (follows_files) {
     // Of what is there: nobody knows what comes.
     add(statistics.source_progress < 1 ? percent_text(std::max(statistics.source_progress, 0.0)) + " of what is there" : "waiting for more files");
     add(duration_text(statistics.elapsed_seconds));
-  } else if (const double left = seconds_left(plan, statistics); left >= 0) {
-    add(percent_text(share_done(plan, statistics)));
-    add(duration_text(left) + " left");
+  } else if (left.seconds >= 0) {
+    add(percent_text(left.share));
+    add(duration_text(left.seconds) + " left");
   } else {
     add(duration_text(statistics.elapsed_seconds));
   }
@@ -158,11 +127,12 @@ std::size_t Console::width() const {
 
 ProgressDisplay::ProgressDisplay(Console& console, const Plan& plan, std::function<RunStatistics()> snapshot) : console_(console) {
   thread_ = std::thread([this, &plan, snapshot = std::move(snapshot)] {
+    TimeLeft time_left(plan);
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, std::chrono::milliseconds(500), [this] { return ended_; })) {
       lock.unlock();
       try {
-        console_.show_progress(progress_line(plan, snapshot(), console_.width()));
+        console_.show_progress(progress_line(plan, snapshot(), time_left, console_.width()));
       } catch (const std::exception&) {  // no room for a line: the next one, perhaps
       }
       lock.lock();

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "observe/time_left.hpp"
 #include "plan/plan.hpp"
 #include "record/statistics.hpp"
 
@@ -17,10 +18,7 @@ namespace sluice {
 
 // "methylation: 12,345 reads, 3.2 Mbases/s, 45.0 %, 1:23 left, 512 MiB", cut to `width` columns; before the first row what is waited for: "map:
 // making 'index' (minimizer_index), 12 s, 512 MiB". Of a run that follows files: "45.0 % of what is there" or "waiting for more files".
-std::string progress_line(const Plan& plan, const RunStatistics& statistics, std::size_t width);
-
-// From the part of the work that is done, and the time since the resources were made; < 0: too early to say.
-double seconds_left(const Plan& plan, const RunStatistics& statistics);
+std::string progress_line(const Plan& plan, const RunStatistics& statistics, TimeLeft& time_left, std::size_t width);
 
 // Writes whole lines to a file descriptor and keeps the progress line, if any, below them. Thread-safe.
 class Console {

@@ -148,7 +148,6 @@ Json stage_entry(const StageStatistics& stage) {
                 {"implementations", implementations(stage)}};
   if (stage.lengths.rows > 0) entry["row_lengths"] = lengths(stage.lengths);
   if (!stage.position.empty()) entry["position"] = stage.position;
-  if (stage.durable_before > 0) entry["durable_before"] = stage.durable_before;
   return entry;
 }
 
@@ -237,6 +236,7 @@ nlohmann::ordered_json report_tree(const RunResult& result, const Plan& plan, co
     report["error"] = {{"stage", result.stage}, {"message", result.message}, {"remedy", result.remedy}, {"status", result.status}};
   report["time"] = {{"elapsed_seconds", rounded(s.elapsed_seconds)}, {"cpu_seconds", rounded(s.cpu_seconds)}, {"threads", s.threads}};
   report["memory"] = {{"budget_bytes", s.memory_budget}, {"peak_bytes", s.memory_peak}, {"resident_peak_bytes", s.resident_peak}};
+  report["checkpoints"] = {{"kept", s.checkpoints.kept}, {"seconds", rounded(s.checkpoints.seconds)}, {"goes_on", s.checkpoints.goes_on}};
   report["account"] = Json::array();
   for (const PathAccount& path : account_of(plan, s, ending_of(result))) report["account"].push_back(account(path, plan));
   report["bottleneck"] = bottleneck(plan, s);

@@ -16,6 +16,7 @@
 #include "observe/quantity.hpp"
 #include "observe/report_tree.hpp"
 #include "observe/scheduling_words.hpp"
+#include "plan/xml_text.hpp"
 
 namespace sluice {
 namespace {
@@ -161,7 +162,7 @@ std::string report_page(const RunResult& result, const Plan& plan, const Registr
                 {"scheduling", scheduling_sentences(plan, s)}};
     for (const char* part : {"figures", "waiting", "scheduling"}) left_out = shorten(run[part], limit) || left_out;
     if (left_out) run["left_out"] = "Long names and lists are cut short here; the report as JSON (--report run.json) has all of them.";
-    page = assembled({{"{{title}}", escaped(shortened(plan.pipeline.name, 80) + ": " + state_name(result.state))},
+    page = assembled({{"{{title}}", xml_text(shortened(plan.pipeline.name, 80) + ": " + state_name(result.state))},
                       {"{{style}}", page_parts::style()},
                       {"{{plan}}", picture},
                       {"{{library}}", page_parts::library()},

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "machine/atomic_file.hpp"
+#include "machine/gzip_text.hpp"
 
 namespace sluice {
 namespace {
@@ -66,11 +67,12 @@ std::string TraceWriter::finish() {
   if (!problem_.empty()) return "'" + file_.string() + "' cannot be written: " + problem_;
   std::uint64_t at = 0;
   std::string end = "\n]}\n";
-  return write_atomically(file_, [&] {
+  const auto next = [&] {
     std::string piece = spool_.read(at, std::size_t{1} << 20);
     at += piece.size();
     return piece.empty() ? std::exchange(end, "") : piece;
-  });
+  };
+  return write_atomically(file_, packed_by_name(file_, next));
 }
 
 }  // namespace sluice

@@ -193,7 +193,7 @@ class Planner {
       if (all_there) check_condition_types(condition, [&](const std::string& column) { return find(arriving, column)->type; });
     } catch (const Failure& failure) {
       if (const std::string& option = stage.given_by[parameter]; !option.empty())
-        diagnostics_.error({"command line", 0, 0}, stage.name, option + ": " + failure.what(), failure.remedy());
+        diagnostics_.error(stage.given_at[parameter], stage.name, option + ": " + failure.what(), failure.remedy());
       else
         error(stage, "parameter '" + name + "': " + failure.what(), failure.remedy());
     }

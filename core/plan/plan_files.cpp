@@ -81,6 +81,7 @@ void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<Plan
       file.path = path;
       file.what = !stage.given_by[i].empty() ? stage.given_by[i]
                                              : "parameter '" + std::string(d.parameters[i].name) + "' of " + kind + " '" + stage.name + "'";
+      if (!stage.given_by[i].empty()) file.where = stage.given_at[i];
       file.use = d.kind == SLUICE_SINK ? FileUse::writes : FileUse::reads;
       std::vector<PlannedFile> side_files;
       for (const sluice_parameter_role& role : std::span(d.roles, d.role_count)) {
@@ -89,10 +90,11 @@ void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<Plan
         if (role.suffix == nullptr)
           file.use = use, file.declared = true;
         else if (file.path != "-")
-          side_files.push_back({file.path + role.suffix, use, true, true, "the " + std::string(role.suffix) + " file beside " + file.what});
+          side_files.push_back(
+              {file.path + role.suffix, use, true, true, "the " + std::string(role.suffix) + " file beside " + file.what, {}, file.where});
       }
       if (file.use == FileUse::writes && file.path != "-" && !is_special_file(file.path))
-        side_files.push_back({file.path + ".partial", FileUse::writes, true, true, "what an interrupted run keeps of " + file.what});
+        side_files.push_back({file.path + ".partial", FileUse::writes, true, true, "what an interrupted run keeps of " + file.what, {}, file.where});
       files.push_back(std::move(file));
       files.insert(files.end(), side_files.begin(), side_files.end());
     }
@@ -104,7 +106,7 @@ void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnost
   for (const PlannedFile& file : files) {
     struct stat info {};
     if (!file.problem.message.empty()) {
-      if (said.insert(file.path).second) diagnostics.error({"command line", 0, 0}, "", file.what + ": " + file.problem.message, file.problem.remedy);
+      if (said.insert(file.path).second) diagnostics.error(file.where, "", file.what + ": " + file.problem.message, file.problem.remedy);
       continue;
     }
     if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) ||
@@ -112,7 +114,7 @@ void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnost
       continue;
     const int reason = errno;
     if (said.insert(file.path).second)
-      diagnostics.error({"command line", 0, 0}, "", file.what + ": cannot open '" + file.path + "': " + std::strerror(reason), "check the path");
+      diagnostics.error(file.where, "", file.what + ": cannot open '" + file.path + "': " + std::strerror(reason), "check the path");
   }
 }
 
@@ -143,7 +145,7 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
   const auto refuse = [&](const Seen& output, const Seen& other, const char* what) {
     if (!said.insert({output.file->what, other.file->what}).second) return;
     const std::string shown = output.file->path == other.file->path ? "" : " (there written '" + other.file->path + "')";
-    diagnostics.error({"command line", 0, 0}, "", output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown,
+    diagnostics.error(output.file->where, "", output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown,
                       "give it another name");
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -23,8 +23,9 @@ struct PlannedFile {
   FileUse use = FileUse::reads;
   bool declared = false;  // the stage says so itself; else it is what a path of such a stage usually is
   bool side = false;      // goes with another file (an index) and need not be there
-  std::string what;       // "--signal", or "parameter 'path' of stage 'x'"
+  std::string what;       // "--signal", "parameter 'signal'" of a file, or "parameter 'path' of stage 'x'"
   FileProblem problem = {};
+  Location where = {"command line", 0, 0};  // where it was given
 };
 
 // Of all stages and resources, with what lies beside them: indexes, and NAME.partial of an interrupted run. The pipeline's own file, and the

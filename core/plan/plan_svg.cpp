@@ -9,6 +9,7 @@
 #include "plan/graph_layout.hpp"
 #include "plan/plan_edges.hpp"
 #include "plan/plan_graph.hpp"
+#include "plan/xml_text.hpp"
 
 namespace sluice {
 namespace {
@@ -29,25 +30,6 @@ constexpr const char* style = R"(<style>
 .sluice-plan .box.resource { fill: var(--plan-resource, #f7efdc); }
 </style>
 )";
-
-std::string xml_text(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '"')
-      result += "&quot;";
-    else if (static_cast<unsigned char>(c) < ' ')
-      result += ' ';  // XML has no word for most control characters
-    else
-      result += c;
-  }
-  return result;
-}
 
 double top_of(const DrawnBox& box) { return margin + static_cast<double>(box.layer) * layer_height; }
 

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "machine/own_folder.hpp"
 #include "plugin/descriptor.hpp"
 #include "plugin/elf_extent.hpp"
 
@@ -87,12 +88,6 @@ bool has_room_for(const fs::path& file) {
   throw std::system_error(std::make_error_code(std::errc::not_enough_memory), file.string());
 }
 
-fs::path program_folder() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : program.parent_path();
-}
-
 }  // namespace
 
 std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_dirs) {
@@ -110,10 +105,11 @@ std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_
     result.push_back(fs::path(data) / "sluice/plugins");
   else if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
     result.push_back(fs::path(home) / ".local/share/sluice/plugins");
-  if (const fs::path program = program_folder(); !program.empty()) {
-    result.push_back(program / "plugins");
+  if (const fs::path own = own_folder(); !own.empty()) {
+    result.push_back(own / "plugins");
+    result.push_back(own / "sluice/plugins");  // the installed library's
 #ifdef SLUICE_INSTALLED_PLUGINS
-    result.push_back(program / SLUICE_INSTALLED_PLUGINS);
+    result.push_back(own / SLUICE_INSTALLED_PLUGINS);
 #endif
   }
   return result;

@@ -3,6 +3,7 @@
 #include "record/recorder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "plugin/descriptor.hpp"
 
@@ -27,6 +28,21 @@ LengthStatistics statistics_of(const Distribution& lengths, const std::string& u
 
 }  // namespace
 
+void StageCounts::add(const StageCounts& more) {
+  batches += more.batches;
+  rows_in += more.rows_in;
+  rows_out += more.rows_out;
+  output_bytes += more.output_bytes;
+  for (const auto& [reason, count] : more.failed) failed[reason] += count;
+  for (const auto& [reason, count] : more.accounted) accounted[reason] += count;
+  for (const auto& [reason, count] : more.nameless) nameless[reason] += count;
+  for (const auto& [name, outcome] : more.outcomes) {
+    outcomes[name].good += outcome.good;
+    outcomes[name].total += outcome.total;
+  }
+  for (const auto& [name, amount] : more.counters) counters[name] += amount;
+}
+
 StageRecorder::StageRecorder(const ResolvedStage& stage, RunListener* listener) : listener_(listener) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
   totals_.name = stage.name;
@@ -38,7 +54,7 @@ StageRecorder::StageRecorder(const ResolvedStage& stage, RunListener* listener) 
   totals_.row_noun = d.row_noun != nullptr ? d.row_noun : d.output.row_type != nullptr ? d.output.row_type : "";
 }
 
-void StageRecorder::call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
+void StageRecorder::call(std::uint64_t sequence, const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
                          std::uint64_t output_bytes, std::uint64_t bytes_moved) {
   busy_seconds_.fetch_add(seconds, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
@@ -48,10 +64,11 @@ void StageRecorder::call(const std::string& device, double seconds, std::int64_t
     durations_.emplace_back();
     found = totals_.implementations.end() - 1;
   }
-  ++totals_.batches;
-  totals_.rows_in += static_cast<std::uint64_t>(rows_in);
-  totals_.rows_out += static_cast<std::uint64_t>(rows_out);
-  totals_.output_bytes += output_bytes;
+  StageCounts& counts = this->counts(sequence);
+  ++counts.batches;
+  counts.rows_in += static_cast<std::uint64_t>(rows_in);
+  counts.rows_out += static_cast<std::uint64_t>(rows_out);
+  counts.output_bytes += output_bytes;
   totals_.busy_seconds += seconds;
   ++found->batches;
   found->rows += static_cast<std::uint64_t>(std::max(rows_in, rows_out));
@@ -73,28 +90,37 @@ void StageRecorder::retry(const std::string& device) {
   ++totals_.implementations.back().retries;
 }
 
-void StageRecorder::failed_row(const std::string& reason, const std::string& name) {
-  if (listener_ != nullptr) listener_->lost(totals_.name, {name, reason});
+void StageRecorder::lost(std::uint64_t sequence, const std::string& reason, const std::string& name) {
+  if (listener_ == nullptr) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_behind(sequence)) return losses_.push_back({name, reason});
+  }
+  listener_->lost(totals_.name, {name, reason});
+}
+
+void StageRecorder::failed_row(std::uint64_t sequence, const std::string& reason, const std::string& name) {
+  lost(sequence, reason, name);
   const std::lock_guard lock(mutex_);
-  ++totals_.failed[reason];
+  ++counts(sequence).failed[reason];
   if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
 }
 
-void StageRecorder::accounted(const std::string& reason, std::uint64_t count, const char* name) {
-  if (listener_ != nullptr && name != nullptr) listener_->lost(totals_.name, {name, reason});
+void StageRecorder::accounted(std::uint64_t sequence, const std::string& reason, std::uint64_t count, const char* name) {
+  if (name != nullptr) lost(sequence, reason, name);
   const std::lock_guard lock(mutex_);
-  totals_.accounted[reason] += count;
+  counts(sequence).accounted[reason] += count;
   if (totals_.role == "map") return;  // the rows themselves are named where they fail
   if (name == nullptr) {
-    totals_.nameless[reason] += count;
+    counts(sequence).nameless[reason] += count;
     return;
   }
   if (totals_.examples.size() < kept_examples) totals_.examples.push_back({name, reason});
 }
 
-void StageRecorder::count(const std::string& counter, double amount) {
+void StageRecorder::count(std::uint64_t sequence, const std::string& counter, double amount) {
   const std::lock_guard lock(mutex_);
-  totals_.counters[counter] += amount;
+  counts(sequence).counters[counter] += amount;
 }
 
 void StageRecorder::observe(const std::string& quantity, double value) {
@@ -108,9 +134,9 @@ void StageRecorder::lengths(std::span<const std::int64_t> offsets, const std::ui
     if (status == nullptr || status[i] == 0) lengths_->add(static_cast<double>(offsets[i + 1] - offsets[i]));
 }
 
-void StageRecorder::outcome(const std::string& name, std::uint64_t good, std::uint64_t total) {
+void StageRecorder::outcome(std::uint64_t sequence, const std::string& name, std::uint64_t good, std::uint64_t total) {
   const std::lock_guard lock(mutex_);
-  OutcomeStatistics& outcome = totals_.outcomes[name];
+  OutcomeStatistics& outcome = counts(sequence).outcomes[name];
   outcome.good += good;
   outcome.total += total;
 }
@@ -129,12 +155,14 @@ void StageRecorder::waited(double seconds) {
 StageStatistics StageRecorder::statistics() const {
   const std::lock_guard lock(mutex_);
   StageStatistics result = totals_;
+  result.add(behind_);
   for (std::size_t i = 0; i < result.implementations.size(); ++i) {
     auto& implementation = result.implementations[i];
     implementation.p50_seconds = durations_[i].quantile(0.50);
     implementation.p95_seconds = durations_[i].quantile(0.95);
     implementation.rate = implementation.seconds > 0 ? implementation.work / implementation.seconds : 0;
   }
+  result.progress = progress();
   if (lengths_) result.lengths = statistics_of(*lengths_, totals_.lengths.unit);
   for (const auto& [name, values] : quantities_)
     result.quantities[name] = {values.count(), values.quantile(0.50), values.quantile(0.99), values.maximum()};
@@ -146,9 +174,30 @@ void StageRecorder::stands_at(const std::string& position) {
   totals_.position = position;
 }
 
-void StageRecorder::is_durable_before(std::uint64_t sequence) {
+void StageRecorder::border(std::uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  totals_.durable_before = sequence;
+  border_ = sequence;
+}
+
+StageCounts StageRecorder::counts_before_border() const {
+  const std::lock_guard lock(mutex_);
+  return totals_;
+}
+
+void StageRecorder::release() {
+  std::vector<FailedRow> losses;
+  {
+    const std::lock_guard lock(mutex_);
+    border_ = no_batch;
+    totals_.add(std::exchange(behind_, {}));
+    losses = std::exchange(losses_, {});
+  }
+  for (const FailedRow& row : losses) listener_->lost(totals_.name, row);
+}
+
+void StageRecorder::go_on_from(const StageCounts& counts) {
+  const std::lock_guard lock(mutex_);
+  totals_.add(counts);
 }
 
 Recorder::Recorder(const Plan& plan, RunListener* listener) : resources_(plan.pipeline.resources.size()), listener_(listener) {

@@ -22,16 +22,20 @@ class StageRecorder {
  public:
   explicit StageRecorder(const ResolvedStage& stage, RunListener* listener = nullptr);
 
-  void call(const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work, std::uint64_t output_bytes,
-            std::uint64_t bytes_moved = 0);
+  // Of no batch, or of none that is known.
+  static constexpr std::uint64_t no_batch = UINT64_MAX;
+
+  // sequence: of the batch that was called with.
+  void call(std::uint64_t sequence, const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
+            std::uint64_t output_bytes, std::uint64_t bytes_moved = 0);
   void retry(const std::string& device);
-  void failed_row(const std::string& reason, const std::string& name);
-  void accounted(const std::string& reason, std::uint64_t count, const char* name);
-  void count(const std::string& counter, double amount);
+  void failed_row(std::uint64_t sequence, const std::string& reason, const std::string& name);
+  void accounted(std::uint64_t sequence, const std::string& reason, std::uint64_t count, const char* name);
+  void count(std::uint64_t sequence, const std::string& counter, double amount);
   void observe(const std::string& quantity, double value);
   // Rows that were made: a list's or text's offsets, one more than rows. status: null, or 0 for rows that are fine.
   void lengths(std::span<const std::int64_t> offsets, const std::uint16_t* status);
-  void outcome(const std::string& name, std::uint64_t good, std::uint64_t total);
+  void outcome(std::uint64_t sequence, const std::string& name, std::uint64_t good, std::uint64_t total);
   // Sinks: a batch with a deadline was committed with so many seconds left; < 0: late.
   void committed_by(double seconds_left);
   void waited(double seconds);
@@ -39,9 +43,14 @@ class StageRecorder {
   // Of all calls so far, threads that help a call not counted.
   double busy_seconds() const { return busy_seconds_.load(std::memory_order_relaxed); }
   double progress() const { return progress_.load(); }  // < 0: unknown
-  // Sources that know positions: where the next row begins. Sinks that say so: before which batch everything is in the files.
+  // Sources that know positions: where the next row begins.
   void stands_at(const std::string& position);
-  void is_durable_before(std::uint64_t sequence);
+
+  // Checkpoints. From now on what batches from this one on bring is counted apart, and the listener does not hear of it, until release().
+  void border(std::uint64_t sequence);
+  StageCounts counts_before_border() const;
+  void release();
+  void go_on_from(const StageCounts& counts);
   StageStatistics statistics() const;
 
  private:
@@ -49,6 +58,13 @@ class StageRecorder {
   std::atomic<double> progress_{-1};
   std::atomic<double> busy_seconds_{0};
   mutable std::mutex mutex_;  // guards everything below
+  bool is_behind(std::uint64_t sequence) const { return sequence != no_batch && sequence >= border_; }
+  StageCounts& counts(std::uint64_t sequence) { return is_behind(sequence) ? behind_ : totals_; }
+  void lost(std::uint64_t sequence, const std::string& reason, const std::string& name);
+
+  std::uint64_t border_ = no_batch;
+  StageCounts behind_;             // the border
+  std::vector<FailedRow> losses_;  // behind it
   StageStatistics totals_;
   std::vector<Distribution> durations_;  // per implementation in totals_
   std::map<std::string, Distribution> quantities_;

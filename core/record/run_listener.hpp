@@ -20,6 +20,8 @@ class RunListener {
   virtual void happened(const TraceEvent&) noexcept {}
   // A row that failed, or an input that never became one.
   virtual void lost(const std::string& /*stage*/, const FailedRow&) noexcept {}
+  // What it has heard so far, for the listener of a run that goes on.
+  virtual std::string save() { return {}; }
 };
 
 // Tells several.
@@ -34,6 +36,12 @@ class RunListeners : public RunListener {
   }
   void lost(const std::string& stage, const FailedRow& row) noexcept override {
     for (RunListener* listener : listeners_) listener->lost(stage, row);
+  }
+  // One of them keeps something at most.
+  std::string save() override {
+    std::string state;
+    for (RunListener* listener : listeners_) state += listener->save();
+    return state;
   }
 
  private:

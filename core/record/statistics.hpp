@@ -55,28 +55,34 @@ struct FailedRow {
 //   sink:    rows_in as above; rows_out = rows that are still fine when they are committed
 //   regroup: rows_in as above; rows_out = rows of the new type
 // Along every path from a source to a sink: rows made = rows committed + sum of failed.
-struct StageStatistics {
-  std::string name, id, work_unit;
-  std::string role;      // "source", "map", "regroup", "sink", "resource"
-  std::string row_type;  // of the rows that enter (sources, resources: that leave)
-  std::string row_noun;  // sources, regroups: what a user calls a row that leaves
-  std::uint64_t batches = 0, rows_in = 0, rows_out = 0;
+//
+// What of it a run that goes on takes over from the one before:
+struct StageCounts {
+  std::uint64_t batches = 0, rows_in = 0, rows_out = 0, output_bytes = 0;
   std::map<std::string, std::uint64_t> failed;  // rows that failed here, by reason code
   std::map<std::string, std::uint64_t>
       accounted;  // inputs that never became rows, by reason code; maps: those of `failed` that were left out on purpose
   std::map<std::string, std::uint64_t> nameless;  // those of them that came without a name
   std::map<std::string, OutcomeStatistics> outcomes;
-  std::vector<FailedRow> examples;  // the first few of both, for the report
   std::map<std::string, double> counters;
+
+  void add(const StageCounts& more);
+};
+
+struct StageStatistics : StageCounts {
+  std::string name, id, work_unit;
+  std::string role;                                          // "source", "map", "regroup", "sink", "resource"
+  std::string row_type;                                      // of the rows that enter (sources, resources: that leave)
+  std::string row_noun;                                      // sources, regroups: what a user calls a row that leaves
+  std::vector<FailedRow> examples;                           // the first few of those that failed or never became rows, for the report
   std::map<std::string, DistributionStatistics> quantities;  // that the stage has observed, by name
   LengthStatistics lengths;
   std::uint64_t batches_with_deadline = 0, late_batches = 0;  // sinks: committed, and of those later than they should have been
   std::vector<ImplementationStatistics> implementations;
-  std::uint64_t output_bytes = 0;
-  double busy_seconds = 0;           // sum over calls, all implementations
-  double wait_seconds = 0;           // sources: waiting for the memory budget
-  std::string position;              // sources that know it: where the next row begins
-  std::uint64_t durable_before = 0;  // sinks that say so: batches before this one are in the files, whatever happens
+  double busy_seconds = 0;  // sum over calls, all implementations
+  double wait_seconds = 0;  // sources: waiting for the memory budget
+  std::string position;     // sources that know it: where the next row begins
+  double progress = -1;     // that a stage says: sources and regroups of the rows that they give, sinks of their finish(); 0..1; < 0: nothing
 };
 
 struct TraceEvent {
@@ -88,6 +94,13 @@ struct TraceEvent {
   std::int64_t rows = 0;
   std::string track;        // of a device: "stream 2", "to host"; "": the thread's own
   std::uint64_t bytes = 0;  // of a copy
+};
+
+// What a run has kept so that another one can go on from there.
+struct CheckpointStatistics {
+  std::uint64_t kept = 0;
+  double seconds = 0;    // in all, from the first state to the journal's name
+  bool goes_on = false;  // the run itself goes on from one
 };
 
 struct RunStatistics {
@@ -103,6 +116,7 @@ struct RunStatistics {
   std::vector<StageStatistics> stages;  // resources first, then stages in plan order
   std::vector<DeviceStatistics> devices;
   SchedulerStatistics scheduler;
+  CheckpointStatistics checkpoints;
   std::map<std::string, std::string> parameters;
   std::vector<std::string> outputs;    // final names
   std::vector<std::string> decisions;  // what the scheduler did and why, in words

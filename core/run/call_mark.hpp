@@ -21,6 +21,8 @@ class CallMark {
   ~CallMark();
 
   static const CallMark* current();
+  // Of the batch that this thread is called with; no_batch: none.
+  static std::uint64_t current_sequence() { return current() == nullptr ? no_batch : current()->sequence_; }
   // [async-signal-safe] "stage 'abea' of plugin 'abea', batch 12 (70 rows)" of this thread, or a word that it is none of sluice's calls.
   // Returns the number of bytes.
   static std::size_t describe_current(char* text, std::size_t capacity);

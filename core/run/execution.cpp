@@ -31,16 +31,18 @@ std::unique_ptr<StageRunner> make_runner(RunContext& run, std::size_t index) {
 }
 
 Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segments, Dispatcher& dispatcher, MemoryBudget& budget,
-                     MakeTransport transport, ExecutionProbe probe)
+                     MakeTransport transport, ExecutionProbe probe, Checkpoints* checkpoints)
     : run_(run),
       stages_(stages),
       segments_(segments),
       dispatcher_(dispatcher),
       budget_(budget),
       probe_(std::move(probe)),
+      checkpoints_(checkpoints),
       transport_(transport(*this)) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size()));
+    const StagePoint* from = run.going_on_from(run.plan.stages[i].stage->name);
+    stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size(), from != nullptr ? from->next : 0));
     if (!stages[i]) continue;
     const StageRunner& stage = *stages[i];
     if (stage.kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();
@@ -49,6 +51,7 @@ Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segm
                                     (stage.kind() == SLUICE_MAP || stage.kind() == SLUICE_SINK) && !stage.is_ordered() && !stage.is_serial() &&
                                     !stage.is_blocking() && segments[i] && dispatcher.calls_here(*segments[i]);
   }
+  if (checkpoints_ != nullptr) take_part_in_checkpoints();
 }
 
 void Execution::run() {
@@ -65,12 +68,19 @@ void Execution::run() {
     });
   });
   transport_->wait();
+  if (checkpoints_ != nullptr) checkpoints_->settle();
+  const bool regroups = std::any_of(stages_.begin(), stages_.end(), [](const auto& stage) { return stage && stage->kind() == SLUICE_REGROUP; });
+  if (checkpoints_ != nullptr && !run_.cancelled() && (run_.interrupted() || (regroups && checkpoints_->wants_one()))) checkpoint();
   of_kind(SLUICE_REGROUP, [&](std::size_t i) {
     transport_->run_in_order(i, [this, i, token = transport_->hold(i)] {
-      guard(i, [&] { regroup(*stages_[i]).finish(emit_from(i)); });
+      guard(i, [&] {
+        const auto state = run_.options.takes_state.find(i);
+        state == run_.options.takes_state.end() ? regroup(*stages_[i]).finish(emit_from(i)) : regroup(*stages_[i]).end_with_state(state->second);
+      });
       dispatcher_.regroup_ends(i);
     });
     transport_->wait();
+    if (checkpoints_ != nullptr && !run_.cancelled() && !run_.interrupted() && checkpoints_->wants_one()) checkpoint();
   });
   for (const sluice_stage_kind kind : {SLUICE_MAP, SLUICE_SINK}) of_kind(kind, [&](std::size_t i) { map(*stages_[i]).finish(); });
 }
@@ -80,7 +90,9 @@ void Execution::read_all(std::size_t i) {
   SourceRunner& reader = source(*stages_[i]);
   // A source whose batches have deadlines makes them when their time comes: it is never asked for larger ones.
   bool has_deadlines = false;
-  for (std::uint64_t sequence = 0; !run_.stopping() && !reader.ended(); ++sequence) {
+  std::uint64_t& sequence = stations_[i]->read;
+  for (; !run_.stopping() && !reader.ended(); ++sequence) {
+    if (checkpoints_ != nullptr) checkpoints_->source_stands(i, sequence, [&] { return reader.position(); });
     const double usual = budget_.batch_work(run_.threads);
     const double work = run_.options.batch_work > 0 ? run_.options.batch_work
                         : has_deadlines             ? usual
@@ -88,15 +100,16 @@ void Execution::read_all(std::size_t i) {
     const auto asked = Clock::now();
     MemoryBudget::PermitHandle permit = budget_.acquire(work);
     run_.recorder.stage(i).waited(std::chrono::duration<double>(Clock::now() - asked).count());
-    if (!permit) return;
+    if (!permit) break;
     BatchHandle batch = reader.read(work, static_cast<std::uint64_t>(work * budget_.bytes_per_work()), sequence);
     if (batch && probe_.read) batch = probe_.read(std::move(batch));
-    if (!batch) return;
+    if (!batch) break;
     has_deadlines = has_deadlines || std::isfinite(batch->deadline);
     if (batch->work > work) budget_.grow(permit, batch->work);
     permit->used(batch->bytes());
     send(i, {std::move(batch), std::move(permit)});
   }
+  if (checkpoints_ != nullptr && reader.ended()) checkpoints_->source_ends(i, sequence, reader.position());
 }
 
 void Execution::send(std::size_t from, Message message) {
@@ -167,6 +180,9 @@ void Execution::process_in_order(std::size_t i) {
   if (station.serving) return;
   station.serving = true;
   while (!station.under_way) {
+    lock.unlock();
+    stand(i);
+    lock.lock();
     std::optional<Message> next = station.in_order.take();
     if (!next) break;
     station.under_way = true;
@@ -193,7 +209,11 @@ void Execution::regroup_in_order(std::size_t i, Message message) {
       ReorderBuffer<Message>& in_order = stations_[i]->in_order;
       const std::uint64_t sequence = message.batch->sequence;
       in_order.put(sequence, std::move(message));
-      while (std::optional<Message> next = in_order.take()) regroup(*stages_[i]).regroup(next->batch, emit_from(i));
+      stand(i);
+      while (std::optional<Message> next = in_order.take()) {
+        regroup(*stages_[i]).regroup(next->batch, emit_from(i));
+        stand(i);
+      }
     });
   });
 }
@@ -216,11 +236,74 @@ void Execution::commit_in_order(std::size_t i, Message message) {
       ReorderBuffer<Message>& in_order = stations_[i]->in_order;
       const std::uint64_t sequence = message.batch->sequence;
       in_order.put(sequence, std::move(message));
-      while (std::optional<Message> next = in_order.take())
+      stand(i);
+      while (std::optional<Message> next = in_order.take()) {
         if (sink(*stages_[i]).commit(next->batch))
           for (const std::size_t asks : run_.plan.stages[i].feeds_back_to) stages_[asks]->feedback(next->batch);
+        stand(i);
+      }
     });
   });
+}
+
+void Execution::take_part_in_checkpoints() {
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    if (!stages_[i] || (stages_[i]->kind() != SLUICE_SOURCE && !stages_[i]->keeps_state())) continue;
+    const PlannedStage& planned = run_.plan.stages[i];
+    Checkpoints::Member member;
+    member.stage = i;
+    if (stages_[i]->kind() != SLUICE_SOURCE) member.takes = run_.plan.stages[planned.stage->inputs.front()].stream;
+    if (stages_[i]->kind() == SLUICE_SOURCE || stages_[i]->kind() == SLUICE_REGROUP) member.gives = planned.stream;
+    checkpoints_->add(member);
+  }
+  checkpoints_->on_border([this](std::size_t stream) { stand_at_border(stream); });
+}
+
+void Execution::stand(std::size_t i) {
+  if (checkpoints_ == nullptr || run_.cancelled() || !checkpoints_->is_due(i, stations_[i]->in_order.next())) return;
+  const double start = run_.seconds();
+  std::optional<std::string> state = stages_[i]->save();
+  if (!state) return;
+  StagePoint point = point_of(i);
+  point.state = std::move(*state);
+  std::vector<FilePoint> files = run_.files.flush(&run_.host_of_stage(i));
+  checkpoints_->stands(i, std::move(point), std::move(files), run_.seconds() - start);
+}
+
+void Execution::stand_at_border(std::size_t stream) {
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    if (!stages_[i] || !stages_[i]->keeps_state() || run_.plan.stages[run_.plan.stages[i].stage->inputs.front()].stream != stream) continue;
+    if (stages_[i]->is_ordered())
+      guard(i, [&] { process_in_order(i); });
+    else
+      transport_->run_in_order(i, [this, i, token = transport_->hold(i)] { guard(i, [&] { stand(i); }); });
+  }
+}
+
+StagePoint Execution::point_of(std::size_t i) const {
+  const StageRunner& stage = *stages_[i];
+  if (stage.kind() == SLUICE_SOURCE) {
+    const auto& reader = static_cast<const SourceRunner&>(stage);
+    return {stations_[i]->read, 0, reader.ended(), reader.position()};
+  }
+  if (stage.kind() != SLUICE_REGROUP) return {stations_[i]->in_order.next(), 0, false, ""};
+  const auto& regroup = static_cast<const RegroupRunner&>(stage);
+  return {stations_[i]->in_order.next(), regroup.emitted(), regroup.has_finished(), ""};
+}
+
+void Execution::checkpoint() {
+  const double start = run_.seconds();
+  Checkpoint checkpoint;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    if (!stages_[i] || (stages_[i]->kind() != SLUICE_SOURCE && !stages_[i]->keeps_state())) continue;
+    StagePoint& point = checkpoint.stages[stages_[i]->name()] = point_of(i);
+    if (stages_[i]->kind() == SLUICE_SOURCE || point.ended) continue;
+    std::optional<std::string> state = stages_[i]->save();
+    if (!state) return;
+    point.state = std::move(*state);
+    for (FilePoint& file : run_.files.flush(&run_.host_of_stage(i))) checkpoint.files.push_back(std::move(file));
+  }
+  checkpoints_->take(std::move(checkpoint), run_.seconds() - start);
 }
 
 }  // namespace sluice

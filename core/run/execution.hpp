@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "run/checkpoints.hpp"
 #include "run/dispatcher.hpp"
 #include "run/map_runner.hpp"
 #include "run/message.hpp"
@@ -34,7 +35,7 @@ class Execution {
   using MakeTransport = std::unique_ptr<Transport> (*)(Execution&);
 
   Execution(RunContext& run, StageRunners& stages, const Segments& segments, Dispatcher& dispatcher, MemoryBudget& budget, MakeTransport transport,
-            ExecutionProbe probe = {});
+            ExecutionProbe probe = {}, Checkpoints* checkpoints = nullptr);
 
   // Until the sources have ended and everything has been written, or the run has failed.
   void run();
@@ -57,12 +58,13 @@ class Execution {
  private:
   // What a stage has beside its runner.
   struct Station {
-    explicit Station(std::size_t inputs) : join(inputs) {}
+    Station(std::size_t inputs, std::uint64_t first) : join(inputs), in_order(first), read(first) {}
     BranchJoin join;
     MemoryBudget::Flow* flow = nullptr;  // of a regroup
     bool only_on_cpu = false;            // any thread calls the stage, at once, and no device could
     std::mutex mutex;                    // of an ordered map: guards what follows. Of others the own thread has it alone
     ReorderBuffer<Message> in_order;
+    std::uint64_t read = 0;  // sources: sequence number of the next batch
     bool serving = false;    // a thread looks for the next batch
     bool under_way = false;  // a call has not ended
   };
@@ -76,6 +78,13 @@ class Execution {
   void process_in_order(std::size_t stage);
   void regroup_in_order(std::size_t stage, Message message);
   void commit_in_order(std::size_t stage, Message message);
+  void take_part_in_checkpoints();
+  // A stage that keeps state says where it is, if a border has come to it.
+  void stand(std::size_t stage);
+  void stand_at_border(std::size_t stream);
+  StagePoint point_of(std::size_t stage) const;
+  // While nothing is under way.
+  void checkpoint();
   Emit emit_from(std::size_t stage);
   bool anybody_behind(std::size_t stage) const;
 
@@ -86,6 +95,7 @@ class Execution {
   MemoryBudget& budget_;
   const ExecutionProbe probe_;
   std::vector<std::unique_ptr<Station>> stations_;
+  Checkpoints* const checkpoints_;  // null: none are taken
   const std::unique_ptr<Transport> transport_;
 };
 

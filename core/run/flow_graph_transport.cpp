@@ -56,10 +56,10 @@ class FlowGraphTransport : public Transport {
  private:
   struct Stage {
     Stage(flow::graph& graph, Execution& execution, std::size_t index)
-        : node(graph, execution.stages()[index]->is_serial() ? flow::serial : flow::unlimited,
+        : node(graph, execution.stages()[index] && execution.stages()[index]->is_serial() ? flow::serial : flow::unlimited,
                [&execution, index](const Message& message, StageNode::gateway_type&) { execution.receive(index, message); }) {
-      const StageRunner& stage = *execution.stages()[index];
-      if (stage.kind() == SLUICE_SINK || stage.kind() == SLUICE_REGROUP || stage.is_blocking()) worker.emplace();
+      const StageRunner* stage = execution.stages()[index].get();
+      if (stage != nullptr && (stage->kind() == SLUICE_SINK || stage->kind() == SLUICE_REGROUP || stage->is_blocking())) worker.emplace();
     }
     StageNode node;
     std::optional<WorkerThread> worker;

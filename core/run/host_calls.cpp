@@ -100,7 +100,7 @@ sluice_status account(const sluice_host* host, std::uint32_t reason, std::uint64
   return guarded(nullptr, [&] {
     const sluice_stage_descriptor& d = host->descriptor();
     if (reason >= d.reason_count) throw Failure(SLUICE_ERROR_INTERNAL, "an account for reason " + std::to_string(reason) + ", which is not declared");
-    host->recorder->accounted(d.reasons[reason].code, count, name);
+    host->recorder->accounted(CallMark::current_sequence(), d.reasons[reason].code, count, name);
   });
 }
 
@@ -232,7 +232,7 @@ sluice_status emit(sluice_output* output) {
 sluice_status open_file(const sluice_host* host, const char* path, sluice_file** file, sluice_error* error) {
   return guarded(error, [&] {
     if (path == nullptr) throw Failure(SLUICE_ERROR_INTERNAL, "a file without a name was opened");
-    *file = host->run->files.open(path);
+    *file = host->run->files.open(path, host);
   });
 }
 
@@ -250,13 +250,13 @@ sluice_host_api make_api() {
   api.keeps = keeps;
   api.account = account;
   api.count = [](const sluice_host* host, const char* counter, double amount) {
-    return named(counter, [&] { host->recorder->count(counter, amount); });
+    return named(counter, [&] { host->recorder->count(CallMark::current_sequence(), counter, amount); });
   };
   api.observe = [](const sluice_host* host, const char* quantity, double value) {
     return named(quantity, [&] { host->recorder->observe(quantity, value); });
   };
   api.outcome = [](const sluice_host* host, const char* name, std::uint64_t good, std::uint64_t total) {
-    return named(name, [&] { host->recorder->outcome(name, good, total); });
+    return named(name, [&] { host->recorder->outcome(CallMark::current_sequence(), name, good, total); });
   };
   api.progress = progress;
   api.set_row_count = set_row_count;
@@ -273,6 +273,7 @@ sluice_host_api make_api() {
   };
   api.file_path = [](const sluice_file* file) { return file->temporary.c_str(); };
   api.close_file = [](sluice_file* file, sluice_error* error) { return guarded(error, [&] { OutputFiles::close(*file); }); };
+  api.header_of_file = [](sluice_file* file, std::uint64_t bytes) -> sluice_status { return file->header_bytes = bytes, SLUICE_OK; };
   return api;
 }
 

@@ -159,9 +159,9 @@ bool MapRunner::offers_cpu() const {
 }
 
 void MapRunner::account(const BatchData& input, const BatchData& output, const std::string& lane, const CallResult& result, double work) {
-  if (output.status && output.status != input.status) count_failures(input, *output.status);
+  if (output.status && output.status != input.status) count_failures(input.sequence, input, *output.status);
   count_lengths(output);
-  host_.recorder->call(lane, result.seconds, input.rows, output.good_rows(), work,
+  host_.recorder->call(input.sequence, lane, result.seconds, input.rows, output.good_rows(), work,
                        output.bytes() > input.bytes() ? output.bytes() - input.bytes() : 0, result.bytes_moved);
 }
 

@@ -49,7 +49,7 @@ void write_all(sluice_file& file, const char* data, std::size_t bytes) {
 
 }  // namespace
 
-sluice_file* OutputFiles::open(const std::string& path) {
+sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
   if (path.empty()) throw Failure::usage("an output has no name");
   const std::lock_guard lock(mutex_);
   for (const sluice_file& other : files_)
@@ -57,6 +57,7 @@ sluice_file* OutputFiles::open(const std::string& path) {
       throw Failure::usage("two stages write '" + path + "'", "give each output a name of its own");
   sluice_file file;
   file.path = file.temporary = path;
+  file.owner = owner;
   if (path == "-") {
     file.descriptor = STDOUT_FILENO;
     uses_standard_output_ = true;
@@ -69,7 +70,13 @@ sluice_file* OutputFiles::open(const std::string& path) {
     const fs::path parent = followed(path).parent_path(), folder = parent.empty() ? "." : parent;
     if (!fs::is_directory(folder, error))
       throw Failure::usage("the folder of output '" + path + "' does not exist", "make it first: mkdir -p '" + folder.string() + "'");
-    file.staged = StagedFile(path);
+    const auto earlier = earlier_.find(path);
+    if (earlier == earlier_.end()) {
+      file.staged = StagedFile(path);
+    } else {
+      file.staged = StagedFile::going_on(path, earlier->second.temporary, earlier->second.bytes);
+      file.written = file.syncing = earlier->second.bytes;
+    }
     file.temporary = file.staged.temporary();
     file.descriptor = file.staged.descriptor();
   }
@@ -128,6 +135,32 @@ std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& bes
   return names;
 }
 
+void OutputFiles::go_on_with(const std::vector<FilePoint>& files) {
+  for (const FilePoint& file : files) earlier_[file.path] = file;
+}
+
+std::vector<FilePoint> OutputFiles::flush(const void* owner) {
+  std::vector<FilePoint> points;
+  const std::lock_guard lock(mutex_);
+  for (sluice_file& file : files_) {
+    if (file.owner != owner || file.staged.descriptor() < 0) continue;
+    write_all(file, file.pending.data(), file.pending.size());
+    file.pending.clear();
+    points.push_back({file.path, file.temporary, file.written});
+  }
+  return points;
+}
+
+void OutputFiles::sync() {
+  std::vector<const StagedFile*> files;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const sluice_file& file : files_)
+      if (file.staged.descriptor() >= 0) files.push_back(&file.staged);
+  }
+  for (const StagedFile* file : files) file->sync();
+}
+
 std::vector<std::string> OutputFiles::keep_partial() {
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
@@ -142,9 +175,19 @@ std::vector<std::string> OutputFiles::keep_partial() {
 
 void OutputFiles::discard() {
   const std::lock_guard lock(mutex_);
-  for (sluice_file& file : files_)
+  for (sluice_file& file : files_) {
     if (file.descriptor >= 0 && file.path != "-" && file.staged.descriptor() < 0) ::close(file.descriptor);
+    if (kept_) file.staged.leave();
+  }
   files_.clear();
+}
+
+std::map<std::string, std::uint64_t> OutputFiles::header_bytes() const {
+  std::map<std::string, std::uint64_t> bytes;
+  const std::lock_guard lock(mutex_);
+  for (const sluice_file& file : files_)
+    if (file.header_bytes > 0) bytes[file.path] = file.header_bytes;
+  return bytes;
 }
 
 bool OutputFiles::uses_standard_output() const {
@@ -155,7 +198,7 @@ bool OutputFiles::uses_standard_output() const {
 std::vector<std::string> OutputFiles::temporaries() const {
   std::vector<std::string> names;
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return names;
+  if (!lock || kept_) return names;
   for (const sluice_file& file : files_)
     if (file.staged.descriptor() >= 0) names.push_back(file.temporary);
   return names;

@@ -5,19 +5,25 @@
 
 #include <sluice/abi.h>
 
+#include <atomic>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <sluice/staged_file.hpp>
 #include <string>
 #include <vector>
 
+#include "run/checkpoint.hpp"
+
 struct sluice_file {
   std::string path;           // final, as the user gave it; "-": standard output
   std::string temporary;      // where the bytes go until the run has succeeded; `path` where they go there at once
   sluice::StagedFile staged;  // unless they do
-  int descriptor = -1;        // owned by `staged`, but for devices and pipes
-  std::string pending;        // bytes not yet handed to the kernel
+  const void* owner = nullptr;
+  int descriptor = -1;  // owned by `staged`, but for devices and pipes
+  std::string pending;  // bytes not yet handed to the kernel
   std::uint64_t written = 0, syncing = 0;
+  std::uint64_t header_bytes = 0;  // see sluice_host_api.header_of_file
   bool closed = false;
 };
 
@@ -30,7 +36,8 @@ class OutputFiles {
   ~OutputFiles() { discard(); }
 
   // All of these throw Failure::output (or usage, for a path that can't be an output) naming the path.
-  sluice_file* open(const std::string& path);
+  // `owner`: whoever asks, for flush().
+  sluice_file* open(const std::string& path, const void* owner = nullptr);
   static void write(sluice_file& file, const char* data, std::size_t bytes);
   static void close(sluice_file& file);
 
@@ -39,7 +46,19 @@ class OutputFiles {
   std::vector<std::string> commit(const std::vector<std::string>& beside);
   // Keeps what was written so far as NAME.partial; returns the names.
   std::vector<std::string> keep_partial();
+  // Nothing is kept, unless what is there is for a later run that goes on (keep_for_later).
   void discard();
+  // Of files that have one, by their names as given.
+  std::map<std::string, std::uint64_t> header_bytes() const;
+  // Files of these names go on where an earlier run has stopped. Before any is opened.
+  void go_on_with(const std::vector<FilePoint>& files);
+  // Hands the owner's bytes to the kernel: where its files stand.
+  std::vector<FilePoint> flush(const void* owner);
+  // What flush() has handed over is on the disk.
+  void sync();
+  // From now on discard() leaves the hidden files where they are.
+  void keep_for_later() { kept_ = true; }
+  bool is_kept() const { return kept_; }
   // Has any stage opened "-"?
   bool uses_standard_output() const;
   // The hidden files that are there now, for a process that has to end at once; none while another thread gives them their names.
@@ -50,6 +69,8 @@ class OutputFiles {
 
   mutable std::mutex mutex_;  // guards everything below
   std::deque<sluice_file> files_;
+  std::map<std::string, FilePoint> earlier_;
+  std::atomic<bool> kept_{false};
   bool uses_standard_output_ = false;
 };
 

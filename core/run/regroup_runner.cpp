@@ -21,7 +21,7 @@ bool RegroupRunner::send(std::shared_ptr<BatchData> batch, const Emit& emit, Emi
   batch->sequence = emitted_++;
   if (batch->work <= 0) batch->work = static_cast<double>(batch->rows);
   if (const auto status = std::exchange(batch->status, nullptr)) {
-    count_failures(*batch, *status);
+    count_failures(CallMark::current_sequence(), *batch, *status);
     batch->status = status;
   }
   count_lengths(*batch);
@@ -58,7 +58,8 @@ void RegroupRunner::emitting_call(const BatchHandle& input, const Emit& emit, Bo
   if (!result.ok()) return fail(result);
   if (!input && emission.rows == 0) return;
   host_.recorder->waited(emission.seconds);
-  host_.recorder->call("cpu", result.seconds, input ? input->rows : 0, emission.rows, input ? input->work : 0, emission.bytes, result.bytes_moved);
+  host_.recorder->call(input ? input->sequence : StageRecorder::no_batch, "cpu", result.seconds, input ? input->rows : 0, emission.rows,
+                       input ? input->work : 0, emission.bytes, result.bytes_moved);
   if (input) trace("cpu", start, result.seconds, input->sequence, input->rows);
 }
 
@@ -72,11 +73,22 @@ void RegroupRunner::regroup(const BatchHandle& input, const Emit& emit) {
 }
 
 void RegroupRunner::finish(const Emit& emit) {
-  if ((*instance_)->finish == nullptr || run_.cancelled()) return;
+  if (finished_ || run_.cancelled()) return;
+  finished_ = true;
+  if ((*instance_)->finish == nullptr) return;
   emitting_call(nullptr, emit, [&](sluice_output& output, sluice_error& error) {
     const sluice_call made = make_call();
     return (*instance_)->finish(instance_->self(), &made, &output, &error);
   });
+}
+
+void RegroupRunner::end_with_state(const std::function<void(OutputFiles&, std::string_view state)>& take) {
+  if (run_.cancelled()) return;
+  if (emitted_ > 0)
+    throw Failure(SLUICE_ERROR_INTERNAL, "it gave rows before its end, so that its state is not all that has become of the input",
+                  "run without --shard, and report this bug of the plugin");
+  if (!can_save()) throw Failure(SLUICE_ERROR_UNSUPPORTED, "its state can't be saved with these parameters", "run without --shard");
+  if (const std::optional<std::string> state = save()) take(run_.files, *state);
 }
 
 }  // namespace sluice

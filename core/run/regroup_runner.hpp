@@ -9,12 +9,17 @@ namespace sluice {
 
 class RegroupRunner : public StageRunner {
  public:
-  using StageRunner::StageRunner;
+  RegroupRunner(RunContext& run, std::size_t index) : StageRunner(run, index), emitted_(from_ != nullptr ? from_->emitted : 0) {}
 
   // What the stage emits, numbered in order, goes to `emit` while the call is under way.
   void regroup(const BatchHandle& input, const Emit& emit);
   // After the last batch.
   void finish(const Emit& emit);
+  // Instead of that: gives the state, which must be all that has become of the rows.
+  void end_with_state(const std::function<void(OutputFiles&, std::string_view state)>& take);
+  bool has_finished() const { return finished_; }
+  // The sequence number of the batch that it emits next.
+  std::uint64_t emitted() const { return emitted_; }
 
  private:
   // What one call has emitted so far.
@@ -28,7 +33,8 @@ class RegroupRunner : public StageRunner {
   template <class Body>
   void emitting_call(const BatchHandle& input, const Emit& emit, Body&& body);
 
-  std::uint64_t emitted_ = 0;  // next sequence number
+  std::uint64_t emitted_;
+  bool finished_ = from_ != nullptr && from_->ended;
 };
 
 }  // namespace sluice

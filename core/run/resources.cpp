@@ -31,11 +31,31 @@ BatchHandle make_resource(const sluice_host& host, const std::vector<BatchHandle
   return batch;
 }
 
+// By the stages that are made, and by the resources that these need.
+std::vector<std::uint8_t> needed_resources(const RunContext& run) {
+  const ResolvedPipeline& pipeline = run.plan.pipeline;
+  std::vector<std::uint8_t> needed(pipeline.resources.size(), 0);
+  const auto need = [&](const ResolvedStage& stage) {
+    for (const int resource : stage.resources)
+      if (resource >= 0) needed[static_cast<std::size_t>(resource)] = 1;
+  };
+  for (std::size_t i = 0; i < pipeline.stages.size(); ++i)
+    if (run.options.makes(i)) need(pipeline.stages[i]);
+  for (std::size_t i = needed.size(); i-- > 0;)
+    if (needed[i] != 0) need(pipeline.resources[i]);
+  return needed;
+}
+
 }  // namespace
 
 std::vector<BatchHandle> make_resources(RunContext& run) {
   std::vector<BatchHandle> resources;
+  const std::vector<std::uint8_t> needed = needed_resources(run);
   for (std::size_t i = 0; i < run.plan.pipeline.resources.size(); ++i) {
+    if (!run.options.made.empty() && needed[i] == 0) {
+      resources.push_back(nullptr);
+      continue;
+    }
     const sluice_host& host = run.host_of_resource(i);
     CallResult result;
     BatchHandle made;
@@ -46,7 +66,7 @@ std::vector<BatchHandle> make_resources(RunContext& run) {
       run.fail(host.stage->name, result.status, result.message, result.remedy);
       return {};
     }
-    host.recorder->call("cpu", result.seconds, 0, made->rows, 0, made->bytes());
+    host.recorder->call(StageRecorder::no_batch, "cpu", result.seconds, 0, made->rows, 0, made->bytes());
     // Memory of its own making (a mapped file, a vector) has not been counted when it was allocated.
     const std::uint64_t counted = std::max(run.memory_now(), before) - before;
     run.keeps(0, std::max(made->bytes(), counted) - counted);

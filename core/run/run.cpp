@@ -10,6 +10,7 @@
 #include <array>
 #include <mutex>
 #include <optional>
+#include <sluice/staged_file.hpp>
 #include <string_view>
 
 #include "device/call_scope.hpp"
@@ -63,6 +64,9 @@ void trace_copies(Device& device, RunContext& run) {
     run.recorder.trace(event);
   });
 }
+
+// What a source says that can't begin anywhere else with the input that it has (sluice_stage.position).
+constexpr const char* no_position = "none";
 
 constexpr int batches_per_device = 96;
 // While a device is opened, threads read and decode ahead for it: in half a second 16 of them do so many batches.
@@ -219,10 +223,17 @@ struct Run::Implementation {
     }
     std::vector<BatchHandle> resources = make_resources(context);
     if (context.failed() || context.interrupted()) return;
-    StageRunners stages;
-    for (std::size_t i = 0; i < context.plan.stages.size(); ++i)
-      if (!stages.emplace_back(make_runner(context, i))->create(resources)) return;
+    StageRunners stages(context.plan.stages.size());
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if (!options.makes(i)) continue;
+      stages[i] = make_runner(context, i);
+      if (!stages[i]->create(resources)) return;
+    }
+    const bool takes_checkpoints = may_take_checkpoints(stages);
+    if (context.failed()) return;
     const Segments segments = make_segments(context, stages, needs.devices == Devices::possible ? Chains::where_devices_are : Chains::none);
+    std::optional<Checkpoints> checkpoints;
+    if (takes_checkpoints) checkpoints.emplace(context, options.checkpoints, [this](const Checkpoint& taken) { keep(taken); });
     Dispatcher dispatcher(context, segments, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     const Watchdog watchdog(context, budget, context.follows_files() ? 0 : options.watchdog_seconds);  // files may come after hours
     if (opening) {
@@ -235,12 +246,51 @@ struct Run::Implementation {
     }
     if (needs.devices == Devices::possible) dispatcher.pin_ordered_stages();
     if (options.executor == Executor::serial)
-      Execution(context, stages, segments, dispatcher, budget, serial_transport).run();
+      Execution(context, stages, segments, dispatcher, budget, serial_transport, {}, checkpoints ? &*checkpoints : nullptr).run();
     else
-      arena->execute([&] { Execution(context, stages, segments, dispatcher, budget, flow_graph_transport).run(); });
+      arena->execute(
+          [&] { Execution(context, stages, segments, dispatcher, budget, flow_graph_transport, {}, checkpoints ? &*checkpoints : nullptr).run(); });
+    if (checkpoints) checkpoint_statistics = checkpoints->statistics();
     if (opening) opening->stop();
     scheduler_statistics = dispatcher.statistics();
     decisions = dispatcher.decisions();
+  }
+
+  // Of a plan that can be resumed. Stages may find that they can't save with the parameters that they have.
+  bool may_take_checkpoints(const StageRunners& stages) {
+    if (options.checkpoints.seconds <= 0 || options.journal.empty()) return false;
+    for (const auto& stage : stages) {
+      if (!stage) continue;
+      const bool is_source = stage->kind() == SLUICE_SOURCE;
+      if (is_source ? static_cast<const SourceRunner&>(*stage).position() != no_position : !stage->keeps_state() || stage->can_save()) continue;
+      const std::string reason = is_source ? "can't begin in the middle of this input, so that the run can't be resumed"
+                                           : "can't save what it has with these parameters, so that the run can't be resumed";
+      if (options.checkpoints.required)
+        context.fail(stage->name(), SLUICE_ERROR_USAGE, reason, "run it without --resume");
+      else
+        context.log(SLUICE_LOG_DEBUG, stage->name(), reason);
+      return false;
+    }
+    return true;
+  }
+
+  // The journal never says more than what is on the disk.
+  void keep(const Checkpoint& taken) {
+    context.files.sync();
+    write_journal(options.journal, identity, taken);
+    context.files.keep_for_later();
+    kept = taken;
+  }
+
+  // What an interrupted run has finished has a name of its own from now on.
+  void keep_names() {
+    for (FilePoint& file : kept->files) file.temporary = followed(file.path).string() + ".partial";
+    write_journal(options.journal, identity, *kept);
+  }
+
+  void remove_journal() const {
+    std::error_code none;
+    if (!options.journal.empty()) std::filesystem::remove(options.journal, none);
   }
 
   // A reader that has gone is no fault; libraries that write to standard output themselves only know that they could not.
@@ -264,6 +314,19 @@ struct Run::Implementation {
     std::vector<std::string> outputs;
     bool interrupted = false;
     try {
+      if (options.going_on_from) {
+        context.files.go_on_with(options.going_on_from->files);
+        context.files.keep_for_later();
+        kept = *options.going_on_from;
+        for (std::size_t i = 0; i < context.plan.stages.size(); ++i) {
+          const auto counts = kept->counts.find(context.plan.stages[i].stage->name);
+          if (counts != kept->counts.end()) context.recorder.stage(i).go_on_from(counts->second);
+        }
+      } else {
+        remove_journal();
+      }
+      if (!options.journal.empty()) StagedFile::remove_left_behind(options.journal.string());
+      if (options.checkpoints.seconds > 0 || kept) identity = identity_of(context.plan, registry);
       if (options.executor == Executor::serial) {
         context.parallel_for = [](std::size_t count, std::size_t, const auto& body) { return count == 0 ? SLUICE_OK : body(0, count); };
       } else {
@@ -271,12 +334,18 @@ struct Run::Implementation {
         arena = std::make_unique<Arena>(needs.devices == Devices::possible ? threads + 1 : threads);
         context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
       }
-      run_stages();
+      if (options.job)
+        options.job(context);
+      else
+        run_stages();
       interrupted = context.interrupted();  // what comes later finds a run that is over
       if (context.failed() || (interrupted && context.cancelled()))
         context.files.discard();
       else
         outputs = interrupted ? context.files.keep_partial() : context.files.commit(beside_outputs());
+      result.header_bytes = context.files.header_bytes();
+      if (!context.failed() && interrupted && kept) keep_names();
+      if (!context.failed() && !interrupted) remove_journal();
     } catch (...) {
       context.fail_with_current_exception("");
       context.files.discard();
@@ -288,10 +357,13 @@ struct Run::Implementation {
     } else if (interrupted) {
       result.state = RunState::interrupted;
     }
+    result.can_be_resumed = kept && result.state != RunState::finished;
     result.statistics = statistics();
     result.statistics.outputs = std::move(outputs);
     result.statistics.decisions = decisions;
     result.statistics.scheduler = scheduler_statistics;
+    result.statistics.checkpoints = checkpoint_statistics;
+    result.statistics.checkpoints.goes_on = options.going_on_from != nullptr;
     return result;
   }
 
@@ -304,15 +376,21 @@ struct Run::Implementation {
   MemoryBudget budget;
   const DeviceNeeds needs;
   const std::shared_ptr<DeviceFaultInjector> faults;
+  RunIdentity identity;            // where checkpoints are taken
+  std::optional<Checkpoint> kept;  // the last one
   std::unique_ptr<Arena> arena;
   SchedulerStatistics scheduler_statistics;
+  CheckpointStatistics checkpoint_statistics;
   std::vector<std::string> decisions;
 };
 
 Run::Run(const Plan& plan, const Registry& registry, const RunOptions& options) : implementation_(new Implementation(plan, registry, options)) {}
 Run::~Run() { delete implementation_; }
 RunResult Run::execute() { return implementation_->execute(); }
-void Run::interrupt() { implementation_->context.interrupt(); }
+void Run::interrupt() {
+  if (implementation_->options.is_all_or_nothing) implementation_->context.interrupt();
+  implementation_->context.interrupt();
+}
 bool Run::end_following() { return implementation_->context.end_following(); }
 void Run::remove_temporaries() {
   for (const std::string& file : implementation_->context.files.temporaries()) ::unlink(file.c_str());

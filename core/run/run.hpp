@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/device_fault.hpp"
@@ -16,11 +18,22 @@
 #include "plan/plan.hpp"
 #include "plugin/registry.hpp"
 #include "record/run_listener.hpp"
+#include "run/checkpoint.hpp"
 #include "sched/policy_table.hpp"
 
 namespace sluice {
 
+class OutputFiles;
+class RunContext;
+
 enum class Executor { flow_graph, serial };
+
+// How far checkpoints are apart.
+struct CheckpointPace {
+  double seconds = 0;     // at least; 0: none are taken
+  double share = 0;       // so that they take no more of the run; 0: whatever they take
+  bool required = false;  // a run that can't be resumed fails at once
+};
 
 struct RunOptions {
   int threads = 0;  // 0: what the cgroup and affinity allow
@@ -29,16 +42,27 @@ struct RunOptions {
   std::uint64_t memory_limit_bytes = 0;   // columns never take more; 0: what the process may use of the machine
   std::uint64_t device_memory_bytes = 0;  // of each device; 0: all that is free
   Executor executor = Executor::flow_graph;
-  std::string policy = default_policy;                          // which batch is called next, and where: one of policy_names()
-  double batch_work = 0;                                        // > 0: cut batches at this much work instead of choosing
-  std::shared_ptr<const MachineProfile> profile;                // what calls are expected to cost before any was made; null: unknown
-  std::vector<DeviceFaultRule> device_faults;                   // made on purpose, for tests
-  double watchdog_seconds = 30;                                 // no progress for this long: dump the state to the log
-  RunListener* listener = nullptr;                              // hears of every call, copy and lost row; null: nobody
-  std::map<std::string, std::string> begin_at;                  // by source: a position that it has said once
-  std::uint64_t part = 0, parts = 1;                            // which part of their input sources that have parts read
+  std::string policy = default_policy;                         // which batch is called next, and where: one of policy_names()
+  double batch_work = 0;                                       // > 0: cut batches at this much work instead of choosing
+  std::shared_ptr<const MachineProfile> profile;               // what calls are expected to cost before any was made; null: unknown
+  std::vector<DeviceFaultRule> device_faults;                  // made on purpose, for tests
+  double watchdog_seconds = 30;                                // no progress for this long: dump the state to the log
+  RunListener* listener = nullptr;                             // hears of every call, copy and lost row; null: nobody
+  CheckpointPace checkpoints;                                  // kept in `journal`
+  std::filesystem::path journal;                               // beside the outputs; gone when they are complete
+  std::shared_ptr<const Checkpoint> going_on_from;             // of an earlier run with the same identity; null: the run begins
+  std::map<std::string, std::string> begin_at;                 // by source: a position that it has said once
+  std::uint64_t part = 0, parts = 1;                           // which part of their input sources that have parts read
+  std::vector<std::uint8_t> made;                              // per stage: 0: it is left out, with what only it needs; empty: all are made
+  std::map<std::size_t, std::vector<std::string_view>> saved;  // by stage: what its instance goes on behind
+  // By regroup: takes its state behind the last row, instead of the rows that it would emit then.
+  std::map<std::size_t, std::function<void(OutputFiles&, std::string_view state)>> takes_state;
+  std::function<void(RunContext&)> job;                         // done instead of moving batches
+  bool is_all_or_nothing = false;                               // the first interrupt ends everything, and nothing is kept
   int log_level = 1;                                            // sluice_log_level
   std::function<void(int level, const std::string& line)> log;  // called from any thread, one line at a time
+
+  bool makes(std::size_t stage) const { return made.empty() || made[stage] != 0; }
 };
 
 enum class RunState { finished, failed, interrupted };
@@ -48,7 +72,9 @@ struct RunResult {
   sluice_status status = SLUICE_OK;  // of the first failure
   std::string stage;                 // where it happened
   std::string message, remedy;
+  bool can_be_resumed = false;  // what there is waits for a run that goes on
   RunStatistics statistics;
+  std::map<std::string, std::uint64_t> header_bytes;  // of outputs, see sluice_host_api.header_of_file
 };
 
 // 0 ok, 2 usage, 4 failed, 130 interrupted, 141 the reader of an output has gone, as a shell sees other filters end (3, nothing or too many bad

@@ -44,6 +44,12 @@ RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int thread
   }
 }
 
+const StagePoint* RunContext::going_on_from(const std::string& stage) const {
+  if (!options.going_on_from) return nullptr;
+  const auto found = options.going_on_from->stages.find(stage);
+  return found == options.going_on_from->stages.end() ? nullptr : &found->second;
+}
+
 void RunContext::needs_no_more(std::size_t stage) {
   enough_[stage] = true;
   for (auto i = plan.order.rbegin(); i != plan.order.rend(); ++i) {

@@ -76,6 +76,8 @@ class RunContext {
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
   bool may_use_devices(std::size_t stage) const;
+  // Where a stage stands from which the run goes on; null: the run begins.
+  const StagePoint* going_on_from(const std::string& stage) const;
 
   const Plan& plan;
   std::vector<std::vector<std::uint32_t>> implementations;  // per stage: the plan's, less those that the stage's instance declines

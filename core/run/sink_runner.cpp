@@ -25,16 +25,12 @@ bool SinkRunner::commit(const BatchHandle& prepared) {
     const sluice_call made = make_host_call();
     const BatchView view(*prepared);
     throw_unless_ok((*instance_)->commit(instance_->self(), &made, &view.get(), &error), error);
-    if ((*instance_)->durable == nullptr) return;
-    std::uint64_t before = 0;
-    throw_unless_ok((*instance_)->durable(instance_->self(), &before, &error), error);
-    host_.recorder->is_durable_before(before);
   });
   if (!result.ok()) {
     fail(result);
     return false;
   }
-  host_.recorder->call("writer", result.seconds, 0, 0, 0, 0);
+  host_.recorder->call(prepared->sequence, "writer", result.seconds, 0, 0, 0, 0);
   if (std::isfinite(prepared->deadline)) host_.recorder->committed_by(prepared->deadline - run_.seconds());
   trace("writer", start, result.seconds, prepared->sequence, prepared->rows);
   return true;

@@ -19,7 +19,7 @@ BatchHandle SourceRunner::read(double target_work, std::uint64_t target_bytes, s
     output.throw_if_refused();
     if (status != SLUICE_END) throw_unless_ok(status, error);
     if (output.batch->rows > 0) output.throw_if_incomplete(planned_.wanted);
-    if (has(SLUICE_TRAIT_POSITIONS)) remember_position();
+    if (has(SLUICE_TRAIT_POSITIONS)) host_.recorder->stands_at(position());
     ended_ = status == SLUICE_END;
   });
   if (!result.ok()) {
@@ -35,20 +35,20 @@ BatchHandle SourceRunner::read(double target_work, std::uint64_t target_bytes, s
   batch->sequence = sequence;
   if (batch->work <= 0) batch->work = static_cast<double>(batch->rows);
   const auto status = std::exchange(batch->status, nullptr);
-  count_failures(*batch, failures);
+  count_failures(sequence, *batch, failures);
   batch->status = status;
   count_lengths(*batch);
-  host_.recorder->call("cpu", result.seconds, 0, batch->rows, batch->work, batch->bytes());
+  host_.recorder->call(sequence, "cpu", result.seconds, 0, batch->rows, batch->work, batch->bytes());
   trace("reader", start, result.seconds, sequence, batch->rows);
   if (ended_ && batch->rows == 0) return nullptr;
   return batch;
 }
 
-void SourceRunner::remember_position() {
+std::string SourceRunner::position() const {
   std::array<char, 256> text{};
   sluice_error error{};
   throw_unless_ok((*instance_)->position(instance_->self(), text.data(), text.size(), &error), error);
-  host_.recorder->stands_at(text.data());
+  return text.data();
 }
 
 }  // namespace sluice

@@ -15,10 +15,13 @@ class SourceRunner : public StageRunner {
   BatchHandle read(double target_work, std::uint64_t target_bytes, std::uint64_t sequence);
   // The last rows have been read, or nobody needs more.
   bool ended() const { return ended_ || run_.is_enough(index_); }
+  // The sequence number of the first batch.
+  std::uint64_t first() const { return from_ != nullptr ? from_->next : 0; }
+  // Of a source that has positions: where the next row begins.
+  std::string position() const;
 
  private:
-  void remember_position();
-  bool ended_ = false;
+  bool ended_ = from_ != nullptr && from_->ended;
 };
 
 }  // namespace sluice

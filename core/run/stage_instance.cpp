@@ -30,6 +30,10 @@ StageInstance::StageInstance(const sluice_host& host, const std::vector<BatchHan
   args.begin_at = wishes.begin_at;
   args.part = wishes.part;
   args.parts = wishes.parts;
+  std::vector<sluice_bytes> saved;
+  for (const std::string_view state : wishes.saved) saved.push_back({state.data(), state.size()});
+  args.saved = saved.data();
+  args.saved_count = saved.size();
   sluice_error error{};
   stage_.struct_size = sizeof stage_;
   sluice_status status = SLUICE_OK;
@@ -45,7 +49,7 @@ StageInstance::StageInstance(const sluice_host& host, const std::vector<BatchHan
 // A plugin of an older minor version has filled less: the rest is null.
 void StageInstance::throw_if_incomplete() const {
   const char* missing = nullptr;
-  if (!SLUICE_HAS(&stage_, sluice_stage, durable)) missing = "all of sluice_stage";
+  if (!SLUICE_HAS(&stage_, sluice_stage, save)) missing = "all of sluice_stage";
   const sluice_stage_kind kind = host_.descriptor().kind;
   if (missing == nullptr && stage_.process == nullptr && kind != SLUICE_SINK) missing = "process()";
   if (missing == nullptr && stage_.commit == nullptr && kind == SLUICE_SINK) missing = "commit()";

@@ -6,6 +6,7 @@
 #include <sluice/abi.h>
 
 #include <deque>
+#include <string_view>
 #include <vector>
 
 #include "batch/batch.hpp"
@@ -18,7 +19,8 @@ struct InstanceWishes {
   const std::uint8_t* wanted = nullptr;     // per output column
   const std::uint8_t* available = nullptr;  // per input column
   const char* begin_at = nullptr;           // sources: a position
-  std::uint64_t part = 0, parts = 1;        // sources
+  std::uint64_t part = 0, parts = 1;        // of the input; 0 of 1: all of it
+  std::vector<std::string_view> saved;      // others: what instances before have saved
 };
 
 class StageInstance {

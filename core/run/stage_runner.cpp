@@ -7,12 +7,15 @@
 namespace sluice {
 
 StageRunner::StageRunner(RunContext& run, std::size_t index)
-    : run_(run), index_(index), planned_(run.plan.stages[index]), host_(run.host_of_stage(index)) {}
+    : run_(run), index_(index), planned_(run.plan.stages[index]), host_(run.host_of_stage(index)), from_(run.going_on_from(planned_.stage->name)) {}
 
 bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   InstanceWishes wishes{planned_.wanted.data(), planned_.available.data()};
   if (const auto from = run_.options.begin_at.find(name()); from != run_.options.begin_at.end()) wishes.begin_at = from->second.c_str();
-  if (has(SLUICE_TRAIT_PARTS)) wishes.part = run_.options.part, wishes.parts = run_.options.parts;
+  wishes.part = run_.options.part, wishes.parts = run_.options.parts;
+  if (from_ != nullptr && kind() == SLUICE_SOURCE) wishes.begin_at = from_->state.c_str();
+  if (from_ != nullptr && kind() != SLUICE_SOURCE && !from_->ended) wishes.saved = {from_->state};
+  if (const auto states = run_.options.saved.find(index_); states != run_.options.saved.end()) wishes.saved = states->second;
   CallResult result;
   run_call(result, [&] {
     instance_.emplace(host_, resources, wishes);
@@ -25,6 +28,21 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   if (result.ok()) return true;
   fail(result);
   return false;
+}
+
+std::optional<std::string> StageRunner::save() {
+  std::string state;
+  const CallResult result = call(CallMark::no_batch, 0, [&] {
+    sluice_error error{};
+    const sluice_call made = make_call();
+    const auto add = [](void* to, const void* data, std::size_t bytes) {
+      static_cast<std::string*>(to)->append(static_cast<const char*>(data), bytes);
+    };
+    throw_unless_ok((*instance_)->save(instance_->self(), &made, add, &state, &error), error);
+  });
+  if (result.ok()) return state;
+  fail(result);
+  return std::nullopt;
 }
 
 void StageRunner::fail(const CallResult& result) {
@@ -53,10 +71,10 @@ void StageRunner::feedback(const BatchHandle& committed) {
   if (!result.ok()) fail(result);
 }
 
-void StageRunner::count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures) {
+void StageRunner::count_failures(std::uint64_t sequence, const BatchData& batch, const std::vector<std::uint16_t>& failures) {
   for (std::size_t row = 0; row < failures.size(); ++row)
     if (failures[row] != 0 && (!batch.status || (*batch.status)[row] == 0))
-      host_.recorder->failed_row(run_.reason(failures[row]).second, batch.name_of(static_cast<std::int64_t>(row)));
+      host_.recorder->failed_row(sequence, run_.reason(failures[row]).second, batch.name_of(static_cast<std::int64_t>(row)));
 }
 
 void StageRunner::count_lengths(const BatchData& made) {

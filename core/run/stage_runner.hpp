@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,13 @@ class StageRunner {
   // How many messages with one sequence number arrive: one per input.
   std::size_t inputs() const { return planned_.stage->inputs.size(); }
 
+  // Has it something to say at a checkpoint beside what a source says, its position?
+  bool keeps_state() const { return kind() == SLUICE_REGROUP || kind() == SLUICE_SINK || is_ordered(); }
+  // Of an instance that keeps state: can it?
+  bool can_save() const { return (*instance_)->save != nullptr; }
+  // What it has now, between two calls. Nothing: it failed, and the run has been told.
+  std::optional<std::string> save();
+
   // Ends the run.
   void fail(const CallResult& result);
   // Sources, regroups: takes back what a sink has committed.
@@ -71,7 +79,8 @@ class StageRunner {
     return call(sequence, rows, nullptr, std::forward<Body>(body));
   }
   // `failures`: statuses that this stage has given; rows of `batch` that had failed before are not counted again.
-  void count_failures(const BatchData& batch, const std::vector<std::uint16_t>& failures);
+  // sequence: of the batch that the stage was called with.
+  void count_failures(std::uint64_t sequence, const BatchData& batch, const std::vector<std::uint16_t>& failures);
   // How long the rows are that this stage has made, if it says which column tells that.
   void count_lengths(const BatchData& made);
   void trace(const std::string& lane, double start, double seconds, std::uint64_t sequence, std::int64_t rows, const std::string& track = {});
@@ -81,6 +90,7 @@ class StageRunner {
   const PlannedStage& planned_;
   sluice_host& host_;
   std::optional<StageInstance> instance_;
+  const StagePoint* const from_;  // where the run goes on; null: it begins
 };
 
 }  // namespace sluice

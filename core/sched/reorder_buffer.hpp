@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Puts a stream of numbered items back into order. Every number from 0 on must arrive exactly once (batches that became empty arrive as
+// Puts a stream of numbered items back into order. Every number from `first` on must arrive exactly once (batches that became empty arrive as
 // tombstones), so nothing waits for ever. Not thread-safe.
 
 #include <cstdint>
@@ -14,6 +14,7 @@ namespace sluice {
 template <class Item>
 class ReorderBuffer {
  public:
+  explicit ReorderBuffer(std::uint64_t first = 0) : next_(first) {}
   void put(std::uint64_t sequence, Item item) { waiting_.emplace(sequence, std::move(item)); }
   // The next item in order, if it has come.
   std::optional<Item> take() {
@@ -29,7 +30,7 @@ class ReorderBuffer {
 
  private:
   std::map<std::uint64_t, Item> waiting_;
-  std::uint64_t next_ = 0;
+  std::uint64_t next_;
 };
 
 }  // namespace sluice

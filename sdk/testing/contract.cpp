@@ -10,12 +10,15 @@
 #include <memory>
 #include <set>
 #include <sluice/testing/contract.hpp>
+#include <sluice/testing/restarts.hpp>
+#include <sluice/testing/sources.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "testing/differences.hpp"
 #include "testing/made_up_rows.hpp"
 #include "testing/test_host.hpp"
 
@@ -46,7 +49,9 @@ class ContractSuite {
       check_cuts_and_failures(whole);
     else
       expect_same("other batch size", whole, observed("other batch size", run().target_work(1).target_bytes(1)));
+    if (stage_.descriptor->kind == SLUICE_SOURCE) check_beginnings();
     check_interruptions(whole);
+    if (has_input) check_restarts();
     check_parameter_limits();
     for (const sluice_device_provider* provider : sample_.devices) check_device(*provider, whole);
     return problems_;
@@ -151,6 +156,12 @@ class ContractSuite {
       if (d.resources[i].optional == 0 && !sample_.resources.contains(d.resources[i].name)) return false;
     return d.implementation_count == 0 || std::string_view(d.implementations[0].device) == "cpu";
   }
+  std::vector<TestBatch> single_rows() const {
+    std::vector<TestBatch> single;
+    for (const TestBatch& batch : sample_.batches)
+      for (std::int64_t row = 0; row < batch.rows(); ++row) single.push_back(batch.rows(row, row + 1).with_sequence(single.size()));
+    return single;
+  }
   StageRun run() const { return run(sample_.batches); }
   StageRun run(std::vector<TestBatch> batches) const {
     StageRun prepared(stage_, std::move(batches));
@@ -170,42 +181,8 @@ class ContractSuite {
     return result;
   }
 
-  // One line per row: what the stage said about it.
-  std::vector<std::string> rows_of(const Result& result) const {
-    std::vector<std::string> rows;
-    std::map<std::pair<std::size_t, std::int64_t>, std::string> failed;
-    for (const FailedRow& row : result.failed) failed[{row.batch, row.row}] = row.reason;
-    std::set<std::string> inputs;
-    for (std::size_t i = 0; i < stage_.descriptor->input.column_count; ++i) inputs.insert(stage_.descriptor->input.columns[i].name);
-    for (std::size_t b = 0; b < result.batches.size(); ++b) {
-      const TestBatch& batch = result.batches[b];
-      for (std::int64_t row = 0; row < batch.rows(); ++row) {
-        std::string line;
-        if (!batch.ok(row)) {
-          const auto reason = failed.find({b, row});
-          line = reason == failed.end() ? "failed before" : "failed: " + reason->second;
-        } else {
-          for (const TestBatch::Column& column : batch.contents().columns) {
-            if (stage_.descriptor->kind == SLUICE_MAP && inputs.contains(column.name)) continue;
-            const std::string_view cell = batch.cell(column, row);
-            line += column.name + '=' + std::to_string(cell.size()) + ':';
-            line += cell;
-          }
-        }
-        rows.push_back(std::move(line));
-      }
-    }
-    return rows;
-  }
   void expect_same(const std::string& what, const Result& expected, const Result& actual) {
-    if (!actual.ok()) return problem(what + ": " + actual.message);
-    const std::vector<std::string> a = rows_of(expected), b = rows_of(actual);
-    if (a.size() != b.size()) return problem(what + ": " + std::to_string(b.size()) + " rows instead of " + std::to_string(a.size()));
-    for (std::size_t row = 0; row < a.size(); ++row)
-      if (a[row] != b[row]) return problem(what + ": row " + std::to_string(row) + " differs");
-    for (const auto& [path, bytes] : expected.files)
-      if (!actual.files.contains(path) || actual.files.at(path) != bytes) problem(what + ": file '" + path + "' differs");
-    if (expected.files.size() != actual.files.size()) problem(what + ": other files");
+    for (const std::string& text : detail::differences(*stage_.descriptor, expected, actual)) problem(what + ": " + text);
   }
 
   void check_unwanted(const Result& whole) {
@@ -214,15 +191,25 @@ class ContractSuite {
     if (without.rows() != whole.rows()) problem("no optional column wanted: other rows");
   }
 
+  void check_beginnings() {
+    for (const double work : {1.0, 1e6}) {
+      const auto prepare = [&](const StageUnderTest& source) {
+        StageRun prepared(source, {});
+        prepared.with(sample_.parameters).target_work(work);
+        for (const auto& [slot, batch] : sample_.resources) prepared.resource(slot, batch);
+        return prepared;
+      };
+      for (const std::string& text : source_problems(stage_, prepare)) problem(text);
+    }
+  }
+
   void check_cuts_and_failures(const Result& whole) {
     const TestBatch& first = sample_.batches.front();
     const Result empty = observed("empty batch", run({first.rows(0, 0)}));
     if (!empty.ok()) problem("empty batch: " + empty.message);
     if (empty.rows() != 0) problem("empty batch: rows came out");
 
-    std::vector<TestBatch> single;
-    for (const TestBatch& batch : sample_.batches)
-      for (std::int64_t row = 0; row < batch.rows(); ++row) single.push_back(batch.rows(row, row + 1).with_sequence(single.size()));
+    std::vector<TestBatch> single = single_rows();
     expect_same("one row a batch", whole, observed("one row a batch", run(single)));
     expect_same("one row a batch, four at once", whole, observed("one row a batch, four at once", run(single).threads(4)));
 
@@ -236,7 +223,7 @@ class ContractSuite {
     for (std::size_t row = 0; row < single.size(); row += 2) single[row] = single[row].all_failed();
     const Result half = observed("every other row failed", run(single));
     if (!half.ok()) return problem("every other row failed: " + half.message);
-    const std::vector<std::string> expected = rows_of(whole), actual = rows_of(half);
+    const std::vector<std::string> expected = detail::rows_of(*stage_.descriptor, whole), actual = detail::rows_of(*stage_.descriptor, half);
     for (std::size_t row = 1; row < std::min(expected.size(), actual.size()); row += 2)
       if (expected[row] != actual[row]) return problem("every other row failed: row " + std::to_string(row) + " differs");
   }
@@ -256,8 +243,16 @@ class ContractSuite {
     if (largest == 0) return;
     std::shared_ptr<detail::MiniHost> host;
     const Result full = run().file_capacity(largest / 2).observe(&host).run();
-    if (host->wrote_beyond_capacity && full.status != SLUICE_ERROR_OUTPUT)
+    if (host->files.wrote_beyond_capacity() && full.status != SLUICE_ERROR_OUTPUT)
       problem("disk full: status " + std::to_string(full.status) + ": " + full.message);
+  }
+
+  // Ended and gone on with behind any row, and, of those that say so, put together of parts.
+  void check_restarts() {
+    std::vector<TestBatch> single = single_rows();
+    constexpr std::size_t most_restarts = 40;
+    if (single.size() > most_restarts) single = sample_.batches;
+    for (const std::string& text : restart_problems(run(std::move(single)))) problem(text);
   }
 
   // The same bytes as on the CPU; and when the device is full, the status that makes the host try again elsewhere.
@@ -269,9 +264,7 @@ class ContractSuite {
     if (!empty.ok()) problem(what + ", empty batch: " + empty.message);
     const Result failed = observed(what + ", all rows failed", run({first.all_failed()}).device(provider));
     if (!failed.ok()) problem(what + ", all rows failed: " + failed.message);
-    std::vector<TestBatch> single;
-    for (const TestBatch& batch : sample_.batches)
-      for (std::int64_t row = 0; row < batch.rows(); ++row) single.push_back(batch.rows(row, row + 1).with_sequence(single.size()));
+    std::vector<TestBatch> single = single_rows();
     expect_same(what + ", one row a batch", whole, observed(what + ", one row a batch", run(single).device(provider)));
     for (const std::int64_t allocations : {0, 1, 2, 3, 5, 8}) {
       const Result full = observed(what + ", device full", run().device(provider).device_memory_for(allocations));

@@ -1,43 +1,23 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <charconv>
 #include <sluice/testing/stage_run.hpp>
-#include <stdexcept>
 #include <thread>
 
+#include "testing/stage_run_checks.hpp"
 #include "testing/test_host.hpp"
 
 namespace sluice::testing {
 
 namespace {
 
-bool fail(Result& result, sluice_status status, const std::string& message, const std::string& remedy = {}) {
-  if (result.ok()) {
-    result.status = status;
-    result.message = message;
-    result.remedy = remedy;
-  }
-  return false;
-}
 bool checked(Result& result, sluice_status status, const sluice_error& error) {
   if (status == SLUICE_OK) return true;
   if (error.message[0] == '\0') result.problems.push_back("status " + std::to_string(status) + " without a message");
-  return fail(result, status, error.message, error.remedy);
+  return detail::fail(result, status, error.message, error.remedy);
 }
 
-bool parse_number(std::string_view text, double& value) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
-bool parse_integer(std::string_view text, std::int64_t& value) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
 struct Processed {
   sluice_status status = SLUICE_OK;
   sluice_error error{};
@@ -92,35 +72,6 @@ struct DeviceInput {
 
 }  // namespace
 
-StageUnderTest stage_of(const sluice_plugin_info& plugin, std::string_view id) {
-  for (std::size_t i = 0; i < plugin.stage_count; ++i)
-    if (id == plugin.stage(i)->id)
-      return {plugin.stage(i), [&plugin, i](const sluice_create_args* args, sluice_stage* stage, sluice_error* error) {
-                return plugin.create(i, args, stage, error);
-              }};
-  throw std::runtime_error("plugin '" + std::string(plugin.name) + "' has no stage '" + std::string(id) + "'");
-}
-
-const sluice_plugin_info* load_plugin(const std::string& path) {
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(::dlerror());
-  const auto* abi = static_cast<const std::uint32_t*>(::dlsym(library, SLUICE_PLUGIN_ABI_SYMBOL));
-  const auto init = reinterpret_cast<sluice_plugin_init_function>(::dlsym(library, SLUICE_PLUGIN_INIT_SYMBOL));
-  if (abi == nullptr || init == nullptr) throw std::runtime_error(path + " exports no " SLUICE_PLUGIN_ABI_SYMBOL " and " SLUICE_PLUGIN_INIT_SYMBOL);
-  if (*abi >> 16 != SLUICE_ABI_MAJOR || *abi > SLUICE_ABI_NUMBER) throw std::runtime_error(path + " was made for another ABI version");
-  const sluice_init_args args{sizeof args, SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR, path.c_str()};
-  sluice_error error{};
-  const sluice_plugin_info* info = init(&args, &error);
-  if (info == nullptr) throw std::runtime_error(path + ": " + error.message);
-  return info;
-}
-
-std::string Text::shortest(double value) {
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  return {digits.data(), end};
-}
-
 StageRun::StageRun(StageUnderTest stage, std::vector<TestBatch> inputs) : stage_(std::move(stage)), inputs_(std::move(inputs)) {}
 StageRun::StageRun(const StageRun&) = default;
 StageRun::StageRun(StageRun&&) noexcept = default;
@@ -142,6 +93,10 @@ StageRun& StageRun::files_in(std::string folder) { return folder_ = std::move(fo
 StageRun& StageRun::target_work(double work) { return target_work_ = work, *this; }
 StageRun& StageRun::target_bytes(std::uint64_t bytes) { return target_bytes_ = bytes, *this; }
 StageRun& StageRun::at_most_calls(std::size_t calls) { return most_calls_ = calls, *this; }
+StageRun& StageRun::only_inputs(std::size_t first, std::size_t last) { return first_input_ = first, last_input_ = last, *this; }
+StageRun& StageRun::saves_to(std::vector<SavedInstance>* saved) { return saved_ = saved, *this; }
+StageRun& StageRun::part(std::uint64_t part, std::uint64_t parts) { return part_ = part, parts_ = parts, *this; }
+StageRun& StageRun::resumes(std::vector<SavedInstance> saved) { return resumed_ = std::move(saved), *this; }
 StageRun& StageRun::observe(std::shared_ptr<detail::MiniHost>* host) { return observer_ = host, *this; }
 
 Result StageRun::run() const {
@@ -150,10 +105,11 @@ Result StageRun::run() const {
   auto host = std::make_shared<detail::MiniHost>(descriptor, folder_);
   host->threads = threads_;
   host->allocations_left = allocations_;
-  host->file_capacity = file_capacity_;
+  host->files.set_capacity(file_capacity_);
+  if (!resumed_.empty()) host->files.keep(resumed_.front().files);
   run_with(host, result);
   if (observer_) *observer_ = host;
-  host->finish_files(result.ok(), result);
+  host->files.finish(result.ok(), result);
   result.log = host->log_lines;
   result.accounts = host->accounts;
   result.counters = host->counters;
@@ -163,76 +119,6 @@ Result StageRun::run() const {
 }
 
 Result StageRun::expect_rows(std::int64_t rows) const { return run().expect_rows(rows); }
-
-bool StageRun::parameter_values(std::vector<sluice_value>& values, Result& result) const {
-  const sluice_stage_descriptor& d = *stage_.descriptor;
-  for (std::size_t i = 0; i < d.parameter_count; ++i) {
-    const sluice_parameter& p = d.parameters[i];
-    sluice_value value = p.default_value;
-    value.type = p.type;
-    if (value.text == nullptr) value.text = "";
-    const auto given = parameters_.find(p.name);
-    if (given == parameters_.end()) {
-      if (p.required != 0) return fail(result, SLUICE_ERROR_USAGE, std::string("parameter '") + p.name + "' is required");
-      values.push_back(value);
-      continue;
-    }
-    const std::string& text = given->second;
-    const std::string wrong = std::string("parameter '") + p.name + "' can't be '" + text + "'";
-    value.is_set = 1;
-    value.text = text.c_str();
-    bool fits = true;
-    double number = 0;
-    switch (p.type) {
-      case SLUICE_BOOL:
-        fits = text == "true" || text == "false";
-        value.integer = text == "true" ? 1 : 0;
-        break;
-      case SLUICE_INT:
-      case SLUICE_SIZE:
-        fits = parse_integer(text, value.integer);
-        number = static_cast<double>(value.integer);
-        break;
-      case SLUICE_FLOAT:
-        fits = parse_number(text, value.real);
-        number = value.real;
-        break;
-      case SLUICE_CHOICE:
-        fits = false;
-        for (const char* const* choice = p.choices; *choice != nullptr; ++choice) fits = fits || text == *choice;
-        break;
-      default:
-        break;
-    }
-    if (fits && (p.minimum != 0 || p.maximum != 0) && (p.type == SLUICE_INT || p.type == SLUICE_SIZE || p.type == SLUICE_FLOAT))
-      fits = number >= p.minimum && number <= p.maximum;
-    if (!fits) return fail(result, SLUICE_ERROR_USAGE, wrong);
-    values.push_back(value);
-  }
-  for (const auto& [name, value] : parameters_) {
-    const bool known =
-        std::any_of(d.parameters, d.parameters + d.parameter_count, [&given = name](const sluice_parameter& p) { return given == p.name; });
-    if (!known) return fail(result, SLUICE_ERROR_USAGE, "unknown parameter '" + name + "'");
-  }
-  return true;
-}
-
-bool StageRun::check_inputs(std::vector<std::uint8_t>& available, Result& result) const {
-  const sluice_port& needs = stage_.descriptor->input;
-  available.assign(needs.column_count, inputs_.empty() ? 0 : 1);
-  for (const TestBatch& batch : inputs_)
-    for (std::size_t i = 0; i < needs.column_count; ++i) {
-      if (std::string_view(needs.columns[i].name) == "*") continue;  // every column there is
-      const sluice_column* column = batch.view().find(needs.columns[i].name);
-      if (column == nullptr && needs.columns[i].optional == 0)
-        return fail(result, SLUICE_ERROR_USAGE, std::string("the test's batch lacks column '") + needs.columns[i].name + "'");
-      if (column == nullptr) available[i] = 0;
-      if (column != nullptr && std::string_view(column->type) != needs.columns[i].type)
-        return fail(result, SLUICE_ERROR_USAGE,
-                    std::string("the test's column '") + needs.columns[i].name + "' is " + column->type + " instead of " + needs.columns[i].type);
-    }
-  return true;
-}
 
 std::unique_ptr<detail::OutputState> StageRun::open_output(const std::shared_ptr<detail::MiniHost>& host, const std::vector<std::uint8_t>& wanted,
                                                            const TestBatch* input) const {
@@ -261,7 +147,7 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
   for (std::size_t i = 0; i < d.resource_count; ++i) {
     const auto found = resources_.find(d.resources[i].name);
     if (found == resources_.end() && d.resources[i].optional == 0)
-      return static_cast<void>(fail(result, SLUICE_ERROR_USAGE, std::string("resource '") + d.resources[i].name + "' is required"));
+      return static_cast<void>(detail::fail(result, SLUICE_ERROR_USAGE, std::string("resource '") + d.resources[i].name + "' is required"));
     resources.push_back(found == resources_.end() ? nullptr : &found->second.raw());
   }
   std::vector<std::uint8_t> wanted;
@@ -275,7 +161,12 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
   args.instance = "under_test";
   args.parameters = values.data();
   args.parameter_stride = sizeof(sluice_value);
-  args.parts = 1;
+  args.part = part_;
+  args.parts = parts_;
+  std::vector<sluice_bytes> states;
+  for (const SavedInstance& saved : resumed_) states.push_back({saved.state.data(), saved.state.size()});
+  args.saved = states.data();
+  args.saved_count = states.size();
   args.resources = resources.data();
   args.wanted = wanted.data();
   args.available = available.data();
@@ -296,7 +187,8 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
     while (call.implementation < d.implementation_count && std::string_view(d.implementations[call.implementation].device) != provider_->kind)
       ++call.implementation;
     if (call.implementation == d.implementation_count)
-      return static_cast<void>(fail(result, SLUICE_ERROR_UNSUPPORTED, std::string("the stage has no implementation for '") + provider_->kind + "'"));
+      return static_cast<void>(
+          detail::fail(result, SLUICE_ERROR_UNSUPPORTED, std::string("the stage has no implementation for '") + provider_->kind + "'"));
     device = std::make_shared<detail::TestDevice>(*provider_, ordinal_);
     device->allocations_left = device_allocations_;
     call.device = &device->handle();
@@ -331,9 +223,23 @@ void StageRun::run_without_input(const std::shared_ptr<detail::MiniHost>& host, 
   }
 }
 
+bool StageRun::save(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call, Result& result) const {
+  if (saved_ == nullptr || stage.save == nullptr) return true;
+  SavedInstance& saved = saved_->emplace_back();
+  const auto append = [](void* to, const void* data, std::size_t bytes) {
+    static_cast<std::string*>(to)->append(static_cast<const char*>(data), bytes);
+  };
+  sluice_error error{};
+  if (!checked(result, stage.save(stage.self, &call, append, &saved.state, &error), error)) return false;
+  saved.files = host->files.contents();
+  saved.batches = result.batches.size();
+  return true;
+}
+
 void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call,
                                const std::shared_ptr<detail::TestDevice>& device, const std::vector<std::uint8_t>& wanted, Result& result) const {
   const sluice_stage_descriptor& d = *stage_.descriptor;
+  const std::size_t first_input = std::min(first_input_, inputs_.size()), last_input = std::min(last_input_, inputs_.size());
   std::vector<Processed> processed(inputs_.size());
   const auto process = [&](std::size_t i) {
     Processed& p = processed[i];
@@ -355,15 +261,16 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
   const bool together = !device && threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) &&
                         (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) == 0;
   if (together) {
-    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> next{first_input};
     std::vector<std::thread> workers;
     for (int t = 0; t < threads_; ++t)
       workers.emplace_back([&] {
-        for (std::size_t i = next++; i < inputs_.size(); i = next++) process(i);
+        for (std::size_t i = next++; i < last_input; i = next++) process(i);
       });
     for (std::thread& worker : workers) worker.join();
   }
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+  for (std::size_t i = first_input; i < last_input; ++i) {
+    if (!save(host, stage, call, result)) return;
     if (!together) process(i);
     Processed& p = processed[i];
     const bool is_enough = p.status == SLUICE_END && (d.traits & SLUICE_TRAIT_ORDERED) != 0;
@@ -381,6 +288,7 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
     sluice_error error{};
     if (!checked(result, stage.commit(stage.self, &call, &result.batches[first].raw(), &error), error)) return;
   }
+  if (!save(host, stage, call, result)) return;
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (fingerprint(inputs_[i]) != before[i])
       result.problems.push_back("batch " + std::to_string(i) + " was changed by the stage, which may only read it");

@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
@@ -17,7 +14,6 @@
 #include <sluice/column_check.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/testing/result.hpp>
-#include <sluice/testing/temporary_folder.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,19 +21,13 @@
 #include <vector>
 
 #include "testing/test_device.hpp"
+#include "testing/test_files.hpp"
 
 namespace sluice::testing {
 
 namespace detail {
 
 class MiniHost;
-
-struct OutputFileState {
-  MiniHost* home = nullptr;
-  std::string path, temporary;
-  std::FILE* stream = nullptr;
-  std::uint64_t written = 0;
-};
 
 struct OutputState {
   MiniHost* home = nullptr;
@@ -59,7 +49,8 @@ struct OutputState {
 // Implements sluice_host_api. Memory is counted, filled with 0xA5 and followed by a guard that free() looks at.
 class MiniHost : public std::enable_shared_from_this<MiniHost> {
  public:
-  MiniHost(const sluice_stage_descriptor& descriptor, std::string folder) : descriptor_(&descriptor), folder_(folder) {
+  MiniHost(const sluice_stage_descriptor& descriptor, std::string folder)
+      : files(folder, [this](const std::string& text) { problem(text); }), descriptor_(&descriptor) {
     api_.struct_size = sizeof api_;
     api_.abi_major = SLUICE_ABI_MAJOR;
     api_.abi_minor = SLUICE_ABI_MINOR;
@@ -149,15 +140,12 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
       return SLUICE_OK;
     };
     api_.open_file = open_file;
-    api_.write_file = write_file;
-    api_.file_path = [](const sluice_file* file) -> const char* { return reinterpret_cast<const OutputFileState*>(file)->temporary.c_str(); };
-    api_.close_file = close_file;
+    api_.write_file = TestFiles::write;
+    api_.file_path = [](const sluice_file* file) { return TestFiles::path(file); };
+    api_.close_file = TestFiles::close;
+    api_.header_of_file = TestFiles::set_header;
   }
   MiniHost(const MiniHost&) = delete;
-  ~MiniHost() {
-    for (const auto& file : files_)
-      if (file->stream != nullptr) std::fclose(file->stream);
-  }
 
   const sluice_host_api& api() const { return api_; }
   const sluice_host* raw() const { return reinterpret_cast<const sluice_host*>(this); }
@@ -185,18 +173,10 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
     out.emitted_failures.push_back(std::exchange(out.failures, {}));
     out.opened = false;
   }
-  void finish_files(bool succeeded, Result& result) {
-    for (const auto& file : files_) {
-      if (file->stream != nullptr && succeeded) problem("file '" + file->path + "' was never closed");
-      if (file->stream == nullptr) result.files[file->path] = file_bytes(file->path == "-" ? folder_.path() + "/standard-output" : file->temporary);
-    }
-  }
 
   int threads = 1;
   std::atomic<std::int64_t> cancel_checks_left{std::numeric_limits<std::int64_t>::max()};
   std::atomic<std::int64_t> allocations_left{std::numeric_limits<std::int64_t>::max()};
-  std::uint64_t file_capacity = std::numeric_limits<std::uint64_t>::max();
-  bool wrote_beyond_capacity = false;
   std::atomic<std::int64_t> blocks_in_use{0};
   std::vector<LogLine> log_lines;
   std::map<std::string, Account> accounts;
@@ -204,6 +184,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   std::map<std::string, double> counters;
   std::map<std::string, std::vector<double>> observed;
   std::vector<std::string> problems;
+  TestFiles files;
 
  private:
   static constexpr std::size_t kAlignment = 64;
@@ -315,58 +296,12 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   }
 
   static sluice_status open_file(const sluice_host* host, const char* path, sluice_file** file, sluice_error* error) {
-    MiniHost& self = of(host);
-    const std::lock_guard lock(self.mutex_);
-    auto state = std::make_unique<OutputFileState>();
-    state->home = &self;
-    state->path = path;
-    const bool standard_output = state->path == "-";
-    // The suffix stays, because libraries choose the format by it.
-    const std::string name = std::to_string(self.files_.size()) + "-" + std::filesystem::path(state->path).filename().string();
-    state->temporary = standard_output ? "-" : self.folder_.path() + "/" + name;
-    const std::string real = standard_output ? self.folder_.path() + "/standard-output" : state->temporary;
-    state->stream = std::fopen(real.c_str(), "wb");
-    if (state->stream == nullptr) return output_error(error, *state, "cannot be opened");
-    *file = reinterpret_cast<sluice_file*>(state.get());
-    self.files_.push_back(std::move(state));
-    return SLUICE_OK;
-  }
-  static sluice_status write_file(sluice_file* file, const void* data, std::size_t bytes, sluice_error* error) {
-    auto& state = *reinterpret_cast<OutputFileState*>(file);
-    if (state.stream == nullptr) {
-      state.home->problem("write to file '" + state.path + "' after it was closed");
-      return output_error(error, state, "is closed");
-    }
-    state.written += bytes;
-    if (state.written > state.home->file_capacity) {
-      state.home->wrote_beyond_capacity = true;
-      return output_error(error, state, "cannot be written: No space left on device");
-    }
-    if (std::fwrite(data, 1, bytes, state.stream) != bytes)
-      return output_error(error, state, std::string("cannot be written: ") + std::strerror(errno));
-    return SLUICE_OK;
-  }
-  static sluice_status close_file(sluice_file* file, sluice_error* error) {
-    auto& state = *reinterpret_cast<OutputFileState*>(file);
-    if (state.stream == nullptr) {
-      state.home->problem("file '" + state.path + "' was closed twice");
-      return SLUICE_OK;
-    }
-    // A library may have replaced the file under its name: closing our own empty handle does no harm.
-    if (std::fclose(std::exchange(state.stream, nullptr)) != 0)
-      return output_error(error, state, std::string("cannot be written: ") + std::strerror(errno));
-    return SLUICE_OK;
-  }
-  static sluice_status output_error(sluice_error* error, const OutputFileState& state, const std::string& what) {
-    sluice::detail::fill(error, SLUICE_ERROR_OUTPUT, ("file '" + state.path + "' " + what).c_str(), "");
-    return SLUICE_ERROR_OUTPUT;
+    return of(host).files.open(path, file, error);
   }
 
   sluice_host_api api_{};
   const sluice_stage_descriptor* descriptor_;
-  TemporaryFolder folder_;
-  std::vector<std::unique_ptr<OutputFileState>> files_;
-  std::mutex mutex_;  // guards log_lines, accounts, outcomes, counters, problems, files_
+  std::mutex mutex_;  // guards log_lines, accounts, outcomes, counters, problems
 };
 
 inline sluice_status OutputState::refuse(const std::string& what) {

@@ -48,6 +48,10 @@ class TextInPieces : public TextInput {
  public:
   TextInPieces(std::string_view text, std::size_t piece_bytes) : text_(text), piece_bytes_(piece_bytes) {}
   std::uint64_t consumed() const override { return 0; }
+  void set_growing(bool) override {}
+  bool could_end() const override { return true; }
+  Place place_of(std::uint64_t letter) const override { return {letter, 0}; }
+  std::optional<std::uint64_t> letter_from(std::uint64_t offset) const override { return offset; }
   std::size_t read(std::size_t wanted, TextBuffer& text, const ParallelFor& parallel_for, Taker& taker) override {
     const std::string_view block = text_.substr(0, wanted);
     char* const to = text.append(block.size());

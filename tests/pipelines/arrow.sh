@@ -93,6 +93,22 @@ params = { output = "${output}", columns = "read_id,bases" }
 TOML
 both columns output columns.toml --reads r.fastq.gz
 
+# Tables of calibration, which are made in the end; `scores` takes the lines of an earlier run over, whatever stands between them.
+gzip -dc r.fastq.gz | awk 'NR % 4 == 1 { print substr($1, 2) "\t" (n++ % 2 ? "target" : "other") }' >labels.tsv
+calibrate=(calibrate_read_until --signal r.blow5 --target ref.fa)
+run "${calibrate[@]}" --label other --scores earlier.txt
+{ echo "# of another run"; cat earlier.txt; echo; } >others.txt
+for ending in txt arrow; do
+  run "${calibrate[@]}" --labels labels.tsv --other-scores others.txt --scores scores.$ending --thresholds thresholds.$ending --roc roc.$ending
+done
+grep -v '^#\|^$' scores.txt | sed '1i read_id\tlabel\tprefix_bases\tlevels\tscore' >plain_scores.txt
+"$matches" scores.arrow plain_scores.txt || fail "scores of calibration"
+for name in thresholds roc; do
+  [ "$(wc -l <$name.txt)" -gt 1 ] || fail "no $name"
+  "$matches" $name.arrow $name.txt || fail "$name of calibration"
+done
+pairs+=(scores.arrow plain_scores.txt thresholds.arrow thresholds.txt roc.arrow roc.txt)
+
 # The same file from every run.
 for option in "--threads 1" "--threads 7" "--batch-work 1" "--batch-work 1e12" "--executor serial"; do
   # shellcheck disable=SC2086

@@ -67,7 +67,7 @@ int compare(const char* arrow, const char* text, bool has_names) {
     if (row == table.rows.size()) return std::printf("%s: fewer than the rows of %s\n", arrow, text), 1;
     for (std::size_t column = 0; column < table.names.size(); ++column) {
       std::string expected = "(none)";
-      if (table.names[column].size() == 2) {  // a tag
+      if (!has_names && table.names[column].size() == 2) {  // a tag
         for (const std::string_view cell : cells)
           if (cell.starts_with(table.names[column] + ":")) expected = canonical(cell.substr(5), table.types[column]);
       } else {

@@ -31,7 +31,7 @@ def rows_of(path, names):
     has_names = bool(lines) and lines[0][: len(names)] == names
     for cells in lines[1:] if has_names else lines:
         tags = {cell[:2]: cell[5:] for cell in cells[len(cells) if has_names else 12:] if cell[2:3] == ":"}
-        yield [tags.get(name, "") if len(name) == 2 else cells[i] for i, name in enumerate(names)]
+        yield [tags.get(name, "") if len(name) == 2 and not has_names else cells[i] for i, name in enumerate(names)]
 
 
 for arrow, text in zip(sys.argv[1::2], sys.argv[2::2]):

@@ -32,10 +32,11 @@ run map --reference genome.fa --reads reads.sam --format sam --output kept.sam
 run map --reference genome.fa --reads reads.sam --format bam --soft-clip --output soft.bam
 "$modified_bases" reads.sam soft.bam >soft.txt
 lacks " part:" soft.txt "soft-clipped records are parts"
+mv kept.bam first.bam # the header names the output
 for option in "--threads 1" "--threads 7" "--batch-work 1" "--executor serial"; do
   # shellcheck disable=SC2086
-  run map --reference genome.fa --reads reads.sam --format bam --output now.bam $option
-  cmp now.bam kept.bam || fail "$option gives other bytes"
+  run map --reference genome.fa --reads reads.sam --format bam --output kept.bam $option
+  cmp first.bam kept.bam || fail "$option gives other bytes"
 done
 run map --reference genome.fa --reads - --format bam --output now.bam <reads.sam
 if [ $has_samtools ]; then
@@ -104,7 +105,7 @@ if [ $has_samtools ] && command -v minimap2 >/dev/null && [[ $(minimap2 --versio
   cmp piped.sam.lines sorted.sam.lines || fail "samtools fastq | minimap2 -ay | samtools sort gives other tags"
   echo "the tags of samtools fastq | minimap2 -ay | samtools sort ($(wc -l <sorted.sam.lines) records)"
 else
-  echo "skipped: no samtools, or no minimap2 2.24, so their pipe was not compared"
+  echo "SKIPPED: no samtools, or no minimap2 2.24, so their pipe was not compared"
 fi
 
 # ---- tags that do not fit: kept on whole records, counted, never a crash
@@ -141,6 +142,30 @@ run map --reference turned.fa --reads unaligned.sam --format bam --keep-tags all
 for kind in "forward part" "reverse part"; do has "^$kind: [1-9].*, [1-9]" demo.txt "the demo has no record of the kind: $kind"; done
 echo "the demo's modBAM as reads, mapped:" && cat demo.txt
 
+# ---- sorted, with an index: what samtools finds in a region are the records, tags and all, that a look at every record finds
+run map --reference turned.fa --reads unaligned.sam --format bam --sort --keep-tags all --output sorted.bam
+"$modified_bases" unaligned.sam sorted.bam | cmp - <("$modified_bases" unaligned.sam turned.bam) || fail "sorting changes modifications"
+run map --reference turned.fa --reads unaligned.sam --format bam --sort --keep-tags MM,ML --output some.bam
+if [ $has_samtools ]; then
+  samtools quickcheck sorted.bam some.bam || fail "samtools finds the sorted BAM damaged"
+  samtools view turned.bam >every.sam
+  for region in 1-2500 2400-2600 30000-30000 57000-60000 1-60000; do
+    samtools view sorted.bam turned:$region >found.sam
+    awk -F '\t' -v first="${region%-*}" -v last="${region#*-}" '
+      int($2 / 4) % 2 == 0 { end = $4 - 1; cigar = $6
+        while (match(cigar, /^[0-9]+/)) { if (substr(cigar, RLENGTH + 1, 1) ~ /[MDN=X]/) end += substr(cigar, 1, RLENGTH); cigar = substr(cigar, RLENGTH + 2) }
+        if ($4 <= last && end >= first) print }' every.sam >wanted.sam
+    cmp <(sort found.sam) <(sort wanted.sam) || fail "the index finds other records in $region"
+    cat found.sam >>in_regions.sam
+    samtools view some.bam turned:$region | cmp <(cut -f 1-11 found.sam) <(cut -f 1-11) || fail "--keep-tags MM,ML gives other records in $region"
+  done
+  grep -q "MM:Z:C" in_regions.sam || fail "no record with MM was found by the index"
+  grep -q "MM:Z:C" <(samtools view some.bam) || fail "--keep-tags MM,ML --sort loses MM"
+  echo "sorted: regions of the index"
+else
+  echo "SKIPPED: no samtools, so regions of sorted BAM were not looked up"
+fi
+
 # ---- modBAM of reads is that of their alignments
 records() { grep -v "^@" "$1"; }
 for keep in used all; do
@@ -150,7 +175,30 @@ for keep in used all; do
   cmp a.tsv b.tsv || fail "--modbam-keep $keep gives other calls"
   cmp <(records a.sam) <(records b.sam) || fail "modBAM of reads has other records than that of alignments (--modbam-keep $keep)"
 done
-has "^@PG	ID:sluice	.*CL:sluice run methylation_from_reads" b.sam "the header does not say how it was made"
+# CL is the whole command, as a shell reads it, but for what changes no result and the names of outputs.
+says_command() { # FILE COMMAND
+  [ "$(samtools_header "$1" | grep '^@PG' | tail -n 1 | sed 's/.*	CL://')" = "$2" ] || fail "CL of $1: $(samtools_header "$1" | grep '^@PG'), not $2"
+}
+samtools_header() { case $1 in *.sam) grep '^@' "$1" ;; *) samtools view -H --no-PG "$1" ;; esac }
+says_command b.sam "sluice run methylation_from_reads --signal sim.blow5 --reads sim.fastq.gz --reference ref.fa --modbam-keep all"
+cp sim.fastq.gz "it's sim.fastq.gz"
+run map --reference ref.fa --reads "it's sim.fastq.gz" --format sam --no-secondary --output named.sam --threads 1 --set stages.sam.params.cs=true
+says_command named.sam "sluice run map --reference ref.fa --reads 'it'\\''s sim.fastq.gz' --format sam --no-secondary --set stages.sam.params.cs=true"
+run eventalign --signal sim.blow5 --alignments sim.bam --reference ref.fa --format sam --output events.sam
+says_command events.sam "sluice run eventalign --signal sim.blow5 --alignments sim.bam --reference ref.fa --format sam"
+run sort --alignments sim.bam --output resorted.bam --memory 64MiB
+[ ! $has_samtools ] || says_command resorted.bam "sluice run sort --alignments sim.bam"
+# CRAM does not depend on the name that it has while it is written.
+for name in one two; do
+  run methylation --signal sim.blow5 --alignments sim.bam --reference ref.fa --output calls.tsv --modbam mod.cram
+  mv mod.cram $name.cram
+done
+cmp one.cram two.cram || fail "two runs write other CRAM"
+if [ $has_samtools ]; then
+  run methylation --signal sim.blow5 --alignments sim.bam --reference ref.fa --output calls.tsv --modbam mod.bam
+  cmp <(samtools view -T ref.fa one.cram | cut -f 1-11) <(samtools view mod.bam | cut -f 1-11) || fail "CRAM holds other records than BAM"
+  cmp <(samtools view -T ref.fa one.cram | grep -o 'M[ML]:[^	]*') <(samtools view mod.bam | grep -o 'M[ML]:[^	]*') || fail "CRAM holds other calls than BAM"
+fi
 echo "modBAM of reads: as that of their alignments"
 
 # ---- what modBAM keeps

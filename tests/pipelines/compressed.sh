@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 run() { "$sluice" run "$@" --quiet; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
-have() { command -v "$1" >/dev/null || { echo "skipped: $1 is not installed"; return 1; }; }
+have() { command -v "$1" >/dev/null || { echo "SKIPPED: $1 is not installed"; return 1; }; }
 unpack=cat
 have zstd && unpack="zstd -dc"
 # NAME OPTION PIPELINE [options]: the file that --OPTION names, in three ways. @PG lines have the command line.

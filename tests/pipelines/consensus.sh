@@ -75,7 +75,7 @@ if command -v spoa >/dev/null; then
   done | cmp - unweighted.fa || fail "spoa has another consensus of FASTA"
   spoa -l 1 -m 5 -n -4 -g -8 -e -8 -r 1 reads/3.fastq | grep -v '>' | cmp - <(grep -A1 '^>3/' weighted.msa | grep -v '^[->]*-$' | grep -v '>') || fail "spoa has another alignment"
 else
-  echo "not compared with spoa, which is not installed"
+  echo "SKIPPED: the comparison with spoa, which is not installed"
 fi
 
 refused() {  # WORDS FILE

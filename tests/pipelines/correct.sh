@@ -107,7 +107,7 @@ echo "hostile and wrong inputs"
 
 # ---- real reads, and the large set
 if [ ! -e "$shared/data/hg002_correction_real/reads.fq" ]; then
-  echo "skipped: no $shared/data/hg002_correction_real"
+  echo "SKIPPED: no $shared/data/hg002_correction_real"
 else
   correct --reads "$shared/data/hg002_correction_real/reads.fq" --output real.fa
   if command -v minimap2 >/dev/null; then
@@ -116,6 +116,8 @@ else
     before=$(differences "$shared/data/hg002_correction_real/reads.fq") after=$(differences real.fa)
     [ "$after" -lt 1000 ] || fail "real reads: $after differences a million bases after correction, $before before"
     echo "real reads: of a million bases $before differed, $after do"
+  else
+    echo "SKIPPED: no minimap2, so corrected real reads were not mapped"
   fi
 fi
 if [ -n "$data" ]; then

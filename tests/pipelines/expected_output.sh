@@ -151,7 +151,7 @@ if command -v samtools >/dev/null; then
     --set stages.alignments.params.path="$work/some.sam"
   within_a_hundredth ecoli_r10 f5c_eventalign.8.tsv.xz
 else
-  echo "not compared: lambda_r9 (30 records) and ecoli_r10 (8 records), as samtools is not there"
+  echo "SKIPPED: lambda_r9 (30 records) and ecoli_r10 (8 records), as samtools is not there"
 fi
 echo "$failures failures"
 [ "$failures" = 0 ]

@@ -58,7 +58,7 @@ if command -v samtools >/dev/null; then
   samtools view -C -T whole.fa -o aligned.cram aligned.sam
   map --reference ref.fa --reads aligned.cram --output now.paf --paf-no-hit && cmp now.paf hits.paf || fail "aligned.cram gives other bytes"
 else
-  echo "skipped: no samtools, so BAM and SAM were not tried"
+  echo "SKIPPED: no samtools, so BAM and SAM were not tried"
 fi
 echo "every kind of input"
 
@@ -156,7 +156,7 @@ echo "wrong inputs have an error each"
 
 # ---- the program itself
 if ! command -v minimap2 >/dev/null || [[ $(minimap2 --version) != 2.24* ]]; then
-  echo "skipped: no minimap2 2.24, so nothing but the recorded lines was compared"
+  echo "SKIPPED: no minimap2 2.24, so nothing but the recorded lines was compared"
   exit 0
 fi
 compare() { # NAME ORDER PIPELINE "OPTIONS OF MINIMAP2" "OPTIONS OF SLUICE" TARGETS READS
@@ -251,7 +251,7 @@ done
 compare "a read of 10 Mb" in_order map "-x map-ont $exact" "--preset map-ont" long.fa long_read.fa
 
 if [ ! -d "$shared/data" ]; then
-  echo "skipped: no $shared, so no real reads were compared"
+  echo "SKIPPED: no $shared, so no real reads were compared"
   exit 0
 fi
 real=$shared/data

@@ -6,7 +6,7 @@
 #   read_until_accuracy.sh SLUICE SHARED [FOLDER]      FOLDER: where to leave thresholds, decisions and ROC plots
 set -euo pipefail
 sluice=$1 data=$2/data
-[ -d "$data/lambda_r9_real" ] || { echo "skipped: $data/lambda_r9_real is not there"; exit 77; }
+[ -d "$data/lambda_r9_real" ] || { echo "SKIPPED: $data/lambda_r9_real is not there"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 out=${3:-$work}

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 # Reports for people: the page of --report run.html, in headless Chromium where there is one, and what MultiQC reads, with the real multiqc where there is
-# one (in PATH, or as MULTIQC=PROGRAM).
-#   report_page.sh SLUICE
+# one (in PATH, as MULTIQC=PROGRAM, or from PyPI where that can be reached).
+#   report_page.sh SLUICE PYTHON_ENVIRONMENT
 set -euo pipefail
-sluice=$1
+sluice=$1 environment=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -13,7 +13,10 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 browser=$(command -v chromium-headless-shell || command -v chromium || true)
 [ -n "$browser" ] || echo "SKIPPED in part: there is no chromium-headless-shell and no chromium, so no page is opened"
 multiqc=${MULTIQC:-$(command -v multiqc || true)}
-[ -n "$multiqc" ] || echo "SKIPPED in part: there is no multiqc, so nobody reads what is for it"
+if [ -z "$multiqc" ]; then
+  [ -x "$environment/bin/multiqc" ] || { python3 -m venv "$environment" && timeout 300 "$environment/bin/pip" install --quiet multiqc; } >venv.log 2>&1 || true
+  if [ -x "$environment/bin/multiqc" ]; then multiqc=$environment/bin/multiqc; else echo "SKIPPED in part: there is no multiqc, and it can't be installed here: $(tail -n 1 venv.log)"; fi
+fi
 
 # check_page FILE LEAST_CHARTS: complete, small, without anything from elsewhere, and drawn without an error.
 check_page() {

@@ -71,7 +71,7 @@ if [ -d "$shared/data/rna004" ]; then
     [ "$missing" = 0 ] && [ "$more" -le 1 ] || fail "${set%%:*}: $missing missing, $more more"
   done
 else
-  echo "skipped: the comparison with f5c, as the test data folder '$shared' is not there"
+  echo "SKIPPED: the comparison with f5c, as the test data folder '$shared' is not there"
 fi
 echo "$failures failures"
 [ "$failures" = 0 ]

@@ -56,6 +56,14 @@ refused 'k = [1, 2]\n' "parameter 'k' takes one value, not a list"
 refused 'k = 99\n' "wrong.toml:1:1: parameter 'k': 99 is out of range"
 refused '[run]\nquiet = 3\n' "option 'quiet' is true or false"
 refused 'k = \n' "wrong.toml:1:"
+# What is wrong with files and formats is wrong in the file that names them, too.
+printf 'reads = "nowhere.fq"\noutput = "o.bam"\nformat = "paf"\nfollow_idle = 3\n' >wrong.toml
+"$sluice" run map --params wrong.toml --reference reference.fa 2>errors && fail "reads that are not there"
+for line in "wrong.toml:1:1: parameter 'reads': cannot open 'nowhere.fq'" "wrong.toml:3:1: parameter 'format' paf contradicts parameter 'output' 'o.bam'" \
+  "wrong.toml:4:1: warning: parameter 'follow_idle' does nothing here"; do
+  grep -qF "$line" errors || { cat errors; fail "errors of a file: $line"; }
+done
+! grep -q "command line" errors || { cat errors; fail "errors of a file name the command line"; }
 "$sluice" run map --params nowhere.toml --reference reference.fa 2>errors && fail "a file that is not there"
 grep -q "the file of parameters cannot be read" errors || fail "a file that is not there is said"
 
@@ -73,8 +81,8 @@ grep -q "sample 'two' (2 of 3)" words && grep -q "3 samples: 3 finished" words |
 # All that is wrong is told before the first begins.
 printf 'sample\treads\toutput\none\ta.fastq.gz\tp.paf\ntwo\tnowhere.fq\ty.paf\nthree\tneither.fq\tp.paf\n' >wrong.tsv
 if "$sluice" run map --samples wrong.tsv --reference reference.fa 2>errors; then fail "missing inputs"; fi
-grep -q "sample 'two': --reads: .*nowhere.fq" errors && grep -q "sample 'three': --reads: .*neither.fq" errors || { cat errors; fail "the missing inputs of all samples"; }
-grep -q "sample 'three': --output: 'p.paf' is also another output, sample 'one': --output" errors || { cat errors; fail "outputs of two samples in one file"; }
+grep -q "^wrong.tsv:3: sample 'two': parameter 'reads': .*nowhere.fq" errors && grep -q "^wrong.tsv:4: sample 'three': parameter 'reads': .*neither.fq" errors || { cat errors; fail "the missing inputs of all samples"; }
+grep -q "^wrong.tsv:4: sample 'three': parameter 'output': 'p.paf' is also another output, sample 'one': parameter 'output'" errors || { cat errors; fail "outputs of two samples in one file"; }
 [ ! -e p.paf ] || fail "nothing was run"
 said() { # TABLE OPTIONS MESSAGE
   printf '%b' "$1" >wrong.tsv

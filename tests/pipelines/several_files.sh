@@ -90,7 +90,7 @@ if command -v zstd >/dev/null; then
   cmp zst.tsv calls.tsv
   grep -q "is zstd, which has no random access" err.txt || fail "$(cat err.txt)"
 else
-  echo "zstd is not installed: its files are not read"
+  echo "SKIPPED: zstd is not installed, so its files are not read"
 fi
 
 # Reads that are compared with each other, and that contigs are polished with: several files as the one of all of them.

@@ -117,5 +117,5 @@ if "$python" -c 'import pod5, pyslow5' 2>/dev/null; then
     same --signal written.$form.$ending
   done
 else
-  echo "not compared with files of pod5 and pyslow5: they can't be installed here ($(tail -n 1 venv.log))"
+  echo "SKIPPED: not compared with files of pod5 and pyslow5: they can't be installed here ($(tail -n 1 venv.log))"
 fi

@@ -88,7 +88,7 @@ if [ -e "$data/ecoli_r9_real/reads.pod5" ]; then
   run summary --signal real.blow5 --output a && run summary --signal "$real/reads.pod5" --output b
   cmp <(cut -f 2-14 a | sort) <(cut -f 2-14 b | sort) || fail "BLOW5 and POD5 without bases"
 else
-  echo "not compared with POD5: $data/ecoli_r9_real/reads.pod5 is not there"
+  echo "SKIPPED: not compared with POD5, as $data/ecoli_r9_real/reads.pod5 is not there"
 fi
 
 # nanoget is what NanoPlot reads with. pycoQC, which needs other versions of its libraries, has its columns checked above.

@@ -31,6 +31,20 @@ run simulate_rna --reference transcripts.fa --reads 20 --output-prefix rna
 ours=(--signal reads1.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv)
 expect "reads of something else" "do they come from this reference" \
   "$sluice" run map --reference reference2.fa --reads reads1.fastq.gz --output hits.paf
+# Names and lengths are right: a warning with figures at once, and a sentence at the end, of each pipeline that has alignments and a reference.
+for pipeline in methylation eventalign; do
+  expect "another reference of the same name and length: $pipeline" "its bases are others" "$sluice" run $pipeline --signal reads1.blow5 \
+    --alignments reads1.bam --reference reference2.fa --output calls.tsv --report wrong.json
+  grep -q "^warning: .*only [23][0-9] % of the aligned bases of the first [0-9]* records" err || { echo "FAILED: no warning at once:"; cat err; failures=$((failures + 1)); }
+  python3 - <<'PYTHON' || { echo "FAILED: no figures of the reference in the report"; failures=$((failures + 1)); }
+import json
+report = json.load(open("wrong.json"))
+assert any("only 0 of " in hint and "agree with the reference" in hint for hint in report["hints"]), report["hints"]
+counters = next(stage["counters"] for stage in report["stages"] if stage["id"] == "alignment_reader")
+compared, equal = counters["bases compared with the reference"], counters["bases equal to the reference"]
+assert compared > 2000 and 0.2 < equal / compared < 0.4, counters
+PYTHON
+done
 expect "a reference with other names" "give the FASTA file that the reads were aligned to" \
   "$sluice" run methylation --signal reads1.blow5 --alignments reads1.bam --reference renamed.fa --output calls.tsv
 expect "signal of other reads" "are the signal files those of these reads?" \

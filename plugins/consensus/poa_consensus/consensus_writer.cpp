@@ -30,7 +30,7 @@ void write_records(const Call& call, const Batch& in, const char* column, const 
 }  // namespace
 
 void ConsensusWriter::describe(Describe<ConsensusWriter>& d) {
-  d.id("consensus_writer").sink("window").summary("writes the consensus of each window as FASTA");
+  d.id("consensus_writer").sink("window").concatenates().summary("writes the consensus of each window as FASTA");
   d.doc("One record per window, in the windows' order, with the consensus in one line.");
   d.needs("window_name", "utf8", "name of the window").needs("consensus", "utf8", "its consensus");
   d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
@@ -45,7 +45,7 @@ void ConsensusWriter::process(const Call&, const Batch& in, Output& out) {
 void ConsensusWriter::commit(const Call& call, const Batch& in) { write_records(call, in, "consensus", "resolved", file_); }
 
 void MsaWriter::describe(Describe<MsaWriter>& d) {
-  d.id("msa_writer").sink("window").summary("writes the alignment of each window's sequences as FASTA");
+  d.id("msa_writer").sink("window").concatenates().summary("writes the alignment of each window's sequences as FASTA");
   d.doc("One record per sequence, named NAME/NUMBER after its window and its place there, all of a window equally long, with '-' for gaps.");
   d.needs("window_name", "utf8", "name of the window").needs("msa", "utf8", "the rows of its alignment, each followed by a newline");
   d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <sluice/file_joining.hpp>
 #include <sluice/stage.hpp>
 #include <span>
 #include <string>
@@ -374,5 +375,6 @@ class PoaConsensus {
 }  // namespace
 }  // namespace sluice::poa_consensus
 
-SLUICE_PLUGIN("poa_consensus", "0.1.0", "MIT", sluice::poa_consensus::PoaConsensus, sluice::poa_consensus::WindowReader,
-              sluice::poa_consensus::ConsensusWriter, sluice::poa_consensus::MsaWriter);
+SLUICE_PLUGIN_WITH((sluice::file_joining<sluice::poa_consensus::ConsensusWriter, sluice::poa_consensus::MsaWriter>), "poa_consensus", "0.1.0", "MIT",
+                   sluice::poa_consensus::PoaConsensus, sluice::poa_consensus::WindowReader, sluice::poa_consensus::ConsensusWriter,
+                   sluice::poa_consensus::MsaWriter);

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <sluice/input_files.hpp>
+#include <sluice/input_part.hpp>
 
 namespace sluice::poa_consensus {
 
 void WindowReader::describe(Describe<WindowReader>& d) {
-  d.id("window_reader").source("window").summary("reads windows of sequences from files");
+  d.id("window_reader").source("window").positions().summary("reads windows of sequences from files");
   d.doc(
       "A window is a line '>NAME COUNT', whose other words are left out, and COUNT lines with one sequence each; lines may be empty. A file of FASTA "
       "or FASTQ is one window, named after the file; the qualities of FASTQ are the weights of its letters, as in spoa. Letters are upper-cased.");
@@ -35,14 +36,37 @@ WindowReader::WindowReader(const Setup& setup, const Parameters& p)
               : p.format == "windows" ? WindowFormat::windows
                                       : WindowFormat::sequences),
       wants_qualities_(setup.wanted("sequence_qualities")) {
-  file_.emplace(paths_[0], format_);
+  if (setup.begin_at().empty())
+    file_.emplace(paths_[0], format_);
+  else
+    begin_at(setup.begin_at());
+}
+
+// The windows before it in its file are read and passed over.
+void WindowReader::begin_at(const std::string& position) {
+  for (const std::string& path : paths_) refuse_unless_file(path);
+  const std::vector<std::uint64_t> numbers = position_numbers(position, 3);
+  if (numbers[0] >= paths_.size())
+    throw Failure::usage("'" + position + "' is no position in these " + std::to_string(paths_.size()) + " files",
+                         "give the files that the position was said of");
+  number_ = static_cast<std::size_t>(numbers[0]);
+  index_ = static_cast<std::int64_t>(numbers[2]);
+  file_.emplace(paths_[number_], format_);
+  for (FileWindow passed; of_file_ < numbers[1] && file_->next(passed); ++of_file_) {
+  }
+}
+
+std::string WindowReader::position() const {
+  return is_regular_file(paths_[number_]) ? position_text({number_, of_file_, static_cast<std::uint64_t>(index_)}) : no_position;
 }
 
 bool WindowReader::next(FileWindow& window) {
   while (!file_->next(window)) {
     if (number_ + 1 == paths_.size()) return false;
     file_.emplace(paths_[++number_], format_);
+    of_file_ = 0;
   }
+  ++of_file_;
   return true;
 }
 

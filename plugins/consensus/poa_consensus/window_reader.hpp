@@ -22,8 +22,10 @@ class WindowReader {
   static void describe(Describe<WindowReader>& d);
   WindowReader(const Setup& setup, const Parameters& parameters);
   bool process(const Call& call, Output& out);
+  std::string position() const;
 
  private:
+  void begin_at(const std::string& position);
   bool next(FileWindow& window);
   double progress() const;
 
@@ -32,6 +34,7 @@ class WindowReader {
   bool wants_qualities_;
   std::size_t number_ = 0;  // of the file that is open
   std::optional<WindowFile> file_;
+  std::uint64_t of_file_ = 0;  // windows of it that were read
   std::int64_t index_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "read_correction/hit_overlaps.hpp"
 
+#include <sluice/resume.hpp>
 #include <string>
 
 namespace sluice::read_correction {
@@ -35,6 +36,11 @@ HitOverlaps::HitOverlaps(const Setup& setup, const Parameters&)
           "make the index of the reads that are corrected");
     row_of_contig_[contig] = row;
   }
+  resume(setup, [this](StateReader& from) {
+    next_read_ = from.value<std::int64_t>();
+    hits_ = from.value<std::int64_t>();
+    if (next_read_ < 0) throw damaged_state();
+  });
 }
 
 // Reads come in the order of the store; those without bases do not come.

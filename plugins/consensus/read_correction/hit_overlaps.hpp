@@ -18,6 +18,10 @@ class HitOverlaps {
   HitOverlaps(const Setup& setup, const Parameters& p);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call&, Output&) {}
+  void save(const Call&, StateWriter& to) const {
+    to.value(next_read_);
+    to.value(hits_);
+  }
 
  private:
   std::int64_t row_of_read(std::string_view name);

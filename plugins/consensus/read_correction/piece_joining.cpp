@@ -3,6 +3,7 @@
 #include "read_correction/piece_joining.hpp"
 
 #include <algorithm>
+#include <sluice/resume.hpp>
 
 namespace sluice::read_correction {
 namespace {
@@ -11,6 +12,7 @@ constexpr char lower_case(char letter) { return letter >= 'A' && letter <= 'Z' ?
 
 }  // namespace
 
+// It does not concatenate: it gives every read of the store, also those without windows, and of these nothing says which part they are of.
 void PieceJoining::describe(Describe<PieceJoining>& d) {
   d.id("piece_joining").summary("joins the consensuses of a read's pieces to the corrected read").regroup("window", "contig").rows_are("read");
   d.doc(
@@ -38,7 +40,9 @@ PieceJoining::PieceJoining(const Setup& setup, const Parameters& p)
       uncorrected_(p.uncorrected == "upper_case" ? Uncorrected::upper_case
                    : p.uncorrected == "trim"     ? Uncorrected::trim
                                                  : Uncorrected::lower_case),
-      min_corrected_(p.min_corrected) {}
+      min_corrected_(p.min_corrected) {
+  resume(setup, [this](StateReader& from) { restore(from); });
+}
 
 void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
   const auto target_index = in.column<std::int64_t>("target_index");
@@ -77,6 +81,25 @@ void PieceJoining::finish(const Call& call, Output& out) {
   while (read_ < reads_.size() && !call.cancelled()) next_read(call, out);
   contigs_.emit(out);
   if (failed_ > 0) call.count("windows that failed and stay as they are", failed_);
+}
+
+void PieceJoining::save(const Call&, StateWriter& to) const {
+  for (const std::int64_t number : {read_, at_, windows_, polished_, overlaps_, corrected_}) to.value(number);
+  to.value(corrected_begin_);
+  to.value(corrected_end_);
+  to.value(failed_);
+  contigs_.save(to);
+}
+
+void PieceJoining::restore(StateReader& from) {
+  for (std::int64_t* number : {&read_, &at_, &windows_, &polished_, &overlaps_, &corrected_}) *number = from.value<std::int64_t>();
+  corrected_begin_ = from.value<std::size_t>();
+  corrected_end_ = from.value<std::size_t>();
+  failed_ = from.value<double>();
+  contigs_.restore(from);
+  const std::size_t bases = contigs_.bases().size();
+  if (read_ < -1 || read_ > reads_.size() || at_ < 0 || (corrected_ > 0 && (corrected_begin_ > corrected_end_ || corrected_end_ > bases)))
+    throw damaged_state();
 }
 
 void PieceJoining::keep_own_bases(std::int64_t end) {

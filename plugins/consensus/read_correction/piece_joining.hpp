@@ -20,9 +20,11 @@ class PieceJoining {
   PieceJoining(const Setup& setup, const Parameters& p);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call& call, Output& out);
+  void save(const Call& call, StateWriter& to) const;
 
  private:
   enum class Uncorrected : std::uint8_t { lower_case, upper_case, trim };
+  void restore(StateReader& from);
   void keep_own_bases(std::int64_t end);
   void next_read(const Call& call, Output& out);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sluice/resume.hpp>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,7 @@ bool have_size(std::size_t size, const Lists&... lists) {
 }  // namespace
 
 void PieceWindows::describe(Describe<PieceWindows>& d) {
-  d.id("piece_windows").summary("makes a window of each piece of a read").regroup("pile", "window").work_unit("base");
+  d.id("piece_windows").summary("makes a window of each piece of a read").regroup("pile", "window").work_unit("base").concatenates();
   d.doc("A window is a piece of the read with its layers, the parts of other reads that belong to it. window_sequences fetches their letters.");
   d.needs("target_index", "i64", "row of the read that is corrected in the store").needs("target_overlaps", "i64", "overlaps on it");
   d.needs("piece_start", "list<i32>", "per piece: its first base on the target").needs("piece_end", "list<i32>", "per piece: its end");
@@ -36,7 +37,9 @@ void PieceWindows::describe(Describe<PieceWindows>& d) {
   d.uses("reads", "sequence", "the reads");
 }
 
-PieceWindows::PieceWindows(const Setup& setup, const Parameters&) : reads_(setup.resource("reads")) {}
+PieceWindows::PieceWindows(const Setup& setup, const Parameters&) : reads_(setup.resource("reads")) {
+  resume(setup, [this](StateReader& from) { restore(from); });
+}
 
 void PieceWindows::process(const Call& call, const Batch& in, Output& out) {
   const auto target = in.column<std::int64_t>("target_index"), overlaps = in.column<std::int64_t>("target_overlaps");
@@ -76,6 +79,29 @@ void PieceWindows::process(const Call& call, const Batch& in, Output& out) {
 }
 
 void PieceWindows::finish(const Call&, Output& out) { emit(out); }
+
+void PieceWindows::save(const Call&, StateWriter& to) const {
+  to.values(windows_);
+  to.values(query_);
+  to.values(query_begin_);
+  to.values(query_end_);
+  to.values(is_reverse_);
+  to.value(letters_);
+}
+
+void PieceWindows::restore(StateReader& from) {
+  windows_ = from.values<Window>();
+  query_ = from.values<std::int64_t>();
+  query_begin_ = from.values<std::int32_t>();
+  query_end_ = from.values<std::int32_t>();
+  is_reverse_ = from.values<std::uint8_t>();
+  letters_ = from.value<std::int64_t>();
+  const std::size_t layers = windows_.empty() ? 0 : windows_.back().end_layer;
+  bool fits = have_size(layers, query_, query_begin_, query_end_, is_reverse_) &&
+              std::is_sorted(windows_.begin(), windows_.end(), [](const Window& a, const Window& b) { return a.end_layer < b.end_layer; });
+  for (const Window& window : windows_) fits = fits && window.target >= 0 && window.target < reads_.size();
+  if (!fits) throw damaged_state();
+}
 
 void PieceWindows::emit(Output& out) {
   if (windows_.empty()) return;

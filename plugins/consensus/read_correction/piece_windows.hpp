@@ -15,12 +15,14 @@ class PieceWindows {
   PieceWindows(const Setup& setup, const Parameters& p);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call& call, Output& out);
+  void save(const Call& call, StateWriter& to) const;
 
  private:
   struct Window {
     std::int64_t target, ordinal, begin, end, overlaps;
     std::size_t end_layer;  // in the vectors below
   };
+  void restore(StateReader& from);
   void emit(Output& out);
 
   SequenceStoreView reads_;

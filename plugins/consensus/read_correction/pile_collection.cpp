@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "read_correction/pile_collection.hpp"
 
+#include <algorithm>
+#include <sluice/resume.hpp>
 #include <string>
 
 #include "read_correction/pile_columns.hpp"
@@ -15,7 +17,7 @@ constexpr std::int64_t batch_bases = std::int64_t{1} << 22;
 }  // namespace
 
 void PileCollection::describe(Describe<PileCollection>& d) {
-  d.id("pile_collection").summary("puts the overlaps of a read into one row, its pile").regroup("overlap", "pile").rows_are("read");
+  d.id("pile_collection").summary("puts the overlaps of a read into one row, its pile").regroup("overlap", "pile").rows_are("read").concatenates();
   d.doc(
       "Target and queries are reads of one store. Overlaps must come in the order of their targets (hit_overlaps, or overlap_reader with order = "
       "target).");
@@ -34,7 +36,9 @@ void PileCollection::describe(Describe<PileCollection>& d) {
   d.reason("inside", "an overlap that ends inside both reads: a repeat");
 }
 
-PileCollection::PileCollection(const Setup& setup, const Parameters& p) : reads_(setup.resource("reads")), max_overhang_(p.max_overhang) {}
+PileCollection::PileCollection(const Setup& setup, const Parameters& p) : reads_(setup.resource("reads")), max_overhang_(p.max_overhang) {
+  resume(setup, [this](StateReader& from) { restore(from); });
+}
 
 void PileCollection::process(const Call& call, const Batch& in, Output& out) {
   const auto target_index = in.column<std::int64_t>("target_index");
@@ -71,6 +75,22 @@ void PileCollection::process(const Call& call, const Batch& in, Output& out) {
 }
 
 void PileCollection::finish(const Call&, Output& out) { emit(out); }
+
+void PileCollection::save(const Call&, StateWriter& to) const {
+  save_rows(to, piles_, &Pile::target, &Pile::end);
+  save_rows(to, overlaps_, &PileOverlap::read, &PileOverlap::template_begin, &PileOverlap::template_end, &PileOverlap::read_begin,
+            &PileOverlap::read_end, &PileOverlap::matches, &PileOverlap::is_reverse);
+  to.value(waiting_bases_);
+}
+
+void PileCollection::restore(StateReader& from) {
+  restore_rows(from, piles_, &Pile::target, &Pile::end);
+  restore_rows(from, overlaps_, &PileOverlap::read, &PileOverlap::template_begin, &PileOverlap::template_end, &PileOverlap::read_begin,
+               &PileOverlap::read_end, &PileOverlap::matches, &PileOverlap::is_reverse);
+  waiting_bases_ = from.value<std::int64_t>();
+  const bool is_ascending = std::is_sorted(piles_.begin(), piles_.end(), [](const Pile& a, const Pile& b) { return a.end < b.end; });
+  if (!is_ascending || (piles_.empty() ? 0 : piles_.back().end) != overlaps_.size()) throw damaged_state();
+}
 
 void PileCollection::add(std::int64_t target, const PileOverlap& overlap, Output& out) {
   if (!piles_.empty() && target < piles_.back().target)

@@ -20,12 +20,14 @@ class PileCollection {
   PileCollection(const Setup& setup, const Parameters& p);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call& call, Output& out);
+  void save(const Call& call, StateWriter& to) const;
 
  private:
   struct Pile {
     std::int64_t target;
     std::size_t end;  // of its overlaps in overlaps_
   };
+  void restore(StateReader& from);
   void add(std::int64_t target, const PileOverlap& overlap, Output& out);
   void emit(Output& out);
 

@@ -3,6 +3,7 @@
 #include "window_cutting/open_windows.hpp"
 
 #include <algorithm>
+#include <sluice/resume.hpp>
 #include <utility>
 
 namespace sluice::window_cutting {
@@ -41,5 +42,27 @@ void OpenWindows::pop_front() {
 }
 
 void OpenWindows::skip_to(std::int64_t window) { first_ = std::max(first_, window); }
+
+void OpenWindows::save(StateWriter& to) const {
+  to.value(first_);
+  to.value(std::uint64_t{windows_.size()});
+  for (const WindowLayers& layers : windows_) save_layers(to, layers);
+}
+
+void OpenWindows::restore(StateReader& from) {
+  first_ = from.value<std::int64_t>();
+  if (first_ < 0) throw damaged_state();
+  for (auto windows = from.value<std::uint64_t>(); windows > 0; --windows) restore_layers(from, windows_.emplace_back());
+}
+
+void save_layers(StateWriter& to, const WindowLayers& layers) {
+  save_rows(to, layers, &WindowLayer::overlap, &WindowLayer::query, &WindowLayer::query_begin, &WindowLayer::query_end, &WindowLayer::begin,
+            &WindowLayer::end, &WindowLayer::is_reverse);
+}
+
+void restore_layers(StateReader& from, WindowLayers& layers) {
+  restore_rows(from, layers, &WindowLayer::overlap, &WindowLayer::query, &WindowLayer::query_begin, &WindowLayer::query_end, &WindowLayer::begin,
+               &WindowLayer::end, &WindowLayer::is_reverse);
+}
 
 }  // namespace sluice::window_cutting

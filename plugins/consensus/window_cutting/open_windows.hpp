@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <sluice/saved_state.hpp>
 #include <vector>
 
 namespace sluice::window_cutting {
@@ -18,6 +19,8 @@ struct WindowLayer {
   std::uint8_t is_reverse = 0;
 };
 using WindowLayers = std::vector<WindowLayer>;
+void save_layers(StateWriter& to, const WindowLayers& layers);
+void restore_layers(StateReader& from, WindowLayers& layers);
 
 class OpenWindows {
  public:
@@ -33,6 +36,8 @@ class OpenWindows {
   void pop_front();
   // Closes windows without layers up to `window`.
   void skip_to(std::int64_t window);
+  void save(StateWriter& to) const;
+  void restore(StateReader& from);
 
  private:
   std::deque<WindowLayers> windows_;  // from first_ on

@@ -3,6 +3,7 @@
 #include "window_cutting/window_cutting.hpp"
 
 #include <algorithm>
+#include <sluice/resume.hpp>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,11 @@ constexpr std::int64_t batch_letters = std::int64_t{1} << 22;
 }  // namespace
 
 void WindowCutting::describe(Describe<WindowCutting>& d) {
-  d.id("window_cutting").summary("puts the layers of reads into the windows of their targets").regroup("overlap", "window").work_unit("base");
+  d.id("window_cutting")
+      .summary("puts the layers of reads into the windows of their targets")
+      .regroup("overlap", "window")
+      .work_unit("base")
+      .concatenates();
   d.doc(
       "A window has the target's own part (the backbone) and the layers that layer_cutting has cut for it, in the order of the overlap file. "
       "window_sequences fetches their letters.\n\n"
@@ -41,7 +46,9 @@ void WindowCutting::describe(Describe<WindowCutting>& d) {
   d.uses("targets", "sequence", "the targets");
 }
 
-WindowCutting::WindowCutting(const Setup& setup, const Parameters& p) : targets_(setup.resource("targets")), window_length_(p.window_length) {}
+WindowCutting::WindowCutting(const Setup& setup, const Parameters& p) : targets_(setup.resource("targets")), window_length_(p.window_length) {
+  resume(setup, [this](StateReader& from) { restore(from); });
+}
 
 void WindowCutting::process(const Call& call, const Batch& in, Output& out) {
   const auto target_index = in.column<std::int64_t>("target_index"), target_start = in.column<std::int64_t>("target_start");
@@ -85,6 +92,24 @@ void WindowCutting::finish(const Call&, Output& out) {
 }
 
 // All windows before `end` are complete.
+void WindowCutting::save(const Call&, StateWriter& to) const {
+  for (const std::int64_t number : {target_, target_overlaps_, letters_}) to.value(number);
+  to.values(rows_);
+  save_layers(to, layers_);
+  windows_.save(to);
+}
+
+void WindowCutting::restore(StateReader& from) {
+  for (std::int64_t* number : {&target_, &target_overlaps_, &letters_}) *number = from.value<std::int64_t>();
+  rows_ = from.values<Row>();
+  restore_layers(from, layers_);
+  windows_.restore(from);
+  bool fits = target_ >= -1 && target_ < targets_.size() && (rows_.empty() ? 0 : rows_.back().end_layer) == layers_.size() &&
+              std::is_sorted(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.end_layer < b.end_layer; });
+  for (const Row& row : rows_) fits = fits && row.target >= 0 && row.target < targets_.size();
+  if (!fits) throw damaged_state();
+}
+
 void WindowCutting::close_windows(std::int64_t end, Output& out) {
   while (windows_.first() < end && !windows_.empty()) {
     if (const WindowLayers& layers = windows_.front(); layers.size() >= 2) give(windows_.first(), layers, out);

@@ -19,6 +19,7 @@ class WindowCutting {
   WindowCutting(const Setup& setup, const Parameters& p);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call& call, Output& out);
+  void save(const Call& call, StateWriter& to) const;
 
  private:
   // A window that waits to be given; its layers are in the vectors below.
@@ -26,6 +27,7 @@ class WindowCutting {
     std::int64_t target, window, begin, end, overlaps;
     std::size_t end_layer;
   };
+  void restore(StateReader& from);
   void close_windows(std::int64_t end, Output& out);
   void end_target(Output& out);
   void give(std::int64_t window, const WindowLayers& layers, Output& out);

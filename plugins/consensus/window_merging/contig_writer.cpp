@@ -3,11 +3,12 @@
 #include "window_merging/contig_writer.hpp"
 
 #include <cstdio>
+#include <sluice/resume.hpp>
 
 namespace sluice::window_merging {
 
 void ContigWriter::describe(Describe<ContigWriter>& d) {
-  d.id("contig_writer").summary("writes polished contigs as FASTA, the records of racon").sink("contig").work_unit("row");
+  d.id("contig_writer").summary("writes polished contigs as FASTA, the records of racon").sink("contig").work_unit("row").concatenates();
   d.doc(
       "One record a contig, its sequence on one line. tags = racon: behind the name LN:i (bases), RC:i (overlaps on the contig) and XC:f (share of "
       "its "
@@ -21,7 +22,9 @@ void ContigWriter::describe(Describe<ContigWriter>& d) {
 }
 
 ContigWriter::ContigWriter(const Setup& setup, const Parameters& p)
-    : has_tags_(p.tags == "racon"), suffix_(p.name_suffix), is_of_reads_(setup.available("corrected_bases")), file_(setup, p.output) {}
+    : has_tags_(p.tags == "racon"), suffix_(p.name_suffix), is_of_reads_(setup.available("corrected_bases")), file_(setup, p.output) {
+  resume(setup, [this](StateReader& from) { file_.restore(from); });
+}
 
 void ContigWriter::process(const Call&, const Batch& in, Output& out) {
   const TextView names = in.text("contig_name");

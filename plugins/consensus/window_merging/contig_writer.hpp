@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
+#include <sluice/hts/join_text.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -9,7 +10,7 @@
 namespace sluice::window_merging {
 
 // Sink: polished contigs as FASTA.
-class ContigWriter {
+class ContigWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
@@ -21,6 +22,7 @@ class ContigWriter {
   void process(const Call& call, const Batch& in, Output& out);
   void commit(const Call& call, const Batch& in);
   void finish(const Call& call, Output& out);
+  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
   bool has_tags_;

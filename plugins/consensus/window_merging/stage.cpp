@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <charconv>
 #include <cmath>
+#include <sluice/file_joining.hpp>
 #include <sluice/overlap/contig_rows.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
 #include <span>
@@ -25,7 +27,7 @@ class WindowMerging {
     bool include_unpolished = false;
   };
   static void describe(Describe<WindowMerging>& d) {
-    d.id("window_merging").summary("joins the consensus of a target's windows to a polished contig").regroup("window", "contig");
+    d.id("window_merging").summary("joins the consensus of a target's windows to a polished contig").regroup("window", "contig").concatenates();
     d.doc(
         "The consensuses of a target's windows in order; windows that did not come, were not polished or failed keep the target's own bases. The "
         "ends "
@@ -53,7 +55,19 @@ class WindowMerging {
         contigs_(targets_, overlap::ContigRows::Corrected::unwanted),
         window_length_(p.window_length),
         trims_(p.trim == "always" || (p.trim == "long_reads" && (!setup.has_resource("reads") || mean_length(setup.resource("reads")) > 1000))),
-        includes_unpolished_(p.include_unpolished) {}
+        includes_unpolished_(p.include_unpolished),
+        is_part_(setup.parts() > 1) {
+    // Targets without windows at the borders of a part can't be told from those of other parts.
+    if (is_part_ && includes_unpolished_)
+      throw Failure::usage("include_unpolished gives every target of the store, and this run has a part of them", "leave include_unpolished out");
+    resume(setup, [this](StateReader& from) {
+      for (std::int64_t* number : {&target_, &next_window_, &polished_windows_, &overlaps_}) *number = from.value<std::int64_t>();
+      if (target_ < -1 || target_ > targets_.size()) throw damaged_state();
+      untrimmed_ = from.value<std::uint64_t>();
+      failed_ = from.value<std::uint64_t>();
+      contigs_.restore(from);
+    });
+  }
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto target_index = in.column<std::int64_t>("target_index");
@@ -74,6 +88,7 @@ class WindowMerging {
           window_index[r] >= windows_of(target))
         throw Failure::usage("window_merging: windows do not come in the order of their targets",
                              "use the windows of window_cutting, with its window_length");
+      if (target_ < 0 && is_part_) target_ = target;  // what lies in front of the part is of others
       while (target_ < target) next_target(call, out);
       overlaps_ = target_overlaps[r];
       if (is_polished[r] == 0) continue;
@@ -84,10 +99,17 @@ class WindowMerging {
   }
 
   void finish(const Call& call, Output& out) {
-    while (target_ < targets_.size() && !call.cancelled()) next_target(call, out);
+    const std::int64_t end = !is_part_ ? targets_.size() : target_ < 0 ? target_ : target_ + 1;
+    while (target_ < end && !call.cancelled()) next_target(call, out);
     contigs_.emit(out);
     if (untrimmed_ > 0) call.count("windows without half of the layers anywhere", static_cast<double>(untrimmed_));
     if (failed_ > 0) call.count("windows that failed and stay as they are", static_cast<double>(failed_));
+  }
+  void save(const Call&, StateWriter& to) const {
+    for (const std::int64_t number : {target_, next_window_, polished_windows_, overlaps_}) to.value(number);
+    to.value(untrimmed_);
+    to.value(failed_);
+    contigs_.save(to);
   }
 
  private:
@@ -132,7 +154,7 @@ class WindowMerging {
   SequenceStoreView targets_;
   overlap::ContigRows contigs_;
   std::int64_t window_length_;
-  bool trims_, includes_unpolished_;
+  bool trims_, includes_unpolished_, is_part_;
   std::int64_t target_ = -1, next_window_ = 0, polished_windows_ = 0, overlaps_ = 0;
   std::uint64_t untrimmed_ = 0, failed_ = 0;
 };
@@ -140,4 +162,5 @@ class WindowMerging {
 }  // namespace
 }  // namespace sluice::window_merging
 
-SLUICE_PLUGIN("window_merging", "0.1.0", "MIT", sluice::window_merging::WindowMerging, sluice::window_merging::ContigWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::window_merging::ContigWriter>, "window_merging", "0.1.0", "MIT",
+                   sluice::window_merging::WindowMerging, sluice::window_merging::ContigWriter);

@@ -19,6 +19,8 @@
 namespace sluice::alignment_reader {
 namespace {
 
+using Where = hts::BamPart::Where;
+
 // A .bai index cannot describe contigs of 2^29 bases or more; a .csi index with this shift (16 kb bins) can.
 constexpr std::int64_t longest_bai_contig = std::int64_t{1} << 29;
 constexpr int csi_shift = 14;
@@ -240,22 +242,36 @@ void AlignmentFile::fail_without_end() const {
        "look for an error of the program that wrote it");
 }
 
+int AlignmentFile::read_record() {
+  const int got = iterator_ ? sam_itr_next(file_.get(), iterator_.get(), record_.get()) : sam_read1(file_.get(), header_.get(), record_.get());
+  if (got >= 0) ++read_;
+  return got;
+}
+
 const bam1_t* AlignmentFile::next() {
   while (true) {
-    const int got = iterator_ ? sam_itr_next(file_.get(), iterator_.get(), record_.get()) : sam_read1(file_.get(), header_.get(), record_.get());
+    last_ = here();
+    Where at = where(last_);
+    if (at == Where::behind || read_ == end_read_) return nullptr;
+    const int got = read_record();
     const htsFormat* format = hts_get_format(file_.get());
     if (got < -1) fail_damaged();
     if (got == -1) {
       if (!iterator_ && format->compression == bgzf && format->format == bam && file_->fp.bgzf->no_eof_block != 0) fail_without_end();
       return nullptr;
     }
+    if (iterator_) at = where(here());  // with an index it is known only where a record ends
+    if (at == Where::behind) return nullptr;
     visited_bytes_ += static_cast<std::uint64_t>(record_->l_data);
-    if (regions_ && !iterator_ && !regions_->overlap(record_->core.tid, record_->core.pos, bam_endpos(record_.get()))) {
+    const bool is_outside = regions_ && !iterator_ && !regions_->overlap(record_->core.tid, record_->core.pos, bam_endpos(record_.get()));
+    if (is_passed(at)) {
+      pass(!is_outside);
+    } else if (is_outside) {
       ++outside_region_;
-      continue;
+    } else {
+      ++visited_;
+      return record_.get();
     }
-    ++visited_;
-    return record_.get();
   }
 }
 
@@ -274,17 +290,28 @@ const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int 
   }
   begun_ = true;
   waits_ = false;
+  if (read_ == end_read_) return nullptr;
   while (text_) {
     const AlignmentRecord* found = nullptr;
+    last_ = here();
+    if (part_ && part_->is_behind(static_cast<std::int64_t>(last_.place))) return nullptr;
     switch (text_->next(parallel_for, found)) {
-      case BamText::Outcome::record:
+      case BamText::Outcome::record: {
+        const Where at = where({static_cast<std::uint64_t>(text_->last_position()), read_});
+        if (at == Where::behind) return nullptr;
+        ++read_;
         visited_bytes_ += found->data_bytes();
-        if (regions_ && !regions_->overlap(found->core.tid, found->core.pos, found->end())) {
+        const bool is_outside = regions_ && !regions_->overlap(found->core.tid, found->core.pos, found->end());
+        if (is_passed(at)) {
+          pass(!is_outside);
+        } else if (is_outside) {
           ++outside_region_;
-          continue;
+        } else {
+          ++visited_;
+          return found;
         }
-        ++visited_;
-        return found;
+        continue;
+      }
       case BamText::Outcome::end:
         return nullptr;
       case BamText::Outcome::end_without_mark:
@@ -302,8 +329,8 @@ const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int 
   hts::Record another(bam_init1());
   if (!another) throw std::bad_alloc();
   std::swap(record_, another);
-  read_ = as_alignment_record(std::move(another));
-  return &read_;
+  by_htslib_ = as_alignment_record(std::move(another));
+  return &by_htslib_;
 }
 
 std::string contig_mismatch(const std::vector<Contig>& alignment, const std::vector<Contig>& reference) {

@@ -7,14 +7,18 @@
 #include <htslib/sam.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <sluice/failure.hpp>
 #include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/bam_part.hpp>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/sam_lines.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "alignment_reader/index_check.hpp"
@@ -39,9 +43,28 @@ struct Contig {
   std::int64_t length = 0;  // bases
 };
 
+// Between two records of a file: of BAM a virtual offset, of SAM that is plain text a byte; and how many records were read before it.
+struct RecordMark {
+  std::uint64_t place = 0, read = 0;
+};
+
 class AlignmentFile {
  public:
   explicit AlignmentFile(const OpenOptions& options);
+  // Before the first record: only those that begin in a range of the file's bytes (with a region and an index: that end there), or none. Of SAM
+  // that is compressed and of CRAM a range is all or nothing.
+  enum class Numbering : std::uint8_t {
+    all,       // what lies before is read, too, for take_passed()
+    of_range,  // it is not
+  };
+  void set_range(std::optional<ByteRange> range, Numbering numbering, const hts::RecordSearchRules& rules = {});
+  bool can_be_cut() const { return has_blocks() || is_plain_sam(); }
+  // Goes on where mark() or last_mark() said, at the next record or at the last that next() gave.
+  void begin_at(RecordMark mark);
+  RecordMark mark() { return placed(here()); }
+  RecordMark last_mark() { return placed(last_); }
+  // Records before the range that next() would have given, since this was last asked.
+  std::uint64_t take_passed() { return std::exchange(passed_, 0); }
   ~AlignmentFile();
   AlignmentFile(const AlignmentFile&) = delete;
 
@@ -78,6 +101,15 @@ class AlignmentFile {
   [[noreturn]] void fail_damaged() const;
   [[noreturn]] void fail_without_end() const;
   bool has_blocks() const;
+  bool is_plain_sam() const;
+  RecordMark here() const;
+  RecordMark placed(RecordMark mark);
+  int read_record();
+  void seek(std::uint64_t place);
+  void skip_chunks(std::uint64_t place);
+  hts::BamPart::Where where(RecordMark mark);
+  bool is_passed(hts::BamPart::Where where) const { return where == hts::BamPart::Where::before || read_ <= first_read_; }
+  void pass(bool is_in_region);
   void open_regions();
   void say(const std::string& note);
   void index_reference(const std::string& fasta) const;
@@ -100,7 +132,15 @@ class AlignmentFile {
   int growing_ = -1;  // descriptor of a file that has grown
   bool begun_ = false, grows_ = false, waits_ = false;
   std::optional<BamText> text_;
-  AlignmentRecord read_;  // of HTSlib
+  AlignmentRecord by_htslib_;
+
+  ByteRange range_;
+  std::optional<hts::BamPart> part_;  // of BAM that is read without an index
+  RecordMark last_;
+  std::uint64_t read_ = 0, passed_ = 0;
+  std::uint64_t first_read_ = 0, end_read_ = std::numeric_limits<std::uint64_t>::max();  // of the records of the file: the range
+  std::optional<hts::SamLines> lines_;                                                   // of plain SAM
+  RecordMark lines_at_;                                                                  // what they have been counted up to
 };
 
 // Compares the header's contigs with those of a reference ("" if they fit): the first contig that the reference lacks or has in another length.

@@ -20,6 +20,11 @@ double bytes_of(const std::string& path) {
   return none ? 0 : static_cast<double>(bytes);
 }
 
+[[noreturn]] void refuse_merged() {
+  throw Failure::usage("alignment files that are merged by position can't be read from a position on, nor in parts",
+                       "merge them with `samtools merge`, or leave `merge` out");
+}
+
 std::string contig_text(const std::vector<Contig>& contigs, std::size_t number) {
   if (number >= contigs.size()) return "there is none";
   return "it is '" + contigs[number].name + "' (" + std::to_string(contigs[number].length) + " bases)";
@@ -45,12 +50,53 @@ AlignmentFiles::AlignmentFiles(std::unique_ptr<AlignmentFile> file) {
   take_note(*files_.emplace_back(std::move(file)));
 }
 
-AlignmentFiles::AlignmentFiles(std::vector<std::string> paths, OpenOptions options, FileOrder order)
-    : options_(std::move(options)), paths_(std::move(paths)) {
+AlignmentFiles::AlignmentFiles(std::vector<std::string> paths, OpenOptions options, FileOrder order, Beginning beginning)
+    : options_(std::move(options)), beginning_(std::move(beginning)), paths_(std::move(paths)) {
+  if (beginning_.is_elsewhere())
+    for (const std::string& path : paths_) refuse_unless_file(path);
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& path : paths_) sizes.push_back(regular_file_bytes(path));
+  part_ = InputPart(std::move(sizes), beginning_.part, beginning_.parts);
+  bool is_nothing = true;
+  for (std::size_t file = 0; file < paths_.size(); ++file)
+    if (part_.of(file)) last_turn_ = file, is_nothing = false;
+  if (is_nothing) beginning_.numbering = AlignmentFile::Numbering::of_range;
   note_sizes();
   if (paths_.size() > 1) look_at_headers(order);
-  for (std::size_t file = 0; file < (merges_ ? paths_.size() : 1); ++file) take_note(*files_.emplace_back(open(paths_[file], true)));
+  if (merges_ && beginning_.is_elsewhere()) refuse_merged();
+  if (merges_)
+    for (const std::string& path : paths_) take_note(*files_.emplace_back(open(path, true)));
+  else
+    begin(beginning_.position);
   contigs_ = current().contigs();
+}
+
+void AlignmentFiles::begin(const std::string& position) {
+  files_.resize(1);
+  if (position.empty()) return open_turn();
+  const std::vector<std::uint64_t> numbers = position_numbers(position, 4);
+  if (numbers[0] >= paths_.size())
+    throw Failure::usage("'" + position + "' is no position in these " + std::to_string(paths_.size()) + " files",
+                         "give the files that the position was said of");
+  for (; turn_ < numbers[0]; ++turn_) bytes_before_ += bytes_[turn_];
+  open_turn();
+  current().begin_at({numbers[1], numbers[2]});
+  visited_ = numbers[3];
+}
+
+std::string AlignmentFiles::position(Of of) {
+  if (merges_ || !is_regular_file(paths_[turn_])) return no_position;
+  const RecordMark mark = of == Of::last ? current().last_mark() : current().mark();
+  return position_text({turn_, mark.place, mark.read, visited_ - (of == Of::last ? 1 : 0)});
+}
+
+void AlignmentFiles::open_turn() {
+  files_[0] = open(paths_[turn_], true);
+  take_note(current());
+  if (part_.is_all()) return;
+  if (paths_.size() == 1 && !current().can_be_cut())
+    refuse_to_cut(paths_[0], "it is not BAM, nor plain SAM", "convert it with `samtools view -b`, or give several files");
+  current().set_range(part_.of(turn_), beginning_.numbering, beginning_.rules);
 }
 
 void AlignmentFiles::note_sizes() {
@@ -95,17 +141,17 @@ const AlignmentRecord* AlignmentFiles::advance(AlignmentFile& file, const Parall
   const std::uint64_t before = file.visited_bytes();
   const AlignmentRecord* record = file.next(parallel_for, threads);
   visited_bytes_ += file.visited_bytes() - before;
+  visited_ += file.take_passed();
   return record;
 }
 
 const AlignmentRecord* AlignmentFiles::next_in_order(const ParallelFor& parallel_for, int threads) {
   while (true) {
     const AlignmentRecord* record = advance(current(), parallel_for, threads);
-    if (record != nullptr || current().waits() || turn_ + 1 == paths_.size()) return record;
+    if (record != nullptr || current().waits() || turn_ >= last_turn_) return record;
     outside_before_ += current().outside_region();
-    bytes_before_ += bytes_[turn_];
-    files_[0] = open(paths_[++turn_], true);
-    take_note(current());
+    bytes_before_ += bytes_[turn_++];
+    open_turn();
   }
 }
 

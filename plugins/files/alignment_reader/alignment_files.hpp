@@ -24,11 +24,23 @@ enum class FileOrder : std::uint8_t {
 void check_same_contigs(const std::string& path, const std::vector<Contig>& contigs, const std::string& other_path,
                         const std::vector<Contig>& others);
 
+// Which of the records: those of one of several parts, from a position on.
+struct Beginning {
+  std::uint64_t part = 0, parts = 1;
+  AlignmentFile::Numbering numbering = AlignmentFile::Numbering::all;  // of_range: visited() counts from the part's beginning
+  std::string position;
+  hts::RecordSearchRules rules = {};
+  bool is_elsewhere() const { return parts > 1 || !position.empty(); }
+};
+
 class AlignmentFiles {
  public:
   explicit AlignmentFiles(std::unique_ptr<AlignmentFile> file);
   // Looks at all headers, so that what can't be read together, or not at all, is said before the first record. `options.path` is none of them.
-  AlignmentFiles(std::vector<std::string> paths, OpenOptions options, FileOrder order);
+  AlignmentFiles(std::vector<std::string> paths, OpenOptions options, FileOrder order, Beginning beginning = {});
+  // Where next() goes on, or where the last record that it gave begins.
+  enum class Of : std::uint8_t { next, last };
+  std::string position(Of of);
 
   // Of the file that the last record came from.
   const std::string& path() const { return current().path(); }
@@ -59,6 +71,8 @@ class AlignmentFiles {
   };
   static bool comes_later(const Head& a, const Head& b);
   void note_sizes();
+  void begin(const std::string& position);
+  void open_turn();
   AlignmentFile& current() const { return *files_[current_]; }
   std::unique_ptr<AlignmentFile> open(const std::string& path, bool with_regions) const;
   void look_at_headers(FileOrder order);
@@ -69,12 +83,14 @@ class AlignmentFiles {
   const AlignmentRecord* advance(AlignmentFile& file, const ParallelFor& parallel_for, int threads);
 
   OpenOptions options_;
+  Beginning beginning_;
+  InputPart part_;
   std::vector<std::string> paths_;
   std::vector<Contig> contigs_;
   bool merges_ = false, begun_ = false;
   std::vector<std::unique_ptr<AlignmentFile>> files_;  // those that are open: the one whose turn it is, or all
   std::size_t current_ = 0;                            // in files_
-  std::size_t turn_ = 0;                               // in paths_
+  std::size_t turn_ = 0, last_turn_ = 0;               // in paths_
   std::vector<Head> heads_;                            // a heap
   std::vector<std::string> notes_;
   std::uint64_t visited_ = 0, visited_bytes_ = 0;

@@ -49,7 +49,7 @@ class AlignmentFilter {
         "The filters of alignment_reader, for where it, or alignment_rows, gives every record (keep = all): stages behind this one skip the rows, "
         "and "
         "modbam_writer writes their records without tags.");
-    d.needs("flag", "u16", "SAM flags").needs("mapq", "u8", "mapping quality");
+    d.needs("flag", "u16", "SAM flags").needs("mapq", "u8", "mapping quality").needs("contig", "utf8", "reference sequence; *: none");
     describe_filter(d);
     d.work_unit("row");
   }
@@ -58,10 +58,13 @@ class AlignmentFilter {
   void process(const Call&, const Batch& in, Output& out) const {
     const auto flags = in.column<std::uint16_t>("flag");
     const auto qualities = in.column<std::uint8_t>("mapq");
+    const TextView contigs = in.text("contig");
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       const auto i = static_cast<std::size_t>(row);
-      if (const std::optional<Unused> reason = reason_against(flags[i], qualities[i], parameters_)) out.filter(row, *reason);
+      // As alignment_reader: what lies on no contig is unmapped, whatever its flags say.
+      const std::optional<Unused> reason = contigs[row] == "*" ? Unused::unmapped : reason_against(flags[i], qualities[i], parameters_);
+      if (reason) out.filter(row, *reason);
     }
   }
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "alignment_reader/alignment_file.hpp"
+#include "alignment_reader/alignment_files.hpp"
 #include "alignment_reader/bam_record.hpp"
 
 namespace sluice::alignment_reader {
@@ -25,7 +25,12 @@ class RecordReader {
   enum class Reason : std::uint32_t { cannot_encode };
 
   static void describe(Describe<RecordReader>& d) {
-    d.id("record_reader").summary("reads all records of BAM, SAM or CRAM, as they stand in BAM").source("alignment").rows_are("record");
+    d.id("record_reader")
+        .summary("reads all records of BAM, SAM or CRAM, as they stand in BAM")
+        .source("alignment")
+        .rows_are("record")
+        .positions()
+        .parts();
     d.doc(
         "One row per record, in file order: unmapped, secondary and supplementary ones, too. A BAM file without its end-of-file block is refused as "
         "truncated.");
@@ -36,7 +41,10 @@ class RecordReader {
     d.work_unit("base");
   }
 
-  RecordReader(const Setup&, const Parameters& p) : file_({.path = p.path, .reference = p.reference.value_or(Path())}) {}
+  RecordReader(const Setup& setup, const Parameters& p)
+      : files_({p.path}, {.path = {}, .reference = p.reference.value_or(Path())}, FileOrder::as_given,
+               {setup.part(), setup.parts(), AlignmentFile::Numbering::of_range, setup.begin_at()}) {}
+  std::string position() { return files_.position(AlignmentFiles::Of::next); }
 
   bool process(const Call& call, Output& out) {
     sharing_.begin();
@@ -48,7 +56,7 @@ class RecordReader {
     double work = 0;
     bool more = true;
     while (work < call.target_work() && bytes < call.target_bytes()) {
-      const AlignmentRecord* const record = call.cancelled() ? nullptr : file_.next(parallel_for, call.threads());
+      const AlignmentRecord* const record = call.cancelled() ? nullptr : files_.next(parallel_for, call.threads());
       more = record != nullptr;
       if (!more) break;
       bytes += bam_bytes(records.emplace_back(*record));
@@ -56,8 +64,8 @@ class RecordReader {
     }
     give(records, parallel_for, out);
     out.set_work(work);
-    if (const double share = file_.share_read(); share >= 0) call.progress(share);
-    if (const std::uint64_t memory = file_.memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
+    if (const double share = files_.share_read(); share >= 0) call.progress(share);
+    if (const std::uint64_t memory = files_.memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
     return more;
   }
 
@@ -80,7 +88,7 @@ class RecordReader {
     });
   }
 
-  AlignmentFile file_;
+  AlignmentFiles files_;
   std::uint64_t told_memory_ = 0;
   WorkSharing sharing_;
 };

@@ -37,7 +37,13 @@ class AlignmentReader {
   enum class Reason : std::uint32_t { outside_region = static_cast<std::uint32_t>(Unused::supplementary) + 1, incomplete_file };
 
   static void describe(Describe<AlignmentReader>& d) {
-    d.id("alignment_reader").summary("reads alignment records from BAM, SAM or CRAM").source("read").rows_are("alignment").rows_named_by("read_id");
+    d.id("alignment_reader")
+        .summary("reads alignment records from BAM, SAM or CRAM")
+        .source("read")
+        .rows_are("alignment")
+        .rows_named_by("read_id")
+        .positions()
+        .parts();
     d.doc(
         "One row per mapped record that passes the filters, in file order. `record_index` counts all records visited, filtered ones included (with a "
         "region: those that "
@@ -107,6 +113,10 @@ class AlignmentReader {
     if (const std::uint64_t memory = file_->memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
     return given != Given::end;
   }
+  std::string position() {
+    if (turns_) return turns_->position();
+    return file_->position(pending_ != nullptr ? AlignmentFiles::Of::last : AlignmentFiles::Of::next);
+  }
 
  private:
   using Given = InputReader::Given;
@@ -121,6 +131,7 @@ class AlignmentReader {
     }
     void end_here() override { file_->end_here(); }
     std::int64_t consumed() const override { return file_->consumed(); }
+    std::string position() override { return file_->position(AlignmentFiles::Of::next); }  // nobody asks: it is followed
     std::uint64_t kept_bytes() const override { return file_->memory(); }
 
    private:
@@ -161,11 +172,17 @@ class AlignmentReader {
     options.threads = p.threads;
     return options;
   }
+  static Beginning beginning_of(const Setup& setup) {
+    // Only where nobody asks for it is the number of a record not to be known.
+    const bool is_numbered = setup.wanted("record_index");
+    return {setup.part(), setup.parts(), is_numbered ? AlignmentFile::Numbering::all : AlignmentFile::Numbering::of_range, setup.begin_at()};
+  }
   // Of files that are followed: the one that speaks for all.
   static std::unique_ptr<AlignmentFiles> make_files(const Setup& setup, const Parameters& p) {
+    if (p.follow && (setup.parts() > 1 || !setup.begin_at().empty())) refuse_positions("an input that is followed (`follow`)");
     if (p.follow) return std::make_unique<AlignmentFiles>(first_to_come(setup, p.rules(p.path, alignment_endings), open_options(p)));
     return std::make_unique<AlignmentFiles>(input_files(p.path, alignment_endings), open_options(p),
-                                            p.merge ? FileOrder::by_position : FileOrder::as_given);
+                                            p.merge ? FileOrder::by_position : FileOrder::as_given, beginning_of(setup));
   }
   // Null: it can't be told yet, or it is to be read when it is whole.
   std::unique_ptr<InputReader> open_turn(const InputTurns::File& file) {
@@ -290,7 +307,11 @@ class AlignmentReader {
     if (agreement_.records == enough_records) judge_agreement(call);
   }
   void judge_agreement(const Call& call) {
-    if (agreement_.bases < enough_bases || agreement_.share() >= least_agreement || std::exchange(told_disagreement_, true)) return;
+    if (agreement_.bases < enough_bases || std::exchange(judged_, true)) return;
+    call.count("bases compared with the reference", static_cast<double>(agreement_.bases));
+    call.count("bases equal to the reference", static_cast<double>(agreement_.equal));
+    call.outcome("agree_with_the_reference", static_cast<std::uint64_t>(agreement_.agreeing), static_cast<std::uint64_t>(agreement_.records));
+    if (agreement_.share() >= least_agreement) return;
     call.warn("only " + std::to_string(static_cast<int>(100 * agreement_.share())) + " % of the aligned bases of the first " +
               std::to_string(agreement_.records) + " records in '" + file_->path() + "' are those of the reference '" + reference_path_ +
               "': is it the one that the reads were aligned to? Its names and lengths are right");
@@ -387,7 +408,7 @@ class AlignmentReader {
   std::unordered_map<std::string_view, std::string_view> contigs_;  // names and bases of the reference, if there is one
   std::string reference_path_;
   Agreement agreement_;
-  bool told_disagreement_ = false;
+  bool judged_ = false;
   bool wants_bases_, wants_record_;
   const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record
   std::exception_ptr failure_;                // behind what was given

@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <sluice/file_joining.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bam_index.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/join_bam.hpp>
+#include <sluice/hts/join_text.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/sequence/bases.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -32,6 +36,7 @@ class BamWriter {
   static void describe(Describe<BamWriter>& d) {
     d.id("bam_writer")
         .sink("read")
+        .concatenates()
         .summary("writes aligned reads to a BAM file, and its index")
         .doc(
             "One record a read, in the order of the rows, with bases and qualities turned to the orientation of the reference. With an index the "
@@ -58,6 +63,11 @@ class BamWriter {
              "the identifier is longer than 254 characters, the contig is not in the reference, or CIGAR, bases and qualities do not fit each other");
   }
 
+  static std::string joined_form(const Parameters&) { return "BAM"; }
+  static void join_files(const Call& call, const Parameters& p, const FilesToJoin& files) {
+    hts::join_bam(call, files, -1, p.index ? hts::JoinedIndex::if_sorted : hts::JoinedIndex::none);
+  }
+
   BamWriter(const Setup& setup, const Parameters& parameters)
       : path_(parameters.output),
         has_index_(parameters.index && parameters.output != "-"),
@@ -74,12 +84,14 @@ class BamWriter {
     if (header_ == nullptr || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make the header of " + path_, "contig names must be valid in SAM");
     bam_.emplace(OutputFile(setup, path_));
-    bam_->blocks().add(hts::bam_header_bytes(*header_));
+    bam_->header(hts::bam_header_bytes(*header_));
     bam_->blocks().end_block();
-    if (!has_index_) return;
-    const auto format = hts::BamIndex::format_for(*header_);
-    index_.emplace(*header_, format);
-    index_file_ = OutputFile(setup, path_ + hts::BamIndex::suffix(format));
+    if (has_index_) {
+      const auto format = hts::BamIndex::format_for(*header_);
+      index_.emplace(*header_, format);
+      index_file_ = OutputFile(setup, path_ + hts::BamIndex::suffix(format));
+    }
+    resume(setup, [this](StateReader& from) { restore(from); });
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -96,9 +108,7 @@ class BamWriter {
   void commit(const Call& call, const Batch& in) {
     std::uint64_t written = 0;
     const TextView ids = in.text("read_id"), contigs = in.text("contig"), records = in.text("_record");
-    const auto cigars = in.list<std::uint32_t>("cigar");
     const auto starts = in.column<std::int64_t>("ref_start");
-    const auto flags = in.column<std::uint16_t>("flag");
     hts::BgzfWriter& blocks = bam_->blocks();
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
@@ -110,7 +120,11 @@ class BamWriter {
       last_contig_ = contig;
       last_start_ = starts[i];
       blocks.begin_record(records[row].size());
-      if (index_) index_->add({contig, starts[i], end_of(starts[i], cigars[row]), (flags[i] & BAM_FUNMAP) == 0, blocks.place()});
+      if (index_) {
+        hts::BamIndex::Entry entry = hts::BamIndex::entry_of(records[row]);
+        entry.begin = blocks.place();
+        index_->add(entry);
+      }
       blocks.add(records[row]);
       ++written;
     }
@@ -122,6 +136,14 @@ class BamWriter {
     bam_->finish(call);
     if (index_ && !index_->finish(bam_->blocks(), std::move(index_file_))) throw cannot_write();
   }
+  void save(const Call& call, StateWriter& to) {
+    to.value(last_contig_);
+    to.value(last_start_);
+    bam_->save(call, to);
+    if (!index_) return;
+    if (!index_->take_known(bam_->blocks())) throw cannot_write();
+    index_->save(to);
+  }
 
  private:
   // Working memory of one thread.
@@ -131,10 +153,11 @@ class BamWriter {
   };
   Failure cannot_write() const { return Failure::output("cannot write the index of " + path_, "is the disk full?"); }
 
-  // As bam_endpos() has it.
-  static std::int64_t end_of(std::int64_t start, std::span<const std::uint32_t> cigar) {
-    const hts_pos_t bases = bam_cigar2rlen(static_cast<int>(cigar.size()), cigar.data());
-    return start + (bases == 0 ? 1 : bases);
+  void restore(StateReader& from) {
+    last_contig_ = from.value<std::int32_t>();
+    last_start_ = from.value<std::int64_t>();
+    bam_->restore(from);
+    if (index_) index_->restore(from, bam_->path(), bam_->blocks());
   }
 
   bool make_record(const Batch& in, std::int64_t row, Maker& maker, std::string& bytes) const {
@@ -184,4 +207,5 @@ class BamWriter {
 }  // namespace
 }  // namespace sluice::alignment_writer
 
-SLUICE_PLUGIN("alignment_writer", "0.1.0", "MIT", sluice::alignment_writer::BamWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::alignment_writer::BamWriter>, "alignment_writer", "0.1.0", "MIT",
+                   sluice::alignment_writer::BamWriter);

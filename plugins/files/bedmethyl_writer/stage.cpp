@@ -7,6 +7,9 @@
 #include <limits>
 #include <sluice/arrow/indexed_table.hpp>
 #include <sluice/arrow/known_tables.hpp>
+#include <sluice/file_joining.hpp>
+#include <sluice/hts/join_indexed_text.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -39,7 +42,7 @@ class Line {
 };
 
 // Sink: counts of base modifications as bedMethyl, in the order in which they come.
-class BedMethylWriter {
+class BedMethylWriter : public hts::JoinsIndexedText<hts::bed_columns> {
  public:
   struct Parameters {
     Path output;
@@ -52,7 +55,7 @@ class BedMethylWriter {
         "the positions again, 255,0,0, valid coverage, percent modified, then reads: modified, canonical, other modification, deletion, failed, "
         "different base, no call. A name that ends with .gz makes BGZF and, of sorted rows, the index of tabix, .zst zstd, .arrow an Arrow IPC "
         "file.");
-    d.sink("pileup").work_unit("row");
+    d.sink("pileup").work_unit("row").concatenates();
     d.needs("contig", "utf8", "name of the reference sequence").needs("position", "i64", "0-based, on the forward strand");
     d.needs("strand", "utf8", "+, - or .").needs("modification", "utf8", "its code");
     for (const char* name : counts) d.needs(name, "i64", "reads, see modification_pileup");
@@ -68,6 +71,7 @@ class BedMethylWriter {
   BedMethylWriter(const Setup& setup, const Parameters& parameters)
       : partitions_(parameters.partitions), file_(setup, parameters.output, schema_of(parameters.partitions), hts::bed_columns) {
     if (partitions_ && !setup.available("partition")) throw Failure::usage("there are no partitions to write", "leave partitions out");
+    resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
 
   void process(const Call& call, const Batch& in, Output& out) const {
@@ -97,6 +101,7 @@ class BedMethylWriter {
   }
 
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
   static constexpr const char* counts[] = {"modified", "canonical", "other_modified", "deleted", "failed", "different", "no_call"};
@@ -153,4 +158,5 @@ class BedMethylWriter {
 }  // namespace
 }  // namespace sluice::bedmethyl_writer
 
-SLUICE_PLUGIN("bedmethyl_writer", "0.1.0", "MIT", sluice::bedmethyl_writer::BedMethylWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::bedmethyl_writer::BedMethylWriter>, "bedmethyl_writer", "0.1.0", "MIT",
+                   sluice::bedmethyl_writer::BedMethylWriter);

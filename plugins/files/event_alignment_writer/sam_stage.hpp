@@ -11,10 +11,13 @@
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
+#include <sluice/hts/join_bam.hpp>
+#include <sluice/hts/join_text.hpp>
 #include <sluice/hts/stored_record.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/kmer_model.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -39,7 +42,7 @@ class EventSam {
     bool merge = false;
     bool follow = false;
     int version = 2;
-    std::string table_options;
+    std::string command, table_options;
   };
   static constexpr Columns columns{};
 
@@ -63,6 +66,7 @@ class EventSam {
     d.option("merge", &Parameters::merge, "alignment_reader's: sorted files are read as one");
     d.option("follow", &Parameters::follow, "alignment_reader's: the header is that of the first file that can be read");
     d.option("version", &Parameters::version, "2: tags of the input's records; 1: records of events").range(1, 2);
+    d.option("command", &Parameters::command, "what the header says of the run (CL of @PG)");
     d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
     d.reason("corrupt_record", "the alignment record contradicts itself or the header");
@@ -73,20 +77,26 @@ class EventSam {
     if (p.output.ends_with(".cram")) throw Failure::usage("'" + p.output + "': CRAM is not written here", "write .bam, and convert it with samtools");
   }
 
+  static std::string joined_form(const Parameters& p) { return p.output.ends_with(".bam") ? "BAM" : hts::joined_text_form(p.output); }
+  static void join_files(const Call& call, const Parameters& p, const FilesToJoin& files) {
+    if (p.output.ends_with(".bam")) return hts::join_bam(call, files, -1, hts::JoinedIndex::none);
+    hts::join_text(call, files, fast_compression);
+  }
+
   EventSam(const Setup& setup, const Parameters& p)
       : path_(p.output), version_(p.version), contigs_(setup.resource("reference")), k_(kmer_size(setup.resource("model"))), header_(read_header(p)) {
     hts::silence();
-    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", "signal on the reference (event_alignment_sam)",
-                       nullptr) != 0)
+    if (!hts::add_program(*header_, plugin_version, "signal on the reference (event_alignment_sam)", p.command))
       throw Failure::input("the header of the alignments takes no @PG line");
     if (path_.ends_with(".bam")) {
       bam_.emplace(OutputFile(setup, path_));
-      bam_->blocks().add(hts::bam_header_bytes(*header_));
+      bam_->header(hts::bam_header_bytes(*header_));
       bam_->blocks().end_block();
     } else {
       sam_.emplace(setup, path_, fast_compression);
-      sam_->begin(hts::sam_header_text(*header_));
+      sam_->header(hts::sam_header_text(*header_));
     }
+    resume(setup, [this](StateReader& from) { bam_ ? bam_->restore(from) : sam_->restore(from); });
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -121,6 +131,7 @@ class EventSam {
   }
 
   void finish(const Call& call, Output&) { bam_ ? bam_->finish(call) : sam_->finish(call); }
+  void save(const Call& call, StateWriter& to) { bam_ ? bam_->save(call, to) : sam_->save(call, to); }
 
  private:
   static hts::Header read_header(const Parameters& p) {

@@ -14,10 +14,9 @@
 namespace sluice::event_alignment_writer {
 
 inline arrow::TableSchema event_table_schema(const TableOptions& options) {
-  std::vector<std::string_view> types = {"utf8", "i64", "utf8"};
-  types.push_back(options.read_names ? "utf8" : "i64");
-  types.insert(types.end(), {"utf8", "i64", "f32", "f32", "f32", "utf8", "f32", "f32", "f32"});
-  if (options.signal_index) types.insert(types.end(), {"i64", "i64"});
+  std::vector<std::string_view> types = {"utf8", "i64", "utf8", options.read_names ? "utf8" : "i64", "utf8", "i64", "f32", "f32", "f32", "utf8",
+                                         "f32",  "f32", "f32"};
+  if (options.signal_index) types.resize(types.size() + 2, "i64");
   if (options.samples) types.push_back("list<f32>");
   return arrow::table_schema(table_header(options), types);
 }

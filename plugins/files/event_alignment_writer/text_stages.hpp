@@ -4,7 +4,9 @@
 // The sinks of the forms that are lines of text: table, m6anet's table, PAF, summary.
 
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/hts/join_text.hpp>
 #include <sluice/kmer_model.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 
@@ -19,17 +21,23 @@
 namespace sluice::event_alignment_writer {
 
 // What all of them are: lines made in parallel, written in the order of the alignments.
-class LineSink {
+class LineSink : public hts::JoinsText<fast_compression> {
  public:
   void commit(const Call& call, const Batch& in) {
     file_.write_rows(call, in.text("_lines"));
     say_written(call, in);
   }
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  protected:
   LineSink(const Setup& setup, const std::string& path, arrow::TableSchema schema)
       : contigs_(setup.resource("reference")), file_(setup, path, std::move(schema), fast_compression) {}
+  // With the header of the table; "" if it has none.
+  void begin(const Setup& setup, std::string_view header) {
+    if (!header.empty()) file_.header(header);
+    resume(setup, [this](StateReader& from) { file_.restore(from); });
+  }
 
   Contigs contigs_;
   arrow::TableOutput file_;
@@ -70,7 +78,7 @@ class EventTable : public LineSink {
       : LineSink(setup, p.output, event_table_schema(p)), options_(p), model_(kmer_model_view(setup.resource("model"))) {
     if (model_.alphabet != Alphabet::nucleotide)
       throw Failure::usage("the model has methylated bases (M)", "give event_alignment_tsv the nucleotide model that the events were aligned with");
-    file_.header(table_header(options_));
+    begin(setup, table_header(options_));
   }
 
   // Of all columns of a run this text is the largest: 90 to 250 bytes a base. The lines of a call exist twice for a moment.
@@ -132,7 +140,7 @@ class M6anetTable : public LineSink {
 
   M6anetTable(const Setup& setup, const Parameters& p)
       : LineSink(setup, p.output, m6anet_schema(column_of(p))), read_column_(column_of(p)), k_(kmer_size(setup.resource("model"))) {
-    file_.header(m6anet_header(read_column_));
+    begin(setup, m6anet_header(read_column_));
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -175,7 +183,9 @@ class EventPaf : public LineSink {
     refuse_table_options(p.table_options, "PAF");
   }
 
-  EventPaf(const Setup& setup, const Parameters& p) : LineSink(setup, p.output, signal_paf_schema()), k_(kmer_size(setup.resource("model"))) {}
+  EventPaf(const Setup& setup, const Parameters& p) : LineSink(setup, p.output, signal_paf_schema()), k_(kmer_size(setup.resource("model"))) {
+    begin(setup, "");
+  }
 
   void process(const Call& call, const Batch& in, Output& out) {
     const AlignmentRows rows(in, contigs_, k_, columns);
@@ -211,7 +221,7 @@ class EventSummary : public LineSink {
   }
   static void check_parameters(const Parameters& p) { refuse_binary_name(p.output, "the summary"); }
 
-  EventSummary(const Setup& setup, const Parameters& p) : LineSink(setup, p.output, summary_schema()) { file_.header(summary_header()); }
+  EventSummary(const Setup& setup, const Parameters& p) : LineSink(setup, p.output, summary_schema()) { begin(setup, summary_header()); }
 
   void process(const Call& call, const Batch& in, Output& out) {
     constexpr std::uint32_t any_kmer = 1;

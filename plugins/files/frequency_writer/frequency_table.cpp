@@ -90,4 +90,24 @@ void BedMethyl::write_before(std::int64_t position, std::string& text) {
   pending_.erase(pending_.begin(), end);
 }
 
+void BedMethyl::save(StateWriter& to) const {
+  to.text(contig_);
+  to.value(pending_.size());
+  for (const auto& [place, counts] : pending_) {
+    to.value(place.first);
+    to.value(place.second);
+    to.value(counts);
+  }
+}
+
+void BedMethyl::restore(StateReader& from) {
+  contig_ = from.text();
+  const auto positions = from.value<std::size_t>();
+  for (std::size_t i = 0; i < positions; ++i) {
+    const auto position = from.value<std::int64_t>();
+    const char strand = from.value<char>();
+    pending_.emplace_hint(pending_.end(), std::pair(position, strand), from.value<Counts>());
+  }
+}
+
 }  // namespace sluice::frequency_writer

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <sluice/motif.hpp>
+#include <sluice/saved_state.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,8 @@ class BedMethyl {
   bool add(const Site& site, std::string& text);
   // Appends what is left.
   void finish(std::string& text);
+  void save(StateWriter& to) const;
+  void restore(StateReader& from);
 
  private:
   struct Counts {

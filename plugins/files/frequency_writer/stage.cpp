@@ -5,6 +5,7 @@
 #include <sluice/arrow/indexed_table.hpp>
 #include <sluice/arrow/known_tables.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 
@@ -29,7 +30,7 @@ class FrequencyWriter {
         "tsv: the columns and bytes of f5c 1.6 meth-freq, strands merged. bedmethyl: 18 columns as modkit writes them, one line per position and "
         "strand with calls; "
         "a group of sites counts for each of them, so split_groups at methylation_frequency makes no difference.");
-    d.sink("site").work_unit("row");
+    d.sink("site").work_unit("row");  // bedMethyl adds up groups that share positions, also across a border of parts
     d.needs("contig", "utf8", "name of the reference sequence")
         .needs("start", "i64", "first base of the first site, 0-based")
         .needs("end", "i64", "first base of the last site");
@@ -60,6 +61,10 @@ class FrequencyWriter {
         bed_methyl_(parameters.combine_strands ? Strands::combined : Strands::apart, parse_motif(parameters.motif)),
         file_(setup, parameters.output, schema_of(parameters), format_ == Format::bedmethyl ? std::optional(hts::bed_columns) : std::nullopt) {
     if (format_ == Format::tsv) file_.table().header(table_header(version_of(parameters)));
+    resume(setup, [this](StateReader& from) {
+      file_.restore(from);
+      bed_methyl_.restore(from);
+    });
   }
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -102,6 +107,11 @@ class FrequencyWriter {
     bed_methyl_.finish(text);
     file_.write(call, text);
     file_.finish(call);
+  }
+
+  void save(const Call& call, StateWriter& to) {
+    file_.save(call, to);
+    bed_methyl_.save(to);
   }
 
  private:

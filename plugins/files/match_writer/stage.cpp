@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/file_joining.hpp>
 #include <sluice/fm_index.hpp>
+#include <sluice/hts/join_text.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 
@@ -14,7 +17,7 @@ namespace {
 constexpr std::size_t rows_grain = 16;
 constexpr std::size_t kept_text_bytes = std::size_t{64} << 20;
 
-class MatchWriter {
+class MatchWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output = "-";
@@ -22,7 +25,7 @@ class MatchWriter {
     std::string places = "text";
   };
   static void describe(Describe<MatchWriter>& d) {
-    d.id("match_writer").summary("writes exact matches as a table, or as bwa fastmap or mummer do").sink("read").work_unit("read");
+    d.id("match_writer").summary("writes exact matches as a table, or as bwa fastmap or mummer do").sink("read").work_unit("read").concatenates();
     d.doc(
         "table: read, strand, start, end (inclusive), occurrences and their places, from 0, without a header; * where the places are not listed. "
         "fastmap: the "
@@ -56,6 +59,7 @@ class MatchWriter {
       throw Failure::usage("the format fastmap needs an index of both strands", "make the index with text = both");
     if (format_ == Format::mummer && index_.both_strands())
       throw Failure::usage("the format mummer needs an index of the forward strand", "make the index with text = forward");
+    resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -110,6 +114,7 @@ class MatchWriter {
   }
 
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
   // Places are a list of numbers, or of names, as text.
@@ -154,4 +159,4 @@ class MatchWriter {
 }  // namespace
 }  // namespace sluice::match_writer
 
-SLUICE_PLUGIN("match_writer", "0.1.0", "MIT", sluice::match_writer::MatchWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::match_writer::MatchWriter>, "match_writer", "0.1.0", "MIT", sluice::match_writer::MatchWriter);

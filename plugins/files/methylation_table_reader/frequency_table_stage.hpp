@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <sluice/hts/text_file.hpp>
+#include <sluice/input_part.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ class FrequencyTableReader {
         "A row for each line. Tables one after the other, each with its first line, are read as one. The table has no strands: all counts are given "
         "as "
         "those of the forward strand.");
-    d.source("site").work_unit("row");
+    d.source("site").positions().work_unit("row");
     d.gives("contig", "utf8", "name of the reference sequence")
         .gives("start", "i64", "C of the first CpG, 0-based")
         .gives("end", "i64", "C of the last CpG");
@@ -36,10 +37,17 @@ class FrequencyTableReader {
     d.option("path", &Parameters::path, "the table, plain or compressed with gzip; - is standard input").required().reads();
   }
 
-  FrequencyTableReader(const Setup&, const Parameters& parameters) : path_(parameters.path), lines_({path_}) {
+  FrequencyTableReader(const Setup& setup, const Parameters& parameters) : path_(parameters.path), lines_({path_}) {
     if (!lines_.next() || !is_frequency_header(lines_.line()))
       throw Failure::input("'" + path_ + "' does not begin as a table of frequencies", "give what `f5c meth-freq` or `sluice run frequency` wrote");
+    if (setup.begin_at().empty()) return;
+    refuse_unless_file(path_);
+    const std::uint64_t lines = position_numbers(setup.begin_at(), 1)[0];
+    while (lines_.number() < lines && lines_.next()) {
+    }
   }
+  // Lines before the next row.
+  std::string position() const { return is_regular_file(path_) ? position_text({lines_.number()}) : no_position; }
 
   bool process(const Call& call, Output& out) {
     std::vector<std::string> contig, sequence;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <sluice/hts/text_file.hpp>
+#include <sluice/input_part.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ class MethylationTableReader {
         "two log-likelihoods is the printed ratio, and log_lik_methylated may be 0.01 off what is printed. A table of version 1 has no strand: its "
         "reads count as forward. Tables one after the other, each with its first line, are read as one: `cat a.tsv.gz b.tsv.gz` into standard "
         "input.");
-    d.source("read").rows_named_by("read_id").work_unit("row");
+    d.source("read").rows_named_by("read_id").positions().work_unit("row");
     d.gives("read_id", "utf8", "name of the read").gives("contig", "utf8", "name of the reference sequence");
     d.gives("is_reverse", "u8", "1 if the read aligned to the reverse strand");
     d.gives("site_start", "list<i64>", "C of the first CpG of each group, 0-based").gives("site_end", "list<i64>", "C of the last CpG of each group");
@@ -44,7 +45,10 @@ class MethylationTableReader {
     const std::string missing = columns_.parse(lines_.line());
     if (!missing.empty()) throw lacks(missing);
     look_for_sequences();
+    if (!setup.begin_at().empty()) begin_at(setup.begin_at());
   }
+  // Lines before the next row, and which of them names the columns.
+  std::string position() const { return is_regular_file(path_) ? position_text({lines_.number() - (pending_ ? 1 : 0), columns_line_}) : no_position; }
   bool process(const Call& call, Output& out) {
     Rows rows;
     bool more = true;
@@ -118,6 +122,12 @@ class MethylationTableReader {
     }
   };
 
+  void begin_at(const std::string& position) {
+    refuse_unless_file(path_);
+    const std::vector<std::uint64_t> numbers = position_numbers(position, 2);
+    while (lines_.number() < numbers[0] && lines_.next())
+      if (lines_.number() == numbers[1]) begins_another_table();
+  }
   Failure lacks(const std::string& column) const {
     return Failure::input("'" + path_ + "' has no column '" + column + "' in its first line", "give the table that call-methylation wrote");
   }
@@ -128,6 +138,7 @@ class MethylationTableReader {
     TableColumns columns;
     if (!columns.parse(lines_.line()).empty()) return false;
     columns_ = columns;
+    columns_line_ = lines_.number();
     look_for_sequences();
     return true;
   }
@@ -138,6 +149,7 @@ class MethylationTableReader {
   std::string path_;
   hts::TextLines lines_;
   TableColumns columns_;
+  std::uint64_t columns_line_ = 1;
   bool wants_sequences_;
   bool pending_ = false;  // it is at a line that no row has yet
 };

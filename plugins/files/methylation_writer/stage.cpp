@@ -2,8 +2,11 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/file_joining.hpp>
+#include <sluice/hts/join_text.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -15,7 +18,7 @@ namespace sluice::methylation_writer {
 namespace {
 
 // Sink: the calls of all reads as f5c's table. Lines are made in parallel, written in the order of the alignments.
-class MethylationTable {
+class MethylationTable : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
@@ -29,7 +32,7 @@ class MethylationTable {
         "log-likelihoods, strands, number of sites, "
         "and the reference around the group. Byte-compatible with f5c 1.6 call-methylation, --meth-out-version 1 or 2. Reads that failed have no "
         "lines.");
-    d.sink("read").work_unit("row");
+    d.sink("read").work_unit("row").concatenates();
     d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
     d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
     d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
@@ -60,6 +63,7 @@ class MethylationTable {
     const TextView bases = reference.text("bases");
     for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
     file_.header(table_header(version_));
+    resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
 
   void process(const sluice::Call&, const Batch& in, Output& out) const {
@@ -114,6 +118,7 @@ class MethylationTable {
   }
 
   void finish(const sluice::Call& call, Output&) { file_.finish(call); }
+  void save(const sluice::Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
   static arrow::TableSchema schema_of(TableVersion version) {
@@ -139,4 +144,5 @@ class MethylationTable {
 }  // namespace
 }  // namespace sluice::methylation_writer
 
-SLUICE_PLUGIN("methylation_writer", "0.1.0", "MIT", sluice::methylation_writer::MethylationTable);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::methylation_writer::MethylationTable>, "methylation_writer", "0.1.0", "MIT",
+                   sluice::methylation_writer::MethylationTable);

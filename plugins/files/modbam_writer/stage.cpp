@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <htslib/faidx.h>
-#include <htslib/hts.h>
 #include <htslib/sam.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <memory>
 #include <optional>
+#include <sluice/file_joining.hpp>
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bam_index.hpp>
 #include <sluice/hts/bgzf_output.hpp>
+#include <sluice/hts/contig_lines.hpp>
+#include <sluice/hts/cram_output.hpp>
+#include <sluice/hts/join_bam.hpp>
+#include <sluice/hts/join_text.hpp>
 #include <sluice/hts/stored_record.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
-#include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,7 +30,7 @@
 
 namespace sluice::modbam_writer {
 
-using hts::load_record, hts::store_record, hts::RecordStatus;
+using hts::load_record, hts::RecordStatus;
 
 namespace {
 
@@ -71,7 +70,7 @@ class ModbamWriter {
         "The output is not a copy of the input: records that alignment_reader or alignment_rows leave out (unmapped, of a mapping quality below "
         "min_mapq, secondary ones) are not in it. The end of a run says how many they were, by reason, and --account names them. With keep = all "
         "these stages give such records, too, and what alignment_filter leaves out is written without the tags.");
-    d.sink("read").work_unit("row");
+    d.sink("read").work_unit("row").concatenates();
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader and alignment_rows give it");
     d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
         .needs("site_end", "list<i64>", "first base of the last site of each group");
@@ -107,11 +106,20 @@ class ModbamWriter {
     parse_motif(p.motif);
   }
 
+  static std::string joined_form(const Parameters& p) {
+    if (form_of(p) == Form::cram) throw Failure::usage("CRAM is compressed as a whole", "write BAM");
+    return form_of(p) == Form::bam ? "BAM" : hts::joined_text_form(p.output);
+  }
+  static void join_files(const Call& call, const Parameters& p, const FilesToJoin& files) {
+    if (form_of(p) == Form::bam) return hts::join_bam(call, files, -1, hts::JoinedIndex::if_sorted);
+    hts::join_text(call, files);
+  }
+
   ModbamWriter(const Setup& setup, const Parameters& parameters)
       : output_name_(parameters.output),
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
         motif_(parse_motif(parameters.motif)),
-        command_(hts::header_command(parameters.command)),
+        command_(parameters.command),
         has_file_(parameters.alignments && !parameters.alignments->empty()),
         header_(has_file_ ? read_header(parameters) : header_of_index(setup)) {
     hts::silence();
@@ -124,16 +132,14 @@ class ModbamWriter {
       const auto found = by_name.find(sam_hdr_tid2name(header_.get(), tid));
       contigs_.push_back(found == by_name.end() ? std::nullopt : std::optional(found->second));
     }
-    const std::string format = parameters.format == "auto" ? format_of(parameters.output) : parameters.format;
-    form_ = format == "sam" ? Form::sam : format == "cram" ? Form::cram : Form::bam;
+    form_ = form_of(parameters);
     if (form_ == Form::cram) reference_path_ = reference.attribute("path");
     if (form_ == Form::sam)
       sam_.emplace(setup, parameters.output);
     else if (form_ == Form::bam)
       bam_.emplace(OutputFile(setup, parameters.output));
-    else
-      file_ = OutputFile(setup, parameters.output);
-    if (has_file_) begin_file({});
+    if (has_file_) begin_file(setup, {});
+    resume(setup, [this](StateReader& from) { restore(from); });
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -155,26 +161,31 @@ class ModbamWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
-    begin_file(in.attribute("sam_header"));
+    begin_file(call, in.attribute("sam_header"));
     const TextView records = in.text("_record");
     const auto has_calls = in.column<std::uint8_t>("_has_calls");
     double with_tags = 0;
     double without_tags = 0;
     std::uint64_t with_calls = 0;
+    std::vector<std::string_view> of_cram;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (records[row].empty()) continue;
-      write(call, records[row]);
+      if (form_ == Form::cram)
+        of_cram.push_back(records[row]);
+      else
+        write(call, records[row]);
       (in.ok(row) ? with_tags : without_tags) += 1;
       with_calls += in.ok(row) ? has_calls[static_cast<std::size_t>(row)] : 0;
     }
     call.count("records written with tags", with_tags);
     call.count("records written without tags", without_tags);
+    if (cram_) cram_->add(call, of_cram);
     call.outcome("tagged", with_calls, static_cast<std::uint64_t>(in.rows()));
     if (form_ == Form::bam && bam_->write(call) && index_ && !index_->take_known(bam_->blocks())) throw index_failure();
   }
 
   void finish(const Call& call, Output&) {
-    begin_file({});
+    begin_file(call, {});
     if (form_ == Form::sam) return sam_->finish(call);
     if (form_ == Form::bam) {
       bam_->finish(call);
@@ -183,9 +194,17 @@ class ModbamWriter {
       if (!index_->finish(bam_->blocks(), std::move(file))) throw index_failure();
       return;
     }
-    errno = 0;
-    if (hts_close(writer_.release()) != 0) throw write_failure();
-    file_.close();
+    cram_->finish();
+  }
+  bool can_save() const { return form_ != Form::cram; }
+  void save(const Call& call, StateWriter& to) {
+    to.value(std::uint8_t{begun_});
+    if (form_ == Form::sam) return sam_->save(call, to);
+    bam_->save(call, to);
+    to.value(std::uint8_t{index_.has_value()});
+    if (!index_) return;
+    if (!index_->take_known(bam_->blocks())) throw index_failure();
+    index_->save(to);
   }
 
  private:
@@ -194,8 +213,12 @@ class ModbamWriter {
     return hts::header_of_inputs(inputs, input_files(inputs, ".bam .sam .cram"),
                                  p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other, p.follow);
   }
-  // BAM and SAM are made in process(), as they stand in the file; CRAM is made by HTSlib in commit().
+  // Records are made in process(), of SAM and BAM as they stand in the file; CRAM takes those of BAM.
   enum class Form : std::uint8_t { bam, sam, cram };
+  static Form form_of(const Parameters& p) {
+    const std::string format = p.format == "auto" ? format_of(p.output) : p.format;
+    return format == "sam" ? Form::sam : format == "cram" ? Form::cram : Form::bam;
+  }
 
   std::string what_is_called() const {
     return motif_.name == "cpg" ? "5mC calls at CpGs" : "calls of " + std::string(1, motif_.base) + "+" + motif_.code + " at " + motif_.letters;
@@ -204,48 +227,46 @@ class ModbamWriter {
     if (!setup.has_resource("index"))
       throw Failure::usage("stage 'modbam_writer' has neither a file of alignments nor an index of contigs",
                            "give `alignments`, or the resource index");
-    const MinimizerIndexView index = minimizer_index_view(setup.resource("index"));
-    std::string text;
-    for (std::size_t contig = 0; contig < index.contigs(); ++contig)
-      text += "@SQ\tSN:" + std::string(index.contig_name(contig)) + "\tLN:" + std::to_string(index.contig_length[contig]) + "\n";
+    const std::string text = hts::contig_lines(minimizer_index_view(setup.resource("index")));
     hts::Header header(sam_hdr_init());
     if (!header || sam_hdr_add_lines(header.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make a header of the contigs", "contig names must be valid in SAM");
     return header;
   }
   // `input`: @RG and @PG lines of the reads' files, which the first batch brings; "" where alignments have a header.
-  void begin_file(std::string_view input) {
+  void begin_file(const Host& host, std::string_view input) {
     if (std::exchange(begun_, true)) return;
     hts::Header header(sam_hdr_dup(header_.get()));
     if (!header || (!input.empty() && sam_hdr_add_lines(header.get(), input.data(), input.size()) != 0))
       throw Failure::output("cannot make the header of '" + output_name_ + "'", "the headers of the reads' files must be valid");
     const std::string what = what_is_called() + " in MM and ML (modbam_writer)";
-    if (sam_hdr_add_pg(header.get(), "sluice", "PN", "sluice", "VN", plugin_version, "DS", what.c_str(), command_.empty() ? nullptr : "CL",
-                       command_.c_str(), nullptr) != 0)
-      throw Failure::input("the header for '" + output_name_ + "' takes no @PG line");
-    if (form_ == Form::cram) return open_cram(std::move(header));
-    if (form_ == Form::sam) return sam_->begin(hts::sam_header_text(*header));
-    bam_->blocks().add(hts::bam_header_bytes(*header));
+    if (!hts::add_program(*header, plugin_version, what, command_)) throw Failure::input("the header for '" + output_name_ + "' takes no @PG line");
+    if (form_ == Form::cram) {
+      cram_header_ = std::move(header);
+      cram_.emplace(host, output_name_, reference_path_, *cram_header_, hts::CramIndex::none);
+      return;
+    }
+    if (form_ == Form::sam) return sam_->header(hts::sam_header_text(*header));
+    bam_->header(hts::bam_header_bytes(*header));
     bam_->blocks().end_block();
     if (hts::is_sorted(*header) && hts::has_place_for_index(output_name_)) index_.emplace(*header_, hts::BamIndex::format_for(*header_));
   }
-  void open_cram(hts::Header header) {
-    cram_header_ = std::move(header);
-    writer_.reset(hts_open(file_.path().c_str(), "wc"));
-    if (!writer_) throw write_failure();
-    const std::string& fasta = reference_path_;
-    if (!fasta.empty()) index_reference(fasta);
-    const int status = fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
-    if (status != 0)
-      throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "'", "give an uncompressed FASTA, or write BAM");
-    if (sam_hdr_write(writer_.get(), cram_header_.get()) != 0) throw write_failure();
+  void restore(StateReader& from) {
+    begun_ = from.value<std::uint8_t>() != 0;
+    if (form_ == Form::sam) return sam_->restore(from);
+    bam_->restore(from);
+    index_.reset();
+    if (from.value<std::uint8_t>() == 0) return;
+    index_.emplace(*header_, hts::BamIndex::format_for(*header_));
+    index_->restore(from, bam_->path(), bam_->blocks());
+    if (const hts::BamIndex::Entry* last = index_->last()) last_ = *last;
   }
   // What commit() writes of a record.
   void append(const bam1_t& record, Workspace& workspace, std::string& result) const {
-    if (form_ == Form::cram) return store_record(record, result);
-    if (form_ == Form::bam) {
+    if (form_ != Form::sam) {
       if (hts::append_bam_record(record, result)) return;
-      throw Failure::output("cannot write '" + output_name_ + "': BAM can't hold the place of record '" + bam_get_qname(&record) + "'", "write SAM");
+      throw Failure::output("cannot write '" + output_name_ + "': its format can't hold the place of record '" + bam_get_qname(&record) + "'",
+                            "write SAM");
     }
     if (sam_format1(header_.get(), &record, &workspace.line) < 0) throw Failure::memory("no memory for a record of '" + output_name_ + "'");
     result.append(workspace.line.s, workspace.line.l).push_back('\n');
@@ -265,11 +286,7 @@ class ModbamWriter {
       if (index_) add_to_index(call, record);
       return bam_->blocks().add(record);
     }
-    if (form_ == Form::sam) return sam_->write(call, record);
-    if (load_record(record, sam_hdr_nref(header_.get()), *written_) != RecordStatus::ok)
-      throw Failure::memory("no memory for a record of '" + output_name_ + "'");
-    errno = 0;
-    if (sam_write1(writer_.get(), cram_header_.get(), written_.get()) < 0) throw write_failure();
+    sam_->write(call, record);
   }
 
   // The columns of a batch that hold the calls.
@@ -285,25 +302,8 @@ class ModbamWriter {
     ListView<float> methylated, unmethylated;
   };
 
-  // HTSlib makes a .fai that is missing in its place, so that a full disk would leave half of one.
-  void index_reference(const std::string& fasta) const {
-    if (std::filesystem::exists(fasta + ".fai") || !std::filesystem::exists(fasta)) return;
-    StagedFile fai(fasta + ".fai"), gzi(fasta + ".gzi");
-    if (fai_build3(fasta.c_str(), fai.temporary().c_str(), gzi.temporary().c_str()) != 0)
-      throw Failure::input("CRAM '" + output_name_ + "' can't use the reference '" + fasta + "': no index of it can be made",
-                           "give a FASTA that `samtools faidx` can index, or write BAM");
-    if (std::filesystem::file_size(gzi.temporary()) > 0) gzi.publish();  // made of BGZF only
-    fai.publish();
-  }
   static std::string format_of(std::string_view path) {
     return path.ends_with(".sam") || path.ends_with(".sam.gz") || path.ends_with(".sam.zst") ? "sam" : path.ends_with(".cram") ? "cram" : "bam";
-  }
-
-  Failure write_failure() const {
-    const int code = errno;
-    const std::string name = output_name_ == "-" ? "standard output" : "'" + output_name_ + "'";
-    return Failure::output("cannot write " + name + ": " + (code != 0 ? std::strerror(code) : "HTSlib gives no reason"),
-                           code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "");
   }
 
   static void remove_tags(bam1_t& record) {
@@ -390,15 +390,14 @@ class ModbamWriter {
   std::optional<hts::BamIndex> index_;      // of BAM that is sorted
   hts::BamIndex::Entry last_{.contig = 0};  // of the index
   std::optional<hts::TextOutput> sam_;
-  OutputFile file_;  // CRAM ...
-  std::string reference_path_;
+  std::string reference_path_;  // of CRAM
   hts::Header cram_header_;
-  hts::File writer_;
-  hts::Record written_{bam_init1()};  // ... commit's
+  std::optional<hts::CramOutput> cram_;
   Workspaces<Workspace> workspaces_;
 };
 
 }  // namespace
 }  // namespace sluice::modbam_writer
 
-SLUICE_PLUGIN("modbam_writer", sluice::modbam_writer::plugin_version, "MIT", sluice::modbam_writer::ModbamWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::modbam_writer::ModbamWriter>, "modbam_writer", sluice::modbam_writer::plugin_version, "MIT",
+                   sluice::modbam_writer::ModbamWriter);

@@ -13,6 +13,20 @@ void KeptOverlaps::add(const CandidateOverlap& overlap) {
   ordered_.add(overlap.record, wants_cigars_ ? std::span<const std::uint32_t>(overlap.cigar) : std::span<const std::uint32_t>());
 }
 
+bool KeptOverlaps::restore(StateReader& from, std::int64_t ordinals, std::int64_t queries) {
+  bool fits = true;
+  CandidateOverlap overlap;
+  OrderedOverlaps::restore(from, [&](const OverlapRecord& record) {
+    fits = fits && record.target >= 0 && static_cast<std::size_t>(record.target) < target_overlaps_.size() && record.query >= 0 &&
+           record.query < queries;
+    if (!fits) return;
+    overlap.record = record;
+    overlap.record.ordinal += ordinals;
+    add(overlap);
+  });
+  return fits;
+}
+
 void KeptOverlaps::sort(const Call& call) {
   ordered_.sort();
   if (ordered_.runs_in_file() > 0) call.info("overlaps were sorted in a temporary file, in " + std::to_string(ordered_.runs_in_file()) + " parts");

@@ -29,6 +29,9 @@ class KeptOverlaps {
   std::size_t next(double work);
   void write(Output& out) const;
   std::uint64_t count() const { return count_; }
+  // Of overlaps without CIGARs, before sort(). What is restored comes behind the `ordinals` that this one has had; false: an overlap of no target.
+  void save(StateWriter& to) const { ordered_.save(to); }
+  bool restore(StateReader& from, std::int64_t ordinals, std::int64_t queries);
   double share_given() const { return count_ == 0 ? 1 : static_cast<double>(given_) / static_cast<double>(count_); }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/overlap/overlap_rows.hpp>
+#include <sluice/resume.hpp>
 
 #include "overlap_reader/overlap_line.hpp"
 
@@ -17,7 +18,7 @@ constexpr double batch_bases = 1 << 18;
 }  // namespace
 
 void OverlapCollection::describe(Describe<OverlapCollection>& d) {
-  d.id("overlap_collection").summary("makes overlaps of the hits of mapped reads, in the order of the targets").regroup("read", "overlap");
+  d.id("overlap_collection").summary("makes overlaps of the hits of mapped reads, in the order of the targets").regroup("read", "overlap").sums();
   d.doc(
       "Chooses as overlap_reader does; the hits of a read are its consecutive lines. Overlaps are given after the last read: compact records wait in "
       "memory, beyond `memory` in a temporary file.");
@@ -61,6 +62,7 @@ OverlapCollection::OverlapCollection(const Setup& setup, const Parameters& p)
     const std::int64_t row = target_names.find(index.contig_name(contig));
     target_of_contig_.push_back(row >= 0 && targets_.length(row) == index.contig_length[contig] ? row : -1);
   }
+  resume(setup, [this](StateReader& from) { restore(from); });
 }
 
 void OverlapCollection::process(const Call& call, const Batch& in, Output&) {
@@ -115,6 +117,36 @@ void OverlapCollection::process(const Call& call, const Batch& in, Output&) {
   }
 }
 
+void OverlapCollection::save(const Call&, StateWriter& to) const {
+  to.value(ordinal_);
+  account_.save(to);
+  kept_.save(to);
+  const std::optional<CandidateOverlap>& waiting = selection_.waiting();
+  to.value(std::uint8_t{waiting.has_value()});
+  if (!waiting) return;
+  to.value(waiting->record);
+  to.value(waiting->length);
+  to.value(waiting->error);
+}
+
+// Of several states each has the reads behind those of the one before, so that what waits there has won.
+void OverlapCollection::restore(StateReader& from) {
+  selection_.finish();
+  const std::int64_t before = ordinal_;
+  ordinal_ += from.value<std::int64_t>();
+  account_.restore(from);
+  if (!kept_.restore(from, before, reads_.size())) throw damaged_state();
+  if (from.value<std::uint8_t>() == 0) return;
+  CandidateOverlap waiting;
+  waiting.record = from.value<OverlapRecord>();
+  waiting.record.ordinal += before;
+  waiting.length = from.value<std::int64_t>();
+  waiting.error = from.value<double>();
+  if (waiting.record.target < 0 || waiting.record.target >= targets_.size() || waiting.record.query < 0 || waiting.record.query >= reads_.size())
+    throw damaged_state();
+  selection_.set_waiting(std::move(waiting));
+}
+
 void OverlapCollection::finish(const Call& call, Output& out) {
   call_ = &call;
   selection_.finish();
@@ -123,6 +155,7 @@ void OverlapCollection::finish(const Call& call, Output& out) {
   while (!call.cancelled() && kept_.next(batch_bases) > 0) {
     kept_.write(out);
     out.emit();
+    call.progress(kept_.share_given());
   }
 }
 

@@ -26,8 +26,11 @@ class OverlapCollection {
   OverlapCollection(const Setup& setup, const Parameters& p);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call& call, Output& out);
+  void save(const Call& call, StateWriter& to) const;
 
  private:
+  void restore(StateReader& from);
+
   SequenceStoreView reads_, targets_;
   SequenceNames read_names_;
   std::vector<std::int64_t> target_of_contig_;  // row of the store, -1: none

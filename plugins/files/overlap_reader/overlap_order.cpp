@@ -95,6 +95,24 @@ void OrderedOverlaps::add(OverlapRecord record, std::span<const std::uint32_t> c
   records_.push_back(record);
 }
 
+void OrderedOverlaps::save(StateWriter& to) const {
+  constexpr std::size_t at_once = std::size_t{1} << 14;
+  std::vector<OverlapRecord> part;
+  for (const Run& run : runs_)
+    for (std::int64_t at = run.offset; at < run.end; at += static_cast<std::int64_t>(part.size() * sizeof(OverlapRecord))) {
+      part.resize(std::min(static_cast<std::size_t>(run.end - at) / sizeof(OverlapRecord), at_once));
+      run_file_->read(at, part.data(), part.size() * sizeof(OverlapRecord));
+      to.values(part);
+    }
+  if (!records_.empty()) to.values(records_);
+  to.values(std::vector<OverlapRecord>());
+}
+
+void OrderedOverlaps::restore(StateReader& from, const std::function<void(const OverlapRecord&)>& add) {
+  for (std::vector<OverlapRecord> part = from.values<OverlapRecord>(); !part.empty(); part = from.values<OverlapRecord>())
+    for (const OverlapRecord& record : part) add(record);
+}
+
 void OrderedOverlaps::sort() {
   if (cigar_file_) cigar_file_->append(cigars_.data(), cigars_.size() * sizeof(std::uint32_t));
   cigars_ = {};

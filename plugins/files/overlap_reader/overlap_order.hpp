@@ -4,7 +4,9 @@
 // Overlaps put in order with bounded memory: compact records, sorted runs in a temporary file beyond a limit, CIGARs always there.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <sluice/saved_state.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@ struct OverlapRecord {
   std::int64_t cigar_offset = 0;
   std::int64_t ordinal = 0;  // among all overlaps of the file, from 0: makes the order total
   std::uint8_t is_reverse = 0;
+  std::uint8_t unused[7] = {};  // so that equal records are equal bytes
 };
 
 enum class OverlapOrder : std::uint8_t {
@@ -56,6 +59,10 @@ class OrderedOverlaps {
   bool next(OverlapRecord& record);
   void cigar(const OverlapRecord& record, std::span<std::uint32_t> operations) const;
   std::size_t runs_in_file() const { return runs_.size(); }
+  // Before sort(), of records without CIGARs.
+  void save(StateWriter& to) const;
+  // Calls add(record) for each that was saved.
+  static void restore(StateReader& from, const std::function<void(const OverlapRecord&)>& add);
 
  private:
   struct Run {

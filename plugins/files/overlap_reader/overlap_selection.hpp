@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "overlap_reader/overlap_order.hpp"
@@ -39,6 +40,9 @@ class OverlapSelection {
   // May take the contents of `candidate`. take() is called for what is kept.
   void add(CandidateOverlap& candidate);
   void finish();
+  // What may still be beaten by the query's next overlap.
+  const std::optional<CandidateOverlap>& waiting() const { return longest_; }
+  void set_waiting(CandidateOverlap candidate) { longest_ = std::move(candidate); }
 
  private:
   bool is_acceptable(const CandidateOverlap& candidate);

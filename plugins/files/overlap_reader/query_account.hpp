@@ -24,6 +24,16 @@ class QueryAccount {
     if (count_ > 0) call.account(reason_, count_, query_);
     count_ = 0;
   }
+  void save(StateWriter& to) const {
+    to.value(reason_);
+    to.text(query_);
+    to.value(count_);
+  }
+  void restore(StateReader& from) {
+    reason_ = from.value<Reason>();
+    query_ = from.text();
+    count_ = from.value<std::uint64_t>();
+  }
 
  private:
   Reason reason_{};

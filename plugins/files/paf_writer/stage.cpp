@@ -4,7 +4,10 @@
 #include <optional>
 #include <sluice/arrow/indexed_table.hpp>
 #include <sluice/arrow/known_tables.hpp>
+#include <sluice/file_joining.hpp>
+#include <sluice/hts/join_indexed_text.hpp>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
@@ -15,7 +18,7 @@ namespace sluice::paf_writer {
 namespace {
 
 // Sink: lines are made in parallel, written in the order of the reads.
-class PafWriter {
+class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
  public:
   struct Parameters {
     Path output;
@@ -32,7 +35,7 @@ class PafWriter {
         "best secondary hit, primary hits only), dv (estimated divergence), rl (bases of the read in repeats). Reads that failed have no line. With "
         "base-level alignments there is a line for each of them instead, and NM, ms, AS, nn, de instead of dv, zd, and cg (and cs or MD) at the "
         "end.");
-    d.sink("read").work_unit("row");
+    d.sink("read").work_unit("row").concatenates();
     d.needs("read_id", "utf8", "name of the read").needs("read_length", "i32", "bases of the read");
     d.needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up");
     d.needs("hit_target", "list<i32>", "per hit: number of the contig in the index");
@@ -75,7 +78,9 @@ class PafWriter {
         cigar_(p.cigar),
         has_alignments_(overlap::read_alignments_available(setup)),
         text_(text_tag(setup, p, has_alignments_)),
-        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_), hts::paf_target_columns) {}
+        file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_), hts::paf_target_columns) {
+    resume(setup, [this](StateReader& from) { file_.restore(from); });
+  }
 
   void process(const Call&, const Batch& in, Output& out) {
     auto text = texts_.take();
@@ -126,6 +131,7 @@ class PafWriter {
   }
 
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
   static overlap::TagText text_tag(const Setup& setup, const Parameters& p, bool has_alignments) {
@@ -232,4 +238,4 @@ class PafWriter {
 }  // namespace
 }  // namespace sluice::paf_writer
 
-SLUICE_PLUGIN("paf_writer", "0.1.0", "MIT", sluice::paf_writer::PafWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::paf_writer::PafWriter>, "paf_writer", "0.1.0", "MIT", sluice::paf_writer::PafWriter);

@@ -81,7 +81,72 @@ void BamReads::fail_damaged() const {
                                                     : "copy the file again and compare checksums");
 }
 
+void BamReads::seek(std::uint64_t place) {
+  // A place in BGZF is loaded, so that what lies before it in its block is passed over.
+  if (bgzf_seek(file_->fp.bgzf, static_cast<std::int64_t>(place), SEEK_SET) != 0 || bgzf_peek(file_->fp.bgzf) < -1) fail_damaged();
+}
+
+void BamReads::set_range(ByteRange range, const hts::RecordSearchRules& rules) {
+  if (range.is_whole()) return;
+  if (has_blocks()) {
+    part_.emplace(path_, range, sam_hdr_nref(header_.get()), bgzf_tell(file_->fp.bgzf), rules);
+    return seek(static_cast<std::uint64_t>(part_->start()));
+  }
+  lines_.emplace(path_);
+  const std::uint64_t begin = std::max(lines_->first_record(), lines_->line_from(range.begin));
+  most_records_ = lines_->skip(begin, most_records_, range.end).lines;
+  begin_at({begin, 0});
+}
+
+void BamReads::begin_at(RecordMark mark) {
+  if (is_plain_sam()) {
+    if (!lines_) lines_.emplace(path_);
+    if (mark.place > lines_->first_record()) {
+      ks_free(&file_->line);  // HTSlib has looked at the first line behind the header
+      if (hseek(file_->fp.hfile, static_cast<off_t>(mark.place), SEEK_SET) < 0) fail_damaged();
+    }
+    lines_at_ = mark;
+    records_ = mark.records;
+    most_records_ -= std::min(most_records_, records_);
+  } else if (has_blocks()) {
+    seek(mark.place);
+    if (part_) part_->begin_at(static_cast<std::int64_t>(mark.place));
+    records_ = mark.records;
+  } else {
+    while (records_ < mark.records && next_by_htslib() != nullptr) {
+    }
+  }
+}
+
+RecordMark BamReads::mark() {
+  if (text_) return {static_cast<std::uint64_t>(text_->position()), records_};
+  if (has_blocks()) return {static_cast<std::uint64_t>(bgzf_tell(file_->fp.bgzf)), records_};
+  return {0, records_};
+}
+
+RecordMark BamReads::next_place() {
+  RecordMark next = !ready_.empty() ? ready_.front().begin : ahead_ ? ahead_begin_ : mark();
+  if (!is_plain_sam()) return next;
+  if (!lines_) lines_.emplace(path_);
+  if (lines_at_.place == 0) lines_at_ = {lines_->first_record(), 0};
+  const hts::SamLines::Skipped passed = lines_->skip(lines_at_.place, next.records - lines_at_.records);
+  return lines_at_ = {passed.offset, next.records};
+}
+
 const hts::AlignmentRecord* BamReads::next_record(const Sizes& sizes, const hts::ParallelFor& parallel_for) {
+  if (!part_) return next_of_file(sizes, parallel_for);
+  while (true) {
+    const auto next = static_cast<std::int64_t>(mark().place);
+    if (part_->is_behind(next)) return nullptr;
+    const hts::AlignmentRecord* record = next_of_file(sizes, parallel_for);
+    if (record == nullptr) return nullptr;
+    const hts::BamPart::Where where = part_->where(text_ ? text_->last_position() : next);
+    if (where == hts::BamPart::Where::behind) return nullptr;
+    if (where == hts::BamPart::Where::within) return record;
+  }
+}
+
+const hts::AlignmentRecord* BamReads::next_of_file(const Sizes& sizes, const hts::ParallelFor& parallel_for) {
   if (!std::exchange(begun_, true) && file_->format.format == bam && file_->format.compression == bgzf) {
     text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), sizes.window_bytes);
     if (growing_ >= 0) text_->follow(growing_);
@@ -108,24 +173,28 @@ const hts::AlignmentRecord* BamReads::next_record(const Sizes& sizes, const hts:
 }
 
 const hts::AlignmentRecord* BamReads::next_by_htslib() {
+  if (most_records_ == 0) return nullptr;
   hts::Record record(bam_init1());
   if (!record) throw std::bad_alloc();
   const int got = sam_read1(file_.get(), header_.get(), record.get());
   if (got < -1) fail_damaged();
   if (got < 0) return nullptr;
   ++records_;
+  --most_records_;
   read_ = hts::as_alignment_record(std::move(record));
   return &read_;
 }
 
 BamReads::Rows BamReads::next_rows(const Sizes& sizes, const hts::ParallelFor& parallel_for, const std::function<bool()>& cancelled) {
   Rows rows;
+  rows.begin = ahead_ ? ahead_begin_ : mark();
   double work = 0;
   std::uint64_t bytes = 0;
   try {
     while ((rows.records.empty() || (work < sizes.work && bytes < sizes.bytes)) && rows.not_primary.size() < most_left_out &&
            rows.without_bases.size() < most_left_out && !cancelled()) {
       if (!ahead_) {
+        ahead_begin_ = mark();
         const hts::AlignmentRecord* record = next_record(sizes, parallel_for);
         if (record == nullptr) {
           ended_ = !waits_;
@@ -195,6 +264,7 @@ BamBatch BamReads::make_columns(Rows& rows, const MemorySource& memory) const {
   BamBatch batch;
   const std::vector<hts::AlignmentRecord>& records = rows.records;
   batch.rows = static_cast<std::int64_t>(records.size());
+  batch.begin = rows.begin;
   batch.without_bases = std::move(rows.without_bases);
   batch.not_primary = std::move(rows.not_primary);
   batch.with_damaged_tags = std::move(rows.with_damaged_tags);

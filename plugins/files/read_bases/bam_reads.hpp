@@ -11,17 +11,25 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <sluice/column.hpp>
 #include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/bam_part.hpp>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/sam_lines.hpp>
 #include <string>
 #include <vector>
 
 #include "read_bases/sam_tags.hpp"
 
 namespace sluice::read_bases {
+
+// Between two records: of BAM a virtual offset, of SAM that is plain text a byte, else as many records as are before it.
+struct RecordMark {
+  std::uint64_t place = 0, records = 0;
+};
 
 struct BamBatch {
   std::int64_t rows = 0;
@@ -32,6 +40,7 @@ struct BamBatch {
   Buffer tag_ends, tags;                                // likewise: as BAM has them
   std::vector<std::string> without_bases, not_primary;  // records that are no rows
   std::vector<std::string> with_damaged_tags;           // rows
+  RecordMark begin;                                     // of the first record, be it a row or not
 };
 
 class BamReads {
@@ -43,6 +52,10 @@ class BamReads {
   };
   enum class Growth : std::uint8_t { none, possible };
   BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, Growth growth = Growth::none);
+  // Before the first batch: only the records that begin in a range of a file (BAM, plain SAM); those from a place that next_place() said.
+  void set_range(ByteRange range, const hts::RecordSearchRules& rules = {});
+  void begin_at(RecordMark mark);
+  RecordMark next_place();
   ~BamReads();
   BamReads(const BamReads&) = delete;
 
@@ -69,10 +82,16 @@ class BamReads {
     std::vector<hts::AlignmentRecord> records;
     std::vector<std::string> comments, tags;
     std::vector<std::string> without_bases, not_primary, with_damaged_tags;
+    RecordMark begin;
     bool is_empty() const { return records.empty() && without_bases.empty() && not_primary.empty(); }
   };
   const hts::AlignmentRecord* next_record(const Sizes& sizes, const hts::ParallelFor& parallel_for);
+  const hts::AlignmentRecord* next_of_file(const Sizes& sizes, const hts::ParallelFor& parallel_for);
   const hts::AlignmentRecord* next_by_htslib();
+  bool has_blocks() const { return file_->format.format == bam && file_->format.compression == bgzf; }
+  bool is_plain_sam() const { return file_->format.format == sam && file_->format.compression == no_compression; }
+  void seek(std::uint64_t place);
+  RecordMark mark();
   Rows next_rows(const Sizes& sizes, const hts::ParallelFor& parallel_for, const std::function<bool()>& cancelled);
   BamBatch make_columns(Rows& rows, const MemorySource& memory) const;
   void copy(const hts::AlignmentRecord& record, std::size_t row, const BamBatch& batch) const;
@@ -87,7 +106,12 @@ class BamReads {
   std::optional<hts::BamText> text_;
   hts::AlignmentRecord read_;                  // of HTSlib
   std::optional<hts::AlignmentRecord> ahead_;  // in no batch yet
-  std::exception_ptr failure_;                 // behind ready_
+  RecordMark ahead_begin_;
+  std::optional<hts::BamPart> part_;    // of BAM
+  std::optional<hts::SamLines> lines_;  // of plain SAM
+  RecordMark lines_at_;                 // what they have been counted up to
+  std::uint64_t most_records_ = std::numeric_limits<std::uint64_t>::max();
+  std::exception_ptr failure_;  // behind ready_
   std::uint64_t records_ = 0;
   std::deque<BamBatch> ready_;
 };

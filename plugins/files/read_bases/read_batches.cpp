@@ -56,7 +56,7 @@ std::vector<ReadBatches::Rows> ReadBatches::cut(const Sizes& sizes, Rest rest, s
   std::size_t next = 0;
   const auto close = [&] {
     all.push_back(std::exchange(rows, {}));
-    work = 0, bytes = 0, used = next;
+    work = 0, bytes = 0, used = rows.first = next;
   };
   for (const RecordPlace& record : stream_.records()) {
     if (record.bases.letters == 0) {
@@ -80,6 +80,7 @@ ReadBatch ReadBatches::make_columns(const Rows& rows, const MemorySource& memory
   ReadBatch batch;
   const std::size_t count = rows.records.size();
   batch.rows = static_cast<std::int64_t>(count);
+  batch.begin = stream_.place_of(stream_.records()[rows.first]);
   batch.without_bases = rows.without_bases;
   batch.name_ends = offsets_from_sizes(count, memory, [&](std::size_t row) { return rows.records[row]->name_letters; });
   batch.names = text_for(batch.name_ends, memory);

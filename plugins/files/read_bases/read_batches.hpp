@@ -28,6 +28,7 @@ struct ReadBatch {
   Buffer written_ends, written;            // likewise: the letters of reads that have some in lower case
   std::vector<std::string> without_bases;  // reads that are no rows, in front of or between those that are
   std::exception_ptr failure;              // a row is not what it should be: there are no rows then
+  StreamPlace begin;                       // of the first read, be it a row or without bases
 };
 
 class ReadBatches {
@@ -35,7 +36,9 @@ class ReadBatches {
   struct Wanted {
     bool qualities = true, comments = false, written_bases = false;
   };
-  ReadBatches(std::unique_ptr<TextInput> input, std::string path, Wanted wanted) : stream_(std::move(input), std::move(path)), wanted_(wanted) {}
+  ReadBatches(std::unique_ptr<TextInput> input, std::string path, Wanted wanted)
+      : ReadBatches(ReadStream(std::move(input), std::move(path)), wanted) {}
+  ReadBatches(ReadStream stream, Wanted wanted) : stream_(std::move(stream)), wanted_(wanted) {}
 
   struct Sizes {
     double work = 0;  // a batch ends with the read that reaches this or `bytes`; a read of so many bases travels alone
@@ -57,12 +60,18 @@ class ReadBatches {
   // Then: throws what is wrong behind the last read, if anything is.
   void check_end() { stream_.check_end(); }
   const ReadStream& stream() const { return stream_; }
+  // Where the first read begins that next() has not given.
+  StreamPlace place() const {
+    if (!ready_.empty()) return ready_.front().begin;
+    return stream_.records().empty() ? stream_.place_behind() : stream_.place_of(stream_.records().front());
+  }
 
  private:
   // A batch that is about to be made.
   struct Rows {
     std::vector<const RecordPlace*> records;
     std::vector<std::string> without_bases;
+    std::size_t first = 0;  // of the stream's records
   };
   // What one thread copies: some rows, or some letters of one.
   struct Part {

@@ -16,6 +16,7 @@
 
 #include "read_bases/bam_reads.hpp"
 #include "read_bases/read_batches.hpp"
+#include "read_bases/record_search.hpp"
 #include "read_bases/zstd_text.hpp"
 
 namespace sluice::read_bases {
@@ -52,13 +53,17 @@ void say_damaged(const std::vector<std::string>& reads, const Call& call, bool& 
     call.warn("read '" + reads.front() + "' has a damaged tag, which is left out, with what can't be found behind it; the report counts such reads");
 }
 
+// In positions.
+enum class FormatCode : std::uint8_t { unknown, fasta, fastq };
+FormatCode code_of(SequenceFormat format) { return format == SequenceFormat::fasta ? FormatCode::fasta : FormatCode::fastq; }
+
 // FASTA and FASTQ: read_batches.hpp.
 class TextReads : public InputReader {
  public:
-  TextReads(std::unique_ptr<TextInput> input, const InputTurns::File& file, const ReadFileWishes& wishes)
+  TextReads(ReadStream stream, const InputTurns::File& file, const ReadFileWishes& wishes)
       : wishes_(wishes),
         takes_tags_(wishes.tags && wishes.choice != nullptr && wishes.choice->takes_any()),
-        reads_(std::move(input), file.path, ReadBatches::Wanted{wishes.qualities, wishes.reads_comments || takes_tags_, wishes.written_bases}) {
+        reads_(std::move(stream), ReadBatches::Wanted{wishes.qualities, wishes.reads_comments || takes_tags_, wishes.written_bases}) {
     reads_.set_growing(file.growth == InputTurns::Growth::possible);
   }
 
@@ -90,6 +95,11 @@ class TextReads : public InputReader {
   std::optional<std::uint64_t> resume_at() const override { return reads_.stream().place(); }
   std::int64_t consumed() const override { return static_cast<std::int64_t>(reads_.stream().consumed()); }
   std::uint64_t kept_bytes() const override { return reads_.stream().kept_bytes(); }
+  std::string position() override {
+    const StreamPlace place = reads_.place();
+    return position_text({place.text.offset, place.text.letters, place.lines, place.records, place.counted_from,
+                          static_cast<std::uint64_t>(reads_.stream().format() ? code_of(*reads_.stream().format()) : FormatCode::unknown)});
+  }
 
  private:
   void give_comments(const ReadBatch& batch, const Call& call, Output& out) {
@@ -134,6 +144,10 @@ class RecordReads : public InputReader {
         reads_(opened, file.path, BamReads::Wanted{wishes.qualities, wishes.comments && wishes.reads_comments, tags_of(wishes)}, wishes.threads,
                file.growth == InputTurns::Growth::possible ? BamReads::Growth::possible : BamReads::Growth::none) {
     if (wishes.header != nullptr) wishes.header->add(reads_.header());
+    reads_.set_range(file.range, wishes.record_rules);
+    if (file.position.empty()) return;
+    const std::vector<std::uint64_t> numbers = position_numbers(file.position, 2);
+    reads_.begin_at({numbers[0], numbers[1]});
   }
 
   Given give(const Call& call, Output& out) override {
@@ -161,6 +175,10 @@ class RecordReads : public InputReader {
   void end_here() override { reads_.end_here(); }
   std::int64_t consumed() const override { return reads_.consumed(); }
   std::uint64_t kept_bytes() const override { return reads_.kept_bytes(); }
+  std::string position() override {
+    const RecordMark next = reads_.next_place();
+    return position_text({next.place, next.records});
+  }
 
  private:
   static const TagChoice* tags_of(const ReadFileWishes& wishes) {
@@ -181,9 +199,61 @@ bool can_be_told(hFILE* opened, std::int64_t bytes) {
   return std::memcmp(start, "\x1f\x8b", 2) != 0 || bytes >= static_cast<std::int64_t>(hts::BgzfBlock::bytes(start));
 }
 
+bool is_before(const TextInput::Place& a, const TextInput::Place& b) { return a.offset != b.offset ? a.offset < b.offset : a.letters < b.letters; }
+
+// Where a position that position() said is.
+StreamPlace begin_at(const std::string& position, std::optional<SequenceFormat>& format) {
+  const std::vector<std::uint64_t> numbers = position_numbers(position, 6);
+  for (const SequenceFormat known : {SequenceFormat::fasta, SequenceFormat::fastq})
+    if (numbers[5] == static_cast<std::uint64_t>(code_of(known))) format = known;
+  return {{numbers[0], numbers[1]}, numbers[2], numbers[3], numbers[4]};
+}
+
+// The text from where it is to be read: from a position, or from before the range of a part on. None: there is nothing in that range.
+std::optional<ReadStream> stream_of(const InputTurns::File& file, FileHandle opened, std::int64_t begin, const TextSearchRules& rules) {
+  if (file.position.empty() && file.range.is_whole()) return ReadStream(open_text_input(file.path, std::move(opened), begin), file.path);
+  const TextKind kind = file.range.is_whole() ? TextKind() : kind_of_text(file.path);
+  const auto search = [&](std::uint64_t byte) {
+    return byte == 0 || byte == ByteRange::no_end ? FoundRecord() : find_record(file.path, kind, byte, file.range.end, rules);
+  };
+  StreamPlace place;
+  std::optional<SequenceFormat> format;
+  if (!file.position.empty()) {
+    place = begin_at(file.position, format);
+  } else if (const FoundRecord first = search(file.range.begin); first.how == FoundRecord::How::nowhere) {
+    return std::nullopt;
+  } else if (first.how == FoundRecord::How::at_place) {
+    place.text = first.place;
+    place.counted_from = first.place.offset;
+    format = kind.format;
+  }
+  ReadStream::Range range{file.range, {}};
+  if (const FoundRecord next = search(file.range.end); next.how == FoundRecord::How::at_place) {
+    range.seam = next.place;
+    // Whichever comes first must lead to the other.
+    if (is_before(next.place, place.text)) {
+      if (file.position.empty())
+        std::swap(*range.seam, place.text), place.counted_from = place.text.offset;
+      else
+        range.seam.reset();
+    }
+  }
+  ReadStream stream(open_text_input_at(file.path, std::move(opened), place.text), file.path, place, format);
+  stream.set_range(range);
+  return stream;
+}
+
+// A file that has to be read from its beginning is one part's.
+bool is_cut(const InputTurns::File& file, bool can_be_cut, const char* remedy) {
+  if (file.range.is_whole() || can_be_cut) return true;
+  if (file.is_only) refuse_to_cut(file.path, "it is compressed in one piece, or HTSlib has to read it in order", remedy);
+  return false;
+}
+
 }  // namespace
 
-std::unique_ptr<InputReader> open_read_file(const InputTurns::File& file, const ReadFileWishes& wishes) {
+std::unique_ptr<InputReader> open_read_file(const InputTurns::File& given, const ReadFileWishes& wishes) {
+  InputTurns::File file = given;
   const std::string& path = file.path;
   const bool grows = file.growth == InputTurns::Growth::possible;
   // Where standard input stands, if it is a file.
@@ -195,9 +265,19 @@ std::unique_ptr<InputReader> open_read_file(const InputTurns::File& file, const 
   const bool known = hts_detect_format(opened.get(), &format) == 0;
   if (known && format.category == sequence_data && (format.format == bam || format.format == sam || format.format == cram)) {
     if (grows && (format.format != bam || format.compression != bgzf)) return nullptr;  // HTSlib reads these, and takes the end for the end
+    const bool can_be_cut = (format.format == bam && format.compression == bgzf) || (format.format == sam && format.compression == no_compression);
+    if (!is_cut(file, can_be_cut, "convert it with `samtools view -b`, or give several files")) {
+      if (file.range.begin > 0) return nullptr;
+      file.range = {};
+    }
     return std::make_unique<RecordReads>(opened.release(), file, wishes);
   }
-  return std::make_unique<TextReads>(open_text_input(path, std::move(opened), begin), file, wishes);
+  if (!is_cut(file, text_packing(opened.get()) != TextPacking::other, "compress it with `bgzip`, or give several files")) {
+    if (file.range.begin > 0) return nullptr;
+    file.range = {};
+  }
+  std::optional<ReadStream> stream = stream_of(file, std::move(opened), begin, wishes.text_rules);
+  return stream ? std::make_unique<TextReads>(std::move(*stream), file, wishes) : nullptr;
 }
 
 }  // namespace sluice::read_bases

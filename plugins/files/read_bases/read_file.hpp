@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <sluice/hts/bam_part.hpp>
 #include <sluice/input_turns.hpp>
 #include <sluice/work_sharing.hpp>
 #include <string>
 
 #include "read_bases/input_header.hpp"
+#include "read_bases/record_search.hpp"
 #include "read_bases/sam_tags.hpp"
 
 namespace sluice::read_bases {
@@ -26,6 +28,8 @@ struct ReadFileWishes {
   std::uint32_t not_primary = 0, empty_sequence = 0;  // reasons of the stage
   WorkSharing* sharing = nullptr;                     // of text, from file to file
   bool follows = false;                               // an interrupt ends what comes, and not the run
+  TextSearchRules text_rules = {};                    // how parts are found
+  hts::RecordSearchRules record_rules = {};
 };
 
 // Null: whether the file can be read will be seen when there is more of it.

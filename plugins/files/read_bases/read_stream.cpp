@@ -38,15 +38,39 @@ bool copy_by_lines(const TextWindow& window, const SequenceLines& lines, std::ui
 
 ReadStream::ReadStream(std::unique_ptr<TextInput> input, std::string path) : input_(std::move(input)), path_(std::move(path)) {}
 
+ReadStream::ReadStream(std::unique_ptr<TextInput> input, std::string path, const StreamPlace& begin, std::optional<SequenceFormat> format)
+    : input_(std::move(input)),
+      path_(std::move(path)),
+      text_begin_(begin.text.letters),
+      forgotten_(begin.records),
+      counted_from_(begin.counted_from) {
+  walk_.begin(begin.text.letters, begin.lines);
+  if (!format) return;
+  format_ = *format;
+  walk_.expect(format_);
+  format_known_ = true;
+}
+
+StreamPlace ReadStream::place_of(const RecordPlace& record) const {
+  return {input_->place_of(record.begin), record.line, forgotten_ + static_cast<std::uint64_t>(&record - walk_.records().data()), counted_from_};
+}
+StreamPlace ReadStream::place_behind() const {
+  if (walk_.problem()) return {input_->place_of(walk_.problem()->begin), walk_.problem()->line, forgotten_ + walk_.records().size(), counted_from_};
+  return {input_->place_of(walk_.needed_from()), walk_.lines_before(), forgotten_ + walk_.records().size(), counted_from_};
+}
+
+std::string ReadStream::place_text(std::uint64_t line) const {
+  return "'" + path_ + "', " + (counted_from_ > 0 ? "behind byte " + std::to_string(counted_from_) + " " : "") + "line " + std::to_string(line);
+}
+
 void ReadStream::fail(std::uint64_t begin, std::uint64_t line, std::uint64_t record_in_memory) const {
   SequenceRecord record;
   ParseProblem problem;
   std::size_t used = 0;
   const std::string_view text = window().part(begin, window().end());
   if (parse_record(text, ended_ && !failure_, format_, record, used, problem) != ParseStatus::malformed)
-    throw std::logic_error("'" + path_ + "', line " + std::to_string(line + 1) + ": a record was refused that is right");
-  throw Failure::input("'" + path_ + "', line " + std::to_string(line + problem.line + 1) + ", record " +
-                           std::to_string(forgotten_ + record_in_memory + 1) + ": " + problem.what,
+    throw std::logic_error(place_text(line + 1) + ": a record was refused that is right");
+  throw Failure::input(place_text(line + problem.line + 1) + ", record " + std::to_string(forgotten_ + record_in_memory + 1) + ": " + problem.what,
                        "copy or convert the file again; `seqkit seq` or `samtools fqidx` check it, too");
 }
 
@@ -82,6 +106,7 @@ void ReadStream::make_room(std::size_t& text_bytes) {
   text_bytes = std::max(text_bytes, kept.size());
   next_.reset(kept.size() + text_bytes + overshoot);
   next_.append(kept);
+  input_->forget_before(needed);
   text_begin_ = needed;
   std::swap(text_, next_);
 }
@@ -91,6 +116,7 @@ bool ReadStream::read(std::size_t text_bytes, const ParallelFor& parallel_for) {
   std::vector<RecordPlace>& records = walk_.records();
   records.erase(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(dropped_));
   forgotten_ += std::exchange(dropped_, 0);
+  if (range_.bytes.end != ByteRange::no_end) text_bytes = std::min(text_bytes, text_in_range());
   make_room(text_bytes);
   std::uint64_t begin = window().end();
   std::size_t pieces = 0;
@@ -108,7 +134,46 @@ bool ReadStream::read(std::size_t text_bytes, const ParallelFor& parallel_for) {
   }
   if (ended_ && !failure_) walk_.finish(window());
   ended_ = ended_ || walk_.problem();
+  if (!range_.bytes.is_whole()) keep_range();
   return !ended_;
+}
+
+// About as much text as the range has left.
+std::size_t ReadStream::text_in_range() const {
+  constexpr std::uint64_t least = std::uint64_t{1} << 17, packed = 4;
+  const std::uint64_t consumed = input_->consumed(), left = range_.bytes.end - std::min(range_.bytes.end, consumed);
+  return static_cast<std::size_t>(std::max(least, input_->place() ? left : packed * left));
+}
+
+void ReadStream::keep_range() {
+  if (range_.seam) check_seam();
+  std::vector<RecordPlace>& records = walk_.records();
+  const auto first_from = [&](std::uint64_t letter) {
+    return std::lower_bound(records.begin(), records.end(), letter, [](const RecordPlace& r, std::uint64_t at) { return r.begin < at; });
+  };
+  if (range_.bytes.begin > 0) {
+    const std::optional<std::uint64_t> begin = input_->letter_from(range_.bytes.begin);
+    dropped_ = std::max(dropped_, static_cast<std::size_t>((begin ? first_from(*begin) : records.end()) - records.begin()));
+  }
+  if (range_.bytes.end == ByteRange::no_end) return;
+  const std::optional<std::uint64_t> end = input_->letter_from(range_.bytes.end);
+  const std::uint64_t behind = walk_.problem() ? walk_.problem()->begin : walk_.needed_from();
+  if (!end || behind < *end) return;
+  records.erase(first_from(*end), records.end());
+  left_range_ = ended_ = true;
+}
+
+void ReadStream::check_seam() {
+  const std::optional<std::uint64_t> block = input_->letter_from(range_.seam->offset);
+  if (!block) return;
+  const std::uint64_t seam = *block + range_.seam->letters, behind = walk_.problem() ? walk_.problem()->begin : walk_.needed_from();
+  if (seam > behind && !ended_) return;
+  const std::vector<RecordPlace>& records = walk_.records();
+  const auto found = std::lower_bound(records.begin(), records.end(), seam, [](const RecordPlace& r, std::uint64_t at) { return r.begin < at; });
+  if (seam != behind && (found == records.end() || found->begin != seam))
+    throw Failure::input("'" + path_ + "' can't be cut near byte " + std::to_string(range_.bytes.end) + ": what lies there looks like other records",
+                         "write records of four lines each (`seqkit seq -w 0`), or choose another number of parts");
+  range_.seam.reset();
 }
 
 void ReadStream::set_growing(bool grows) {
@@ -124,6 +189,7 @@ bool ReadStream::could_end() const {
 }
 
 void ReadStream::check_end() {
+  if (left_range_) return;
   if (walk_.problem()) fail(walk_.problem()->begin, walk_.problem()->line, walk_.records().size());
   if (failure_) std::rethrow_exception(failure_);
 }

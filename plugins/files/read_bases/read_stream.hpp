@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <sluice/input_part.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,10 +19,29 @@
 
 namespace sluice::read_bases {
 
+// A place between two records, and what is counted up to there from some byte of the file on.
+struct StreamPlace {
+  TextInput::Place text;
+  std::uint64_t lines = 0, records = 0, counted_from = 0;
+};
+
 class ReadStream : TextInput::Taker {
  public:
   // `path` is for messages.
   ReadStream(std::unique_ptr<TextInput> input, std::string path);
+  // The input begins elsewhere, in a file of this format.
+  ReadStream(std::unique_ptr<TextInput> input, std::string path, const StreamPlace& begin, std::optional<SequenceFormat> format);
+  // Only records that begin in these bytes of the file are wanted. A record must begin at `seam`, or the file was not cut between records: that is
+  // where others begin to read it.
+  struct Range {
+    ByteRange bytes;
+    std::optional<TextInput::Place> seam;
+  };
+  void set_range(const Range& range) { range_ = range; }
+  // Where one of records() begins; where what is behind them does.
+  StreamPlace place_of(const RecordPlace& record) const;
+  StreamPlace place_behind() const;
+  std::optional<SequenceFormat> format() const { return format_known_ ? std::optional(format_) : std::nullopt; }
 
   // Reads about so much text more, and finds the records that end in it. False: there is nothing more behind records(). Views and pointers into the
   // text are then void.
@@ -63,6 +83,10 @@ class ReadStream : TextInput::Taker {
   TextWindow window() const { return {text_.data(), text_begin_, text_.size()}; }
   void guess();
   void make_room(std::size_t& text_bytes);
+  std::size_t text_in_range() const;
+  void keep_range();
+  void check_seam();
+  std::string place_text(std::uint64_t line) const;
   [[noreturn]] void fail(std::uint64_t begin, std::uint64_t line, std::uint64_t record_in_memory) const;
 
   std::unique_ptr<TextInput> input_;
@@ -76,6 +100,9 @@ class ReadStream : TextInput::Taker {
   std::uint64_t forgotten_ = 0;  // records that the walk no longer has
   bool grows_ = false, ended_ = false;
   std::exception_ptr failure_;  // of the input
+  Range range_;
+  bool left_range_ = false;
+  std::uint64_t counted_from_ = 0;
   struct Piece {
     std::size_t bytes = 0;
     std::vector<LineEnd> ends;

@@ -38,6 +38,8 @@ class RecordWalk {
  public:
   // Before the first line that is not blank.
   void expect(SequenceFormat format) { mark_ = format == SequenceFormat::fasta ? '>' : '@'; }
+  // Before anything else: the text begins at `letter`, behind so many lines.
+  void begin(std::uint64_t letter, std::uint64_t lines) { line_begin_ = letter, lines_ = lines; }
   // Goes on with the newlines of the next piece, which begins at `piece_begin`. The window has everything from needed_from() on.
   void walk(const TextWindow& text, std::uint64_t piece_begin, std::span<const LineEnd> ends);
   // The text ends here.
@@ -53,6 +55,8 @@ class RecordWalk {
   const std::optional<Problem>& problem() const { return problem_; }
   // The text before this is of no use to the walk.
   std::uint64_t needed_from() const { return in_record_ ? record_.begin : line_begin_; }
+  // Lines before that place.
+  std::uint64_t lines_before() const { return in_record_ ? record_.line : lines_; }
 
  private:
   enum class Expected : std::uint8_t { record, bases, qualities };

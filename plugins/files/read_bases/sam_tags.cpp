@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/hts/tag_types.hpp>
 #include <system_error>
 
 namespace sluice::read_bases {
@@ -21,27 +22,6 @@ bool is_tag_name(std::string_view name) { return name.size() == name_bytes && is
 // A tab or newline in a value would be another field or record of SAM.
 bool is_text(std::string_view value) {
   return std::none_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
-}
-
-// Bytes of a value of fixed size; 0: none has this type.
-std::size_t bytes_of(char type) {
-  switch (type) {
-    case 'A':
-    case 'c':
-    case 'C':
-      return 1;
-    case 's':
-    case 'S':
-      return 2;
-    case 'i':
-    case 'I':
-    case 'f':
-      return 4;
-    case 'd':
-      return 8;
-    default:
-      return 0;
-  }
 }
 
 // Bytes of the first of the tags; none: it does not end among them.
@@ -58,13 +38,13 @@ std::optional<std::size_t> first_bytes(std::string_view tags) {
     constexpr std::size_t count_at = value_at + 1, values_at = count_at + 4;
     if (tags.size() < values_at) return std::nullopt;
     const char element = tags[value_at];
-    const std::size_t element_bytes = element == 'A' || element == 'd' ? 0 : bytes_of(element);
+    const std::size_t element_bytes = hts::tag_element_bytes(element);
     std::uint32_t count = 0;
     std::memcpy(&count, tags.data() + count_at, sizeof count);
     if (element_bytes == 0) return std::nullopt;
     bytes = values_at + element_bytes * count;
   } else {
-    const std::size_t value = bytes_of(type);
+    const std::size_t value = hts::tag_value_bytes(type);
     if (value == 0) return std::nullopt;
     bytes += value;
   }

@@ -117,11 +117,7 @@ class ReadBases {
     repeated_names_.clear();
   }
   FollowedLookup::Missing missing(const Batch& in) const {
-    const TextView read_ids = in.text("read_id");
-    FollowedLookup::Missing missing;
-    for (std::int64_t row = 0; row < in.rows(); ++row)
-      if (in.ok(row) && find(read_ids[row]).place == nullptr && missing.count++ == 0) missing.first = read_ids[row];
-    return missing;
+    return FollowedLookup::missing_reads(in, [&](std::string_view read_id) { return find(read_id).place != nullptr; });
   }
 
  private:
@@ -279,7 +275,9 @@ class ReadReader {
     d.id("read_reader")
         .summary("streams reads from FASTA, FASTQ (plain, gzip or zstd) or unaligned BAM, SAM or CRAM")
         .source("read")
-        .rows_named_by("read_id");
+        .rows_named_by("read_id")
+        .positions()
+        .parts();
     d.doc(
         "Bases are given in upper case, U as T, in sequencing orientation; written_bases keeps the case. Of aligned input the primary record of each "
         "read is used.\n\n"
@@ -337,6 +335,7 @@ class ReadReader {
     if (const std::string lines = header_.text(); !lines.empty()) out.set_attribute("sam_header", lines);
     return goes_on;
   }
+  std::string position() { return turns_->position(); }
 
  private:
   // The first batch says what the headers of all files say.

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <sluice/call.hpp>
 #include <utility>
@@ -149,7 +150,9 @@ class Fetch {
 
 class PlainFile : public TextInput {
  public:
-  PlainFile(std::unique_ptr<RawBytes> raw, std::size_t piece_bytes) : raw_(std::move(raw)), piece_bytes_(piece_bytes) {}
+  PlainFile(std::unique_ptr<RawBytes> raw, std::size_t piece_bytes) : raw_(std::move(raw)), begin_(raw_->position()), piece_bytes_(piece_bytes) {}
+  Place place_of(std::uint64_t letter) const override { return {begin_ + letter, 0}; }
+  std::optional<std::uint64_t> letter_from(std::uint64_t offset) const override { return offset > begin_ ? offset - begin_ : 0; }
   std::uint64_t consumed() const override { return raw_->position(); }
   void set_growing(bool) override {}
   bool could_end() const override { return true; }
@@ -188,6 +191,7 @@ class PlainFile : public TextInput {
 
  private:
   std::unique_ptr<RawBytes> raw_;
+  std::uint64_t begin_;
   std::size_t piece_bytes_;
 };
 
@@ -200,10 +204,23 @@ struct Inflater {
 class CompressedFile : public TextInput {
  public:
   CompressedFile(std::unique_ptr<RawBytes> raw, std::size_t piece_bytes)
-      : raw_(std::move(raw)), piece_bytes_(std::max(piece_bytes, largest_block_bytes)) {}
+      : raw_(std::move(raw)), begin_(raw_->position()), piece_bytes_(std::max(piece_bytes, largest_block_bytes)) {}
   std::uint64_t consumed() const override { return raw_->position(); }
   void set_growing(bool grows) override { grows_ = grows; }
   bool could_end() const override { return unread() == 0 && !in_member_; }
+  Place place_of(std::uint64_t letter) const override {
+    const auto behind = std::upper_bound(origins_.begin(), origins_.end(), letter, [](std::uint64_t at, const Origin& o) { return at < o.letter; });
+    if (behind == origins_.begin()) return {begin_, letter};
+    const Origin& origin = *std::prev(behind);
+    return {origin.offset, letter - origin.letter};
+  }
+  void forget_before(std::uint64_t letter) override {
+    while (origins_.size() > 1 && origins_[1].letter <= letter) origins_.pop_front();
+  }
+  std::optional<std::uint64_t> letter_from(std::uint64_t offset) const override {
+    const auto first = std::lower_bound(origins_.begin(), origins_.end(), offset, [](const Origin& o, std::uint64_t at) { return o.offset < at; });
+    return first == origins_.end() ? std::nullopt : std::optional(first->letter);
+  }
 
   std::size_t read(std::size_t wanted, TextBuffer& text, const ParallelFor& parallel_for, Taker& taker) override {
     const std::size_t before = text.size();
@@ -221,6 +238,10 @@ class CompressedFile : public TextInput {
   }
 
  private:
+  // Of a block, or of all gzip that follows.
+  struct Origin {
+    std::uint64_t letter, offset;
+  };
   struct Block {
     std::size_t begin, bytes;      // in compressed_
     std::size_t text, text_bytes;  // in the new text
@@ -254,6 +275,7 @@ class CompressedFile : public TextInput {
       const Header header = header_of(at);
       if (header != Header::bgzf) {
         if (blocks.empty()) gzip_ = header == Header::gzip, broken_ = !gzip_;
+        if (gzip_) origins_.push_back({text_, raw_->position() - unread()});
         break;
       }
       const std::size_t bytes = std::size_t{load<std::uint16_t>(at + 16)} + 1;
@@ -267,6 +289,7 @@ class CompressedFile : public TextInput {
       }
       last_was_empty_ = size == 0;
       blocks.push_back({used_, bytes, text_bytes, size});
+      origins_.push_back({text_ + text_bytes, raw_->position() - unread()});
       text_bytes += size;
       used_ += bytes;
     }
@@ -396,6 +419,8 @@ class CompressedFile : public TextInput {
   }
 
   std::unique_ptr<RawBytes> raw_;
+  std::uint64_t begin_;
+  std::deque<Origin> origins_;
   std::size_t piece_bytes_;
   TextBuffer compressed_, next_;
   std::size_t used_ = 0;  // of compressed_
@@ -444,6 +469,14 @@ std::unique_ptr<TextInput> open_text_input(const std::string& path, FileHandle o
   piece_bytes = std::clamp<std::size_t>(piece_bytes, 1, largest_piece);
   if (compressed) return std::make_unique<CompressedFile>(std::move(raw), piece_bytes);
   return std::make_unique<PlainFile>(std::move(raw), piece_bytes);
+}
+
+TextPacking text_packing(hFILE* opened) {
+  char start[block_header_bytes] = {};
+  if (hpeek(opened, start, sizeof start) < static_cast<ssize_t>(sizeof start)) return TextPacking::plain;
+  if (begins_as_zstd({start, sizeof start})) return TextPacking::other;
+  if (std::memcmp(start, "\x1f\x8b", 2) != 0) return TextPacking::plain;
+  return header_of(start) == Header::bgzf ? TextPacking::bgzf : TextPacking::other;
 }
 
 }  // namespace sluice::read_bases

@@ -67,6 +67,15 @@ class TextInput {
   virtual bool could_end() const = 0;
   // Where read() goes on, in a file of plain text.
   virtual std::optional<std::uint64_t> place() const { return std::nullopt; }
+  // From where in a file the text can be had from some letter on: a byte (of BGZF, of a block), and so many letters behind it. Letters are numbered
+  // as they are read, from those of the place at which reading began. Only for those that nobody has forgotten.
+  struct Place {
+    std::uint64_t offset = 0, letters = 0;
+  };
+  virtual Place place_of(std::uint64_t letter) const = 0;
+  virtual void forget_before(std::uint64_t) {}
+  // The first letter of what lies in the file from `offset` on; none: that has not been read.
+  virtual std::optional<std::uint64_t> letter_from(std::uint64_t offset) const = 0;
   // Bytes of the file that have been read, as they are there.
   virtual std::uint64_t consumed() const = 0;
 };
@@ -79,5 +88,12 @@ inline constexpr std::size_t usual_piece_bytes = std::size_t{1} << 17;
 // stood then. A regular file is read at several places at once, everything else on the calling thread.
 std::unique_ptr<TextInput> open_text_input(const std::string& path, FileHandle opened, std::int64_t begin = 0,
                                            std::size_t piece_bytes = usual_piece_bytes);
+
+// From a place on, in a regular file: letters before it are read and forgotten.
+std::unique_ptr<TextInput> open_text_input_at(const std::string& path, FileHandle opened, const TextInput::Place& place);
+
+// Only plain text and BGZF can be read from anywhere.
+enum class TextPacking : std::uint8_t { plain, bgzf, other };
+TextPacking text_packing(hFILE* opened);
 
 }  // namespace sluice::read_bases

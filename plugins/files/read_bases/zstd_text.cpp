@@ -31,6 +31,10 @@ class ZstdInput : public TextInput {
   void set_growing(bool) override {}
   bool could_end() const override { return true; }
   std::uint64_t consumed() const override { return text_.consumed(); }
+  Place place_of(std::uint64_t letter) const override { return {0, letter}; }
+  std::optional<std::uint64_t> letter_from(std::uint64_t offset) const override {
+    return offset == 0 ? std::optional<std::uint64_t>(0) : std::nullopt;
+  }
 
  private:
   ZstdText text_;

@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
+#include <sluice/file_joining.hpp>
+#include <sluice/hts/join_text.hpp>
 #include <sluice/hts/text_output.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -21,7 +24,7 @@ void say_written(const Call& call, const Batch& in) {
   call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
 }
 
-class FastqWriter {
+class FastqWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
@@ -31,6 +34,7 @@ class FastqWriter {
   static void describe(Describe<FastqWriter>& d) {
     d.id("fastq_writer")
         .sink("read")
+        .concatenates()
         .summary("writes reads as FASTQ or FASTA")
         .doc(
             "Bases in sequencing orientation. Without the column `qualities` every base of a FASTQ gets the quality 0 (!). A name that ends with .gz "
@@ -46,7 +50,9 @@ class FastqWriter {
   }
 
   FastqWriter(const Setup& setup, const Parameters& parameters)
-      : is_fastq_(parameters.format == "fastq"), has_qualities_(is_fastq_ && setup.available("qualities")), file_(setup, parameters.output) {}
+      : is_fastq_(parameters.format == "fastq"), has_qualities_(is_fastq_ && setup.available("qualities")), file_(setup, parameters.output) {
+    resume(setup, [this](StateReader& from) { file_.restore(from); });
+  }
 
   void process(const Call&, const Batch& in, Output& out) {
     const TextView ids = in.text("read_id"), bases = in.text("bases");
@@ -81,13 +87,14 @@ class FastqWriter {
     say_written(call, in);
   }
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
   bool is_fastq_, has_qualities_;
   hts::TextOutput file_;
 };
 
-class FastaWriter {
+class FastaWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
@@ -97,6 +104,7 @@ class FastaWriter {
   static void describe(Describe<FastaWriter>& d) {
     d.id("fasta_writer")
         .sink("contig")
+        .concatenates()
         .summary("writes contigs as FASTA")
         .doc("A name that ends with .gz makes BGZF, which gzip reads and samtools faidx can index.")
         .work_unit("base");
@@ -106,7 +114,9 @@ class FastaWriter {
   }
 
   FastaWriter(const Setup& setup, const Parameters& parameters)
-      : line_length_(static_cast<std::size_t>(parameters.line_length)), file_(setup, parameters.output) {}
+      : line_length_(static_cast<std::size_t>(parameters.line_length)), file_(setup, parameters.output) {
+    resume(setup, [this](StateReader& from) { file_.restore(from); });
+  }
 
   void process(const Call&, const Batch& in, Output& out) {
     const TextView names = in.text("name"), bases = in.text("bases");
@@ -132,6 +142,7 @@ class FastaWriter {
     say_written(call, in);
   }
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
   std::size_t line_length_;
@@ -141,4 +152,5 @@ class FastaWriter {
 }  // namespace
 }  // namespace sluice::read_writer
 
-SLUICE_PLUGIN("read_writer", "0.1.0", "MIT", sluice::read_writer::FastqWriter, sluice::read_writer::FastaWriter);
+SLUICE_PLUGIN_WITH((sluice::file_joining<sluice::read_writer::FastqWriter, sluice::read_writer::FastaWriter>), "read_writer", "0.1.0", "MIT",
+                   sluice::read_writer::FastqWriter, sluice::read_writer::FastaWriter);

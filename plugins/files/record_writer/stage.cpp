@@ -61,10 +61,7 @@ class SortedRecordWriter {
   SortedRecordWriter(const Setup& setup, const Parameters& p) : header_(hts::read_alignment_header(p.alignments)) {
     hts::silence();
     const std::string version(std::string_view(SLUICE_BUILD_ID).substr(0, std::string_view(SLUICE_BUILD_ID).find('-')));
-    const std::string command = hts::header_command(p.command);
-    // Pairs up to a null: without a command they end before it.
-    if (sam_hdr_add_pg(header_.get(), "sluice", "PN", "sluice", "VN", version.c_str(), command.empty() ? nullptr : "CL", command.c_str(), nullptr) !=
-        0)
+    if (!hts::add_program(*header_, version, "", p.command))
       throw Failure::input("the header of '" + std::string(p.alignments) + "' takes no @PG line");
     contigs_ = sam_hdr_nref(header_.get());
     sorted_.emplace(setup,

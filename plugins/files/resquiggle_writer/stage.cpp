@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <sluice/arrow/known_tables.hpp>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/file_joining.hpp>
+#include <sluice/hts/join_text.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -25,6 +28,16 @@ class BatchScaling {
     if (tags_.empty()) tags_ = tags;
     return tags_;
   }
+  void save(StateWriter& to) const {
+    to.value(reads_);
+    to.value(bases_);
+    to.text(tags_);
+  }
+  void restore(StateReader& from) {
+    reads_ = from.value<std::size_t>();
+    bases_ = from.value<std::size_t>();
+    tags_ = from.text();
+  }
 
  private:
   static constexpr std::size_t most_reads = 512, most_bases = 5'000'000;  // f5c's -K and -B
@@ -33,7 +46,7 @@ class BatchScaling {
 };
 
 // Sink: which samples belong to which k-mer of the read.
-class ResquiggleWriter {
+class ResquiggleWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
@@ -49,7 +62,7 @@ class ResquiggleWriter {
         "paf: one line per read, the signal against the read's k-mers, with the tags sc and sh (scale, shift) and ss, the samples of each k-mer in "
         "order of time: \"12,\" twelve samples, \"2D\" two k-mers without any. Of direct RNA the k-mers descend in time, so column 8 is larger than "
         "column 9. The bytes are those of f5c 1.6, except sc and sh, which are the read's own; see compat.");
-    d.sink("read").work_unit("row");
+    d.sink("read").work_unit("row").concatenates();
     d.needs("read_id", "utf8", "name of the read").needs("bases", "utf8", "the whole read in sequencing orientation");
     d.needs("sample_count", "i64", "samples of the whole read");
     d.needs("event_start", "list<i32>", "first sample of each event").needs("event_length", "list<i32>", "samples of each event");
@@ -65,6 +78,12 @@ class ResquiggleWriter {
   ResquiggleWriter(const Setup& setup, const Parameters& p)
       : is_table_(p.format == "tsv"), shares_scaling_(!is_table_ && p.compat == "f5c"), file_(setup, p.output, schema_of(is_table_)) {
     if (is_table_) file_.header(table_header());
+    if (shares_scaling_ && setup.parts() > 1)
+      throw Failure::usage("compat = f5c counts batches from the first read of the input, and this run has a part of it", "leave compat out");
+    resume(setup, [this](StateReader& from) {
+      file_.restore(from);
+      scaling_.restore(from);
+    });
   }
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -113,6 +132,10 @@ class ResquiggleWriter {
   }
 
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to) {
+    file_.save(call, to);
+    scaling_.save(to);
+  }
 
  private:
   static arrow::TableSchema schema_of(bool is_table) {
@@ -144,4 +167,5 @@ class ResquiggleWriter {
 }  // namespace
 }  // namespace sluice::resquiggle_writer
 
-SLUICE_PLUGIN("resquiggle_writer", "0.1.0", "MIT", sluice::resquiggle_writer::ResquiggleWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::resquiggle_writer::ResquiggleWriter>, "resquiggle_writer", "0.1.0", "MIT",
+                   sluice::resquiggle_writer::ResquiggleWriter);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <sluice/condition.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <stdexcept>
 #include <string>
@@ -64,7 +65,9 @@ class Head {
     d.reason("behind_the_last", "the rows that were asked for are there already");
   }
 
-  Head(const Setup&, const Parameters& p) : left_(p.rows) {}
+  Head(const Setup& setup, const Parameters& p) : left_(p.rows) {
+    resume(setup, [this](StateReader& from) { left_ = from.value<std::int64_t>(); });
+  }
 
   // False: no more rows are needed.
   bool process(const Call&, const Batch& in, Output& out) {
@@ -77,6 +80,7 @@ class Head {
     }
     return left_ > 0;
   }
+  void save(const Call&, StateWriter& to) const { to.value(left_); }
 
  private:
   std::int64_t left_;

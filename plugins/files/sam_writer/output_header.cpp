@@ -27,13 +27,6 @@ std::string taken_lines(std::string_view input, bool read_groups) {
 
 }  // namespace
 
-std::string contig_lines(const MinimizerIndexView& index) {
-  std::string text;
-  for (std::size_t contig = 0; contig < index.contigs(); ++contig)
-    text += "@SQ\tSN:" + std::string(index.contig_name(contig)) + "\tLN:" + std::to_string(index.contig_length[contig]) + "\n";
-  return text;
-}
-
 std::string header_text(const HeaderParts& parts) {
   const hts::Header header(sam_hdr_init());
   if (!header) throw Failure::memory("no memory for a header");
@@ -42,11 +35,7 @@ std::string header_text(const HeaderParts& parts) {
   add_lines(*header, lines, "the contigs and the read group", "contig names and the read group must be valid in SAM");
   add_lines(*header, taken_lines(parts.input, parts.group.line.empty()), "the @RG and @PG lines of the reads' files",
             "repair their headers: samtools reheader");
-  const std::string command = hts::header_command(parts.command);
-  const std::string version(parts.version);
-  const bool has_command = !command.empty();
-  if (sam_hdr_add_pg(header.get(), "sluice", "PN", "sluice", "VN", version.c_str(), has_command ? "CL" : nullptr,
-                     has_command ? command.c_str() : nullptr, nullptr) != 0)
+  if (!hts::add_program(*header, std::string(parts.version), "", parts.command))
     throw Failure::output("the header takes no @PG line", "repair the headers of the reads' files: samtools reheader");
   return {sam_hdr_str(header.get()), sam_hdr_length(header.get())};
 }

@@ -5,16 +5,12 @@
 
 #include <htslib/sam.h>
 
-#include <sluice/minimizer_index.hpp>
 #include <string>
 #include <string_view>
 
 #include "sam_writer/sam_records.hpp"
 
 namespace sluice::sam_writer {
-
-// @SQ lines.
-std::string contig_lines(const MinimizerIndexView& index);
 
 struct HeaderParts {
   std::string_view contigs;  // @SQ lines

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <sluice/file_joining.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
+#include <sluice/hts/contig_lines.hpp>
 #include <sluice/hts/cram_output.hpp>
+#include <sluice/hts/join_bam.hpp>
+#include <sluice/hts/join_text.hpp>
 #include <sluice/hts/sorted_alignments.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -39,6 +44,7 @@ class SamWriter {
   static void describe(Describe<SamWriter>& d) {
     d.id("sam_writer")
         .sink("read")
+        .concatenates()
         .summary("writes mapped reads as SAM, BAM or CRAM")
         .doc(
             "One record per alignment, in the order of the reads, as minimap2 writes them: the best one, supplementary ones for the read's other "
@@ -92,6 +98,16 @@ class SamWriter {
     if (form == Form::cram && (!p.reference || p.reference->empty())) throw Failure::usage("CRAM needs the reference", "give it as a FASTA file");
   }
 
+  static std::string joined_form(const Parameters& p) {
+    if (p.sort) throw Failure::usage("sorted records of shards are not sorted together", "merge unsorted BAM, then sort it: sluice run sort");
+    if (form_of(p) == Form::cram) throw Failure::usage("CRAM is compressed as a whole", "write BAM");
+    return form_of(p) == Form::bam ? "BAM" : hts::joined_text_form(p.output);
+  }
+  static void join_files(const Call& call, const Parameters& p, const FilesToJoin& files) {
+    if (form_of(p) == Form::bam) return hts::join_bam(call, files, static_cast<int>(p.compression), hts::JoinedIndex::none);
+    hts::join_text(call, files);
+  }
+
   SamWriter(const Setup& setup, const Parameters& p)
       : path_(p.output),
         form_(form_of(p)),
@@ -106,7 +122,7 @@ class SamWriter {
         index_(minimizer_index_view(setup.resource("index"))),
         group_(parse_read_group(p.read_group)),
         command_(p.command),
-        contig_lines_(contig_lines(index_)),
+        contig_lines_(hts::contig_lines(index_)),
         contigs_(sam_hdr_init()) {
     hts::silence();
     options_.clipping = p.soft_clip ? Clipping::soft : Clipping::hard;
@@ -120,6 +136,7 @@ class SamWriter {
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names must be valid in SAM");
     if (form_ == Form::sam) sam_.emplace(setup, path_);
     if (form_ == Form::bam && !sort_) bam_.emplace(OutputFile(setup, path_), level_);
+    resume(setup, [this](StateReader& from) { restore(from); });
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -159,6 +176,13 @@ class SamWriter {
     if (cram_) cram_->finish();
     if (sam_) sam_->finish(call);
   }
+  // Sorted records are in files of their own until the end, and HTSlib's state of a CRAM is its own.
+  bool can_save() const { return !sort_ && form_ != Form::cram; }
+  void save(const Call& call, StateWriter& to) {
+    for (const bool flag : {begun_, said_late_, said_uncut_}) to.value(std::uint8_t{flag});
+    to.text(input_header_);
+    sam_ ? sam_->save(call, to) : bam_->save(call, to);
+  }
 
  private:
   enum class Form : std::uint8_t { sam, bam, cram };
@@ -189,7 +213,7 @@ class SamWriter {
     begun_ = true;
     input_header_ = input;
     const std::string text = make_header(input);
-    if (sam_) return sam_->begin(text);
+    if (sam_) return sam_->header(text);
     header_.reset(sam_hdr_init());
     if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'");
@@ -199,9 +223,17 @@ class SamWriter {
     } else if (form_ == Form::cram) {
       cram_.emplace(call, path_, fasta_, *header_, hts::CramIndex::none);
     } else {
-      bam_->blocks().add(hts::bam_header_bytes(*header_));
+      bam_->header(hts::bam_header_bytes(*header_));
       bam_->blocks().end_block();
     }
+  }
+
+  void restore(StateReader& from) {
+    for (bool* flag : {&begun_, &said_late_, &said_uncut_}) *flag = from.value<std::uint8_t>() != 0;
+    input_header_ = from.text();
+    if (sam_) return sam_->restore(from);
+    if (!bam_) throw damaged_state();
+    bam_->restore(from);
   }
 
   // The first read is named, all records are counted.
@@ -289,4 +321,5 @@ class SamWriter {
 }  // namespace
 }  // namespace sluice::sam_writer
 
-SLUICE_PLUGIN("sam_writer", "0.1.0", "MIT", sluice::sam_writer::SamWriter, sluice::sam_writer::AlignmentRecords);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::sam_writer::SamWriter>, "sam_writer", "0.1.0", "MIT", sluice::sam_writer::SamWriter,
+                   sluice::sam_writer::AlignmentRecords);

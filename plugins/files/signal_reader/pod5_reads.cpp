@@ -267,6 +267,12 @@ RecordPlace Pod5Reads::place_at(std::uint64_t offset) const {
   return {offset, found->end - found->begin};
 }
 
+std::uint64_t Pod5Reads::begin_from(std::uint64_t offset, std::uint64_t& before) const {
+  const auto found = std::lower_bound(reads_.begin(), reads_.end(), offset, [](const Read& read, std::uint64_t begin) { return read.begin < begin; });
+  before = static_cast<std::uint64_t>(found - reads_.begin());
+  return found == reads_.end() ? bytes() : found->begin;
+}
+
 Pod5Reads::TableRow Pod5Reads::row_at(RecordPlace place) const {
   const Read& read = read_at(place);
   return {read.batch, read.row, read.run, read.samples, runs_[read.run].sample_rate};

@@ -31,6 +31,8 @@ class Pod5Reads {
   std::uint64_t bytes() const { return reads_.empty() ? 0 : end_; }
   // The record at this place; of none: bytes = 0.
   RecordPlace place_at(std::uint64_t offset) const;
+  // The place of the first record that begins at `offset` or behind it, or the end; `before`: how many there are in front of it.
+  std::uint64_t begin_from(std::uint64_t offset, std::uint64_t& before) const;
   // Where the read of the record at a place that place_at() gave stands in the table of reads, and its run and samples.
   struct TableRow {
     std::size_t batch = 0, row = 0;

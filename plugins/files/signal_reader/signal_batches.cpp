@@ -18,13 +18,24 @@ constexpr std::uint64_t least_read_ahead = std::uint64_t{16} << 20;
 
 }  // namespace
 
-SignalBatches::SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give)
+SignalBatches::SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give, RecordCursor from)
     : file_(file),
-      cursor_(file),
+      cursor_(std::move(from)),
       wanted_(beginning),
       gives_beginnings_(give == Give::beginnings),
-      asked_for_(file.extent().begin + least_read_ahead) {
-  file.will_need(file.extent().begin, least_read_ahead);
+      asked_for_(cursor_.offset() + least_read_ahead) {
+  file.will_need(cursor_.offset(), least_read_ahead);
+}
+
+std::uint64_t SignalBatches::next_offset() const {
+  if (!ready_.empty()) return ready_.front().places.front().offset;
+  return heads_.empty() ? cursor_.offset() : heads_.front().place.offset;
+}
+
+std::uint64_t SignalBatches::records_before() const {
+  std::uint64_t waiting = heads_.size();
+  for (const SignalBatch& batch : ready_) waiting += batch.places.size();
+  return cursor_.records() - std::min(cursor_.records(), waiting);
 }
 
 std::optional<SignalBatch> SignalBatches::next(const Sizes& sizes, const MemorySource& memory, const ParallelLoop& parallel,
@@ -103,8 +114,8 @@ void SignalBatches::read_head(Head& head, std::uint64_t number, Workspace& works
   const RecordFormat& format = file_.header().records;
   const std::size_t all = SignalFile::stored_bytes(file_.header(), head.place);
   const auto fail = [&](const std::string& how) {
-    head.failure = std::make_exception_ptr(Failure::input(
-        "signal file '" + file_.path() + "' is damaged: record " + std::to_string(number) + " " + how, "copy the file again and compare checksums"));
+    head.failure = std::make_exception_ptr(Failure::input("signal file '" + file_.path() + "' is damaged: " + cursor_.record_text(number) + " " + how,
+                                                          "copy the file again and compare checksums"));
   };
   SignalRecord record;
   if (file_.read_fields(head.place, workspace.decoder, workspace.stored, record) != RecordStatus::ok) return fail("cannot be decompressed or parsed");

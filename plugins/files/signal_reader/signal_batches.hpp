@@ -32,7 +32,8 @@ class SignalBatches {
  public:
   // What is given of a record: all, or what is likely to hold the beginning that is wanted.
   enum class Give : std::uint8_t { records, beginnings };
-  SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give);
+  SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give, RecordCursor from);
+  SignalBatches(const SignalFile& file, const BeginningParameters& beginning, Give give) : SignalBatches(file, beginning, give, RecordCursor(file)) {}
 
   struct Sizes {
     double work = 0;  // a batch ends with the record that reaches this or `bytes`; a record of so much work travels alone
@@ -47,6 +48,10 @@ class SignalBatches {
   // Has next() given everything?
   bool ended() const { return ready_.empty() && heads_.empty() && ended_ && !failure_; }
   double share_read() const { return cursor_.share_read(); }
+  // The next record that next() has not given: where it is, and how many are before it, as the cursor counts them.
+  std::uint64_t next_offset() const;
+  std::uint64_t records_before() const;
+  const RecordCursor& cursor() const { return cursor_; }
 
  private:
   // What has to be known of a record before it has a place in a batch.

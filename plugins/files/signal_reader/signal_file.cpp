@@ -225,14 +225,44 @@ RecordPlace SignalFile::place_at(std::uint64_t offset) const {
   return {offset, size + 8};
 }
 
+RecordCursor::RecordCursor(const SignalFile& file, ByteRange range) : RecordCursor(file) {
+  const std::uint64_t first = offset_;
+  if (const Pod5File* const pod5 = file.pod5(); pod5 != nullptr && !range.is_whole()) {
+    const auto scaled = [&](std::uint64_t byte) {
+      return byte == ByteRange::no_end ? byte : InputPart::scaled(file.extent().end, byte, std::max<std::uint64_t>(file.file_bytes(), 1));
+    };
+    range = {scaled(range.begin), scaled(range.end)};
+    offset_ = pod5->reads().begin_from(range.begin, records_);
+  } else if (file.header().records.format == FileFormat::slow5 && range.begin > first) {
+    counted_from_ = range.begin;
+    offset_ = range.begin - 1;
+    if (offset_ < file.extent().end) offset_ += line_bytes();
+  } else {
+    for (RecordPlace passed; offset_ < range.begin && next_place(passed);) {
+    }
+  }
+  end_ = range.end;
+}
+
+void RecordCursor::go_to(std::uint64_t offset, std::uint64_t records, std::uint64_t counted_from) {
+  const RecordExtent all = file_.extent();
+  if (offset < all.begin || offset > all.end)
+    throw Failure::usage("signal file '" + file_.path() + "' has no record at byte " + std::to_string(offset),
+                         "begin at a position that was said of this file");
+  offset_ = offset, records_ = records, counted_from_ = counted_from;
+}
+
+std::string RecordCursor::record_text(std::uint64_t number) const {
+  return "record " + std::to_string(number) + (counted_from_ > 0 ? " behind byte " + std::to_string(counted_from_) : "");
+}
+
 Failure RecordCursor::damaged(const char* what) const {
-  return Failure::input("signal file '" + file_.path() + "' " + what + " record " + std::to_string(records_),
-                        "copy the file again and compare checksums");
+  return Failure::input("signal file '" + file_.path() + "' " + what + " " + record_text(records_), "copy the file again and compare checksums");
 }
 
 bool RecordCursor::next_place(RecordPlace& place) {
   const std::uint64_t left = file_.extent().end - offset_;
-  if (left == 0) return false;
+  if (left == 0 || offset_ >= end_) return false;
   ++records_;
   std::uint64_t bytes = 0;
   if (file_.header().records.format == FileFormat::slow5) {

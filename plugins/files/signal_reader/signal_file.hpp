@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <sluice/failure.hpp>
+#include <sluice/input_part.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,13 +68,13 @@ class SignalFile {
 
   // Null unless it is POD5.
   const Pod5File* pod5() const { return pod5_.get(); }
+  std::uint64_t file_bytes() const;
   // The place of the record at `offset`; an empty one (bytes = 0) at the end. Not for SLOW5.
   RecordPlace place_at(std::uint64_t offset) const;
 
  private:
   [[noreturn]] void fail(const std::string& what, std::string remedy = {}) const;
   [[noreturn]] void fail_truncated(std::uint64_t records) const;
-  std::uint64_t file_bytes() const;
   bool has_mark_at(std::uint64_t offset) const;
   std::string path_;
   FileDescriptor file_;
@@ -87,11 +88,19 @@ class SignalFile {
 class RecordCursor {
  public:
   explicit RecordCursor(const SignalFile& file) : file_(file), offset_(file.extent().begin) {}
+  // The records that begin in a range of the file's bytes. Of BLOW5 the sizes before it are read, of POD5 the range is scaled to its records' places.
+  RecordCursor(const SignalFile& file, ByteRange range);
+  // Goes to where a cursor stood that was at its `offset()` and had passed so many `records()`, which were counted from `counted_from()` on.
+  void go_to(std::uint64_t offset, std::uint64_t records, std::uint64_t counted_from);
   // Where the next record is; false at the end. Of BLOW5 only the size of the record is read, text is looked through for the end of the line.
   bool next_place(RecordPlace& place);
   // The same with the record itself, valid until the next call.
   bool next(std::span<const char>& stored, RecordPlace& place);
   std::uint64_t records() const { return records_; }
+  std::uint64_t counted_from() const { return counted_from_; }
+  std::uint64_t offset() const { return offset_; }
+  // "record 5", or "record 5 behind byte 1000".
+  std::string record_text(std::uint64_t number) const;
   // Share of the records' bytes that has been read or skipped, 0 to 1.
   double share_read() const {
     const RecordExtent all = file_.extent();
@@ -103,7 +112,8 @@ class RecordCursor {
   Failure damaged(const char* what) const;
   const SignalFile& file_;
   std::uint64_t offset_;  // of the next record
-  std::uint64_t records_ = 0;
+  std::uint64_t end_ = ByteRange::no_end;
+  std::uint64_t records_ = 0, counted_from_ = 0;
   std::vector<char> stored_;
   std::vector<char> text_;        // SLOW5: some of the file ...
   std::uint64_t text_begin_ = 0;  // ... from here on

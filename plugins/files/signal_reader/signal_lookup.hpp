@@ -61,7 +61,7 @@ class SignalLookup {
 
   void process(const Call& call, const Batch& in, Output& out) {
     const TextView read_ids = in.text("read_id");
-    if (followed_) followed_->lookup().wait(call, [&] { return missing(in, read_ids); });
+    if (followed_) followed_->lookup().wait(call, [&] { return missing(in); });
     const auto rows = static_cast<std::size_t>(in.rows());
     std::vector<Found> found(rows);
     std::vector<std::size_t> order;
@@ -126,11 +126,8 @@ class SignalLookup {
     setup.warn(where + std::to_string(repeated.count()) + " records of reads that an earlier record has, which is used: " + repeated.names());
   }
 
-  FollowedLookup::Missing missing(const Batch& in, const TextView& read_ids) const {
-    FollowedLookup::Missing missing;
-    for (std::int64_t row = 0; row < in.rows(); ++row)
-      if (in.ok(row) && find(read_ids[row]).place.bytes == 0 && missing.count++ == 0) missing.first = read_ids[row];
-    return missing;
+  FollowedLookup::Missing missing(const Batch& in) const {
+    return FollowedLookup::missing_reads(in, [&](std::string_view read_id) { return find(read_id).place.bytes != 0; });
   }
   Found find(std::string_view read_id) const {
     if (followed_) return followed_->find(read_id);

@@ -10,6 +10,15 @@ namespace {
 
 constexpr double least_bytes_at_a_time = 1 << 20, most_bytes_at_a_time = 64 << 20;
 
+RecordCursor cursor_of(const SignalFile& signal, const InputTurns::File& file) {
+  // A position is never before the range.
+  RecordCursor cursor(signal, {file.position.empty() ? file.range.begin : 0, file.range.end});
+  if (file.position.empty()) return cursor;
+  const std::vector<std::uint64_t> numbers = position_numbers(file.position, 3);
+  cursor.go_to(numbers[0], numbers[1], numbers[2]);
+  return cursor;
+}
+
 }  // namespace
 
 SignalReads::SignalReads(const InputTurns::File& file, const SignalReadsWishes& wishes)
@@ -17,7 +26,7 @@ SignalReads::SignalReads(const InputTurns::File& file, const SignalReadsWishes& 
       has_grown_(file.growth == InputTurns::Growth::possible),
       grows_(has_grown_),
       file_(file.path, grows_ ? SignalFile::Growth::possible : SignalFile::Growth::none),
-      batches_(file_, wishes.beginning, wishes.beginnings ? SignalBatches::Give::beginnings : SignalBatches::Give::records) {
+      batches_(file_, wishes.beginning, wishes.beginnings ? SignalBatches::Give::beginnings : SignalBatches::Give::records, cursor_of(file_, file)) {
   batches_.set_growing(grows_);
 }
 
@@ -50,6 +59,8 @@ std::int64_t SignalReads::consumed() const {
   const RecordExtent extent = file_.extent();
   return static_cast<std::int64_t>(static_cast<double>(extent.begin) + batches_.share_read() * static_cast<double>(extent.end - extent.begin));
 }
+
+std::string SignalReads::position() { return position_text({batches_.next_offset(), batches_.records_before(), batches_.cursor().counted_from()}); }
 
 void SignalReads::note_ids(const SignalBatch& batch) const {
   const std::span<const std::int64_t> ends = batch.name_ends.as<std::int64_t>();

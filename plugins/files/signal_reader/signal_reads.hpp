@@ -30,6 +30,7 @@ class SignalReads : public InputReader {
   Given give(const Call& call, Output& out) override;
   void end_here() override;
   std::int64_t consumed() const override;
+  std::string position() override;
 
  private:
   void give_columns(const SignalBatch& batch, Output& out) const;

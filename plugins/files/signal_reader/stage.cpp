@@ -292,7 +292,12 @@ class SignalStream {
   struct Parameters : BeginningParameters, FollowParameters {};
   enum class Reason : std::uint32_t { incomplete_file };
   static void describe(Describe<SignalStream>& d) {
-    d.id("signal_stream").summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order").source("read").rows_named_by("read_id");
+    d.id("signal_stream")
+        .summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order")
+        .source("read")
+        .rows_named_by("read_id")
+        .positions()
+        .parts();
     d.doc(
         "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing. Reads that come "
         "more than once are all given, counted, and named in a warning.\n\n"
@@ -334,19 +339,19 @@ class SignalStream {
                 " records of reads that an earlier record has, and all are given: " + repeated_.names());
     return more;
   }
+  std::string position() { return turns_->position(); }
 
  private:
   std::unique_ptr<InputReader> open(const InputTurns::File& file, SignalReadsWishes wishes) {
     // What POD5 holds stands at its end: no record can be read before.
     if (file.growth == InputTurns::Growth::possible && is_pod5(file.path)) return nullptr;
-    if (places_) wishes.places_at = places_->begin(number_++);
+    if (places_) wishes.places_at = places_->begin(file.number);
     auto reads = std::make_unique<SignalReads>(file, wishes);
     refuse_difference(reads->file(), std::string(signal_.attribute("path")), [this](const char* attribute) { return signal_.attribute(attribute); });
     return reads;
   }
   Batch signal_;
   std::optional<SignalFiles> places_;
-  std::size_t number_ = 0;  // of files that were opened
   SeenReads seen_;
   RepeatedReads repeated_;
   std::optional<InputTurns> turns_;

@@ -145,6 +145,16 @@ void Blow5Index::add(std::string_view read_id, std::uint64_t record_bytes) {
   next_offset_ += record_bytes;
 }
 
+void Blow5Index::save(StateWriter& to) const {
+  to.value(next_offset_);
+  to.text(entries_);
+}
+
+void Blow5Index::restore(StateReader& from) {
+  next_offset_ = from.value<std::uint64_t>();
+  entries_ = from.text();
+}
+
 std::string Blow5Index::take() {
   std::string bytes("SLOW5IDX\1", 9);
   append(bytes, std::uint8_t{0});  // the version of the signal file

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <sluice/saved_state.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,8 @@ class Blow5Index {
   void add(std::string_view read_id, std::uint64_t record_bytes);
   // The whole file; the index is spent.
   std::string take();
+  void save(StateWriter& to) const;
+  void restore(StateReader& from);
 
  private:
   std::string entries_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <utility>
@@ -69,11 +70,14 @@ class Blow5Writer {
         signal_(parameters.signal_compression == "none" ? SignalCompression::none : SignalCompression::svb_zd),
         file_(setup, parameters.output) {
     const std::string header = blow5_header(attributes_of(parameters), record_, signal_);
-    file_.write(header);
+    if (setup.saved().empty()) file_.write(header);
     if (parameters.index && parameters.output != "-") {
       index_.emplace(header.size());
       index_file_ = OutputFile(setup, parameters.output + ".idx");
     }
+    resume(setup, [this](StateReader& from) {
+      if (index_) index_->restore(from);
+    });
   }
 
   Estimate estimate(const Batch& in) const {
@@ -129,6 +133,9 @@ class Blow5Writer {
     if (!index_) return;
     index_file_.write(index_->take());
     index_file_.close();
+  }
+  void save(const Call&, StateWriter& to) const {
+    if (index_) index_->save(to);
   }
 
  private:

@@ -27,8 +27,10 @@ double mean_quality(std::string_view qualities) {
   std::array<std::uint32_t, 256> counts{};
   for (const char quality : qualities) ++counts[static_cast<unsigned char>(quality)];
   double errors = 0;
-  for (int quality = 0; quality < qualities_possible; ++quality)
-    errors += static_cast<double>(counts[static_cast<std::size_t>(quality + '!')]) * probability_of[static_cast<std::size_t>(quality)];
+  for (int letter = 0; letter < 256; ++letter) {
+    const int quality = std::clamp(letter - '!', 0, qualities_possible - 1);
+    errors += static_cast<double>(counts[static_cast<std::size_t>(letter)]) * probability_of[static_cast<std::size_t>(quality)];
+  }
   return std::max(0.0, -10 * std::log10(errors / static_cast<double>(qualities.size())));
 }
 

@@ -7,7 +7,8 @@
 
 namespace sluice::summary_writer {
 
-// -10 log10 of the mean probability of an error; `qualities` are Phred + 33. Of none: 0.
+// -10 log10 of the mean probability of an error; `qualities` are Phred + 33, from '!' to '~'; what is beyond counts as the
+// nearest of them. Of none: 0.
 double mean_quality(std::string_view qualities);
 
 }  // namespace sluice::summary_writer

@@ -7,6 +7,9 @@
 #include <iterator>
 #include <optional>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/file_joining.hpp>
+#include <sluice/hts/join_text.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <span>
 #include <string>
@@ -19,7 +22,7 @@ namespace sluice::summary_writer {
 namespace {
 
 // Sink: a line per read, with the columns of a basecaller's sequencing_summary.txt that programs for quality control read.
-class SummaryWriter {
+class SummaryWriter : public hts::JoinsText<> {
  public:
   enum class Reason : std::uint32_t { quality_length, bad_calibration };
   struct Parameters {
@@ -29,6 +32,7 @@ class SummaryWriter {
 
   static void describe(Describe<SummaryWriter>& d) {
     d.id("sequencing_summary").sink("read").summary("writes a table like the sequencing_summary.txt of basecallers, for NanoPlot and pycoQC");
+    d.concatenates();
     d.doc(
         "Columns: filename, read_id, run_id, channel, mux, start_time and duration in seconds, passes_filtering (mean quality of at least "
         "min_qscore), template_start, template_duration, sequence_length_template, mean_qscore_template (of the mean probability of an error), "
@@ -57,6 +61,10 @@ class SummaryWriter {
         has_qualities_(has_bases_ && setup.available("qualities")),
         file_(setup, p.output, arrow::table_schema(header, types)) {
     file_.header(header);
+    resume(setup, [this](StateReader& from) {
+      file_.restore(from);
+      placeless_ = from.value<std::uint64_t>();
+    });
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -98,6 +106,10 @@ class SummaryWriter {
       call.warn("the signal files do not say channel or start time of " + std::to_string(placeless_) +
                 " reads: they are 0 in the table, and plots over time and channels mean nothing");
     file_.finish(call);
+  }
+  void save(const Call& call, StateWriter& to) {
+    file_.save(call, to);
+    to.value(placeless_);
   }
 
  private:
@@ -157,4 +169,5 @@ class SummaryWriter {
 }  // namespace
 }  // namespace sluice::summary_writer
 
-SLUICE_PLUGIN("summary_writer", "0.1.0", "MIT", sluice::summary_writer::SummaryWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::summary_writer::SummaryWriter>, "summary_writer", "0.1.0", "MIT",
+                   sluice::summary_writer::SummaryWriter);

@@ -4,6 +4,9 @@
 
 #include <iterator>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/file_joining.hpp>
+#include <sluice/hts/join_text.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -12,7 +15,7 @@
 namespace sluice::table_writer {
 namespace {
 
-class TableWriter {
+class TableWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
@@ -21,7 +24,7 @@ class TableWriter {
   };
 
   static void describe(Describe<TableWriter>& d) {
-    d.id("table_writer").summary("writes any columns as a tab-separated table").sink("*");
+    d.id("table_writer").summary("writes any columns as a tab-separated table").sink("*").concatenates();
     d.doc(
         "One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them "
         "back gives the same value. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file with the columns' types.");
@@ -36,6 +39,13 @@ class TableWriter {
   TableWriter(const Setup& setup, const Parameters& p)
       : columns_(names_of(p.columns)), failed_rows_(p.failed_rows), file_(setup, p.output, text_columns()) {
     file_.header(fmt::format("{}\n", fmt::join(columns_, "\t")));
+    resume(setup, [this](StateReader& from) {
+      file_.restore(from);
+      if (from.value<std::uint8_t>() == 0) return;
+      std::vector<std::string> types;
+      for (std::size_t i = 0; i < columns_.size(); ++i) types.emplace_back(from.text());
+      set_types(std::move(types));
+    });
   }
 
   void process(const Call&, const Batch& in, Output& out) {
@@ -55,13 +65,18 @@ class TableWriter {
   }
 
   void commit(const Call& call, const Batch& in) {
-    if (!types_are_known_) set_types(in);
+    if (types_.empty()) set_types(types_in(in));
     std::uint64_t written = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) written += in.ok(row) ? 1 : 0;
     file_.write_rows(call, in.text("_lines"));
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to) {
+    file_.save(call, to);
+    to.value(std::uint8_t{!types_.empty()});
+    for (const std::string& type : types_) to.text(type);
+  }
 
  private:
   // Until a batch says what the columns are.
@@ -70,12 +85,19 @@ class TableWriter {
     for (const std::string& name : columns_) schema.push_back({.name = name, .type = "utf8"});
     return schema;
   }
-  void set_types(const Batch& in) {
+  std::vector<std::string> types_in(const Batch& in) const {
+    std::vector<std::string> types;
+    for (const std::string& name : columns_) {
+      const sluice_column* found = in.find(name);
+      types.emplace_back(found != nullptr && std::string_view(found->type) != "binary" ? found->type : "utf8");
+    }
+    return types;
+  }
+  void set_types(std::vector<std::string> types) {
+    types_ = std::move(types);
     arrow::TableSchema schema = text_columns();
-    for (arrow::TableColumn& column : schema)
-      if (const sluice_column* found = in.find(column.name); found != nullptr && std::string_view(found->type) != "binary") column.type = found->type;
+    for (std::size_t i = 0; i < schema.size(); ++i) schema[i].type = types_[i];
     file_.set_schema(std::move(schema));
-    types_are_known_ = true;
   }
   static std::vector<std::string> names_of(const std::string& list) {
     std::vector<std::string> names;
@@ -125,10 +147,10 @@ class TableWriter {
   std::vector<std::string> columns_;
   bool failed_rows_;
   arrow::TableOutput file_;
-  bool types_are_known_ = false;
+  std::vector<std::string> types_;  // of the columns, once there has been a batch
 };
 
 }  // namespace
 }  // namespace sluice::table_writer
 
-SLUICE_PLUGIN("table_writer", "0.1.0", "MIT", sluice::table_writer::TableWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::table_writer::TableWriter>, "table_writer", "0.1.0", "MIT", sluice::table_writer::TableWriter);

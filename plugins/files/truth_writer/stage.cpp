@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ class TruthWriter {
 
   static void describe(Describe<TruthWriter>& d) {
     d.id("truth_writer")
-        .sink("read")
+        .sink("read")  // the counts of a site are of all reads: tables of parts can't be put one behind the other
         .summary("writes the methylation truth of simulated reads: a table of sites, and one of sites per read")
         .doc(
             "OUTPUT: `contig position frequency reads methylated_reads`, sorted by contig (byte order) and position; position is the 0-based C of "
@@ -50,9 +51,11 @@ class TruthWriter {
   TruthWriter(const Setup& setup, const Parameters& parameters)
       : file_(setup, parameters.output, arrow::table_schema(sites_header, {"utf8", "i64", "f32", "i64", "i64"})) {
     file_.header(sites_header);
-    if (!parameters.reads_output) return;
-    reads_file_.emplace(setup, *parameters.reads_output, arrow::table_schema(reads_header, {"utf8", "i64", "utf8", "utf8", "i64"}));
-    reads_file_->header(reads_header);
+    if (parameters.reads_output) {
+      reads_file_.emplace(setup, *parameters.reads_output, arrow::table_schema(reads_header, {"utf8", "i64", "utf8", "utf8", "i64"}));
+      reads_file_->header(reads_header);
+    }
+    resume(setup, [this](StateReader& from) { restore(from); });
   }
 
   void process(const Call&, const Batch& in, Output& out) const {
@@ -117,15 +120,40 @@ class TruthWriter {
     file_.finish(call);
     if (reads_file_) reads_file_->finish(call);
   }
+  void save(const Call& call, StateWriter& to) {
+    file_.save(call, to);
+    if (reads_file_) reads_file_->save(call, to);
+    to.value(contigs_.size());
+    for (const auto& [contig, table] : contigs_) {
+      to.text(contig);
+      std::vector<PlacedSite> sites;
+      sites.reserve(table.size());
+      for (const auto& [position, site] : table) sites.push_back({position, site});
+      to.values(sites);
+    }
+  }
 
  private:
   static constexpr std::string_view sites_header = "contig\tposition\tfrequency\treads\tmethylated_reads\n";
   static constexpr std::string_view reads_header = "contig\tposition\tstrand\tread_id\tmethylated\n";
   struct Site {
-    float frequency = 0;
+    double frequency = 0;  // of a float; as wide as the counts, so that equal tables are equal bytes
     std::int64_t reads = 0, methylated_reads = 0;
   };
+  struct PlacedSite {
+    std::int64_t position;
+    Site site;
+  };
   using Sites = std::map<std::int64_t, Site>;
+  void restore(StateReader& from) {
+    file_.restore(from);
+    if (reads_file_) reads_file_->restore(from);
+    const auto contigs = from.value<std::size_t>();
+    for (std::size_t i = 0; i < contigs; ++i) {
+      Sites& table = sites_of(from.text());
+      for (const auto& [position, site] : from.values<PlacedSite>()) table.emplace_hint(table.end(), position, site);
+    }
+  }
   Sites& sites_of(std::string_view contig) {
     const auto found = contigs_.find(contig);
     return found != contigs_.end() ? found->second : contigs_.emplace(contig, Sites{}).first->second;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sluice/resume.hpp>
 #include <utility>
 
 #include "base_alignment/aligned_hit.hpp"
@@ -49,6 +50,7 @@ std::vector<std::uint32_t> clipped_cigar(const overlap::ReadAlignment& alignment
 void AlignmentRows::describe(Describe<AlignmentRows>& d) {
   d.id("alignment_rows")
       .regroup("read", "read")
+      .concatenates()
       .rows_are("alignment")
       .rows_named_by("read_id")
       .summary("makes one row of each alignment of a read")
@@ -88,7 +90,9 @@ AlignmentRows::AlignmentRows(const Setup& setup, const Parameters& parameters)
     : index_(minimizer_index_view(setup.resource("index"))),
       parameters_(parameters),
       has_records_(setup.available("read_records")),
-      gives_records_(setup.wanted("bam_record")) {}
+      gives_records_(setup.wanted("bam_record")) {
+  resume(setup);
+}
 
 std::optional<AlignmentRows::Reason> AlignmentRows::reason_against(const overlap::ReadAlignment& alignment) const {
   if (!alignment.is_primary) return Reason::secondary;

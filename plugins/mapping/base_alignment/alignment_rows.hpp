@@ -28,6 +28,7 @@ class AlignmentRows {
   AlignmentRows(const Setup& setup, const Parameters& parameters);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call&, Output&) {}
+  void save(const Call&, StateWriter&) const {}
 
  private:
   struct Row {

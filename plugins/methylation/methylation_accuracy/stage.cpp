@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <sluice/hts/text_file.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -73,6 +74,7 @@ class MethylationAccuracy {
   }
 
   MethylationAccuracy(const Setup& setup, const Parameters& parameters) : parameters_(parameters), file_(setup, parameters.output) {
+    resume(setup, [this](StateReader& from) { restore(from); });
     check(parameters.site_truth, parse_site_frequencies(read_text(parameters.site_truth), frequencies_));
     const std::string text = read_text(parameters.read_truth);
     is_fasta_ = text.starts_with('>');
@@ -163,12 +165,38 @@ class MethylationAccuracy {
     if (!std::isnan(agreement.correlation)) call.count("frequency_correlation", agreement.correlation);
     if (!std::isnan(agreement.rmse)) call.count("frequency_rmse", agreement.rmse);
   }
+  void save(const sluice::Call&, StateWriter& to) const {
+    for (const std::int64_t number : {reads_, reads_without_truth_, groups_, calls_without_truth_, confident_, right_}) to.value(number);
+    save_rows(to, calls_, &methylation_accuracy::Call::log_lik_ratio, &methylation_accuracy::Call::methylated);
+    to.value(std::uint64_t{sites_.size()});
+    for (const auto& [contig, sites] : sites_) {
+      to.text(contig);
+      to.value(std::uint64_t{sites.size()});
+      for (const auto& [position, site] : sites) {
+        to.value(position);
+        to.value(site);
+      }
+    }
+  }
 
  private:
   struct Site {
     std::int64_t calls = 0, methylated = 0;
   };
   using Sites = std::map<std::int64_t, Site>;
+
+  void restore(StateReader& from) {
+    for (std::int64_t* number : {&reads_, &reads_without_truth_, &groups_, &calls_without_truth_, &confident_, &right_})
+      *number = from.value<std::int64_t>();
+    restore_rows(from, calls_, &methylation_accuracy::Call::log_lik_ratio, &methylation_accuracy::Call::methylated);
+    for (auto contigs = from.value<std::uint64_t>(); contigs > 0; --contigs) {
+      Sites& sites = sites_of(from.text());
+      for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
+        const auto position = from.value<std::int64_t>();
+        sites[position] = from.value<Site>();
+      }
+    }
+  }
 
   // Null when nothing is known about the read. Valid until the next call.
   const ReadTruth* truth_of(std::string_view read_id, std::string_view contig, Strand strand, std::int64_t anchor) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <sluice/failure.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -151,6 +152,33 @@ void FrequencyAccumulator::merge(const FrequencyAccumulator& other) {
     Key key = theirs.key;
     key.contig = contig_index(other.contigs_[theirs.key.contig]);
     Entry& ours = find_or_insert(key, theirs.order, theirs.motifs, other.sequence_of(theirs));
+    increase(ours.forward, theirs.forward);
+    increase(ours.reverse, theirs.reverse);
+  }
+}
+
+void FrequencyAccumulator::save(StateWriter& to) const {
+  to.value(std::uint64_t{contigs_.size()});
+  for (const std::string& contig : contigs_) to.text(contig);
+  to.values(entries_);
+  to.text(sequences_);
+}
+
+void FrequencyAccumulator::restore(StateReader& from, std::uint64_t rows_before) {
+  std::vector<std::uint32_t> contigs;
+  for (auto count = from.value<std::uint64_t>(); count > 0; --count) contigs.push_back(contig_index(from.text()));
+  const std::vector<Entry> entries = from.values<Entry>();
+  const std::string_view sequences = from.text();
+  entries_.reserve(entries_.size() + entries.size());
+  for (const Entry& theirs : entries) {
+    const bool is_split = theirs.sequence_offset == std::numeric_limits<std::uint64_t>::max();
+    if (theirs.key.contig >= contigs.size() ||
+        (!is_split && (theirs.sequence_offset > sequences.size() || theirs.sequence_length > sequences.size() - theirs.sequence_offset)))
+      throw Failure::input("the saved sites of methylation_frequency are damaged", "begin the run anew, without --resume");
+    Key key = theirs.key;
+    key.contig = contigs[key.contig];
+    Entry& ours = find_or_insert(key, theirs.order + rows_before, theirs.motifs,
+                                 is_split ? split_group : sequences.substr(static_cast<std::size_t>(theirs.sequence_offset), theirs.sequence_length));
     increase(ours.forward, theirs.forward);
     increase(ours.reverse, theirs.reverse);
   }

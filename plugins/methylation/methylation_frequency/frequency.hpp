@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <sluice/motif.hpp>
+#include <sluice/saved_state.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +87,10 @@ class FrequencyAccumulator {
 
   // Adds the sums of another accumulator of the same threshold and treatment of groups. Any order of merging gives the same sites.
   void merge(const FrequencyAccumulator& other);
+
+  void save(StateWriter& to) const;
+  // Merges what was saved. Its rows come behind the `rows_before` ones of this accumulator.
+  void restore(StateReader& from, std::uint64_t rows_before);
 
   std::size_t size() const { return entries_.size(); }
 

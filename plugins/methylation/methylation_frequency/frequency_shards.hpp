@@ -25,6 +25,14 @@ class FrequencyShards {
   AddStatus add(const Call& call);
   std::size_t waiting() const { return waiting_calls_; }
   void count(const Parallel& parallel);
+  // After count().
+  void save(StateWriter& to) const {
+    for (const Shard& shard : shards_) shard.sums.save(to);
+  }
+  // Adds what was saved. Its calls come behind the `calls_before` ones of this one.
+  void restore(StateReader& from, std::uint64_t calls_before) {
+    for (Shard& shard : shards_) shard.sums.restore(from, calls_before);
+  }
 
   // After count(): the sites of all accumulators in the order of their places.
   struct Place {

@@ -4,6 +4,7 @@
 // Regroup: sites of several tables of frequencies, added up.
 
 #include <cstdint>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
@@ -24,13 +25,19 @@ class FrequencyMerge {
         "Sites with the same contig, start and end are one: their counts are added, size and sequence are those of the first. They come sorted as "
         "from "
         "methylation_frequency, so that merging the tables of parts of the reads gives the table of all reads.");
-    d.regroup("site", "site").rows_are("site").work_unit("row");
+    d.regroup("site", "site").rows_are("site").work_unit("row").sums();
     for (const auto& [name, type] : columns) d.needs(name, type, "see methylation_frequency");
     for (const auto& [name, type] : columns) d.gives(name, type, "see methylation_frequency");
     d.reason("invalid_site", "a site with a place or counts that can't be");
   }
 
-  FrequencyMerge(const Setup&, const Parameters&) {}
+  FrequencyMerge(const Setup& setup, const Parameters&) {
+    resume(setup, [this](StateReader& from) {
+      const auto sites = from.value<std::uint64_t>();
+      sums_.restore(from, sites_seen_);
+      sites_seen_ += sites;
+    });
+  }
 
   void process(const sluice::Call& call, const Batch& in, Output&) {
     const TextView contig = in.text("contig"), sequence = in.text("sequence");
@@ -61,6 +68,10 @@ class FrequencyMerge {
     sums_.sort(order);
     emit_sites(
         order.size(), [&](std::size_t i) { return sums_.site(order[i]); }, out);
+  }
+  void save(const sluice::Call&, StateWriter& to) const {
+    to.value(sites_seen_);
+    sums_.save(to);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 #include <string>
@@ -36,7 +37,7 @@ class MethylationFrequency {
         "the table prints it, is at least call_threshold away from 0. Strands are merged; the forward strand's counts are given beside. Sites come "
         "sorted by contig (byte "
         "order), start and end, after the last read.");
-    d.regroup("read", "site").work_unit("row");
+    d.regroup("read", "site").work_unit("row").sums();
     d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
     d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
     d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
@@ -68,6 +69,11 @@ class MethylationFrequency {
       : has_sequences_(setup.available("site_sequences")),
         motif_length_(parse_motif(parameters.motif).forward.length),
         sums_(parameters.call_threshold, parameters.split_groups ? Groups::split : Groups::keep, parse_motif(parameters.motif)) {
+    resume(setup, [this](StateReader& from) {
+      const auto calls = from.value<std::uint64_t>();
+      sums_.restore(from, calls_seen_);
+      calls_seen_ += calls;
+    });
     if (has_sequences_) return;
     if (!setup.has_resource("reference") || !setup.has_resource("model"))
       throw Failure::usage("nothing tells the sequences of the groups", "give the resources 'reference' and 'model', or calls with 'site_sequences'");
@@ -128,6 +134,11 @@ class MethylationFrequency {
     const std::vector<FrequencyShards::Place> order = sums_.sorted(on_threads_of(call));
     emit_sites(
         order.size(), [&](std::size_t i) { return sums_.site(order[i]); }, out);
+  }
+  void save(const sluice::Call& call, StateWriter& to) {
+    sums_.count(on_threads_of(call));
+    to.value(calls_seen_);
+    sums_.save(to);
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <sluice/hts/tag_types.hpp>
 
 namespace sluice::modification_pileup {
 namespace {
@@ -15,27 +16,6 @@ T load(std::string_view bytes, std::size_t at) {
   T value;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
-}
-
-// Bytes of one value of a type of BAM's tags; 0: text, arrays, and what is no type.
-std::size_t bytes_of_type(char type) {
-  switch (type) {
-    case 'A':
-    case 'c':
-    case 'C':
-      return 1;
-    case 's':
-    case 'S':
-      return 2;
-    case 'i':
-    case 'I':
-    case 'f':
-      return 4;
-    case 'd':
-      return 8;
-    default:
-      return 0;
-  }
 }
 
 // The codes of the two bases in a byte, and those of their complements in the opposite order.
@@ -108,15 +88,15 @@ bool AlignmentRecord::next_tag(std::string_view& rest, std::string_view& name, T
   name = rest.substr(0, 2);
   tag.type = rest[2];
   rest.remove_prefix(3);
-  std::size_t bytes = bytes_of_type(tag.type);
+  std::size_t bytes = hts::tag_value_bytes(tag.type);
   if (tag.type == 'Z' || tag.type == 'H') {
     bytes = rest.find('\0');
     if (bytes == std::string_view::npos) return false;
     ++bytes;
   } else if (tag.type == 'B') {
     if (rest.size() < 5) return false;
-    const std::uint64_t element = bytes_of_type(rest[0]), count = load<std::uint32_t>(rest, 1);
-    if (element == 0 || rest[0] == 'A' || rest[0] == 'd' || element * count > rest.size() - 5) return false;
+    const std::uint64_t element = hts::tag_element_bytes(rest[0]), count = load<std::uint32_t>(rest, 1);
+    if (element == 0 || element * count > rest.size() - 5) return false;
     bytes = 5 + static_cast<std::size_t>(element * count);
   }
   if (bytes == 0 || bytes > rest.size()) return false;

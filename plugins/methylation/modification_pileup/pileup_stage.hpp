@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 #include <sluice/motif.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 #include <stdexcept>
@@ -40,7 +41,7 @@ class ModificationPileup {
         "canonical, other modification, deletion, failed, different base, no call. Reads come sorted by position, and positions that no later read "
         "can reach are given at once: memory is what the reads cover that overlap one place. With any_order they may come in any order, and all "
         "positions are kept to the end.");
-    d.regroup("read", "pileup").rows_are("site").work_unit("base");
+    d.regroup("read", "pileup").rows_are("site").work_unit("base").sums();
     d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "reference sequence it aligns to");
     d.needs("ref_start", "i64", "first aligned position on the contig, 0-based").needs("is_reverse", "u8", "1: aligned to the reverse strand");
     d.needs("block_start", "list<i64>", "see modification_calls").needs("block_length", "list<i64>", "see modification_calls");
@@ -88,10 +89,15 @@ class ModificationPileup {
                                                           : "reference_bases") +
                                " needs to know the reference",
                            "give the reference");
-    if (!setup.has_resource("reference")) return;
-    const Batch reference = setup.resource("reference");
-    const TextView names = reference.text("name"), bases = reference.text("bases");
-    for (std::int64_t row = 0; row < reference.rows(); ++row) reference_.emplace(names[row], bases[row]);
+    // Positions are given when no later read of this run reaches them, but one of another part may.
+    if (setup.parts() > 1 && !any_order_) throw parts_need_any_order();
+    if (setup.has_resource("reference")) {
+      const Batch reference = setup.resource("reference");
+      const TextView names = reference.text("name"), bases = reference.text("bases");
+      for (std::int64_t row = 0; row < reference.rows(); ++row) reference_.emplace(names[row], bases[row]);
+    }
+    if (setup.saved().size() > 1 && !any_order_) throw parts_need_any_order();
+    resume(setup, [this](StateReader& from) { restore(from); });
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -119,6 +125,22 @@ class ModificationPileup {
   void finish(const Call& call, Output& out) {
     for (Contig& contig : contigs_) give(call, contig, std::numeric_limits<std::int64_t>::max(), out);
     call.count("rows", static_cast<double>(rows_given_));
+  }
+
+  void save(const Call&, StateWriter& to) const {
+    table_.save(to);
+    to.value(rows_given_);
+    to.value(std::uint64_t{contigs_.size()});
+    for (const Contig& contig : contigs_) {
+      to.text(contig.name);
+      to.value(contig.latest_start);
+      to.value(contig.first_left);
+      to.value(std::uint64_t{contig.tiles.size()});
+      for (const auto& [number, tile] : contig.tiles) {
+        to.value(number);
+        tile.save(to);
+      }
+    }
   }
 
  private:
@@ -168,12 +190,36 @@ class ModificationPileup {
       return contigs_[known->second];
     }
     if (!any_order_ && !contigs_.empty()) give(call, contigs_.back(), std::numeric_limits<std::int64_t>::max(), out);
+    return add_contig(name);
+  }
+  Contig& add_contig(std::string_view name) {
     contig_indices_.emplace(name, contigs_.size());
     const auto bases = reference_.find(name);
     if (bases == reference_.end() && rules_.sites != Sites::all)
       throw Failure::input("contig '" + std::string(name) + "' is not in the reference", "give the reference that the reads were aligned to");
     contigs_.push_back({std::string(name), bases == reference_.end() ? std::string_view() : bases->second, {}});
     return contigs_.back();
+  }
+  static Failure parts_need_any_order() {
+    return Failure::usage("positions at the borders of parts of the reads are only complete when all parts are together",
+                          "set any_order, which keeps all positions in memory to the end");
+  }
+  // Several states are summed.
+  void restore(StateReader& from) {
+    const std::vector<std::uint32_t> slots = table_.restore(from);
+    rows_given_ += from.value<std::uint64_t>();
+    for (auto contigs = from.value<std::uint64_t>(); contigs > 0; --contigs) {
+      const std::string_view name = from.text();
+      const auto known = contig_indices_.find(std::string(name));
+      Contig& contig = known != contig_indices_.end() ? contigs_[known->second] : add_contig(name);
+      contig.latest_start = std::max(contig.latest_start, from.value<std::int64_t>());
+      contig.first_left = std::max(contig.first_left, from.value<std::int64_t>());
+      for (auto tiles = from.value<std::uint64_t>(); tiles > 0; --tiles) {
+        const auto number = from.value<std::int64_t>();
+        if (number < 0 || number > std::numeric_limits<std::int64_t>::max() / tile_positions - 1) throw damaged_state();
+        contig.tiles[number].restore(from, slots);
+      }
+    }
   }
   void check_order(const Columns& columns, std::int64_t row, Contig& contig) const {
     const std::int64_t start = columns.ref_start[static_cast<std::size_t>(row)];

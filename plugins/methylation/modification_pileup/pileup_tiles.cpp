@@ -3,7 +3,9 @@
 #include "modification_pileup/pileup_tiles.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <sluice/resume.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -99,6 +101,58 @@ Tile::Plane& Tile::at(std::uint32_t slot) {
     ++used_;
   }
   return *planes_[slot];
+}
+
+void Tile::save(StateWriter& to) const {
+  to.value(std::uint64_t{used_});
+  for (std::uint32_t slot = 0; slot < planes_.size(); ++slot) {
+    if (!planes_[slot]) continue;
+    to.value(slot);
+    to.value(*planes_[slot]);
+  }
+}
+
+void Tile::restore(StateReader& from, std::span<const std::uint32_t> slots) {
+  for (auto planes = from.value<std::uint64_t>(); planes > 0; --planes) {
+    const auto slot = from.value<std::uint32_t>();
+    if (slot >= slots.size()) throw damaged_state();
+    Plane& sums = at(slots[slot]);
+    const auto counts = from.value<Plane>();
+    std::transform(sums.begin(), sums.end(), counts.begin(), sums.begin(), std::plus<>());
+  }
+}
+
+void SlotTable::save(StateWriter& to) const {
+  to.value(std::uint64_t{partitions_.size()});
+  for (const std::string& partition : partitions_) to.text(partition);
+  to.value(std::uint64_t{slots_.size()});
+  for (const Slot& slot : slots_) {
+    to.value(slot.partition);
+    to.value(slot.strand);
+    to.value(slot.kind);
+    to.value(slot.base);
+    to.value(slot.code);
+    to.values(slot.choice);
+  }
+}
+
+std::vector<std::uint32_t> SlotTable::restore(StateReader& from) {
+  std::vector<std::uint32_t> partitions, slots;
+  for (auto count = from.value<std::uint64_t>(); count > 0; --count) partitions.push_back(partition_index(from.text()));
+  for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
+    Slot slot;
+    const auto partition = from.value<std::uint32_t>();
+    slot.strand = from.value<Strand>();
+    slot.kind = from.value<Slot::Kind>();
+    slot.base = from.value<std::uint8_t>();
+    slot.code = from.value<ModificationCode>();
+    slot.choice = from.values<ModificationCode>();
+    if (partition >= partitions.size() || slot.strand > Strand::reverse || slot.kind > Slot::Kind::modified || slot.base >= base_count)
+      throw damaged_state();
+    slot.partition = partitions[partition];
+    slots.push_back(slot_index(std::move(slot)));
+  }
+  return slots;
 }
 
 void count_reads(std::span<const ReadStates> reads, SlotTable& table, Tiles& tiles, const Parallel& parallel) {

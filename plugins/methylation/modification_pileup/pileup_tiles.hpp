@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <sluice/saved_state.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,9 @@ class SlotTable {
 
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<std::string>& partitions() const { return partitions_; }
+  void save(StateWriter& to) const;
+  // Adds the slots that were saved: their numbers here, by those that they had. Throws Failure::input.
+  std::vector<std::uint32_t> restore(StateReader& from);
 
  private:
   static constexpr std::size_t most_slots = std::size_t{1} << 16, most_partitions = 1000, most_lists = 4096;  // of the last, remembered
@@ -71,6 +75,9 @@ class Tile {
   const Plane* plane(std::uint32_t slot) const { return slot < planes_.size() ? planes_[slot].get() : nullptr; }
   Plane& at(std::uint32_t slot);
   std::size_t memory_bytes() const { return planes_.size() * sizeof(void*) + used_ * sizeof(Plane); }
+  void save(StateWriter& to) const;
+  // Adds the counts that were saved. slots: see SlotTable::restore.
+  void restore(StateReader& from, std::span<const std::uint32_t> slots);
 
  private:
   std::vector<std::unique_ptr<Plane>> planes_;

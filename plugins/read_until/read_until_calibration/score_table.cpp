@@ -75,6 +75,17 @@ void append_score_line(std::string& text, std::string_view read_id, Label label,
                  score);
 }
 
+std::string without_comments(std::string_view table) {
+  std::string text(score_header());
+  while (!table.empty()) {
+    std::string_view line = table.substr(0, table.find('\n'));
+    table.remove_prefix(std::min(line.size() + 1, table.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty() && line.front() != '#') text.append(line).push_back('\n');
+  }
+  return text;
+}
+
 bool parse_scores(std::string_view table, ScoresByPrefix& scores, std::string& problem) {
   return for_each_line<5>(table, problem, [&](const auto& cells, std::size_t) -> std::string {
     LabelledScore read;

@@ -29,6 +29,8 @@ bool parse_labels(std::string_view table, Labels& labels, std::string& problem);
 // One read's score: read_id, label, prefix_bases, levels, score.
 std::string_view score_header();
 void append_score_line(std::string& text, std::string_view read_id, Label label, double prefix_bases, std::int32_t levels, double score);
+// Such a table with its header line, but without the comments and empty lines that one from elsewhere may have, and with plain ends of lines.
+std::string without_comments(std::string_view table);
 // Adds the lines of such a table.
 bool parse_scores(std::string_view table, ScoresByPrefix& scores, std::string& problem);
 

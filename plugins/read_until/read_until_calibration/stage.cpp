@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sluice/arrow/table_output.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -55,9 +57,10 @@ class ReadUntilCalibration {
     d.option("labels", &Parameters::labels, "table of read_id and label: target or other (1 or 0); reads that it does not name do not count").reads();
     d.option("label", &Parameters::label, "without labels: what all reads are").choices({"target", "other"});
     d.option("other_scores", &Parameters::other_scores, "scores of further reads, as `scores` of an earlier run").reads();
-    d.option("scores", &Parameters::scores, "table of all reads' scores to write").writes();
-    d.option("thresholds", &Parameters::thresholds, "table of thresholds to write, for read_until_decision").writes();
-    d.option("roc", &Parameters::roc, "table of the points of the ROC curves to write").writes();
+    d.option("scores", &Parameters::scores, "table of all reads' scores to write; .gz: BGZF, .zst: zstd, .arrow: Arrow IPC").writes();
+    d.option("thresholds", &Parameters::thresholds, "table of thresholds to write, for read_until_decision, which reads text; else named as scores")
+        .writes();
+    d.option("roc", &Parameters::roc, "table of the points of the ROC curves to write; named as scores").writes();
     d.option("plot", &Parameters::plot, "picture of the ROC curves to write (SVG)").writes();
     d.option("early_error", &Parameters::early_error, "error to allow where a decision is made before the prefix is complete").range(0, 1);
   }
@@ -77,10 +80,12 @@ class ReadUntilCalibration {
     } else {
       lines_ = score_header();
     }
-    if (given(p.scores)) score_file_.emplace(setup, *p.scores);
-    if (given(p.thresholds)) threshold_file_.emplace(setup, *p.thresholds);
-    if (given(p.roc)) roc_file_.emplace(setup, *p.roc);
+    if (given(p.scores)) score_file_.emplace(setup, *p.scores, score_schema());
+    if (given(p.thresholds)) threshold_file_.emplace(setup, *p.thresholds, threshold_schema());
+    if (given(p.roc)) roc_file_.emplace(setup, *p.roc, roc_schema());
+    arrow_scores_ = given(p.scores) && arrow::is_arrow_name(*p.scores);
     if (given(p.plot)) plot_file_.emplace(setup, *p.plot);
+    resume(setup, [this](StateReader& from) { restore(from); });
   }
 
   void commit(const Call& call, const Batch& in) {
@@ -119,29 +124,64 @@ class ReadUntilCalibration {
   void finish(const Call& call, Output&) {
     call.count("prefixes of reads that were too short", static_cast<double>(short_));
     call.count("prefixes of reads without a label", static_cast<double>(unlabelled_));
-    const auto write = [](std::optional<OutputFile>& file, std::string_view text) {
+    const auto write = [&](std::optional<arrow::TableOutput>& file, std::string_view text) {
       if (!file) return;
-      file->write(text);
-      file->close();
+      const std::size_t header = text.find('\n') + 1;
+      file->header(text.substr(0, header));
+      file->write(call, text.substr(header));
+      file->finish(call);
     };
     const std::string thresholds = threshold_table(scores_, early_error_);
     if (threshold_file_ && std::count(thresholds.begin(), thresholds.end(), '\n') < 2)
       throw Failure::input("no prefix has reads of both labels, so there is no threshold",
                            "give labels, or the other_scores of reads with the other label");
-    write(score_file_, lines_);
+    write(score_file_, arrow_scores_ ? without_comments(lines_) : lines_);
     write(threshold_file_, thresholds);
     write(roc_file_, roc_table(scores_));
-    write(plot_file_, roc_plot(scores_));
+    if (plot_file_) {
+      plot_file_->write(roc_plot(scores_));
+      plot_file_->close();
+    }
+  }
+  void save(const Call&, StateWriter& to) const {
+    to.value(short_);
+    to.value(unlabelled_);
+    to.text(lines_);
+    to.value(std::uint64_t{scores_.size()});
+    for (const auto& [bases, prefix] : scores_) {
+      to.value(bases);
+      to.value(prefix.levels);
+      save_rows(to, prefix.scores, &LabelledScore::score, &LabelledScore::label);
+    }
   }
 
  private:
+  static arrow::TableSchema score_schema() { return arrow::table_schema(score_header().substr(1), {"utf8", "utf8", "f64", "i32", "f64"}); }
+  static arrow::TableSchema threshold_schema() {
+    return arrow::table_schema(threshold_table({}, 0), {"f64", "i32", "f64", "f64", "f64", "i64", "i64", "f64", "f64", "f64", "f64"});
+  }
+  static arrow::TableSchema roc_schema() { return arrow::table_schema(roc_table({}), {"f64", "f64", "f64", "f64", "f64"}); }
+  void restore(StateReader& from) {
+    short_ = from.value<std::size_t>();
+    unlabelled_ = from.value<std::size_t>();
+    lines_ = from.text();
+    for (auto prefixes = from.value<std::uint64_t>(); prefixes > 0; --prefixes) {
+      const auto bases = from.value<double>();
+      PrefixScores& prefix = scores_[bases];
+      prefix.levels = from.value<std::int32_t>();
+      restore_rows(from, prefix.scores, &LabelledScore::score, &LabelledScore::label);
+    }
+  }
+
   double early_error_;
   Label label_;
   std::optional<Labels> labels_;
   ScoresByPrefix scores_;
   std::string lines_;
   std::size_t short_ = 0, unlabelled_ = 0;
-  std::optional<OutputFile> score_file_, threshold_file_, roc_file_, plot_file_;
+  bool arrow_scores_ = false;
+  std::optional<arrow::TableOutput> score_file_, threshold_file_, roc_file_;
+  std::optional<OutputFile> plot_file_;
 };
 
 }  // namespace

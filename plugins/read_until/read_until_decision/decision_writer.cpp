@@ -3,6 +3,8 @@
 #include "read_until_decision/decision_writer.hpp"
 
 #include <algorithm>
+#include <sluice/resume.hpp>
+#include <vector>
 
 #include "read_until_decision/decision_line.hpp"
 
@@ -18,7 +20,7 @@ arrow::TableSchema decision_schema() {
 }  // namespace
 
 void DecisionWriter::describe(Describe<DecisionWriter>& d) {
-  d.id("decision_writer").summary("writes decisions about reads as a table").sink("read").work_unit("row");
+  d.id("decision_writer").summary("writes decisions about reads as a table").sink("read").work_unit("row").concatenates();
   d.doc(
       "Tab-separated, with a line of names: read_id, decision (accept, reject, wait), score and threshold (cost per level), target, strand, start "
       "and "
@@ -45,6 +47,11 @@ DecisionWriter::DecisionWriter(const Setup& setup, const Parameters& parameters)
       file_(setup, parameters.output, decision_schema()),
       in_chunks_(setup.available("channel") && setup.available("chunk_index") && setup.available("is_last_chunk")) {
   file_.header(decision_header());
+  resume(setup, [this](StateReader& from) {
+    file_.restore(from);
+    const auto channels = from.values<std::int32_t>();
+    written_.insert(channels.begin(), channels.end());
+  });
 }
 
 void DecisionWriter::process(const Call&, const Batch& in, Output& out) {
@@ -107,6 +114,13 @@ void DecisionWriter::commit(const Call& call, const Batch& in) {
   call.count("reads accepted", accepted);
   call.count("reads rejected", rejected);
   call.count("reads undecided", waiting);
+}
+
+void DecisionWriter::save(const Call& call, StateWriter& to) {
+  file_.save(call, to);
+  std::vector<std::int32_t> channels(written_.begin(), written_.end());
+  std::sort(channels.begin(), channels.end());
+  to.values(channels);
 }
 
 }  // namespace sluice::read_until_decision

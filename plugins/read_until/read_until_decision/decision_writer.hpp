@@ -4,6 +4,7 @@
 // The sink of decisions.
 
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/hts/join_text.hpp>
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -12,7 +13,7 @@
 namespace sluice::read_until_decision {
 
 // Writes one line a read, in the order of the reads. Of reads that come in chunks: when the decision is made, or at the last chunk without one.
-class DecisionWriter {
+class DecisionWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
@@ -22,6 +23,7 @@ class DecisionWriter {
   void process(const Call& call, const Batch& in, Output& out);
   void commit(const Call& call, const Batch& in);
   void finish(const Call& call, Output&) { file_.finish(call); }
+  void save(const Call& call, StateWriter& to);
 
  private:
   SquiggleReferenceView targets_;

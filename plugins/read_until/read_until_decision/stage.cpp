@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <sluice/channel_states.hpp>
+#include <sluice/file_joining.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -174,7 +176,18 @@ class ReadUntilDecisionStream {
   ReadUntilDecisionStream(const Setup& setup, const Parameters& p)
       : thresholds_(thresholds_of(setup, p)),
         minimum_levels_(p.minimum_levels),
-        before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait) {}
+        before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait) {
+    resume(setup, [this](StateReader& from) {
+      for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
+        const auto channel = from.value<std::int32_t>();
+        Decided& decided = decided_.take(channel);
+        decided.decision = from.value<Decision>();
+        decided.score = from.value<double>();
+        decided.threshold = from.value<double>();
+        if (decided.decision > Decision::reject) throw damaged_state();
+      }
+    });
+  }
 
   void process(const Call&, const Batch& in, Output& out) {
     const Scores scores(in);
@@ -194,6 +207,15 @@ class ReadUntilDecisionStream {
       else if (now.decision != Decision::wait)
         decided_.take(channel[i]) = now;
     }
+  }
+  void save(const Call&, StateWriter& to) const {
+    to.value(std::uint64_t{decided_.size()});
+    decided_.for_each_channel([&](std::int32_t channel, const Decided& decided) {
+      to.value(channel);
+      to.value(decided.decision);
+      to.value(decided.score);
+      to.value(decided.threshold);
+    });
   }
 
  private:
@@ -217,5 +239,6 @@ class ReadUntilDecisionStream {
 }  // namespace
 }  // namespace sluice::read_until_decision
 
-SLUICE_PLUGIN("read_until_decision", "0.1.0", "MIT", sluice::read_until_decision::ReadUntilDecision,
-              sluice::read_until_decision::ReadUntilDecisionStream, sluice::read_until_decision::DecisionWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::read_until_decision::DecisionWriter>, "read_until_decision", "0.1.0", "MIT",
+                   sluice::read_until_decision::ReadUntilDecision, sluice::read_until_decision::ReadUntilDecisionStream,
+                   sluice::read_until_decision::DecisionWriter);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ class KmerTraining {
   enum class Reason : std::uint32_t { no_events, read_too_short, beyond_max_bases };
 
   static void describe(Describe<KmerTraining>& d) {
-    d.id("kmer_training").summary("trains a k-mer model from the events and bases of reads").regroup("read", "kmer").work_unit("base");
+    d.id("kmer_training").summary("trains a k-mer model from the events and bases of reads").regroup("read", "kmer").work_unit("base").sums();
     d.doc(
         "Each round aligns every read's events to its own bases (ABEA) by the model so far, scales the read to it, and takes as a k-mer's new level "
         "the mean of what fell on it, without outliers. After each round a line through the levels brings them back to the units of the model that "
@@ -68,7 +69,9 @@ class KmerTraining {
   KmerTraining(const Setup& setup, const Parameters& p)
       : rounds_(p.rounds),
         max_bases_(static_cast<std::uint64_t>(p.max_bases)),
-        trainer_(start_levels(setup, p), parse_motif(p.motif), training_parameters(p)) {}
+        trainer_(start_levels(setup, p), parse_motif(p.motif), training_parameters(p)) {
+    resume(setup, [&](StateReader& from) { restore(from, setup.saved().size() > 1 ? Parts::several : Parts::one); });
+  }
 
   void process(const Call& call, const Batch& in, Output&) {
     const TextView ids = in.text("read_id"), bases = in.text("bases");
@@ -77,6 +80,7 @@ class KmerTraining {
       if (!in.ok(row)) continue;
       if (trainer_.bases() + bases[row].size() > max_bases_) {
         call.account(Reason::beyond_max_bases, 1, std::string(ids[row]));
+        is_full_ = true;
         continue;
       }
       const AddStatus status = trainer_.add(events[row], bases[row]);
@@ -104,8 +108,26 @@ class KmerTraining {
     call.count("mean change of the last round, pA", last.mean_change);
     give(out);
   }
+  void save(const Call&, StateWriter& to) const {
+    to.value(reads_);
+    to.value(std::uint8_t{is_full_});
+    trainer_.save(to);
+  }
 
  private:
+  enum class Parts : std::uint8_t { one, several };
+  // Which reads are beyond max_bases depends on all that came before.
+  void restore(StateReader& from, Parts parts) {
+    reads_ += from.value<std::uint64_t>();
+    is_full_ = from.value<std::uint8_t>() != 0;
+    trainer_.restore(from, [&](Trainer::SavedRead&& read) {
+      if (trainer_.bases() + read.bases > max_bases_) is_full_ = true;
+      trainer_.add(std::move(read));
+    });
+    if (is_full_ && parts == Parts::several)
+      throw Failure::usage("the parts of the reads have more than max_bases, and which are left out depends on all of them together",
+                           "raise max_bases for all parts, or use fewer reads");
+  }
   static Levels start_levels(const Setup& setup, const Parameters& p) {
     const KmerModelView model = kmer_model_view(setup.resource("model"));
     Levels levels = levels_in(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide, model, parse_motif(p.motif).base);
@@ -145,6 +167,7 @@ class KmerTraining {
   std::uint64_t max_bases_;
   Trainer trainer_;
   std::uint64_t reads_ = 0;
+  bool is_full_ = false;  // a read was left out
 };
 
 // Sink: a k-mer model as text that nanopolish, f5c and the stage kmer_model read.
@@ -174,6 +197,7 @@ class KmerModelWriter {
     for (const std::string* text : {&p.name, &p.kit})
       if (text->empty() || text->find_first_of(" \t\r\n") != std::string::npos)
         throw Failure::usage("'" + *text + "': name and kit are words of a model's head, without blanks", "use for example trained_r9");
+    resume(setup, [this](StateReader& from) { head_written_ = from.value<std::uint8_t>() != 0; });
   }
 
   void commit(const Call& call, const Batch& in) {
@@ -195,6 +219,7 @@ class KmerModelWriter {
     call.count("k-mers written", static_cast<double>(in.rows()));
   }
   void finish(const Call&, Output&) { file_.close(); }
+  void save(const Call&, StateWriter& to) const { to.value(std::uint8_t{head_written_}); }
 
  private:
   std::string head(std::size_t k) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sluice/resume.hpp>
 #include <string>
 #include <utility>
 
@@ -42,15 +43,38 @@ Trainer::Trainer(Levels start, const Motif& motif, const TrainingParameters& par
 
 AddStatus Trainer::add(std::span<const float> event_mean, std::string_view bases) {
   if (event_mean.empty()) return AddStatus::no_events;
-  Read read;
+  SavedRead read;
+  read.bases = bases.size();
   read.ranks.resize(event_scaling::read_kmer_count(bases.size(), start_.k));
   if (event_scaling::kmer_ranks(bases, start_.alphabet, start_.k, read.ranks) != event_scaling::ScalingStatus::ok) return AddStatus::read_too_short;
   read.event_mean.assign(event_mean.begin(), event_mean.end());
-  bases_ += bases.size();
+  add(std::move(read));
+  return AddStatus::added;
+}
+
+void Trainer::add(SavedRead&& read) {
+  bases_ += read.bases;
   memory_bytes_ +=
       sizeof(Read) + read.event_mean.size() * sizeof(float) + read.ranks.size() * (sizeof(std::uint32_t) + sizeof(float) + sizeof(Observation));
-  reads_.push_back(std::move(read));
-  return AddStatus::added;
+  reads_.push_back({.event_mean = std::move(read.event_mean), .ranks = std::move(read.ranks), .bases = read.bases, .level = {}});
+}
+
+void Trainer::save(StateWriter& to) const {
+  to.value(std::uint64_t{reads_.size()});
+  for (const Read& read : reads_) {
+    to.value(read.bases);
+    to.values(read.event_mean);
+    to.values(read.ranks);
+  }
+}
+
+void Trainer::restore(StateReader& from, const std::function<void(SavedRead&&)>& take) const {
+  for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
+    SavedRead read{from.value<std::uint64_t>(), from.values<float>(), from.values<std::uint32_t>()};
+    const bool is_known = std::all_of(read.ranks.begin(), read.ranks.end(), [this](std::uint32_t rank) { return rank < start_.mean.size(); });
+    if (!is_known || read.event_mean.empty() || read.ranks.empty()) throw damaged_state();
+    take(std::move(read));
+  }
 }
 
 // What the read says of its k-mers, by the model so far.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <sluice/kmer_model.hpp>
+#include <sluice/saved_state.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,17 @@ class Trainer {
   // alphabet counts as A.
   AddStatus add(std::span<const float> event_mean, std::string_view bases);
 
+  // Before the first round.
+  void save(StateWriter& to) const;
+  struct SavedRead {
+    std::uint64_t bases;
+    std::vector<float> event_mean;
+    std::vector<std::uint32_t> ranks;
+  };
+  // take(read) for each that was saved; throws Failure::input.
+  void restore(StateReader& from, const std::function<void(SavedRead&&)>& take) const;
+  void add(SavedRead&& read);
+
   // One round over all reads. The result is the same on every number of threads. Throws std::bad_alloc only.
   Round run_round(const Parallel& parallel);
 
@@ -56,6 +68,7 @@ class Trainer {
   struct Read {
     std::vector<float> event_mean;
     std::vector<std::uint32_t> ranks;
+    std::uint64_t bases = 0;
     std::vector<float> level;  // per k-mer: what was observed, NaN: nothing
     float inverse_var = 0;     // 0: the read was not aligned in this round
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sluice/resume.hpp>
 #include <string_view>
 
 namespace sluice::signal_normalization {
@@ -12,6 +13,7 @@ void PrefixSeries::describe(Describe<PrefixSeries>& d) {
   d.id("prefix_series")
       .summary("gives each read once for each of several lengths of its prefix")
       .regroup("read", "read")
+      .concatenates()
       .rows_named_by("read_id")
       .work_unit("sample");
   d.doc("For calibration: what stands behind it sees the same read with every prefix_bases. Failed reads are left out.");
@@ -48,7 +50,9 @@ std::vector<double> ascending_lengths(const std::string& list) {
 
 void PrefixSeries::check_parameters(const Parameters& parameters) { ascending_lengths(parameters.prefix_bases); }
 
-PrefixSeries::PrefixSeries(const Setup&, const Parameters& parameters) : prefix_bases_(ascending_lengths(parameters.prefix_bases)) {}
+PrefixSeries::PrefixSeries(const Setup& setup, const Parameters& parameters) : prefix_bases_(ascending_lengths(parameters.prefix_bases)) {
+  resume(setup);
+}
 
 void PrefixSeries::process(const Call&, const Batch& in, Output& out) const {
   std::vector<std::int64_t> from;  // the input's row of each row

@@ -19,6 +19,7 @@ class PrefixSeries {
   PrefixSeries(const Setup& setup, const Parameters& parameters);
   void process(const Call& call, const Batch& in, Output& out) const;
   void finish(const Call&, Output&) {}
+  void save(const Call&, StateWriter&) const {}
 
  private:
   std::vector<double> prefix_bases_;  // ascending

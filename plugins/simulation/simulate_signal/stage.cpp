@@ -5,6 +5,7 @@
 #include <optional>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/numbered_rows.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ class SimulateSignal {
     d.id("simulate_signal")
         .source("read")
         .rows_named_by("read_id")
+        .positions()
+        .parts()
         .summary("makes reads with signal, bases with errors, truth alignment and methylation truth from a reference and a k-mer model")
         .doc(
             "A read is a stretch of the reference on either strand. Each of its k-mers stays for minimum_dwell plus a gamma-distributed number of "
@@ -156,34 +159,36 @@ class SimulateSignal {
         throw Failure::usage("no contig of the reference has " + std::to_string(parameters_.minimum_length) + " bases",
                              "lower minimum_length or give another reference");
     }
+    rows_ = NumberedRows(setup, places_.size());
   }
+  std::string position() const { return rows_.position(); }
 
   bool process(const Call& call, Output& out) {
     // A batch is at least one read; further ones while the work and the bytes (a base's signal, text and truth) stay below the target.
     const double bytes_per_base = signal_ == Simulator::Signal::make ? 4 + 2 * parameters_.mean_dwell : 4;
     std::size_t count = 0;
     double work = 0;
-    while (next_ + count < places_.size()) {
-      const auto bases = static_cast<double>(places_[next_ + count].length);
+    while (rows_.next + count < rows_.end) {
+      const auto bases = static_cast<double>(places_[rows_.next + count].length);
       if (count > 0 && (work + bases > call.target_work() || (work + bases) * bytes_per_base > static_cast<double>(call.target_bytes()))) break;
       work += bases;
       ++count;
     }
     if (reads_.size() < count) reads_.resize(count);
     call.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) simulator_->simulate(places_[next_ + i], signal_, reads_[i]);
+      for (std::size_t i = begin; i < end; ++i) simulator_->simulate(places_[rows_.next + i], signal_, reads_[i]);
     });
     write(count, out);
     out.set_work(work);
-    next_ += count;
-    return next_ < places_.size();
+    rows_.next += count;
+    return !rows_.is_empty();
   }
 
  private:
   void write(std::size_t count, Output& out) const {
     out.set_rows(static_cast<std::int64_t>(count));
     std::vector<std::string> ids(count);
-    for (std::size_t i = 0; i < count; ++i) ids[i] = Simulator::read_id(parameters_.seed, places_[next_ + i].index);
+    for (std::size_t i = 0; i < count; ++i) ids[i] = Simulator::read_id(parameters_.seed, places_[rows_.next + i].index);
     out.text_rows("read_id", ids);
     const auto starts = out.column<std::int64_t>("ref_start"), ends = out.column<std::int64_t>("ref_end"),
                indices = out.column<std::int64_t>("record_index");
@@ -193,13 +198,13 @@ class SimulateSignal {
                rate = out.column<double>("sampling_rate");
     std::vector<std::string_view> contigs(count), bases(count), qualities(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const Placement& place = places_[next_ + i];
+      const Placement& place = places_[rows_.next + i];
       contigs[i] = contigs_[static_cast<std::size_t>(place.contig)].name;
       bases[i] = reads_[i].bases;
       qualities[i] = reads_[i].qualities;
       starts[i] = place.start;
       ends[i] = place.start + place.length;
-      indices[i] = static_cast<std::int64_t>(next_ + i);
+      indices[i] = static_cast<std::int64_t>(rows_.next + i);
       reverse[i] = place.is_reverse ? 1 : 0;
       flags[i] = place.is_reverse ? 16 : 0;
       mapq[i] = 60;
@@ -235,7 +240,7 @@ class SimulateSignal {
   std::unique_ptr<Simulator> simulator_;
   std::vector<Placement> places_;
   std::vector<Simulator::Read> reads_;  // one a row of a batch, kept for its memory
-  std::size_t next_ = 0;                // first place not yet made
+  NumberedRows rows_;                   // places that are to be made
 };
 
 constexpr std::int64_t most_repeat_bases = 100'000'000;
@@ -260,6 +265,8 @@ class SyntheticReference {
   static void describe(Describe<SyntheticReference>& d) {
     d.id("synthetic_reference")
         .source("contig")
+        .positions()
+        .parts()
         .summary("makes random contigs, so that a demo needs no genome")
         .doc(
             "Every base depends on the one before only through the frequency of CpG; repeats are then written over them where chance puts them, and "
@@ -290,7 +297,7 @@ class SyntheticReference {
       throw Failure::usage("the repeat families may have more than 100 Mbases", "give fewer repeat_families, or a smaller repeat_length");
   }
 
-  SyntheticReference(const Setup&, const Parameters& p) : parameters_(p) {
+  SyntheticReference(const Setup& setup, const Parameters& p) : parameters_(p), rows_(setup, static_cast<std::uint64_t>(p.contigs)) {
     repeats_.interspersed = p.repeats;
     repeats_.families = p.repeat_families;
     repeats_.family_length = *parse_length_range(p.repeat_length);
@@ -302,22 +309,26 @@ class SyntheticReference {
     repeats_.cpg_ratio = p.cpg_ratio;
   }
 
+  std::string position() const { return rows_.position(); }
+
   bool process(const Call&, Output& out) {
+    if (rows_.is_empty()) return out.set_rows(0), false;
     out.set_rows(1);
-    const std::string name = "synthetic_" + std::to_string(next_ + 1);
-    std::string bases = synthesize_contig(static_cast<std::uint64_t>(parameters_.seed), static_cast<std::uint64_t>(next_), parameters_.length,
-                                          parameters_.gc_content, parameters_.cpg_ratio);
-    add_repeats(static_cast<std::uint64_t>(parameters_.seed), static_cast<std::uint64_t>(next_), repeats_, bases);
+    const std::string name = "synthetic_" + std::to_string(rows_.next + 1);
+    std::string bases = synthesize_contig(static_cast<std::uint64_t>(parameters_.seed), rows_.next, parameters_.length, parameters_.gc_content,
+                                          parameters_.cpg_ratio);
+    add_repeats(static_cast<std::uint64_t>(parameters_.seed), rows_.next, repeats_, bases);
     out.text_rows("name", std::initializer_list<std::string_view>{name});
     out.text_rows("bases", std::initializer_list<std::string_view>{bases});
     out.set_work(static_cast<double>(parameters_.length));
-    return ++next_ < parameters_.contigs;
+    ++rows_.next;
+    return !rows_.is_empty();
   }
 
  private:
   Parameters parameters_;
   RepeatParameters repeats_;
-  std::int64_t next_ = 0;
+  NumberedRows rows_;
 };
 
 }  // namespace

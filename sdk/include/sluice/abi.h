@@ -107,7 +107,16 @@ enum {                            /* traits, or-ed */
         * the input, each in its order, and the i-th comes before the (i+1)-th. */
        SLUICE_TRAIT_PARTS = 64,
        /* calls on a device read the host form of the columns that the stage needs, too; without it a column may lie on the device alone */
-       SLUICE_TRAIT_HOST_COLUMNS = 128
+       SLUICE_TRAIT_HOST_COLUMNS = 128,
+       /* Ordered maps, regroups, sinks: what comes of the parts of an input (SLUICE_TRAIT_PARTS), each in a run of its own, is, one behind the other,
+        * what comes of the whole input. Of sinks: but for the header, see header_of_file. */
+       SLUICE_TRAIT_CONCATENATES = 256,
+       /* Regroups: an instance that is made of what save() gave for each of the parts (sluice_create_args.saved, in their order) stands where one
+        * stands that has seen the rows of all. */
+       SLUICE_TRAIT_SUMS = 512,
+       /* Ordered maps, regroups, sinks: most instances offer sluice_stage.save. Regroups and sinks without it can't be gone on with after a run has
+        * been killed; ordered maps that keep no state offer a save() that writes nothing. */
+       SLUICE_TRAIT_SAVES = 1024
 };
 
 typedef struct sluice_stage_descriptor {
@@ -253,6 +262,9 @@ typedef struct sluice_host_api {
   sluice_status (*write_file)(sluice_file*, const void* data, size_t bytes, sluice_error*);
   const char* (*file_path)(const sluice_file*);             /* the temporary path, for libraries that write files themselves; closes nothing */
   sluice_status (*close_file)(sluice_file*, sluice_error*); /* flushes; the rename comes at the end of the run */
+  /* Of a sink that concatenates: the first so many bytes of the file, or of the text in it where it is compressed, are a header that the files of
+   * all parts have alike. Not said: there is none. */
+  sluice_status (*header_of_file)(sluice_file*, uint64_t bytes);
 } sluice_host_api;
 
 /* A device as an implementation sees it during one call. CPU calls get NULL. The device is the calling thread's current one. Work goes to `stream`;
@@ -280,6 +292,11 @@ typedef struct sluice_call {
 
 /* ---- Stage instances ---------------------------------------------------------------------------------------------------------------- */
 
+typedef struct sluice_bytes {
+  const void* data;
+  size_t bytes;
+} sluice_bytes;
+
 typedef struct sluice_create_args {
   uint32_t struct_size;
   const sluice_host_api* api;
@@ -293,6 +310,10 @@ typedef struct sluice_create_args {
   int32_t feedback_sinks;               /* how many sinks give their rows back to this instance */
   const char* begin_at;                 /* sources with SLUICE_TRAIT_POSITIONS: a position to begin at; NULL: at the beginning */
   uint64_t part, parts;                 /* sources with SLUICE_TRAIT_PARTS: part 0 to parts - 1; 0 of 1: everything */
+  /* What save() of instances with the same parameters gave: the new one goes on behind that. Several: with SLUICE_TRAIT_SUMS only. 0: it begins.
+   * Files of the host that the instance opens (the same ones, in the same order) have the bytes already that were given to them before save(). */
+  const sluice_bytes* saved;
+  size_t saved_count;
 } sluice_create_args;
 
 typedef struct sluice_stage {
@@ -317,9 +338,9 @@ typedef struct sluice_stage {
   /* Sources with SLUICE_TRAIT_POSITIONS: between two calls of process(), where the next row begins, as text without tabs and line ends that
    * sluice_create_args.begin_at takes. */
   sluice_status (*position)(void* self, char* text, size_t capacity, sluice_error*);
-  /* Sinks, between two commits: everything before this sequence number is in the files, whatever happens to the process. NULL: nothing is before
-   * finish(). */
-  sluice_status (*durable)(void* self, uint64_t* sequence, sluice_error*);
+  /* Ordered maps, regroups and sinks, between two calls: gives what a new instance needs to go on from here (sluice_create_args.saved), in pieces
+   * through write(to, ...). What has been given to files of the host is kept by the host. NULL: this instance can't be gone on with. */
+  sluice_status (*save)(void* self, const sluice_call*, void (*write)(void* to, const void* data, size_t bytes), void* to, sluice_error*);
 } sluice_stage;
 
 /* ---- The plugin ------------------------------------------------------------------------------------------------------------------------ */

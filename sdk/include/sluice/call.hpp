@@ -257,6 +257,10 @@ class OutputFile {
     sluice_error error{};
     if (api_->write_file(file_, bytes.data(), bytes.size(), &error) != SLUICE_OK) raise(error);
   }
+  // The first so many bytes (of the text in it, if it is compressed) are a header, see header_of_file in abi.h.
+  void header(std::uint64_t bytes) {
+    if (api_->header_of_file(file_, bytes) != SLUICE_OK) throw Failure(SLUICE_ERROR_INTERNAL, "a header of a file that is not open");
+  }
   // The temporary path, for libraries that write files themselves ("-" for standard output).
   std::string path() const { return api_->file_path(file_); }
   void close() {

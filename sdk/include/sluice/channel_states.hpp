@@ -3,10 +3,12 @@
 #pragma once
 // What a stage keeps for each channel of a flow cell, from one batch to the next.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -48,6 +50,17 @@ class ChannelStates {
   template <class Visit>
   void for_each(Visit&& visit) {
     for (State& state : states_) visit(state);
+  }
+  // Channels that have a state, in ascending order.
+  template <class Visit>
+  void for_each_channel(Visit&& visit) const {
+    std::vector<std::pair<std::int32_t, const State*>> found;
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot)
+      if (slots_[slot] != nullptr) found.emplace_back(static_cast<std::int32_t>(slot), slots_[slot]);
+    for (const auto& [channel, state] : others_)
+      if (state != nullptr) found.emplace_back(channel, state);
+    std::sort(found.begin(), found.end());
+    for (const auto& [channel, state] : found) visit(channel, *state);
   }
 
  private:

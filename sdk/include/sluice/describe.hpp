@@ -69,6 +69,11 @@ class Describe {
   Describe& positions() { return d_.traits |= SLUICE_TRAIT_POSITIONS, *this; }
   // Sources: Setup::part() and parts() are honoured.
   Describe& parts() { return d_.traits |= SLUICE_TRAIT_PARTS, *this; }
+  // Ordered maps, regroups, sinks: see SLUICE_TRAIT_CONCATENATES. Regroups: SLUICE_TRAIT_SUMS.
+  Describe& concatenates() { return d_.traits |= SLUICE_TRAIT_CONCATENATES, *this; }
+  Describe& sums() { return d_.traits |= SLUICE_TRAIT_SUMS, *this; }
+  // Set for stages that have a member save().
+  Describe& saves() { return d_.traits |= SLUICE_TRAIT_SAVES, *this; }
 
   Describe& needs(const char* column, const char* type, const char* doc, Needed needed = Needed::always) {
     needs_.push_back({column, type, static_cast<std::int32_t>(needed), doc});

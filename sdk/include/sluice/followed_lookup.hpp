@@ -32,6 +32,16 @@ class FollowedLookup {
     std::string_view first;
   };
 
+  // The rows of a batch, by their `read_id`, of which has(read_id) is false.
+  template <class Has>
+  static Missing missing_reads(const Batch& in, const Has& has) {
+    const TextView read_ids = in.text("read_id");
+    Missing missing;
+    for (std::int64_t row = 0; row < in.rows(); ++row)
+      if (in.ok(row) && !has(read_ids[row]) && missing.count++ == 0) missing.first = read_ids[row];
+    return missing;
+  }
+
   // `incomplete`: the stage's reason under which files are named that could be taken in part only, or not. `records`: what they have, for messages.
   FollowedLookup(FollowRules rules, std::uint32_t incomplete, std::string records, TakeUp take_up)
       : idle_seconds_(rules.idle_seconds),

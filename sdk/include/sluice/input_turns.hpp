@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <sluice/followed_files.hpp>
+#include <sluice/input_part.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <thread>
@@ -71,6 +72,8 @@ class InputReader {
   // Bytes of the file that have been read; < 0: unknown.
   virtual std::int64_t consumed() const = 0;
   virtual std::uint64_t kept_bytes() const { return 0; }
+  // Where the next row begins that give() has not given, in words of the reader: what File::position gives back.
+  virtual std::string position() = 0;
 };
 
 class InputTurns {
@@ -80,15 +83,21 @@ class InputTurns {
     std::string path;
     std::uint64_t begin = 0;  // of the first record, where a file is read again behind what was read before
     Growth growth = Growth::none;
+    std::size_t number = 0;     // among all, where they are not followed
+    ByteRange range = {};       // in which the rows begin that are wanted
+    std::string position = {};  // where to begin, if that is not where the range does
+    bool is_only = false;       // there are no other files
   };
-  // Null: nothing can be said of it before it has grown, or is whole. Throws Failure.
+  // Null: nothing can be said of it before it has grown, or is whole; or nothing of it is in the range. Throws Failure.
   using Open = std::function<std::unique_ptr<InputReader>(const File&)>;
 
   // `incomplete`: the stage's reason under which files are named that could be read in part only, or not.
   InputTurns(const Setup& setup, std::string_view inputs, const char* endings, const FollowParameters& parameters, std::uint32_t incomplete,
              Open open)
       : open_(std::move(open)), incomplete_(incomplete) {
+    const bool begins_elsewhere = !setup.begin_at().empty() || setup.parts() > 1;
     if (parameters.follow) {
+      if (begins_elsewhere) refuse_followed();
       refuse_unfollowed(inputs);
       FollowRules rules = parameters.rules(std::string(inputs), endings);
       rules.settle_seconds = parameters.follow_settle;
@@ -99,12 +108,24 @@ class InputTurns {
       return;
     }
     paths_ = input_files(inputs, endings);
-    for (const std::string& path : paths_) all_bytes_ += bytes_of(path);
-    open_next();
+    if (begins_elsewhere)
+      for (const std::string& path : paths_) refuse_unless_file(path);
+    std::vector<std::uint64_t> sizes;
+    for (const std::string& path : paths_) sizes.push_back(regular_file_bytes(path));
+    part_ = InputPart(sizes, setup.part(), setup.parts());
+    for (std::size_t file = 0; file < paths_.size(); ++file) all_bytes_ += bytes_in_part(file);
+    begin(setup.begin_at());
   }
 
   // The stage's process().
   bool process(const Call& call, Output& out) { return followed_ ? follow(call, out) : give_next(call, out); }
+  // The stage's position(): the number of a file, and what its reader says.
+  std::string position() {
+    if (followed_) return no_position;
+    if (!reader_) return std::to_string(paths_.size());
+    if (!is_regular_file(paths_[number_])) return no_position;
+    return std::to_string(number_) + ":" + reader_->position();
+  }
 
  private:
   using Given = InputReader::Given;
@@ -125,21 +146,43 @@ class InputTurns {
 
   // ---- files as they are
 
-  void open_next() {
-    reader_.reset();
-    file_bytes_ = bytes_of(paths_[number_]);
-    reader_ = open_({paths_[number_], 0, Growth::none});
+  [[noreturn]] static void refuse_followed() { refuse_positions("an input that is followed (`follow`)"); }
+  std::int64_t bytes_in_part(std::size_t file) const {
+    const std::optional<ByteRange> range = part_.of(file);
+    return range ? static_cast<std::int64_t>(std::min(range->end, regular_file_bytes(paths_[file])) - range->begin) : 0;
+  }
+  void begin(const std::string& position) {
+    if (position.empty()) return open_next("");
+    const std::size_t colon = std::min(position.find(':'), position.size());
+    const std::uint64_t file = position_numbers(position.substr(0, colon), 1)[0];
+    if (file > paths_.size() || (file == paths_.size()) != (colon == position.size()) || colon + 1 == position.size())
+      throw Failure::usage("'" + position + "' is no position in these " + std::to_string(paths_.size()) + " files",
+                           "give the files that the position was said of");
+    for (; number_ < file; ++number_) bytes_before_ += bytes_in_part(number_);
+    if (number_ < paths_.size()) open_next(position.substr(colon + 1));
+  }
+  // The file at number_, or the next one of which there is something in the part.
+  void open_next(std::string position) {
+    for (reader_.reset(); number_ < paths_.size(); ++number_, position.clear()) {
+      const std::optional<ByteRange> range = part_.of(number_);
+      if (range) reader_ = open_({paths_[number_], 0, Growth::none, number_, *range, position, paths_.size() == 1});
+      if (reader_) return;
+      bytes_before_ += bytes_in_part(number_);
+    }
   }
   bool give_next(const Call& call, Output& out) {
+    if (!reader_) return give_nothing(out), false;
     const Given given = reader_->give(call, out);
     keep(call);
-    if (const std::int64_t read = reader_->consumed(); file_bytes_ > 0 && read >= 0)
-      call.progress(std::min(1.0, static_cast<double>(bytes_before_ + read) / static_cast<double>(all_bytes_)));
+    if (const std::int64_t read = reader_->consumed(); all_bytes_ > 0 && read >= 0) {
+      const std::int64_t of_part = std::max<std::int64_t>(read - static_cast<std::int64_t>(part_.of(number_)->begin), 0);
+      call.progress(std::min(1.0, static_cast<double>(bytes_before_ + of_part) / static_cast<double>(all_bytes_)));
+    }
     if (given != Given::end) return true;
-    if (++number_ == paths_.size() || call.cancelled()) return false;
-    bytes_before_ += file_bytes_;
-    open_next();
-    return true;
+    if (call.cancelled()) return false;
+    bytes_before_ += bytes_in_part(number_++);
+    open_next("");
+    return reader_ != nullptr;
   }
   void keep(const Call& call) {
     std::uint64_t bytes = reader_ ? reader_->kept_bytes() : 0;
@@ -304,8 +347,9 @@ class InputTurns {
   std::uint64_t kept_ = 0;
 
   std::vector<std::string> paths_;
+  InputPart part_;
   std::size_t number_ = 0;
-  std::int64_t file_bytes_ = 0, bytes_before_ = 0, all_bytes_ = 0;
+  std::int64_t bytes_before_ = 0, all_bytes_ = 0;  // of the part
 
   std::optional<FollowedFiles> followed_;
   std::string inputs_;

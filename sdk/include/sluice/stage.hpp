@@ -15,7 +15,8 @@
 //   void feedback(const sluice::Call&, const sluice::Batch& in);   // sources, regroups: rows that a sink has committed, beside process()
 //   static void check_parameters(const Parameters& p);             // rules between parameters: throws Failure::usage, before a run begins
 //   std::string position();                                        // sources with positions(): where the next row begins
-//   std::uint64_t durable();                                       // sinks: before which batch everything is in the files
+//   void save(const sluice::Call&, sluice::StateWriter& to);       // ordered maps, regroups, sinks: what Setup::saved() gives a later instance
+//   bool can_save() const;                                         // with save(): false where these parameters don't allow it
 // A source's process returns bool: true while there may be more rows. An ordered map's may, too: false when it needs no more; what only it asked for
 // is then not read on.
 
@@ -29,6 +30,7 @@
 #include <sluice/column.hpp>
 #include <sluice/describe.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/saved_state.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -65,6 +67,12 @@ class Setup : public Host {
   // Sources with parts(): which part of the input, from 0, of how many.
   std::uint64_t part() const { return args_->part; }
   std::uint64_t parts() const { return args_->parts; }
+  // What save() gave, of the instances that this one goes on behind; none: it begins.
+  std::vector<std::string_view> saved() const {
+    std::vector<std::string_view> states;
+    for (std::size_t i = 0; i < args_->saved_count; ++i) states.emplace_back(static_cast<const char*>(args_->saved[i].data), args_->saved[i].bytes);
+    return states;
+  }
   // Is an optional output column used by anybody?
   bool wanted(std::string_view column) const { return flag(descriptor_->output, args_->wanted, column); }
   // Is an optional input column there?
@@ -118,6 +126,8 @@ sluice_status guarded(sluice_error* error, Body&& body) noexcept {
 
 template <class Stage>
 struct Adapter {
+  static constexpr bool saves = requires(Stage & s, const Call& c, StateWriter& w) { s.save(c, w); };
+
   static const Describe<Stage>& description() {
     // Leaks on purpose: descriptors live as long as the plugin, and plugins are never unloaded.
     static const Describe<Stage>* const instance = [] {
@@ -125,6 +135,7 @@ struct Adapter {
       if constexpr (requires { &Stage::process; })
         d->template implementation<&Stage::process>("cpu", "portable C++ with run-time SIMD dispatch where it matters");
       Stage::describe(*d);
+      if constexpr (saves) d->saves();
       if constexpr (requires(const typename Stage::Parameters& p) { Stage::check_parameters(p); }) d->check_with(check);
       d->finish();
       return d;
@@ -153,7 +164,9 @@ struct Adapter {
       if constexpr (requires(Stage & s, const Call& c, Output& o) { s.finish(c, o); }) stage->finish = finish;
       if constexpr (requires(Stage & s, const Call& c, const Batch& b) { s.feedback(c, b); }) stage->feedback = feedback;
       if constexpr (requires(Stage & s) { s.position(); }) stage->position = position;
-      if constexpr (requires(Stage & s) { s.durable(); }) stage->durable = durable;
+      if constexpr (saves) stage->save = save;
+      if constexpr (requires(const Stage& s) { s.can_save(); })
+        if (!static_cast<const Stage*>(stage->self)->can_save()) stage->save = nullptr;
       if constexpr (!requires { &Stage::process; }) stage->process = nullptr;
       // bool offers(device) const: whether that implementation can do what this instance's parameters ask for.
       if constexpr (requires(const Stage& s, std::string_view device) { s.offers(device); }) {
@@ -200,8 +213,12 @@ struct Adapter {
       return SLUICE_OK;
     });
   }
-  static sluice_status durable(void* self, std::uint64_t* sequence, sluice_error* error) {
-    return guarded(error, [&] { return *sequence = static_cast<Stage*>(self)->durable(), SLUICE_OK; });
+  static sluice_status save(void* self, const sluice_call* raw, void (*write)(void*, const void*, std::size_t), void* to, sluice_error* error) {
+    return guarded(error, [&] {
+      StateWriter writer(write, to);
+      if constexpr (saves) static_cast<Stage*>(self)->save(Call(*raw), writer);
+      return SLUICE_OK;
+    });
   }
   static sluice_status finish(void* self, const sluice_call* raw, sluice_output* output, sluice_error* error) {
     return guarded(error, [&] {

@@ -64,6 +64,26 @@ class StagedFile {
       ::close(descriptor_);  // taken for a left-over between the two calls
     }
   }
+  // Goes on with what another process has left at `temporary`, behind the first so many bytes of it. Throws Failure::output.
+  static StagedFile going_on(const std::string& path, const std::string& temporary, std::uint64_t bytes) {
+    StagedFile file;
+    file.path_ = path;
+    file.target_ = followed(path);
+    file.temporary_ = temporary;
+    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0) file.fail("go on with", errno);
+    struct stat info {};
+    const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    const bool whole = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) >= bytes;
+    const bool placed = locked && whole && ::ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 && ::lseek(descriptor, 0, SEEK_END) >= 0;
+    if (placed) {
+      file.descriptor_ = descriptor;
+      return file;
+    }
+    ::close(descriptor);
+    if (!locked) throw Failure::output("'" + path + "' is still being written by another process", "wait for it, or end it");
+    throw Failure::output("cannot go on with '" + path + "': '" + temporary + "' is shorter than it was", "begin the run anew, without --resume");
+  }
   StagedFile(StagedFile&& other) noexcept { *this = std::move(other); }
   StagedFile& operator=(StagedFile&& other) noexcept {
     std::swap(path_, other.path_);
@@ -73,6 +93,12 @@ class StagedFile {
     return *this;
   }
   ~StagedFile() { discard(); }
+
+  // What killed processes have left of files of this name.
+  static void remove_left_behind(const std::string& path) {
+    const std::filesystem::path target = followed(path);
+    remove_left_behind(target.parent_path().empty() ? std::filesystem::path(".") : target.parent_path(), hidden_prefix(target.filename().string()));
+  }
 
   // The name as given, where the bytes are now (for libraries that open files by name; they may truncate it, but not replace it), and an open
   // descriptor of it.
@@ -109,6 +135,11 @@ class StagedFile {
     if (descriptor_ < 0) return;
     ::unlink(temporary_.c_str());
     ::close(std::exchange(descriptor_, -1));
+    temporary_.clear();
+  }
+  // Closes the file and leaves it where it is, for a later going_on().
+  void leave() noexcept {
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
     temporary_.clear();
   }
   const std::filesystem::path& target() const { return target_; }

@@ -13,5 +13,7 @@
 // A stage whose class is inside a plugin is found with stage_of(*load_plugin(path), "id"). Nothing here depends on a test framework.
 
 #include <sluice/testing/contract.hpp>    // contract_problems
+#include <sluice/testing/restarts.hpp>    // resume_problems
+#include <sluice/testing/sources.hpp>     // in_part, beginning_at
 #include <sluice/testing/stage_run.hpp>   // run_stage, load_plugin
 #include <sluice/testing/test_batch.hpp>  // BatchBuilder

@@ -268,7 +268,17 @@ class ToyRunningSum : public ToyMap {
     d.id("toy_running_sum").summary("adds up").map("number").ordered().needs("value", "i64", "").gives("running", "i64", "sum of all values so far");
     describe_options(d);
   }
-  using ToyMap::ToyMap;
+  ToyRunningSum(const sluice::Setup& setup, const Parameters& p) : ToyMap(setup, p) {
+    if (setup.saved().empty()) return;
+    sluice::StateReader state(setup.saved().front());
+    expected_ = state.value<std::uint64_t>();
+    sum_ = state.value<std::int64_t>();
+  }
+  void save(const sluice::Call&, sluice::StateWriter& to) const {
+    if (inside_) throw std::logic_error("an ordered stage was asked for its state while it was called");
+    to.value(expected_);
+    to.value(sum_);
+  }
   void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
     if (inside_.exchange(true)) throw std::logic_error("two calls of an ordered stage at once");
     if (in.sequence() != expected_++) throw std::logic_error("an ordered stage got its batches out of order");
@@ -297,7 +307,18 @@ class ToyRegroup {
     d.option("throw_at_end", &Parameters::throw_at_end, "throw in finish");
     d.option("keeps", &Parameters::keeps, "bytes that it says it keeps");
   }
-  ToyRegroup(const sluice::Setup&, const Parameters& p) : p_(p) {}
+  ToyRegroup(const sluice::Setup& setup, const Parameters& p) : p_(p) {
+    if (setup.saved().empty()) return;
+    sluice::StateReader state(setup.saved().front());
+    expected_ = state.value<std::uint64_t>();
+    held_ = state.value<std::int64_t>();
+    open_ = state.value<std::uint8_t>() != 0;
+  }
+  void save(const sluice::Call&, sluice::StateWriter& to) const {
+    to.value(expected_);
+    to.value(held_);
+    to.value(static_cast<std::uint8_t>(open_ ? 1 : 0));
+  }
   void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
     if (p_.keeps > 0) call.keeps(static_cast<std::uint64_t>(p_.keeps));
     if (in.sequence() != expected_++) throw std::logic_error("a regroup stage got its batches out of order");
@@ -326,6 +347,53 @@ class ToyRegroup {
   std::uint64_t expected_ = 0;
   bool open_ = false;
   std::int64_t held_ = 0;
+};
+
+// The first, the sum and the last of all values.
+class ToySpread {
+ public:
+  struct Parameters {
+    bool early = false;
+  };
+  static void describe(sluice::Describe<ToySpread>& d) {
+    d.id("toy_spread").summary("first, sum and last").regroup("number", "pair").sums().needs("sum", "i64", "").gives("total", "i64", "");
+    d.option("early", &Parameters::early, "give the first as soon as it is there");
+  }
+  ToySpread(const sluice::Setup& setup, const Parameters& p) : p_(p) {
+    for (const std::string_view saved : setup.saved()) {
+      sluice::StateReader state(saved);
+      const auto count = state.value<std::int64_t>(), first = state.value<std::int64_t>(), sum = state.value<std::int64_t>(),
+                 last = state.value<std::int64_t>();
+      if (count > 0 && count_ == 0) first_ = first;
+      if (count > 0) last_ = last;
+      count_ += count;
+      sum_ += sum;
+    }
+  }
+  void save(const sluice::Call&, sluice::StateWriter& to) const {
+    for (const std::int64_t value : {count_, first_, sum_, last_}) to.value(value);
+  }
+  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+    const auto sum = in.column<std::int64_t>("sum");
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      const std::int64_t value = sum[static_cast<std::size_t>(row)];
+      if (count_++ == 0) first_ = value;
+      last_ = value;
+      sum_ += value;
+    }
+    if (p_.early) give(out, {first_});
+  }
+  void finish(const sluice::Call&, sluice::Output& out) { give(out, {first_, sum_, last_}); }
+
+ private:
+  static void give(sluice::Output& out, const std::vector<std::int64_t>& totals) {
+    out.set_rows(static_cast<std::int64_t>(totals.size()));
+    std::copy(totals.begin(), totals.end(), out.column<std::int64_t>("total").begin());
+    out.emit();
+  }
+  Parameters p_;
+  std::int64_t count_ = 0, first_ = 0, sum_ = 0, last_ = 0;
 };
 
 // Makes more than it gets: batches of 100 payloads (400 kB) for each of its input, and at the end.
@@ -367,9 +435,10 @@ class ToySink {
     double milliseconds = 0;
     std::int64_t throw_at = -1;
     bool skip_failed = false;
+    std::string header;
   };
   static void describe(sluice::Describe<ToySink>& d) {
-    d.id("toy_sink").summary("writes numbers").sink("*");
+    d.id("toy_sink").summary("writes numbers").sink("*").concatenates();
     for (const char* column : {"sum", "other", "blocked", "total", "worked", "worked_again", "running"})
       d.needs(column, "i64", "", sluice::Needed::optional);
     d.option("column", &Parameters::column, "what to write");
@@ -377,8 +446,13 @@ class ToySink {
     d.option("milliseconds", &Parameters::milliseconds, "time for each batch");
     d.option("throw_at", &Parameters::throw_at, "throw at the batch with this sequence number");
     d.option("skip_failed", &Parameters::skip_failed, "no line for failed rows");
+    d.option("header", &Parameters::header, "the first line");
   }
-  ToySink(const sluice::Setup& setup, const Parameters& p) : p_(p), file_(setup, p.output) {}
+  ToySink(const sluice::Setup& setup, const Parameters& p) : p_(p), file_(setup, p.output) {
+    if (p.header.empty() || !setup.saved().empty()) return;
+    file_.write(p.header + "\n");
+    file_.header(p.header.size() + 1);
+  }
   void process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
     std::vector<std::string> lines(static_cast<std::size_t>(in.rows()));
     const auto values = in.column<std::int64_t>(p_.column);
@@ -394,15 +468,13 @@ class ToySink {
     if (static_cast<std::int64_t>(in.sequence()) == p_.throw_at) throw sluice::Failure::output("the sink was told to throw");
     wait(p_.milliseconds);
     for (std::int64_t row = 0; row < in.rows(); ++row) file_.write(in.text("_line")[row]);
-    committed_ = in.sequence() + 1;
   }
-  std::uint64_t durable() const { return committed_; }  // as far as a process can tell
+  void save(const sluice::Call&, sluice::StateWriter&) const {}  // all is in the file
   void finish(const sluice::Call&, sluice::Output&) { file_.close(); }
 
  private:
   Parameters p_;
   sluice::OutputFile file_;
-  std::uint64_t committed_ = 0;
 };
 
 class ToyResource {
@@ -430,4 +502,4 @@ class ToyResource {
 }  // namespace
 
 SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyRunningSum,
-              ToyRegroup, ToyExpand, ToySink, ToyResource);
+              ToyRegroup, ToySpread, ToyExpand, ToySink, ToyResource);

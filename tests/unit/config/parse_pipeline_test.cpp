@@ -145,3 +145,32 @@ TEST_CASE("a folder is no pipeline file") {
   load_pipeline_file("/tmp", diagnostics);
   CHECK(diagnostics.has_errors());
 }
+
+TEST_CASE("advice is about one reason or several, and what is about one goes first") {
+  Diagnostics diagnostics;
+  const WrittenPipeline p = parse_pipeline(head + R"([advice]
+unmapped = "another reference?"
+flat = "own words"
+[advice.damaged]
+say = "convert it again"
+when = ["corrupt", "flat"]
+)",
+                                           "p.toml", diagnostics);
+  CHECK(diagnostics.list().empty());
+  CHECK((p.advice == std::map<std::string, std::string>{{"unmapped", "another reference?"}, {"flat", "own words"}, {"corrupt", "convert it again"}}));
+  CHECK(problems_of(head + "[advice]\na = 1\n").at(0).find("advice.a must be what to check") != std::string::npos);
+  CHECK(problems_of(head + "[advice.a]\nsay = \"x\"\n").at(0).find("advice 'a': it lacks what to say or when") != std::string::npos);
+  CHECK(problems_of(head + "[advice.a]\nsay = \"x\"\nwhen = [1]\n").at(0).find("when: a reason must be a string") != std::string::npos);
+  CHECK(problems_of(head + "[advice.a]\nsay = \"x\"\nwhen = [\"y\"]\nwhy = \"z\"\n").at(0).find("why") != std::string::npos);
+}
+
+TEST_CASE("what is usual of a stage is a share, and of resources nothing") {
+  Diagnostics diagnostics;
+  const WrittenPipeline p = parse_pipeline(head + "usual_share = 0.4\nusual_share_at_end = 0\n", "p.toml", diagnostics);
+  CHECK(diagnostics.list().empty());
+  CHECK(p.stages.at(0).usual_share.calls == 0.4);
+  CHECK(p.stages.at(0).usual_share.at_end == 0);
+  for (const char* wrong : {"0.96", "-0.1", "inf", "nan", "\"x\""})
+    CHECK(problems_of(head + "usual_share = " + wrong + "\n").at(0).find("usual_share") != std::string::npos);
+  CHECK(problems_of(head + "[resources.r]\nuse = \"x\"\nusual_share = 0.4\n").at(0).find("usual_share") != std::string::npos);
+}

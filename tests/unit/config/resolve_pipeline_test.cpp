@@ -320,3 +320,43 @@ TEST_CASE("what is wrong in a preset is found whether it is chosen or not") {
   CHECK(resolve(replaced(with_presets, "[parameters.window]", "[parameters.preset]"), with({{"reads", "r"}}))
             .says("the name is taken, because the file has [presets]"));
 }
+
+TEST_CASE("${command_line} is the command, with what was given, as a shell reads it") {
+  const std::string text = R"([pipeline]
+name = "m"
+[parameters.reads]
+type = "path"
+required = true
+several = true
+[parameters.table]
+type = "path"
+group = "output"
+default = "-"
+[parameters.window]
+type = "int"
+default = 3
+[parameters.rna]
+type = "bool"
+default = true
+[stages.read]
+use = "reader"
+params.path = "${command_line}"
+)";
+  const auto command = [&](std::map<std::string, std::string> parameters, std::vector<std::string> set = {}) {
+    const auto outcome = resolve(text, with(std::move(parameters), std::move(set)));
+    CHECK(outcome.problems.empty());
+    CHECK_FALSE(outcome.pipeline.parameters.contains("command_line"));
+    CHECK(outcome.pipeline.stages.at(0).given_by[0] == "");
+    return std::string(outcome.pipeline.stages.at(0).values[0].text);
+  };
+  CHECK(command({{"reads", "r.fq"}}) == "sluice run m --reads r.fq");
+  CHECK(command({{"table", "t.tsv"}, {"reads", "r.fq"}}) == "sluice run m --reads r.fq");
+  CHECK(command({{"rna", "false"}, {"window", "5"}, {"reads", "a.fq\nit's b.fq"}}) ==
+        "sluice run m --reads a.fq --reads 'it'\\''s b.fq' --window 5 --no-rna");
+  CHECK(command({{"rna", "true"}, {"reads", "r"}}, {"stages.read.device=cpu"}) == "sluice run m --reads r --rna --set stages.read.device=cpu");
+  const std::string many = command({{"reads", std::string(60000, 'x')}});
+  CHECK(many.size() < 33000);
+  CHECK(many.ends_with("x..."));
+  CHECK(resolve(replaced(text, "[parameters.rna]", "[parameters.command_line]"), with({{"reads", "r"}}))
+            .says("${command_line} is the run's own command"));
+}

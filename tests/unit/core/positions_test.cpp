@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Sources that begin anywhere or read a part, and sinks that say what is durable: what resuming and shards are made of.
+// Sources that begin anywhere or read a part: what resuming and shards are made of.
 #include <doctest/doctest.h>
 
 #include "unit/core/toy_run.hpp"
@@ -48,10 +48,4 @@ TEST_CASE("A source says where the next row begins, and begins there when it is 
     CHECK(result.files.at("out.txt") == numbers(std::stol(begin), 100 - std::stol(begin)));
     CHECK(result.stage("source").position == "100");
   }
-}
-
-TEST_CASE("A sink says up to which batch everything is in the files") {
-  ToyRun run;
-  const ToyResult result = run(pipeline);
-  CHECK(result.stage("sink").durable_before == 15);  // of 7 rows each
 }

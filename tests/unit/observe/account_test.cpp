@@ -241,10 +241,12 @@ TEST_CASE("a trace is JSON with one event per call") {
 TEST_CASE("the progress line shows rows, rate and time left, and fits the terminal") {
   RunStatistics s = example_statistics();
   s.resident_peak = 512 << 20;
-  CHECK(progress_line(example_plan(), s, 200) == "m: 90 reads, 2.00 Mbases/s, 2.00 s, 512 MiB");
+  const Plan plan = example_plan();
+  TimeLeft time_left(plan);
+  CHECK(progress_line(plan, s, time_left, 200) == "m: 90 reads, 2.00 Mbases/s, 2.00 s, 512 MiB");
   s.source_progress = 0.5;
-  CHECK(progress_line(example_plan(), s, 200) == "m: 90 reads, 2.00 Mbases/s, 50.0 %, 2.00 s left, 512 MiB");
-  CHECK(progress_line(example_plan(), s, 10).size() == 10);
+  CHECK(progress_line(plan, s, time_left, 200) == "m: 90 reads, 2.00 Mbases/s, 50.0 %, 2.00 s left, 512 MiB");
+  CHECK(progress_line(plan, s, time_left, 10).size() == 10);
 }
 
 TEST_CASE("the time left goes by the work that is done, not by what has been read") {
@@ -253,16 +255,18 @@ TEST_CASE("the time left goes by the work that is done, not by what has been rea
   s.source_progress = 0.5;
   s.stages[1].rows_in = s.stages[2].rows_in = 45;  // half of what has been read
   const double share = (0.2 + 3 + 0.1) / (0.2 / 0.5 + 3 / 0.25 + 0.1 / 0.25);
-  CHECK(seconds_left(plan, s) == doctest::Approx(s.elapsed_seconds * (1 - share) / share));
+  CHECK(TimeLeft(plan).after(s).seconds == doctest::Approx(s.elapsed_seconds * (1 - share) / share));
   s.source_progress = 0.01;
-  CHECK(seconds_left(plan, s) < 0);  // too early
+  CHECK(TimeLeft(plan).after(s).seconds < 0);  // too early
 }
 
 TEST_CASE("before the first row the progress line says what is waited for") {
   RunStatistics s = example_statistics();
   for (StageStatistics& stage : s.stages) stage.rows_in = stage.rows_out = 0, stage.failed.clear(), stage.accounted.clear();
   s.resident_peak = 512 << 20;
-  CHECK(progress_line(example_plan(), s, 200) == "m: waiting for the first read, 2.00 s, 512 MiB");
+  const Plan plan = example_plan();
+  TimeLeft time_left(plan);
+  CHECK(progress_line(plan, s, time_left, 200) == "m: waiting for the first read, 2.00 s, 512 MiB");
 }
 
 TEST_CASE("the summary names losses and outputs") {

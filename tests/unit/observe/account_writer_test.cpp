@@ -4,6 +4,7 @@
 #include "observe/account_writer.hpp"
 
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -50,6 +51,37 @@ TEST_CASE("an account is the same table whether its lines fit into memory or not
     CHECK(read(file) == expected);
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 1);
   }
+}
+
+TEST_CASE("accounts and traces whose names end in .gz are the same text as gzip") {
+  const testing::TemporaryFolder folder;
+  const auto unpacked = [](const std::string& file) {
+    std::string text(std::size_t{8} << 20, '\0');
+    gzFile stream = gzopen(file.c_str(), "rb");
+    REQUIRE(stream != nullptr);
+    CHECK(gzdirect(stream) == 0);
+    text.resize(static_cast<std::size_t>(std::max(gzread(stream, text.data(), static_cast<unsigned>(text.size())), 0)));
+    CHECK(gzclose(stream) == Z_OK);
+    return text;
+  };
+  for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{50000}}) {
+    std::vector<std::string> made;
+    for (const char* name : {"/account.tsv", "/account.tsv.gz", "/again.tsv.gz"}) {
+      made.push_back(folder.path() + name);
+      AccountWriter account(made.back(), 100'000);
+      for (std::size_t i = 0; i < rows; ++i) account.lost("map", {"read_" + std::to_string(i * 2654435761U % 100003), "too_short"});
+      CHECK(account.finish({}) == "");
+    }
+    CHECK(unpacked(made[1]) == read(made[0]));
+    CHECK(read(made[1]) == read(made[2]));
+  }
+  for (const char* name : {"/trace.json", "/trace.json.gz"}) {
+    TraceWriter trace(folder.path() + name, "test");
+    for (int i = 0; i < 3000; ++i) trace.happened({"map", "cpu", 1, 2.0 * i, 1, 1, 3});
+    CHECK(trace.finish() == "");
+  }
+  CHECK(unpacked(folder.path() + "/trace.json.gz") == read(folder.path() + "/trace.json"));
+  CHECK(nlohmann::json::parse(read(folder.path() + "/trace.json"))["traceEvents"].size() > 3000);
 }
 
 TEST_CASE("an account that cannot be kept or written says so when it is asked for") {

@@ -84,8 +84,8 @@ TEST_CASE("outcomes add up over batches, and are in the summary in place of what
   Diagnostics diagnostics;
   const Plan plan = example_plan();
   StageRecorder recorder(plan.pipeline.stages[1]);
-  recorder.outcome("mapped", 2, 50);
-  recorder.outcome("mapped", 1, 40);
+  recorder.outcome(StageRecorder::no_batch, "mapped", 2, 50);
+  recorder.outcome(StageRecorder::no_batch, "mapped", 1, 40);
   const OutcomeStatistics mapped = recorder.statistics().outcomes.at("mapped");
   CHECK(mapped.good == 3);
   CHECK(mapped.total == 90);
@@ -99,9 +99,9 @@ TEST_CASE("outcomes add up over batches, and are in the summary in place of what
 TEST_CASE("filtered rows without a name are counted as such, so that an account can say how many it does not name") {
   const Plan plan = example_plan();
   StageRecorder recorder(plan.pipeline.stages[0]);
-  recorder.accounted("low_mapping_quality", 7, nullptr);
-  recorder.accounted("low_mapping_quality", 1, "read_8");
-  recorder.accounted("unmapped", 2, nullptr);
+  recorder.accounted(StageRecorder::no_batch, "low_mapping_quality", 7, nullptr);
+  recorder.accounted(StageRecorder::no_batch, "low_mapping_quality", 1, "read_8");
+  recorder.accounted(StageRecorder::no_batch, "unmapped", 2, nullptr);
   const StageStatistics statistics = recorder.statistics();
   CHECK(statistics.accounted.at("low_mapping_quality") == 8);
   CHECK(statistics.nameless == std::map<std::string, std::uint64_t>{{"low_mapping_quality", 7}, {"unmapped", 2}});

@@ -19,6 +19,7 @@
 #include "observe/page_text.hpp"
 #include "observe/report_writer.hpp"
 #include "observe/scheduling_words.hpp"
+#include "plan/xml_text.hpp"
 
 using namespace sluice;
 
@@ -175,9 +176,9 @@ TEST_CASE("a run is looked at while it lasts") {
 }
 
 TEST_CASE("text from anywhere becomes text of a page") {
-  CHECK(escaped("a<b>&\"'\n") == "a&lt;b&gt;&amp;&quot;&#39;\n");
-  CHECK(escaped("\xff\x01 \xc3\xa9 \xed\xa0\x80") == "\xEF\xBF\xBD\xEF\xBF\xBD \xc3\xa9 \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
-  CHECK(escaped("\xe2\x82") == "\xEF\xBF\xBD\xEF\xBF\xBD");
+  CHECK(xml_text("a<b>&\"'\n") == "a&lt;b&gt;&amp;&quot;&#39;\n");
+  CHECK(xml_text("\xff\x01 \xc3\xa9 \xed\xa0\x80") == "\xEF\xBF\xBD\xEF\xBF\xBD \xc3\xa9 \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  CHECK(xml_text("\xe2\x82") == "\xEF\xBF\xBD\xEF\xBF\xBD");
   CHECK(json_for_script("{\"a\":\"</script>\"}") == "{\"a\":\"\\u003c/script>\"}");
   CHECK(shortened("abcdef", 6) == "abcdef");
   CHECK(shortened("abcdefg", 6) == "abc...");
@@ -223,8 +224,9 @@ TEST_CASE("figures are taken from outputs by their form") {
     for (int i = 0; i <= 1000; ++i) roc += std::to_string(bases) + "\t0\t" + std::to_string(i / 1000.0) + "\t" + std::to_string(i / 2000.0) + "\n";
   const auto figures =
       figures_of({put("a.json", R"({"auc": 0.5, "reads": 3, "list": [1], "name": "x"})"), put("roc.tsv", roc), put("small.tsv", "a\tb\n1\t2\n"),
+                  put("gap.tsv", "bases\trecall\tfalse_positive_rate\tnote\n100\t0\t0\t\n100\t0.5\t0.1\tx\n100\t1\t1\t\n"),
                   put("calls.tsv", "read\tscore\nr1\t2\n"), put("broken.json", "{"), put("empty.tsv", ""), (folder / "none.tsv").string()});
-  REQUIRE(figures.size() == 3);
+  REQUIRE(figures.size() == 4);
   CHECK(figures[0].values.size() == 3);
   CHECK(figures[0].values[0] == std::pair<std::string, std::string>("auc", "0.5"));
   REQUIRE(figures[1].roc.size() == 2);
@@ -232,6 +234,8 @@ TEST_CASE("figures are taken from outputs by their form") {
   CHECK(figures[1].roc[0].points.size() <= 201);
   CHECK(figures[1].roc[0].points.back() == std::pair(0.5, 1.0));
   CHECK(figures[2].rows.size() == 1);
+  REQUIRE(figures[3].roc.size() == 1);  // the last cell of a line may be empty
+  CHECK(figures[3].roc[0].points.size() == 3);
   std::filesystem::remove_all(folder);
 }
 

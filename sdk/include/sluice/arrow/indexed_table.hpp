@@ -35,6 +35,17 @@ class IndexedTable {
     table_.finish(call);
     if (index_) index_->finish(call, path_, *table_.blocks());
   }
+  void save(const Call& call, StateWriter& to) {
+    table_.save(call, to);
+    if (!index_) return;
+    index_->take_known(*table_.blocks());
+    index_->save(to);
+  }
+  // For a file that has what was written before save(); its index is made anew of that.
+  void restore(StateReader& from) {
+    table_.restore(from);
+    if (index_) index_->restore(from, table_.bgzf_path(), *table_.blocks());
+  }
 
  private:
   std::string path_;

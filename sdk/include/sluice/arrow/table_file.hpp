@@ -8,6 +8,7 @@
 #include <sluice/arrow/messages.hpp>
 #include <sluice/arrow/table_schema.hpp>
 #include <sluice/call.hpp>
+#include <sluice/saved_state.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,19 @@ class TableFile {
     begin();
     put(file_end(schema_, blocks_));
     file_.close();
+  }
+  // Writes the finished record batches before.
+  void save(const Call& call, StateWriter& to) {
+    encode(call);
+    to.value(written_);
+    to.values(blocks_);
+    to.text(text_);
+  }
+  // For a file that has what was written before save().
+  void restore(StateReader& from) {
+    written_ = from.value<std::uint64_t>();
+    blocks_ = from.values<ipc::Block>();
+    text_ = from.text();
   }
 
  private:

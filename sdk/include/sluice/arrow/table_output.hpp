@@ -28,7 +28,7 @@ class TableOutput {
 
   // The header line, which an Arrow file does not have.
   void header(std::string_view line) {
-    if (text_) text_->begin(line);
+    if (text_) text_->header(line);
   }
   // Before the first line, where the columns are not known from the start.
   void set_schema(TableSchema schema) {
@@ -49,8 +49,24 @@ class TableOutput {
     else
       columns_->finish(call);
   }
+  // Writes all that can be compressed before.
+  void save(const Call& call, StateWriter& to) {
+    if (text_)
+      text_->save(call, to);
+    else
+      columns_->save(call, to);
+  }
+  // For a file that has what was written before save(): the header that has been given since is dropped.
+  void restore(StateReader& from) {
+    if (text_)
+      text_->restore(from);
+    else
+      columns_->restore(from);
+  }
   // Of BGZF, for who makes an index; else null.
   const hts::BgzfWriter* blocks() const { return text_ ? text_->blocks() : nullptr; }
+  // Of BGZF: where the bytes of the file are while it is written.
+  std::string bgzf_path() const { return text_->bgzf_path(); }
 
  private:
   std::optional<hts::TextOutput> text_;

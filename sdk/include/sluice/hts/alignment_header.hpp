@@ -111,6 +111,18 @@ inline std::string header_command(std::string_view command) {
   return text;
 }
 
+// A @PG line of this program, chained to the last of each chain (PP). `description` and `command` may be "". False: the header takes no such line.
+inline bool add_program(sam_hdr_t& header, const std::string& version, const std::string& description, std::string_view command) {
+  const std::string line = header_command(command);
+  const bool is_described = !description.empty(), has_command = !line.empty();
+  // Pairs up to a null.
+  return sam_hdr_add_pg(&header, "sluice", "PN", "sluice", "VN", version.c_str(),
+                        is_described  ? "DS"
+                        : has_command ? "CL"
+                                      : nullptr,
+                        is_described ? description.c_str() : line.c_str(), is_described && has_command ? "CL" : nullptr, line.c_str(), nullptr) == 0;
+}
+
 // As `samtools sort` does. False: it takes no such line.
 inline bool mark_sorted(sam_hdr_t& header) {
   if (sam_hdr_update_hd(&header, "SO", "coordinate") < 0 && sam_hdr_add_line(&header, "HD", "VN", "1.6", "SO", "coordinate", nullptr) < 0)

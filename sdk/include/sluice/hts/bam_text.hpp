@@ -45,6 +45,8 @@ class BamText {
   void end_here() { grows_ = false; }
   // Where the first record begins that next() has not given: a virtual file offset.
   std::int64_t position() const;
+  // Where the record begins that next() gave last. Unlike position() never at a block without text.
+  std::int64_t last_position() const { return virtual_offset(places_[given_ - 1].begin - length_bytes); }
   // The last that has been read of the file: its offset.
   std::int64_t file_offset() const { return next_block_; }
   std::uint64_t memory() const { return memory_; }
@@ -79,6 +81,7 @@ class BamText {
   void remember_origins();
   std::shared_ptr<Window> window_of(std::size_t bytes);
   void find_records(std::size_t text_bytes);
+  std::int64_t virtual_offset(std::size_t begin) const;  // of a place in the window
 
   BGZF* file_;
   int contigs_;
@@ -132,6 +135,10 @@ inline BamText::Outcome BamText::next(const ParallelFor& parallel_for, const Ali
 inline std::int64_t BamText::position() const {
   const std::size_t begin = given_ < places_.size() ? places_[given_].begin - length_bytes : rest_begin_;
   if (given_ == places_.size() && rest_bytes_ == 0) return next_block_ << 16;
+  return virtual_offset(begin);
+}
+
+inline std::int64_t BamText::virtual_offset(std::size_t begin) const {
   const auto behind = std::upper_bound(origins_.begin(), origins_.end(), begin, [](std::size_t at, const Origin& o) { return at < o.text; });
   const Origin& origin = *std::prev(behind);
   return (origin.block << 16) + static_cast<std::int64_t>(origin.within + begin - origin.text);

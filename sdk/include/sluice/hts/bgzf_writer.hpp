@@ -14,7 +14,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <sluice/failure.hpp>
 #include <sluice/hts/bgzf_block.hpp>
+#include <sluice/saved_state.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -127,6 +129,21 @@ class BgzfWriter {
     compressed_ += ends_.size();
     if (!ends_.empty()) text_.erase(0, ends_.back());
     ends_.clear();
+  }
+  // When no finished blocks wait: what the next block begins with, and where in the file it will stand.
+  std::string_view open_text() const { return text_; }
+  std::uint64_t file_bytes() const { return addresses_.back(); }
+  void save(StateWriter& to) const {
+    to.value(compressed_);
+    to.value(file_bytes());
+    to.text(text_);
+  }
+  void restore(StateReader& from) {
+    first_address_ = compressed_ = from.value<std::uint64_t>();
+    addresses_.assign(1, from.value<std::uint64_t>());
+    text_ = from.text();
+    ends_.clear();
+    if (text_.size() >= block_text) throw Failure::input("the saved state of a BGZF file is damaged", "begin the run anew, without --resume");
   }
   // The rest, and the block that ends a file.
   void finish(std::string& file, const Run& run) {

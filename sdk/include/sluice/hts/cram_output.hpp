@@ -31,15 +31,15 @@ enum class CramIndex : std::uint8_t { none, crai };
 
 class CramOutput {
  public:
-  // `fasta`: what the records are aligned to. Throws Failure.
+  // `fasta`: what the records are aligned to; "": there is none, and bases are stored as they are. Throws Failure.
   CramOutput(const Host& host, const std::string& path, const std::string& fasta, sam_hdr_t& header, CramIndex index)
       : path_(path), header_(header), file_(host, path) {
     if (index == CramIndex::crai) index_.emplace(host, path + ".crai");
-    if (fasta.empty()) throw Failure::usage("CRAM '" + path + "' needs the reference", "give it as a FASTA file");
-    index_reference(fasta);
+    if (!fasta.empty()) index_reference(fasta);
     errno = 0;
     open();
-    if (hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str()) != 0) throw reference_failure(fasta);
+    const int status = fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
+    if (status != 0) throw reference_failure(fasta);
     if (sam_hdr_write(writer_.get(), &header_) != 0) throw write_failure();
     if (index_ && sam_idx_init(writer_.get(), &header_, 0, index_path().c_str()) != 0) throw write_failure();
   }

@@ -53,7 +53,10 @@ class SortedAlignments {
   }
 
   // A record as it stands in a BAM file. A sink's commit() may keep call.target_bytes(): with what is above, a temporary file is written.
-  void add(const Call& call, std::string_view record) { sorter(call).add(call, record); }
+  void add(const Call& call, std::string_view record) {
+    added_bytes_ += record.size();
+    sorter(call).add(call, record);
+  }
 
   void finish(const Call& call) {
     RecordSorter& records = sorter(call);
@@ -88,11 +91,18 @@ class SortedAlignments {
     if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the run ends");
   }
 
+  // Of what finish() does.
+  void say_progress(const Call& call) const {
+    if (added_bytes_ > 0) call.progress(static_cast<double>(written_bytes_) / static_cast<double>(added_bytes_));
+  }
+
   void write_cram(const Call& call, RecordSorter& records) {
     while (true) {
       const std::vector<std::string_view>& some = records.next(merged_at_once);
       if (some.empty()) return cram_->finish();
       cram_->add(call, some);
+      for (const std::string_view record : some) written_bytes_ += record.size();
+      say_progress(call);
       check(call);
     }
   }
@@ -106,6 +116,7 @@ class SortedAlignments {
         each.entry.begin = blocks_.place();
         if (index_) index_->add(each.entry);
         blocks_.add(each.record);
+        written_bytes_ += each.record.size();
       }
       // One part of the loop merges, and the others compress.
       bytes.clear();
@@ -116,6 +127,7 @@ class SortedAlignments {
         });
       });
       file_.write(bytes);
+      say_progress(call);
       if (index_ && !index_->take_known(blocks_)) throw index_failure();
     }
     bytes.clear();
@@ -142,6 +154,7 @@ class SortedAlignments {
   std::optional<BamIndex> index_;
   std::optional<CramOutput> cram_;
   std::optional<RecordSorter> sorter_;
+  std::uint64_t added_bytes_ = 0, written_bytes_ = 0;
 };
 
 }  // namespace sluice::hts

@@ -17,6 +17,8 @@
 #include <sluice/failure.hpp>
 #include <sluice/hts/bgzf_writer.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/written_blocks.hpp>
+#include <sluice/saved_state.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -71,6 +73,21 @@ class TabixIndex {
       throw Failure::output("cannot write the index of '" + path + "'", "is the disk full?");
     file.close();
   }
+  // After take_known(), when all blocks have been compressed. HTSlib's index can't be saved, so only where the first line stands is.
+  void save(StateWriter& to) const {
+    to.value(std::uint8_t{has_index_});
+    to.value(std::uint8_t{long_ != nullptr});
+    to.value(first_.block);
+    to.value(first_.in_block);
+  }
+  // Reads the lines that have been written again. `path`: the file as it is now, with the blocks before those that wait in `blocks`.
+  void restore(StateReader& from, const std::string& path, const BgzfWriter& blocks) {
+    has_index_ = from.value<std::uint8_t>() != 0;
+    const bool has_lines = from.value<std::uint8_t>() != 0;
+    first_.block = from.value<std::uint64_t>();
+    first_.in_block = from.value<std::uint16_t>();
+    if (has_index_ && has_lines) read_again(path, blocks);
+  }
 
  private:
   static constexpr std::int64_t longest_tbi_contig = std::int64_t{1} << 29, longest_csi_contig = std::int64_t{1} << 32;
@@ -122,9 +139,43 @@ class TabixIndex {
   // Places are known only until the next blocks are compressed, so the first one's is taken at once.
   void begin(const BgzfWriter& blocks) {
     if (long_ || waiting_.empty() || !blocks.is_known(waiting_.front().place)) return;
-    const std::uint64_t first = blocks.virtual_offset(waiting_.front().place);
+    begin_at(blocks.virtual_offset(waiting_.front().place));
+  }
+  void begin_at(std::uint64_t first) {
+    first_ = waiting_.front().place;
     short_.reset(hts_idx_init(0, HTS_FMT_TBI, first, shift, tbi_levels));
     long_.reset(hts_idx_init(0, HTS_FMT_CSI, first, shift, csi_levels));
+  }
+  void read_again(const std::string& path, const BgzfWriter& blocks) {
+    WrittenBlocks written(path, blocks);
+    WrittenBlocks::Block block;
+    std::string line;
+    BgzfWriter::Place place;
+    std::uint64_t offset = 0;  // of the line
+    while (has_index_ && written.next(block)) {
+      if (block.begin.block < first_.block) continue;
+      std::size_t at = block.begin.block == first_.block ? first_.in_block : 0;
+      while (at < block.text.size()) {
+        if (line.empty()) {
+          place = {block.begin.block, static_cast<std::uint16_t>(at)};
+          offset = block.virtual_offset | at;
+        }
+        const std::size_t end = std::min(block.text.find('\n', at), block.text.size());
+        line.append(block.text.substr(at, end - at));
+        at = end + 1;
+        if (end == block.text.size()) break;
+        take_again(line, place, offset);
+        line.clear();
+      }
+    }
+  }
+  void take_again(std::string_view line, BgzfWriter::Place place, std::uint64_t offset) {
+    if (!add_line(line, place)) throw Failure::input("a table is not what the interrupted run had written", "begin the run anew, without --resume");
+    if (!long_) begin_at(offset);
+    if (waiting_.size() == 1) return;
+    const Entry before = waiting_.front();
+    waiting_.pop_front();
+    push(before, offset);
   }
   // A line reaches to where the next one begins.
   void push(const Entry& entry, std::uint64_t next) {
@@ -155,7 +206,8 @@ class TabixIndex {
   std::int32_t contigs_ = 0;
   std::int64_t last_begin_ = 0, furthest_ = 0;
   std::deque<Entry> waiting_;
-  Index short_, long_;  // both are made, as nobody knows how far positions will reach
+  BgzfWriter::Place first_;  // the first line's
+  Index short_, long_;       // both are made, as nobody knows how far positions will reach
 };
 
 }  // namespace sluice::hts

@@ -4,11 +4,13 @@
 // The text file of a sink by its name: BGZF if it ends with .gz, zstd if it ends with .zst, both compressed on the run's threads. Needs libdeflate
 // and libzstd, not HTSlib.
 
+#include <cstdint>
 #include <optional>
 #include <sluice/batch.hpp>
 #include <sluice/call.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/zstd_output.hpp>
+#include <sluice/saved_state.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,19 +30,24 @@ class TextOutput {
       plain_ = std::move(file);
   }
 
-  // Without a call, as from a constructor: kept for the next write() where text has to be compressed.
-  void begin(std::string_view text) {
-    if (bgzf_)
-      bgzf_->blocks().add(text);
-    else if (zstd_)
-      zstd_->add(text);
-    else
-      plain_.write(text);
+  // What the files of all parts of a run begin with: before all else, also from a constructor. Is written with the next text.
+  void header(std::string_view text) {
+    if (bgzf_) return bgzf_->header(text);
+    if (zstd_) return zstd_->header(text);
+    plain_.header(header_bytes_ = text.size());
+    waiting_ = text;
   }
   void write(const Call& call, std::string_view text) {
-    begin(text);
-    if (bgzf_) bgzf_->write(call);
-    if (zstd_) zstd_->write(call);
+    if (bgzf_) {
+      bgzf_->blocks().add(text);
+      bgzf_->write(call);
+    } else if (zstd_) {
+      zstd_->add(text);
+      zstd_->write(call);
+    } else {
+      write_waiting();
+      plain_.write(text);
+    }
   }
   // A column of text whose failed rows are empty is one piece.
   void write_rows(const Call& call, const TextView& text) {
@@ -52,13 +59,35 @@ class TextOutput {
     else if (zstd_)
       zstd_->finish(call);
     else
-      plain_.close();
+      write_waiting(), plain_.close();
+  }
+  // Writes all that can be compressed before.
+  void save(const Call& call, StateWriter& to) {
+    if (bgzf_) return bgzf_->save(call, to);
+    if (zstd_) return zstd_->save(call, to);
+    write_waiting();
+    to.value(header_bytes_);
+  }
+  // For a file that has what was written before save(): the header that has been given since is dropped.
+  void restore(StateReader& from) {
+    if (bgzf_) return bgzf_->restore(from);
+    if (zstd_) return zstd_->restore(from);
+    plain_.header(header_bytes_ = from.value<std::uint64_t>());
+    waiting_.clear();
   }
   // Of BGZF, for who makes an index; else null.
   const BgzfWriter* blocks() const { return bgzf_ ? &bgzf_->blocks() : nullptr; }
+  // Of BGZF: where the bytes of the file are while it is written.
+  std::string bgzf_path() const { return bgzf_->path(); }
 
  private:
+  void write_waiting() {
+    plain_.write(waiting_);
+    waiting_.clear();
+  }
   OutputFile plain_;
+  std::string waiting_;             // the header of a plain file, until there is more
+  std::uint64_t header_bytes_ = 0;  // of a plain file
   std::optional<BgzfOutput> bgzf_;
   std::optional<ZstdOutput> zstd_;
 };

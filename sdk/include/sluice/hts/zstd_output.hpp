@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/saved_state.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,9 +29,27 @@ class ZstdOutput {
   explicit ZstdOutput(OutputFile file, int level = -1) : file_(std::move(file)), level_(level < 0 ? ZSTD_CLEVEL_DEFAULT : std::max(level, 1)) {}
 
   void add(std::string_view text) { text_ += text; }
+  // What the files of all parts of a run begin with: before all else.
+  void header(std::string_view text) {
+    file_.header(header_bytes_ = text.size());
+    add(text);
+  }
   // Writes the whole frames, when there are enough of them for all threads.
   void write(const Call& call) {
     if (text_.size() / frame_text >= worth_compressing) compress(call, text_.size() / frame_text * frame_text);
+  }
+  // Writes the whole frames before.
+  void save(const Call& call, StateWriter& to) {
+    if (text_.size() >= frame_text) compress(call, text_.size() / frame_text * frame_text);
+    to.value(header_bytes_);
+    to.value(std::uint8_t{is_begun_});
+    to.text(text_);
+  }
+  // What has been added so far is dropped: it is in the file.
+  void restore(StateReader& from) {
+    file_.header(header_bytes_ = from.value<std::uint64_t>());
+    is_begun_ = from.value<std::uint8_t>() != 0;
+    text_ = from.text();
   }
   // Writes the rest and closes the file. Without any text it is one empty frame, which is what zstd makes of nothing.
   void finish(const Call& call) {
@@ -78,6 +98,7 @@ class ZstdOutput {
   std::string text_;  // not compressed yet
   std::vector<std::string> frames_;
   bool is_begun_ = false;
+  std::uint64_t header_bytes_ = 0;
   Workspaces<Compressor> compressors_;
 };
 

@@ -3,7 +3,9 @@
 #pragma once
 // Rows of the type "contig" in the making: the sequences of a store with parts of them replaced, one after the other.
 
+#include <algorithm>
 #include <cstdint>
+#include <sluice/resume.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -66,6 +68,20 @@ class ContigRows {
     rows_.clear();
     ends_.clear();
     bases_.clear();
+  }
+  void save(StateWriter& to) const {
+    save_rows(to, rows_, &ContigRow::sequence, &ContigRow::windows, &ContigRow::polished_windows, &ContigRow::overlaps, &ContigRow::corrected_bases);
+    to.values(ends_);
+    to.text(bases_);
+  }
+  void restore(StateReader& from) {
+    restore_rows(from, rows_, &ContigRow::sequence, &ContigRow::windows, &ContigRow::polished_windows, &ContigRow::overlaps,
+                 &ContigRow::corrected_bases);
+    ends_ = from.values<std::size_t>();
+    bases_ = from.text();
+    bool fits = ends_.size() == rows_.size() && std::is_sorted(ends_.begin(), ends_.end()) && (ends_.empty() || ends_.back() <= bases_.size());
+    for (const ContigRow& row : rows_) fits = fits && row.sequence >= 0 && row.sequence < store_->size();
+    if (!fits) throw damaged_state();
   }
 
  private:

@@ -37,8 +37,9 @@ struct Result {
   std::map<std::string, double> counters;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> outcomes;  // good rows and all, by name
   std::vector<LogLine> log;
-  std::map<std::string, std::string> files;  // path as the stage gave it -> bytes, of every file that was closed
-  std::vector<std::string> problems;         // what the stage did that a host would refuse or regret
+  std::map<std::string, std::string> files;      // path as the stage gave it -> bytes, of every file that was closed
+  std::map<std::string, std::uint64_t> headers;  // of these files: bytes of the header, see header_of_file in abi.h
+  std::vector<std::string> problems;             // what the stage did that a host would refuse or regret
 
   bool ok() const { return status == SLUICE_OK; }
   // The only batch; an error when there are several or none.

@@ -12,6 +12,7 @@
 #include <set>
 #include <sluice/stage.hpp>
 #include <sluice/testing/result.hpp>
+#include <sluice/testing/saved_instance.hpp>
 #include <sluice/testing/temporary_folder.hpp>
 #include <sluice/testing/test_batch.hpp>
 #include <string>
@@ -87,8 +88,19 @@ class StageRun {
   StageRun& target_bytes(std::uint64_t bytes);
   StageRun& at_most_calls(std::size_t calls);
 
+  // Only inputs [first, last).
+  StageRun& only_inputs(std::size_t first, std::size_t last);
+  // save() is called in front of each input and behind the last one; nothing comes of an instance that can't save.
+  StageRun& saves_to(std::vector<SavedInstance>* saved);
+  // The instance is one of so many, each with a part of the input.
+  StageRun& part(std::uint64_t part, std::uint64_t parts);
+  // The instance goes on behind a saved one, with its files; behind several where they can be summed.
+  StageRun& resumes(std::vector<SavedInstance> saved);
+
   Result run() const;
   Result expect_rows(std::int64_t rows) const;
+  const sluice_stage_descriptor& descriptor() const { return *stage_.descriptor; }
+  std::size_t input_count() const { return inputs_.size(); }
   // For the contract suite: where to put the host of the next run, to see what outlived the run.
   StageRun& observe(std::shared_ptr<detail::MiniHost>* host);
 
@@ -101,6 +113,7 @@ class StageRun {
   void run_with(const std::shared_ptr<detail::MiniHost>& host, Result& result) const;
   void run_without_input(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call,
                          const std::vector<std::uint8_t>& wanted, Result& result) const;
+  bool save(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call, Result& result) const;
   void run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, const sluice_stage& stage, const sluice_call& call,
                        const std::shared_ptr<detail::TestDevice>& device, const std::vector<std::uint8_t>& wanted, Result& result) const;
 
@@ -121,6 +134,10 @@ class StageRun {
   const sluice_device_provider* provider_ = nullptr;
   std::int32_t ordinal_ = 0;
   std::int64_t device_allocations_ = std::numeric_limits<std::int64_t>::max();
+  std::size_t first_input_ = 0, last_input_ = std::numeric_limits<std::size_t>::max();
+  std::vector<SavedInstance>* saved_ = nullptr;
+  std::uint64_t part_ = 0, parts_ = 1;
+  std::vector<SavedInstance> resumed_;
   std::shared_ptr<detail::MiniHost>* observer_ = nullptr;
 };
 

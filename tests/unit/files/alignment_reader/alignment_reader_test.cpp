@@ -128,6 +128,28 @@ TEST_CASE("all records are rows, if they are wanted, and alignment_filter leaves
   CHECK(sluice::testing::contract_problems<AlignmentFilter>({.batches = {all.batch()}}) == std::vector<std::string>{});
 }
 
+TEST_CASE("a record on no contig is unmapped, whatever its flags say") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/odd.bam";
+  {
+    const sluice::hts::Header header(sam_hdr_parse(sam_header.size(), sam_header.c_str()));
+    const sluice::hts::File file(hts_open(path.c_str(), "wb"));
+    const sluice::hts::Record record(bam_init1());
+    const std::uint32_t cigar = 4U << BAM_CIGAR_SHIFT | BAM_CMATCH;
+    REQUIRE(sam_hdr_write(file.get(), header.get()) == 0);
+    for (const std::int32_t contig : {0, -1}) {
+      REQUIRE(bam_set1(record.get(), 1, contig == 0 ? "a" : "b", 0, contig, 5, 60, 1, &cigar, -1, -1, 0, 4, "ACGT", nullptr, 0) >= 0);
+      REQUIRE(sam_write1(file.get(), header.get(), record.get()) >= 0);
+    }
+  }
+  CHECK(names(read_alignments(path)) == "a");
+  const Result all = read_alignments(path, {{"keep", "all"}}).expect_rows(2);
+  const Result filtered = run_stage<AlignmentFilter>(all.batch()).run();
+  REQUIRE(filtered.failed.size() == 1);
+  CHECK(filtered.failed[0].row == 1);
+  CHECK(filtered.failed[0].reason == "unmapped");
+}
+
 TEST_CASE("the serialised record holds every field") {
   const TemporaryFolder folder;
   const Result result =

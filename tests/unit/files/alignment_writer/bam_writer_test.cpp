@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::testing;
 
@@ -106,6 +107,12 @@ TEST_CASE("the writer keeps the contract of every stage") {
         std::vector<std::string>{});
 }
 
+TEST_CASE("records and index go on behind an interruption") {
+  CHECK(resume_problems(writing(reads())) == std::vector<std::string>{});
+  CHECK(resume_problems(writing(reads()).with({{"index", false}})) == std::vector<std::string>{});
+  CHECK(resume_problems(writing(reads()).with({{"output", "-"}})) == std::vector<std::string>{});
+}
+
 TEST_CASE("the index of a long file leads to the reads of every place") {
   std::vector<std::string> ids, contigs, bases, qualities;
   std::vector<std::int64_t> starts;
@@ -161,4 +168,10 @@ TEST_CASE("the index of a long file leads to the reads of every place") {
   hts_idx_destroy(index);
   sam_hdr_destroy(header);
   hts_close(file);
+
+  std::vector<TestBatch> cut;
+  for (std::int64_t begin = 0; begin < static_cast<std::int64_t>(rows); begin += 700)
+    cut.push_back(reads.rows(begin, std::min<std::int64_t>(begin + 700, rows)));
+  CHECK(resume_problems(run_stage(stage_of(plugin(), "bam_writer"), cut).resource("reference", two).with({{"output", "x.bam"}})) ==
+        std::vector<std::string>{});
 }

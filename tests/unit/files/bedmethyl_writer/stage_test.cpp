@@ -6,6 +6,8 @@
 
 #include <sluice/testing.hpp>
 
+#include "unit/resumed_forms.hpp"
+
 using namespace sluice::bedmethyl_writer;
 using sluice::testing::BatchBuilder;
 using sluice::testing::run_stage;
@@ -55,4 +57,10 @@ TEST_CASE("bedmethyl_writer keeps the contract of all stages") {
     CHECK(sluice::testing::contract_problems(*sluice_plugin_init(nullptr, nullptr),
                                              {{"bedmethyl_writer", {.parameters = {{"output", output}}, .batches = {sites(), sites()}}}}) ==
           std::vector<std::string>{});
+}
+
+TEST_CASE("sites go on behind an interruption") {
+  const auto run =
+      sluice::testing::run_stage(sluice::testing::stage_of(*sluice_plugin_init(nullptr, nullptr), "bedmethyl_writer"), std::vector{sites(), sites()});
+  CHECK(sluice::testing::resume_problems(run, {"a.bed", "a.bed.gz", "a.bed.zst", "a.arrow"}) == std::vector<std::string>{});
 }

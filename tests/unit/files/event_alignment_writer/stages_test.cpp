@@ -10,6 +10,7 @@
 #include <sluice/hts/stored_record.hpp>
 
 #include "unit/files/event_alignment_writer/made_alignments.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::testing;
 
@@ -210,4 +211,14 @@ TEST_CASE("the sinks of all forms keep the contract") {
                                                                        {"event_alignment_sam", sam},
                                                                        {"event_alignment_summary", summary}}))
     FAIL_CHECK(problem);
+}
+
+TEST_CASE("all forms go on behind an interruption") {
+  const std::vector<TestBatch> rows = {made::batch(random_reads(5)), made::batch(random_reads(1)), made::batch(random_reads(4))};
+  for (const char* stage : text_stages) {
+    CAPTURE(stage);
+    CHECK(resume_problems(made::run(stage, rows), {"x", "x.gz", "x.zst", "x.arrow"}) == std::vector<std::string>{});
+  }
+  const Alignments alignments;
+  CHECK(resume_problems(alignments.run(alignments.rows(), {{"output", "x"}}), {"x.sam", "x.sam.gz", "x.bam"}) == std::vector<std::string>{});
 }

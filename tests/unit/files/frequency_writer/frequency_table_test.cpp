@@ -5,6 +5,7 @@
 #include "frequency_writer/stage.cpp"  // the stage class has no header of its own
 #include "unit/files/methylation_writer/expected_table.hpp"
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::frequency_writer;
 using sluice::testing::BatchBuilder;
@@ -192,4 +193,13 @@ TEST_CASE("the tables of f5c meth-freq come out byte for byte") {
     REQUIRE(result.ok());
     CHECK((result.files.at("sites.tsv") == table));
   }
+}
+
+TEST_CASE("sites go on behind an interruption") {
+  using namespace sluice::testing;
+  const StageUnderTest stage = stage_of(*sluice_plugin_init(nullptr, nullptr), "frequency_writer");
+  CHECK(resume_problems(run_stage(stage, std::vector{single_sites(), single_sites()}), {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) ==
+        std::vector<std::string>{});
+  CHECK(resume_problems(run_stage(stage, std::vector{single_sites(), grouped_site()}).with({{"format", "bedmethyl"}}),
+                        {"a.bed", "a.bed.gz", "a.arrow"}) == std::vector<std::string>{});
 }

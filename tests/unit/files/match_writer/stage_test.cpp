@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 namespace testing = sluice::testing;
 
@@ -59,6 +60,9 @@ TEST_CASE("seeding and its writer keep the contract of all stages") {
     CHECK(view.list<std::uint64_t>("anchor_x")[3].size() == 2);
     const testing::ContractSample sample{.parameters = {{"format", "table"}}, .resources = {{"index", index}}, .batches = {found.batch()}};
     for (const std::string& problem : testing::contract_problems(plugin("match_writer"), {{"match_writer", sample}})) FAIL_CHECK(problem);
+    const auto writing = testing::run_stage(testing::stage_of(plugin("match_writer"), "match_writer"), std::vector{found.batch(), found.batch()})
+                             .resource("index", index);
+    CHECK(testing::resume_problems(writing, {"x", "x.gz", "x.zst", "x.arrow"}) == std::vector<std::string>{});
     const Outcomes outcomes = outcomes_of(testing::run_stage(testing::stage_of(plugin("match_writer"), "match_writer"), found.batch())
                                               .with({{"output", "x"}})
                                               .resource("index", index));

@@ -9,6 +9,7 @@
 #include "expected_table.hpp"
 #include "methylation_writer/stage.cpp"  // the stage class has no header of its own
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::methylation_writer;
 using sluice::testing::BatchBuilder;
@@ -133,4 +134,12 @@ TEST_CASE("the tables of f5c and nanopolish come out byte for byte") {
     CHECK(lost == 0);
     CHECK((result.files.at("calls.tsv") == table));
   }
+}
+
+TEST_CASE("calls go on behind an interruption") {
+  const auto run = sluice::testing::run_stage(sluice::testing::stage_of(*sluice_plugin_init(nullptr, nullptr), "methylation_tsv"),
+                                              std::vector{small_reads(), small_reads()})
+                       .resource("reference", small_reference())
+                       .resource("model", model("6"));
+  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) == std::vector<std::string>{});
 }

@@ -13,6 +13,7 @@
 #include "unit/files/methylation_writer/expected_table.hpp"
 #include "unit/mapping/hit_selection/tiny_index.hpp"
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::modbam_writer;
 using sluice::Strand;
@@ -77,7 +78,7 @@ class SmallRun {
     const sluice::hts::File file(hts_open(path.c_str(), "r"));
     const sluice::hts::Header header(sam_hdr_read(file.get()));
     const sluice::hts::Record record(bam_init1());
-    while (sam_read1(file.get(), header.get(), record.get()) >= 0) store_record(*record, records.emplace_back());
+    while (sam_read1(file.get(), header.get(), record.get()) >= 0) sluice::hts::store_record(*record, records.emplace_back());
     return records;
   }
   sluice::testing::StageRun run(const std::string& output) const {
@@ -201,7 +202,7 @@ TEST_CASE("records survive storing and loading, and damaged bytes are refused") 
   for (const std::string& bytes : SmallRun::records_of(small.alignments())) {
     REQUIRE(load_record(bytes, 1, *record) == RecordStatus::ok);
     std::string again;
-    store_record(*record, again);
+    sluice::hts::store_record(*record, again);
     CHECK(again == bytes);
     CHECK(load_record(bytes, 0, *record) == RecordStatus::corrupt);
     for (std::size_t length = 0; length < bytes.size(); ++length)
@@ -314,6 +315,21 @@ TEST_CASE("modbam_writer keeps the contract of all stages") {
                                                               .resources = {{"reference", small.reference()}},
                                                               .batches = {small.rows(), small.rows()}}}});
   CHECK(problems == none);
+}
+
+TEST_CASE("modBAM and its index go on behind an interruption") {
+  const SmallRun small;
+  const TestBatch rows = small.rows();
+  const auto run = [&](const std::vector<TestBatch>& batches) {
+    return run_stage<ModbamWriter>(batches).resource("reference", small.reference()).with({{"alignments", small.alignments()}});
+  };
+  CHECK(sluice::testing::resume_problems(run({rows.rows(0, 2), rows.rows(2, 3), rows.rows(3, 5)}), {"out.bam", "out.sam", "out.sam.gz"}) == none);
+  CHECK(sluice::testing::resume_problems(run({rows, rows, rows}), {"out.bam"}) == none);  // not sorted: without an index
+  const TestBatch with_header = small.rows_builder().attribute("sam_header", "@RG\tID:g\n@PG\tID:b\n").build();
+  auto of_index = run_stage<ModbamWriter>(std::vector{with_header, with_header});
+  of_index.resource("reference", small.reference()).resource("index", tiny_index::of({{"chr", 20}}));
+  CHECK(sluice::testing::resume_problems(of_index, {"out.bam", "out.sam"}) == none);
+  CHECK(sluice::testing::resume_problems(run({rows}), {"out.cram"}) == std::vector<std::string>{"out.cram: the instance does not save"});
 }
 
 TEST_CASE("HTSlib reads back the calls of real reads at the right bases") {

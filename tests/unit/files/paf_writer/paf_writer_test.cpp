@@ -9,6 +9,7 @@
 #include "paf_writer/stage.cpp"  // the stage class has no header of its own
 #include "unit/mapping/hit_selection/tiny_index.hpp"
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::paf_writer;
 using sluice::testing::BatchBuilder;
@@ -151,4 +152,11 @@ TEST_CASE("paf_writer keeps the contract of all stages") {
             *sluice_plugin_init(nullptr, nullptr),
             {{"paf_writer", {.parameters = {{"output", "hits.paf"}}, .resources = {{"index", contigs()}}, .batches = {reads(), reads()}}}}) ==
         std::vector<std::string>{});
+}
+
+TEST_CASE("hits go on behind an interruption") {
+  const auto run =
+      sluice::testing::run_stage(sluice::testing::stage_of(*sluice_plugin_init(nullptr, nullptr), "paf_writer"), std::vector{reads(), reads()})
+          .resource("index", contigs());
+  CHECK(sluice::testing::resume_problems(run, {"a.paf", "a.paf.gz", "a.paf.zst", "a.arrow"}) == std::vector<std::string>{});
 }

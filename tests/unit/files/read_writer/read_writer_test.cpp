@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -74,5 +75,13 @@ TEST_CASE("the writers keep the contract of every stage") {
   const TestBatch contigs = BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {"ACGTA", "ACGT"}).build();
   CHECK(contract_problems(plugin(), {{"fastq_writer", {.parameters = {{"output", "x.gz"}}, .resources = {}, .batches = {reads(), reads()}}},
                                      {"fasta_writer", {.parameters = {{"output", "x.fa"}}, .resources = {}, .batches = {contigs}}}}) ==
+        std::vector<std::string>{});
+}
+
+TEST_CASE("sequences go on behind an interruption") {
+  CHECK(resume_problems(run_stage(stage_of(plugin(), "fastq_writer"), std::vector{reads(), reads()}), {"x.fastq", "x.fastq.gz", "x.fastq.zst"}) ==
+        std::vector<std::string>{});
+  const TestBatch contigs = BatchBuilder("contig", 2).text("name", {"a", "b"}).text("bases", {"ACGTA", ""}).build();
+  CHECK(resume_problems(run_stage(stage_of(plugin(), "fasta_writer"), std::vector{contigs, contigs}), {"x.fa", "x.fa.gz"}) ==
         std::vector<std::string>{});
 }

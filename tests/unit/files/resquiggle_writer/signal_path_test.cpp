@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "resquiggle_writer/stage.cpp"  // the stage class has no header of its own
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::resquiggle_writer;
 using sluice::testing::BatchBuilder;
@@ -232,6 +233,19 @@ TEST_CASE("a read whose lists do not fit ends the run with its name") {
 TEST_CASE("the stage keeps the stage contract") {
   CHECK(sluice::testing::contract_problems<ResquiggleWriter>({.parameters = {{"output", "-"}}, .resources = {}, .batches = {reads(3, 10)}}) ==
         std::vector<std::string>{});
+}
+
+TEST_CASE("paths go on behind an interruption") {
+  const auto run = sluice::testing::run_stage<ResquiggleWriter>(std::vector{reads(3, 10), reads(2, 10)});
+  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) == std::vector<std::string>{});
+  CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"format", "paf"}}), {"a.paf", "a.arrow"}) ==
+        std::vector<std::string>{});
+  // The scaling of a batch of f5c's is that of its first read, which another run may have written.
+  const auto shared = sluice::testing::run_stage<ResquiggleWriter>(std::vector{reads(3, 10), reads(300, 10), reads(300, 10)})
+                          .with({{"format", "paf"}, {"compat", "f5c"}});
+  CHECK(sluice::testing::resume_problems(shared, {"a.paf", "a.paf.gz"}) == std::vector<std::string>{});
+  const auto part = sluice::testing::StageRun(shared).part(0, 2).with({{"output", "a.paf"}}).run();
+  CHECK(part.status == SLUICE_ERROR_USAGE);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "unit/files/sam_writer/tags_of_text.hpp"
 #include "unit/mapping/hit_selection/tiny_index.hpp"
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::sam_writer;
 using sluice::testing::BatchBuilder;
@@ -223,4 +224,12 @@ TEST_CASE("records of reads as a column are those that are written") {
   CHECK(text == written.substr(written.find("\nnone") + 1));
   CHECK(sluice::testing::contract_problems<AlignmentRecords>(
             {.resources = {{"index", tiny_index::of({{"one", 5000}, {"two", 700}})}}, .batches = {batch, batch}}) == std::vector<std::string>{});
+}
+
+TEST_CASE("records go on behind an interruption") {
+  const auto batch = reads_of_bam("BC:Z:b", "MM:Z:C+m?,0,0;\tML:B:C,1,2");
+  const auto run = run_stage<SamWriter>(std::vector{batch, batch, batch}).resource("index", tiny_index::of({{"one", 5000}, {"two", 700}}));
+  CHECK(sluice::testing::resume_problems(run, {"x.sam", "x.sam.gz", "x.sam.zst", "x.bam"}) == std::vector<std::string>{});
+  const std::vector<std::string> can_not = {"the instance does not save"};
+  CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"output", "x.bam"}, {"sort", true}})) == can_not);
 }

@@ -7,6 +7,7 @@
 #include <sluice/testing.hpp>
 
 #include "summary_writer/stage.cpp"  // the stage class has no header of its own
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::summary_writer;
 using sluice::testing::BatchBuilder;
@@ -42,6 +43,9 @@ TEST_CASE("the mean quality is that of the mean probability of an error") {
   CHECK(mean_quality("+!") == doctest::Approx(-10 * std::log10(0.55)));
   CHECK(mean_quality("!!!") == 0);
   CHECK(mean_quality(std::string(1000, '~')) == doctest::Approx(93));
+  // BAM holds higher ones than text does, and damaged text may hold lower ones.
+  CHECK(mean_quality("\xff\x7f") == doctest::Approx(93));
+  CHECK(mean_quality(" \n") == 0);
 }
 
 TEST_CASE("a line has what the columns say, and rows that can't be fail") {
@@ -72,4 +76,10 @@ TEST_CASE("sequencing_summary keeps the contract of all stages") {
               *sluice_plugin_init(nullptr, nullptr),
               {{"sequencing_summary", {.parameters = {{"output", output}}, .batches = {reads(With::bases), reads(With::bases)}}}}) ==
           std::vector<std::string>{});
+}
+
+TEST_CASE("the summary goes on behind an interruption") {
+  const auto run = sluice::testing::run_stage(sluice::testing::stage_of(*sluice_plugin_init(nullptr, nullptr), "sequencing_summary"),
+                                              std::vector{reads(With::bases), reads(With::bases)});
+  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) == std::vector<std::string>{});
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::testing;
 
@@ -47,4 +48,10 @@ TEST_CASE("the writer keeps the contract of every stage") {
   CHECK(contract_problems(plugin(),
                           {{"truth_writer", {.parameters = {{"output", "t"}, {"reads_output", "r"}}, .resources = {}, .batches = {reads()}}}}) ==
         std::vector<std::string>{});
+}
+
+TEST_CASE("both tables go on behind an interruption") {
+  const StageRun run = run_stage(stage_of(plugin(), "truth_writer"), std::vector{reads(), reads()});
+  CHECK(resume_problems(run, {"t", "t.gz"}) == std::vector<std::string>{});
+  CHECK(resume_problems(StageRun(run).with({{"reads_output", "r.zst"}}), {"t", "t.arrow"}) == std::vector<std::string>{});
 }

@@ -138,4 +138,11 @@ TEST_CASE("modification_pileup keeps the contract of all stages") {
       {{"modification_calls", {.batches = batches(reads.records, 8)}},
        {"modification_pileup", {.resources = {{"reference", reference(reads.contigs)}}, .batches = calls.batches}}});
   CHECK(problems == std::vector<std::string>{});
+  // Parts of the reads are summed where all positions are kept to the end, and refused where they are not.
+  const auto run = sluice::testing::run_stage(sluice::testing::stage_of(*sluice_plugin_init(nullptr, nullptr), "modification_pileup"), calls.batches)
+                       .resource("reference", reference(reads.contigs));
+  CHECK(sluice::testing::StageRun(run).part(0, 2).run().remedy.find("any_order") != std::string::npos);
+  CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"any_order", true}})) == std::vector<std::string>{});
+  CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"cpg", true}, {"combine_strands", true}})) ==
+        std::vector<std::string>{});
 }

@@ -10,38 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "event_detection/events.hpp"
-#include "simulate_signal/simulate_read.hpp"
+#include "unit/signal/kmer_training/made_reads.hpp"
 
 namespace sluice::kmer_training {
 namespace {
-
-using simulate_signal::Purpose, simulate_signal::QuantileTable, simulate_signal::RandomStream;
-
-const QuantileTable& normal() {
-  static const QuantileTable table = QuantileTable::normal();
-  return table;
-}
-
-// A pore that nobody has: levels from 70 to 120 pA.
-Levels random_pore(std::uint32_t k, std::uint64_t seed) {
-  Levels levels{k, Alphabet::nucleotide, {}, {}, {}};
-  RandomStream random(seed, 0, Purpose::reference);
-  for (std::size_t rank = 0; rank < kmer_count(Alphabet::nucleotide, k); ++rank) {
-    levels.mean.push_back(static_cast<float>(70 + 50 * random.uniform()));
-    levels.stdv.push_back(static_cast<float>(1.2 + 0.8 * random.uniform()));
-    levels.log_stdv.push_back(std::log(levels.stdv.back()));
-  }
-  return levels;
-}
-
-// The same with an error of `stdv` pA in every level.
-Levels rough(const Levels& pore, float stdv, std::uint64_t seed) {
-  Levels levels = pore;
-  RandomStream random(seed, 0, Purpose::calibration);
-  for (float& mean : levels.mean) mean += stdv * normal()(random.next32());
-  return levels;
-}
 
 double mean_error(const Levels& levels, const Levels& truth) {
   double sum = 0;
@@ -50,23 +22,7 @@ double mean_error(const Levels& levels, const Levels& truth) {
 }
 
 void add_reads(Trainer& trainer, const Levels& pore, std::int64_t count, std::uint64_t seed) {
-  const std::string bases = simulate_signal::synthesize_contig(seed, 0, 300'000, 0.5, 1);
-  const simulate_signal::Contig contig{"c", bases};
-  simulate_signal::SimulationParameters parameters;
-  parameters.seed = seed;
-  parameters.mean_length = 4000;
-  const simulate_signal::Simulator simulator(parameters, {&contig, 1}, pore.view(), nullptr);
-  const event_detection::Calibration calibration{static_cast<float>(parameters.offset), static_cast<float>(parameters.range),
-                                                 static_cast<float>(parameters.digitisation)};
-  event_detection::DetectorWorkspace workspace;
-  event_detection::EventTable events;
-  simulate_signal::Simulator::Read read;
-  for (const auto& place : simulator.place_reads(count)) {
-    simulator.simulate(place, simulate_signal::Simulator::Signal::make, read);
-    REQUIRE(event_detection::detect_events(std::span<const std::int16_t>(read.raw_signal), calibration, event_detection::DetectorParams::dna(),
-                                           workspace, events) == event_detection::DetectionStatus::ok);
-    REQUIRE(trainer.add(events.mean, read.bases) == AddStatus::added);
-  }
+  for (const MadeRead& read : made_reads(pore, count, seed)) REQUIRE(trainer.add(read.event_mean, read.bases) == AddStatus::added);
 }
 
 void alone(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body) { body(0, count); }

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "shard/pipeline_tree.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <sluice/failure.hpp>
+#include <sluice/file_parts.hpp>
+#include <span>
+#include <utility>
+
+#include "config/parameter_value.hpp"
+
+namespace sluice {
+namespace {
+
+using Tree = nlohmann::ordered_json;
+
+std::span<const sluice_parameter> parameters_of(const ResolvedStage& stage) {
+  return {stage.entry.descriptor->parameters, stage.entry.descriptor->parameter_count};
+}
+
+bool has_role(const ResolvedStage& stage, std::size_t parameter, sluice_role role) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  return std::any_of(d.roles, d.roles + d.role_count,
+                     [&](const sluice_parameter_role& one) { return one.parameter == parameter && one.role == role && one.suffix == nullptr; });
+}
+
+bool reads_files(const ResolvedStage& stage, std::size_t parameter) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  return d.parameters[parameter].type == SLUICE_PATH &&
+         (has_role(stage, parameter, SLUICE_ROLE_READS) || (d.kind != SLUICE_SINK && !has_role(stage, parameter, SLUICE_ROLE_WRITES)));
+}
+
+Tree stage_tree(const ResolvedPipeline& pipeline, const ResolvedStage& stage, const std::function<std::string(std::size_t)>& value) {
+  Tree params = Tree::object(), inputs = Tree::array(), feedback = Tree::array(), resources = Tree::object();
+  for (std::size_t i = 0; i < parameters_of(stage).size(); ++i)
+    if (stage.values[i].is_set != 0) params[parameters_of(stage)[i].name] = value(i);
+  for (const std::size_t input : stage.inputs) inputs.push_back(pipeline.stages[input].name);
+  for (const std::size_t sink : stage.feedback) feedback.push_back(pipeline.stages[sink].name);
+  for (std::size_t slot = 0; slot < stage.resources.size(); ++slot)
+    if (stage.resources[slot] >= 0)
+      resources[stage.entry.descriptor->resources[slot].name] = pipeline.resources[static_cast<std::size_t>(stage.resources[slot])].name;
+  return {{"use", stage.entry.descriptor->id}, {"params", params}, {"inputs", inputs}, {"feedback", feedback}, {"resources", resources}};
+}
+
+[[noreturn]] void refuse_tree(const std::string& what) {
+  throw Failure::input("the pipeline in the manifest " + what, "merge with the sluice and the plugins that made the shards");
+}
+
+std::string text_in(const Tree& tree, const char* key) {
+  const auto found = tree.find(key);
+  if (found == tree.end() || !found->is_string()) refuse_tree(std::string("has no '") + key + "'");
+  return found->get<std::string>();
+}
+
+const Tree& list_in(const Tree& tree, const char* key, Tree::value_t type) {
+  const auto found = tree.is_object() ? tree.find(key) : tree.end();
+  if (found == tree.end() || found->type() != type) refuse_tree(std::string("has no '") + key + "'");
+  return *found;
+}
+
+void fill_from_tree(ResolvedStage& stage, const Tree& tree) {
+  const Tree& params = list_in(tree, "params", Tree::value_t::object);
+  std::size_t known = 0;
+  for (const sluice_parameter& parameter : parameters_of(stage)) {
+    sluice_value value = parameter.default_value;
+    value.type = parameter.type;
+    value.is_set = 0;
+    value.text = "";
+    if (const auto found = params.find(parameter.name); found != params.end()) {
+      ++known;
+      const std::string what = "stage '" + stage.name + "', parameter '" + parameter.name + "'";
+      if (!found->is_string()) refuse_tree("gives no text for " + what);
+      const std::string& text = stage.texts.emplace_back(found->get<std::string>());
+      if (!text.empty() || (parameter.type != SLUICE_STRING && parameter.type != SLUICE_PATH)) {
+        ValueRule rule = rule_of(parameter);
+        if (const ValueProblem problem = convert_value(text, rule, value); !problem.message.empty())
+          refuse_tree("says of " + what + ": " + problem.message);
+      }
+      value.is_set = 1;
+      value.text = text.c_str();
+    }
+    stage.values.push_back(value);
+    stage.given_by.emplace_back();
+  }
+  if (known != params.size()) refuse_tree("has parameters of stage '" + stage.name + "' that are not known here");
+}
+
+ResolvedStage stage_from_tree(const std::string& name, const Tree& tree, const Registry& registry) {
+  if (!tree.is_object()) refuse_tree("has no stage '" + name + "'");
+  ResolvedStage stage;
+  stage.name = name;
+  const std::string id = text_in(tree, "use");
+  const StageEntry* entry = registry.find(id);
+  if (entry == nullptr) refuse_tree("has a stage of the type '" + id + "', which is not here");
+  stage.entry = *entry;
+  fill_from_tree(stage, tree);
+  return stage;
+}
+
+// Places of named stages in a list.
+std::vector<std::size_t> places_of(const Tree& names, const std::vector<ResolvedStage>& stages) {
+  std::vector<std::size_t> places;
+  for (const Tree& name : names) {
+    const auto found = std::find_if(stages.begin(), stages.end(),
+                                    [&](const ResolvedStage& stage) { return name.is_string() && stage.name == name.get<std::string>(); });
+    if (found == stages.end()) refuse_tree("names a stage that it has not");
+    places.push_back(static_cast<std::size_t>(found - stages.begin()));
+  }
+  return places;
+}
+
+void connect_resources(ResolvedStage& stage, const Tree& tree, const std::vector<ResolvedStage>& resources) {
+  const Tree& slots = list_in(tree, "resources", Tree::value_t::object);
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  for (std::size_t slot = 0; slot < d.resource_count; ++slot) {
+    const auto found = slots.find(d.resources[slot].name);
+    if (found == slots.end() && d.resources[slot].optional == 0)
+      refuse_tree("gives stage '" + stage.name + "' no resource '" + d.resources[slot].name + "'");
+    stage.resources.push_back(found == slots.end() ? -1 : static_cast<int>(places_of(Tree::array({*found}), resources).front()));
+  }
+}
+
+// "a/b.bam\nc.bam": each by its last name.
+std::string last_names(const std::string& text) {
+  std::string names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string one = text.substr(begin, end - begin);
+    const std::string last = std::filesystem::path(one).filename().string();
+    names += (begin == 0 ? "" : "\n") + (last.empty() ? one : last);
+    begin = end + 1;
+  }
+  return names;
+}
+
+struct WrittenName {
+  std::string stage, parameter, path;
+};
+
+std::vector<WrittenName> written_names(const ResolvedPipeline& pipeline) {
+  std::vector<WrittenName> names;
+  for (const ResolvedStage& stage : pipeline.stages)
+    for (const std::size_t i : written_files(stage)) names.push_back({stage.name, parameters_of(stage)[i].name, stage.values[i].text});
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::size_t> written_files(const ResolvedStage& stage) {
+  std::vector<std::size_t> files;
+  for (std::size_t i = 0; i < parameters_of(stage).size(); ++i)
+    if (parameters_of(stage)[i].type == SLUICE_PATH && stage.values[i].is_set != 0 && *stage.values[i].text != '\0' && !reads_files(stage, i) &&
+        (has_role(stage, i, SLUICE_ROLE_WRITES) || stage.entry.descriptor->kind == SLUICE_SINK))
+      files.push_back(i);
+  return files;
+}
+
+Tree pipeline_tree(const ResolvedPipeline& pipeline) {
+  Tree resources = Tree::object(), stages = Tree::object();
+  const auto put = [&](Tree& list, const ResolvedStage& stage) {
+    list[stage.name] = stage_tree(pipeline, stage, [&](std::size_t i) { return value_text(parameters_of(stage)[i], stage.values[i]); });
+  };
+  for (const ResolvedStage& resource : pipeline.resources) put(resources, resource);
+  for (const ResolvedStage& stage : pipeline.stages) put(stages, stage);
+  return {{"name", pipeline.name}, {"file", pipeline.file}, {"parameters", pipeline.parameters}, {"resources", resources}, {"stages", stages}};
+}
+
+ResolvedPipeline pipeline_from_tree(const Tree& tree, const Registry& registry) {
+  ResolvedPipeline pipeline;
+  const Tree &resources = list_in(tree, "resources", Tree::value_t::object), &stages = list_in(tree, "stages", Tree::value_t::object);
+  pipeline.name = text_in(tree, "name");
+  pipeline.file = text_in(tree, "file");
+  for (const auto& [name, value] : list_in(tree, "parameters", Tree::value_t::object).items())
+    if (value.is_string()) pipeline.parameters[name] = value.get<std::string>();
+  for (const auto& [name, resource] : resources.items()) {
+    ResolvedStage made = stage_from_tree(name, resource, registry);
+    if (made.entry.descriptor->kind != SLUICE_RESOURCE) refuse_tree("has a resource '" + name + "' that is none");
+    connect_resources(made, resource, pipeline.resources);  // of those before it
+    pipeline.resources.push_back(std::move(made));
+  }
+  for (const auto& [name, stage] : stages.items()) {
+    pipeline.stages.push_back(stage_from_tree(name, stage, registry));
+    if (pipeline.stages.back().entry.descriptor->kind == SLUICE_RESOURCE) refuse_tree("has a stage '" + name + "' that is none");
+    connect_resources(pipeline.stages.back(), stage, pipeline.resources);
+  }
+  for (ResolvedStage& stage : pipeline.stages) {
+    stage.inputs = places_of(list_in(stages[stage.name], "inputs", Tree::value_t::array), pipeline.stages);
+    stage.feedback = places_of(list_in(stages[stage.name], "feedback", Tree::value_t::array), pipeline.stages);
+  }
+  pipeline.connected = !pipeline.stages.empty();
+  return pipeline;
+}
+
+Tree comparable_tree(const ResolvedPipeline& pipeline) {
+  const std::vector<WrittenName> names = written_names(pipeline);
+  const auto text_of = [&](const ResolvedStage& stage, std::size_t i) -> std::string {
+    const sluice_parameter& parameter = parameters_of(stage)[i];
+    const std::string text = value_text(parameter, stage.values[i]);
+    if (parameter.type != SLUICE_STRING && parameter.type != SLUICE_PATH) return text;
+    if (has_role(stage, i, SLUICE_ROLE_WRITES)) return "";
+    if (reads_files(stage, i)) return last_names(text);
+    std::string result = text;
+    for (const WrittenName& name : names) result = with_new_name(result, name.path, "{" + name.stage + "." + name.parameter + "}");
+    return result;
+  };
+  Tree resources = Tree::object(), stages = Tree::object();
+  for (const ResolvedStage& resource : pipeline.resources)
+    resources[resource.name] = stage_tree(pipeline, resource, [&](std::size_t i) { return text_of(resource, i); });
+  for (const ResolvedStage& stage : pipeline.stages)
+    stages[stage.name] = stage_tree(pipeline, stage, [&](std::size_t i) { return text_of(stage, i); });
+  return {{"resources", resources}, {"stages", stages}};
+}
+
+std::string tree_difference(const Tree& a, const Tree& b) {
+  if (a == b) return "";
+  if (!a.is_object() || !b.is_object())
+    return " is " + a.dump(-1, ' ', false, Tree::error_handler_t::replace) + " and " + b.dump(-1, ' ', false, Tree::error_handler_t::replace);
+  const auto below = [](const std::string& key, const std::string& rest) {
+    return rest.empty() ? "" : rest.front() == ' ' ? key + rest : key + "." + rest;
+  };
+  for (const auto& [key, value] : a.items()) {
+    if (!b.contains(key)) return below(key, " is there and is not");
+    if (std::string difference = below(key, tree_difference(value, b.at(key))); !difference.empty()) return difference;
+  }
+  for (const auto& [key, value] : b.items())
+    if (!a.contains(key)) return below(key, " is not there and is");
+  return " is in another order";
+}
+
+}  // namespace sluice

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+"""Engines and runs of the library as objects that free themselves."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import logging
+import os
+import threading
+from typing import Any, Iterable, Mapping
+
+from . import _library as _l
+from ._errors import Problem
+
+logger = logging.getLogger("sluice")
+_LEVELS = {_l.LOG_INFO: logging.INFO, _l.LOG_WARNING: logging.WARNING, _l.LOG_ERROR: logging.ERROR}
+
+# Options of a run that are not parameters of the pipeline.
+RUN_OPTIONS = frozenset(
+    ["device", "threads", "memory", "gpu_memory", "batch_work", "policy", "profile", "watchdog", "executor", "log_level", "max_bad_reads", "allow_empty",
+     "report", "account", "trace"]
+)
+
+
+class Engine:
+    """The loaded plugins. One per list of plugin folders, made when it is needed first."""
+
+    _all: dict[tuple[str, ...], "Engine"] = {}
+    _lock = threading.Lock()
+
+    def __init__(self, plugin_dirs: tuple[str, ...]):
+        folders = (ctypes.c_char_p * max(len(plugin_dirs), 1))(*(os.fsencode(folder) for folder in plugin_dirs))
+        error = _l.SluiceError()
+        self.handle = _l.lib.sluice_engine_new(folders, len(plugin_dirs), ctypes.byref(error))
+        if not self.handle:
+            raise MemoryError(_l.text_of(error.message))
+
+    @classmethod
+    def of(cls, plugin_dir: Any = None) -> "Engine":
+        dirs = () if plugin_dir is None else (plugin_dir,) if isinstance(plugin_dir, (str, os.PathLike)) else tuple(plugin_dir)
+        key = tuple(os.path.abspath(os.fspath(folder)) for folder in dirs)
+        with cls._lock:
+            if key not in cls._all:
+                cls._all[key] = cls(key)
+            return cls._all[key]
+
+    def describe(self) -> dict[str, Any]:
+        return json.loads(_l.taken_text(_l.lib.sluice_engine_describe(self.handle)) or "{}")
+
+
+def value_text(value: Any) -> str:
+    """A parameter's value as the command line has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value) if isinstance(os.fspath(value), str) else os.fsdecode(value)
+    return str(value)
+
+
+def settings_array(values: Mapping[str, Any]) -> tuple[Any, int]:
+    pairs = []
+    for name, value in values.items():
+        if value is None:
+            continue
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            pairs.append(_l.Setting(name.encode(), value_text(one).encode("utf-8", "surrogateescape")))
+    return (_l.Setting * max(len(pairs), 1))(*pairs), len(pairs)
+
+
+class RunHandle:
+    """One run of the library: planned when it is made; freed, and ended, with this object."""
+
+    def __init__(
+        self,
+        pipeline: Any,
+        parameters: Mapping[str, Any],
+        *,
+        options: Mapping[str, Any],
+        changes: Iterable[str] = (),
+        plugin_dir: Any = None,
+        stream: Mapping[str, Any] | None = None,
+    ):
+        self.handle = None
+        self.lock = threading.Lock()
+        self.engine = Engine.of(plugin_dir)
+        request = _l.RunRequest()
+        request.struct_size = ctypes.sizeof(request)
+        if hasattr(pipeline, "to_toml"):
+            pipeline._register_stages()
+            request.pipeline, request.pipeline_text = pipeline.place.encode(), pipeline.to_toml().encode()
+        else:
+            request.pipeline = value_text(pipeline).encode("utf-8", "surrogateescape")
+        request.parameters, request.parameter_count = settings_array(parameters)
+        request.options, request.option_count = settings_array(options)
+        changed = [change.encode() for change in changes]
+        request.changes, request.change_count = (ctypes.c_char_p * max(len(changed), 1))(*changed), len(changed)
+        if stream is not None:
+            request.stream_stage = stream["stage"].encode()
+            columns = stream.get("columns")
+            request.stream_columns = None if not columns else ",".join([columns] if isinstance(columns, str) else columns).encode()
+            request.stream_failed_rows = 1 if stream.get("failed_rows") == "keep" else 0
+            request.stream_and_write = 1 if stream.get("write") else 0
+            request.stream_depth = int(stream.get("depth") or 0)
+        self.handle = _l.lib.sluice_run_new(self.engine.handle, ctypes.byref(request))
+        if not self.handle:
+            raise MemoryError("sluice: no memory for a run")
+
+    def status(self) -> int:
+        return _l.lib.sluice_run_status(self.handle)
+
+    def problems(self) -> list[Problem]:
+        found = []
+        raw = _l.ProblemStruct()
+        raw.struct_size = ctypes.sizeof(raw)
+        for i in range(_l.lib.sluice_run_problem_count(self.handle)):
+            _l.lib.sluice_run_problem(self.handle, i, ctypes.byref(raw))
+            texts = (_l.text_of(t) for t in (raw.place, raw.stage, raw.message, raw.remedy, raw.text))
+            found.append(Problem(raw.status, bool(raw.is_warning), *texts))
+        return found
+
+    def start(self) -> None:
+        _l.lib.sluice_run_start(self.handle)
+
+    def wait(self, seconds: float) -> bool:
+        return bool(_l.lib.sluice_run_wait(self.handle, seconds))
+
+    def interrupt(self) -> None:
+        _l.lib.sluice_run_interrupt(self.handle)
+
+    def snapshot(self) -> dict[str, Any]:
+        return json.loads(_l.taken_text(_l.lib.sluice_run_snapshot(self.handle)) or "{}")
+
+    def report(self) -> dict[str, Any] | None:
+        text = _l.taken_text(_l.lib.sluice_run_report(self.handle))
+        return None if text is None else json.loads(text)
+
+    def log(self) -> None:
+        """Gives what the run has said to the logger `sluice`."""
+        level = ctypes.c_int32()
+        while (line := _l.taken_text(_l.lib.sluice_run_next_line(self.handle, ctypes.byref(level)))) is not None:
+            logger.log(_LEVELS.get(level.value, logging.DEBUG), "%s", line)
+
+    def free(self) -> None:
+        with self.lock:
+            handle, self.handle = self.handle, None
+        if handle:
+            _l.lib.sluice_run_free(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            self.free()
+
+
+# Stages in Python can't be called once the interpreter ends.
+atexit.register(_l.lib.sluice_end_all_runs)

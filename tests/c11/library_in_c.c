@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * SPDX-FileCopyrightText: The sluice authors
+ *
+ * A C program that runs pipelines through sluice.h: a run, what is wrong with one, a stream read to its end, and one that is closed before it. */
+#include <sluice.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  ++failures;
+  fprintf(stderr, "FAILED: %s\n", what);
+}
+
+static sluice_run* planned(sluice_engine* engine, const char* pipeline, sluice_setting* parameters, size_t count, const char* stage) {
+  sluice_setting options[] = {{"threads", "2"}, {"device", "cpu"}};
+  sluice_run_request request = {0};
+  request.struct_size = sizeof request;
+  request.pipeline = pipeline;
+  request.parameters = parameters;
+  request.parameter_count = count;
+  request.options = options;
+  request.option_count = 2;
+  request.stream_stage = stage;
+  return sluice_run_new(engine, &request);
+}
+
+static int64_t rows_of(struct ArrowArrayStream* stream) {
+  struct ArrowArray batch;
+  int64_t rows = 0;
+  while (stream->get_next(stream, &batch) == 0 && batch.release != NULL) {
+    rows += batch.length;
+    batch.release(&batch);
+  }
+  return rows;
+}
+
+static void check_run(sluice_engine* engine, const char* output) {
+  sluice_setting parameters[] = {{"length", "100"}, {"contigs", "50"}, {"output", output}};
+  sluice_run* run = planned(engine, "synthetic_reference", parameters, 3, NULL);
+  remove(output);
+  expect(sluice_run_execute(run) == SLUICE_OK, "a run ends well");
+  FILE* written = fopen(output, "r");
+  expect(written != NULL && fgetc(written) == '>' && fclose(written) == 0, "and writes its output");
+  char* report = sluice_run_report(run);
+  expect(report != NULL && strstr(report, "\"state\": \"finished\"") != NULL, "the report says that it has finished");
+  sluice_text_free(report);
+  sluice_run_free(run);
+}
+
+static void check_problems(sluice_engine* engine) {
+  sluice_setting parameters[] = {{"lenght", "100"}};
+  sluice_run* run = planned(engine, "synthetic_reference", parameters, 1, NULL);
+  expect(sluice_run_status(run) == SLUICE_ERROR_USAGE && sluice_run_execute(run) == SLUICE_ERROR_USAGE, "a wrong run can't be executed");
+  sluice_problem problem = {0};
+  problem.struct_size = sizeof problem;
+  expect(sluice_run_problem_count(run) == 2 && sluice_run_problem(run, 1, &problem) == SLUICE_OK, "all problems are told");
+  expect(strstr(problem.remedy, "--length") != NULL, "with their remedies");
+  sluice_run_free(run);
+}
+
+static void check_streams(sluice_engine* engine, const char* reads) {
+  sluice_setting parameters[] = {{"reads", reads}, {"reference", reads}};
+  struct ArrowArrayStream stream;
+  struct ArrowSchema schema;
+  sluice_run* run = planned(engine, "map", parameters, 2, "reads");
+  expect(sluice_run_start(run) == SLUICE_OK && sluice_run_export_stream(run, &stream) == SLUICE_OK, "a stream begins");
+  sluice_run_free(run); /* the stream keeps it */
+  expect(stream.get_schema(&stream, &schema) == 0 && strcmp(schema.format, "+s") == 0, "it has a schema");
+  schema.release(&schema);
+  expect(rows_of(&stream) == 50, "all rows come");
+  stream.release(&stream);
+
+  struct ArrowArray first;
+  run = planned(engine, "map", parameters, 2, "reads");
+  sluice_run_start(run);
+  expect(sluice_run_next_batch(run, -1, &first, NULL) == SLUICE_OK && first.length > 0, "a batch comes");
+  sluice_run_close_stream(run);
+  expect(sluice_run_wait(run, 60) == 1 && sluice_run_status(run) == SLUICE_END, "a closed stream ends its run, and that is no error");
+  sluice_run_free(run);
+  expect(first.length > 0 && first.children[0]->buffers[1] != NULL, "what was taken stays");
+  first.release(&first);
+}
+
+int main(int argument_count, char** arguments) {
+  if (argument_count != 2) return EXIT_FAILURE;
+  sluice_engine* engine = sluice_engine_new(NULL, 0, NULL);
+  expect(sluice_library_number() == SLUICE_LIBRARY_NUMBER, "the library is that of the header");
+  check_run(engine, arguments[1]);
+  check_problems(engine);
+  check_streams(engine, arguments[1]);
+  sluice_engine_free(engine);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# Runs that are killed and gone on with: the bytes of a run that nothing has stopped.
+#   resume.sh SLUICE [KILLS]
+# KILLS: of each pipeline, spread over the time that it takes; left out: a few, each behind a checkpoint. With a number it prints a table.
+set -euo pipefail
+sluice=$1
+kills=${2:-0}
+work=$(mktemp -d)
+trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+cd "$work"
+run() { "$sluice" run "$@" --quiet; }
+run_in() { env -C "$1" "$sluice" run "${@:2}" --quiet --threads 2; } # FOLDER PIPELINE...
+fail() { echo "FAILED: $*" >&2; exit 1; }
+now() { date +%s%N; }
+
+length=60000 reads=300
+if ((kills > 0)); then length=400000 reads=1500; fi
+run synthetic_reference --length $length --seed 1 --output reference.fa
+run simulate --reference reference.fa --reads $reads --mean-length 5000 --seed 2 --output-prefix set
+run map --reference reference.fa --reads set.fastq.gz --format bam --sort --output set.bam
+inputs=(--reference "$work/reference.fa" --reads "$work/set.fastq.gz")
+signal=("${inputs[@]}" --signal "$work/set.blow5" --alignments "$work/set.bam")
+
+# Everything that a run leaves, hidden files as well: of two folders the same?
+same() { diff -r "$1" "$2" >/dev/null; }
+# begin FOLDER PIPELINE...: in the background, with outputs in the folder.
+begin() { env -C "$1" "$sluice" run "${@:2}" --quiet --threads 2 --checkpoint 0.02 2>"$1.err" & pid=$!; }
+ended() { ! kill -0 $pid 2>/dev/null; }
+journal_changes() { # FOLDER BEFORE: waits until the journal is another one, or the run has ended
+  until ended || [ "$(stat -c %i%Y%y "$1"/.*.resume 2>/dev/null || true)" != "$2" ]; do sleep 0.005; done
+}
+finish() { # FOLDER PIPELINE...
+  run_in "$@" --resume 2>"$1.err" || fail "$2 does not go on: $(cat "$1.err")"
+}
+
+# check NAME PIPELINE...: each run in a folder of its own, as a header may have the command in it.
+check() {
+  local name=$1 && shift
+  mkdir "$name.whole" "$name"
+  local began ended_at
+  began=$(now)
+  run_in "$name.whole" "$@"
+  ended_at=$(now)
+  local killed=0 wrong=0 gone_on=0
+  if ((kills == 0)); then
+    for changes in 1 2 4; do
+      rm -rf "$name" && mkdir "$name"
+      local again=()
+      for round in 1 2; do
+        begin "$name" "$@" ${again[@]+"${again[@]}"}
+        local before
+        before=$(stat -c %i%Y%y "$name"/.*.resume 2>/dev/null || true)
+        for ((i = 0; i < changes; ++i)); do
+          journal_changes "$name" "$before"
+          before=$(stat -c %i%Y%y "$name"/.*.resume 2>/dev/null || true)
+        done
+        kill -9 $pid 2>/dev/null && killed=$((killed + 1))
+        wait $pid 2>/dev/null || true
+        again=(--resume)
+      done
+      finish "$name" "$@"
+      same "$name.whole" "$name" || fail "$name: other bytes after $changes checkpoints"
+    done
+    ((killed > 0)) || fail "$name: no run was killed"
+  else
+    for ((k = 0; k < kills; ++k)); do
+      rm -rf "$name" && mkdir "$name"
+      # Over the whole time, in an order that leaves no gaps.
+      local micros=$((((ended_at - began) / 1000) * ((k * 618) % 1000) / 1000))
+      begin "$name" "$@"
+      sleep "$(printf '%d.%06d' $((micros / 1000000)) $((micros % 1000000)))"
+      kill -9 $pid 2>/dev/null && killed=$((killed + 1))
+      wait $pid 2>/dev/null || true
+      compgen -G "$name/.*.resume" >/dev/null && gone_on=$((gone_on + 1))
+      finish "$name" "$@"
+      same "$name.whole" "$name" || { wrong=$((wrong + 1)); diff -rq "$name.whole" "$name" >&2 || ls -A "$name" >&2; }
+    done
+    printf '| %s | %s | %s | %s | %s |\n' "$name" "$(((ended_at - began) / 1000000)) ms" $killed $gone_on $wrong
+    ((wrong == 0)) || fail "$name: other bytes"
+  fi
+  rm -rf "$name" "$name.whole"
+}
+
+if ((kills > 0)); then printf '| run | time | killed | of these gone on from a checkpoint | other bytes |\n|---|---|---|---|---|\n'; fi
+check map_paf map "${inputs[@]}" --output o.paf --batch-work 4000
+check map_bam map "${inputs[@]}" --output o.bam --batch-work 4000
+check methylation methylation "${signal[@]}" --output o.tsv.gz --frequency o.freq.tsv --batch-work 4000
+check modbam methylation "${signal[@]}" --output o.tsv --modbam o.bam --bedmethyl o.bed.gz --batch-work 4000
+check eventalign eventalign "${signal[@]}" --output o.tsv --summary s.tsv --batch-work 4000
+check polish polish --targets "$work/reference.fa" --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
+check correct correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
+if ((kills > 0)); then exit 0; fi
+
+# ---- what is said
+mkdir out
+begin out map "${inputs[@]}" --output "$work/out/o.paf" --batch-work 5000 --k 15
+journal_changes out ""
+kill -9 $pid 2>/dev/null || true
+wait $pid 2>/dev/null || true
+compgen -G "out/.*.resume" >/dev/null || fail "there is no journal"
+code=0
+run map "${inputs[@]}" --output "$work/out/o.paf" --batch-work 5000 --resume --k 14 2>err.txt || code=$?
+[ $code -eq 2 ] || fail "another k-mer length is no error: $code"
+grep -q "'15'.*'14'" err.txt || fail "it does not say what differs: $(cat err.txt)"
+"$sluice" run map --reference reference.fa --reads set.fastq.gz --output fresh.paf --resume 2>err.txt
+grep -q "nothing to go on with" err.txt || fail "it does not say that it begins: $(cat err.txt)"
+code=0
+run map --reference reference.fa --reads set.fastq.gz --format bam --sort --output sorted.bam --resume 2>err.txt || code=$?
+[ $code -eq 2 ] || fail "a run that sorts is gone on with: $code"
+grep -q "can't save" err.txt || fail "it does not say why: $(cat err.txt)"
+code=0
+run map --reference reference.fa --reads set.fastq.gz --output - --resume 2>err.txt >/dev/null || code=$?
+[ $code -eq 2 ] || fail "standard output is gone on with"
+grep -q "standard output" err.txt || fail "it does not say why: $(cat err.txt)"
+echo "killed runs have the bytes of runs that nothing has stopped"

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+"""sluice.run, sluice.check, sluice.pipelines, Pipeline: the bytes, checks and words of the program."""
+
+import filecmp
+import inspect
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import unittest
+
+import sluice
+from inputs import MAP, METHYLATION, SLUICE, lengths_pipeline
+
+
+class Runs(unittest.TestCase):
+    def test_same_bytes_as_the_program(self):
+        report = sluice.run("map", **MAP, output="python.paf")
+        subprocess.run([SLUICE, "run", "map", "--reference", "ref.fa", "--reads", "r.fastq.gz", "--output", "program.paf", "--quiet"], check=True)
+        self.assertTrue(filecmp.cmp("python.paf", "program.paf", shallow=False))
+        self.assertEqual((report.state, report.exit_code, report.outputs), ("finished", 0, ["python.paf"]))
+        self.assertEqual(report.stage("reads")["rows_out"], 60)
+        self.assertTrue(all(account["adds_up"] for account in report.account))
+
+    def test_methylation_by_its_function(self):
+        sluice.pipelines.methylation(**METHYLATION, output="calls.tsv", threads=2, device="cpu")
+        with open("calls.tsv") as file:
+            self.assertTrue(file.readline().startswith("chromosome\tstrand\tstart"))
+
+    def test_lists_are_repeated_options(self):
+        shutil.copy("r.fastq.gz", "more.fastq.gz")
+        both = sluice.run("map", reference="ref.fa", reads=["r.fastq.gz", "more.fastq.gz"], output="twice.paf")
+        self.assertEqual(both.stage("reads")["rows_out"], 120)
+        with self.assertRaisesRegex(sluice.UsageError, "--reference is given more than once"):
+            sluice.run("map", reference=["ref.fa", "ref.fa"], reads="r.fastq.gz", output="x.paf")
+
+    def test_progress_and_log(self):
+        seen, lines = [], []
+        handler = logging.Handler()
+        handler.emit = lambda record: lines.append(record.getMessage())
+        logger = logging.getLogger("sluice")
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            sluice.run("map", **MAP, output="x.paf", progress=seen.append, progress_interval=0)
+        finally:
+            logger.removeHandler(handler)
+        self.assertEqual(seen[-1].progress, 1.0)
+        self.assertEqual({stage["name"] for stage in seen[-1].stages}, {"index", "reads", "seeds", "chains", "hits", "paf"})
+        self.assertTrue(any("60 mapped" in line for line in lines), lines)
+
+    def test_an_exception_of_the_callback_ends_the_run(self):
+        def give_up(progress):
+            raise ZeroDivisionError
+
+        with self.assertRaises(ZeroDivisionError):
+            sluice.run("map", **MAP, output="given_up.paf", progress=give_up, progress_interval=0)
+
+    def test_files_about_the_run(self):
+        sluice.run("map", **MAP, output="x.paf", report=["x.json", "x.html"], account="x.tsv", trace="x.trace")
+        for name in ("x.json", "x.html", "x.tsv", "x.trace"):
+            self.assertGreater(os.path.getsize(name), 0, name)
+
+
+class Errors(unittest.TestCase):
+    def test_all_at_once_with_place_thing_and_remedy(self):
+        with self.assertRaises(sluice.UsageError) as caught:
+            sluice.run("map", refrence="ref.fa", k="abc", reads="r.fastq.gz", threads=0)
+        error = caught.exception
+        self.assertEqual(len(error.problems), 4)
+        self.assertIn("--reference is required", str(error))
+        self.assertIn("did you mean --reference?", str(error))
+        self.assertIn("options of the run: threads: 0 is out of range", str(error))
+        named = next(problem for problem in error.problems if "'abc'" in problem.message)
+        self.assertEqual((named.place, named.remedy), ("command line", "write a whole number from 1 to 28 bases"))
+        self.assertIsNone(error.report)
+
+    def test_places_in_files(self):
+        with open("wrong.toml", "w") as file:
+            file.write('[pipeline]\nname = "wrong"\n[stages.reads]\nuse = "read_redaer"\n')
+        with self.assertRaises(sluice.UsageError) as caught:
+            sluice.run("wrong.toml")
+        self.assertEqual(caught.exception.place, "wrong.toml:4:7")
+        self.assertIn("did you mean 'read_reader'?", caught.exception.remedy)
+
+    def test_unknown_pipeline(self):
+        with self.assertRaisesRegex(sluice.UsageError, "did you mean 'map'"):
+            sluice.run("mapp")
+        with self.assertRaisesRegex(AttributeError, "sluice.pipelines has"):
+            sluice.pipelines.mapp
+
+    def test_an_input_is_not_overwritten(self):
+        with self.assertRaisesRegex(sluice.UsageError, "also an input"):
+            sluice.run("map", **MAP, output="r.fastq.gz")
+
+    def test_corrupt_input(self):
+        with open("corrupt.fq", "w") as file:
+            file.write("@a\nACGT\n+\nII\n")
+        with self.assertRaises(sluice.InputError) as caught:
+            sluice.run("map", reference="ref.fa", reads="corrupt.fq", output="x.paf")
+        self.assertEqual(caught.exception.stage, "reads")
+        self.assertIn("corrupt.fq", caught.exception.message)
+        self.assertEqual(caught.exception.report.state, "failed")
+
+    def test_nothing_produced_and_bad_reads(self):
+        with open("alien.fa", "w") as file:
+            file.write(">a\n" + "A" * 300 + "\n")
+        with self.assertRaisesRegex(sluice.BadReads, "nothing was produced") as caught:
+            sluice.run("map", reference="ref.fa", reads="alien.fa", output="alien.paf")
+        self.assertEqual((caught.exception.report.exit_code, caught.exception.report.outputs), (3, ["alien.paf"]))
+        self.assertEqual(sluice.run("map", reference="ref.fa", reads="alien.fa", output="alien.paf", allow_empty=True).exit_code, 0)
+
+    def test_unwritable_output(self):
+        with self.assertRaises(sluice.Error) as caught:
+            sluice.run("map", **MAP, output="no_such_folder/x.paf")
+        self.assertIn("no_such_folder", str(caught.exception))
+
+
+class Interrupts(unittest.TestCase):
+    def test_ctrl_c(self):
+        """The stage sends the signal, and goes on once the main thread has told the run."""
+        program = textwrap.dedent("""
+            import os, signal, threading, sluice
+            from sluice import _engine
+            told = threading.Event()
+            interrupt = _engine.RunHandle.interrupt
+            _engine.RunHandle.interrupt = lambda self: (interrupt(self), told.set())
+            @sluice.stage(needs={"bases": "utf8"}, gives={"copy": "utf8"})
+            def interrupting(batch):
+                if not told.is_set():
+                    os.kill(os.getpid(), signal.SIGINT)
+                    told.wait()
+                return batch["bases"]
+            pipeline = (sluice.Pipeline("p").stage("reads", use="read_reader", path="r.fastq.gz").stage("copy", use=interrupting)
+                        .stage("table", use="table_writer", output="interrupted.tsv", columns="read_id,copy"))
+            try:
+                pipeline.run(batch_work=1, threads=1)
+            except KeyboardInterrupt as exception:
+                print(type(exception).__name__, exception.report.state)
+        """)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.stdout, done.returncode), ("Interrupted interrupted\n", 0), done.stderr)
+        self.assertFalse(os.path.exists("interrupted.tsv"))
+        self.assertTrue(os.path.exists("interrupted.tsv.partial"))
+
+
+class Pipelines(unittest.TestCase):
+    def test_signature_and_documentation(self):
+        signature = inspect.signature(sluice.pipelines.methylation)
+        self.assertIs(signature.parameters["signal"].default, inspect.Parameter.empty)
+        self.assertEqual(signature.parameters["min_mapq"].default, 20)
+        self.assertIs(signature.return_annotation, sluice.Report)
+        self.assertIn("raw signal: BLOW5", inspect.getdoc(sluice.pipelines.methylation))
+        self.assertIn("map", dir(sluice.pipelines))
+
+    def test_no_parameter_has_the_name_of_an_argument(self):
+        own = set(inspect.signature(sluice.run).parameters) | set(inspect.signature(sluice.stream).parameters)
+        for name in dir(sluice.pipelines):
+            signature = inspect.signature(getattr(sluice.pipelines, name))
+            self.assertFalse(own & (set(signature.parameters) - {"options"}), name)
+
+    def test_objects_are_the_toml(self):
+        pipeline = lengths_pipeline()
+        pipeline.save("lengths.toml")
+        subprocess.run([SLUICE, "check", "lengths.toml", "--reads", "r.fastq.gz"], check=True, capture_output=True)
+        self.assertEqual(pipeline.check(reads="r.fastq.gz"), [])
+        pipeline.run(reads="r.fastq.gz")
+        os.rename("lengths.tsv", "by_object.tsv")
+        subprocess.run([SLUICE, "run", "lengths.toml", "--reads", "r.fastq.gz", "--quiet"], check=True)
+        self.assertTrue(filecmp.cmp("by_object.tsv", "lengths.tsv", shallow=False))
+
+    def test_objects_are_checked_alike(self):
+        pipeline = sluice.Pipeline("p").stage("reads", use="read_reader", pahth="x").stage("table", use="table_writer", output="t.tsv", columns="lenght")
+        texts = [str(problem) for problem in pipeline.check()]
+        self.assertTrue(any("pipeline 'p':" in text and "did you mean 'path'?" in text for text in texts), texts)
+        with self.assertRaises(sluice.UsageError):
+            pipeline.run()
+
+    def test_texts_of_any_kind_come_through(self):
+        odd = 'a "quoted" \\ back\tslash\nand \x7f é'
+        text = sluice.Pipeline("p", summary=odd).stage("s", use="read_reader", path=odd, inputs=[]).to_toml()
+        self.assertEqual(sluice.Pipeline("p", summary="x").stage("s", use="y").to_toml(), '[pipeline]\nname = "p"\nsummary = "x"\n\n[stages.s]\nuse = "y"\n')
+        with open("odd.toml", "w", encoding="utf-8") as file:
+            file.write(text)
+        said = "\n".join(str(problem) for problem in sluice.check("odd.toml"))
+        self.assertNotIn("odd.toml:3", said)  # the summary was read
+        self.assertIn("no such file", said.lower())
+
+    def test_stages(self):
+        described = sluice.stages()["abea"]
+        self.assertEqual(described["kind"], "map")
+        self.assertTrue(described["parameters"])
+
+
+if __name__ == "__main__":
+    unittest.main()
