@@ -137,9 +137,9 @@ RunEnding::RunEnding(Run& run) : run_(run) {
   ::sem_init(&wake_, 0, 0);
   interrupts = 0;
   has_to_end = false;
+  watcher_ = std::thread([this] { watch(); });  // may throw: nobody must know of a run that has not begun
   waker = &wake_;
   running = &run;
-  watcher_ = std::thread([this] { watch(); });
   install(SIGINT, on_interrupt, SA_RESTART);
   install(SIGTERM, on_terminate, SA_RESTART);
 #ifndef SLUICE_SANITIZED  // sanitizers have more to say about a crash
