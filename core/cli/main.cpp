@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "config/pipeline.hpp"
+#include "device/device.hpp"
 #include "device/device_opening.hpp"
 
 namespace sluice::cli {
@@ -87,9 +88,9 @@ void allow_many_files() {
 }
 
 // A run that has ended does not wait for a driver that is still starting: then the process ends under that thread's feet, without
-// destructors, all outputs being complete.
+// destructors, all outputs being complete. Nor does it wait for a driver to give back what the system takes anyhow.
 int end_process(int code) {
-  if (!sluice::devices_are_opening()) return code;
+  if (!sluice::devices_are_opening() && !sluice::devices_were_left()) return code;
   std::fflush(nullptr);
   std::_Exit(code);
 }

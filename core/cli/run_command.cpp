@@ -217,7 +217,8 @@ int run_command(const Arguments& arguments) {
   });
   if (const auto ended = pipeline->parse()) return *ended;
   Diagnostics diagnostics;
-  const RunOptions run_options = options.run_options(diagnostics);
+  RunOptions run_options = options.run_options(diagnostics);
+  run_options.is_last = options.samples_file.empty();
   print(diagnostics);
   if (!options.samples_file.empty() && !options.shard.empty())
     return print_error(app, "--samples and --shard don't go together", "run the shards of one sample at a time"), exit_usage;

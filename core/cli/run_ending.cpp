@@ -11,19 +11,11 @@
 #include <ctime>
 
 #include "cli/exit_code.hpp"
+#include "machine/sanitizers.hpp"
 #include "run/call_mark.hpp"
 
 namespace sluice::cli {
 namespace {
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SLUICE_SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLUICE_SANITIZED
-#endif
 
 constexpr int seconds_to_react = 2;
 

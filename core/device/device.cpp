@@ -10,7 +10,24 @@
 namespace sluice {
 
 Device::Device(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes)
-    : provider_(provider), ordinal_(ordinal), limit_(limit_bytes) {}
+    : provider_(provider),
+      ordinal_(ordinal),
+      limit_(limit_bytes),
+      locked_({[this](std::size_t bytes) -> void* {
+                 void* memory = nullptr;
+                 if (lost_ || provider_.allocate_host(device_, bytes, &memory) != SLUICE_OK) return nullptr;
+                 const std::lock_guard lock(locked_mutex_);
+                 locked_blocks_[static_cast<const std::byte*>(memory)] = bytes;
+                 return memory;
+               },
+               [this](void* memory, std::size_t) {
+                 {
+                   const std::lock_guard lock(locked_mutex_);
+                   locked_blocks_.erase(static_cast<const std::byte*>(memory));
+                 }
+                 provider_.free_host(device_, memory);
+               }},
+              {0, 0}) {}
 
 std::shared_ptr<Device> Device::open(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes) {
   std::shared_ptr<Device> device(new Device(provider, ordinal, limit_bytes));
@@ -26,6 +43,7 @@ std::shared_ptr<Device> Device::open(const sluice_device_provider& provider, int
 Device::~Device() {
   streams_.clear();
   idle_.clear();
+  locked_.limit({0, 0});
   if (device_ != nullptr) provider_.close(device_);
 }
 
@@ -97,6 +115,20 @@ void Device::free(void* memory) {
   used_.fetch_sub(block.bytes);
 }
 
+std::shared_ptr<void> Device::locked_block(std::size_t bytes) {
+  const RecycledMemory::Block block = locked_.take(bytes);
+  if (block.memory == nullptr) return nullptr;
+  return {block.memory, [home = shared_from_this(), block](void*) { home->locked_.give(block); }};
+}
+
+bool Device::is_locked(std::span<const std::byte> memory) const {
+  const std::shared_lock lock(locked_mutex_);
+  auto block = locked_blocks_.upper_bound(memory.data());
+  if (block == locked_blocks_.begin()) return false;
+  --block;
+  return memory.data() + memory.size() <= block->first + block->second;
+}
+
 DeviceStatistics Device::statistics() const {
   DeviceStatistics result = activity_.statistics();
   result.name = name();
@@ -114,5 +146,20 @@ void Device::throw_if_lost() const {
 void Device::raise(sluice_status status, const std::string& what, const sluice_error& error) const {
   throw Failure(status, what + " " + name() + ": " + error.message, error.remedy);
 }
+
+namespace {
+
+std::vector<std::shared_ptr<Device>>& left_devices() {
+  static auto* const devices = new std::vector<std::shared_ptr<Device>>;
+  return *devices;
+}
+
+}  // namespace
+
+void leave_to_the_system(std::vector<std::shared_ptr<Device>> devices) {
+  for (std::shared_ptr<Device>& device : devices) left_devices().push_back(std::move(device));
+}
+
+bool devices_were_left() { return !left_devices().empty(); }
 
 }  // namespace sluice

@@ -7,18 +7,22 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "device/device_activity.hpp"
 #include "device/device_fault.hpp"
+#include "machine/recycled_memory.hpp"
 
 namespace sluice {
 
@@ -52,6 +56,13 @@ class Device : public std::enable_shared_from_this<Device> {
   // On any thread; nothing that goes on may still use it. Null: nothing.
   void free(void* memory);
   std::uint64_t bytes_used() const { return used_; }
+  // Page-locked memory of the host, which a copy fills without a detour; used again when the last owner lets it go. Null where there is none, or no
+  // more than may be locked (nothing, until lock_at_most() says so).
+  std::shared_ptr<void> locked_block(std::size_t bytes);
+  RecycledMemory& locked_memory() { return locked_; }
+  void lock_at_most(std::uint64_t bytes) { locked_.limit({bytes, bytes}); }
+  // Does all of it lie in a page-locked block?
+  bool is_locked(std::span<const std::byte> memory) const;
   std::uint64_t limit() const { return limit_; }
 
   // Calls on the device share this; a call that ran out of memory is repeated while it holds it alone.
@@ -81,6 +92,9 @@ class Device : public std::enable_shared_from_this<Device> {
   sluice_device_info info_{};
   std::atomic<std::uint64_t> used_{0};
   std::atomic<bool> lost_{false};
+  mutable std::shared_mutex locked_mutex_;                 // guards locked_blocks_
+  std::map<const std::byte*, std::size_t> locked_blocks_;  // all of locked_
+  RecycledMemory locked_;
   DeviceActivity activity_;
   std::shared_ptr<DeviceFaultInjector> faults_;
   std::shared_mutex calls_;
@@ -92,5 +106,9 @@ class Device : public std::enable_shared_from_this<Device> {
   std::mutex blocks_mutex_;                          // guards blocks_
   std::unordered_map<void*, Block> blocks_;
 };
+
+// For a process that ends without destructors when its last run is over: the system takes back what devices have in a tenth of the time.
+void leave_to_the_system(std::vector<std::shared_ptr<Device>> devices);
+bool devices_were_left();
 
 }  // namespace sluice

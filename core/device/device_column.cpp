@@ -135,6 +135,14 @@ DeviceColumn column_on(DeviceStream& stream, ArrowArray array, std::vector<std::
 }
 
 Buffer fetch(DeviceStream& stream, const void* source, std::size_t bytes) {
+  constexpr std::size_t least_locked = std::size_t{128} << 10;  // what is less goes through the slabs in no time
+  if (bytes >= least_locked) {
+    if (std::shared_ptr<void> block = stream.device().locked_block(bytes)) {
+      stream.copy_out_to_locked(block.get(), source, bytes);
+      const void* const data = block.get();
+      return Buffer::adopt(std::move(block), data, bytes);
+    }
+  }
   Buffer buffer = Buffer::allocate({}, std::max<std::size_t>(bytes, 1));
   if (bytes != 0) stream.copy_out(buffer.data(), source, bytes);
   return buffer;

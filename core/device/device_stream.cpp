@@ -78,25 +78,61 @@ class DeviceStream::CopyWatch {
 
 DeviceStream::Slab& DeviceStream::next_slab() {
   Slab& slab = slabs_[slab_++ % slabs_.size()];
-  sluice_error error{};
   if (slab.memory == nullptr)
     if (const sluice_status status = device_.provider().allocate_host(device_.raw(), slab_bytes, &slab.memory); status != SLUICE_OK)
       throw Failure(status == SLUICE_ERROR_DEVICE_LOST ? status : SLUICE_ERROR_DEVICE_MEMORY,
                     "no page-locked memory for copies to " + device_.name());
-  if (slab.free_after)
-    if (const sluice_status status = device_.provider().await(device_.raw(), slab.free_after->raw(), &error); status != SLUICE_OK)
-      device_.raise(status, "a copy to", error);
+  if (slab.free_after) await(*slab.free_after);
   slab.free_after.reset();
   return slab;
 }
 
 void DeviceStream::copy_in(void* destination, const Sources& sources) {
-  std::size_t bytes = 0, at = 0;
+  constexpr std::size_t least_direct = std::size_t{128} << 10;  // what is less is copied into a slab faster than it is waited for
+  std::size_t bytes = 0;
   for (const auto& source : sources) bytes += source.size();
   CopyWatch watch(device_, CopyDirection::to_device, bytes);
+  auto* to = static_cast<std::byte*>(destination);
+  bool direct = false;
+  Sources through_slabs;
+  const auto send_slabs = [&] {
+    to = copy_through_slabs(to, through_slabs);
+    through_slabs.clear();
+  };
+  for (const auto& source : sources) {
+    if (source.size() < least_direct || !device_.is_locked(source)) {
+      through_slabs.push_back(source);
+      continue;
+    }
+    send_slabs();
+    send(to, source.data(), source.size());
+    to += source.size();
+    direct = true;
+  }
+  send_slabs();
+  if (direct) await(*record());  // the source may change when this returns
+  watch.done();
+}
+
+void DeviceStream::send(void* destination, const void* source, std::size_t bytes) {
+  sluice_error error{};
+  const sluice_status status = device_.provider().copy_to_device(device_.raw(), stream_, destination, source, bytes, &error);
+  if (status != SLUICE_OK) device_.raise(status, "copy to", error);
+}
+
+void DeviceStream::await(const DeviceEvent& event) {
+  sluice_error error{};
+  const sluice_status status = device_.provider().await(device_.raw(), event.raw(), &error);
+  if (status != SLUICE_OK) device_.raise(status, "a copy on", error);
+}
+
+// Returns where the next ones go.
+std::byte* DeviceStream::copy_through_slabs(std::byte* destination, const Sources& sources) {
+  std::size_t bytes = 0;
+  for (const auto& part : sources) bytes += part.size();
   auto source = sources.begin();
   std::size_t taken = 0;  // of *source
-  while (at < bytes) {
+  for (std::size_t at = 0; at < bytes;) {
     const std::size_t part = std::min(slab_bytes, bytes - at);
     Slab& slab = next_slab();
     for (std::size_t filled = 0; filled < part;) {
@@ -109,14 +145,11 @@ void DeviceStream::copy_in(void* destination, const Sources& sources) {
         taken = 0;
       }
     }
-    sluice_error error{};
-    const sluice_status status =
-        device_.provider().copy_to_device(device_.raw(), stream_, static_cast<std::byte*>(destination) + at, slab.memory, part, &error);
-    if (status != SLUICE_OK) device_.raise(status, "copy to", error);
+    send(destination + at, slab.memory, part);
     slab.free_after = record();
     at += part;
   }
-  watch.done();
+  return destination + bytes;
 }
 
 void DeviceStream::copy_out(void* destination, const void* source, std::size_t bytes) {
@@ -127,9 +160,7 @@ void DeviceStream::copy_out(void* destination, const void* source, std::size_t b
   };
   const auto take = [&](const Piece& piece) {  // out of its slab, when it has come
     if (piece.slab == nullptr) return;
-    sluice_error error{};
-    if (const sluice_status status = device_.provider().await(device_.raw(), piece.slab->free_after->raw(), &error); status != SLUICE_OK)
-      device_.raise(status, "copy from", error);
+    await(*piece.slab->free_after);
     std::memcpy(static_cast<char*>(destination) + piece.at, piece.slab->memory, piece.bytes);
   };
   Piece before;
@@ -143,6 +174,15 @@ void DeviceStream::copy_out(void* destination, const void* source, std::size_t b
     take(std::exchange(before, piece));
   }
   take(before);
+  watch.done();
+}
+
+void DeviceStream::copy_out_to_locked(void* destination, const void* source, std::size_t bytes) {
+  CopyWatch watch(device_, CopyDirection::to_host, bytes);
+  sluice_error error{};
+  const sluice_status status = device_.provider().copy_to_host(device_.raw(), stream_, destination, source, bytes, &error);
+  if (status != SLUICE_OK) device_.raise(status, "copy from", error);
+  await(*record());
   watch.done();
 }
 

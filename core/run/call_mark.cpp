@@ -8,6 +8,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "machine/sanitizers.hpp"
 #include "run/run_context.hpp"
 
 namespace sluice {
@@ -40,7 +41,7 @@ class SignalStack {
 };
 
 void give_signal_stack() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they bring their own
+#ifndef SLUICE_SANITIZED  // sanitizers bring their own
   thread_local const SignalStack stack;
   static_cast<void>(stack);
 #endif

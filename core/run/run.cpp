@@ -16,6 +16,8 @@
 #include "device/call_scope.hpp"
 #include "device/device_opening.hpp"
 #include "machine/host_limits.hpp"
+#include "machine/recycled_memory.hpp"
+#include "machine/sanitizers.hpp"
 #include "plan/plan_files.hpp"
 #include "run/arena.hpp"
 #include "run/execution.hpp"
@@ -68,7 +70,8 @@ void trace_copies(Device& device, RunContext& run) {
 // What a source says that can't begin anywhere else with the input that it has (sluice_stage.position).
 constexpr const char* no_position = "none";
 
-constexpr int batches_per_device = 96;
+// Enough that calls of all streams, some thirty batches each, find others waiting. What bounds them usually is memory.
+constexpr int batches_per_device = 384;
 // While a device is opened, threads read and decode ahead for it: in half a second 16 of them do so many batches.
 constexpr int batches_ahead_of_devices = 384;
 // What comes behind a regroup is most of a run that has one (polish 3 of 3.5 s, correct 48 of 50), and so is what an index that takes long to make is
@@ -159,6 +162,7 @@ struct Run::Implementation {
         faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {
     // A budget that nobody has chosen is for batches alone.
     if (options.memory_bytes > 0) context.on_kept = [this](std::uint64_t bytes) { budget.keep(bytes); };
+    context.recycle(budget.limit() / 8);
   }
 
   RunStatistics statistics() const {
@@ -185,6 +189,7 @@ struct Run::Implementation {
   }
 
   void use(const std::shared_ptr<Device>& device, Dispatcher& dispatcher) {
+    keep_freed_memory();
     device->inject(faults);
     trace_copies(*device, context);
     {
@@ -193,8 +198,9 @@ struct Run::Implementation {
     }
     try {
       dispatcher.add_device(device, streams_per_device);
-      // Calls that overlap, of some thirty batches each, and what comes to take their place.
       allow_for_devices(batches_per_device * static_cast<int>(context.devices.size()), context.devices.size());
+      device->lock_at_most(budget.limit() / 4);
+      if (context.devices.size() == 1) context.lock_columns(*device);
     } catch (const Failure& failure) {
       context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it where it can)");
     }
@@ -203,6 +209,7 @@ struct Run::Implementation {
   // A budget that the user has chosen stays.
   void allow_for_devices(int batches, std::uint64_t devices) {
     budget.allow_for_devices(batches, options.memory_bytes > 0 ? 0 : devices * memory_per_device());
+    context.recycle(budget.limit() / 8);
   }
 
   void expect_devices(bool come, Dispatcher& dispatcher) {
@@ -385,7 +392,12 @@ struct Run::Implementation {
 };
 
 Run::Run(const Plan& plan, const Registry& registry, const RunOptions& options) : implementation_(new Implementation(plan, registry, options)) {}
-Run::~Run() { delete implementation_; }
+Run::~Run() {
+#ifndef SLUICE_SANITIZED
+  if (implementation_->options.is_last) leave_to_the_system(implementation_->context.devices);
+#endif
+  delete implementation_;
+}
 RunResult Run::execute() { return implementation_->execute(); }
 void Run::interrupt() {
   if (implementation_->options.is_all_or_nothing) implementation_->context.interrupt();

@@ -58,6 +58,7 @@ struct RunOptions {
   // By regroup: takes its state behind the last row, instead of the rows that it would emit then.
   std::map<std::size_t, std::function<void(OutputFiles&, std::string_view state)>> takes_state;
   std::function<void(RunContext&)> job;                         // done instead of moving batches
+  bool is_last = false;                                         // the process ends without destructors behind this run
   bool is_all_or_nothing = false;                               // the first interrupt ends everything, and nothing is kept
   int log_level = 1;                                            // sluice_log_level
   std::function<void(int level, const std::string& line)> log;  // called from any thread, one line at a time

@@ -3,16 +3,29 @@
 #include "run/run_context.hpp"
 
 #include <cstdlib>
-#include <cstring>
+#include <new>
 #include <string_view>
 
 #include "machine/host_limits.hpp"
+#include "machine/sanitizers.hpp"
 #include "run/stage_call.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t header_bytes = 64;  // in front of every block: its size, and the alignment that SIMD loads want
+// In front of every block, which keeps the alignment that SIMD loads want.
+struct Header {
+  std::size_t bytes;     // that were asked for, with this
+  RecycledMemory* home;  // null: the C library
+  std::size_t block_bytes;
+};
+constexpr std::size_t header_bytes = 64;
+static_assert(sizeof(Header) <= header_bytes);
+#ifdef SLUICE_SANITIZED
+constexpr std::size_t least_recycled = SIZE_MAX;
+#else
+constexpr std::size_t least_recycled = std::size_t{256} << 10;  // below it the C library's own lists are as good
+#endif
 
 }  // namespace
 
@@ -128,14 +141,25 @@ void* RunContext::allocate(std::size_t bytes) {
   const std::size_t total = (bytes + header_bytes + 63) / 64 * 64;
   const std::uint64_t now = memory_now_.fetch_add(total) + total;
   // Better a clear end here than one by the kernel, which takes the largest process.
-  void* block = now > memory_limit_ ? nullptr : std::aligned_alloc(64, total);
-  if (block == nullptr) {
+  RecycledMemory::Block block;
+  RecycledMemory* home = nullptr;
+  if (now <= memory_limit_ && total >= least_recycled) {
+    home = locked_.load(std::memory_order_acquire);
+    if (home != nullptr) block = home->take(total);
+    if (block.memory == nullptr) {
+      home = &large_;
+      block = home->take(total);
+    }
+  } else if (now <= memory_limit_) {
+    block = {std::aligned_alloc(64, total), total};
+  }
+  if (block.memory == nullptr) {
     memory_now_.fetch_sub(total);
     return nullptr;
   }
-  std::memcpy(block, &total, sizeof total);
+  new (block.memory) Header{total, home, block.bytes};
   count_memory(now + memory_kept_);
-  return static_cast<char*>(block) + header_bytes;
+  return static_cast<char*>(block.memory) + header_bytes;
 }
 
 void RunContext::keeps(std::uint64_t before, std::uint64_t now) {
@@ -153,10 +177,12 @@ void RunContext::count_memory(std::uint64_t now) {
 void RunContext::free(void* memory) {
   if (memory == nullptr) return;
   char* block = static_cast<char*>(memory) - header_bytes;
-  std::size_t total = 0;
-  std::memcpy(&total, block, sizeof total);
-  memory_now_.fetch_sub(total);
-  std::free(block);
+  const Header header = *reinterpret_cast<const Header*>(block);
+  memory_now_.fetch_sub(header.bytes);
+  if (header.home == nullptr)
+    std::free(block);
+  else
+    header.home->give({block, header.block_bytes});
 }
 
 }  // namespace sluice

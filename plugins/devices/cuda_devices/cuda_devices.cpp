@@ -4,13 +4,16 @@
 // order, and events only order: nobody times with them.
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
+#include <sys/mman.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <sluice/stage.hpp>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace sluice::cuda_devices {
@@ -19,10 +22,15 @@ namespace {
 // Kernels are compiled for 8.0 and newer.
 constexpr int least_compute_capability = 80;
 
+struct Mapping {
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+};
 struct Device {
-  int ordinal = 0;                  // CUDA's
-  std::mutex mutex;                 // guards events
-  std::vector<cudaEvent_t> events;  // that nobody uses: making one keeps other threads out of the driver
+  int ordinal = 0;                                // CUDA's
+  std::mutex mutex;                               // guards what follows
+  std::vector<cudaEvent_t> events;                // that nobody uses: making one keeps other threads out of the driver
+  std::unordered_map<void*, Mapping> registered;  // page-locked memory that CUDA did not allocate
 };
 struct Stream {
   cudaStream_t stream = nullptr;
@@ -162,15 +170,47 @@ void free_memory(void* device, void* stream, void* memory) {
   if (cudaFreeAsync(memory, stream_of(stream)) != cudaSuccess) cudaGetLastError();
 }
 
+// Mapped in large pages and registered: cudaHostAlloc locks small pages, 2.1 GB/s on the machine with an H200 instead of 4.8, and keeps other threads
+// out of the driver meanwhile.
+constexpr std::size_t large_page = std::size_t{2} << 20;
+
 sluice_status allocate_host(void* device, std::size_t bytes, void** memory) {
   cudaSetDevice(of(device).ordinal);
-  const cudaError_t status = cudaHostAlloc(memory, bytes, cudaHostAllocPortable);
-  return status == cudaSuccess ? SLUICE_OK : fail(nullptr, status, "cudaHostAlloc");
+  if (bytes < large_page) {
+    const cudaError_t status = cudaHostAlloc(memory, bytes, cudaHostAllocPortable);
+    return status == cudaSuccess ? SLUICE_OK : fail(nullptr, status, "cudaHostAlloc");
+  }
+  const std::size_t all = bytes + large_page;
+  void* const mapped = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return SLUICE_ERROR_MEMORY;
+  const std::size_t before = (large_page - reinterpret_cast<std::uintptr_t>(mapped) % large_page) % large_page;
+  auto* const begin = static_cast<volatile char*>(mapped) + before;
+  madvise(const_cast<char*>(begin), bytes, MADV_HUGEPAGE);  // a wish
+  constexpr std::size_t page = 4096;
+  for (std::size_t at = 0; at < bytes; at += page) begin[at] = 0;  // cleared here, where nobody waits for it, not in the driver
+  const cudaError_t status = cudaHostRegister(const_cast<char*>(begin), bytes, cudaHostRegisterPortable);
+  if (status != cudaSuccess) {
+    munmap(mapped, all);
+    return fail(nullptr, status, "cudaHostRegister");
+  }
+  *memory = const_cast<char*>(begin);
+  const std::lock_guard lock(of(device).mutex);
+  of(device).registered.emplace(*memory, Mapping{mapped, all});
+  return SLUICE_OK;
 }
 
 void free_host(void* device, void* memory) {
   cudaSetDevice(of(device).ordinal);
-  if (cudaFreeHost(memory) != cudaSuccess) cudaGetLastError();
+  Mapping mapping;
+  {
+    const std::lock_guard lock(of(device).mutex);
+    if (const auto found = of(device).registered.find(memory); found != of(device).registered.end()) {
+      mapping = found->second;
+      of(device).registered.erase(found);
+    }
+  }
+  if ((mapping.memory != nullptr ? cudaHostUnregister(memory) : cudaFreeHost(memory)) != cudaSuccess) cudaGetLastError();
+  if (mapping.memory != nullptr) munmap(mapping.memory, mapping.bytes);
 }
 
 sluice_status copy_to_device(void* device, void* stream, void* destination, const void* source, std::size_t bytes, sluice_error* error) {

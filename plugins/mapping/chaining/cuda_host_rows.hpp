@@ -40,7 +40,7 @@ class HostRows {
     call.parallel_for(rows_.size() - chained_, 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces.take();
       for (; begin < end; ++begin) chain_row(rows_[next.fetch_add(1, std::memory_order_relaxed)], parameters, *workspace);
-      workspace.discard();  // these are the long rows
+      if (chaining_workspace_bytes(rows_[chained_].x.size()) > kept_workspace_bytes) workspace.discard();
     });
     chained_ = rows_.size();
   }
@@ -54,8 +54,7 @@ class HostRows {
   // They have to stay until the device's stream has come to its end.
   void copy(const std::vector<std::int64_t>& chain_offsets, const std::vector<std::int64_t>& anchor_offsets, const RowChains& columns) const {
     const auto copy = [&]<class T>(std::span<const T> values, T* to) {
-      if (!values.empty())
-        sluice::cuda::check(cudaMemcpyAsync(to, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, device_.stream()), "copy to the device");
+      sluice::cuda::copy_to_device(to, values.data(), values.size_bytes(), device_.stream());
     };
     for (const Row& row : rows_) {
       const std::int64_t chains = chain_offsets[static_cast<std::size_t>(row.row)], anchors = anchor_offsets[static_cast<std::size_t>(row.row)];
@@ -67,6 +66,8 @@ class HostRows {
   }
 
  private:
+  // A row of 400,000 anchors; clearing new pages for each call takes longer than chaining them.
+  static constexpr std::size_t kept_workspace_bytes = std::size_t{64} << 20;
   struct Row {
     std::int64_t row = 0;
     std::int32_t read_length = 0;

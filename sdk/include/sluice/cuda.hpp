@@ -29,28 +29,48 @@ inline void check(cudaError_t status, const char* what) {
   throw Failure(SLUICE_ERROR_DEVICE_LOST, message);
 }
 
+// A thread's own page-locked memory between ordinary memory and the device; where there is none, the driver makes do.
+struct PageLocked {
+  static constexpr std::size_t bytes = std::size_t{256} << 10;
+  void* memory = nullptr;
+  PageLocked() {
+    if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) != cudaSuccess) memory = nullptr, cudaGetLastError();
+  }
+  PageLocked(const PageLocked&) = delete;
+  ~PageLocked() {
+    if (memory != nullptr && cudaFreeHost(memory) != cudaSuccess) cudaGetLastError();
+  }
+  static void* of_this_thread() {
+    thread_local const PageLocked between;
+    return between.memory;
+  }
+};
+
 // Copies to ordinary memory of the host; waits for everything before it on the stream. Use it instead of cudaMemcpyAsync, which for ordinary memory
 // keeps all other threads out of the driver until the copy has been made.
 inline void copy_to_host(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
-  constexpr std::size_t room = std::size_t{256} << 10;
-  struct PageLocked {  // a thread's; without it the driver makes do
-    void* memory = nullptr;
-    PageLocked() {
-      if (cudaHostAlloc(&memory, room, cudaHostAllocPortable) != cudaSuccess) memory = nullptr, cudaGetLastError();
-    }
-    ~PageLocked() {
-      if (memory != nullptr && cudaFreeHost(memory) != cudaSuccess) cudaGetLastError();
-    }
-  };
-  thread_local const PageLocked between;
-  for (std::size_t at = 0; at < bytes; at += room) {
-    const std::size_t part = std::min(room, bytes - at);
+  void* const between = PageLocked::of_this_thread();
+  for (std::size_t at = 0; at < bytes; at += PageLocked::bytes) {
+    const std::size_t part = std::min(PageLocked::bytes, bytes - at);
     char* const place = static_cast<char*>(to) + at;
-    check(cudaMemcpyAsync(between.memory != nullptr ? between.memory : place, static_cast<const char*>(from) + at, part, cudaMemcpyDeviceToHost,
-                          stream),
+    check(cudaMemcpyAsync(between != nullptr ? between : place, static_cast<const char*>(from) + at, part, cudaMemcpyDeviceToHost, stream),
           "copy to the host");
     check(cudaStreamSynchronize(stream), "a kernel");
-    if (between.memory != nullptr) std::memcpy(place, between.memory, part);
+    if (between != nullptr) std::memcpy(place, between, part);
+  }
+}
+
+// Copies from ordinary memory of the host, in the stream's order; the same is to be said of it, above 64 KiB. Smaller copies do not wait.
+inline void copy_to_device(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+  constexpr std::size_t taken_at_once = std::size_t{64} << 10;
+  void* const between = bytes > taken_at_once ? PageLocked::of_this_thread() : nullptr;
+  for (std::size_t at = 0; at < bytes; at += PageLocked::bytes) {
+    const std::size_t part = std::min(PageLocked::bytes, bytes - at);
+    const char* const place = static_cast<const char*>(from) + at;
+    if (between != nullptr) std::memcpy(between, place, part);
+    check(cudaMemcpyAsync(static_cast<char*>(to) + at, between != nullptr ? between : place, part, cudaMemcpyHostToDevice, stream),
+          "copy to the device");
+    if (between != nullptr) check(cudaStreamSynchronize(stream), "a copy");
   }
 }
 
@@ -108,8 +128,7 @@ class DeviceCall {
   template <class T>
   Memory upload(const std::vector<T>& values) const {
     Memory memory(device_, values.size() * sizeof(T));
-    if (!values.empty())
-      check(cudaMemcpyAsync(memory.get(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy to the device");
+    copy_to_device(memory.get(), values.data(), values.size() * sizeof(T), stream_);
     return memory;
   }
   // Waits for everything before it on the stream.

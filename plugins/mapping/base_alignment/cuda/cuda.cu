@@ -84,7 +84,7 @@ class Runner {
     }
     lap(Phase::prepare, 0);
     codes_ = static_cast<std::uint8_t*>(resources_.allocate(bytes));
-    if (bytes > 0) check(cudaMemcpyAsync(codes_, codes.get(), bytes, cudaMemcpyHostToDevice, resources_.stream), "copy to the device");
+    sluice::cuda::copy_to_device(codes_, codes.get(), bytes, resources_.stream);
     lap(Phase::upload, 0);
   }
   // Whether there is an N.
@@ -227,7 +227,7 @@ class Runner {
     std::uint8_t* const memory = scratch_.get(steps + rings + all.operations, resources_, resources_.scratch_bytes);
     const std::size_t answers = rounded_up(wave.size() * sizeof(Answer));
     std::uint8_t* const lists = lists_.get(answers + wave.size() * sizeof(Job), resources_);
-    check(cudaMemcpyAsync(lists + answers, wave.data(), wave.size() * sizeof(Job), cudaMemcpyHostToDevice, resources_.stream), "copy to the device");
+    sluice::cuda::copy_to_device(lists + answers, wave.data(), wave.size() * sizeof(Job), resources_.stream);
     return {scores_,
             reinterpret_cast<const Job*>(lists + answers),
             static_cast<std::int32_t>(wave.size()),
@@ -259,7 +259,7 @@ class Runner {
     if (count == 0) return;
     const std::size_t places = rounded_up(to.size() * sizeof(std::int64_t)), bytes = static_cast<std::size_t>(count) * sizeof(std::uint32_t);
     std::uint8_t* const memory = gathered_.get(places + bytes, resources_);
-    check(cudaMemcpyAsync(memory, to.data(), to.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice, resources_.stream), "copy to the device");
+    sluice::cuda::copy_to_device(memory, to.data(), to.size() * sizeof(std::int64_t), resources_.stream);
     auto* const gathered = reinterpret_cast<std::uint32_t*>(memory + places);
     gather_kernel<<<blocks_for(problems.size() * warp_lanes, threads_of_path), threads_of_path, 0, resources_.stream>>>(
         work.answers, reinterpret_cast<const std::int64_t*>(memory), work.count, work.operations, gathered);
