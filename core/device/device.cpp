@@ -27,7 +27,7 @@ Device::Device(const sluice_device_provider& provider, int ordinal, std::uint64_
                  }
                  provider_.free_host(device_, memory);
                }},
-              {0, 0}) {}
+              0, RecycledMemory::Beyond::refuses) {}
 
 std::shared_ptr<Device> Device::open(const sluice_device_provider& provider, int ordinal, std::uint64_t limit_bytes) {
   std::shared_ptr<Device> device(new Device(provider, ordinal, limit_bytes));
@@ -43,7 +43,7 @@ std::shared_ptr<Device> Device::open(const sluice_device_provider& provider, int
 Device::~Device() {
   streams_.clear();
   idle_.clear();
-  locked_.limit({0, 0});
+  locked_.limit(0);
   if (device_ != nullptr) provider_.close(device_);
 }
 

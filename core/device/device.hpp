@@ -60,7 +60,7 @@ class Device : public std::enable_shared_from_this<Device> {
   // more than may be locked (nothing, until lock_at_most() says so).
   std::shared_ptr<void> locked_block(std::size_t bytes);
   RecycledMemory& locked_memory() { return locked_; }
-  void lock_at_most(std::uint64_t bytes) { locked_.limit({bytes, bytes}); }
+  void lock_at_most(std::uint64_t bytes) { locked_.limit(bytes); }
   // Does all of it lie in a page-locked block?
   bool is_locked(std::span<const std::byte> memory) const;
   std::uint64_t limit() const { return limit_; }

@@ -32,11 +32,10 @@ RecycledMemory::~RecycledMemory() {
   for (const Block& block : kept_) source_.unmake(block.memory, block.bytes);
 }
 
-std::vector<RecycledMemory::Block> RecycledMemory::drop_to(std::uint64_t most) {
+std::vector<RecycledMemory::Block> RecycledMemory::drop() {
   std::vector<Block> dropped;
   auto end = kept_.begin();
-  for (; end != kept_.end() && kept_bytes_ > most; ++end) {
-    kept_bytes_ -= end->bytes;
+  for (; end != kept_.end() && all_bytes_ > limit_; ++end) {
     all_bytes_ -= end->bytes;
     dropped.push_back(*end);
   }
@@ -55,11 +54,10 @@ RecycledMemory::Block RecycledMemory::take(std::size_t bytes) {
     if (best != kept_.end()) {
       const Block block = *best;
       kept_.erase(best);
-      kept_bytes_ -= block.bytes;
       return block;
     }
     // Unused blocks of other sizes stay: making room for one size after the other would be making new blocks all the time.
-    if (all_bytes_ + bytes > limits_.all) return {};
+    if (beyond_ == Beyond::refuses && all_bytes_ + bytes > limit_) return {};
     all_bytes_ += bytes;
   }
   void* const memory = source_.make(bytes);
@@ -74,18 +72,17 @@ void RecycledMemory::give(const Block& block) {
   {
     const std::lock_guard lock(mutex_);
     kept_.push_back(block);
-    kept_bytes_ += block.bytes;
-    dropped = drop_to(limits_.kept);
+    dropped = drop();
   }
   for (const Block& old : dropped) source_.unmake(old.memory, old.bytes);
 }
 
-void RecycledMemory::limit(Limits limits) {
+void RecycledMemory::limit(std::uint64_t bytes) {
   std::vector<Block> dropped;
   {
     const std::lock_guard lock(mutex_);
-    limits_ = limits;
-    dropped = drop_to(limits_.kept);
+    limit_ = bytes;
+    dropped = drop();
   }
   for (const Block& block : dropped) source_.unmake(block.memory, block.bytes);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Large blocks of memory that are used again. What a system gives anew it has to clear page by page, which takes five times as long as writing to it
-// (1.8 against 9 GB/s a thread on the machine with an H200), and a run writes many times what it holds at one moment.
+// Large blocks of memory that are used again. What a system gives anew it has to clear page by page, which takes four times as long as writing to it
+// (a thread of the machine with an H200 fills new pages at 1.8 GB/s, others at 9), and a run writes many times what it holds at one moment.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +21,9 @@ class RecycledMemory {
     std::function<void*(std::size_t bytes)> make;
     std::function<void(void* block, std::size_t bytes)> unmake;
   };
-  // kept: bytes of blocks that nobody uses, at most; all: of all blocks, at most.
-  struct Limits {
-    std::uint64_t kept, all = ~std::uint64_t{0};
-  };
-  RecycledMemory(Source source, Limits limits) : source_(std::move(source)), limits_(limits) {}
+  // Beyond the limit for all blocks none is kept that nobody uses, and none is made, or none but for immediate use.
+  enum class Beyond { makes, refuses };
+  RecycledMemory(Source source, std::uint64_t limit, Beyond beyond) : source_(std::move(source)), beyond_(beyond), limit_(limit) {}
   RecycledMemory(const RecycledMemory&) = delete;
   ~RecycledMemory();
 
@@ -36,17 +34,18 @@ class RecycledMemory {
   // Null: there is none, or it would be more than the limit. `bytes` are above 0.
   Block take(std::size_t bytes);
   void give(const Block& block);
-  void limit(Limits limits);
+  void limit(std::uint64_t bytes);
 
  private:
-  // Takes the longest unused ones out of kept_ until no more than `most` bytes are in it.
-  std::vector<Block> drop_to(std::uint64_t most);
+  // Takes the longest unused ones out of kept_ until the limit is kept, or none is left.
+  std::vector<Block> drop();
 
   const Source source_;
+  const Beyond beyond_;
   std::mutex mutex_;  // guards what follows
-  Limits limits_;
+  std::uint64_t limit_;
   std::vector<Block> kept_;  // the longest unused one first
-  std::uint64_t kept_bytes_ = 0, all_bytes_ = 0;
+  std::uint64_t all_bytes_ = 0;
 };
 
 // Ordinary memory in large pages where the system has them, for blocks of hundreds of kilobytes.

@@ -162,7 +162,7 @@ struct Run::Implementation {
         faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {
     // A budget that nobody has chosen is for batches alone.
     if (options.memory_bytes > 0) context.on_kept = [this](std::uint64_t bytes) { budget.keep(bytes); };
-    context.recycle(budget.limit() / 8);
+    context.recycle(budget.limit());
   }
 
   RunStatistics statistics() const {
@@ -199,7 +199,7 @@ struct Run::Implementation {
     try {
       dispatcher.add_device(device, streams_per_device);
       allow_for_devices(batches_per_device * static_cast<int>(context.devices.size()), context.devices.size());
-      device->lock_at_most(budget.limit() / 4);
+      device->lock_at_most(budget.limit());
       if (context.devices.size() == 1) context.lock_columns(*device);
     } catch (const Failure& failure) {
       context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run goes on without it where it can)");
@@ -209,7 +209,7 @@ struct Run::Implementation {
   // A budget that the user has chosen stays.
   void allow_for_devices(int batches, std::uint64_t devices) {
     budget.allow_for_devices(batches, options.memory_bytes > 0 ? 0 : devices * memory_per_device());
-    context.recycle(budget.limit() / 8);
+    context.recycle(budget.limit());
   }
 
   void expect_devices(bool come, Dispatcher& dispatcher) {

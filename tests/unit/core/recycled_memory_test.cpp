@@ -40,7 +40,7 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 TEST_CASE("a block that came back is given out again, also for less, down to half of it") {
   Counted counted;
   {
-    RecycledMemory memory(counted.source(), {64 * mib});
+    RecycledMemory memory(counted.source(), 64 * mib, RecycledMemory::Beyond::makes);
     const RecycledMemory::Block first = memory.take(5 * mib);
     memory.give(first);
     CHECK(memory.take(3 * mib).memory == first.memory);
@@ -59,22 +59,27 @@ TEST_CASE("a block that came back is given out again, also for less, down to hal
   CHECK(counted.now == 0);
 }
 
-TEST_CASE("what nobody uses stays below its limit, the longest unused goes first") {
+TEST_CASE("beyond the limit nothing is kept that nobody uses, the longest unused goes first") {
   Counted counted;
-  RecycledMemory memory(counted.source(), {10 * mib});
+  RecycledMemory memory(counted.source(), 10 * mib, RecycledMemory::Beyond::makes);
   const RecycledMemory::Block old = memory.take(4 * mib), young = memory.take(8 * mib);
   memory.give(old);
   memory.give(young);
   CHECK(counted.now == 8 * mib);
   CHECK(memory.take(8 * mib).memory == young.memory);
+  const RecycledMemory::Block more = memory.take(5 * mib);
+  CHECK(more.memory != nullptr);
   memory.give(young);
-  memory.limit({0});
+  CHECK(counted.now == 5 * mib);
+  memory.give(more);
+  CHECK(counted.now == 5 * mib);
+  memory.limit(0);
   CHECK(counted.now == 0);
 }
 
 TEST_CASE("all blocks together stay below the limit") {
   Counted counted;
-  RecycledMemory memory(counted.source(), {16 * mib, 16 * mib});
+  RecycledMemory memory(counted.source(), 16 * mib, RecycledMemory::Beyond::refuses);
   const RecycledMemory::Block used = memory.take(8 * mib), unused = memory.take(8 * mib);
   CHECK(memory.take(mib).memory == nullptr);
   memory.give(unused);
@@ -89,7 +94,7 @@ TEST_CASE("all blocks together stay below the limit") {
 TEST_CASE("a source without memory is asked again later") {
   Counted counted;
   counted.most = 4 * mib;
-  RecycledMemory memory(counted.source(), {16 * mib, 8 * mib});
+  RecycledMemory memory(counted.source(), 8 * mib, RecycledMemory::Beyond::refuses);
   const RecycledMemory::Block first = memory.take(4 * mib);
   CHECK(memory.take(4 * mib).memory == nullptr);
   counted.most = 8 * mib;
@@ -100,7 +105,7 @@ TEST_CASE("a source without memory is asked again later") {
 }
 
 TEST_CASE("blocks of many threads are never shared") {
-  RecycledMemory memory(sluice::large_pages(), {32 * mib});
+  RecycledMemory memory(sluice::large_pages(), 32 * mib, RecycledMemory::Beyond::makes);
   std::vector<std::thread> threads;
   std::vector<int> faults(4, 0);
   for (int thread = 0; thread < 4; ++thread)
