@@ -162,7 +162,6 @@ struct Run::Implementation {
         faults(std::make_shared<DeviceFaultInjector>(options.device_faults)) {
     // A budget that nobody has chosen is for batches alone.
     if (options.memory_bytes > 0) context.on_kept = [this](std::uint64_t bytes) { budget.keep(bytes); };
-    context.recycle(budget.limit());
   }
 
   RunStatistics statistics() const {

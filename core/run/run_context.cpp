@@ -143,7 +143,7 @@ void* RunContext::allocate(std::size_t bytes) {
   // Better a clear end here than one by the kernel, which takes the largest process.
   RecycledMemory::Block block;
   RecycledMemory* home = nullptr;
-  if (now <= memory_limit_ && total >= least_recycled) {
+  if (now <= memory_limit_ && total >= least_recycled && recycles_.load(std::memory_order_relaxed)) {
     home = locked_.load(std::memory_order_acquire);
     if (home != nullptr) block = home->take(total);
     if (block.memory == nullptr) {

@@ -68,8 +68,12 @@ class RunContext {
   void* allocate(std::size_t bytes);
   bool has_room_for(std::uint64_t bytes) const { return bytes <= memory_limit_ && memory_now_ <= memory_limit_ - bytes; }
   void free(void* memory);
-  // Keeps what columns gave back for other columns, as long as all of them take no more than so much.
-  void recycle(std::uint64_t bytes) { large_.limit(bytes); }
+  // From now on keeps what large columns gave back for others, as long as all of them take no more than so much. For runs with devices: what is
+  // gathered into one call is beyond what the C library keeps.
+  void recycle(std::uint64_t bytes) {
+    large_.limit(bytes);
+    recycles_.store(bytes > 0, std::memory_order_relaxed);
+  }
   // Large columns are made in the device's page-locked memory from now on, while there is any. The device is one of `devices`.
   void lock_columns(Device& device) { locked_.store(&device.locked_memory(), std::memory_order_release); }
   // An instance keeps `now` bytes beside columns, which were `before` until now.
@@ -111,6 +115,7 @@ class RunContext {
   void count_memory(std::uint64_t now);
   std::atomic<std::uint64_t> memory_now_{0}, memory_kept_{0}, memory_peak_{0};
   RecycledMemory large_{large_pages(), 0, RecycledMemory::Beyond::makes};
+  std::atomic<bool> recycles_{false};
   std::atomic<RecycledMemory*> locked_{nullptr};
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
