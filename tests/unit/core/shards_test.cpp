@@ -32,7 +32,7 @@ use = "toy_map"
 params = { add = 0, fail_unless_multiple_of = 3 }
 [stages.sink]
 use = "toy_sink"
-params = { output = "OUTPUT", header = "written to OUTPUT" }
+params = { output = "OUTPUT", header = "numbers" }
 )";
 
 const char* const spread = R"(
@@ -310,7 +310,7 @@ TEST_CASE("A file of a state may have any bytes: it is read or refused") {
 TEST_CASE("What the shards say of rows is added up") {
   const ToyShards shards(rows_in_lines, 3);
   std::vector<ShardManifest> manifests = find_shards(shards.files(), "");
-  const auto report = merged_report(manifests, nlohmann::ordered_json::object());
+  const auto report = merged_report(manifests, {}, nlohmann::ordered_json::object());
   REQUIRE(report["account"].size() == 1);
   CHECK(report["account"][0]["read"] == 100);
   CHECK(report["account"][0]["failed"] == 66);
@@ -324,12 +324,12 @@ TEST_CASE("Tables of lost rows are merged in their order, and rows without names
   const ToyShards shards(rows_in_lines, 2);
   std::vector<ShardManifest> manifests = find_shards(shards.files(), "");
   const std::filesystem::path merged = shards.folder() + "lost.tsv";
-  CHECK_THROWS_AS(write_merged_account(manifests, {}, merged), Failure);
+  CHECK_THROWS_AS(write_merged_account(manifests, {}, {}, merged), Failure);
   const std::string header = "read\tstage\treason\n";
   const std::filesystem::path a = shards.folder() + "a.tsv", b = shards.folder() + "b.tsv";
   write_to(a, header + "(2 without a name)\tx\tshort\nb\tx\tshort\nd\tx\tshort\n");
   write_to(b, header + "(10 without a name)\tx\tshort\n(1 without a name)\ty\tlong\nc\tx\tshort\n");
-  CHECK(write_merged_account({}, {a, b}, merged) == "");
+  CHECK(write_merged_account({}, {}, {a, b}, merged) == "");
   CHECK(content_of(merged) == header + "(1 without a name)\ty\tlong\n(12 without a name)\tx\tshort\nb\tx\tshort\nc\tx\tshort\nd\tx\tshort\n");
 }
 
