@@ -56,7 +56,8 @@ same "hits.sam" map --reference ref.fa --reads r.fastq.gz --format sam --output 
 same "hits.sam.gz" map --reference ref.fa --reads r.fastq.gz --format sam --output {hits.sam.gz}
 counts="2 7 50"
 same "hits.bam" map --reference ref.fa --reads r.fastq.gz --format bam --output {hits.bam}
-same "sorted.bam" map --reference ref.fa --reads r.fastq.gz --sort --output {sorted.bam}
+# Reads of another reference have no place, and stay in the order of the input.
+same "sorted.bam" map --reference ref.fa --reads r.fastq.gz --reads d.fastq.gz --sort --output {sorted.bam}
 counts="1 3 50"
 same "sorted.bam" sort --alignments r.bam --output {sorted.bam}
 counts="2 7 50"
