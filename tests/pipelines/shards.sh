@@ -3,9 +3,9 @@
 # SPDX-FileCopyrightText: The sluice authors
 # Shards of a run, merged in another order, are one run: every output of the pipelines that shard, with 1, 2, 3, 7 and more parts than there are reads.
 # What is missing, doubled, of another run or damaged is refused by name.
-#   shards.sh SLUICE
+#   shards.sh SLUICE MAKE_ALIGNMENTS
 set -euo pipefail
-sluice=$1
+sluice=$1 make_alignments=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -59,7 +59,8 @@ same "hits.bam" map --reference ref.fa --reads r.fastq.gz --format bam --output 
 # Reads of another reference have no place, and stay in the order of the input.
 same "sorted.bam" map --reference ref.fa --reads r.fastq.gz --reads d.fastq.gz --sort --output {sorted.bam}
 counts="1 3 50"
-same "sorted.bam" sort --alignments r.bam --output {sorted.bam}
+"$make_alignments" ties.bam 2000 300 3 200 3
+same "sorted.bam" sort --alignments ties.bam --output {sorted.bam}
 counts="2 7 50"
 same "seeds.tsv" seed --reference ref.fa --reads r.fastq.gz --output {seeds.tsv}
 counts="1 3 50"
