@@ -78,6 +78,16 @@ same "polished.fa" polish --reads d.fastq.gz --targets draft.fa --output {polish
 counts="3 50"
 same "corrected.fa.gz" correct --reads r.fastq.gz --overlaps r.paf --uncorrected trim --output {corrected.fa.gz}
 same "polished.fa.gz" polish --reads d.fastq.gz --targets draft.fa --overlaps d.paf --include-unpolished --output {polished.fa.gz}
+# An index that is made once is that of every shard.
+run index --reference r.fastq.gz --w 5 --output r.index
+for pipeline in correct overlap; do
+  given=(--index r.index)
+  [ $pipeline = correct ] || given=(--targets r.index)
+  run $pipeline --reads r.fastq.gz --output made.here
+  run $pipeline --reads r.fastq.gz "${given[@]}" --output made.before
+  cmp made.here made.before || fail "$pipeline with an index of its own"
+done
+same "corrected.fa" correct --reads r.fastq.gz --index r.index --output {corrected.fa}
 same "overlaps.paf" overlap --reads r.fastq.gz --output {overlaps.paf}
 counts="2 7"
 same "decisions.tsv" classify_signal --signal r.blow5 --target ref.fa --output {decisions.tsv}
