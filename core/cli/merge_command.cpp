@@ -81,9 +81,9 @@ void check_no_shard_is_written(const MergeArguments& merge, const std::vector<Sh
 }
 
 // The rows that were lost behind the states lie in `own`, which gives its place to the whole table.
-std::string write_account(const std::string& file, AccountWriter& own, const RunResult& result, const std::vector<ShardManifest>& shards) {
+std::string write_account(const std::string& file, AccountWriter& own, const RunResult& result, const ShardMerge& work) {
   if (std::string problem = own.finish(result.statistics); !problem.empty()) return problem;
-  return write_merged_account(shards, {file}, file);
+  return write_merged_account(work.shards(), work.alike(), {file}, file);
 }
 
 int write_side_files(Console& console, const MergeArguments& merge, const ShardMerge& work, const RunResult& result, const Registry& registry,
@@ -92,11 +92,11 @@ int write_side_files(Console& console, const MergeArguments& merge, const ShardM
     if (!problem.empty()) console.line("sluice merge: " + problem);
     return !problem.empty();
   };
-  if (account != nullptr && failed(write_account(merge.account, *account, result, work.shards()))) return exit_failed;
+  if (account != nullptr && failed(write_account(merge.account, *account, result, work))) return exit_failed;
   if (merge.report.empty()) return exit_ok;
   ReportContext context{SLUICE_VERSION, {"sluice", "merge"}, exit_ok, {}};
   context.command_line.insert(context.command_line.end(), arguments.begin(), arguments.end());
-  const Json report = merged_report(work.shards(), report_tree(result, work.plan(), registry, context));
+  const Json report = merged_report(work.shards(), work.alike(), report_tree(result, work.plan(), registry, context));
   return failed(write_atomically(merge.report, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n")) ? exit_failed : exit_ok;
 }
 

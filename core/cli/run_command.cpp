@@ -73,18 +73,21 @@ Diagnostics unwritable_files(const RunArguments& options) {
   return unwritable;
 }
 
-// Sets what the run goes on from, if anything. False: it can't go on, and that has been said.
-bool prepare_resuming(const Plan& plan, const Registry& registry, bool resume, RunOptions& options, Console& console) {
+// Sets what the run goes on from, if anything, and what it keeps for a later one. False: it can't go on, and that has been said.
+bool prepare_resuming(const Plan& plan, const Registry& registry, const RunArguments& given, RunOptions& options, Console& console) {
+  const bool resume = given.resume;
   const auto refuse = [&](const std::string& message, const std::string& remedy) {
     Diagnostics diagnostics;
     diagnostics.error({"command line", 0, 0}, "", message, remedy);
     return print(diagnostics), false;
   };
-  if (const std::string reason = why_not_resumable(plan, registry); !reason.empty()) {
+  if (const std::string reason = why_not_resumable(plan, registry, options.made); !reason.empty()) {
     options.checkpoints = {};
     return !resume || refuse("--resume: this run can't be resumed: " + reason, "run it without --resume");
   }
   options.journal = journal_of(plan, registry);
+  options.identity = identity_of(plan, registry);
+  options.identity["--shard"] = given.shard;
   options.checkpoints.required = resume;
   if (!resume) return true;
   std::optional<Journal> journal;
@@ -94,7 +97,7 @@ bool prepare_resuming(const Plan& plan, const Registry& registry, bool resume, R
     return refuse(failure.what(), failure.remedy());
   }
   if (!journal) return console.line("sluice run: there is nothing to go on with: the run begins"), true;
-  if (const std::string what = difference(journal->identity, identity_of(plan, registry)); !what.empty())
+  if (const std::string what = difference(journal->identity, options.identity); !what.empty())
     return refuse("--resume: " + what, "give what the run was begun with, or begin anew, without --resume");
   for (const FilePoint& file : journal->checkpoint.files) {
     std::error_code error;
@@ -118,10 +121,7 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
     run_options.profile = options.profile(problem);
     if (!problem.empty()) run_options.log(SLUICE_LOG_INFO, problem);
   }
-  if (shard != nullptr)
-    run_options.checkpoints = {};
-  else if (!prepare_resuming(*plan, pipeline.registry(), options.resume, run_options, console))
-    return exit_usage;
+  if (!prepare_resuming(*plan, pipeline.registry(), options, run_options, console)) return exit_usage;
   if (!options.quiet) say_what_is_waited_for(console, *plan, pipeline.registry());
   std::optional<TraceWriter> trace;
   std::optional<AccountWriter> account;
@@ -188,9 +188,6 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
 // What --shard asks for; nothing, with a diagnostic, where it can't be done.
 std::optional<ShardNumber> shard_number(const RunArguments& options, const ShardPlan& shards, Diagnostics& diagnostics) {
   ShardNumber number;
-  if (options.resume)
-    diagnostics.error({"command line", 0, 0}, "", "--resume and --shard don't go together: what a shard says of its rows is of the whole of it",
-                      "run the shard again, or make more and smaller ones");
   if (!parse_shard(options.shard, number)) {
     diagnostics.error({"command line", 0, 0}, "", "--shard: '" + options.shard + "' is no part of a whole", "write I/N, as 2/7, with I from 1 to N");
     return std::nullopt;

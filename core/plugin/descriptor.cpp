@@ -99,7 +99,8 @@ std::string descriptor_problem(const sluice_stage_descriptor& d) {
   if ((d.traits & SLUICE_TRAIT_ORDERED) != 0 && (d.kind != SLUICE_MAP || (d.traits & SLUICE_TRAIT_BLOCKING) != 0))
     return "only a map that does not block can be ordered";
   if (d.feedback.row_type != nullptr && d.kind != SLUICE_SOURCE && d.kind != SLUICE_REGROUP) return "only sources and regroups take feedback";
-  if (d.kind != SLUICE_SOURCE && (d.traits & (SLUICE_TRAIT_POSITIONS | SLUICE_TRAIT_PARTS)) != 0) return "only sources have positions and parts";
+  if (d.kind != SLUICE_SOURCE && (d.traits & SLUICE_TRAIT_POSITIONS) != 0) return "only sources have positions";
+  if (d.kind != SLUICE_SOURCE && d.kind != SLUICE_REGROUP && (d.traits & SLUICE_TRAIT_PARTS) != 0) return "only sources and regroups have parts";
   if ((d.traits & SLUICE_TRAIT_SUMS) != 0 && (d.kind != SLUICE_REGROUP || (d.traits & SLUICE_TRAIT_SAVES) == 0))
     return "only a regroup that saves can sum";
   for (std::size_t i = 0; i < d.resource_count; ++i)

@@ -127,8 +127,10 @@ std::string difference(const RunIdentity& before, const RunIdentity& now) {
   return {};
 }
 
-std::string why_not_resumable(const Plan& plan, const Registry& registry) {
-  for (const PlannedStage& stage : plan.stages) {
+std::string why_not_resumable(const Plan& plan, const Registry& registry, const std::vector<std::uint8_t>& made) {
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    if (!made.empty() && made[i] == 0) continue;
+    const PlannedStage& stage = plan.stages[i];
     const sluice_stage_descriptor& d = *stage.stage->entry.descriptor;
     if (!stage.stage->feedback.empty()) return said(stage) + " gets answers from what follows it";
     if (d.kind == SLUICE_SOURCE && (d.traits & SLUICE_TRAIT_POSITIONS) == 0) return said(stage) + " can't begin in the middle of its input";

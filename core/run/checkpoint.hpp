@@ -43,8 +43,8 @@ RunIdentity identity_of(const Plan& plan, const Registry& registry);
 // "" or the first difference, in words.
 std::string difference(const RunIdentity& before, const RunIdentity& now);
 
-// Why runs of the plan can't be gone on with, naming the stage; "": they can.
-std::string why_not_resumable(const Plan& plan, const Registry& registry);
+// Why runs of the plan can't be gone on with, naming the stage; "": they can. made: see RunOptions.
+std::string why_not_resumable(const Plan& plan, const Registry& registry, const std::vector<std::uint8_t>& made = {});
 
 // Where the journal of the plan's runs is: ".NAME.resume" beside the first output. Only of plans that can be resumed.
 std::filesystem::path journal_of(const Plan& plan, const Registry& registry);

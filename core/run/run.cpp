@@ -10,7 +10,6 @@
 #include <array>
 #include <mutex>
 #include <optional>
-#include <sluice/staged_file.hpp>
 #include <string_view>
 
 #include "device/call_scope.hpp"
@@ -22,6 +21,7 @@
 #include "run/arena.hpp"
 #include "run/execution.hpp"
 #include "run/resources.hpp"
+#include "run/run_journal.hpp"
 #include "run/watchdog.hpp"
 
 namespace sluice {
@@ -66,9 +66,6 @@ void trace_copies(Device& device, RunContext& run) {
     run.recorder.trace(event);
   });
 }
-
-// What a source says that can't begin anywhere else with the input that it has (sluice_stage.position).
-constexpr const char* no_position = "none";
 
 // Enough that calls of all streams, some thirty batches each, find others waiting. What bounds them usually is memory.
 constexpr int batches_per_device = 384;
@@ -235,11 +232,11 @@ struct Run::Implementation {
       stages[i] = make_runner(context, i);
       if (!stages[i]->create(resources)) return;
     }
-    const bool takes_checkpoints = may_take_checkpoints(stages);
+    const bool takes_checkpoints = journal.may_take_checkpoints(stages);
     if (context.failed()) return;
     const Segments segments = make_segments(context, stages, needs.devices == Devices::possible ? Chains::where_devices_are : Chains::none);
     std::optional<Checkpoints> checkpoints;
-    if (takes_checkpoints) checkpoints.emplace(context, options.checkpoints, [this](const Checkpoint& taken) { keep(taken); });
+    if (takes_checkpoints) checkpoints.emplace(context, options.checkpoints, [this](const Checkpoint& taken) { journal.keep(taken); });
     Dispatcher dispatcher(context, segments, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     const Watchdog watchdog(context, budget, context.follows_files() ? 0 : options.watchdog_seconds);  // files may come after hours
     if (opening) {
@@ -260,43 +257,6 @@ struct Run::Implementation {
     if (opening) opening->stop();
     scheduler_statistics = dispatcher.statistics();
     decisions = dispatcher.decisions();
-  }
-
-  // Of a plan that can be resumed. Stages may find that they can't save with the parameters that they have.
-  bool may_take_checkpoints(const StageRunners& stages) {
-    if (options.checkpoints.seconds <= 0 || options.journal.empty()) return false;
-    for (const auto& stage : stages) {
-      if (!stage) continue;
-      const bool is_source = stage->kind() == SLUICE_SOURCE;
-      if (is_source ? static_cast<const SourceRunner&>(*stage).position() != no_position : !stage->keeps_state() || stage->can_save()) continue;
-      const std::string reason = is_source ? "can't begin in the middle of this input, so that the run can't be resumed"
-                                           : "can't save what it has with these parameters, so that the run can't be resumed";
-      if (options.checkpoints.required)
-        context.fail(stage->name(), SLUICE_ERROR_USAGE, reason, "run it without --resume");
-      else
-        context.log(SLUICE_LOG_DEBUG, stage->name(), reason);
-      return false;
-    }
-    return true;
-  }
-
-  // The journal never says more than what is on the disk.
-  void keep(const Checkpoint& taken) {
-    context.files.sync();
-    write_journal(options.journal, identity, taken);
-    context.files.keep_for_later();
-    kept = taken;
-  }
-
-  // What an interrupted run has finished has a name of its own from now on.
-  void keep_names() {
-    for (FilePoint& file : kept->files) file.temporary = followed(file.path).string() + ".partial";
-    write_journal(options.journal, identity, *kept);
-  }
-
-  void remove_journal() const {
-    std::error_code none;
-    if (!options.journal.empty()) std::filesystem::remove(options.journal, none);
   }
 
   // A reader that has gone is no fault; libraries that write to standard output themselves only know that they could not.
@@ -320,19 +280,7 @@ struct Run::Implementation {
     std::vector<std::string> outputs;
     bool interrupted = false;
     try {
-      if (options.going_on_from) {
-        context.files.go_on_with(options.going_on_from->files);
-        context.files.keep_for_later();
-        kept = *options.going_on_from;
-        for (std::size_t i = 0; i < context.plan.stages.size(); ++i) {
-          const auto counts = kept->counts.find(context.plan.stages[i].stage->name);
-          if (counts != kept->counts.end()) context.recorder.stage(i).go_on_from(counts->second);
-        }
-      } else {
-        remove_journal();
-      }
-      if (!options.journal.empty()) StagedFile::remove_left_behind(options.journal.string());
-      if (options.checkpoints.seconds > 0 || kept) identity = identity_of(context.plan, registry);
+      journal.begin();
       if (options.executor == Executor::serial) {
         context.parallel_for = [](std::size_t count, std::size_t, const auto& body) { return count == 0 ? SLUICE_OK : body(0, count); };
       } else {
@@ -350,8 +298,7 @@ struct Run::Implementation {
       else
         outputs = interrupted ? context.files.keep_partial() : context.files.commit(beside_outputs());
       result.header_bytes = context.files.header_bytes();
-      if (!context.failed() && interrupted && kept) keep_names();
-      if (!context.failed() && !interrupted) remove_journal();
+      if (!context.failed()) interrupted ? journal.keep_names() : journal.remove();
     } catch (...) {
       context.fail_with_current_exception("");
       context.files.discard();
@@ -363,7 +310,7 @@ struct Run::Implementation {
     } else if (interrupted) {
       result.state = RunState::interrupted;
     }
-    result.can_be_resumed = kept && result.state != RunState::finished;
+    result.can_be_resumed = journal.has_kept() && result.state != RunState::finished;
     result.statistics = statistics();
     result.statistics.outputs = std::move(outputs);
     result.statistics.decisions = decisions;
@@ -382,8 +329,7 @@ struct Run::Implementation {
   MemoryBudget budget;
   const DeviceNeeds needs;
   const std::shared_ptr<DeviceFaultInjector> faults;
-  RunIdentity identity;            // where checkpoints are taken
-  std::optional<Checkpoint> kept;  // the last one
+  RunJournal journal{context};
   std::unique_ptr<Arena> arena;
   SchedulerStatistics scheduler_statistics;
   CheckpointStatistics checkpoint_statistics;

@@ -50,9 +50,11 @@ struct RunOptions {
   RunListener* listener = nullptr;                             // hears of every call, copy and lost row; null: nobody
   CheckpointPace checkpoints;                                  // kept in `journal`
   std::filesystem::path journal;                               // beside the outputs; gone when they are complete
+  RunIdentity identity;                                        // what the journal says of the run
   std::shared_ptr<const Checkpoint> going_on_from;             // of an earlier run with the same identity; null: the run begins
   std::map<std::string, std::string> begin_at;                 // by source: a position that it has said once
-  std::uint64_t part = 0, parts = 1;                           // which part of their input sources that have parts read
+  std::uint64_t part = 0, parts = 1;                           // which part of the run this is: sources read that of their input
+  std::vector<std::uint8_t> whole;                             // per stage: 1: it is made as if there were one part; empty: none is
   std::vector<std::uint8_t> made;                              // per stage: 0: it is left out, with what only it needs; empty: all are made
   std::map<std::size_t, std::vector<std::string_view>> saved;  // by stage: what its instance goes on behind
   // By regroup: takes its state behind the last row, instead of the rows that it would emit then.
@@ -64,6 +66,7 @@ struct RunOptions {
   std::function<void(int level, const std::string& line)> log;  // called from any thread, one line at a time
 
   bool makes(std::size_t stage) const { return made.empty() || made[stage] != 0; }
+  bool makes_whole(std::size_t stage) const { return !whole.empty() && whole[stage] != 0; }
 };
 
 enum class RunState { finished, failed, interrupted };

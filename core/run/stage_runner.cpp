@@ -12,7 +12,7 @@ StageRunner::StageRunner(RunContext& run, std::size_t index)
 bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   InstanceWishes wishes{planned_.wanted.data(), planned_.available.data()};
   if (const auto from = run_.options.begin_at.find(name()); from != run_.options.begin_at.end()) wishes.begin_at = from->second.c_str();
-  wishes.part = run_.options.part, wishes.parts = run_.options.parts;
+  if (!run_.options.makes_whole(index_)) wishes.part = run_.options.part, wishes.parts = run_.options.parts;
   if (from_ != nullptr && kind() == SLUICE_SOURCE) wishes.begin_at = from_->state.c_str();
   if (from_ != nullptr && kind() != SLUICE_SOURCE && !from_->ended) wishes.saved = {from_->state};
   if (const auto states = run_.options.saved.find(index_); states != run_.options.saved.end()) wishes.saved = states->second;

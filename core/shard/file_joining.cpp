@@ -74,7 +74,7 @@ void join_files(RunContext& run, std::size_t sink, const FilesToJoin& files) {
   const sluice_file_joining* joining = joining_of(stage);
   if (!joined_form(stage).by_plugin) return join_bytes(run, files);
   std::vector<sluice_file_part> parts;
-  for (const FilePart& part : files.parts) parts.push_back({part.path.c_str(), part.written_as.c_str(), part.header_bytes});
+  for (const FilePart& part : files.parts) parts.push_back({part.path.c_str(), part.header_bytes});
   sluice_host& host = run.host_of_stage(sink);
   sluice_call call{};
   call.struct_size = sizeof call;

@@ -19,23 +19,67 @@ constexpr std::uintmax_t largest_manifest = std::uintmax_t{64} << 20;
 constexpr int deepest_manifest = 32;
 constexpr std::uint64_t most_parts = 1'000'000;
 
-Tree file_tree(const ManifestFile& file) { return {{"name", file.name}, {"bytes", file.bytes}, {"xxh3", file.xxh3}}; }
+// What a manifest has, each by its key: members_of() with a TreeWriter writes it, with a TreeReader reads it.
+template <class File, class At>
+void members_of_file(File& file, At& at) {
+  at("name", file.name);
+  at("bytes", file.bytes);
+  at("xxh3", file.xxh3);
+}
+template <class Manifest, class At>
+void members_of(Manifest& m, At& at) {
+  at.from_one("shard", m.part);
+  at("shards", m.parts);
+  at("rows", m.rows);
+  at.below("output", [&](auto& output) {
+    members_of_file(m.output, output);
+    output("path", m.path);
+    output("stage", m.stage);
+    output("parameter", m.parameter);
+    output("option", m.option);
+    output("header_bytes", m.header_bytes);
+    output("form", m.form);
+    output("state_of", m.state_of);
+  });
+  at.below("account", [&](auto& account) { members_of_file(m.account, account); });
+  at("sluice", m.version);
+  at("plugins", m.plugins, Tree::value_t::object);
+  at("inputs", m.inputs, Tree::value_t::array);
+  at("pipeline_hash", m.pipeline_hash);
+  at("pipeline", m.pipeline, Tree::value_t::object);
+  at("report", m.report, Tree::value_t::object);
+}
 
-// Reads keys of an object; whatever is missing or of another type is a problem.
+class TreeWriter {
+ public:
+  explicit TreeWriter(Tree& tree) : tree_(tree) {}
+  void operator()(const char* key, const std::string& text) { tree_[key] = text; }
+  void operator()(const char* key, std::uint64_t number) { tree_[key] = number; }
+  void operator()(const char* key, const Tree& tree, Tree::value_t) { tree_[key] = tree; }
+  void from_one(const char* key, std::uint64_t number) { tree_[key] = number + 1; }
+  template <class Members>
+  void below(const char* key, Members&& members) {
+    Tree& entry = tree_[key] = Tree::object();
+    TreeWriter writer(entry);
+    members(writer);
+  }
+
+ private:
+  Tree& tree_;
+};
+
+// Whatever is missing or of another type is a problem.
 class TreeReader {
  public:
   TreeReader(const Tree& tree, const std::filesystem::path& file) : tree_(tree), file_(file) {}
-
-  std::string text(const char* key) const { return value(key, Tree::value_t::string).get<std::string>(); }
-  std::uint64_t number(const char* key) const { return value(key, Tree::value_t::number_unsigned).get<std::uint64_t>(); }
-  const Tree& object(const char* key) const { return value(key, Tree::value_t::object); }
-  const Tree& array(const char* key) const { return value(key, Tree::value_t::array); }
-  TreeReader below(const char* key) const { return {object(key), file_}; }
-  ManifestFile file(const char* key) const {
-    const TreeReader entry = below(key);
-    ManifestFile result{entry.text("name"), entry.number("bytes"), entry.text("xxh3")};
-    if (std::filesystem::path(result.name).filename() != result.name) fail("names a file that does not lie beside it");
-    return result;
+  void operator()(const char* key, std::string& text) { text = value(key, Tree::value_t::string).get<std::string>(); }
+  void operator()(const char* key, std::uint64_t& number) { number = value(key, Tree::value_t::number_unsigned).get<std::uint64_t>(); }
+  void operator()(const char* key, Tree& tree, Tree::value_t type) { tree = value(key, type); }
+  void from_one(const char* key, std::uint64_t& number) { (*this)(key, number), --number; }
+  template <class Members>
+  void below(const char* key, Members&& members) {
+    TreeReader reader(value(key, Tree::value_t::object), file_);
+    members(reader);
   }
   [[noreturn]] void fail(const std::string& what) const {
     throw Failure::input("'" + file_.string() + "' is no manifest of a shard: it " + what, "make this shard again");
@@ -71,54 +115,26 @@ std::string ShardManifest::text() const {
 }
 
 std::string manifest_text(const ShardManifest& m) {
-  Tree tree = {{"format", manifest_format},    {"version", manifest_version}, {"shard", m.part + 1}, {"shards", m.parts}, {"rows", m.rows},
-               {"output", file_tree(m.output)}};
-  Tree& output = tree["output"];
-  output["path"] = m.path;
-  output["stage"] = m.stage;
-  output["parameter"] = m.parameter;
-  output["option"] = m.option;
-  output["header_bytes"] = m.header_bytes;
-  output["form"] = m.form;
-  output["state_of"] = m.state_of;
-  tree["account"] = file_tree(m.account);
-  tree["sluice"] = m.version;
-  tree["plugins"] = m.plugins;
-  tree["inputs"] = m.inputs;
-  tree["pipeline_hash"] = m.pipeline_hash;
-  tree["pipeline"] = m.pipeline;
-  tree["report"] = m.report;
+  Tree tree = {{"format", manifest_format}, {"version", manifest_version}};
+  TreeWriter writer(tree);
+  members_of(m, writer);
   return tree.dump(1, ' ', false, Tree::error_handler_t::replace) + "\n";
 }
 
 ShardManifest read_manifest(const std::filesystem::path& file) {
   const Tree tree = parsed_manifest(file);
-  const TreeReader root(tree, file);
-  if (!tree.is_object() || !tree.contains("format") || tree["format"] != manifest_format) root.fail("does not say so");
-  if (root.number("version") != manifest_version) root.fail("is of another version");
+  TreeReader reader(tree, file);
+  if (!tree.is_object() || !tree.contains("format") || tree["format"] != manifest_format) reader.fail("does not say so");
+  std::uint64_t version = 0;
+  reader("version", version);
+  if (version != manifest_version) reader.fail("is of another version");
   ShardManifest m;
   m.place = file;
-  m.part = root.number("shard") - 1;
-  m.parts = root.number("shards");
+  members_of(m, reader);
   if (m.parts == 0 || m.parts > most_parts || m.part >= m.parts)
-    root.fail("is shard " + std::to_string(m.part + 1) + " of " + std::to_string(m.parts));
-  m.rows = root.number("rows");
-  m.output = root.file("output");
-  const TreeReader output = root.below("output");
-  m.path = output.text("path");
-  m.stage = output.text("stage");
-  m.parameter = output.text("parameter");
-  m.option = output.text("option");
-  m.header_bytes = output.number("header_bytes");
-  m.form = output.text("form");
-  m.state_of = output.text("state_of");
-  m.account = root.file("account");
-  m.version = root.text("sluice");
-  m.plugins = root.object("plugins");
-  m.inputs = root.array("inputs");
-  m.pipeline_hash = root.text("pipeline_hash");
-  m.pipeline = root.object("pipeline");
-  m.report = root.object("report");
+    reader.fail("is shard " + std::to_string(m.part + 1) + " of " + std::to_string(m.parts));
+  for (const ManifestFile* beside : {&m.output, &m.account})
+    if (std::filesystem::path(beside->name).filename() != beside->name) reader.fail("names a file that does not lie beside it");
   return m;
 }
 

@@ -33,7 +33,7 @@ struct ShardManifest {
   std::uint64_t header_bytes = 0;
   std::string form;               // "bytes", "BGZF text", "state"
   std::string state_of;           // the regroup whose state it is; "": it is rows
-  std::uint64_t rows = 0;         // that the sources gave
+  std::uint64_t rows = 0;         // that the sources gave; of one that every shard reads to its end the first shard says so
   ManifestFile account;           // the table of lost rows; no name: there is none
   nlohmann::ordered_json report;  // of the run
 

@@ -29,18 +29,27 @@ bool parse_nameless(const std::string& line, std::uint64_t& count, std::string& 
   return true;
 }
 
-// The lines of one table, which are sorted.
+// The lines of one table, which are sorted, but for those of the stages in `left_out`.
 class AccountLines {
  public:
-  explicit AccountLines(const std::filesystem::path& path) : file_(path) {
+  AccountLines(const std::filesystem::path& path, const std::set<std::string>& left_out) : file_(path), left_out_(&left_out) {
     std::string header;
     if (!std::getline(file_, header) || header != account_header)
       throw Failure::input("'" + path.string() + "' is no table of lost rows", "run the shard again with --account");
   }
-  bool next(std::string& line) { return static_cast<bool>(std::getline(file_, line)); }
+  bool next(std::string& line) {
+    while (std::getline(file_, line))
+      if (left_out_->empty() || !left_out_->contains(stage_of(line))) return true;
+    return false;
+  }
 
  private:
+  static std::string stage_of(const std::string& line) {
+    const std::size_t end = line.rfind('\t'), begin = end == 0 || end == std::string::npos ? end : line.rfind('\t', end - 1);
+    return begin == std::string::npos || begin >= end ? std::string() : line.substr(begin + 1, end - begin - 1);
+  }
   std::ifstream file_;
+  const std::set<std::string>* left_out_;
 };
 
 std::vector<std::filesystem::path> accounts_of(const std::vector<ShardManifest>& shards) {
@@ -57,13 +66,15 @@ std::vector<std::filesystem::path> accounts_of(const std::vector<ShardManifest>&
 
 }  // namespace
 
-std::string write_merged_account(const std::vector<ShardManifest>& shards, const std::vector<std::filesystem::path>& more,
-                                 const std::filesystem::path& file) {
+std::string write_merged_account(const std::vector<ShardManifest>& shards, const std::set<std::string>& alike,
+                                 const std::vector<std::filesystem::path>& more, const std::filesystem::path& file) {
   std::vector<std::filesystem::path> paths = accounts_of(shards);
   paths.insert(paths.end(), more.begin(), more.end());
+  const std::set<std::string> nothing;
+  const auto lines_of = [&](std::size_t table) { return AccountLines(paths[table], table > 0 && table < shards.size() ? alike : nothing); };
   std::map<std::string, std::uint64_t> nameless;  // by stage and reason
-  for (const std::filesystem::path& path : paths) {
-    AccountLines lines(path);
+  for (std::size_t table = 0; table < paths.size(); ++table) {
+    AccountLines lines = lines_of(table);
     std::uint64_t count = 0;
     std::string rest;
     for (std::string line; lines.next(line);)
@@ -92,7 +103,7 @@ std::string write_merged_account(const std::vector<ShardManifest>& shards, const
     while (tables[table].next(head.line))
       if (!parse_nameless(head.line, count, rest)) return heads.push(std::move(head));
   };
-  for (const std::filesystem::path& path : paths) tables.emplace_back(path);
+  for (std::size_t table = 0; table < paths.size(); ++table) tables.push_back(lines_of(table));
   for (std::size_t table = 0; table <= tables.size(); ++table) push_next(table);
   std::string piece = std::string(account_header) + "\n";
   return write_atomically(file, [&] {

@@ -69,8 +69,10 @@ void add_keys(Tree& sum, const Tree& one, const std::vector<const char*>& keys) 
   }
 }
 
-void add_account(Tree& accounts, const Tree& report) {
+// left_out: stages at which paths end that others have told already.
+void add_account(Tree& accounts, const Tree& report, const std::set<std::string>& left_out) {
   for (const Tree& path : list_of(report, "account")) {
+    if (left_out.contains(name_in(path, "end"))) continue;
     Tree& sum = entry_like(accounts, path, {"source", "end", "row_type", "called"});
     add_keys(sum, path, {"read", "filtered", "failed", "written", "unfinished", "outcomes"});
     const bool adds_up = path.is_object() && path.value("adds_up", Tree()) == true;
@@ -94,13 +96,13 @@ void add_stages(Tree& stages, const Tree& report) {
 
 }  // namespace
 
-Tree merged_report(const std::vector<ShardManifest>& shards, const Tree& merging) {
+Tree merged_report(const std::vector<ShardManifest>& shards, const std::set<std::string>& alike, const Tree& merging) {
   static const Tree nothing = Tree::object();
   const auto time_of = [](const Tree& report) -> const Tree& { return report.contains("time") ? report.at("time") : nothing; };
   Tree accounts = Tree::array(), stages = Tree::array(), list = Tree::array();
   double cpu_seconds = number_in(time_of(merging), "cpu_seconds"), elapsed = 0, longest = 0;
   for (const ShardManifest& shard : shards) {
-    add_account(accounts, shard.report);
+    add_account(accounts, shard.report, &shard == &shards.front() ? std::set<std::string>() : alike);
     add_stages(stages, shard.report);
     const Tree& time = time_of(shard.report);
     cpu_seconds += number_in(time, "cpu_seconds");
@@ -113,7 +115,7 @@ Tree merged_report(const std::vector<ShardManifest>& shards, const Tree& merging
                     {"rows", shard.rows},
                     {"time", time}});
   }
-  add_account(accounts, merging);
+  add_account(accounts, merging, {});
   add_stages(stages, merging);
   for (Tree& path : accounts) {
     auto& losses = path["losses"].get_ref<Tree::array_t&>();

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <sluice/failure.hpp>
-#include <sluice/file_parts.hpp>
 #include <span>
 #include <utility>
 
@@ -136,17 +135,6 @@ std::string last_names(const std::string& text) {
   return names;
 }
 
-struct WrittenName {
-  std::string stage, parameter, path;
-};
-
-std::vector<WrittenName> written_names(const ResolvedPipeline& pipeline) {
-  std::vector<WrittenName> names;
-  for (const ResolvedStage& stage : pipeline.stages)
-    for (const std::size_t i : written_files(stage)) names.push_back({stage.name, parameters_of(stage)[i].name, stage.values[i].text});
-  return names;
-}
-
 }  // namespace
 
 std::vector<std::size_t> written_files(const ResolvedStage& stage) {
@@ -195,16 +183,13 @@ ResolvedPipeline pipeline_from_tree(const Tree& tree, const Registry& registry) 
 }
 
 Tree comparable_tree(const ResolvedPipeline& pipeline) {
-  const std::vector<WrittenName> names = written_names(pipeline);
   const auto text_of = [&](const ResolvedStage& stage, std::size_t i) -> std::string {
     const sluice_parameter& parameter = parameters_of(stage)[i];
     const std::string text = value_text(parameter, stage.values[i]);
     if (parameter.type != SLUICE_STRING && parameter.type != SLUICE_PATH) return text;
-    if (has_role(stage, i, SLUICE_ROLE_WRITES)) return "";
-    if (reads_files(stage, i)) return last_names(text);
-    std::string result = text;
-    for (const WrittenName& name : names) result = with_new_name(result, name.path, "{" + name.stage + "." + name.parameter + "}");
-    return result;
+    const std::vector<std::size_t> written = written_files(stage);
+    if (has_role(stage, i, SLUICE_ROLE_WRITES) || std::find(written.begin(), written.end(), i) != written.end()) return "";
+    return reads_files(stage, i) ? last_names(text) : text;
   };
   Tree resources = Tree::object(), stages = Tree::object();
   for (const ResolvedStage& resource : pipeline.resources)

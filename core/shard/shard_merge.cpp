@@ -10,6 +10,7 @@
 #include "run/run_context.hpp"
 #include "shard/file_joining.hpp"
 #include "shard/pipeline_tree.hpp"
+#include "shard/shard_plan.hpp"
 #include "shard/shard_set.hpp"
 
 namespace sluice {
@@ -17,13 +18,10 @@ namespace {
 
 using Tree = nlohmann::ordered_json;
 
-// The pipeline as a run would have it that writes `output`: the name of the shard's file may also stand in other texts.
+// The pipeline as a run would have it that writes `output`.
 Tree renamed(Tree pipeline, const ShardManifest& shard, const std::string& output) {
-  for (auto& [name, stage] : pipeline["stages"].items()) {
-    for (auto& [parameter, value] : stage["params"].items())
-      if (value.is_string()) value = with_new_name(value.get<std::string>(), shard.path, output);
+  for (auto& [name, stage] : pipeline["stages"].items())
     if (name == shard.stage) stage["params"][shard.parameter] = output;
-  }
   return pipeline;
 }
 
@@ -64,6 +62,8 @@ ShardMerge::ShardMerge(std::vector<ShardManifest> shards, std::string output, co
   plan_ = plan_of(std::move(pipeline), first.place.string());
 }
 
+std::set<std::string> ShardMerge::alike() const { return shard_plan(plan_).alike(plan_); }
+
 std::size_t ShardMerge::stage_named(const std::string& name) const {
   for (std::size_t i = 0; i < plan_.stages.size(); ++i)
     if (plan_.stages[i].stage->name == name) return i;
@@ -79,7 +79,7 @@ void ShardMerge::set(RunOptions& options) {
     FilesToJoin files{shards_.front().parameter, output_, {}};
     for (const ShardManifest& shard : shards_) {
       if (!check_content(shard, shard.output, [&] { return run.cancelled(); })) return;
-      files.parts.push_back({shard.file().string(), shard.path, shard.header_bytes});
+      files.parts.push_back({shard.file().string(), shard.header_bytes});
     }
     join_files(run, sink, files);
   };

@@ -4,6 +4,7 @@
 // The shards of one output become that output, with the bytes of one run over all rows.
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class ShardMerge {
 
   const Plan& plan() const { return plan_; }
   const std::vector<ShardManifest>& shards() const { return shards_; }
+  // See ShardPlan::alike.
+  std::set<std::string> alike() const;
   // Of the run that does it.
   void set(RunOptions& options);
 

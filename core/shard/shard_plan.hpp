@@ -3,7 +3,9 @@
 #pragma once
 // Can a plan be run in shards, and what is each of its outputs then?
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,10 @@ struct ShardPlan {
   std::vector<ShardOutput> outputs;
   std::vector<ShardProblem> problems;              // none: it can be run in shards
   std::vector<std::optional<std::size_t>> behind;  // per stage: the regroup that a shard ends at before it comes to the stage
+  std::vector<std::uint8_t> whole;                 // per stage: 1: every shard does all of it, for a regroup that takes all rows and gives a part
+
+  // Stages whose losses every shard has alike.
+  std::set<std::string> alike(const Plan& plan) const;
 };
 
 ShardPlan shard_plan(const Plan& plan);

@@ -79,6 +79,7 @@ void ShardRun::set(RunOptions& options) const {
   options.made.assign(plan_.stages.size(), 1);
   for (std::size_t i = 0; i < plan_.stages.size(); ++i)
     if (shards_.behind[i]) options.made[i] = 0;
+  options.whole = shards_.whole;
   for (const ShardOutput& output : shards_.outputs) {
     if (!output.state_of || options.takes_state.contains(*output.state_of)) continue;
     const std::size_t regroup = *output.state_of;
@@ -108,8 +109,9 @@ std::string ShardRun::write_manifests(const RunResult& result, const Registry& r
   manifest.plugins = used_plugins(plan_.pipeline);
   manifest.account = manifest_file(account);
   manifest.report = report;
+  const std::set<std::string> alike = shards_.alike(plan_);
   for (const StageStatistics& stage : result.statistics.stages)
-    if (stage.role == "source") manifest.rows += stage.rows_out;
+    if (stage.role == "source" && (number_.part == 0 || !alike.contains(stage.name))) manifest.rows += stage.rows_out;
   for (const ShardOutput& output : shards_.outputs) {
     const ResolvedStage& sink = *plan_.stages[output.sink].stage;
     manifest.stage = sink.name;

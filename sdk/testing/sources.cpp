@@ -51,15 +51,37 @@ void check_parts(const StageUnderTest& source, const PrepareRun& prepare, const 
   if (const std::string differs = differing_row(whole, rows); !differs.empty()) problems.push_back(what + differs);
 }
 
-void check_position(const StageUnderTest& source, const PrepareRun& prepare, const std::vector<std::string>& whole, const SaidPosition& position,
-                    std::vector<std::string>& problems) {
-  if (!position.problem.empty()) return problems.push_back("position(): " + position.problem);
+void check_position(const StageUnderTest& source, const PrepareRun& prepare, const std::string& of, const std::vector<std::string>& whole,
+                    const SaidPosition& position, std::vector<std::string>& problems) {
+  if (!position.problem.empty()) return problems.push_back(of + "position(): " + position.problem);
   if (position.text == no_position) return;
-  const std::string what = "from position '" + position.text + "': ";
+  const std::string what = of + "from position '" + position.text + "': ";
   const Result result = prepare(beginning_at(source, position.text)).run();
   if (!result.ok()) return problems.push_back(what + result.message);
   const std::vector<std::string> rest(whole.begin() + position.rows_before, whole.end());
   if (const std::string differs = differing_row(rest, row_texts(result)); !differs.empty()) problems.push_back(what + differs);
+}
+
+// of: which part of the input the source gives, for people.
+void check_positions(const StageUnderTest& source, const PrepareRun& prepare, const std::string& of, std::size_t most,
+                     const std::vector<std::string>& whole, std::vector<std::string>& problems) {
+  std::vector<SaidPosition> said;
+  if (const Result asked = prepare(asked_for_positions(source, &said)).run(); !asked.ok())
+    problems.push_back(of + "asked for positions: " + asked.message);
+  const std::size_t step = std::max<std::size_t>(1, said.size() / std::max<std::size_t>(most, 1));
+  for (std::size_t i = 0; i < said.size(); i += step) check_position(source, prepare, of, whole, said[i], problems);
+  if (!said.empty()) check_position(source, prepare, of, whole, said.back(), problems);
+}
+
+// A run of a part goes on, too.
+void check_positions_in_parts(const StageUnderTest& source, const PrepareRun& prepare, std::size_t most, std::vector<std::string>& problems) {
+  constexpr std::uint64_t parts = 3;
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    const StageUnderTest of_part = in_part(source, part, parts);
+    const Result result = prepare(of_part).run();
+    if (!result.ok()) return;  // it has been said
+    check_positions(of_part, prepare, "part " + std::to_string(part + 1) + " of " + std::to_string(parts) + " ", most, row_texts(result), problems);
+  }
 }
 
 }  // namespace
@@ -130,12 +152,8 @@ std::vector<std::string> source_problems(const StageUnderTest& source, const Pre
   if ((source.descriptor->traits & SLUICE_TRAIT_PARTS) != 0)
     for (const std::uint64_t parts : checks.part_counts) check_parts(source, prepare, whole, parts, problems);
   if ((source.descriptor->traits & SLUICE_TRAIT_POSITIONS) == 0) return problems;
-  std::vector<SaidPosition> said;
-  if (const Result asked = prepare(asked_for_positions(source, &said)).run(); !asked.ok())
-    problems.push_back("asked for positions: " + asked.message);
-  const std::size_t step = std::max<std::size_t>(1, said.size() / std::max<std::size_t>(checks.most_positions, 1));
-  for (std::size_t i = 0; i < said.size(); i += step) check_position(source, prepare, whole, said[i], problems);
-  if (!said.empty()) check_position(source, prepare, whole, said.back(), problems);
+  check_positions(source, prepare, "", checks.most_positions, whole, problems);
+  if ((source.descriptor->traits & SLUICE_TRAIT_PARTS) != 0) check_positions_in_parts(source, prepare, checks.most_positions / 4, problems);
   return problems;
 }
 

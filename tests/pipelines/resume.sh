@@ -17,11 +17,21 @@ now() { date +%s%N; }
 
 length=60000 reads=300
 if ((kills > 0)); then length=400000 reads=1500; fi
-run synthetic_reference --length $length --seed 1 --output reference.fa
+run synthetic_reference --length $length --contigs 3 --seed 1 --output reference.fa
 run simulate --reference reference.fa --reads $reads --mean-length 5000 --seed 2 --output-prefix set
 run map --reference reference.fa --reads set.fastq.gz --format bam --sort --output set.bam
 inputs=(--reference "$work/reference.fa" --reads "$work/set.fastq.gz")
 signal=("${inputs[@]}" --signal "$work/set.blow5" --alignments "$work/set.bam")
+# What is fast gets more reads, so that runs that are killed take a second or more.
+many=set
+if ((kills > 0)); then
+  many=many
+  run simulate --reference reference.fa --reads 9000 --mean-length 5000 --seed 3 --output-prefix many
+  rm many.blow5
+fi
+run map --reference reference.fa --reads $many.fastq.gz --output many.paf
+mapped=(--reference "$work/reference.fa" --reads "$work/$many.fastq.gz")
+polished=(--targets "$work/reference.fa" --reads "$work/$many.fastq.gz")
 
 # Everything that a run leaves, hidden files as well: of two folders the same?
 same() { diff -r "$1" "$2" >/dev/null; }
@@ -84,14 +94,46 @@ check() {
 }
 
 if ((kills > 0)); then printf '| run | time | killed | of these gone on from a checkpoint | other bytes |\n|---|---|---|---|---|\n'; fi
-check map_paf map "${inputs[@]}" --output o.paf --batch-work 4000
-check map_bam map "${inputs[@]}" --output o.bam --batch-work 4000
+check map_paf map "${mapped[@]}" --output o.paf --batch-work 4000
+check map_bam map "${mapped[@]}" --output o.bam --batch-work 4000
 check methylation methylation "${signal[@]}" --output o.tsv.gz --frequency o.freq.tsv --batch-work 4000
 check modbam methylation "${signal[@]}" --output o.tsv --modbam o.bam --bedmethyl o.bed.gz --batch-work 4000
 check eventalign eventalign "${signal[@]}" --output o.tsv --summary s.tsv --batch-work 4000
-check polish polish --targets "$work/reference.fa" --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
+check polish polish "${polished[@]}" --output o.fa --batch-work 4000
+check polish_overlaps polish "${polished[@]}" --overlaps "$work/many.paf" --output o.fa --batch-work 4000
 check correct correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
 if ((kills > 0)); then exit 0; fi
+
+# ---- shards: each is killed behind a checkpoint and gone on with; together they are the run
+# check_shards NAME "FILE FILE ..." PIPELINE...
+check_shards() {
+  local name=$1 files=$2 i file killed=0 shards=()
+  shift 2
+  mkdir "$name.whole"
+  run_in "$name.whole" "$@" --account lost.tsv
+  for i in 1 2 3; do
+    mkdir "$name.$i"
+    begin "$name.$i" "$@" --account lost.tsv --shard "$i/3"
+    journal_changes "$name.$i" ""
+    kill -9 $pid 2>/dev/null && killed=$((killed + 1))
+    wait $pid 2>/dev/null || true
+    finish "$name.$i" "$@" --account lost.tsv --shard "$i/3"
+    shards+=("$name.$i")
+  done
+  ((killed > 0)) || fail "shards of $name: no run was killed"
+  mkdir "$name"
+  for file in $files; do
+    "$sluice" merge --output "$name/$file" --account "$name/lost.tsv" --quiet "${shards[@]/%//$file}" 2>err.txt || fail "shards of $name: $(cat err.txt)"
+  done
+  same "$name.whole" "$name" || fail "shards of $name: other bytes"
+  rm -rf "$name" "$name".*
+}
+check_shards map_bam "o.bam" map "${inputs[@]}" --output o.bam --batch-work 4000
+check_shards methylation "o.tsv.gz o.freq.tsv" methylation "${signal[@]}" --output o.tsv.gz --frequency o.freq.tsv --batch-work 4000
+check_shards eventalign "o.tsv s.tsv" eventalign "${signal[@]}" --output o.tsv --summary s.tsv --batch-work 4000
+check_shards polish "o.fa" polish "${polished[@]}" --output o.fa --batch-work 4000
+check_shards polish_overlaps "o.fa" polish "${polished[@]}" --overlaps "$work/many.paf" --output o.fa --batch-work 4000
+check_shards correct "o.fa" correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
 
 # ---- what is said
 mkdir out
@@ -104,6 +146,10 @@ code=0
 run map "${inputs[@]}" --output "$work/out/o.paf" --batch-work 5000 --resume --k 14 2>err.txt || code=$?
 [ $code -eq 2 ] || fail "another k-mer length is no error: $code"
 grep -q "'15'.*'14'" err.txt || fail "it does not say what differs: $(cat err.txt)"
+code=0
+run map "${inputs[@]}" --output "$work/out/o.paf" --batch-work 5000 --resume --k 15 --shard 1/2 2>err.txt || code=$?
+[ $code -eq 2 ] || fail "a run is gone on with as a shard: $code"
+grep -q -- "--shard was '' and is '1/2'" err.txt || fail "it does not say what differs: $(cat err.txt)"
 "$sluice" run map --reference reference.fa --reads set.fastq.gz --output fresh.paf --resume 2>err.txt
 grep -q "nothing to go on with" err.txt || fail "it does not say that it begins: $(cat err.txt)"
 code=0

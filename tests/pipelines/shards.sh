@@ -3,9 +3,9 @@
 # SPDX-FileCopyrightText: The sluice authors
 # Shards of a run, merged in another order, are one run: every output of the pipelines that shard, with 1, 2, 3, 7 and more parts than there are reads.
 # What is missing, doubled, of another run or damaged is refused by name.
-#   shards.sh SLUICE
+#   shards.sh SLUICE MAKE_ALIGNMENTS
 set -euo pipefail
-sluice=$1
+sluice=$1 make_alignments=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -15,6 +15,10 @@ run() { "$sluice" run "$@" --quiet; }
 
 run synthetic_reference --length 20000 --contigs 2 --seed 2 --output ref.fa
 run simulate --reference ref.fa --reads 30 --seed 2 --mean-length 2500 --output-prefix r
+run synthetic_reference --length 30000 --contigs 6 --seed 5 --output draft.fa
+run simulate --reference draft.fa --reads 70 --seed 5 --mean-length 2500 --output-prefix d
+run map --reference draft.fa --reads d.fastq.gz --output d.paf
+run overlap --reads r.fastq.gz --output r.paf
 signal=(--signal r.blow5 --reads r.fastq.gz --alignments r.bam --reference ref.fa)
 
 # same "FILE FILE ..." PIPELINE OPTIONS: {FILE} in the options is the output's name. Its indexes are compared, too.
@@ -52,6 +56,12 @@ same "hits.sam" map --reference ref.fa --reads r.fastq.gz --format sam --output 
 same "hits.sam.gz" map --reference ref.fa --reads r.fastq.gz --format sam --output {hits.sam.gz}
 counts="2 7 50"
 same "hits.bam" map --reference ref.fa --reads r.fastq.gz --format bam --output {hits.bam}
+# Reads of another reference have no place, and stay in the order of the input.
+same "sorted.bam" map --reference ref.fa --reads r.fastq.gz --reads d.fastq.gz --sort --output {sorted.bam}
+counts="1 3 50"
+"$make_alignments" ties.bam 2000 300 3 200 3
+same "sorted.bam" sort --alignments ties.bam --output {sorted.bam}
+counts="2 7 50"
 same "seeds.tsv" seed --reference ref.fa --reads r.fastq.gz --output {seeds.tsv}
 counts="1 3 50"
 same "calls.tsv frequency.tsv" methylation "${signal[@]}" --output {calls.tsv} --frequency {frequency.tsv}
@@ -62,7 +72,24 @@ same "counted.bed.gz" methylation "${signal[@]}" --output {calls.tsv} --bedmethy
 same "events.tsv" eventalign "${signal[@]}" --output {events.tsv}
 same "events.tsv.gz" eventalign "${signal[@]}" --output {events.tsv.gz}
 same "events.bam" eventalign "${signal[@]}" --format sam --output {events.bam}
-same "polished.fa" polish --reads r.fastq.gz --targets ref.fa --output {polished.fa}
+counts="1 2 3 7 50"
+same "corrected.fa" correct --reads r.fastq.gz --output {corrected.fa}
+same "polished.fa" polish --reads d.fastq.gz --targets draft.fa --output {polished.fa}
+counts="3 50"
+same "corrected.fa.gz" correct --reads r.fastq.gz --overlaps r.paf --uncorrected trim --output {corrected.fa.gz}
+same "polished.fa.gz" polish --reads d.fastq.gz --targets draft.fa --overlaps d.paf --include-unpolished --output {polished.fa.gz}
+# An index that is made once is that of every shard.
+run index --reference r.fastq.gz --w 5 --output r.index
+for pipeline in correct overlap; do
+  given=(--index r.index)
+  [ $pipeline = correct ] || given=(--targets r.index)
+  run $pipeline --reads r.fastq.gz --output made.here
+  run $pipeline --reads r.fastq.gz "${given[@]}" --output made.before
+  cmp made.here made.before || fail "$pipeline with an index of its own"
+done
+same "corrected.fa" correct --reads r.fastq.gz --index r.index --output {corrected.fa}
+same "overlaps.paf" overlap --reads r.fastq.gz --output {overlaps.paf}
+counts="2 7"
 same "decisions.tsv" classify_signal --signal r.blow5 --target ref.fa --output {decisions.tsv}
 
 # A folder of shards of several outputs, reports and accounts.
@@ -78,6 +105,18 @@ cmp frequency.tsv merged/frequency.tsv || fail "--of frequency"
 cmp lost.tsv merged/lost.tsv || fail "--account"
 grep -q '"elapsed_seconds_of_longest_shard"' merged/report.json || fail "--report"
 grep -q '"adds_up": false' merged/report.json && fail "the merged account does not add up"
+
+# What every shard does, mapping all reads to all targets, is told once.
+mkdir polished
+polish=(polish --reads d.fastq.gz --targets draft.fa --max-error 0.005)
+run "${polish[@]}" --output polished/whole.fa --account polished/lost.tsv --report polished/whole.json
+for i in 1 2 3; do run "${polish[@]}" --output polished/$i.fa --account polished/lost.$i.tsv --shard $i/3; done
+"$sluice" merge --output polished/merged.fa --account polished/merged.tsv --report polished/merged.json --quiet polished/[123].fa
+cmp polished/whole.fa polished/merged.fa || fail "polish of few overlaps"
+cmp polished/lost.tsv polished/merged.tsv || fail "the account of polish"
+[ "$(wc -l <polished/lost.tsv)" -gt 10 ] || fail "polish lost nothing"
+account_of() { tr -d ' \n' <"$1" | grep -o '"account":\[.*"stages":' | grep -o '"read":[0-9]*\|"written":[0-9]*\|"rows":[0-9]*'; }
+[ "$(account_of polished/whole.json)" = "$(account_of polished/merged.json)" ] || fail "the report of polish: $(account_of polished/merged.json)"
 
 # What is refused.
 refused() {
@@ -106,8 +145,8 @@ cmp calls.tsv merged/calls.tsv || fail "calls"
 grep -q -- "--shard: the output of .* is standard output" log || fail "standard output: $(cat log)"
 "$sluice" run map --reference ref.fa --reads r.fastq.gz --output x.paf --shard 3/2 2>log && fail "shard 3/2"
 grep -q "'3/2' is no part of a whole" log || fail "3/2: $(cat log)"
-"$sluice" run sort --alignments r.bam --output x.bam --shard 1/2 2>log && fail "sorted records as shards"
-grep -q "command line: --shard: the stage '.*' (sorted_record_writer) needs all rows (run without --shard)" log || fail "sort: $(cat log)"
+"$sluice" run sort --alignments r.bam --output x.cram --reference ref.fa --shard 1/2 2>log && fail "CRAM as shards"
+grep -q "command line: --shard: what the stage '.*' (sorted_record_writer) writes can't be put together of shards: CRAM is compressed as a whole (write BAM)" log || fail "sort: $(cat log)"
 "$sluice" plan map --reference ref.fa --reads r.fastq.gz --output x.paf.gz | grep -q "^shards: --shard I/N .*'x.paf.gz' (BGZF text)" || fail "plan"
 echo "$failures failures"
 [ $failures = 0 ]

@@ -8,10 +8,17 @@
 namespace sluice::read_correction {
 
 void HitOverlaps::describe(Describe<HitOverlaps>& d) {
-  d.id("hit_overlaps").summary("makes one row of each hit of a read among the other reads").regroup("read", "overlap").work_unit("base");
+  d.id("hit_overlaps")
+      .summary("makes one row of each hit of a read among the other reads")
+      .regroup("read", "overlap")
+      .work_unit("base")
+      .concatenates();
   d.doc(
       "The target of an overlap is the read, its query the read that was hit: the overlaps of one target come together, in the order of "
-      "the file of reads. Both are rows of the store, which must have the sequences of the index. A hit of a read on itself is left out.");
+      "the file of reads. Both are rows of the store, which must have the sequences of the index. A hit of a read on itself is left out.\n\n"
+      "Of a part of the reads it has to be the part of the store, as stored_reads gives it. overlap_index is 2^32 times the row of the target plus "
+      "the "
+      "ordinal of the hit.");
   d.needs("read_id", "utf8", "name of the read").needs("hit_target", "list<i32>", "per hit: number of the other read in the index");
   d.needs("hit_query_start", "list<i32>", "per hit: first base on the read").needs("hit_query_end", "list<i32>", "per hit: end on the read");
   d.needs("hit_target_start", "list<i32>", "per hit: first base on the other read")
@@ -22,7 +29,11 @@ void HitOverlaps::describe(Describe<HitOverlaps>& d) {
 }
 
 HitOverlaps::HitOverlaps(const Setup& setup, const Parameters&)
-    : reads_(setup.resource("reads")), names_(reads_), wants_matches_(setup.wanted("overlap_matches")) {
+    : reads_(setup.resource("reads")),
+      names_(reads_),
+      wants_matches_(setup.wanted("overlap_matches")),
+      part_(setup, reads_),
+      next_read_(part_.begin) {
   const MinimizerIndexView index = minimizer_index_view(setup.resource("index"));
   row_of_contig_.resize(index.contigs());
   for (std::size_t contig = 0; contig < index.contigs(); ++contig) {
@@ -38,10 +49,12 @@ HitOverlaps::HitOverlaps(const Setup& setup, const Parameters&)
   }
   resume(setup, [this](StateReader& from) {
     next_read_ = from.value<std::int64_t>();
-    hits_ = from.value<std::int64_t>();
-    if (next_read_ < 0) throw damaged_state();
+    if (next_read_ < part_.begin) throw damaged_state();
   });
 }
+
+// Ascending, and the same whatever comes before.
+std::int64_t HitOverlaps::index_of(std::int64_t read, std::size_t hit) { return read << 32 | static_cast<std::int64_t>(hit); }
 
 // Reads come in the order of the store; those without bases do not come.
 std::int64_t HitOverlaps::row_of_read(std::string_view name) {
@@ -50,7 +63,10 @@ std::int64_t HitOverlaps::row_of_read(std::string_view name) {
   if (row >= reads_.size() || reads_.name(row) != name) row = names_.find(name);
   if (row < next_read_)
     throw Failure::usage("hit_overlaps: read '" + std::string(name) + "' does not come in the order of '" + reads_.path() + "'",
-                         "let read_reader read the file of the store");
+                         "let read_reader read the file of the store, or stored_reads the store");
+  if (row >= part_.end)
+    throw Failure::usage("hit_overlaps: read '" + std::string(name) + "' is of another part of '" + reads_.path() + "'",
+                         "let stored_reads read the store: its parts are those of this stage");
   next_read_ = row + 1;
   return row;
 }
@@ -78,8 +94,8 @@ void HitOverlaps::process(const Call& call, const Batch& in, Output& out) {
       if (contig >= row_of_contig_.size())
         throw Failure::input("read '" + std::string(read_id[row]) + "' has a hit on a sequence that the index lacks");
       if (row_of_contig_[contig] == read) continue;
-      rows.push_back({row_of_contig_[contig], read, target_start[row][h], target_end[row][h], query_start[row][h], query_end[row][h], hits_++, 0,
-                      matches[row][h], is_reverse[row][h] != 0});
+      rows.push_back({row_of_contig_[contig], read, target_start[row][h], target_end[row][h], query_start[row][h], query_end[row][h],
+                      index_of(read, h), 0, matches[row][h], is_reverse[row][h] != 0});
     }
     for (std::size_t i = first; i < rows.size(); ++i) rows[i].target_overlaps = static_cast<std::int64_t>(rows.size() - first);
   }

@@ -5,6 +5,7 @@
 #include <sluice/overlap/overlap_rows.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/stored_part.hpp>
 #include <string_view>
 #include <vector>
 
@@ -18,12 +19,10 @@ class HitOverlaps {
   HitOverlaps(const Setup& setup, const Parameters& p);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call&, Output&) {}
-  void save(const Call&, StateWriter& to) const {
-    to.value(next_read_);
-    to.value(hits_);
-  }
+  void save(const Call&, StateWriter& to) const { to.value(next_read_); }
 
  private:
+  static std::int64_t index_of(std::int64_t read, std::size_t hit);
   std::int64_t row_of_read(std::string_view name);
   void emit(const std::vector<overlap::OverlapRow>& rows, Output& out) const;
 
@@ -31,7 +30,8 @@ class HitOverlaps {
   SequenceNames names_;
   bool wants_matches_;
   std::vector<std::int64_t> row_of_contig_;
-  std::int64_t next_read_ = 0, hits_ = 0;
+  StoredPart part_;
+  std::int64_t next_read_;
 };
 
 }  // namespace sluice::read_correction

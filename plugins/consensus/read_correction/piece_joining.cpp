@@ -12,14 +12,18 @@ constexpr char lower_case(char letter) { return letter >= 'A' && letter <= 'Z' ?
 
 }  // namespace
 
-// It does not concatenate: it gives every read of the store, also those without windows, and of these nothing says which part they are of.
 void PieceJoining::describe(Describe<PieceJoining>& d) {
-  d.id("piece_joining").summary("joins the consensuses of a read's pieces to the corrected read").regroup("window", "contig").rows_are("read");
+  d.id("piece_joining")
+      .summary("joins the consensuses of a read's pieces to the corrected read")
+      .regroup("window", "contig")
+      .rows_are("read")
+      .concatenates();
   d.doc(
       "Corrected bases are upper case. Between pieces, and where a piece was not polished or failed, the read keeps its own bases: in lower case, in "
       "upper "
       "case, or (trim) in lower case and cut off at both ends of the read. A read is never split. Every read of the store is given, in its order, "
-      "also one without windows, unless less than min_corrected of its bases were corrected. Windows must come in the order of reads and places.");
+      "also one without windows, unless less than min_corrected of its bases were corrected. Windows must come in the order of reads and places; "
+      "of a part of the run the reads of the same part of the store are given.");
   d.work_unit("base");
   d.option("uncorrected", &Parameters::uncorrected, "how a read's own bases are given").choices({"lower_case", "upper_case", "trim"});
   d.option("min_corrected", &Parameters::min_corrected, "reads with a smaller share of corrected bases are left out (CONSENT: 0.1)").range(0, 1);
@@ -40,7 +44,9 @@ PieceJoining::PieceJoining(const Setup& setup, const Parameters& p)
       uncorrected_(p.uncorrected == "upper_case" ? Uncorrected::upper_case
                    : p.uncorrected == "trim"     ? Uncorrected::trim
                                                  : Uncorrected::lower_case),
-      min_corrected_(p.min_corrected) {
+      min_corrected_(p.min_corrected),
+      part_(setup, reads_),
+      read_(part_.begin - 1) {
   resume(setup, [this](StateReader& from) { restore(from); });
 }
 
@@ -58,6 +64,9 @@ void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
     }
     const auto r = static_cast<std::size_t>(row);
     const std::int64_t read = target_index[r];
+    if (read >= 0 && read < reads_.size() && !part_.has(read))
+      throw Failure::usage("piece_joining: read '" + std::string(reads_.name(read)) + "' is of another part of '" + reads_.path() + "'",
+                           "let stored_reads or overlap_reader begin the pipeline: their parts are those of this stage");
     if (read < 0 || read >= reads_.size() || read < read_ || (read == read_ && window_start[r] < at_) || window_start[r] < 0 ||
         window_end[r] < window_start[r] || window_end[r] > reads_.length(read))
       throw Failure::usage("piece_joining: windows do not come in the order of their reads and places", "use the windows of pile_segmentation");
@@ -74,11 +83,12 @@ void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
     at_ = window_end[r];
   }
   // The reads are read long before they are corrected.
-  if (reads_.size() > 0) call.progress(static_cast<double>(std::max<std::int64_t>(read_, 0)) / static_cast<double>(reads_.size()));
+  if (const std::int64_t all = part_.end - part_.begin; all > 0)
+    call.progress(static_cast<double>(std::max<std::int64_t>(read_ - part_.begin, 0)) / static_cast<double>(all));
 }
 
 void PieceJoining::finish(const Call& call, Output& out) {
-  while (read_ < reads_.size() && !call.cancelled()) next_read(call, out);
+  while (read_ < part_.end && !call.cancelled()) next_read(call, out);
   contigs_.emit(out);
   if (failed_ > 0) call.count("windows that failed and stay as they are", failed_);
 }
@@ -98,7 +108,7 @@ void PieceJoining::restore(StateReader& from) {
   failed_ = from.value<double>();
   contigs_.restore(from);
   const std::size_t bases = contigs_.bases().size();
-  if (read_ < -1 || read_ > reads_.size() || at_ < 0 || (corrected_ > 0 && (corrected_begin_ > corrected_end_ || corrected_end_ > bases)))
+  if (read_ < part_.begin - 1 || read_ > part_.end || at_ < 0 || (corrected_ > 0 && (corrected_begin_ > corrected_end_ || corrected_end_ > bases)))
     throw damaged_state();
 }
 
@@ -111,9 +121,9 @@ void PieceJoining::keep_own_bases(std::int64_t end) {
   at_ = end;
 }
 
-// Completes the current read (-1: none yet) and begins the next one.
+// Completes the current read, if there is one, and begins the next one.
 void PieceJoining::next_read(const Call& call, Output& out) {
-  if (read_ >= 0) {
+  if (read_ >= part_.begin) {
     const std::int64_t length = reads_.length(read_);
     if (length > 0 && static_cast<double>(corrected_) < min_corrected_ * static_cast<double>(length)) {
       call.account(Reason::uncorrected, 1, std::string(reads_.name(read_)));

@@ -4,6 +4,7 @@
 #include <sluice/overlap/contig_rows.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/stored_part.hpp>
 #include <string>
 
 namespace sluice::read_correction {
@@ -32,7 +33,8 @@ class PieceJoining {
   overlap::ContigRows contigs_;
   Uncorrected uncorrected_;
   double min_corrected_;
-  std::int64_t read_ = -1, at_ = 0;  // the current read; its bases before at_ are done
+  StoredPart part_;
+  std::int64_t read_, at_ = 0;  // the current read, in front of the part: none yet; its bases before at_ are done
   std::int64_t windows_ = 0, polished_ = 0, overlaps_ = 0, corrected_ = 0;
   std::size_t corrected_begin_ = 0, corrected_end_ = 0;  // in its bases
   double failed_ = 0;

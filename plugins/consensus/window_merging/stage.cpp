@@ -7,6 +7,7 @@
 #include <sluice/resume.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/stored_part.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,7 +34,7 @@ class WindowMerging {
         "ends "
         "of a polished window's consensus that less than half of its layers cover are cut off, as racon does for long reads (mean length above 1000 "
         "bases); where fewer than two bases would be left the window is kept whole and counted. Windows must come in the order of targets and "
-        "places, as window_cutting gives them.");
+        "places, as window_cutting gives them; of a part of the run the targets of the same part of the store are given.");
     d.work_unit("base");
     d.option("window_length", &Parameters::window_length, "length of a window, as in window_cutting").range(2, 1000000000).unit("bases");
     d.option("trim", &Parameters::trim, "cut off badly covered ends of windows: never, always, or if the reads are long")
@@ -56,13 +57,11 @@ class WindowMerging {
         window_length_(p.window_length),
         trims_(p.trim == "always" || (p.trim == "long_reads" && (!setup.has_resource("reads") || mean_length(setup.resource("reads")) > 1000))),
         includes_unpolished_(p.include_unpolished),
-        is_part_(setup.parts() > 1) {
-    // Targets without windows at the borders of a part can't be told from those of other parts.
-    if (is_part_ && includes_unpolished_)
-      throw Failure::usage("include_unpolished gives every target of the store, and this run has a part of them", "leave include_unpolished out");
+        part_(setup, targets_),
+        target_(part_.begin - 1) {
     resume(setup, [this](StateReader& from) {
       for (std::int64_t* number : {&target_, &next_window_, &polished_windows_, &overlaps_}) *number = from.value<std::int64_t>();
-      if (target_ < -1 || target_ > targets_.size()) throw damaged_state();
+      if (target_ < part_.begin - 1 || target_ > part_.end) throw damaged_state();
       untrimmed_ = from.value<std::uint64_t>();
       failed_ = from.value<std::uint64_t>();
       contigs_.restore(from);
@@ -84,11 +83,13 @@ class WindowMerging {
       }
       const auto r = static_cast<std::size_t>(row);
       const std::int64_t target = target_index[r];
+      if (target >= 0 && target < targets_.size() && !part_.has(target))
+        throw Failure::usage("window_merging: target '" + std::string(targets_.name(target)) + "' is of another part of '" + targets_.path() + "'",
+                             "let overlap_reader or overlap_collection make the overlaps: their parts are those of this stage");
       if (target < 0 || target >= targets_.size() || target < target_ || window_index[r] < (target == target_ ? next_window_ : 0) ||
           window_index[r] >= windows_of(target))
         throw Failure::usage("window_merging: windows do not come in the order of their targets",
                              "use the windows of window_cutting, with its window_length");
-      if (target_ < 0 && is_part_) target_ = target;  // what lies in front of the part is of others
       while (target_ < target) next_target(call, out);
       overlaps_ = target_overlaps[r];
       if (is_polished[r] == 0) continue;
@@ -99,8 +100,7 @@ class WindowMerging {
   }
 
   void finish(const Call& call, Output& out) {
-    const std::int64_t end = !is_part_ ? targets_.size() : target_ < 0 ? target_ : target_ + 1;
-    while (target_ < end && !call.cancelled()) next_target(call, out);
+    while (target_ < part_.end && !call.cancelled()) next_target(call, out);
     contigs_.emit(out);
     if (untrimmed_ > 0) call.count("windows without half of the layers anywhere", static_cast<double>(untrimmed_));
     if (failed_ > 0) call.count("windows that failed and stay as they are", static_cast<double>(failed_));
@@ -137,9 +137,9 @@ class WindowMerging {
     contigs_.bases().append(consensus.substr(kept.begin, kept.end - kept.begin));
   }
 
-  // Completes the current target (-1: none yet) and begins the next one.
+  // Completes the current target, if there is one, and begins the next one.
   void next_target(const Call& call, Output& out) {
-    if (target_ >= 0) {
+    if (target_ >= part_.begin) {
       if (polished_windows_ > 0 || includes_unpolished_) {
         keep_backbone(windows_of(target_));
         contigs_.complete({target_, windows_of(target_), polished_windows_, overlaps_}, out);
@@ -154,8 +154,9 @@ class WindowMerging {
   SequenceStoreView targets_;
   overlap::ContigRows contigs_;
   std::int64_t window_length_;
-  bool trims_, includes_unpolished_, is_part_;
-  std::int64_t target_ = -1, next_window_ = 0, polished_windows_ = 0, overlaps_ = 0;
+  bool trims_, includes_unpolished_;
+  StoredPart part_;
+  std::int64_t target_, next_window_ = 0, polished_windows_ = 0, overlaps_ = 0;
   std::uint64_t untrimmed_ = 0, failed_ = 0;
 };
 

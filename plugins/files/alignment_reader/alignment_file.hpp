@@ -65,6 +65,7 @@ class AlignmentFile {
   RecordMark last_mark() { return placed(last_); }
   // Records before the range that next() would have given, since this was last asked.
   std::uint64_t take_passed() { return std::exchange(passed_, 0); }
+  std::uint64_t passed() const { return passed_; }
   ~AlignmentFile();
   AlignmentFile(const AlignmentFile&) = delete;
 

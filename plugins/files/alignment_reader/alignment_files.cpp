@@ -87,7 +87,8 @@ void AlignmentFiles::begin(const std::string& position) {
 std::string AlignmentFiles::position(Of of) {
   if (merges_ || !is_regular_file(paths_[turn_])) return no_position;
   const RecordMark mark = of == Of::last ? current().last_mark() : current().mark();
-  return position_text({turn_, mark.place, mark.read, visited_ - (of == Of::last ? 1 : 0)});
+  // What has been passed in front of a part is not taken before the first record of it.
+  return position_text({turn_, mark.place, mark.read, of == Of::last ? visited_ - 1 : visited_ + current().passed()});
 }
 
 void AlignmentFiles::open_turn() {

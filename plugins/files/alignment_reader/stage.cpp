@@ -81,7 +81,7 @@ class AlignmentReader {
     d.gives("flag", "u16", "SAM flags");
     d.gives("mapq", "u8", "mapping quality");
     d.gives("cigar", "list<u32>", "CIGAR operations as in BAM: length << 4 | code");
-    d.gives("record_index", "i64", "ordinal of the record among all visited, from 0");
+    d.gives("record_index", "i64", "ordinal of the record among all visited, from 0", Needed::optional);
     d.gives("aligned_bases", "utf8", "SEQ of the record in sequencing orientation, \"\" if it has none", Needed::optional);
     d.gives("bam_record", "binary", "the whole record; layout: plugins/files/alignment_reader/bam_record.hpp", Needed::optional);
     d.uses("reference", "contig", "checked against the header", Needed::optional);
@@ -97,7 +97,11 @@ class AlignmentReader {
   }
 
   AlignmentReader(const Setup& setup, const Parameters& p)
-      : parameters_(p), file_(make_files(setup, p)), wants_bases_(setup.wanted("aligned_bases")), wants_record_(setup.wanted("bam_record")) {
+      : parameters_(p),
+        file_(make_files(setup, p)),
+        wants_bases_(setup.wanted("aligned_bases")),
+        wants_record_(setup.wanted("bam_record")),
+        wants_index_(setup.wanted("record_index")) {
     for (const std::string& note : file_->take_notes()) setup.info(note);
     if (setup.has_resource("reference")) check_reference(setup.resource("reference"));
     if (p.follow)
@@ -173,7 +177,6 @@ class AlignmentReader {
     return options;
   }
   static Beginning beginning_of(const Setup& setup) {
-    // Only where nobody asks for it is the number of a record not to be known.
     const bool is_numbered = setup.wanted("record_index");
     return {setup.part(), setup.parts(), is_numbered ? AlignmentFile::Numbering::all : AlignmentFile::Numbering::of_range, setup.begin_at()};
   }
@@ -377,7 +380,7 @@ class AlignmentReader {
     const auto mapq = out.column<std::uint8_t>("mapq");
     const Buffer cigar_offsets = out.offsets([&](std::int64_t row) { return std::size_t{rows[row].record.core.n_cigar}; });
     const auto cigar = out.list<std::uint32_t>("cigar", cigar_offsets);
-    const auto record_index = out.column<std::int64_t>("record_index");
+    const std::span<std::int64_t> record_index = wants_index_ ? out.column<std::int64_t>("record_index") : std::span<std::int64_t>();
     std::optional<Text> bases, records;
     if (wants_bases_) bases = text("aligned_bases", [](const Row& row) { return static_cast<std::size_t>(row.record.core.l_qseq); });
     if (wants_record_)
@@ -396,7 +399,7 @@ class AlignmentReader {
         mapq[i] = record.core.qual;
         if (record.core.n_cigar > 0)
           std::memcpy(cigar.data() + cigar_offsets.as<std::int64_t>()[i], record.rest, std::size_t{4} * record.core.n_cigar);
-        record_index[i] = row.index;
+        if (wants_index_) record_index[i] = row.index;
         if (bases) hts::sequenced_bases(record.packed_bases(), static_cast<std::size_t>(record.core.l_qseq), record.is_reverse(), bases->at(i));
         if (records) serialise(record, records->at(i));
       }
@@ -409,7 +412,7 @@ class AlignmentReader {
   std::string reference_path_;
   Agreement agreement_;
   bool judged_ = false;
-  bool wants_bases_, wants_record_;
+  bool wants_bases_, wants_record_, wants_index_;
   const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record
   std::exception_ptr failure_;                // behind what was given
   std::uint64_t told_memory_ = 0;

@@ -9,11 +9,11 @@ namespace sluice::overlap_reader {
 
 void KeptOverlaps::add(const CandidateOverlap& overlap) {
   ++count_;
-  ++target_overlaps_[static_cast<std::size_t>(overlap.record.target)];
+  pass(overlap);
   ordered_.add(overlap.record, wants_cigars_ ? std::span<const std::uint32_t>(overlap.cigar) : std::span<const std::uint32_t>());
 }
 
-bool KeptOverlaps::restore(StateReader& from, std::int64_t ordinals, std::int64_t queries) {
+bool KeptOverlaps::restore(StateReader& from, std::int64_t queries) {
   bool fits = true;
   CandidateOverlap overlap;
   OrderedOverlaps::restore(from, [&](const OverlapRecord& record) {
@@ -21,7 +21,6 @@ bool KeptOverlaps::restore(StateReader& from, std::int64_t ordinals, std::int64_
            record.query < queries;
     if (!fits) return;
     overlap.record = record;
-    overlap.record.ordinal += ordinals;
     add(overlap);
   });
   return fits;
@@ -30,6 +29,11 @@ bool KeptOverlaps::restore(StateReader& from, std::int64_t ordinals, std::int64_
 void KeptOverlaps::sort(const Call& call) {
   ordered_.sort();
   if (ordered_.runs_in_file() > 0) call.info("overlaps were sorted in a temporary file, in " + std::to_string(ordered_.runs_in_file()) + " parts");
+}
+
+void KeptOverlaps::skip(std::uint64_t rows) {
+  OverlapRecord record;
+  while (given_ < rows && ordered_.next(record)) ++given_;
 }
 
 std::size_t KeptOverlaps::next(double work) {

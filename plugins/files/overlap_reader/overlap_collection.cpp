@@ -18,10 +18,11 @@ constexpr double batch_bases = 1 << 18;
 }  // namespace
 
 void OverlapCollection::describe(Describe<OverlapCollection>& d) {
-  d.id("overlap_collection").summary("makes overlaps of the hits of mapped reads, in the order of the targets").regroup("read", "overlap").sums();
+  d.id("overlap_collection").summary("makes overlaps of the hits of mapped reads, in the order of the targets").regroup("read", "overlap").parts();
   d.doc(
       "Chooses as overlap_reader does; the hits of a read are its consecutive lines. Overlaps are given after the last read: compact records wait in "
-      "memory, beyond `memory` in a temporary file.");
+      "memory, beyond `memory` in a temporary file.\n\n"
+      "Of the longest overlaps of all reads a part has those with the targets of its part of the store.");
   d.work_unit("base");
   d.option("keep", &Parameters::keep, "longest: one overlap of each read; all: every one").choices({"longest", "all"});
   d.option("max_error", &Parameters::max_error, "overlaps whose spans differ by more than this share are left out").range(0, 1);
@@ -46,10 +47,14 @@ OverlapCollection::OverlapCollection(const Setup& setup, const Parameters& p)
     : reads_(setup.resource("reads")),
       targets_(setup.resource("targets")),
       read_names_(reads_),
+      part_(setup, targets_),
       kept_(OverlapOrder::target, static_cast<std::size_t>(std::max<std::int64_t>(p.memory.bytes, 0)), targets_.size(),
             setup.wanted("overlap_matches") ? Wanted::yes : Wanted::no, Wanted::no),
       selection_(
-          p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); },
+          p.keep == "all" ? Keep::all : Keep::longest, p.max_error,
+          [this](const CandidateOverlap& overlap) {
+            if (part_.has(overlap.record.target)) kept_.add(overlap);
+          },
           [this](const CandidateOverlap& overlap, Drop drop) {
             const Reason reason = drop == Drop::itself          ? Reason::itself
                                   : drop == Drop::too_different ? Reason::too_different
@@ -129,17 +134,13 @@ void OverlapCollection::save(const Call&, StateWriter& to) const {
   to.value(waiting->error);
 }
 
-// Of several states each has the reads behind those of the one before, so that what waits there has won.
 void OverlapCollection::restore(StateReader& from) {
-  selection_.finish();
-  const std::int64_t before = ordinal_;
-  ordinal_ += from.value<std::int64_t>();
+  ordinal_ = from.value<std::int64_t>();
   account_.restore(from);
-  if (!kept_.restore(from, before, reads_.size())) throw damaged_state();
+  if (!kept_.restore(from, reads_.size())) throw damaged_state();
   if (from.value<std::uint8_t>() == 0) return;
   CandidateOverlap waiting;
   waiting.record = from.value<OverlapRecord>();
-  waiting.record.ordinal += before;
   waiting.length = from.value<std::int64_t>();
   waiting.error = from.value<double>();
   if (waiting.record.target < 0 || waiting.record.target >= targets_.size() || waiting.record.query < 0 || waiting.record.query >= reads_.size())

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/stored_part.hpp>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class OverlapCollection {
 
   SequenceStoreView reads_, targets_;
   SequenceNames read_names_;
+  StoredPart part_;
   std::vector<std::int64_t> target_of_contig_;  // row of the store, -1: none
   KeptOverlaps kept_;
   OverlapSelection selection_;

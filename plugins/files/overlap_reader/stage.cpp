@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <sluice/input_part.hpp>
 #include <sluice/overlap/overlap_rows.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/stored_part.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "overlap_reader/kept_overlaps.hpp"
@@ -30,6 +35,7 @@ class OverlapReader {
   };
   static void describe(Describe<OverlapReader>& d) {
     d.id("overlap_reader").summary("reads overlaps of reads with targets, filtered as racon does, in the order of the targets").source("overlap");
+    d.positions().parts();
     d.doc(
         "PAF, MHAP (plain or gzip), SAM, BAM or CRAM. The length of an overlap is the longer of its two spans, its error 1 - shorter / longer. Of "
         "the overlaps of one query on consecutive lines the longest is kept (of equal ones the first); as in racon 1.5 one with too large an error "
@@ -38,7 +44,9 @@ class OverlapReader {
         "and whose error is not too large (racon -f).\n\n"
         "The whole file is read before the first row: compact records, in sorted runs in a temporary file beyond `memory`. Lines of unknown "
         "sequences "
-        "are left out and counted; a length that differs from the sequence's own ends the run.");
+        "are left out and counted; a length that differs from the sequence's own ends the run.\n\n"
+        "A part of the rows are the overlaps of a part of the targets (with order = query: of the queries), all of which are read from the file; "
+        "what was left out the first part says. A position is a number of rows.");
     d.work_unit("base");
     d.option("path", &Parameters::path, "overlaps: PAF, MHAP, SAM, BAM or CRAM").required().reads();
     d.option("format", &Parameters::format, "format of the file; auto goes by its content").choices({"auto", "paf", "mhap", "sam"});
@@ -77,16 +85,21 @@ class OverlapReader {
         targets_(setup.resource("targets")),
         kept_(p.order == "query" ? OverlapOrder::query : OverlapOrder::target, static_cast<std::size_t>(std::max<std::int64_t>(p.memory.bytes, 0)),
               targets_.size(), setup.wanted("overlap_matches") ? Wanted::yes : Wanted::no, setup.wanted("given_cigar") ? Wanted::yes : Wanted::no),
+        part_(setup, p.order == "query" ? reads_ : targets_),
+        part_is_of_queries_(p.order == "query"),
         gives_both_(p.directions == "both"),
         selection_(
-            p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { kept_.add(overlap); },
+            p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { keep(overlap); },
             [this](const CandidateOverlap& overlap, Drop drop) {
               const Reason reason = drop == Drop::itself          ? Reason::itself
                                     : drop == Drop::too_different ? Reason::too_different
                                                                   : Reason::not_the_longest;
               // With directions = both query and target are of one store.
-              account_.add(*call_, reason, reads_.name(overlap.record.query));
+              account(reason, reads_.name(overlap.record.query));
             }) {
+    if (setup.parts() > 1 || !setup.begin_at().empty()) refuse_unless_file(path_);
+    if (!setup.begin_at().empty()) given_before_ = position_numbers(setup.begin_at(), 1)[0];
+    accounts_ = setup.part() == 0 && given_before_ == 0;
     if (gives_both_ && reads_.path() != targets_.path())
       throw Failure::usage("overlap_reader: directions = both needs the same file for reads and targets", "give both resources the same store");
   }
@@ -98,8 +111,18 @@ class OverlapReader {
     call.progress(kept_.share_given());
     return true;
   }
+  // A number of rows, of the part.
+  std::string position() const { return is_regular_file(path_) ? std::to_string(std::max(kept_.given(), given_before_)) : no_position; }
 
  private:
+  void keep(const CandidateOverlap& overlap) {
+    ++usable_;
+    part_.has(part_is_of_queries_ ? overlap.record.query : overlap.record.target) ? kept_.add(overlap) : kept_.pass(overlap);
+  }
+  // Each part reads the whole file, and so does who goes on: one of them says what is left out.
+  void account(Reason reason, std::string_view query) {
+    if (accounts_) account_.add(*call_, reason, query);
+  }
   void read_all(const Call& call) {
     is_read_ = true;
     call_ = &call;
@@ -107,7 +130,7 @@ class OverlapReader {
     warn_of_duplicates(call, reads_, read_names);
     if (targets_.path() != reads_.path()) warn_of_duplicates(call, targets_, target_names);
     const std::unique_ptr<OverlapFile> file = open_overlap_file(path_, format_);
-    file->tell_unmapped([&](const char* name) { account_.add(call, Reason::unmapped, name); });
+    file->tell_unmapped([&](const char* name) { account(Reason::unmapped, name); });
     Overlap overlap;
     CandidateOverlap candidate;
     std::int64_t ordinal = 0;
@@ -120,13 +143,13 @@ class OverlapReader {
                                   : overlap.target_number <= targets_.size() ? overlap.target_number - 1
                                                                              : -1;
       if (query < 0 || target < 0) {
-        account_.add(call, Reason::unknown_sequence, overlap.query);
+        account(Reason::unknown_sequence, overlap.query);
         continue;
       }
       check_length(*file, "read", reads_, query, overlap.query_length);
       check_length(*file, "target", targets_, target, overlap.target_length);
       if (overlap.query_end > overlap.query_length || overlap.target_end > overlap.target_length) {
-        account_.add(call, Reason::past_the_end, reads_.name(query));
+        account(Reason::past_the_end, reads_.name(query));
         continue;
       }
       candidate.record = {.query = static_cast<std::int32_t>(query),
@@ -152,9 +175,9 @@ class OverlapReader {
     }
     selection_.finish();
     kept_.sort(call);
+    kept_.skip(given_before_);
     account_.flush(call);
-    if (kept_.count() == 0)
-      call.warn("'" + path_ + "': none of " + std::to_string(ordinal) + " overlaps can be used: do its names belong to these files?");
+    if (usable_ == 0) call.warn("'" + path_ + "': none of " + std::to_string(ordinal) + " overlaps can be used: do its names belong to these files?");
   }
 
   static void warn_of_duplicates(const Call& call, const SequenceStoreView& store, const SequenceNames& names) {
@@ -173,7 +196,11 @@ class OverlapReader {
   FileFormat format_;
   SequenceStoreView reads_, targets_;
   KeptOverlaps kept_;
-  bool gives_both_;
+  StoredPart part_;
+  bool part_is_of_queries_, gives_both_;
+  bool accounts_ = true;
+  std::uint64_t given_before_ = 0;  // rows that an earlier instance has given
+  std::uint64_t usable_ = 0;        // overlaps, of all parts
   OverlapSelection selection_;
   QueryAccount<Reason> account_;
   const Call* call_ = nullptr;  // the one that reads the file

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <sluice/file_joining.hpp>
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/join_bam.hpp>
 #include <sluice/hts/sorted_alignments.hpp>
 #include <sluice/stage.hpp>
 #include <span>
@@ -28,6 +30,7 @@ class SortedRecordWriter {
 
   static void describe(Describe<SortedRecordWriter>& d) {
     d.id("sorted_record_writer").sink("alignment").summary("writes alignment records sorted by coordinate, as BAM or CRAM with an index");
+    d.concatenates();
     d.doc(
         "The order is that of `samtools sort`: contig, position, strand; what lies on no contig comes last, and records of one place stay in the "
         "order "
@@ -56,6 +59,14 @@ class SortedRecordWriter {
     if (p.alignments == "-") throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to sort them");
     if (format_of(p) == hts::AlignmentFormat::cram && (!p.reference || p.reference->empty()))
       throw Failure::usage("CRAM needs the reference", "give it as a FASTA file");
+  }
+
+  static std::string joined_form(const Parameters& p) {
+    if (format_of(p) == hts::AlignmentFormat::cram) throw Failure::usage("CRAM is compressed as a whole", "write BAM");
+    return "sorted BAM";
+  }
+  static void join_files(const Call& call, const Parameters& p, const FilesToJoin& files) {
+    hts::join_sorted_bam(call, files, static_cast<int>(p.compression));
   }
 
   SortedRecordWriter(const Setup& setup, const Parameters& p) : header_(hts::read_alignment_header(p.alignments)) {
@@ -113,4 +124,5 @@ class SortedRecordWriter {
 }  // namespace
 }  // namespace sluice::record_writer
 
-SLUICE_PLUGIN("record_writer", "0.1.0", "MIT", sluice::record_writer::SortedRecordWriter);
+SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::record_writer::SortedRecordWriter>, "record_writer", "0.1.0", "MIT",
+                   sluice::record_writer::SortedRecordWriter);

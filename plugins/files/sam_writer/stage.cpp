@@ -99,11 +99,11 @@ class SamWriter {
   }
 
   static std::string joined_form(const Parameters& p) {
-    if (p.sort) throw Failure::usage("sorted records of shards are not sorted together", "merge unsorted BAM, then sort it: sluice run sort");
     if (form_of(p) == Form::cram) throw Failure::usage("CRAM is compressed as a whole", "write BAM");
-    return form_of(p) == Form::bam ? "BAM" : hts::joined_text_form(p.output);
+    return form_of(p) != Form::bam ? hts::joined_text_form(p.output) : p.sort ? "sorted BAM" : "BAM";
   }
   static void join_files(const Call& call, const Parameters& p, const FilesToJoin& files) {
+    if (p.sort) return hts::join_sorted_bam(call, files, static_cast<int>(p.compression));
     if (form_of(p) == Form::bam) return hts::join_bam(call, files, static_cast<int>(p.compression), hts::JoinedIndex::none);
     hts::join_text(call, files);
   }

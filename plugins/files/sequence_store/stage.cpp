@@ -10,6 +10,7 @@
 
 #include "sequence_store/overlap_sequences.hpp"
 #include "sequence_store/stored_file.hpp"
+#include "sequence_store/stored_reads.hpp"
 
 namespace sluice::sequence_store {
 namespace {
@@ -75,4 +76,5 @@ class SequenceStore {
 }  // namespace
 }  // namespace sluice::sequence_store
 
-SLUICE_PLUGIN("sequence_store", "0.1.0", "MIT", sluice::sequence_store::SequenceStore, sluice::sequence_store::OverlapSequences);
+SLUICE_PLUGIN("sequence_store", "0.1.0", "MIT", sluice::sequence_store::SequenceStore, sluice::sequence_store::OverlapSequences,
+              sluice::sequence_store::StoredReads);

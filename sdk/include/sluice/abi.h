@@ -104,7 +104,9 @@ enum {                            /* traits, or-ed */
         */
        SLUICE_TRAIT_POSITIONS = 32,
        /* Sources: an instance that is made with sluice_create_args.parts = n gives the rows of one of n parts of the input. All parts together are
-        * the input, each in its order, and the i-th comes before the (i+1)-th. */
+        * the input, each in its order, and the i-th comes before the (i+1)-th.
+        * Regroups: each of the n instances takes all rows of the input and gives those of its part of what they become, as a source does. The run of
+        * a part makes what lies before such a regroup as if there were one part. */
        SLUICE_TRAIT_PARTS = 64,
        /* calls on a device read the host form of the columns that the stage needs, too; without it a column may lie on the device alone */
        SLUICE_TRAIT_HOST_COLUMNS = 128,
@@ -309,7 +311,7 @@ typedef struct sluice_create_args {
   const uint8_t* available;             /* per input column: 1 if it is there (0 only for optional ones) */
   int32_t feedback_sinks;               /* how many sinks give their rows back to this instance */
   const char* begin_at;                 /* sources with SLUICE_TRAIT_POSITIONS: a position to begin at; NULL: at the beginning */
-  uint64_t part, parts;                 /* sources with SLUICE_TRAIT_PARTS: part 0 to parts - 1; 0 of 1: everything */
+  uint64_t part, parts;                 /* the part of the run: 0 to parts - 1; 0 of 1: everything. See SLUICE_TRAIT_PARTS */
   /* What save() of instances with the same parameters gave: the new one goes on behind that. Several: with SLUICE_TRAIT_SUMS only. 0: it begins.
    * Files of the host that the instance opens (the same ones, in the same order) have the bytes already that were given to them before save(). */
   const sluice_bytes* saved;
@@ -336,7 +338,7 @@ typedef struct sluice_stage {
    * and against itself if several sinks give back] */
   sluice_status (*feedback)(void* self, const sluice_call*, const sluice_batch* input, sluice_error*);
   /* Sources with SLUICE_TRAIT_POSITIONS: between two calls of process(), where the next row begins, as text without tabs and line ends that
-   * sluice_create_args.begin_at takes. */
+   * sluice_create_args.begin_at takes; "none": this input can't be begun elsewhere, so that its run can't be gone on with. */
   sluice_status (*position)(void* self, char* text, size_t capacity, sluice_error*);
   /* Ordered maps, regroups and sinks, between two calls: gives what a new instance needs to go on from here (sluice_create_args.saved), in pieces
    * through write(to, ...). What has been given to files of the host is kept by the host. NULL: this instance can't be gone on with. */

@@ -67,7 +67,7 @@ class Describe {
   Describe& inexact() { return d_.traits |= SLUICE_TRAIT_INEXACT, *this; }
   // Sources: std::string position() says where the next row begins, and Setup::begin_at() is honoured.
   Describe& positions() { return d_.traits |= SLUICE_TRAIT_POSITIONS, *this; }
-  // Sources: Setup::part() and parts() are honoured.
+  // Sources, and regroups that take all rows and give those of a part: Setup::part() and parts() are honoured (see SLUICE_TRAIT_PARTS).
   Describe& parts() { return d_.traits |= SLUICE_TRAIT_PARTS, *this; }
   // Ordered maps, regroups, sinks: see SLUICE_TRAIT_CONCATENATES. Regroups: SLUICE_TRAIT_SUMS.
   Describe& concatenates() { return d_.traits |= SLUICE_TRAIT_CONCATENATES, *this; }

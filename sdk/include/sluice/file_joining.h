@@ -16,9 +16,8 @@ extern "C" {
 #define SLUICE_FILE_JOINING_EXTENSION "sluice.file_joining/1"
 
 typedef struct sluice_file_part {
-  const char* path;       /* where it is */
-  const char* written_as; /* its name when it was written, which its header may mention: there stands the new file's */
-  uint64_t header_bytes;  /* of the text in it, see sluice_host_api.header_of_file */
+  const char* path;
+  uint64_t header_bytes; /* of the text in it, see sluice_host_api.header_of_file */
 } sluice_file_part;
 
 typedef struct sluice_join_args {

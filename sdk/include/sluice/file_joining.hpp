@@ -43,7 +43,7 @@ struct Joining {
       FilesToJoin files{args->parameter, args->output, {}};
       for (std::size_t i = 0; i < args->part_count; ++i) {
         const sluice_file_part& part = *SLUICE_AT(sluice_file_part, args->parts, args->part_stride, i);
-        files.parts.push_back({part.path, part.written_as, part.header_bytes});
+        files.parts.push_back({part.path, part.header_bytes});
       }
       const auto parameters = Adapter<Stage>::description().load_parameters(args->parameters, args->parameter_stride);
       Stage::joined_form(parameters);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <sluice/failure.hpp>
 #include <string>
 #include <string_view>
@@ -15,24 +14,8 @@
 
 namespace sluice {
 
-// `text` with another name in the place of `old_name` wherever that stands as a word.
-inline std::string with_new_name(std::string_view text, std::string_view old_name, std::string_view new_name) {
-  constexpr std::string_view between_words(" \t\r\n\0=,;\"'", 10);
-  const auto is_border = [&](std::size_t at) { return at >= text.size() || between_words.find(text[at]) != std::string_view::npos; };
-  std::string result;
-  std::size_t begin = 0;
-  for (std::size_t at = old_name.empty() ? std::string_view::npos : text.find(old_name); at != std::string_view::npos;
-       at = text.find(old_name, at + old_name.size())) {
-    if ((at != 0 && !is_border(at - 1)) || !is_border(at + old_name.size())) continue;
-    result.append(text.substr(begin, at - begin)).append(new_name);
-    begin = at + old_name.size();
-  }
-  return result.append(text.substr(begin));
-}
-
 struct FilePart {
   std::string path;
-  std::string written_as;
   std::uint64_t header_bytes = 0;  // of the text
 };
 
@@ -58,46 +41,58 @@ inline std::string first_difference(std::string_view a, std::string_view b) {
 
 }  // namespace detail
 
-// The headers and the rest of several files, one behind the other. Reader: made of a FilePart, has next(), which gives the text in pieces, "" at its
-// end. renamed(header, part) is the header of the part with the new file's name. header(text) is called once, then body(text) with all that follows,
-// in pieces. What has no rows has no say in what the header is: a source that gives a part nothing says nothing about its files. Throws Failure.
-template <class Reader, class Renamed, class Header, class Body>
-void join_parts(const FilesToJoin& files, Renamed&& renamed, Header&& header, Body&& body) {
-  std::optional<std::pair<std::string, std::string>> begun;  // the header, and the file that it is of
-  std::string of_empty_ones;
-  for (const FilePart& part : files.parts) {
-    Reader reader(part);
-    std::string own;
-    std::string_view piece = reader.next();
-    for (; own.size() < part.header_bytes && !piece.empty(); piece = piece.empty() ? reader.next() : piece) {
-      const std::string_view taken = piece.substr(0, static_cast<std::size_t>(part.header_bytes - own.size()));
-      own += taken;
-      piece.remove_prefix(taken.size());
-    }
-    if (own.size() < part.header_bytes) throw Failure::input("'" + part.path + "' ends within its header", "make this shard again");
-    if (piece.empty()) piece = reader.next();
-    own = renamed(own, part);
-    if (piece.empty()) {
-      if (own.size() > of_empty_ones.size()) of_empty_ones = std::move(own);
-      continue;
-    }
-    if (!begun) {
-      header(std::string_view(own));
-      begun.emplace(std::move(own), part.path);
-    } else if (own != begun->first) {
-      throw Failure::input("the headers of '" + begun->second + "' and '" + part.path + "' differ: " + detail::first_difference(begun->first, own),
+// The header of several files, one after the other. What has no rows has no say in what it is: a source that gives a part nothing says nothing about
+// its files.
+class CommonHeader {
+ public:
+  // has_rows: is there anything behind it? True: this is the first one of a file that has. Throws Failure where two of such files differ.
+  bool add(std::string own, const FilePart& part, bool has_rows) {
+    if (!has_rows && path_.empty() && own.size() > text_.size()) text_ = own;
+    if (!has_rows) return false;
+    const bool is_first = path_.empty();
+    if (is_first)
+      text_ = std::move(own), path_ = part.path;
+    else if (own != text_)
+      throw Failure::input("the headers of '" + path_ + "' and '" + part.path + "' differ: " + detail::first_difference(text_, own),
                            "make shards of the same inputs with the same parameters");
-    }
-    for (; !piece.empty(); piece = reader.next()) body(piece);
+    return is_first;
   }
-  if (!begun) header(std::string_view(of_empty_ones));
+  const std::string& text() const { return text_; }
+  bool has_rows() const { return !path_.empty(); }
+
+ private:
+  std::string text_, path_;  // of whom it is; "": none with rows has come
+};
+
+// The first header_bytes of a part's text; `piece` is what the reader gave behind them, "" at its end. Reader: made of a FilePart, has next(), which
+// gives the text in pieces, "" at its end.
+template <class Reader>
+std::string take_header(Reader& reader, const FilePart& part, std::string_view& piece) {
+  std::string header;
+  piece = reader.next();
+  for (; header.size() < part.header_bytes && !piece.empty(); piece = piece.empty() ? reader.next() : piece) {
+    const std::string_view taken = piece.substr(0, static_cast<std::size_t>(part.header_bytes - header.size()));
+    header += taken;
+    piece.remove_prefix(taken.size());
+  }
+  if (header.size() < part.header_bytes) throw Failure::input("'" + part.path + "' ends within its header", "make this shard again");
+  if (piece.empty()) piece = reader.next();
+  return header;
 }
 
-// The same for headers that are text.
+// The headers and the rest of several files, one behind the other: header(text) is called once, then body(text) with all that follows, in pieces.
+// Throws Failure.
 template <class Reader, class Header, class Body>
 void join_parts(const FilesToJoin& files, Header&& header, Body&& body) {
-  const auto renamed = [&](const std::string& own, const FilePart& part) { return with_new_name(own, part.written_as, files.output); };
-  join_parts<Reader>(files, renamed, std::forward<Header>(header), std::forward<Body>(body));
+  CommonHeader common;
+  for (const FilePart& part : files.parts) {
+    Reader reader(part);
+    std::string_view piece;
+    std::string own = take_header(reader, part, piece);
+    if (common.add(std::move(own), part, !piece.empty())) header(std::string_view(common.text()));
+    for (; !piece.empty(); piece = reader.next()) body(piece);
+  }
+  if (!common.has_rows()) header(std::string_view(common.text()));
 }
 
 }  // namespace sluice

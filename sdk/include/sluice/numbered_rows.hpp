@@ -15,8 +15,11 @@ struct NumberedRows {
   std::uint64_t next = 0, end = 0;
 
   NumberedRows() = default;
+  // `rows` in all: each part has as many as every other one.
   NumberedRows(const Setup& setup, std::uint64_t rows)
-      : next(InputPart::scaled(rows, setup.part(), setup.parts())), end(InputPart::scaled(rows, setup.part() + 1, setup.parts())) {
+      : NumberedRows(setup, InputPart::scaled(rows, setup.part(), setup.parts()), InputPart::scaled(rows, setup.part() + 1, setup.parts())) {}
+  // Rows [first, last) are those of the instance's part.
+  NumberedRows(const Setup& setup, std::uint64_t first, std::uint64_t last) : next(first), end(last) {
     if (!setup.begin_at().empty()) next = std::clamp(position_numbers(setup.begin_at(), 1)[0], next, end);
   }
   bool is_empty() const { return next >= end; }

@@ -64,7 +64,7 @@ class Setup : public Host {
   int feedback_sinks() const { return args_->feedback_sinks; }
   // Sources with positions(): where to begin; "": at the beginning.
   std::string begin_at() const { return args_->begin_at == nullptr ? std::string() : std::string(args_->begin_at); }
-  // Sources with parts(): which part of the input, from 0, of how many.
+  // Which part of the run this is, from 0, of how many: sources and regroups with parts() give that part, what lies behind them gets it.
   std::uint64_t part() const { return args_->part; }
   std::uint64_t parts() const { return args_->parts; }
   // What save() gave, of the instances that this one goes on behind; none: it begins.

@@ -396,6 +396,32 @@ class ToySpread {
   std::int64_t count_ = 0, first_ = 0, sum_ = 0, last_ = 0;
 };
 
+// Takes all rows, and gives a part of their sums.
+class ToyPartOfAll {
+ public:
+  using Parameters = sluice::NoParameters;
+  static void describe(sluice::Describe<ToyPartOfAll>& d) {
+    d.id("toy_part_of_all").summary("a part of all").regroup("number", "pair").parts().needs("sum", "i64", "").gives("total", "i64", "");
+  }
+  ToyPartOfAll(const sluice::Setup& setup, const Parameters&) : part_(setup.part()), parts_(setup.parts()) {}
+  void process(const sluice::Call&, const sluice::Batch& in, sluice::Output&) {
+    const auto sum = in.column<std::int64_t>("sum");
+    for (std::int64_t row = 0; row < in.rows(); ++row)
+      if (in.ok(row)) all_.push_back(sum[static_cast<std::size_t>(row)]);
+  }
+  void finish(const sluice::Call&, sluice::Output& out) {
+    const std::size_t begin = all_.size() * part_ / parts_, end = all_.size() * (part_ + 1) / parts_;
+    out.set_rows(static_cast<std::int64_t>(end - begin));
+    std::copy(all_.begin() + static_cast<std::ptrdiff_t>(begin), all_.begin() + static_cast<std::ptrdiff_t>(end),
+              out.column<std::int64_t>("total").begin());
+    out.emit();
+  }
+
+ private:
+  std::size_t part_, parts_;
+  std::vector<std::int64_t> all_;
+};
+
 // Makes more than it gets: batches of 100 payloads (400 kB) for each of its input, and at the end.
 class ToyExpand {
  public:
@@ -502,4 +528,4 @@ class ToyResource {
 }  // namespace
 
 SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyRunningSum,
-              ToyRegroup, ToySpread, ToyExpand, ToySink, ToyResource);
+              ToyRegroup, ToySpread, ToyPartOfAll, ToyExpand, ToySink, ToyResource);

@@ -125,7 +125,9 @@ TEST_CASE("A stage that can't be right is refused when it is loaded") {
   CHECK(problem_of_plugin() == "stage 'later': says that column 'length' is the length of a row, which is no list and no text");
   begin();
   descriptor.traits = SLUICE_TRAIT_PARTS;
-  CHECK(problem_of_plugin() == "stage 'later': only sources have positions and parts");
+  CHECK(problem_of_plugin() == "stage 'later': only sources and regroups have parts");
+  descriptor.traits = SLUICE_TRAIT_POSITIONS;
+  CHECK(problem_of_plugin() == "stage 'later': only sources have positions");
   begin();
   descriptor.struct_size = 16;
   CHECK(problem_of_plugin() == "has an incomplete descriptor");

@@ -7,6 +7,7 @@
 #include <functional>
 #include <sluice/failure.hpp>
 
+#include "machine/checksum.hpp"
 #include "observe/report_tree.hpp"
 #include "shard/merged_report.hpp"
 #include "shard/shard_merge.hpp"
@@ -32,7 +33,7 @@ use = "toy_map"
 params = { add = 0, fail_unless_multiple_of = 3 }
 [stages.sink]
 use = "toy_sink"
-params = { output = "OUTPUT", header = "written to OUTPUT" }
+params = { output = "OUTPUT", header = "numbers" }
 )";
 
 const char* const spread = R"(
@@ -47,6 +48,21 @@ use = "toy_spread"
 [stages.sink]
 use = "toy_sink"
 params = { output = "OUTPUT", column = "total", header = "totals" }
+)";
+
+// The source has no parts.
+const char* const part_of_all = R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 10, rows = 7 }
+[stages.map]
+use = "toy_map"
+params = { add = 0, fail_unless_multiple_of = 3 }
+[stages.part]
+use = "toy_part_of_all"
+[stages.sink]
+use = "toy_sink"
+params = { output = "OUTPUT", column = "total" }
 )";
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -149,7 +165,7 @@ std::string with_source(const std::string& source, const std::string& rest) {
 }  // namespace
 
 TEST_CASE("All shards of a run, in whatever order they are named, are the run") {
-  for (const char* toml : {rows_in_lines, spread})
+  for (const char* toml : {rows_in_lines, spread, part_of_all})
     for (const std::uint64_t parts : {1, 2, 3, 7, 150}) {
       const ToyShards shards(toml, parts);
       const std::string expected = shards.of_one_run();
@@ -186,6 +202,13 @@ TEST_CASE("A plan says why it can't be run in shards") {
         "the stage 'pairs' (toy_regroup) needs all rows\n");
   CHECK(problem_of(with_source("toy_positions", "[stages.sums]\nuse = \"toy_running_sum\"\n" + sink)) ==
         "the stage 'sums' (toy_running_sum) needs all rows\n");
+  // What is for a regroup that takes all rows is done by every shard, and by nobody else.
+  const std::string part =
+      "[stages.part]\nuse = \"toy_part_of_all\"\ninputs = [\"map\"]\n[stages.totals]\nuse = \"toy_sink\"\n"
+      "params = { output = \"OUTPUT.2\", column = \"total\" }\n";
+  CHECK(problem_of(with_source("toy_source", part)) == "");
+  CHECK(has(problem_of(with_source("toy_positions", sink + part)),
+            "the stage 'map' (toy_map) has to give all rows, of which the stage 'sink' (toy_sink) may get those of a part only\n"));
   // Behind a state nothing matters: that is run once.
   const std::string behind =
       "[stages.spread]\nuse = \"toy_spread\"\n[stages.sink]\nuse = \"toy_sink\"\nparams = { output = \"OUTPUT\", column = \"total\" }\n";
@@ -310,7 +333,7 @@ TEST_CASE("A file of a state may have any bytes: it is read or refused") {
 TEST_CASE("What the shards say of rows is added up") {
   const ToyShards shards(rows_in_lines, 3);
   std::vector<ShardManifest> manifests = find_shards(shards.files(), "");
-  const auto report = merged_report(manifests, nlohmann::ordered_json::object());
+  const auto report = merged_report(manifests, {}, nlohmann::ordered_json::object());
   REQUIRE(report["account"].size() == 1);
   CHECK(report["account"][0]["read"] == 100);
   CHECK(report["account"][0]["failed"] == 66);
@@ -320,16 +343,41 @@ TEST_CASE("What the shards say of rows is added up") {
   CHECK(report["shards"].size() == 3);
 }
 
+TEST_CASE("What every shard does is counted once") {
+  const ToyShards shards(part_of_all, 3);
+  std::vector<ShardManifest> manifests = find_shards(shards.files(), "");
+  CHECK(manifests[0].rows + manifests[1].rows + manifests[2].rows == 70);
+  const std::set<std::string> alike = ShardMerge(manifests, shards.whole(), toy_registry()).alike();
+  CHECK(alike == std::set<std::string>{"source", "map", "part"});
+  const auto report = merged_report(manifests, alike, nlohmann::ordered_json::object());
+  REQUIRE(report["account"].size() == 2);
+  CHECK(report["account"][0]["read"] == 70);
+  CHECK(report["account"][0]["failed"] == 46);
+  CHECK(report["account"][1]["read"] == 24);
+  CHECK(report["account"][1]["written"] == 24);
+  const std::string header = "read\tstage\treason\n", same = "a\tmap\tshort\n";
+  const std::filesystem::path merged = shards.folder() + "lost.tsv";
+  for (ShardManifest& manifest : manifests) {
+    manifest.account.name = "lost." + std::to_string(manifest.part);
+    const std::string own = header + "(2 without a name)\tmap\tshort\n" + same + "b" + std::to_string(manifest.part) + "\tsink\tlong\n";
+    write_to(manifest.place.parent_path() / manifest.account.name, own);
+    manifest.account.bytes = own.size();
+    manifest.account.xxh3 = Checksum::text_of(own);
+  }
+  CHECK(write_merged_account(manifests, alike, {}, merged) == "");
+  CHECK(content_of(merged) == header + "(2 without a name)\tmap\tshort\n" + same + "b0\tsink\tlong\nb1\tsink\tlong\nb2\tsink\tlong\n");
+}
+
 TEST_CASE("Tables of lost rows are merged in their order, and rows without names added up") {
   const ToyShards shards(rows_in_lines, 2);
   std::vector<ShardManifest> manifests = find_shards(shards.files(), "");
   const std::filesystem::path merged = shards.folder() + "lost.tsv";
-  CHECK_THROWS_AS(write_merged_account(manifests, {}, merged), Failure);
+  CHECK_THROWS_AS(write_merged_account(manifests, {}, {}, merged), Failure);
   const std::string header = "read\tstage\treason\n";
   const std::filesystem::path a = shards.folder() + "a.tsv", b = shards.folder() + "b.tsv";
   write_to(a, header + "(2 without a name)\tx\tshort\nb\tx\tshort\nd\tx\tshort\n");
   write_to(b, header + "(10 without a name)\tx\tshort\n(1 without a name)\ty\tlong\nc\tx\tshort\n");
-  CHECK(write_merged_account({}, {a, b}, merged) == "");
+  CHECK(write_merged_account({}, {}, {a, b}, merged) == "");
   CHECK(content_of(merged) == header + "(1 without a name)\ty\tlong\n(12 without a name)\tx\tshort\nb\tx\tshort\nc\tx\tshort\nd\tx\tshort\n");
 }
 

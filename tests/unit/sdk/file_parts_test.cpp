@@ -18,7 +18,7 @@ namespace {
 void write_to(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 std::string text_of(const std::string& path) {
-  hts::PartText part({path, path, 0});
+  hts::PartText part({path, 0});
   std::string text;
   for (std::string_view piece = part.next(); !piece.empty(); piece = part.next()) text += piece;
   return text;
@@ -48,13 +48,13 @@ std::string as_zstd(const std::string& text) {
 }
 
 // Header and rest of files with these texts, the header being the first line; or what is wrong with them.
-std::string joined(const std::vector<std::string>& texts, const std::string& output = "whole") {
+std::string joined(const std::vector<std::string>& texts) {
   const testing::TemporaryFolder folder;
-  FilesToJoin files{"output", output, {}};
+  FilesToJoin files{"output", "whole", {}};
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::string name = "part." + std::to_string(i), path = folder.path() + "/" + name;
+    const std::string path = folder.path() + "/part." + std::to_string(i);
     write_to(path, texts[i]);
-    files.parts.push_back({path, name, texts[i].find('\n') + 1});
+    files.parts.push_back({path, texts[i].find('\n') + 1});
   }
   std::string header, body;
   int headers = 0;
@@ -70,21 +70,11 @@ std::string joined(const std::vector<std::string>& texts, const std::string& out
 
 }  // namespace
 
-TEST_CASE("A name gets another one where it stands as a word") {
-  CHECK(with_new_name("run --output a.bam", "a.bam", "b.bam") == "run --output b.bam");
-  CHECK(with_new_name("a.bam --output=a.bam\ta.bam", "a.bam", "b") == "b --output=b\tb");
-  CHECK(with_new_name("aa.bam a.bam.bai x/a.bam", "a.bam", "b") == "aa.bam a.bam.bai x/a.bam");
-  CHECK(with_new_name("a.bama.bam a.bam", "a.bam", "b") == "a.bama.bam b");
-  CHECK(with_new_name("text", "", "b") == "text");
-  CHECK(with_new_name("", "a", "b").empty());
-}
-
 TEST_CASE("One header is written, that of a part that has rows") {
   CHECK(joined({"h\n1\n", "h\n2\n3\n", "h\n"}) == "h\n|1\n2\n3\n");
   CHECK(joined({"short\n", "h with more\n1\n", "h with more\n2\n"}) == "h with more\n|1\n2\n");
   CHECK(joined({"short\n", "longer\n"}) == "longer\n|");
   CHECK(joined({"1\n", ""}) == "1\n|");
-  CHECK(joined({"out part.0\n1\n", "out part.1\n2\n"}) == "out whole\n|1\n2\n");
 }
 
 TEST_CASE("Headers that differ are refused with the first difference") {

@@ -24,8 +24,16 @@ namespace sluice::hts {
 
 class PartText {
  public:
-  explicit PartText(const FilePart& part) : path_(part.path), file_(std::fopen(path_.c_str(), "rb"), std::fclose), packed_(std::size_t{1} << 20) {
-    if (!file_) throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path");
+  static constexpr std::size_t usual_bytes = std::size_t{1} << 20;
+  // buffer_bytes: about what it takes of the file at once, and gives of its text.
+  explicit PartText(const FilePart& part, std::size_t buffer_bytes = usual_bytes)
+      : path_(part.path),
+        file_(std::fopen(path_.c_str(), "rb"), std::fclose),
+        most_text_(std::clamp(buffer_bytes, least_bytes, usual_bytes)),
+        packed_(most_text_) {
+    if (!file_)
+      throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno),
+                           errno == EMFILE ? "allow more open files: ulimit -n" : "check the path");
     fill();
     const std::string_view begin = rest();
     if (begin.starts_with("\x1f\x8b"))
@@ -60,7 +68,7 @@ class PartText {
   }
   std::string_view next_blocks() {
     text_.clear();
-    while (text_.size() < most_text) {
+    while (text_.size() < most_text_) {
       if (end_ - at_ < BgzfBlock::most_bytes) fill();
       if (at_ == end_) {
         if (!has_ended_) throw damaged();
@@ -80,7 +88,7 @@ class PartText {
   }
   std::string_view next_frames() {
     if (!zstd_) throw std::bad_alloc();
-    text_.resize(most_text);
+    text_.resize(most_text_);
     while (true) {
       if (at_ == end_ && !has_more_) fill();
       if (at_ == end_ && !has_more_) break;
@@ -96,9 +104,10 @@ class PartText {
     return {};
   }
 
-  static constexpr std::size_t most_text = std::size_t{1} << 20;
+  static constexpr std::size_t least_bytes = 2 * BgzfBlock::most_bytes;
   std::string path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::size_t most_text_;
   std::vector<char> packed_;
   std::size_t at_ = 0, end_ = 0;  // of what is there of the file
   std::string text_;

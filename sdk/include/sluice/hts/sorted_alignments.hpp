@@ -44,7 +44,9 @@ class SortedAlignments {
       return;
     }
     file_ = OutputFile(host, path_);
-    blocks_.add(bam_header_bytes(header));
+    const std::string text = bam_header_bytes(header);
+    file_.header(text.size());
+    blocks_.add(text);
     blocks_.end_block();
     if (!is_indexed) return;
     const BamIndex::Format format = BamIndex::format_for(header);

@@ -226,6 +226,33 @@ TEST_CASE("corrected pieces are upper case, a read's own bases lower case, and e
   CHECK(left_out.accounts.at("uncorrected").count == 2);
 }
 
+TEST_CASE("a part of the reads is joined of a part of the windows, reads without any at its borders as well") {
+  const TestBatch store = of_file(three_reads, "sequence_store");  // 4, 12 and 4 bases: of two parts the first has two reads
+  const auto of_part = [&](const TestBatch& batch, std::uint64_t part) {
+    return run_stage(in_part(stage("piece_joining"), part, 2), batch).resource("reads", store).run();
+  };
+  const auto bases = [](const Result& result) {
+    std::string all;
+    for (std::int64_t row = 0; row < result.batch().view().rows(); ++row) all += std::string(result.batch().view().text("contig_bases")[row]) + " ";
+    return all;
+  };
+  const auto one_window = [](std::int64_t read) {
+    return BatchBuilder("window", 1)
+        .column<std::int64_t>("target_index", {read})
+        .column<std::int64_t>("target_overlaps", {5})
+        .column<std::int64_t>("window_start", {0})
+        .column<std::int64_t>("window_end", {4})
+        .text("consensus", {"CCC"})
+        .column<std::uint8_t>("is_polished", {1})
+        .build();
+  };
+  CHECK(bases(of_part(one_window(0), 0)) == "CCC gtgtgtgtgtgt ");
+  CHECK(bases(of_part(one_window(1), 0)) == "acgn CCCgtgtgtgt ");
+  CHECK(bases(of_part(one_window(2), 1)) == "CCC ");
+  for (const auto& [read, part] : {std::pair<int, int>(2, 0), {1, 1}, {0, 1}})
+    CHECK(of_part(one_window(read), static_cast<std::uint64_t>(part)).message.find("is of another part") != std::string::npos);
+}
+
 TEST_CASE("sequences that do not fit together fail their window, others are voted on") {
   const auto batch = BatchBuilder("window", 3)
                          .text("sequences", {"ACGTACGTACTT", "ACGTACGT", "ACG"})

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sluice/testing.hpp>
 #include <string>
 
@@ -55,6 +56,14 @@ std::vector<std::int64_t> ordinals(const Result& result) {
     const auto column = batch.view().column<std::int64_t>("overlap_index");
     all.insert(all.end(), column.begin(), column.end());
   }
+  return all;
+}
+
+// Rows of all parts, one part behind the other.
+std::vector<std::int64_t> ordinals_of_parts(std::uint64_t parts, const std::function<Result(std::uint64_t part)>& run) {
+  std::vector<std::int64_t> all;
+  for (std::uint64_t part = 0; part < parts; ++part)
+    for (const std::int64_t ordinal : ordinals(run(part))) all.push_back(ordinal);
   return all;
 }
 
@@ -142,8 +151,8 @@ TEST_CASE("hits of mapped reads become overlaps in the order of the targets") {
                              .list<std::int32_t>("hit_target_end", {{25, 10}, {8, 10, 4}, {5}, {10}})
                              .list<std::int32_t>("hit_matches", {{9, 9}, {9, 9, 4}, {5}, {10}})
                              .build();
-  const auto run = [&](const ParameterTexts& parameters) {
-    return run_stage(stage_of(plugin("overlap_reader"), "overlap_collection"), hits)
+  const auto run = [&](const ParameterTexts& parameters, std::uint64_t part = 0, std::uint64_t parts = 1) {
+    return run_stage(in_part(stage_of(plugin("overlap_reader"), "overlap_collection"), part, parts), hits)
         .with(parameters)
         .resource("index", index)
         .resource("reads", sample.reads)
@@ -158,8 +167,29 @@ TEST_CASE("hits of mapped reads become overlaps in the order of the targets") {
   CHECK(longest.accounts.at("itself").count == 1);
   CHECK(longest.batch().view().column<std::uint8_t>("is_reverse")[1] == 1);
   CHECK(ordinals(run({{"keep", "all"}})) == std::vector<std::int64_t>{1, 2, 3, 0});
+  // A part has all reads, and gives what lies on its targets.
+  for (const std::uint64_t parts : {2, 3, 7})
+    for (const ParameterTexts& parameters : {ParameterTexts{}, ParameterTexts{{"keep", "all"}}})
+      CHECK(ordinals_of_parts(parts, [&](std::uint64_t part) { return run(parameters, part, parts); }) == ordinals(run(parameters)));
   const ContractSample contract{.resources = {{"index", index}, {"reads", sample.reads}, {"targets", sample.targets}}, .batches = {hits}};
   for (const std::string& text : contract_problems(plugin("overlap_reader"), {{"overlap_collection", contract}})) FAIL_CHECK(text);
+}
+
+TEST_CASE("overlaps are read in parts of the targets, and from any row on; one part says what is left out") {
+  const Sample sample;
+  const std::string lost = "zz\t20\t0\t20\t+\tu\t30\t5\t25\t9\t20\t60\n";
+  for (const ParameterTexts& parameters : {ParameterTexts{}, ParameterTexts{{"keep", "all"}}, ParameterTexts{{"keep", "all"}, {"order", "query"}}}) {
+    ParameterTexts all = parameters;
+    all.insert_or_assign("path", sample.files.write("p.paf", good + lost));
+    const PrepareRun prepare = [&](const StageUnderTest& source) {
+      return StageRun(source, {}).with(all).resource("reads", sample.reads).resource("targets", sample.targets).target_work(1);
+    };
+    const StageUnderTest source = stage_of(plugin("overlap_reader"), "overlap_reader");
+    for (const std::string& problem : source_problems(source, prepare)) FAIL_CHECK(problem);
+    CHECK(prepare(in_part(source, 0, 2)).run().accounts.at("unknown_sequence").count == 1);
+    CHECK(prepare(in_part(source, 1, 2)).run().accounts.empty());
+    CHECK(prepare(beginning_at(source, "1")).run().accounts.empty());
+  }
 }
 
 TEST_CASE("overlap_reader keeps the contract") {

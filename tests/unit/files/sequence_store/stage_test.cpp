@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <sluice/sequence_store.hpp>
+#include <sluice/stored_part.hpp>
 #include <sluice/testing.hpp>
 #include <string>
 
@@ -135,4 +136,43 @@ TEST_CASE("the parts that overlaps join, the read's in the target's orientation"
   for (const std::string& problem : contract_problems(plugin(), {{"overlap_sequences", sample}})) FAIL_CHECK(problem);
   const ContractSample file{.parameters = {{"path", files.path("r.fq")}}};
   for (const std::string& problem : contract_problems(plugin(), {{"sequence_store", file}})) FAIL_CHECK(problem);
+}
+
+TEST_CASE("a store as reads, whole, in parts and from a position on") {
+  const Files files;
+  std::string fasta = ">none\n\n";
+  for (int read = 0; read < 23; ++read)
+    fasta += ">r" + std::to_string(read) + "\n" + std::string(static_cast<std::size_t>(read * 7 % 40 + 1), "acgTN"[read % 5]) + "\n";
+  const TestBatch store = open(files.write("r.fa", fasta + ">last\n\n>rna\nACGU\n")).batch();
+  const PrepareRun prepare = [&](const StageUnderTest& source) { return StageRun(source, {}).resource("reads", store).target_work(50); };
+  const StageUnderTest source = stage_of(plugin(), "stored_reads");
+  const Result result = prepare(source).run();
+  REQUIRE(result.ok());
+  CHECK(result.rows() == 24);
+  CHECK(result.accounts.at("empty_sequence").names == std::vector<std::string>{"none", "last"});
+  CHECK(result.batches.front().view().text("bases")[0] == "A");
+  CHECK(result.batches.back().view().text("bases")[result.batches.back().rows() - 1] == "ACGT");
+  for (const std::string& problem : source_problems(source, prepare)) FAIL_CHECK(problem);
+  for (const std::string& problem : contract_problems(plugin(), {{"stored_reads", ContractSample{.resources = {{"reads", store}}}}}))
+    FAIL_CHECK(problem);
+}
+
+TEST_CASE("the parts of a store are its rows, with as many bases each as whole rows allow") {
+  const Files files;
+  std::string fasta;
+  for (int read = 0; read < 100; ++read) fasta += ">r" + std::to_string(read) + "\n" + std::string(static_cast<std::size_t>(read % 10), 'A') + "\n";
+  const TestBatch batch = open(files.write("r.fa", fasta)).batch();
+  const SequenceStoreView store(batch.view());
+  for (const std::uint64_t parts : {1, 2, 3, 7, 100, 1000}) {
+    std::int64_t at = 0;
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      const StoredPart rows(store, part, parts);
+      CHECK(rows.begin == at);
+      at = rows.end;
+      std::int64_t bases = 0;
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) bases += store.length(row);
+      if (parts < 10) CHECK(std::abs(bases - 450 / static_cast<std::int64_t>(parts)) <= 20);
+    }
+    CHECK(at == 100);
+  }
 }
