@@ -131,8 +131,7 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
   if (account && run_options.going_on_from) account->go_on_from(run_options.going_on_from->account);
   RunHistory history;
   std::optional<ActivityListener> activity;
-  const bool wants_history =
-      std::any_of(options.reports.begin(), options.reports.end(), [](const auto& report) { return report_kind(report) == ReportKind::page; });
+  const bool wants_history = show_history(options.reports);
   if (wants_history) listeners.add(activity.emplace());
   run_options.listener = &listeners;
   RunResult result;
