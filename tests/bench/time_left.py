@@ -133,6 +133,13 @@ def prepared(args):
                         shutil.copyfileobj(of_once, to, 1 << 24)
     if not os.path.exists(unsorted):
         sluice("map", "--reference", reference, "--reads", several[4], "--output", unsorted)
+    copies = [path(f"calls_{number}.bam") for number in range(16)]
+    for copy in copies:
+        if not os.path.exists(copy):
+            shutil.copyfile(modbam, copy)
+    target = path("target.fa")
+    if not os.path.exists(target):
+        sluice("synthetic_reference", "--length", "30000", "--seed", "8", "--output", target)
     out = path("out")
     return {
         "methylation": ["methylation", *signal_inputs, "--output", out],
@@ -144,8 +151,8 @@ def prepared(args):
         "polish": ["polish", "--targets", reference, "--reads", fastq, "--output", out],
         "sort": ["sort", "--alignments", unsorted, "--output", path("sorted.bam")],
         "sort in 64 MiB": ["sort", "--alignments", unsorted, "--output", path("sorted.bam"), "--memory", "64MiB"],
-        "pileup": ["pileup", "--alignments", modbam, "--reference", reference, "--output", out],
-        "classify_signal": ["classify_signal", "--signal", signal, "--target", reference, "--output", out],
+        "pileup": ["pileup", "--alignments", *copies, "--reference", reference, "--output", out],
+        "classify_signal": ["classify_signal", "--signal", signal, "--target", target, "--output", out],
     }
 
 

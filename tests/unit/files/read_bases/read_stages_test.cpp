@@ -212,11 +212,15 @@ TEST_CASE("of reads with the same name the first is used and the others are coun
   write_packed(folder.path() + "/r.fa", ">a\nACGT\n>b\nC\n>a\nTTTT\n", Packing::plain);
   const Result result = look_up(folder.path() + "/r.fa", {"a"}).expect_rows(1);
   CHECK(result.batch().view().text("bases")[0] == "ACGT");
-  CHECK(result.logged("1 reads whose name an earlier one has"));
+  CHECK(result.logged("1 reads whose name an earlier one has, which is used: 'a'"));
+  CHECK(result.counters.at("repeated_reads") == 1);
+  CHECK(result.accounts.at("repeated_read").names == std::vector<std::string>{"a"});
   const Result again = look_up(folder.path() + "/r.fa", {"a", "b"}).expect_rows(2);  // with the index that was made
   CHECK(again.batch().view().text("bases")[0] == "ACGT");
   CHECK(again.batch().view().text("bases")[1] == "C");
-  CHECK(again.logged("names 1 reads again"));
+  CHECK(again.logged("1 reads whose name an earlier one has, which is used: 'a'"));
+  CHECK(again.counters.at("repeated_reads") == 1);
+  CHECK(again.accounts.at("repeated_read").count == 0);
 }
 
 TEST_CASE("of reads in several files the first file's are used, and the others are counted and named") {
@@ -226,8 +230,9 @@ TEST_CASE("of reads in several files the first file's are used, and the others a
   const Result result = look_up(folder.path() + "/a.fa\n" + folder.path() + "/b.fa", {"a", "c"}).expect_rows(2);
   CHECK(result.batch().view().text("bases")[0] == "ACGT");
   CHECK(result.batch().view().text("bases")[1] == "G");
-  CHECK(result.logged("have 1 reads whose name is in an earlier file, too: that file's are used: 'a'"));
+  CHECK(result.logged("has 1 reads whose name is in an earlier file, too, whose read is used: 'a'"));
   CHECK(result.counters.at("repeated_reads") == 1);
+  CHECK(result.accounts.at("repeated_read").names == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("files that are missing, empty, truncated or broken are named with record and line") {
