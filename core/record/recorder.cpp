@@ -110,7 +110,7 @@ void StageRecorder::accounted(std::uint64_t sequence, const std::string& reason,
   if (name != nullptr) lost(sequence, reason, name);
   const std::lock_guard lock(mutex_);
   if (count > 0) counts(sequence).accounted[reason] += count;  // 0: named, but not lost
-  if (totals_.role == "map") return;  // the rows themselves are named where they fail
+  if (totals_.role == "map") return;                           // the rows themselves are named where they fail
   if (name == nullptr) {
     counts(sequence).nameless[reason] += count;
     return;

@@ -95,12 +95,12 @@ PYTHON
 mkfifo changing
 printf 'sample\treads\tk\none\tchanging\t15\ntwo\tb.fastq.gz\t15\n' >changed.tsv
 cp reference.fa moving.fa
-"$sluice" run map --samples changed.tsv --reference moving.fa --output 'out/{sample}.paf' 2>words &
+"$sluice" run map --samples changed.tsv --reference moving.fa --output 'out/c.{sample}.paf' 2>words &
 run=$!
 timeout 300 bash -c 'exec 7>changing; sed 1s/.*/\>renamed/ reference.fa >moving.new; mv moving.new moving.fa; zcat a.fastq.gz >&7' || fail "nobody reads"
 wait "$run" || { cat words; fail "a changing reference"; }
-cmp a.paf out/one.paf || fail "a sample before a change"
-[ "$(cut -f6 out/two.paf | sort -u)" = renamed ] || fail "a changed reference is read again"
+cmp a.paf out/c.one.paf || fail "a sample before a change"
+[ "$(cut -f6 out/c.two.paf | sort -u)" = renamed ] || fail "a changed reference is read again"
 
 # All that is wrong is told before the first begins.
 printf 'sample\treads\toutput\none\ta.fastq.gz\tp.paf\ntwo\tnowhere.fq\ty.paf\nthree\tneither.fq\tp.paf\n' >wrong.tsv

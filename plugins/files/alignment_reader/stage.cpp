@@ -46,7 +46,8 @@ class AlignmentReader {
         .positions()
         .parts();
     d.doc(
-        "One row per mapped record that passes the filters, in file order; further primary records of a read are counted, and named in the account. `record_index` counts all records visited, filtered ones included (with a "
+        "One row per mapped record that passes the filters, in file order; further primary records of a read are counted, and named in the account. "
+        "`record_index` counts all records visited, filtered ones included (with a "
         "region: those that "
         "overlap it). A region uses the file's index, which is made when missing; a file that is not sorted is read to its end instead.\n\n"
         "Several files must have the same contigs in the same order. They are read one after the other, or with `merge` as one sorted file.\n\n"

@@ -107,7 +107,7 @@ class ReadBases {
     }
     if (in_files_before.count() > 0)
       host.warn("'" + path + "' has " + std::to_string(in_files_before.count()) +
-               " reads whose name is in an earlier file, too, whose read is used: " + in_files_before.names());
+                " reads whose name is in an earlier file, too, whose read is used: " + in_files_before.names());
     return file.index().size();
   }
   FollowedLookup::Missing missing(const Batch& in) const {

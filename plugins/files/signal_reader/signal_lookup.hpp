@@ -157,7 +157,7 @@ class SignalLookup {
   }
 
   mutable std::optional<SignalFiles> files_;
-  SignalIndex index_;  // of all files: places among the bytes of all
+  SignalIndex index_;                       // of all files: places among the bytes of all
   std::optional<FollowedSignal> followed_;  // instead of these
 };
 

@@ -14,10 +14,10 @@ namespace sluice::signal_reader {
 
 struct SignalReadsWishes {
   BeginningParameters beginning;
-  bool places = false;                // columns of where records are
-  bool beginnings = false;            // no more of a record than is likely to be wanted
-  bool follows = false;               // an interrupt ends what comes, and not the run
-  std::uint64_t places_at = 0;        // where the file begins among all
+  bool places = false;                 // columns of where records are
+  bool beginnings = false;             // no more of a record than is likely to be wanted
+  bool follows = false;                // an interrupt ends what comes, and not the run
+  std::uint64_t places_at = 0;         // where the file begins among all
   RepeatsInStream* repeats = nullptr;  // looks at the ids of all files
 };
 

@@ -3,8 +3,9 @@
 #pragma once
 // How a stage stands that follows what others still write.
 
-#include <cstdint>
 #include <sluice/abi.h>
+
+#include <cstdint>
 
 namespace sluice {
 

@@ -95,7 +95,8 @@ class RepeatsInStream {
   // At the end.
   void say(const Call& call) const {
     if (repeated_.count() > 0)
-      call.warn(what_ + " " + std::to_string(repeated_.count()) + " records of reads that an earlier record has, and all are given: " + repeated_.names());
+      call.warn(what_ + " " + std::to_string(repeated_.count()) +
+                " records of reads that an earlier record has, and all are given: " + repeated_.names());
   }
   std::uint64_t bytes() const { return seen_.bytes(); }
 

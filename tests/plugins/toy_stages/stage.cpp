@@ -558,5 +558,5 @@ class ToyResource {
 
 }  // namespace
 
-SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyFollowing, ToyFirst,
-              ToyRunningSum, ToyRegroup, ToySpread, ToyExpand, ToySink, ToyResource);
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyFollowing,
+              ToyFirst, ToyRunningSum, ToyRegroup, ToySpread, ToyExpand, ToySink, ToyResource);

@@ -13,6 +13,7 @@
 #include "signal_reader/pod5_file.hpp"
 #include "signal_reader/signal_file.hpp"
 #include "signal_reader/vbz.hpp"
+#include "unit/fresh_file.hpp"
 
 using namespace sluice::signal_reader;
 using pod5_fixture::Options;
@@ -49,9 +50,7 @@ std::vector<Read> made_up_reads(std::size_t count) {
   return reads;
 }
 std::string written(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
-  std::string path = folder.path() + "/" + name;
-  std::ofstream(path, std::ios::binary) << bytes;
-  return path;
+  return sluice::written_files::write_file(folder.path() + "/" + name, bytes);
 }
 
 struct Decoded {
