@@ -305,6 +305,7 @@ class ToyFirst {
   static void describe(sluice::Describe<ToyFirst>& d) {
     d.id("toy_first").summary("takes the first").map("number").ordered();
     d.option("rows", &Parameters::rows, "so many");
+    d.uses("constant", "constant", "a resource, of which nothing is done", sluice::Needed::optional);
     d.reason("behind", "they are there");
   }
   ToyFirst(const sluice::Setup&, const Parameters& p) : left_(p.rows) {}
