@@ -20,6 +20,7 @@
 #include "observe/run_history.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
+#include "run/shared_resources.hpp"
 #include "shard/shard_run.hpp"
 
 namespace sluice::cli {
@@ -110,8 +111,9 @@ bool prepare_resuming(const Plan& plan, const Registry& registry, const RunArgum
 
 // One run of a plan, from its first message to its last.
 int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArguments& options, RunOptions run_options, const Arguments& arguments,
-             const ShardRun* shard = nullptr) {
+             const ShardRun* shard = nullptr, SharedResources* shared = nullptr) {
   Console console;
+  run_options.shared = shared;
   run_options.device = pipeline.device();
   run_options.log = [&](int level, const std::string& line) {
     if (!options.quiet || level >= SLUICE_LOG_WARNING) console.line(level_prefix(level) + line);
@@ -131,21 +133,24 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
   if (account && run_options.going_on_from) account->go_on_from(run_options.going_on_from->account);
   RunHistory history;
   std::optional<ActivityListener> activity;
-  const bool wants_history =
-      std::any_of(options.reports.begin(), options.reports.end(), [](const auto& report) { return report_kind(report) == ReportKind::page; });
+  const bool wants_history = show_history(options.reports);
   if (wants_history) listeners.add(activity.emplace());
   run_options.listener = &listeners;
   RunResult result;
+  const auto run = std::make_shared<Run>(*plan, pipeline.registry(), run_options);
   {
-    Run run(*plan, pipeline.registry(), run_options);
-    const RunEnding ending(run);
+    const RunEnding ending(*run);
     std::optional<ProgressDisplay> progress;
-    if (!options.quiet && console.is_terminal()) progress.emplace(console, *plan, [&run] { return run.snapshot(); });
+    if (!options.quiet && console.is_terminal()) progress.emplace(console, *plan, [&run] { return run->snapshot(); });
     std::optional<RunSampler> sampler;
-    if (wants_history) sampler.emplace([&run] { return run.snapshot(); });
-    result = run.execute();
+    if (wants_history) sampler.emplace([&run] { return run->snapshot(); });
+    result = run->execute();
     if (sampler) history.samples = sampler->stop();
     if (activity) activity->give(history);
+  }
+  if (shared != nullptr) {
+    run->end_but_for_memory();
+    shared->end(run);
   }
 
   int code = exit_code(result);
@@ -222,8 +227,11 @@ int run_command(const Arguments& arguments) {
   if (!options.samples_file.empty()) {
     const std::vector<SampleRun> runs = plan_samples(*pipeline, options, unwritable_files);
     if (runs.empty() || diagnostics.has_errors()) return exit_usage;
-    return run_samples(runs, options.quiet,
-                       [&](const SampleRun& run) { return run_plan(&run.plan, *pipeline, run.options, run_options, arguments); });
+    SharedResources shared;
+    return run_samples(runs, options.quiet, [&](const SampleRun& run, const SampleRun* next) {
+      shared.begin(run.plan, next != nullptr ? &next->plan : nullptr);
+      return run_plan(&run.plan, *pipeline, run.options, run_options, arguments, nullptr, &shared);
+    });
   }
   const auto plan = pipeline->make_plan(Missing::error, DeviceSearch::possible, options.files(ProfileUse::reads));
   const Diagnostics unwritable = unwritable_files(options);

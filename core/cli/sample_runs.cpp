@@ -156,7 +156,7 @@ std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArgume
   return runs;
 }
 
-int run_samples(const std::vector<SampleRun>& runs, bool quiet, const std::function<int(const SampleRun&)>& run_one) {
+int run_samples(const std::vector<SampleRun>& runs, bool quiet, const RunOne& run_one) {
   using Clock = std::chrono::steady_clock;
   struct Row {
     std::string name, ending, time;
@@ -170,7 +170,7 @@ int run_samples(const std::vector<SampleRun>& runs, bool quiet, const std::funct
     if (worst != exit_interrupted) {
       if (!quiet) console.line("sluice run: sample '" + row.name + "' (" + std::to_string(i + 1) + " of " + std::to_string(runs.size()) + ")");
       const auto start = Clock::now();
-      const int code = run_one(runs[i]);
+      const int code = run_one(runs[i], i + 1 < runs.size() ? &runs[i + 1] : nullptr);
       row.ending = ending(code);
       row.time = duration_text(std::chrono::duration<double>(Clock::now() - start).count());
       if (severity(code) > severity(worst)) worst = code;

@@ -26,6 +26,7 @@ std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArgume
 
 // Runs them; one that fails does not keep the others from being run, an interrupt does. Ends with a table of what became of each, and returns the
 // worst of the exit codes.
-int run_samples(const std::vector<SampleRun>& runs, bool quiet, const std::function<int(const SampleRun&)>& run_one);
+using RunOne = std::function<int(const SampleRun& run, const SampleRun* next)>;  // next: null behind the last
+int run_samples(const std::vector<SampleRun>& runs, bool quiet, const RunOne& run_one);
 
 }  // namespace sluice::cli

@@ -134,6 +134,7 @@ DeviceStatistics Device::statistics() const {
   result.name = name();
   result.model = info_.name;
   result.memory_limit = limit_;
+  result.memory_now = used_;
   const std::lock_guard lock(streams_mutex_);
   result.streams = streams_.size();
   return result;

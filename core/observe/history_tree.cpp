@@ -102,7 +102,8 @@ Json devices(const std::vector<HistorySample>& samples, const RunStatistics& las
         {{"name", last.devices[i].name},
          {"busy", rates(samples, 1, [&](const HistorySample& s) { return device_of(s, i).busy_seconds; })},
          {"to_device", rates(samples, 1e300, [&](const HistorySample& s) { return static_cast<double>(device_of(s, i).bytes_to_device); })},
-         {"to_host", rates(samples, 1e300, [&](const HistorySample& s) { return static_cast<double>(device_of(s, i).bytes_to_host); })}});
+         {"to_host", rates(samples, 1e300, [&](const HistorySample& s) { return static_cast<double>(device_of(s, i).bytes_to_host); })},
+         {"memory_bytes", values(samples, [&](const HistorySample& s) { return static_cast<double>(device_of(s, i).memory_bytes); })}});
   return list;
 }
 

@@ -2,10 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "observe/report_writer.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "machine/atomic_file.hpp"
+#include "observe/history_tree.hpp"
 #include "observe/multiqc.hpp"
 #include "observe/report_page.hpp"
 
@@ -28,6 +30,12 @@ std::string section_file(const std::string& folder, const char* section) {
   return (fs::path(folder) / ("sluice_" + std::string(section) + std::string(section_ending))).string();
 }
 
+// The series stand in one line: one for each number would be longer than all the rest.
+std::string with_history(std::string report, const RunHistory& history, const RunStatistics& statistics) {
+  report.resize(report.rfind("\n}"));
+  return report + ",\n  \"history\": " + history_tree(history, statistics).dump() + "\n}\n";
+}
+
 }  // namespace
 
 ReportKind report_kind(const std::string& name) {
@@ -35,6 +43,13 @@ ReportKind report_kind(const std::string& name) {
   if (name.ends_with('/') || fs::is_directory(name, error)) return ReportKind::multiqc_folder;
   if (name.ends_with(".html") || name.ends_with(".htm")) return ReportKind::page;
   return name.ends_with(section_ending) ? ReportKind::multiqc : ReportKind::json;
+}
+
+bool show_history(const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    const ReportKind kind = report_kind(name);
+    return kind == ReportKind::page || kind == ReportKind::json;
+  });
 }
 
 std::vector<std::string> files_of_report(const std::string& name) {
@@ -55,7 +70,7 @@ std::string write_report(const std::string& name, const RunResult& result, const
                          const RunHistory& history) {
   switch (report_kind(name)) {
     case ReportKind::json:
-      return write_atomically(name, report_json(result, plan, registry, context));
+      return write_atomically(name, with_history(report_json(result, plan, registry, context), history, result.statistics));
     case ReportKind::page:
       return write_atomically(name, report_page(result, plan, registry, context, history));
     case ReportKind::multiqc:

@@ -19,6 +19,8 @@ enum class ReportKind {
 };
 
 ReportKind report_kind(const std::string& name);
+// Does any of these reports show what the run did over time?
+bool show_history(const std::vector<std::string>& names);
 // What is written for such a report.
 std::vector<std::string> files_of_report(const std::string& name);
 // Makes the folder of such a report. Asked before a long run begins: "" or why it can't be written.

@@ -43,7 +43,7 @@ HistorySample sample_of(const RunStatistics& statistics, std::uint64_t resident)
     sample.stages.push_back({stage.rows_out, work, stage.wait_seconds});
   }
   for (const DeviceStatistics& device : statistics.devices)
-    sample.devices.push_back({device.busy_seconds, device.bytes_to_device, device.bytes_to_host});
+    sample.devices.push_back({device.busy_seconds, device.bytes_to_device, device.bytes_to_host, device.memory_now});
   return sample;
 }
 

@@ -29,6 +29,7 @@ struct HistorySample {
   struct OfDevice {
     double busy_seconds = 0;
     std::uint64_t bytes_to_device = 0, bytes_to_host = 0;
+    std::uint64_t memory_bytes = 0;  // that the run uses there
   };
   double seconds = 0;  // since the run began
   double cpu_seconds = 0;

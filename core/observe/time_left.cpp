@@ -122,17 +122,21 @@ double said_at_end(const RunStatistics& statistics) {
   return said;
 }
 
-double usual_at_end(const Plan& plan) {
+// A sink that has no last step with its parameters says from the beginning that it is done.
+double usual_at_end(const Plan& plan, const RunStatistics& statistics) {
   double share = 0;
-  for (const PlannedStage& stage : plan.stages) share += stage.stage->usual_share.at_end;
+  for (std::size_t i = 0; i < plan.stages.size(); ++i)
+    if (const StageStatistics* stage = statistics_of(statistics, plan, i); stage == nullptr || stage->progress < 1)
+      share += plan.stages[i].stage->usual_share.at_end;
   return std::min(share, most_usual_share);
 }
 
 }  // namespace
 
 TimeLeft::Estimate TimeLeft::after(const RunStatistics& statistics) {
-  const double at_end = usual_at_end(plan_);
   const double calls = share_done(plan_, statistics);
+  if (calls_ended_at_ < 0) at_end_ = usual_at_end(plan_, statistics);  // what is said behind the last call is of the step itself
+  const double at_end = at_end_;
   if (calls * (1 - at_end) < least_share || statistics.source_progress < 0) return {};
   double seconds = statistics.elapsed_seconds;
   for (const StageStatistics& stage : statistics.stages)

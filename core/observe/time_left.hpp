@@ -21,6 +21,7 @@ class TimeLeft {
 
  private:
   const Plan& plan_;
+  double at_end_ = 0;           // part of the run that sinks usually take for their last step
   double calls_ended_at_ = -1;  // seconds since the first row, when only the ends of stages were left
 };
 

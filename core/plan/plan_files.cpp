@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <sluice/failure.hpp>
@@ -70,7 +71,27 @@ std::vector<std::string> named_files(const ResolvedStage& stage, std::size_t par
   return {text};
 }
 
-void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<PlannedFile>& files) {
+void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnostics) {
+  std::set<std::string> said;
+  for (const PlannedFile& file : files) {
+    struct stat info {};
+    if (!file.problem.message.empty()) {
+      if (said.insert(file.path).second) diagnostics.error(file.where, "", file.what + ": " + file.problem.message, file.problem.remedy);
+      continue;
+    }
+    if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) ||
+        ::stat(file.path.c_str(), &info) == 0)
+      continue;
+    const int reason = errno;
+    if (said.insert(file.path).second)
+      diagnostics.error(file.where, "", file.what + ": cannot open '" + file.path + "': " + std::strerror(reason), "check the path");
+  }
+}
+
+}  // namespace
+
+std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind) {
+  std::vector<PlannedFile> files;
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
   for (std::size_t i = 0; i < d.parameter_count && i < stage.values.size(); ++i) {
     if (d.parameters[i].type != SLUICE_PATH || stage.values[i].is_set == 0 || *stage.values[i].text == '\0') continue;
@@ -99,31 +120,14 @@ void add_files_of(const ResolvedStage& stage, const char* kind, std::vector<Plan
       files.insert(files.end(), side_files.begin(), side_files.end());
     }
   }
+  return files;
 }
-
-void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnostics) {
-  std::set<std::string> said;
-  for (const PlannedFile& file : files) {
-    struct stat info {};
-    if (!file.problem.message.empty()) {
-      if (said.insert(file.path).second) diagnostics.error(file.where, "", file.what + ": " + file.problem.message, file.problem.remedy);
-      continue;
-    }
-    if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) ||
-        ::stat(file.path.c_str(), &info) == 0)
-      continue;
-    const int reason = errno;
-    if (said.insert(file.path).second)
-      diagnostics.error(file.where, "", file.what + ": cannot open '" + file.path + "': " + std::strerror(reason), "check the path");
-  }
-}
-
-}  // namespace
 
 std::vector<PlannedFile> files_of(const Plan& plan, const Registry& registry) {
   std::vector<PlannedFile> files;
-  for (const ResolvedStage& resource : plan.pipeline.resources) add_files_of(resource, "resource", files);
-  for (const ResolvedStage& stage : plan.pipeline.stages) add_files_of(stage, "stage", files);
+  const auto add = [&files](std::vector<PlannedFile> more) { std::move(more.begin(), more.end(), std::back_inserter(files)); };
+  for (const ResolvedStage& resource : plan.pipeline.resources) add(files_of(resource, "resource"));
+  for (const ResolvedStage& stage : plan.pipeline.stages) add(files_of(stage, "stage"));
   files.push_back({plan.pipeline.file, FileUse::reads, false, true, "the pipeline"});
   for (const std::string& part : plan.pipeline.parts) files.push_back({part, FileUse::reads, false, true, "a part of the pipeline"});
   for (const LoadedPlugin& plugin : registry.plugins()) files.push_back({plugin.file.string(), FileUse::reads, false, true, "a plugin"});

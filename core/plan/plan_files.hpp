@@ -28,6 +28,8 @@ struct PlannedFile {
   Location where = {"command line", 0, 0};  // where it was given
 };
 
+// Of one stage or resource (`kind`), with what lies beside them.
+std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind);
 // Of all stages and resources, with what lies beside them: indexes, and NAME.partial of an interrupted run. The pipeline's own file, and the
 // plugins that it uses, are read.
 std::vector<PlannedFile> files_of(const Plan& plan, const Registry& registry);

@@ -109,8 +109,8 @@ void StageRecorder::failed_row(std::uint64_t sequence, const std::string& reason
 void StageRecorder::accounted(std::uint64_t sequence, const std::string& reason, std::uint64_t count, const char* name) {
   if (name != nullptr) lost(sequence, reason, name);
   const std::lock_guard lock(mutex_);
-  counts(sequence).accounted[reason] += count;
-  if (totals_.role == "map") return;  // the rows themselves are named where they fail
+  if (count > 0) counts(sequence).accounted[reason] += count;  // 0: named, but not lost
+  if (totals_.role == "map") return;                           // the rows themselves are named where they fail
   if (name == nullptr) {
     counts(sequence).nameless[reason] += count;
     return;

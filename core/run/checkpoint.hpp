@@ -12,6 +12,7 @@
 
 #include "plan/plan.hpp"
 #include "record/statistics.hpp"
+#include "run/run_identity.hpp"
 
 namespace sluice {
 
@@ -35,13 +36,6 @@ struct Checkpoint {
   std::map<std::string, StageCounts> counts;  // of all stages
   std::string account;                        // what the listener of the run has heard
 };
-
-// What must be the same when a run goes on: by name what it is ("parameter 'motif' of stage 'hmm'"), and its value. Files that are read are among
-// them, with size, time and a checksum of their beginning.
-using RunIdentity = std::map<std::string, std::string>;
-RunIdentity identity_of(const Plan& plan, const Registry& registry);
-// "" or the first difference, in words.
-std::string difference(const RunIdentity& before, const RunIdentity& now);
 
 // Why runs of the plan can't be gone on with, naming the stage; "": they can. made: see RunOptions.
 std::string why_not_resumable(const Plan& plan, const Registry& registry, const std::vector<std::uint8_t>& made = {});

@@ -141,8 +141,21 @@ void Execution::enter(std::size_t i, Message message) {
   }
   if (!stage.is_blocking() || stage.kind() != SLUICE_MAP)
     return process(i, message, dispatcher_.calls_here(*segments_[i]) ? nullptr : transport_->hold(i));
+  if (run_.host_of_stage(i).follows) return wait_in_order(i, std::move(message));
   transport_->run_in_order(i,
                            [this, i, message = std::move(message), token = transport_->hold(i)] { guard(i, [&] { process(i, message, token); }); });
+}
+
+// A batch that waits for files must not keep an earlier one from going on, which may have all that anybody needs.
+void Execution::wait_in_order(std::size_t i, Message message) {
+  transport_->run_in_order(i, [this, i, message = std::move(message), token = transport_->hold(i)]() mutable {
+    guard(i, [&] {
+      ReorderBuffer<Message>& in_order = stations_[i]->in_order;
+      const std::uint64_t sequence = message.batch->sequence;
+      in_order.put(sequence, std::move(message));
+      while (const std::optional<Message> next = in_order.take()) process(i, *next, token);
+    });
+  });
 }
 
 // A sink has its files behind it.

@@ -76,6 +76,7 @@ class Execution {
   // A batch with the stage's columns.
   void leave(std::size_t stage, Message message);
   void process_in_order(std::size_t stage);
+  void wait_in_order(std::size_t stage, Message message);
   void regroup_in_order(std::size_t stage, Message message);
   void commit_in_order(std::size_t stage, Message message);
   void take_part_in_checkpoints();

@@ -6,6 +6,7 @@
 #include <new>
 #include <sluice/column_check.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/follow_state.hpp>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -64,13 +65,18 @@ void log(const sluice_host* host, sluice_log_level level, const char* message) {
   guarded(nullptr, [&] { host->run->log(level, host->stage->name, message == nullptr ? "" : message); });
 }
 
-// Is what this stage makes from now on thrown away? What maps and sinks have under way at the first interrupt is finished. One that follows hears
-// that it should give what is there and end.
+// One that follows hears that it should give what is there and end, or that nobody waits for it any more.
+FollowState follow_state(const sluice_host& host) {
+  if (host.run->cancelled() || (host.enough != nullptr && *host.enough)) return FollowState::not_needed;
+  return host.run->following_ended() || host.run->stopping() ? FollowState::ends : FollowState::goes_on;
+}
+
+// Is what this stage makes from now on thrown away? What maps and sinks have under way at the first interrupt is finished.
 std::int32_t cancelled(const sluice_host* host) {
+  if (host->follows) return static_cast<std::int32_t>(follow_state(*host));
   const sluice_stage_kind kind = host->descriptor().kind;
   const bool drives = kind == SLUICE_SOURCE || kind == SLUICE_RESOURCE || !host->stage->feedback.empty();
-  const bool waits_in_vain = host->follows && (host->run->following_ended() || host->run->stopping() || (host->enough != nullptr && *host->enough));
-  return host->run->cancelled() || (drives && host->run->stopping()) || waits_in_vain ? 1 : 0;
+  return host->run->cancelled() || (drives && host->run->stopping()) ? 1 : 0;
 }
 
 sluice_status parallel_for(const sluice_host* host, std::size_t count, std::size_t grain, sluice_status (*body)(void*, std::size_t, std::size_t),

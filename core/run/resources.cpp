@@ -6,6 +6,7 @@
 
 #include "run/call_mark.hpp"
 #include "run/run_context.hpp"
+#include "run/shared_resources.hpp"
 #include "run/stage_call.hpp"
 #include "run/stage_instance.hpp"
 
@@ -46,17 +47,33 @@ std::vector<std::uint8_t> needed_resources(const RunContext& run) {
   return needed;
 }
 
+// One that an earlier run has made.
+BatchHandle take_over(RunContext& run, const sluice_host& host, const SharedResources::Resource& known) {
+  run.log(SLUICE_LOG_INFO, host.stage->name, "is the one of the run before, which was made from the same");
+  host.recorder->go_on_from(known.counts);
+  host.recorder->count(StageRecorder::no_batch, "taken_over", 1);
+  host.recorder->call(StageRecorder::no_batch, "cpu", 0, 0, known.batch->rows, 0, known.batch->bytes());
+  run.keeps(0, known.batch->bytes());
+  return known.batch;
+}
+
 }  // namespace
 
 std::vector<BatchHandle> make_resources(RunContext& run) {
   std::vector<BatchHandle> resources;
   const std::vector<std::uint8_t> needed = needed_resources(run);
+  SharedResources* const shared = run.options.shared;
+  const std::vector<std::string> keys = shared != nullptr ? resource_keys(run.plan) : std::vector<std::string>(needed.size());
   for (std::size_t i = 0; i < run.plan.pipeline.resources.size(); ++i) {
     if (!run.options.made.empty() && needed[i] == 0) {
       resources.push_back(nullptr);
       continue;
     }
     const sluice_host& host = run.host_of_resource(i);
+    if (const SharedResources::Resource* known = shared != nullptr ? shared->find(keys[i]) : nullptr; known != nullptr) {
+      resources.push_back(take_over(run, host, *known));
+      continue;
+    }
     CallResult result;
     BatchHandle made;
     const std::uint64_t before = run.memory_now();
@@ -66,6 +83,7 @@ std::vector<BatchHandle> make_resources(RunContext& run) {
       run.fail(host.stage->name, result.status, result.message, result.remedy);
       return {};
     }
+    if (shared != nullptr) shared->made(keys[i], {made, host.recorder->statistics()});
     host.recorder->call(StageRecorder::no_batch, "cpu", result.seconds, 0, made->rows, 0, made->bytes());
     // Memory of its own making (a mapped file, a vector) has not been counted when it was allocated.
     const std::uint64_t counted = std::max(run.memory_now(), before) - before;

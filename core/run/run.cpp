@@ -22,6 +22,7 @@
 #include "run/execution.hpp"
 #include "run/resources.hpp"
 #include "run/run_journal.hpp"
+#include "run/shared_resources.hpp"
 #include "run/watchdog.hpp"
 
 namespace sluice {
@@ -175,7 +176,7 @@ struct Run::Implementation {
     for (const StageRecorder& stage : context.recorder.stages()) {
       result.stages.push_back(stage.statistics());
       // With several sources the one that is furthest behind counts.
-      if (const double share = stage.progress(); share >= 0)
+      if (const double share = stage.progress(); share >= 0 && result.stages.back().role == "source")
         result.source_progress = result.source_progress < 0 ? share : std::min(result.source_progress, share);
     }
     result.parameters = context.plan.pipeline.parameters;
@@ -255,8 +256,15 @@ struct Run::Implementation {
           [&] { Execution(context, stages, segments, dispatcher, budget, flow_graph_transport, {}, checkpoints ? &*checkpoints : nullptr).run(); });
     if (checkpoints) checkpoint_statistics = checkpoints->statistics();
     if (opening) opening->stop();
+    if (options.shared != nullptr) options.shared->leave(context.devices);
     scheduler_statistics = dispatcher.statistics();
     decisions = dispatcher.decisions();
+  }
+
+  void end_but_for_memory() {
+    arena.reset();
+    const std::lock_guard lock(devices_mutex);
+    context.devices.clear();
   }
 
   // A reader that has gone is no fault; libraries that write to standard output themselves only know that they could not.
@@ -348,6 +356,7 @@ void Run::interrupt() {
   if (implementation_->options.is_all_or_nothing) implementation_->context.interrupt();
   implementation_->context.interrupt();
 }
+void Run::end_but_for_memory() { implementation_->end_but_for_memory(); }
 bool Run::end_following() { return implementation_->context.end_following(); }
 void Run::remove_temporaries() {
   for (const std::string& file : implementation_->context.files.temporaries()) ::unlink(file.c_str());

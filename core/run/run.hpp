@@ -25,6 +25,7 @@ namespace sluice {
 
 class OutputFiles;
 class RunContext;
+class SharedResources;
 
 enum class Executor { flow_graph, serial };
 
@@ -47,6 +48,7 @@ struct RunOptions {
   std::shared_ptr<const MachineProfile> profile;               // what calls are expected to cost before any was made; null: unknown
   std::vector<DeviceFaultRule> device_faults;                  // made on purpose, for tests
   double watchdog_seconds = 30;                                // no progress for this long: dump the state to the log
+  SharedResources* shared = nullptr;                           // of this run and others; lives as long as any of them; null: each makes its own
   RunListener* listener = nullptr;                             // hears of every call, copy and lost row; null: nobody
   CheckpointPace checkpoints;                                  // kept in `journal`
   std::filesystem::path journal;                               // beside the outputs; gone when they are complete
@@ -108,6 +110,8 @@ class Run {
   // For a process that has to end at once, from another thread than execute()'s: deletes what outputs have become so far. What cannot be had
   // without waiting stays for the next run that writes the same names.
   void remove_temporaries();
+  // After execute(): gives up threads and devices. What remains is the memory of resources that others share.
+  void end_but_for_memory();
   // [thread-safe] A snapshot for progress displays while execute() runs on another thread.
   RunStatistics snapshot() const;
 

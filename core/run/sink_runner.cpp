@@ -8,12 +8,16 @@
 namespace sluice {
 
 // Sinks together may keep what batches leave of the budget at least.
-sluice_call SinkRunner::make_host_call() const {
-  sluice_call made = make_call();
+std::uint64_t SinkRunner::share_of_memory() const {
   const auto sinks = std::count_if(run_.plan.stages.begin(), run_.plan.stages.end(),
                                    [](const PlannedStage& stage) { return stage.stage->entry.descriptor->kind == SLUICE_SINK; });
-  made.target_bytes = (run_.options.memory_bytes > 0 ? run_.options.memory_bytes : default_memory_budget(run_.threads)) / 2 /
-                      static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(sinks, 1));
+  return (run_.options.memory_bytes > 0 ? run_.options.memory_bytes : default_memory_budget(run_.threads)) / 2 /
+         static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(sinks, 1));
+}
+
+sluice_call SinkRunner::make_host_call() const {
+  sluice_call made = make_call();
+  made.target_bytes = share_of_memory_;
   return made;
 }
 

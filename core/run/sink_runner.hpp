@@ -16,6 +16,8 @@ class SinkRunner : public MapRunner {
 
  private:
   sluice_call make_host_call() const override;
+  std::uint64_t share_of_memory() const;
+  const std::uint64_t share_of_memory_ = share_of_memory();  // the system is asked once: it takes as long as a small batch
 };
 
 }  // namespace sluice

@@ -41,7 +41,8 @@ sluice_status TestFiles::open(const char* path, sluice_file** file, sluice_error
   const bool standard_output = made->path == "-";
   // The suffix stays, because libraries choose the format by it.
   const std::string name = std::to_string(files_.size()) + "-" + std::filesystem::path(made->path).filename().string();
-  made->real = folder_.path() + "/" + (standard_output ? "standard-output" : name);
+  if (!folder_) folder_.emplace(parent_);
+  made->real = folder_->path() + "/" + (standard_output ? "standard-output" : name);
   made->temporary = standard_output ? "-" : made->real;
   made->stream = std::fopen(made->real.c_str(), "wb");
   if (made->stream == nullptr) return error_of(error, *made, "cannot be opened");

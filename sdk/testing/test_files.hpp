@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sluice/testing/result.hpp>
 #include <sluice/testing/saved_instance.hpp>
 #include <sluice/testing/temporary_folder.hpp>
@@ -21,7 +22,7 @@ namespace sluice::testing::detail {
 
 class TestFiles {
  public:
-  TestFiles(const std::string& folder, std::function<void(const std::string&)> problem) : folder_(folder), problem_(std::move(problem)) {}
+  TestFiles(const std::string& folder, std::function<void(const std::string&)> problem) : parent_(folder), problem_(std::move(problem)) {}
   TestFiles(const TestFiles&) = delete;
   ~TestFiles();
 
@@ -50,7 +51,8 @@ class TestFiles {
   static File& of(sluice_file* file) { return *reinterpret_cast<File*>(file); }
   static sluice_status error_of(sluice_error* error, const File& file, const std::string& what);
 
-  TemporaryFolder folder_;
+  const std::string parent_;               // of the folder
+  std::optional<TemporaryFolder> folder_;  // made with the first file: most runs have none, and there are thousands of them
   std::function<void(const std::string&)> problem_;
   std::uint64_t capacity_ = std::numeric_limits<std::uint64_t>::max();
   bool wrote_beyond_capacity_ = false;

@@ -157,6 +157,32 @@ run resquiggle --signal all/signal --reads all/reads --min-recalib-events 50 --o
 cmp followed.tsv at_once.tsv
 [ "$(wc -l <at_once.tsv)" -gt 1000 ] || fail "resquiggle: $(wc -l <at_once.tsv) rows"
 
+# ---- the first rows are enough: no end is told, and what waits is not lost
+rm -r signal reads && mkdir signal reads
+cp all/signal/11.blow5 signal
+cp all/reads/1[01].fastq.gz reads
+head -c 1000 all/signal/12.blow5 >signal/12.blow5 # a file that grows, and that nobody needs
+cat >first.toml <<'TOML'
+[pipeline]
+name = "first"
+extends = "eventalign"
+[stages.first]
+use = "head"
+inputs = ["signal"]
+params.rows = 15
+[stages.decode]
+inputs = ["first"]
+TOML
+begin first.toml --signal signal --reads reads --alignments all/alignments/11.bam --alignments all/alignments/10.bam "${options[@]}" --print-read-names \
+  --follow --account account.tsv --output followed.tsv --batch-work 9000
+end
+grep -q "no_signal\|read_not_in_file\|incomplete" account.tsv err.txt && fail "what was not needed is lost: $(cat account.tsv err.txt)"
+grep -q "not_needed" account.tsv || fail "nothing waited: $(cat account.tsv err.txt)"
+run eventalign --signal all/signal/11.blow5 --reads all/reads --alignments all/alignments/11.bam "${options[@]}" --print-read-names --output whole.tsv
+cut -f4 followed.tsv | tail -n +2 | uniq | sort -u >first_reads
+[ "$(wc -l <first_reads)" -ge 10 ] && [ "$(wc -l <first_reads)" -le 15 ] || fail "$(wc -l <first_reads) reads come first"
+(head -1 whole.tsv && grep -F -f first_reads whole.tsv) | cmp - followed.tsv
+
 refused() { local expected=$1; shift; "$sluice" run "$@" --quiet >out.txt 2>&1 && fail "'$*' was not refused"; grep -q -e "$expected" out.txt || fail "$(cat out.txt)"; }
 mkfifo pipe.blow5
 refused "can't be followed" eventalign --signal all/signal --reads pipe.blow5 --alignments all/alignments "${options[@]}" --follow --output x.tsv

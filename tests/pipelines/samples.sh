@@ -78,6 +78,30 @@ grep -q "sample 'two' (2 of 3)" words && grep -q "3 samples: 3 finished" words |
 "$sluice" run map --sample-table table.tsv --params preset.toml --reference reference.fa --output 'out/{sample}.2.paf' --quiet 2>words || { cat words; fail "with --params"; }
 [ ! -s words ] || fail "quiet samples say nothing"
 
+# What is made from the same is made once: here the index of 'four' and 'five', and the reference alone for 'six', whose index is another one.
+printf 'sample\treads\tk\nfour\ta.fastq.gz\t15\nfive\tb.fastq.gz\t15\nsix\ta.fastq.gz\t13\n' >shared.tsv
+"$sluice" run map --samples shared.tsv --reference reference.fa --output 'out/{sample}.paf' --report 'out/{sample}.json' 2>words
+cmp a.paf out/four.paf && cmp b.paf out/five.paf && cmp a13.paf out/six.paf || fail "samples that share an index give what runs of their own give"
+[ "$(grep -c "index: is the one of the run before" words)" -eq 1 ] || { cat words; fail "the index is taken over once"; }
+python3 - out/four.json out/five.json out/six.json <<'PYTHON' || fail "what was taken over is in the report"
+import json, sys
+four, five, six = ({stage["name"]: stage for stage in json.load(open(path))["stages"]}["index"] for path in sys.argv[1:])
+taken = [stage["counters"].pop("taken_over", 0) for stage in (four, five, six)]
+assert taken == [0, 1, 0], taken
+assert five["busy_seconds"] == 0 < four["busy_seconds"] and five["rows_out"] == four["rows_out"] > 0
+assert five["counters"] == four["counters"], (four, five)
+PYTHON
+# A reference that changes between two samples is not the same.
+mkfifo changing
+printf 'sample\treads\tk\none\tchanging\t15\ntwo\tb.fastq.gz\t15\n' >changed.tsv
+cp reference.fa moving.fa
+"$sluice" run map --samples changed.tsv --reference moving.fa --output 'out/c.{sample}.paf' 2>words &
+run=$!
+timeout 300 bash -c 'exec 7>changing; sed 1s/.*/\>renamed/ reference.fa >moving.new; mv moving.new moving.fa; zcat a.fastq.gz >&7' || fail "nobody reads"
+wait "$run" || { cat words; fail "a changing reference"; }
+cmp a.paf out/c.one.paf || fail "a sample before a change"
+[ "$(cut -f6 out/c.two.paf | sort -u)" = renamed ] || fail "a changed reference is read again"
+
 # All that is wrong is told before the first begins.
 printf 'sample\treads\toutput\none\ta.fastq.gz\tp.paf\ntwo\tnowhere.fq\ty.paf\nthree\tneither.fq\tp.paf\n' >wrong.tsv
 if "$sluice" run map --samples wrong.tsv --reference reference.fa 2>errors; then fail "missing inputs"; fi

@@ -53,20 +53,53 @@ for of in call align; do
     says "the signal files have 30 records of reads that an earlier record has"
   done
 done
-classify --signal overlap --report report.json >both.tsv 2>err.txt
+# All of them are in the account, and none is lost.
+named() {
+  [ "$(grep -c "repeated_read$" account.tsv)" = "$1" ] || fail "not $1 reads are named: $(cat account.tsv)"
+  [ "$(cut -f1 account.tsv | grep -c "^$third$")" = 1 ] || fail "$third is not named: $(cat account.tsv)"
+}
+call --signal overlap --account account.tsv --report report.json 2>err.txt | cmp - call.tsv
+named 10
+python3 - <<'PYTHON' || fail "reads that come twice are lost in the report"
+import json
+report = json.load(open("report.json"))
+assert all(path["adds_up"] and not any(loss["reason"] == "repeated_read" for loss in path["losses"]) for path in report["account"]), report["account"]
+assert [stage["counters"]["repeated_reads"] for stage in report["stages"] if "repeated_reads" in stage["counters"]] == [10]
+PYTHON
+classify --signal overlap --report report.json --account account.tsv >both.tsv 2>err.txt
+named 10
 says "the signal has 10 records of reads that an earlier record has, and all are given: '$third'"
 grep -q '"repeated_reads": 10' report.json || fail "the report does not count repeated reads"
 [ "$(wc -l <both.tsv)" = 41 ] || fail "$(wc -l <both.tsv) lines of overlapping files"
 classify --signal twice 2>err.txt >both.tsv
 says "the signal has 30 records of reads that an earlier record has"
 cp fastq/3.fastq again.fastq
+third=$(sed -n '1s/^@\([^ ]*\).*/\1/p' again.fastq)
 run methylation "${aligned[@]}" --reads fastq --reads again.fastq --signal parts --output - 2>err.txt | cmp - call.tsv || fail "reads in two files"
-says "the files of reads have 3 reads whose name is in an earlier file, too: that file's are used: '"
+says "'again.fastq' has 3 reads whose name is in an earlier file, too, whose read is used: '"
 (zcat r.fastq.gz && cat again.fastq) >repeated.fastq
-for said in "has 3 reads whose name an earlier one has" "names 3 reads again"; do
-  run methylation "${aligned[@]}" --reads repeated.fastq --signal parts --output - 2>err.txt | cmp - call.tsv || fail "reads twice in a file"
-  says "$said"
+for _ in 1 2; do
+  run methylation "${aligned[@]}" --reads repeated.fastq --signal parts --output - --account account.tsv 2>err.txt | cmp - call.tsv || fail "reads twice in a file"
+  says "has 3 reads whose name an earlier one has, which is used: '"
+  named 3
 done
+
+# Streams of reads and of alignments give all.
+zcat r.fastq.gz >once.fastq
+run map --reference reference.fa --reads once.fastq --output once.bam
+cp once.bam twice.bam
+for reads in "once.fastq again.fastq" repeated.fastq; do
+  # shellcheck disable=SC2086
+  run map --reference reference.fa --reads $reads --output both.paf --account account.tsv 2>err.txt
+  says "reads: the input has 3 records of reads that an earlier record has, and all are given: '$third'"
+  named 3
+done
+run map --reference reference.fa --reads once.bam twice.bam --output both.paf --account account.tsv 2>err.txt
+says "reads: the input has 30 records of reads that an earlier record has"
+named 30
+run methylation --reference reference.fa --alignments once.bam --alignments twice.bam --reads r.fastq.gz --signal r.blow5 --output both.tsv --account account.tsv 2>err.txt
+says "the alignments have [0-9]* records of reads that an earlier record has, and all are given"
+[ "$(grep -c "repeated_read$" account.tsv)" -ge 25 ] || fail "alignments that come twice: $(cat account.tsv)"
 
 # ---- reads without signal, signal without reads
 run methylation "${aligned[@]}" --reads r.fastq.gz --signal parts/1.pod5 --account account.tsv --output some.tsv

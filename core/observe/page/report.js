@@ -322,6 +322,8 @@
     if (history.devices.length > 0) {
       timeChart(box, 'Devices', 'The part of the time with at least one call under way.', 'busy (%)', short,
         () => history.devices.map((device, i) => line(device.name, seconds, device.busy.map((b) => 100 * b), 5 + i)), { max: 100 });
+      timeChart(box, 'Device memory', 'What the run held on each device.', 'MiB', short,
+        () => history.devices.map((device, i) => line(device.name, seconds, mebibytes(device.memory_bytes), 5 + i, { fill: history.devices.length === 1 ? 'origin' : false, backgroundColor: series(5 + i) + '44' })));
       timeChart(box, 'Copies', 'Columns that were copied to and from devices.', 'MiB per second', short,
         () => history.devices.flatMap((device, i) => [line('to ' + device.name, seconds, mebibytes(device.to_device), 5 + 2 * i), line('back from ' + device.name, seconds, mebibytes(device.to_host), 2 + 2 * i)]));
     }

@@ -4,6 +4,7 @@
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_turns.hpp>
+#include <sluice/repeated_reads.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 #include <unordered_map>
@@ -34,7 +35,7 @@ class AlignmentReader {
     int threads = 0;
     bool merge = false;
   };
-  enum class Reason : std::uint32_t { outside_region = static_cast<std::uint32_t>(Unused::supplementary) + 1, incomplete_file };
+  enum class Reason : std::uint32_t { outside_region = static_cast<std::uint32_t>(Unused::supplementary) + 1, incomplete_file, repeated_read };
 
   static void describe(Describe<AlignmentReader>& d) {
     d.id("alignment_reader")
@@ -45,7 +46,8 @@ class AlignmentReader {
         .positions()
         .parts();
     d.doc(
-        "One row per mapped record that passes the filters, in file order. `record_index` counts all records visited, filtered ones included (with a "
+        "One row per mapped record that passes the filters, in file order; further primary records of a read are counted, and named in the account. "
+        "`record_index` counts all records visited, filtered ones included (with a "
         "region: those that "
         "overlap it). A region uses the file's index, which is made when missing; a file that is not sorted is read to its end instead.\n\n"
         "Several files must have the same contigs in the same order. They are read one after the other, or with `merge` as one sorted file.\n\n"
@@ -87,6 +89,7 @@ class AlignmentReader {
     d.uses("reference", "contig", "checked against the header", Needed::optional);
     d.reason("outside_region", "it overlaps no region that is wanted, and was read because the file has no index");
     d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of other contigs");
+    d.reason("repeated_read", "an earlier record is a primary alignment of the same read; both are given, and no row is lost");
     d.work_unit("base");
   }
 
@@ -110,11 +113,17 @@ class AlignmentReader {
   }
 
   bool process(const Call& call, Output& out) {
-    if (turns_) return turns_->process(call, out);
+    if (turns_) {
+      const bool goes_on = turns_->process(call, out);
+      turns_->keep_beside(call, repeats_.bytes());
+      if (!goes_on) repeats_.say(call);
+      return goes_on;
+    }
     const Given given = give_batch(call, out);
+    if (given == Given::end) repeats_.say(call);
     for (const std::string& note : file_->take_notes()) call.info(note);
     if (const double share = file_->share_read(); share >= 0) call.progress(share);
-    if (const std::uint64_t memory = file_->memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
+    if (const std::uint64_t memory = file_->memory() + repeats_.bytes(); memory != told_memory_) call.keeps(told_memory_ = memory);
     return given != Given::end;
   }
   std::string position() {
@@ -344,7 +353,12 @@ class AlignmentReader {
       }
       const bam1_core_t& core = record->core;
       const std::optional<Unused> reason = core.tid < 0 ? Unused::unmapped : reason_against(core.flag, core.qual, parameters_);
-      if (!reason) return compare_with_reference(call, *record), record;
+      if (!reason) {
+        compare_with_reference(call, *record);
+        // Of a pair both have the name.
+        if ((core.flag & (BAM_FPAIRED | BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0) repeats_.look_at(call, record->name);
+        return record;
+      }
       if (parameters_.keep == "all") return record;
       call.account(*reason, 1, record->name);
     }
@@ -411,6 +425,7 @@ class AlignmentReader {
   std::unordered_map<std::string_view, std::string_view> contigs_;  // names and bases of the reference, if there is one
   std::string reference_path_;
   Agreement agreement_;
+  RepeatsInStream repeats_{static_cast<std::uint32_t>(Reason::repeated_read), "the alignments have"};
   bool judged_ = false;
   bool wants_bases_, wants_record_, wants_index_;
   const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record

@@ -35,6 +35,10 @@ template <class SomeBatch>
 void give_columns(const SomeBatch& batch, const ReadFileWishes& wishes, const Call& call, Output& out) {
   for (const std::string& name : batch.without_bases) call.account(wishes.empty_sequence, 1, name);
   out.set_rows(batch.rows);
+  const std::span<const std::int64_t> ends = batch.name_ends.template as<std::int64_t>();
+  const auto* const names = static_cast<const char*>(batch.names.data());
+  for (std::size_t row = 0; wishes.repeats != nullptr && row < static_cast<std::size_t>(batch.rows); ++row)
+    wishes.repeats->look_at(call, {names + ends[row], static_cast<std::size_t>(ends[row + 1] - ends[row])});
   out.add("read_id", text_column(batch.rows, batch.name_ends, batch.names));
   out.add("bases", text_column(batch.rows, batch.base_ends, batch.bases));
   if (wishes.qualities) out.add("qualities", text_column(batch.rows, batch.quality_ends, batch.qualities));

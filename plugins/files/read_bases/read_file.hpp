@@ -7,6 +7,7 @@
 #include <memory>
 #include <sluice/hts/bam_part.hpp>
 #include <sluice/input_turns.hpp>
+#include <sluice/repeated_reads.hpp>
 #include <sluice/work_sharing.hpp>
 #include <string>
 
@@ -27,6 +28,7 @@ struct ReadFileWishes {
   int threads = 1;
   std::uint32_t not_primary = 0, empty_sequence = 0;  // reasons of the stage
   WorkSharing* sharing = nullptr;                     // of text, from file to file
+  RepeatsInStream* repeats = nullptr;                 // looks at the names of all files; null: nobody does
   bool follows = false;                               // an interrupt ends what comes, and not the run
   TextSearchRules text_rules = {};                    // how parts are found
   hts::RecordSearchRules record_rules = {};

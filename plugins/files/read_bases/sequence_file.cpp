@@ -324,8 +324,7 @@ void SequenceFile::load_or_build_index(OpenReport& report) {
       if (read_whole_file(fai_path, text)) {
         const IndexStatus status = parse_index({text.data(), text.size()}, text_bytes_, index_, duplicates);
         if (status == IndexStatus::ok) {
-          if (duplicates != 0)
-            report.warnings.push_back("'" + fai_path + "' names " + std::to_string(duplicates) + " reads again: the first of each name is used");
+          if (duplicates != 0) say_repeated({text.data(), text.size()}, report);
           return;
         }
         reason = status == IndexStatus::malformed ? "the one beside the file is damaged" : "the one beside the file was made from another file";
@@ -355,8 +354,14 @@ void SequenceFile::load_or_build_index(OpenReport& report) {
   }
   report.infos.push_back((keep_index_ ? "made the index '" : "made in memory the index '") + fai_path + "' of " + std::to_string(index_.size()) +
                          " reads: " + reason);
-  if (duplicates != 0)
-    report.warnings.push_back("'" + path_ + "' has " + std::to_string(duplicates) + " reads whose name an earlier one has: the first is used");
+  if (duplicates != 0) say_repeated(fai, report);
+}
+
+void SequenceFile::say_repeated(std::string_view fai, OpenReport& report) const {
+  const std::uint64_t before = report.repeated.count();
+  find_repeated(fai, index_, report.repeated);
+  report.warnings.push_back("'" + path_ + "' has " + std::to_string(report.repeated.count() - before) +
+                            " reads whose name an earlier one has, which is used: " + report.repeated.names());
 }
 
 // As bgzip -r writes it: all blocks but the first.

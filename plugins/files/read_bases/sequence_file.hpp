@@ -53,6 +53,7 @@ class SequenceStream {
 // What the caller should tell its user about how a file was opened.
 struct OpenReport {
   std::vector<std::string> infos, warnings;
+  RepeatedReads repeated;  // reads whose name an earlier one of the file has
 };
 
 // Closes itself.
@@ -137,6 +138,7 @@ class SequenceFile {
   using ReadText = std::function<std::size_t(char* to, std::size_t bytes)>;
   void decompress_to_temporary_file(OpenReport& report, const char* format, const ReadText& read_text);
   void load_or_build_index(OpenReport& report);
+  void say_repeated(std::string_view fai, OpenReport& report) const;
   void build_index(std::string& fai, std::uint64_t& duplicates);
   std::size_t read_file(std::uint64_t offset, char* to, std::size_t bytes) const;
   std::size_t read_for(Lookup& lookup, std::uint64_t offset, char* to, std::size_t bytes) const;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 namespace sluice::read_bases {
@@ -47,33 +48,55 @@ const SequencePlace* SequenceIndex::find(std::string_view wanted) const {
   return entry == 0 ? nullptr : &entries_[entry - 1].place;
 }
 
+namespace {
+
+struct IndexLine {
+  std::string_view id;
+  SequencePlace place;
+};
+
+// Takes the first line off; none: it is malformed.
+std::optional<IndexLine> next_line(std::string_view& fai) {
+  const std::size_t line_end = fai.find('\n');
+  if (line_end == std::string_view::npos) return std::nullopt;
+  std::string_view line = fai.substr(0, line_end);
+  fai.remove_prefix(line_end + 1);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  const std::size_t id_end = line.find('\t');
+  if (id_end == 0 || id_end == std::string_view::npos) return std::nullopt;
+  const std::string_view id = line.substr(0, id_end);
+  std::uint64_t numbers[4] = {};
+  for (std::uint64_t& number : numbers) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos) return std::nullopt;
+    line.remove_prefix(tab + 1);
+    const std::size_t end = std::min(line.find('\t'), line.size());
+    const auto parsed = std::from_chars(line.data(), line.data() + end, number);
+    if (parsed.ec != std::errc() || parsed.ptr != line.data() + end) return std::nullopt;
+  }
+  return IndexLine{id, {numbers[1], numbers[0], numbers[2], numbers[3]}};
+}
+
+}  // namespace
+
 IndexStatus parse_index(std::string_view fai, std::uint64_t text_bytes, SequenceIndex& index, std::uint64_t& duplicates) {
   duplicates = 0;
   while (!fai.empty()) {
-    const std::size_t line_end = fai.find('\n');
-    if (line_end == std::string_view::npos) return IndexStatus::malformed;
-    std::string_view line = fai.substr(0, line_end);
-    fai.remove_prefix(line_end + 1);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    const std::size_t id_end = line.find('\t');
-    if (id_end == 0 || id_end == std::string_view::npos) return IndexStatus::malformed;
-    const std::string_view id = line.substr(0, id_end);
-    std::uint64_t numbers[4] = {};
-    for (std::uint64_t& number : numbers) {
-      const std::size_t tab = line.find('\t');
-      if (tab == std::string_view::npos) return IndexStatus::malformed;
-      line.remove_prefix(tab + 1);
-      const std::size_t end = std::min(line.find('\t'), line.size());
-      const auto parsed = std::from_chars(line.data(), line.data() + end, number);
-      if (parsed.ec != std::errc() || parsed.ptr != line.data() + end) return IndexStatus::malformed;
-    }
-    const SequencePlace place{numbers[1], numbers[0], numbers[2], numbers[3]};
-    const auto bytes = place.text_bytes();
+    const std::optional<IndexLine> line = next_line(fai);
+    if (!line) return IndexStatus::malformed;
+    const auto bytes = line->place.text_bytes();
     if (!bytes) return IndexStatus::malformed;
-    if (place.offset > text_bytes || *bytes > text_bytes - place.offset) return IndexStatus::other_file;
-    if (index.add(id, place) == SequenceIndex::Added::duplicate) ++duplicates;
+    if (line->place.offset > text_bytes || *bytes > text_bytes - line->place.offset) return IndexStatus::other_file;
+    if (index.add(line->id, line->place) == SequenceIndex::Added::duplicate) ++duplicates;
   }
   return index.size() == 0 && text_bytes != 0 ? IndexStatus::malformed : IndexStatus::ok;
+}
+
+void find_repeated(std::string_view fai, const SequenceIndex& index, RepeatedReads& repeated) {
+  while (const std::optional<IndexLine> line = next_line(fai)) {
+    const SequencePlace* const used = index.find(line->id);
+    if (used != nullptr && used->offset != line->place.offset) repeated.add(line->id);
+  }
 }
 
 }  // namespace sluice::read_bases

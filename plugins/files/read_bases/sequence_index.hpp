@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <sluice/repeated_reads.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,5 +51,7 @@ enum class IndexStatus : std::uint8_t { ok, malformed, other_file };
 
 // Parses a .fai text (5 columns for FASTA, 6 for FASTQ). `text_bytes`: size of the uncompressed file, which all places must lie in.
 IndexStatus parse_index(std::string_view fai, std::uint64_t text_bytes, SequenceIndex& index, std::uint64_t& duplicates);
+// The lines of a .fai, which made `index`, whose names earlier ones have.
+void find_repeated(std::string_view fai, const SequenceIndex& index, RepeatedReads& repeated);
 
 }  // namespace sluice::read_bases

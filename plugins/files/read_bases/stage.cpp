@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint32_t hard_clip = BAM_CHARD_CLIP;
 constexpr const char* text_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .fastq.zst .fq.zst .fasta.zst .fa.zst";
+constexpr const char* repeated_read_meaning = "the files have a further read of this name, which is not used; no row is lost";
 constexpr const char* read_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .fastq.zst .fq.zst .fasta.zst .fa.zst .bam .sam .cram";
 
 // The whole read of each row, from the file that the base caller wrote.
@@ -25,7 +26,7 @@ class ReadBases {
   struct Parameters {
     std::optional<Path> path;
   };
-  enum class Reason : std::uint32_t { read_not_in_file, no_bases };
+  enum class Reason : std::uint32_t { read_not_in_file, no_bases, repeated_read };
   static void describe(Describe<ReadBases>& d) {
     d.id("read_bases").summary("fetches each read's bases by read id from FASTA or FASTQ files, or takes those of its alignment").map("read");
     d.doc(
@@ -33,7 +34,7 @@ class ReadBases {
         "and only in memory "
         "when the folder cannot be written to. A gzip file that is not BGZF, or a zstd file, is decompressed to the temporary folder first. Of reads "
         "with the same "
-        "name the first is used, in the order of the files.\n\n"
+        "name the first is used, in the order of the files; the others are counted, and named in the account.\n\n"
         "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to "
         "the whole read.\n\n"
         "Bases are given in upper case, U as T.");
@@ -43,6 +44,7 @@ class ReadBases {
         .beside(".fai")
         .beside(".gzi");
     describe_columns(d);
+    d.reason("repeated_read", repeated_read_meaning);
   }
   template <class Stage>
   static void describe_columns(Describe<Stage>& d) {
@@ -56,8 +58,7 @@ class ReadBases {
   }
   ReadBases(const Setup& setup, const Parameters& p) : ReadBases(setup, p.path.value_or(Path()), false) {
     if (takes_aligned_) return;
-    for (const std::string& path : input_files(*p.path, text_endings)) add(path, setup);
-    say_repeated(setup);
+    for (const std::string& path : input_files(*p.path, text_endings)) add(path, setup, static_cast<std::uint32_t>(Reason::repeated_read));
     if (files_.size() == 1) first_with_.clear();
   }
 
@@ -78,7 +79,7 @@ class ReadBases {
     if (takes_aligned_)
       take_aligned(in, out);
     else
-      look_up(call, in, out);
+      look_up(call, in, out, [&](std::int64_t row) { out.fail(row, Reason::read_not_in_file); });
   }
 
  protected:
@@ -90,54 +91,32 @@ class ReadBases {
                            "give `path`, or read alignments with alignment_reader");
   }
   bool takes_aligned() const { return takes_aligned_; }
-  // Reads of it. `log`: Setup or Call.
-  template <class Log>
-  std::size_t add(const std::string& path, const Log& log) {
+  // Reads of it. repeated_read: the stage's reason.
+  std::size_t add(const std::string& path, const Host& host, std::uint32_t repeated_read) {
+    const RepeatedReads::Each each = to_account(host, repeated_read);
     OpenReport report;
+    report.repeated = RepeatedReads(each);
+    RepeatedReads in_files_before(each);
     const SequenceFile& file = *files_.emplace_back(std::make_unique<SequenceFile>(path, report));
-    for (const std::string& text : report.infos) log.info(text);
-    for (const std::string& text : report.warnings) log.warn(text);
+    for (const std::string& text : report.infos) host.info(text);
+    for (const std::string& text : report.warnings) host.warn(text);
     for (std::size_t read = 0; read < file.index().size(); ++read) {
       const std::string_view id = file.index().id(read);
       if (first_with_.emplace(id, static_cast<std::uint32_t>(files_.size() - 1)).second) continue;
-      constexpr std::uint64_t most_named = 3;
-      if (repeated_++ < most_named) repeated_names_ += (repeated_names_.empty() ? "'" : ", '") + std::string(id) + "'";
-      if (repeated_ == most_named + 1) repeated_names_ += " and more";
+      in_files_before.add(id);
     }
+    if (in_files_before.count() > 0)
+      host.warn("'" + path + "' has " + std::to_string(in_files_before.count()) +
+                " reads whose name is in an earlier file, too, whose read is used: " + in_files_before.names());
     return file.index().size();
-  }
-  // Reads that files added since it was last said have again.
-  template <class Log>
-  void say_repeated(const Log& log) {
-    if (repeated_ == 0) return;
-    log.count("repeated_reads", static_cast<double>(repeated_));
-    log.warn("the files of reads have " + std::to_string(repeated_) +
-             " reads whose name is in an earlier file, too: that file's are used: " + repeated_names_);
-    repeated_ = 0;
-    repeated_names_.clear();
   }
   FollowedLookup::Missing missing(const Batch& in) const {
     return FollowedLookup::missing_reads(in, [&](std::string_view read_id) { return find(read_id).place != nullptr; });
   }
 
- private:
-  struct Found {
-    const SequencePlace* place = nullptr;
-    std::size_t file = 0;
-    std::uint64_t bases() const { return place == nullptr ? 0 : place->bases; }
-  };
-  Found find(std::string_view name) const {
-    if (files_.empty()) return {};
-    std::size_t file = 0;
-    if (!first_with_.empty()) {
-      const auto first = first_with_.find(name);
-      if (first == first_with_.end()) return {};
-      file = first->second;
-    }
-    return {files_[file]->index().find(name), file};
-  }
-
-  void look_up(const Call& call, const Batch& in, Output& out) {
+  // not_there(row): of a read that is in none of the files.
+  template <class NotThere>
+  void look_up(const Call& call, const Batch& in, Output& out, const NotThere& not_there) {
     const TextView read_ids = in.text("read_id");
     const auto rows = static_cast<std::size_t>(in.rows());
     std::vector<Found> found(rows);
@@ -148,7 +127,7 @@ class ReadBases {
       if (!in.ok(r)) continue;
       found[row] = find(read_ids[r]);
       if (found[row].bases() == 0) {
-        out.fail(r, Reason::read_not_in_file);
+        not_there(r);
         continue;
       }
       order.push_back(row);
@@ -172,6 +151,23 @@ class ReadBases {
         wanted.push_back({read_ids[static_cast<std::int64_t>(*row)], found[*row].place, bases.data() + begin[*row]});
       files_[file]->fetch(wanted, parallel_for);
     }
+  }
+
+ private:
+  struct Found {
+    const SequencePlace* place = nullptr;
+    std::size_t file = 0;
+    std::uint64_t bases() const { return place == nullptr ? 0 : place->bases; }
+  };
+  Found find(std::string_view name) const {
+    if (files_.empty()) return {};
+    std::size_t file = 0;
+    if (!first_with_.empty()) {
+      const auto first = first_with_.find(name);
+      if (first == first_with_.end()) return {};
+      file = first->second;
+    }
+    return {files_[file]->index().find(name), file};
   }
 
   void take_aligned(const Batch& in, Output& out) const {
@@ -200,8 +196,6 @@ class ReadBases {
 
   std::vector<std::unique_ptr<SequenceFile>> files_;
   std::unordered_map<std::string_view, std::uint32_t> first_with_;  // of several files: the one that has the read; names are the indexes'
-  std::uint64_t repeated_ = 0;
-  std::string repeated_names_;
   bool has_cigar_;
   bool takes_aligned_;  // no files were given
   bool follows_;
@@ -214,7 +208,8 @@ class FollowedReadBases : public ReadBases {
     std::optional<Path> path;
     double follow_settle = 5;
   };
-  enum class Reason : std::uint32_t { read_not_in_file, no_bases, incomplete_file };
+  // The first two are ReadBases' own.
+  enum class Reason : std::uint32_t { read_not_in_file, no_bases, incomplete_file, not_needed, repeated_read };
   static void describe(Describe<FollowedReadBases>& d) {
     d.id("followed_read_bases")
         .summary("read_bases from files that others still write: waits for reads that are not there yet")
@@ -236,6 +231,8 @@ class FollowedReadBases : public ReadBases {
         .unit("s");
     describe_columns(d);
     d.reason("incomplete_file", "a followed file that could not be read: truncated, damaged, replaced or gone");
+    d.reason("not_needed", "its bases had not come when enough rows were there (`head`)");
+    d.reason("repeated_read", repeated_read_meaning);
   }
   FollowedReadBases(const Setup& setup, const Parameters& p) : ReadBases(setup, p.path.value_or(Path()), true) {
     if (takes_aligned()) return;
@@ -244,15 +241,16 @@ class FollowedReadBases : public ReadBases {
     lookup_.emplace(std::move(rules), static_cast<std::uint32_t>(Reason::incomplete_file), "reads",
                     [this](const Call& call, FollowedLookup::File& file, FollowedLookup::Growth growth, std::uint64_t& records) {
                       if (growth == FollowedLookup::Growth::possible) return FollowedLookup::Taken::nothing;
-                      records = add(file.path, call);
-                      say_repeated(call);
+                      records = add(file.path, call, static_cast<std::uint32_t>(Reason::repeated_read));
                       return FollowedLookup::Taken::all;
                     });
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    if (lookup_) lookup_->wait(call, [&] { return missing(in); });
-    ReadBases::process(call, in, out);
+    if (lookup_ && lookup_->wait(call, [&] { return missing(in); }) == FollowedLookup::Rest::is_not_needed)
+      look_up(call, in, out, [&](std::int64_t row) { out.filter(row, Reason::not_needed); });
+    else
+      ReadBases::process(call, in, out);
   }
   void finish(const Call& call, Output&) {
     if (lookup_) lookup_->finish(call);
@@ -270,7 +268,7 @@ class ReadReader {
     bool comments = true;
     std::optional<std::string> keep_tags;
   };
-  enum class Reason : std::uint32_t { not_primary, empty_sequence, incomplete_file };
+  enum class Reason : std::uint32_t { not_primary, empty_sequence, incomplete_file, repeated_read };
   static void describe(Describe<ReadReader>& d) {
     d.id("read_reader")
         .summary("streams reads from FASTA, FASTQ (plain, gzip or zstd) or unaligned BAM, SAM or CRAM")
@@ -280,7 +278,7 @@ class ReadReader {
         .parts();
     d.doc(
         "Bases are given in upper case, U as T, in sequencing orientation; written_bases keeps the case. Of aligned input the primary record of each "
-        "read is used.\n\n"
+        "read is used. Reads of one name are all given, counted, and named in the account.\n\n"
         "Where a stage wants the column tags, the batches have an attribute sam_header: the lines @RG (if RG is kept) and @PG of all files.\n\n"
         "With `follow` files are read as they are written, whole records only; see the plugin's README for their order and for what ends it.");
     d.option("path", &Parameters::path, "input files or folders, read one after the other; - is standard input").reads().several(read_endings);
@@ -298,6 +296,7 @@ class ReadReader {
     d.reason("not_primary", "a secondary or supplementary record of aligned input");
     d.reason("empty_sequence", "the record has no bases");
     d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of another kind");
+    d.reason("repeated_read", "an earlier read has the same name; both are given, and no row is lost");
     d.work_unit("base");
   }
   static void check_parameters(const Parameters& p) {
@@ -321,6 +320,7 @@ class ReadReader {
     wishes.empty_sequence = static_cast<std::uint32_t>(Reason::empty_sequence);
     wishes.sharing = &sharing_;
     wishes.follows = p.follow;
+    wishes.repeats = &repeats_;
     if (!p.follow) look_at(setup, input_files(p.path, read_endings), wishes.tags);
     turns_.emplace(setup, p.path, read_endings, p, static_cast<std::uint32_t>(Reason::incomplete_file), [this, wishes](const InputTurns::File& file) {
       if (!first_.empty()) refuse_two_kinds({first_, file.path});
@@ -332,6 +332,8 @@ class ReadReader {
 
   bool process(const Call& call, Output& out) {
     const bool goes_on = turns_->process(call, out);
+    turns_->keep_beside(call, repeats_.bytes());
+    if (!goes_on) repeats_.say(call);
     if (const std::string lines = header_.text(); !lines.empty()) out.set_attribute("sam_header", lines);
     return goes_on;
   }
@@ -360,6 +362,7 @@ class ReadReader {
   std::optional<TagChoice> choice_;
   InputHeader header_;
   WorkSharing sharing_;
+  RepeatsInStream repeats_{static_cast<std::uint32_t>(Reason::repeated_read), "the input has"};
   std::optional<InputTurns> turns_;
 };
 

@@ -135,6 +135,7 @@ class SamWriter {
     if (!contigs_ || sam_hdr_add_lines(contigs_.get(), contig_lines_.data(), contig_lines_.size()) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names must be valid in SAM");
     if (form_ == Form::sam) sam_.emplace(setup, path_);
+    if (!sort_) setup.progress(1);  // nothing is left for the end
     if (form_ == Form::bam && !sort_) bam_.emplace(OutputFile(setup, path_), level_);
     resume(setup, [this](StateReader& from) { restore(from); });
   }

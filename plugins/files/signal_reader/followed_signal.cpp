@@ -19,8 +19,9 @@ std::uint64_t place_in_all(std::size_t file, std::uint64_t offset) { return (std
 
 }  // namespace
 
-FollowedSignal::FollowedSignal(FollowRules rules, std::uint32_t incomplete, Check check)
-    : check_(std::move(check)),
+FollowedSignal::FollowedSignal(FollowRules rules, std::uint32_t incomplete, std::uint32_t repeated, Check check)
+    : repeated_(repeated),
+      check_(std::move(check)),
       lookup_(std::move(rules), incomplete, "reads",
               [this](const Call& call, FollowedLookup::File& file, FollowedLookup::Growth growth, std::uint64_t& records) {
                 return take_up(call, file, growth, records);
@@ -76,13 +77,14 @@ void FollowedSignal::add_records(const Call& call, Source& source, std::uint64_t
       return;
     }
   });
-  std::uint64_t repeated = 0;
+  RepeatedReads repeated(to_account(call, repeated_));
   for (std::size_t i = 0; i < whole; ++i)
-    if (index_.add(names[i], {place_in_all(source.number, places[i].offset), places[i].bytes}) == SignalIndex::Added::duplicate) ++repeated;
+    if (index_.add(names[i], {place_in_all(source.number, places[i].offset), places[i].bytes}) == SignalIndex::Added::duplicate)
+      repeated.add(names[i]);
   records += whole;
-  if (repeated > 0)
-    call.warn("signal file '" + source.file.path() + "' has " + std::to_string(repeated) +
-              " records whose read id an earlier record has: the first is used");
+  if (repeated.count() > 0)
+    call.warn("signal file '" + source.file.path() + "' has " + std::to_string(repeated.count()) +
+              " records of reads that an earlier record has, which is used: " + repeated.names());
   if (whole < places.size())
     source.damage =
         "signal file '" + source.file.path() + "' is damaged: record " + std::to_string(records + 1) + " cannot be decompressed or parsed";

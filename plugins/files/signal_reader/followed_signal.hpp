@@ -20,7 +20,8 @@ class FollowedSignal {
  public:
   // Is a file one that can be read with the others? Throws Failure.
   using Check = std::function<void(const SignalFile&)>;
-  FollowedSignal(FollowRules rules, std::uint32_t incomplete, Check check);
+  // incomplete, repeated: reasons of the stage.
+  FollowedSignal(FollowRules rules, std::uint32_t incomplete, std::uint32_t repeated, Check check);
 
   struct Found {
     const SignalFile* file = nullptr;
@@ -42,6 +43,7 @@ class FollowedSignal {
   FollowedLookup::Taken take_up(const Call& call, const FollowedLookup::File& file, FollowedLookup::Growth growth, std::uint64_t& records);
   void add_records(const Call& call, Source& source, std::uint64_t& records);
 
+  std::uint32_t repeated_;
   Check check_;
   FollowedLookup lookup_;
   std::map<const FollowedLookup::File*, std::size_t> numbers_;

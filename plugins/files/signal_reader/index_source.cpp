@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <limits>
 #include <sluice/staged_file.hpp>
+#include <utility>
 
 #include "signal_reader/signal_file.hpp"
 
@@ -27,15 +28,14 @@ bool may_write_into(const std::filesystem::path& folder) {
 bool newer(const struct timespec& a, const struct timespec& b) { return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec; }
 
 // The records that an index does not have. It is asked for them only if it has too few bytes.
-RepeatedReads left_out(const SignalFile& file, const SignalIndex& index) {
+void find_left_out(const SignalFile& file, const SignalIndex& index, RepeatedReads& repeated) {
   std::vector<std::uint64_t> known;
   std::uint64_t covered = 0;
   for (std::size_t i = 0; i < index.size(); ++i) {
     known.push_back(index.place(i).offset);
     covered += index.place(i).bytes;
   }
-  RepeatedReads repeated;
-  if (covered == file.extent().end - file.extent().begin) return repeated;
+  if (covered == file.extent().end - file.extent().begin) return;
   std::sort(known.begin(), known.end());
   RecordCursor cursor(file);
   RecordDecoder decoder;
@@ -45,13 +45,12 @@ RepeatedReads left_out(const SignalFile& file, const SignalIndex& index) {
   while (cursor.next_place(place))
     if (!std::binary_search(known.begin(), known.end(), place.offset) && file.read_fields(place, decoder, stored, record) == RecordStatus::ok)
       repeated.add(record.read_id);
-  return repeated;
 }
 
 }  // namespace
 
-BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {
-  BuiltIndex built;
+BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel, RepeatedReads repeated) {
+  BuiltIndex built{{}, std::move(repeated)};
   const RecordFormat format = file.header().records;
   const auto damaged = [&file](std::uint64_t record) {
     return Failure::input("signal file '" + file.path() + "' is damaged: record " + std::to_string(record) + " cannot be decompressed or parsed",
@@ -99,8 +98,8 @@ BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel) {
 
 SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& parallel, IndexSource& source) {
   if (file.header().records.format == FileFormat::pod5) {  // its table of reads is at hand
-    BuiltIndex built = build_index(file, parallel);
-    source.repeated = built.repeated;
+    BuiltIndex built = build_index(file, parallel, std::move(source.repeated));
+    source.repeated = std::move(built.repeated);
     return std::move(built.index);
   }
   const std::string path = file.path() + ".idx";
@@ -124,7 +123,7 @@ SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& para
     SignalIndex index;
     const IndexStatus status = got == bytes.size() ? parse_index(bytes, file.extent(), index) : IndexStatus::truncated;
     if (status == IndexStatus::ok) {
-      source.repeated = left_out(file, index);
+      find_left_out(file, index, source.repeated);
       source.action = IndexSource::Action::loaded;
       return index;
     }
@@ -132,8 +131,8 @@ SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& para
                     : status == IndexStatus::truncated ? "the one beside the file is truncated"
                                                        : "the one beside the file is damaged";
   }
-  BuiltIndex built = build_index(file, parallel);
-  source.repeated = built.repeated;
+  BuiltIndex built = build_index(file, parallel, std::move(source.repeated));
+  source.repeated = std::move(built.repeated);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!may_write_into(folder)) {
     source.action = IndexSource::Action::made_in_memory;

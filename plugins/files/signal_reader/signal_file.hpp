@@ -9,11 +9,11 @@
 #include <memory>
 #include <sluice/failure.hpp>
 #include <sluice/input_part.hpp>
+#include <sluice/repeated_reads.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "signal_reader/repeated_reads.hpp"
 #include "signal_reader/signal_index.hpp"
 #include "signal_reader/slow5_format.hpp"
 
@@ -126,8 +126,8 @@ struct BuiltIndex {
   SignalIndex index;
   RepeatedReads repeated;  // records left out because an earlier one has their id
 };
-// Makes the index from the records themselves.
-BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel);
+// Makes the index from the records themselves. repeated: what has been found of them before, and who is told of each.
+BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel, RepeatedReads repeated = RepeatedReads());
 
 // What became of the .idx file beside a signal file.
 struct IndexSource {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <sluice/input_turns.hpp>
+#include <sluice/repeated_reads.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <utility>
@@ -21,14 +22,14 @@ namespace sluice::signal_reader {
 class SignalLookup {
  public:
   using Parameters = FollowEnding;
-  enum class Reason : std::uint32_t { no_signal, incomplete_file };
+  enum class Reason : std::uint32_t { no_signal, incomplete_file, not_needed, repeated_read };
   static void describe(Describe<SignalLookup>& d) {
     d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5 or POD5 files by read id").map("read").blocking();
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
         "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several records of a read, "
-        "in one file or several, the first is used, and the others are counted and named in a warning.\n\n"
+        "in one file or several, the first is used, and the others are counted, and named in the account.\n\n"
         "With `follow`, which the resource must have too, files are taken up as they come (POD5) and grow (BLOW5 and SLOW5, by whole records), and a "
         "batch with a read that is in none of them waits for it until the end is told. No index is written.");
     describe_follow_ending(d);
@@ -37,6 +38,8 @@ class SignalLookup {
     d.uses("signal", "signal_file", "the files");
     d.reason("no_signal", "the signal files have no record with this read id");
     d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of another kind");
+    d.reason("not_needed", "its signal had not come when enough rows were there (`head`)");
+    d.reason("repeated_read", "the signal has a further record of the read, which is not used; no row is lost");
     d.work_unit("byte");
   }
   SignalLookup(const Setup& setup, const Parameters& p) {
@@ -61,7 +64,8 @@ class SignalLookup {
 
   void process(const Call& call, const Batch& in, Output& out) {
     const TextView read_ids = in.text("read_id");
-    if (followed_) followed_->lookup().wait(call, [&] { return missing(in); });
+    using Rest = FollowedLookup::Rest;
+    const Rest rest = followed_ ? followed_->lookup().wait(call, [&] { return missing(in); }) : Rest::is_lost;
     const auto rows = static_cast<std::size_t>(in.rows());
     std::vector<Found> found(rows);
     std::vector<std::size_t> order;
@@ -72,8 +76,10 @@ class SignalLookup {
       found[row] = find(read_ids[r]);
       if (found[row].place.bytes != 0)
         order.push_back(row);
-      else
+      else if (rest == Rest::is_lost)
         out.fail(r, Reason::no_signal);
+      else
+        out.filter(r, Reason::not_needed);
     }
     const Buffer offsets = out.offsets([&](std::int64_t r) {
       const Found& one = found[static_cast<std::size_t>(r)];
@@ -101,28 +107,31 @@ class SignalLookup {
     const auto check = [signal](const SignalFile& file) {
       refuse_difference(file, std::string(signal.attribute("path")), [&signal](const char* attribute) { return signal.attribute(attribute); });
     };
-    followed_.emplace(p.rules(std::string(signal.attribute("inputs")), signal_endings), static_cast<std::uint32_t>(Reason::incomplete_file), check);
+    followed_.emplace(p.rules(std::string(signal.attribute("inputs")), signal_endings), static_cast<std::uint32_t>(Reason::incomplete_file),
+                      static_cast<std::uint32_t>(Reason::repeated_read), check);
   }
   void open_all(const Setup& setup, const Batch& signal) {
     files_.emplace(signal.attribute("path"));
+    const RepeatedReads::Each each = to_account(setup, static_cast<std::uint32_t>(Reason::repeated_read));
+    RepeatedReads in_files_before(each);
     for (std::size_t i = 0; i < files_->size(); ++i) {
       const SignalFile& file = files_->file(i);
       IndexSource source;
+      source.repeated = RepeatedReads(each);
       SignalIndex index = load_or_build_index(
           file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
       const std::size_t reads = index.size();
       warn_of_repeated(setup, "signal file '" + file.path() + "' has ", source.repeated);
-      add(std::move(index), files_->begin(i));
+      add(std::move(index), files_->begin(i), in_files_before);
       if (source.action == IndexSource::Action::loaded) continue;
       setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
                  std::to_string(reads) + " reads: " + source.reason);
     }
-    warn_of_repeated(setup, "the signal files have ", in_files_before_);
+    warn_of_repeated(setup, "the signal files have ", in_files_before);
     setup.count("indexed_reads", static_cast<double>(index_.size()));
   }
   static void warn_of_repeated(const Setup& setup, const std::string& where, const RepeatedReads& repeated) {
     if (repeated.count() == 0) return;
-    setup.count("repeated_reads", static_cast<double>(repeated.count()));
     setup.warn(where + std::to_string(repeated.count()) + " records of reads that an earlier record has, which is used: " + repeated.names());
   }
 
@@ -137,19 +146,18 @@ class SignalLookup {
     return {&files_->file(file), file, {place->offset - files_->begin(file), place->bytes}};
   }
   // Of several files with a read the first one's record is kept.
-  void add(SignalIndex index, std::uint64_t begin) {
+  void add(SignalIndex index, std::uint64_t begin, RepeatedReads& repeated) {
     if (begin == 0 && index_.size() == 0) {
       index_ = std::move(index);
       return;
     }
     for (std::size_t i = 0; i < index.size(); ++i)
       if (index_.add(index.read_id(i), {begin + index.place(i).offset, index.place(i).bytes}) == SignalIndex::Added::duplicate)
-        in_files_before_.add(index.read_id(i));
+        repeated.add(index.read_id(i));
   }
 
   mutable std::optional<SignalFiles> files_;
-  SignalIndex index_;  // of all files: places among the bytes of all
-  RepeatedReads in_files_before_;
+  SignalIndex index_;                       // of all files: places among the bytes of all
   std::optional<FollowedSignal> followed_;  // instead of these
 };
 

@@ -42,7 +42,7 @@ InputReader::Given SignalReads::give(const Call& call, Output& out) {
   out.set_rows(batch ? batch->rows : 0);
   if (batch) {
     give_columns(*batch, out);
-    note_ids(*batch);
+    note_ids(call, *batch);
   }
   // Behind the last batch of a file that has grown there is still its end to be seen.
   if (batches_.ended() && !(batch && has_grown_)) return Given::end;
@@ -62,11 +62,10 @@ std::int64_t SignalReads::consumed() const {
 
 std::string SignalReads::position() { return position_text({batches_.next_offset(), batches_.records_before(), batches_.cursor().counted_from()}); }
 
-void SignalReads::note_ids(const SignalBatch& batch) const {
+void SignalReads::note_ids(const Call& call, const SignalBatch& batch) const {
   const std::span<const std::int64_t> ends = batch.name_ends.as<std::int64_t>();
   for (std::size_t row = 0; row < static_cast<std::size_t>(batch.rows); ++row) {
-    const std::string_view id(static_cast<const char*>(batch.names.data()) + ends[row], static_cast<std::size_t>(ends[row + 1] - ends[row]));
-    if (!wishes_.seen->add(id)) wishes_.repeated->add(id);
+    wishes_.repeats->look_at(call, {static_cast<const char*>(batch.names.data()) + ends[row], static_cast<std::size_t>(ends[row + 1] - ends[row])});
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <sluice/input_turns.hpp>
+#include <sluice/repeated_reads.hpp>
 
-#include "signal_reader/repeated_reads.hpp"
 #include "signal_reader/signal_batches.hpp"
 #include "signal_reader/signal_file.hpp"
 
@@ -14,12 +14,11 @@ namespace sluice::signal_reader {
 
 struct SignalReadsWishes {
   BeginningParameters beginning;
-  bool places = false;                // columns of where records are
-  bool beginnings = false;            // no more of a record than is likely to be wanted
-  bool follows = false;               // an interrupt ends what comes, and not the run
-  std::uint64_t places_at = 0;        // where the file begins among all
-  SeenReads* seen = nullptr;          // ids that have come, of any file ...
-  RepeatedReads* repeated = nullptr;  // ... and again
+  bool places = false;                 // columns of where records are
+  bool beginnings = false;             // no more of a record than is likely to be wanted
+  bool follows = false;                // an interrupt ends what comes, and not the run
+  std::uint64_t places_at = 0;         // where the file begins among all
+  RepeatsInStream* repeats = nullptr;  // looks at the ids of all files
 };
 
 class SignalReads : public InputReader {
@@ -34,7 +33,7 @@ class SignalReads : public InputReader {
 
  private:
   void give_columns(const SignalBatch& batch, Output& out) const;
-  void note_ids(const SignalBatch& batch) const;
+  void note_ids(const Call& call, const SignalBatch& batch) const;
   SignalReadsWishes wishes_;
   bool has_grown_, grows_;
   SignalFile file_;

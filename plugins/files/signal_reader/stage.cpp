@@ -290,7 +290,7 @@ class SignalDecode {
 class SignalStream {
  public:
   struct Parameters : BeginningParameters, FollowParameters {};
-  enum class Reason : std::uint32_t { incomplete_file };
+  enum class Reason : std::uint32_t { incomplete_file, repeated_read };
   static void describe(Describe<SignalStream>& d) {
     d.id("signal_stream")
         .summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order")
@@ -300,7 +300,7 @@ class SignalStream {
         .parts();
     d.doc(
         "Needs no index. A record that cannot be decompressed ends the run: in a stream nothing tells where reads would go missing. Reads that come "
-        "more than once are all given, counted, and named in a warning.\n\n"
+        "more than once are all given, counted, and named in the account.\n\n"
         "With prefix_bases no more is read of a record than is likely to hold the signal that is wanted; signal_decode reads the rest where it is "
         "needed.\n\n"
         "With `follow`, which the resource must have too, files are read as they are written, whole records only; see the README of read_bases for "
@@ -313,6 +313,7 @@ class SignalStream {
     describe_follow(d);
     d.uses("signal", "signal_file", "the files");
     d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of another kind");
+    d.reason("repeated_read", "an earlier record is of the same read; both are given, and no row is lost");
     d.work_unit("sample");
   }
   SignalStream(const Setup& setup, const Parameters& parameters) : signal_(setup.resource("signal")) {
@@ -321,8 +322,7 @@ class SignalStream {
     wishes.places = setup.wanted("record_offset") && setup.wanted("record_bytes");
     wishes.beginnings = wishes.places && parameters.prefix_bases > 0 && !parameters.follow;
     wishes.follows = parameters.follow;
-    wishes.seen = &seen_;
-    wishes.repeated = &repeated_;
+    wishes.repeats = &repeats_;
     if (!parameters.follow) places_.emplace(signal_.attribute("path"));
     const std::string inputs(signal_.attribute(parameters.follow ? "inputs" : "path"));
     turns_.emplace(setup, inputs, signal_endings, parameters, static_cast<std::uint32_t>(Reason::incomplete_file),
@@ -330,13 +330,9 @@ class SignalStream {
   }
 
   bool process(const Call& call, Output& out) {
-    const std::uint64_t repeated_before = repeated_.count(), kept_before = seen_.bytes();
     const bool more = turns_->process(call, out);
-    if (repeated_.count() > repeated_before) call.count("repeated_reads", repeated_.count() - repeated_before);
-    if (seen_.bytes() != kept_before) call.keeps(seen_.bytes());
-    if (!more && repeated_.count() > 0)
-      call.warn("the signal has " + std::to_string(repeated_.count()) +
-                " records of reads that an earlier record has, and all are given: " + repeated_.names());
+    turns_->keep_beside(call, repeats_.bytes());
+    if (!more) repeats_.say(call);
     return more;
   }
   std::string position() { return turns_->position(); }
@@ -352,8 +348,7 @@ class SignalStream {
   }
   Batch signal_;
   std::optional<SignalFiles> places_;
-  SeenReads seen_;
-  RepeatedReads repeated_;
+  RepeatsInStream repeats_{static_cast<std::uint32_t>(Reason::repeated_read), "the signal has"};
   std::optional<InputTurns> turns_;
 };
 

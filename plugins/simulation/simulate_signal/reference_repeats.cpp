@@ -80,13 +80,17 @@ std::optional<LengthRange> parse_length_range(std::string_view text) {
   return range;
 }
 
-void add_repeats(std::uint64_t seed, std::uint64_t contig, const RepeatParameters& p, std::string& bases) {
+Repeats::Repeats(std::uint64_t seed, const RepeatParameters& parameters) : seed_(seed), parameters_(parameters) {
+  if (parameters.interspersed > 0) families_ = made_up_families(seed, parameters);
+}
+
+void Repeats::add_to(std::uint64_t contig, std::string& bases) const {
+  const RepeatParameters& p = parameters_;
   const auto length = static_cast<double>(bases.size());
   if (p.interspersed > 0) {
-    const std::vector<std::string> families = made_up_families(seed, p);
-    RandomStream random(seed, contig, Purpose::repeat_copy);
+    RandomStream random(seed_, contig, Purpose::repeat_copy);
     for (std::int64_t written = 0; static_cast<double>(written) < p.interspersed * length;) {
-      std::string_view family = families[random.below(families.size())];
+      std::string_view family = families_[random.below(families_.size())];
       const auto whole = static_cast<std::int64_t>(family.size());
       if (random.below(2) == 0) family.remove_prefix(static_cast<std::size_t>(whole - draw(random, {p.family_length.least, whole})));
       std::string copy = with_differences(family, p.divergence, random);
@@ -95,7 +99,7 @@ void add_repeats(std::uint64_t seed, std::uint64_t contig, const RepeatParameter
     }
   }
   if (p.tandem > 0) {
-    RandomStream random(seed, contig, Purpose::tandem_repeat);
+    RandomStream random(seed_, contig, Purpose::tandem_repeat);
     for (std::int64_t written = 0; static_cast<double>(written) < p.tandem * length;) {
       const std::string unit = synthesize_contig(random.next(), contig, draw(random, p.unit_length), p.gc_content, p.cpg_ratio);
       const auto size = static_cast<std::size_t>(draw(random, array_length));

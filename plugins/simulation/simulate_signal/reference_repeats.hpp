@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::simulate_signal {
 
@@ -28,9 +29,21 @@ struct RepeatParameters {
   double gc_content = 0.5, cpg_ratio = 1;
 };
 
-// Writes copies, then arrays, over the bases of a contig, where chance puts them; later ones may cover earlier ones. Families depend on the seed
-// alone, so that contigs share them. Short lengths are more frequent than long ones: as many bases from each length on to its double. Half of the
-// copies have lost their beginning, half lie on the other strand. Of a copy's differences 70 % are substitutions, 20 % deletions, 10 % insertions.
-void add_repeats(std::uint64_t seed, std::uint64_t contig, const RepeatParameters& parameters, std::string& bases);
+// Copies of families and arrays, written over the bases of contigs where chance puts them, arrays last; later ones may cover earlier ones. Families
+// depend on the seed alone, so that contigs share them. Short lengths are more frequent than long ones: as many bases from each length on to its
+// double. Half of the copies have lost their beginning, half lie on the other strand. Of a copy's differences 70 % are substitutions, 20 % deletions,
+// 10 % insertions.
+class Repeats {
+ public:
+  Repeats() = default;  // none
+  Repeats(std::uint64_t seed, const RepeatParameters& parameters);
+  // [thread-safe]
+  void add_to(std::uint64_t contig, std::string& bases) const;
+
+ private:
+  std::uint64_t seed_ = 0;
+  RepeatParameters parameters_;
+  std::vector<std::string> families_;
+};
 
 }  // namespace sluice::simulate_signal

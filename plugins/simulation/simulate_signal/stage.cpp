@@ -298,36 +298,47 @@ class SyntheticReference {
   }
 
   SyntheticReference(const Setup& setup, const Parameters& p) : parameters_(p), rows_(setup, static_cast<std::uint64_t>(p.contigs)) {
-    repeats_.interspersed = p.repeats;
-    repeats_.families = p.repeat_families;
-    repeats_.family_length = *parse_length_range(p.repeat_length);
-    repeats_.divergence = p.repeat_divergence;
-    repeats_.tandem = p.tandem_repeats;
-    repeats_.unit_length = *parse_length_range(p.tandem_unit_length);
-    repeats_.unit_divergence = p.tandem_divergence;
-    repeats_.gc_content = p.gc_content;
-    repeats_.cpg_ratio = p.cpg_ratio;
+    RepeatParameters repeats;
+    repeats.interspersed = p.repeats;
+    repeats.families = p.repeat_families;
+    repeats.family_length = *parse_length_range(p.repeat_length);
+    repeats.divergence = p.repeat_divergence;
+    repeats.tandem = p.tandem_repeats;
+    repeats.unit_length = *parse_length_range(p.tandem_unit_length);
+    repeats.unit_divergence = p.tandem_divergence;
+    repeats.gc_content = p.gc_content;
+    repeats.cpg_ratio = p.cpg_ratio;
+    repeats_ = Repeats(static_cast<std::uint64_t>(p.seed), repeats);
   }
 
   std::string position() const { return rows_.position(); }
 
-  bool process(const Call&, Output& out) {
+  bool process(const Call& call, Output& out) {
     if (rows_.is_empty()) return out.set_rows(0), false;
-    out.set_rows(1);
-    const std::string name = "synthetic_" + std::to_string(rows_.next + 1);
-    std::string bases = synthesize_contig(static_cast<std::uint64_t>(parameters_.seed), rows_.next, parameters_.length, parameters_.gc_content,
-                                          parameters_.cpg_ratio);
-    add_repeats(static_cast<std::uint64_t>(parameters_.seed), rows_.next, repeats_, bases);
-    out.text_rows("name", std::initializer_list<std::string_view>{name});
-    out.text_rows("bases", std::initializer_list<std::string_view>{bases});
-    out.set_work(static_cast<double>(parameters_.length));
-    ++rows_.next;
+    const double wanted = std::min(call.target_work(), static_cast<double>(call.target_bytes())) / static_cast<double>(parameters_.length);
+    const auto rows = static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(rows_.end - rows_.next)));
+    std::vector<std::string> names(rows), bases(rows);
+    call.parallel_for(rows, 1 + least_part / static_cast<std::size_t>(parameters_.length), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const std::uint64_t contig = rows_.next + row;
+        names[row] = "synthetic_" + std::to_string(contig + 1);
+        bases[row] = synthesize_contig(static_cast<std::uint64_t>(parameters_.seed), contig, parameters_.length, parameters_.gc_content,
+                                       parameters_.cpg_ratio);
+        repeats_.add_to(contig, bases[row]);
+      }
+    });
+    out.set_rows(static_cast<std::int64_t>(rows));
+    out.text_rows("name", names);
+    out.text_rows("bases", bases);
+    out.set_work(static_cast<double>(rows) * static_cast<double>(parameters_.length));
+    rows_.next += rows;
     return !rows_.is_empty();
   }
 
  private:
+  static constexpr std::size_t least_part = 10000;  // bases that a thread makes at a time: some 50 us
   Parameters parameters_;
-  RepeatParameters repeats_;
+  Repeats repeats_;
   NumberedRows rows_;
 };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <sluice/follow_state.hpp>
 #include <sluice/followed_files.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -52,25 +53,30 @@ class FollowedLookup {
     refuse_unfollowed(files_.rules().inputs);
   }
 
+  // What to do with rows that are still missing: they fail, or, as nobody needs them any more, are left out on purpose.
+  enum class Rest : std::uint8_t { is_lost, is_not_needed };
   // Until missing() is nothing, or nothing more is to be waited for.
   template <class FindMissing>
-  void wait(const Call& call, const FindMissing& missing) {
+  Rest wait(const Call& call, const FindMissing& missing) {
     Missing now = missing();
     while (now.count > 0 && !ended_) {
-      if (seconds() - looked_at_ < look_seconds && !call.cancelled()) {
-        if (is_idle()) return;
+      const FollowState state = follow_state(call);
+      if (state == FollowState::not_needed) return Rest::is_not_needed;
+      if (seconds() - looked_at_ < look_seconds && state == FollowState::goes_on) {
+        if (is_idle()) break;
         std::this_thread::sleep_for(nap);
         continue;
       }
       look(call);
-      if (is_idle()) return;
+      if (is_idle()) break;
       now = missing();
       if (now.count > 0 && !ended_) say_wait(call, now);
     }
+    return Rest::is_lost;
   }
-  // After the last batch: what is not whole is named.
+  // After the last batch: what is not whole is named, if it mattered.
   void finish(const Call& call) {
-    if (std::exchange(ended_, true)) return;
+    if (follow_state(call) == FollowState::not_needed || std::exchange(ended_, true)) return;
     files_.end_because("the run ends");
     look(call);
   }
@@ -88,7 +94,7 @@ class FollowedLookup {
 
   void look(const Call& call) {
     looked_at_ = seconds();
-    if (call.cancelled()) files_.end_because("interrupted");
+    if (follow_state(call) == FollowState::ends) files_.end_because("interrupted");
     files_.look(looked_at_);
     ended_ = !files_.end().empty();
     for (File& file : files_.files()) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sluice/follow_state.hpp>
 #include <sluice/followed_files.hpp>
 #include <sluice/input_part.hpp>
 #include <sluice/stage.hpp>
@@ -20,7 +21,7 @@
 namespace sluice {
 
 // Options of a source that can follow. The host sees by `follow` that such a stage may begin with an empty folder, and that the first Ctrl-C ends its
-// input and not the run: Call::cancelled() is then true once, and the stage gives what is left.
+// input and not the run: follow_state() is then FollowState::ends, and the stage gives what is left.
 struct FollowEnding {
   bool follow = false;
   std::optional<std::string> follow_until;
@@ -119,6 +120,10 @@ class InputTurns {
 
   // The stage's process().
   bool process(const Call& call, Output& out) { return followed_ ? follow(call, out) : give_next(call, out); }
+  // What the stage keeps beside the files, behind process().
+  void keep_beside(const Call& call, std::uint64_t bytes) {
+    if (std::exchange(beside_, bytes) != bytes) keep(call);
+  }
   // The stage's position(): the number of a file, and what its reader says.
   std::string position() {
     if (followed_) return no_position;
@@ -185,7 +190,7 @@ class InputTurns {
     return reader_ != nullptr;
   }
   void keep(const Call& call) {
-    std::uint64_t bytes = reader_ ? reader_->kept_bytes() : 0;
+    std::uint64_t bytes = beside_ + (reader_ ? reader_->kept_bytes() : 0);
     for (const auto& [file, reader] : suspended_) bytes += reader->kept_bytes();
     if (bytes != kept_) call.keeps(kept_ = bytes);
   }
@@ -193,7 +198,9 @@ class InputTurns {
   // ---- files as they are written
 
   bool follow(const Call& call, Output& out) {
-    const bool interrupted = call.cancelled() && followed_->end().empty();
+    const FollowState state = follow_state(call);
+    if (state == FollowState::not_needed) return give_nothing(out), false;
+    const bool interrupted = state == FollowState::ends && followed_->end().empty();
     if (interrupted) followed_->end_because("interrupted");
     if (interrupted || (followed_->end().empty() && seconds() - looked_at_ >= look_seconds)) look(call);
     if (current_ == nullptr) begin_next(call);
@@ -344,7 +351,7 @@ class InputTurns {
   Open open_;
   std::uint32_t incomplete_;
   std::unique_ptr<InputReader> reader_;  // of the file whose turn it is
-  std::uint64_t kept_ = 0;
+  std::uint64_t kept_ = 0, beside_ = 0;
 
   std::vector<std::string> paths_;
   InputPart part_;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <mutex>
 #include <numeric>
+#include <sluice/follow_state.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <thread>
@@ -261,6 +262,63 @@ class ToyBlocking : public ToyMap {
   std::atomic<bool> inside_{false};
 };
 
+// Follows: rows from `there` on wait for what never comes.
+class ToyFollowing {
+ public:
+  struct Parameters {
+    bool follow = true;
+    std::int64_t there = 0;
+  };
+  enum class Reason : std::uint32_t { lost, not_needed };
+  static void describe(sluice::Describe<ToyFollowing>& d) {
+    d.id("toy_following").summary("waits").map("number").blocking().needs("value", "i64", "").gives("found", "i64", "value");
+    d.option("follow", &Parameters::follow, "wait");
+    d.option("there", &Parameters::there, "so many are there");
+    d.reason("lost", "it never came").reason("not_needed", "nobody asks for it any more");
+  }
+  ToyFollowing(const sluice::Setup&, const Parameters& p) : p_(p) {}
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
+    const auto value = in.column<std::int64_t>("value");
+    const auto found = out.column<std::int64_t>("found");
+    std::copy(value.begin(), value.end(), found.begin());
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (value[static_cast<std::size_t>(row)] < p_.there) continue;
+      while (sluice::follow_state(call) == sluice::FollowState::goes_on) wait(1);
+      if (sluice::follow_state(call) == sluice::FollowState::ends)
+        out.fail(row, Reason::lost);
+      else
+        out.filter(row, Reason::not_needed);
+    }
+  }
+
+ private:
+  Parameters p_;
+};
+
+// The first rows are enough.
+class ToyFirst {
+ public:
+  struct Parameters {
+    std::int64_t rows = 0;
+  };
+  enum class Reason : std::uint32_t { behind };
+  static void describe(sluice::Describe<ToyFirst>& d) {
+    d.id("toy_first").summary("takes the first").map("number").ordered();
+    d.option("rows", &Parameters::rows, "so many");
+    d.uses("constant", "constant", "a resource, of which nothing is done", sluice::Needed::optional);
+    d.reason("behind", "they are there");
+  }
+  ToyFirst(const sluice::Setup&, const Parameters& p) : left_(p.rows) {}
+  bool process(const sluice::Call&, const sluice::Batch& in, sluice::Output& out) {
+    for (std::int64_t row = 0; row < in.rows(); ++row)
+      if (in.ok(row) && left_-- <= 0) out.filter(row, Reason::behind);
+    return left_ > 0;
+  }
+
+ private:
+  std::int64_t left_;
+};
+
 // Keeps the sum of all values so far: wrong as soon as a batch is lost, repeated, overtaken or given to two threads at once.
 class ToyRunningSum : public ToyMap {
  public:
@@ -465,7 +523,7 @@ class ToySink {
   };
   static void describe(sluice::Describe<ToySink>& d) {
     d.id("toy_sink").summary("writes numbers").sink("*").concatenates();
-    for (const char* column : {"sum", "other", "blocked", "total", "worked", "worked_again", "running"})
+    for (const char* column : {"sum", "other", "blocked", "total", "worked", "worked_again", "running", "found"})
       d.needs(column, "i64", "", sluice::Needed::optional);
     d.option("column", &Parameters::column, "what to write");
     d.option("output", &Parameters::output, "file").required();
@@ -527,5 +585,5 @@ class ToyResource {
 
 }  // namespace
 
-SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyRunningSum,
-              ToyRegroup, ToySpread, ToyPartOfAll, ToyExpand, ToySink, ToyResource);
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyFollowing,
+              ToyFirst, ToyRunningSum, ToyRegroup, ToySpread, ToyPartOfAll, ToyExpand, ToySink, ToyResource);

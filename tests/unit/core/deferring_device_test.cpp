@@ -12,6 +12,7 @@
 
 #include "batch/batch.hpp"
 #include "device/device_column.hpp"
+#include "observe/run_history.hpp"
 #include "unit/core/toy_run.hpp"
 
 using namespace sluice;
@@ -266,4 +267,25 @@ TEST_CASE("A device that is lost in a run that has been given up does not keep i
     CHECK(result.files.empty());
     CHECK(accelerator().bytes_allocated == 0);
   }
+}
+
+TEST_CASE("What a device holds at a moment is sampled, beside the most that it held") {
+  const Accelerator one(1);
+  const std::shared_ptr<Device> device = open_device(0);
+  void* const stream = device->open_stream("0").raw();
+  const auto sampled = [&] {
+    RunStatistics statistics;
+    statistics.devices.push_back(device->statistics());
+    return sample_of(statistics, 0).devices[0].memory_bytes;
+  };
+  CHECK(sampled() == 0);
+  void *first = nullptr, *second = nullptr;
+  REQUIRE(device->allocate(stream, 4096, &first) == SLUICE_OK);
+  REQUIRE(device->allocate(stream, 1000, &second) == SLUICE_OK);
+  CHECK(sampled() == 5096);
+  device->free(first);
+  CHECK(sampled() == 1000);
+  device->free(second);
+  CHECK(sampled() == 0);
+  CHECK(device->statistics().memory_peak == 5096);
 }

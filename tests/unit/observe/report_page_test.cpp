@@ -175,6 +175,32 @@ TEST_CASE("a run is looked at while it lasts") {
   CHECK(samples[0].resident_bytes > 1 << 20);
 }
 
+TEST_CASE("what devices held is in the page and in the JSON, at each moment") {
+  RunHistory history;
+  for (const std::uint64_t held : {0, 3 << 20, 7 << 20, 1 << 20}) {
+    RunStatistics s;
+    s.elapsed_seconds = 1 + static_cast<double>(history.samples.size());
+    if (!history.samples.empty()) s.devices.push_back({.name = "cuda:0", .memory_now = held});  // opened after the first look
+    history.samples.push_back(sample_of(s, 1));
+  }
+  RunResult result = page_result();
+  result.statistics.elapsed_seconds = 5;
+  result.statistics.devices.push_back({.name = "cuda:0", .memory_peak = 7 << 20});
+  const std::vector<double> expected = {0, 3 << 20, 7 << 20, 1 << 20, 0};
+  const auto rounded = [](double bytes) { return doctest::Approx(bytes).epsilon(1e-3); };
+  const ReportContext context{"1.0", {"sluice"}, 0, {}};
+  const auto page = data_of(report_page(result, page_plan(), example::registry(), context, history));
+  const auto file = std::filesystem::temp_directory_path() / ("sluice-report-" + std::to_string(::getpid()) + ".json");
+  REQUIRE(write_report(file.string(), result, page_plan(), example::registry(), context, history).empty());
+  const auto json = nlohmann::json::parse(std::ifstream(file));
+  std::filesystem::remove(file);
+  CHECK(json["history"] == page["history"]);
+  CHECK(json["pipeline"] == page["report"]["pipeline"]);
+  const auto series = json["history"]["devices"][0]["memory_bytes"];
+  REQUIRE(series.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(series[i].get<double>() == rounded(expected[i]));
+}
+
 TEST_CASE("text from anywhere becomes text of a page") {
   CHECK(xml_text("a<b>&\"'\n") == "a&lt;b&gt;&amp;&quot;&#39;\n");
   CHECK(xml_text("\xff\x01 \xc3\xa9 \xed\xa0\x80") == "\xEF\xBF\xBD\xEF\xBF\xBD \xc3\xa9 \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");

@@ -151,6 +151,21 @@ TEST_CASE("a sink that does much of its work at the end") {
   CHECK(worst_factor(plan_of("usual_share_at_end = 0.3\n"), 10, at) < 1.8);
 }
 
+TEST_CASE("a sink that says that it has no last step") {
+  // As map's, which sorts only if it is asked to.
+  const auto course = [](double said) {
+    return [said](double now) {
+      Moment m{now};
+      m.written_said = said;
+      m.read = m.looked_up = m.counted = m.gathered = m.sites = ramp(now, 0, 10);
+      m.reading = 3 * m.read, m.looking_up = 5 * m.looked_up, m.counting = 0.1 * m.counted, m.writing = 2 * m.sites;
+      return m;
+    };
+  };
+  CHECK(worst_factor(plan_of("usual_share_at_end = 0.4\n"), 10, course(1)) < 1.1);
+  CHECK(worst_factor(plan_of("usual_share_at_end = 0.4\n"), 10, course(-1)) > 2);
+}
+
 TEST_CASE("resources are made once, and a beginning says nothing") {
   const auto at = [](double now) {
     Moment m{now};

@@ -8,48 +8,35 @@
 #include <sluice/stage.hpp>
 #include <sluice/testing.hpp>
 
+#include "unit/files/written_files.hpp"
+
 #undef SLUICE_PLUGIN
 #define SLUICE_PLUGIN(...) static_assert(true)
 #include "alignment_reader/stage.cpp"  // the stage classes have no header of their own
 
 using namespace sluice::alignment_reader;
 using namespace sluice::testing;
-namespace hts = sluice::hts;
 
 namespace {
 
 using Texts = std::vector<std::string>;
 
-std::string sequence(std::size_t length, std::size_t number) {
-  auto seed = static_cast<std::uint32_t>(number + 1);
-  std::string bases(length, 'A');
-  for (char& base : bases) seed = seed * 1664525U + 1013904223U, base = "ACGT"[seed >> 30];
-  return bases;
-}
-
 // Sorted records of two contigs and none, of many lengths, some that the filters leave out; in blocks of a few records.
 std::string write(const std::string& path, const char* mode, int records, int named_from = 0) {
-  hts::silence();
-  const std::string text = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:one\tLN:1000000\n@SQ\tSN:two\tLN:500000\n";
-  const hts::Header header(sam_hdr_init());
-  REQUIRE(sam_hdr_add_lines(header.get(), text.data(), text.size()) == 0);
-  const hts::File file(hts_open(path.c_str(), mode));
-  REQUIRE(sam_hdr_write(file.get(), header.get()) == 0);
-  const hts::Record record(bam_init1());
+  std::vector<sluice::written_files::MadeRecord> list;
   for (int i = 0; i < records; ++i) {
     const std::size_t length = 1 + static_cast<std::size_t>(i) * 977 % 3000;
-    const std::string bases = sequence(length, static_cast<std::size_t>(i)), qualities(length, static_cast<char>(i % 60)),
-                      name = "r" + std::to_string(named_from + i);
     const int contig = i > records * 9 / 10 ? -1 : i > records / 2 ? 1 : 0;
-    const std::uint32_t cigar = static_cast<std::uint32_t>(length) << 4 | BAM_CMATCH;
-    const auto flag =
-        static_cast<std::uint16_t>((contig < 0 ? BAM_FUNMAP : 0) | (i % 11 == 5 ? BAM_FSECONDARY : 0) | (i % 2 == 0 ? BAM_FREVERSE : 0));
-    REQUIRE(bam_set1(record.get(), name.size(), name.c_str(), flag, contig, contig < 0 ? -1 : i * 100, i % 7 == 3 ? 5 : 60, contig < 0 ? 0 : 1,
-                     &cigar, -1, -1, 0, length, bases.data(), qualities.data(), 64) >= 0);
-    REQUIRE(sam_write1(file.get(), header.get(), record.get()) >= 0);
-    if (i % 5 == 4 && std::string(mode) == "wb") REQUIRE(bgzf_flush(file->fp.bgzf) == 0);
+    list.push_back(
+        {.name = "r" + std::to_string(named_from + i),
+         .bases = sluice::written_files::made_sequence(length, static_cast<std::size_t>(i), "ACGT"),
+         .qualities = std::string(length, static_cast<char>(i % 60)),
+         .flag = static_cast<std::uint16_t>((contig < 0 ? BAM_FUNMAP : 0) | (i % 11 == 5 ? BAM_FSECONDARY : 0) | (i % 2 == 0 ? BAM_FREVERSE : 0)),
+         .contig = contig,
+         .position = contig < 0 ? -1 : i * 100,
+         .quality = static_cast<std::uint8_t>(i % 7 == 3 ? 5 : 60)});
   }
-  return path;
+  return sluice::written_files::write_records(path, mode, "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:one\tLN:1000000\n@SQ\tSN:two\tLN:500000\n", list);
 }
 
 enum class Columns { all, needed };  // needed: no optional ones, the numbers of records among them

@@ -16,6 +16,7 @@
 #include "alignment_reader/alignment_file.hpp"
 #include "alignment_reader/bam_record.hpp"
 #include "simulate_signal/counter_random.hpp"
+#include "unit/fresh_file.hpp"
 
 using namespace sluice::alignment_reader;
 using sluice::simulate_signal::Purpose;
@@ -28,7 +29,7 @@ std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const std::string& path, const std::string& bytes) { sluice::written_files::write_file(path, bytes); }
 
 std::string random_bases(RandomStream& random, std::size_t length) {
   std::string bases(length, 'A');

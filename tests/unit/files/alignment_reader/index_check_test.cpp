@@ -16,6 +16,7 @@
 
 #include "alignment_reader/alignment_file.hpp"
 #include "simulate_signal/counter_random.hpp"
+#include "unit/fresh_file.hpp"
 #include "unit/small_files.hpp"
 
 using namespace sluice::alignment_reader;
@@ -31,7 +32,7 @@ std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const std::string& path, const std::string& bytes) { sluice::written_files::write_file(path, bytes); }
 
 // Three contigs, one of them without records; 600 records of 200 to 40,000 bases, some unmapped.
 std::string write_bam(const std::string& path) {

@@ -14,6 +14,7 @@
 #include "read_bases/bam_reads.hpp"
 #include "read_bases/read_batches.hpp"
 #include "read_bases/sequence_file.hpp"
+#include "unit/files/written_files.hpp"
 
 using namespace sluice::read_bases;
 using sluice::testing::TemporaryFolder;
@@ -28,8 +29,10 @@ const sluice::hts::ParallelFor in_parts = [](std::size_t count, std::size_t, con
 };
 const auto never = [] { return false; };
 
-void write(const std::string& path, std::string_view bytes, std::ios::openmode mode = std::ios::trunc) {
-  std::ofstream(path, std::ios::binary | mode) << bytes;
+void write(const std::string& path, std::string_view bytes) { sluice::written_files::write_file(path, bytes); }
+void append(const std::string& path, std::string_view bytes) { std::ofstream(path, std::ios::binary | std::ios::app) << bytes; }
+void write_bgzf(const std::string& path, std::string_view text, std::size_t block_bytes) {
+  sluice::written_files::write_packed(path, text, sluice::written_files::Packing::bgzf, block_bytes);
 }
 
 template <class SomeBatch>
@@ -95,7 +98,7 @@ void compare(const std::string& path, std::size_t begin, std::size_t most, unsig
     CHECK_FALSE(reader.ended());
     REQUIRE(expected.starts_with(given));
     const std::size_t piece = 1 + random() % most;
-    write(path, bytes.substr(at, piece), std::ios::app);
+    append(path, bytes.substr(at, piece));
     at += piece;
     given += reader.take();
   }
@@ -124,15 +127,6 @@ std::string fasta_of(int reads, unsigned seed) {
     for (std::size_t line = random() % 9; line > 0; --line) text += std::string(60, "ACGT"[random() % 4]) + "\n";
   }
   return text;
-}
-void write_bgzf(const std::string& path, std::string_view text, std::size_t block_bytes) {
-  BGZF* file = bgzf_open(path.c_str(), "w1");
-  for (std::size_t at = 0; at < text.size(); at += block_bytes) {
-    const std::string_view part = text.substr(at, block_bytes);
-    REQUIRE(bgzf_write(file, part.data(), part.size()) == static_cast<ssize_t>(part.size()));
-    REQUIRE(bgzf_flush(file) == 0);
-  }
-  bgzf_close(file);
 }
 void write_gzip(const std::string& path, std::string_view text, const char* mode) {
   gzFile file = gzopen(path.c_str(), mode);

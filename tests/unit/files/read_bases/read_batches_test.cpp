@@ -16,9 +16,13 @@
 #include <thread>
 
 #include "read_bases/sequence_file.hpp"
+#include "unit/files/written_files.hpp"
 
 using namespace sluice::read_bases;
 using sluice::testing::TemporaryFolder;
+using sluice::written_files::Packing;
+using sluice::written_files::write_file;
+using sluice::written_files::write_packed;
 
 namespace {
 
@@ -103,24 +107,14 @@ Outcome found_in(const std::string& path, const Cut& cut) {
   }
 }
 
-void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
+void write(const std::string& path, std::string_view text) { write_file(path, text); }
 
 // BGZF, with a block for each `block_bytes` of text.
 std::string as_bgzf(const std::string& path, std::string_view text, std::size_t block_bytes) {
-  BGZF* file = bgzf_open(path.c_str(), "w1");
-  for (std::size_t at = 0; at < text.size(); at += block_bytes) {
-    const std::string_view part = text.substr(at, block_bytes);
-    REQUIRE(bgzf_write(file, part.data(), part.size()) == static_cast<ssize_t>(part.size()));
-    REQUIRE(bgzf_flush(file) == 0);
-  }
-  bgzf_close(file);
-  return sluice::testing::detail::file_bytes(path);
+  return sluice::testing::detail::file_bytes(write_packed(path, text, Packing::bgzf, block_bytes));
 }
 std::string as_gzip(const std::string& path, std::string_view text) {
-  gzFile file = gzopen(path.c_str(), "wb1");
-  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
-  gzclose(file);
-  return sluice::testing::detail::file_bytes(path);
+  return sluice::testing::detail::file_bytes(write_packed(path, text, Packing::gzip));
 }
 
 // zstd in frames of so much text.

@@ -2,19 +2,15 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Reads from a position on, and parts of files of reads: what comes together must be the whole, for any number of parts.
 #include <doctest/doctest.h>
-#include <htslib/bgzf.h>
-#include <htslib/sam.h>
-#include <zlib.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sluice/hts/handles.hpp>
 #include <sluice/input_turns.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/testing.hpp>
 
 #include "read_bases/read_file.hpp"
 #include "read_bases/record_search.hpp"
+#include "unit/files/written_files.hpp"
 
 #undef SLUICE_PLUGIN
 #define SLUICE_PLUGIN(...) static_assert(true)
@@ -23,6 +19,7 @@
 using namespace sluice;
 using namespace sluice::read_bases;
 using namespace sluice::testing;
+using sluice::written_files::Packing;
 
 namespace {
 
@@ -66,33 +63,12 @@ class SearchedReads {
   std::optional<InputTurns> turns_;
 };
 
-enum class Packing { plain, bgzf, gzip };
-
-void write_packed(const std::string& path, const std::string& text, Packing packing) {
-  if (packing == Packing::plain) {
-    std::ofstream(path, std::ios::binary) << text;
-  } else if (packing == Packing::bgzf) {
-    // Small blocks: a test's files have many.
-    BGZF* file = bgzf_open(path.c_str(), "w1");
-    for (std::size_t at = 0; at < text.size(); at += 3000) {
-      const std::string piece = text.substr(at, 3000);
-      REQUIRE(bgzf_write(file, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size()));
-      REQUIRE(bgzf_flush(file) == 0);
-    }
-    bgzf_close(file);
-  } else {
-    gzFile file = gzopen(path.c_str(), "wb1");
-    gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
-    gzclose(file);
-  }
+constexpr std::size_t small_blocks = 3000;  // of BGZF: a test's files have many
+void write_in_blocks(const std::string& path, const std::string& text, Packing packing) {
+  written_files::write_packed(path, text, packing, small_blocks);
 }
 
-std::string sequence(std::size_t length, std::size_t number) {
-  auto seed = static_cast<std::uint32_t>(number + 1);
-  std::string bases(length, 'A');
-  for (char& base : bases) seed = seed * 1664525U + 1013904223U, base = "ACGTNacg"[seed >> 29];
-  return bases;
-}
+std::string sequence(std::size_t length, std::size_t number) { return written_files::made_sequence(length, number, "ACGTNacg"); }
 
 // Qualities that look like other lines.
 std::string hostile_qualities(std::size_t length, std::size_t number) {
@@ -164,24 +140,16 @@ bool says(const std::string& text, const std::string& part) { return text.find(p
 
 // Records of many lengths, some secondary, some without bases.
 void write_records(const std::string& path, const char* mode, int records, std::size_t longest) {
-  hts::silence();
-  const std::string text = "@HD\tVN:1.6\n@SQ\tSN:one\tLN:100000000\n";
-  const hts::Header header(sam_hdr_init());
-  REQUIRE(sam_hdr_add_lines(header.get(), text.data(), text.size()) == 0);
-  const hts::File file(hts_open(path.c_str(), mode));
-  REQUIRE(sam_hdr_write(file.get(), header.get()) == 0);
-  const hts::Record record(bam_init1());
+  std::vector<written_files::MadeRecord> list;
   for (int i = 0; i < records; ++i) {
     const std::size_t length = i % 9 == 3 ? 0 : 1 + static_cast<std::size_t>(i) * 977 % longest;
-    const std::string bases = sequence(length, static_cast<std::size_t>(i)), qualities(length, static_cast<char>(i % 60)),
-                      name = "r" + std::to_string(i);
-    const auto flag = static_cast<std::uint16_t>(BAM_FUNMAP | (i % 11 == 5 ? BAM_FSECONDARY : 0));
-    REQUIRE(bam_set1(record.get(), name.size(), name.c_str(), flag, -1, -1, 0, 0, nullptr, -1, -1, 0, length, bases.data(), qualities.data(), 64) >=
-            0);
-    REQUIRE(bam_aux_append(record.get(), "XX", 'Z', 6, reinterpret_cast<const std::uint8_t*>("hello")) == 0);
-    REQUIRE(sam_write1(file.get(), header.get(), record.get()) >= 0);
-    if (i % 5 == 4 && std::string(mode) == "wb") REQUIRE(bgzf_flush(file->fp.bgzf) == 0);
+    list.push_back({.name = "r" + std::to_string(i),
+                    .bases = sequence(length, static_cast<std::size_t>(i)),
+                    .qualities = std::string(length, static_cast<char>(i % 60)),
+                    .flag = static_cast<std::uint16_t>(BAM_FUNMAP | (i % 11 == 5 ? BAM_FSECONDARY : 0)),
+                    .text_tag = "hello"});
   }
+  written_files::write_records(path, mode, "@HD\tVN:1.6\n@SQ\tSN:one\tLN:100000000\n", list);
 }
 
 }  // namespace
@@ -198,7 +166,7 @@ TEST_CASE("FASTQ in parts and from each position is the whole: plain and BGZF, w
   for (const Shape& shape : {Shape{}, windows, unended, named, single, long_reads, simple})
     for (const Packing packing : {Packing::plain, Packing::bgzf}) {
       const std::string path = folder.path() + "/reads.fastq.gz";
-      write_packed(path, fastq(shape), packing);
+      write_in_blocks(path, fastq(shape), packing);
       CHECK(problems_with(path) == Texts{});
     }
 }
@@ -210,7 +178,7 @@ TEST_CASE("FASTQ of several lines a section is read from its beginning, and come
       Shape shape;
       shape.width = width;
       const std::string path = folder.path() + "/reads.fastq.gz";
-      write_packed(path, fastq(shape) + "\n\n", packing);
+      write_in_blocks(path, fastq(shape) + "\n\n", packing);
       for (const std::uint64_t exact : {1, 1'000'000}) {
         const auto prepare = [&](const StageUnderTest& source) {
           StageRun run(source, {});
@@ -230,7 +198,7 @@ TEST_CASE("what looks like four-line records inside of one is found out, and nev
   std::string inner, bases;
   for (int i = 0; i < 200; ++i) inner += "@x" + std::to_string(i + 100) + "\nACGT\n+\nIIII\n";
   for (const char c : inner) bases += c == '\n' ? '\n' : 'A';
-  write_packed(path, "@big\n" + bases + "+\n" + inner + fastq({}), Packing::plain);
+  write_in_blocks(path, "@big\n" + bases + "+\n" + inner + fastq({}), Packing::plain);
   const Result whole = run_stage<SearchedReads>().with({{"path", path}}).run();
   REQUIRE(whole.rows() == 151);
   for (const std::uint64_t parts : {2, 3, 7, 50}) {
@@ -256,7 +224,7 @@ TEST_CASE("FASTA in parts and from each position is the whole") {
   for (const Shape& shape : {Shape{}, wrapped, windows, unended, few})
     for (const Packing packing : {Packing::plain, Packing::bgzf}) {
       const std::string path = folder.path() + "/reads.fasta.gz";
-      write_packed(path, fasta(shape), packing);
+      write_in_blocks(path, fasta(shape), packing);
       CHECK(problems_with(path) == Texts{});
     }
 }
@@ -277,18 +245,18 @@ TEST_CASE("several files are cut as if they were one; a compressed one without b
   const TemporaryFolder folder;
   Shape small;
   small.reads = 20;
-  write_packed(folder.path() + "/a.fastq", fastq({}), Packing::plain);
-  write_packed(folder.path() + "/b.fastq.gz", fastq(small), Packing::gzip);
-  write_packed(folder.path() + "/c.fastq.gz", fastq(small), Packing::bgzf);
+  write_in_blocks(folder.path() + "/a.fastq", fastq({}), Packing::plain);
+  write_in_blocks(folder.path() + "/b.fastq.gz", fastq(small), Packing::gzip);
+  write_in_blocks(folder.path() + "/c.fastq.gz", fastq(small), Packing::bgzf);
   small.reads = 1;
-  write_packed(folder.path() + "/d.fastq", fastq(small), Packing::plain);
+  write_in_blocks(folder.path() + "/d.fastq", fastq(small), Packing::plain);
   CHECK(problems_with(folder.path()) == Texts{});
 }
 
 TEST_CASE("a single file without places to begin at is not cut, but begun at any position") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/reads.fastq.gz";
-  write_packed(path, fastq({}), Packing::gzip);
+  write_in_blocks(path, fastq({}), Packing::gzip);
   const Result result = part_of(path, 0, 2);
   CHECK(result.status == SLUICE_ERROR_USAGE);
   CHECK(says(result.message, "can't be read in parts"));
@@ -310,7 +278,7 @@ TEST_CASE("standard input and files that are followed have no positions and no p
 TEST_CASE("a position that is none is refused") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/reads.fastq";
-  write_packed(path, fastq({}), Packing::plain);
+  write_in_blocks(path, fastq({}), Packing::plain);
   for (const char* position : {no_position, "x", "0", "0:", "2:0", "0:1:2", "0:0:0:0:0:0:x", "-1", "1:0:0:0:0:0:2"}) {
     const Result result = run_stage(beginning_at(stage_of<SearchedReads>(), position)).with({{"path", path}}).run();
     CHECK_MESSAGE(result.status == SLUICE_ERROR_USAGE, position);
@@ -322,7 +290,7 @@ TEST_CASE("a damaged file is an error in the part that holds the damage, with it
   const std::string path = folder.path() + "/reads.fastq";
   const std::string text = fastq({});
   // Cut in the last record; a record in the middle that lacks qualities.
-  write_packed(path, text.substr(0, text.size() - 20), Packing::plain);
+  write_in_blocks(path, text.substr(0, text.size() - 20), Packing::plain);
   for (const std::uint64_t parts : {1, 2, 7}) {
     for (std::uint64_t part = 0; part + 1 < parts; ++part) CHECK(part_of(path, part, parts).ok());
     const Result last = part_of(path, parts - 1, parts);
@@ -330,7 +298,7 @@ TEST_CASE("a damaged file is an error in the part that holds the damage, with it
     CHECK(says(last.message, "line"));
   }
   const std::size_t middle = text.find("\n+\n", text.size() / 2);
-  write_packed(path, text.substr(0, middle + 3) + text.substr(middle + 13), Packing::plain);
+  write_in_blocks(path, text.substr(0, middle + 3) + text.substr(middle + 13), Packing::plain);
   for (const std::uint64_t parts : {1, 2, 3, 7}) {
     int failed = 0;
     for (std::uint64_t part = 0; part < parts; ++part) failed += part_of(path, part, parts).ok() ? 0 : 1;
@@ -338,7 +306,7 @@ TEST_CASE("a damaged file is an error in the part that holds the damage, with it
     CHECK(part_of(path, 0, 7).ok());
   }
   // Without its mark at the end.
-  write_packed(path, text, Packing::bgzf);
+  write_in_blocks(path, text, Packing::bgzf);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 28);
   CHECK(part_of(path, 0, 3).ok());
   CHECK(part_of(path, 1, 3).ok());
@@ -348,7 +316,7 @@ TEST_CASE("a damaged file is an error in the part that holds the damage, with it
 TEST_CASE("an empty file is an error in one part") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/reads.fastq";
-  write_packed(path, "", Packing::plain);
+  write_in_blocks(path, "", Packing::plain);
   int failed = 0;
   for (std::uint64_t part = 0; part < 3; ++part) failed += part_of(path, part, 3).ok() ? 0 : 1;
   CHECK(failed == 1);

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 
 #include "read_bases/stage.cpp"  // the stage classes have no header of their own
 #include "simulate_signal/counter_random.hpp"
+#include "unit/files/written_files.hpp"
 #include "unit/small_files.hpp"
 
 using namespace sluice::read_bases;
@@ -22,32 +22,15 @@ using sluice::testing::Result;
 using sluice::testing::run_stage;
 using sluice::testing::TemporaryFolder;
 using sluice::testing::TestBatch;
+using sluice::written_files::Packing;
+using sluice::written_files::write_file;
+using sluice::written_files::write_packed;
 
 namespace {
 
 const std::string shared = SLUICE_SHARED_DIR;
 
-enum class Packing { plain, bgzf, gzip };
-
-void write_packed(const std::string& path, const std::string& text, Packing packing) {
-  if (packing == Packing::plain) {
-    std::ofstream(path, std::ios::binary) << text;
-  } else if (packing == Packing::bgzf) {
-    BGZF* file = bgzf_open(path.c_str(), "w1");
-    REQUIRE(bgzf_write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-    bgzf_close(file);
-  } else {
-    gzFile file = gzopen(path.c_str(), "wb1");
-    gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
-    gzclose(file);
-  }
-}
-
-std::string sequence(std::size_t length, std::uint32_t seed) {
-  std::string bases(length, 'A');
-  for (char& base : bases) seed = seed * 1664525U + 1013904223U, base = "ACGTacgu"[seed >> 29];
-  return bases;
-}
+std::string sequence(std::size_t length, std::size_t number) { return sluice::written_files::made_sequence(length, number, "ACGTacgu"); }
 
 std::string as_read(std::string bases) {
   normalise_bases(bases);
@@ -58,7 +41,7 @@ std::string as_read(std::string bases) {
 std::string fastq_text(std::size_t reads) {
   std::string text;
   for (std::size_t i = 0; i < reads; ++i) {
-    const std::string bases = sequence(10 + i * 977 % 9000, static_cast<std::uint32_t>(i));
+    const std::string bases = sequence(10 + i * 977 % 9000, i);
     text += "@r" + std::to_string(i) + " length\n" + bases + "\n+\n" + std::string(bases.size(), 'I') + "\n";
   }
   return text;
@@ -67,7 +50,7 @@ std::string fastq_text(std::size_t reads) {
 std::string fasta_text(std::size_t reads, std::size_t width) {
   std::string text;
   for (std::size_t i = 0; i < reads; ++i) {
-    const std::string bases = sequence(10 + i * 977 % 9000, static_cast<std::uint32_t>(i));
+    const std::string bases = sequence(10 + i * 977 % 9000, i);
     text += ">r" + std::to_string(i) + "\n";
     for (std::size_t at = 0; at < bases.size(); at += width) text += bases.substr(at, width) + "\n";
   }
@@ -99,7 +82,7 @@ TEST_CASE("reads are found by name in any order, in FASTA and FASTQ, plain, bgzi
         const std::size_t expected[] = {59, 0, 99, 7, 31, 7};
         for (std::int64_t row = 0; row < 6; ++row) {
           const std::size_t i = expected[row];
-          CHECK(bases[row] == (i == 99 ? "" : as_read(sequence(10 + i * 977 % 9000, static_cast<std::uint32_t>(i)))));
+          CHECK(bases[row] == (i == 99 ? "" : as_read(sequence(10 + i * 977 % 9000, i))));
         }
         CHECK(result.logged("decompressed to") == (packing == Packing::gzip));
         CHECK(result.logged("made the index") == (packing != Packing::gzip && round == 0));
@@ -172,7 +155,7 @@ TEST_CASE("a damaged .gzi gives the same reads as a whole one") {
       bytes += static_cast<char>(random.below(256));
     else
       bytes[random.below(bytes.size())] ^= static_cast<char>(1U << random.below(8));
-    std::ofstream(path + ".gzi", std::ios::binary) << bytes;
+    write_file(path + ".gzi", bytes);
     CAPTURE(i);
     CHECK(bases_of() == expected);
   }
@@ -193,7 +176,7 @@ TEST_CASE("a damaged .fai never gives other bases") {
       bytes.resize(random.below(bytes.size()));
     else
       bytes[random.below(bytes.size())] ^= static_cast<char>(1U << random.below(8));
-    std::ofstream(path + ".fai", std::ios::binary) << bytes;
+    write_file(path + ".fai", bytes);
     CAPTURE(i);
     const Result result = look_up(path, ids);
     if (!result.ok()) {
@@ -212,11 +195,15 @@ TEST_CASE("of reads with the same name the first is used and the others are coun
   write_packed(folder.path() + "/r.fa", ">a\nACGT\n>b\nC\n>a\nTTTT\n", Packing::plain);
   const Result result = look_up(folder.path() + "/r.fa", {"a"}).expect_rows(1);
   CHECK(result.batch().view().text("bases")[0] == "ACGT");
-  CHECK(result.logged("1 reads whose name an earlier one has"));
+  CHECK(result.logged("1 reads whose name an earlier one has, which is used: 'a'"));
+  CHECK(result.counters.at("repeated_reads") == 1);
+  CHECK(result.accounts.at("repeated_read").names == std::vector<std::string>{"a"});
   const Result again = look_up(folder.path() + "/r.fa", {"a", "b"}).expect_rows(2);  // with the index that was made
   CHECK(again.batch().view().text("bases")[0] == "ACGT");
   CHECK(again.batch().view().text("bases")[1] == "C");
-  CHECK(again.logged("names 1 reads again"));
+  CHECK(again.logged("1 reads whose name an earlier one has, which is used: 'a'"));
+  CHECK(again.counters.at("repeated_reads") == 1);
+  CHECK(again.accounts.at("repeated_read").count == 0);
 }
 
 TEST_CASE("of reads in several files the first file's are used, and the others are counted and named") {
@@ -226,8 +213,9 @@ TEST_CASE("of reads in several files the first file's are used, and the others a
   const Result result = look_up(folder.path() + "/a.fa\n" + folder.path() + "/b.fa", {"a", "c"}).expect_rows(2);
   CHECK(result.batch().view().text("bases")[0] == "ACGT");
   CHECK(result.batch().view().text("bases")[1] == "G");
-  CHECK(result.logged("have 1 reads whose name is in an earlier file, too: that file's are used: 'a'"));
+  CHECK(result.logged("has 1 reads whose name is in an earlier file, too, whose read is used: 'a'"));
   CHECK(result.counters.at("repeated_reads") == 1);
+  CHECK(result.accounts.at("repeated_read").names == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("files that are missing, empty, truncated or broken are named with record and line") {
@@ -342,7 +330,7 @@ TEST_CASE("bases as they are written are given of reads with letters in lower ca
         expected_bases += '<' + bases + '>';
       }
     const std::string path = folder.path() + "/case.fa";
-    std::ofstream(path) << text;
+    write_file(path, text);
     for (const double work : {1.0, 2000.0, 1e9}) {
       const Result result = run_stage<ReadReader>().with({{"path", path}}).target_work(work).run();
       REQUIRE(result.status == SLUICE_OK);
@@ -362,7 +350,7 @@ TEST_CASE("comments are what follows the name behind one blank, and the tags of 
   const TemporaryFolder folder;
   const auto comments = [&](const std::string& name, const std::string& text, bool read_them = true) {
     const std::string path = folder.path() + "/" + name;
-    std::ofstream(path) << text;
+    write_file(path, text);
     const Result result = run_stage<ReadReader>().with({{"path", path}, {"comments", read_them}}).run();
     REQUIRE(result.status == SLUICE_OK);
     std::string all;

@@ -15,15 +15,15 @@
 #include <thread>
 
 #include "simulate_signal/counter_random.hpp"
+#include "unit/files/written_files.hpp"
 
 using namespace sluice::read_bases;
 using sluice::simulate_signal::Purpose;
 using sluice::simulate_signal::RandomStream;
 using sluice::testing::TemporaryFolder;
+using sluice::written_files::Packing;
 
 namespace {
-
-enum class Packing { plain, bgzf };
 
 struct Read {
   std::string id, bases;
@@ -42,14 +42,7 @@ std::vector<Read> random_reads(std::size_t count) {
 std::string write_reads(const std::string& path, const std::vector<Read>& reads, Packing packing) {
   std::string text;
   for (const Read& read : reads) text += "@" + read.id + " of a test\n" + read.bases + "\n+\n" + std::string(read.bases.size(), 'I') + "\n";
-  if (packing == Packing::plain) {
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
-  BGZF* file = bgzf_open(path.c_str(), "w1");
-  REQUIRE(bgzf_write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  REQUIRE(bgzf_close(file) == 0);
-  return path;
+  return sluice::written_files::write_packed(path, text, packing);
 }
 
 // As many threads as parts, at most four.
@@ -132,7 +125,7 @@ TEST_CASE("a .gzi that turns out to be wrong is made again once, whoever notices
     RandomStream random(8, i, Purpose::errors);
     std::string bytes = gzi;
     bytes[8 + random.below(bytes.size() - 8)] ^= static_cast<char>(1U << random.below(4));
-    std::ofstream(path + ".gzi", std::ios::binary) << bytes;
+    sluice::written_files::write_file(path + ".gzi", bytes);
     SequenceFile file(path, report);
     std::vector<Batch> batches;
     for (std::uint64_t b = 0; b < 4; ++b) batches.emplace_back(file, reads, b);
@@ -151,7 +144,7 @@ TEST_CASE("of several reads in damaged blocks the first in the file is the one t
   { SequenceFile made(path, report); }
   std::string bytes = sluice::testing::detail::file_bytes(path);
   for (std::size_t at = bytes.size() / 3; at < bytes.size() - 100; at += 20000) bytes[at] ^= 0x10;
-  std::ofstream(path, std::ios::binary) << bytes;
+  sluice::written_files::write_file(path, bytes);
   const auto later = std::filesystem::last_write_time(path) + std::chrono::seconds(10);
   for (const char* index : {".fai", ".gzi"}) std::filesystem::last_write_time(path + index, later);
   std::string first;

@@ -13,6 +13,7 @@
 #include "signal_reader/pod5_file.hpp"
 #include "signal_reader/signal_file.hpp"
 #include "signal_reader/vbz.hpp"
+#include "unit/fresh_file.hpp"
 
 using namespace sluice::signal_reader;
 using pod5_fixture::Options;
@@ -49,9 +50,7 @@ std::vector<Read> made_up_reads(std::size_t count) {
   return reads;
 }
 std::string written(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
-  std::string path = folder.path() + "/" + name;
-  std::ofstream(path, std::ios::binary) << bytes;
-  return path;
+  return sluice::written_files::write_file(folder.path() + "/" + name, bytes);
 }
 
 struct Decoded {
@@ -324,13 +323,14 @@ TEST_CASE("a file that is cut or replaced while it is read is an error") {
     const std::string expected = "reads.pod5' was changed or cut while it was read";
     for (const std::size_t left : {whole.size() - 1, whole.size() / 2, std::size_t{9}, std::size_t{0}})
       CHECK(read_after([&](const std::string& path) { std::filesystem::resize_file(path, left); }).find(expected) != std::string::npos);
-    CHECK(read_after([&](const std::string&) { written(folder, "reads.pod5", other + "longer"); }).find(expected) != std::string::npos);
+    const auto overwrite = [](const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; };
+    CHECK(read_after([&](const std::string& path) { overwrite(path, other + "longer"); }).find(expected) != std::string::npos);
     const auto later = [](const std::string& path) {
       std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(5));
     };
     std::string same_length = other;
     same_length.resize(whole.size());
-    CHECK(read_after([&](const std::string& path) { written(folder, "reads.pod5", same_length), later(path); }).find(expected) != std::string::npos);
+    CHECK(read_after([&](const std::string& path) { overwrite(path, same_length), later(path); }).find(expected) != std::string::npos);
     // Another time alone is no other file; nor is one that takes its name.
     CHECK(read_after(later) == "");
     CHECK(read_after([&](const std::string& path) { std::filesystem::rename(written(folder, "new", other), path); }) == "");

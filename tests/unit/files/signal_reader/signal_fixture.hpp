@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "signal_reader/slow5_format.hpp"
+#include "unit/fresh_file.hpp"
 
 namespace signal_fixture {
 
@@ -184,6 +185,6 @@ inline std::vector<Read> some_reads(std::size_t count = 5) {
   return reads;
 }
 
-inline void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+inline void write_file(const std::string& path, const std::string& bytes) { sluice::written_files::write_file(path, bytes); }
 
 }  // namespace signal_fixture

@@ -18,7 +18,7 @@ std::string contig(std::size_t length, std::uint64_t number = 0) { return synthe
 
 std::string with(const RepeatParameters& parameters, std::size_t length, std::uint64_t number = 0, std::uint64_t seed = 5) {
   std::string bases = contig(length, number);
-  add_repeats(seed, number, parameters, bases);
+  Repeats(seed, parameters).add_to(number, bases);
   return bases;
 }
 
