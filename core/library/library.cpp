@@ -13,6 +13,7 @@
 
 #include "library/engine.hpp"
 #include "library/engine_run.hpp"
+#include "library/program_merge.hpp"
 #include "library/registered_stage.hpp"
 #include "library/unlocked_wait.hpp"
 
@@ -180,6 +181,20 @@ char* sluice_run_report(const sluice_run* run) {
     return SLUICE_OK;
   });
   return text;
+}
+
+sluice_status sluice_merge(sluice_engine* engine, const sluice_merge_request* request, char** report, sluice_error* error) {
+  return guarded(error, [&] {
+    sluice_merge_request r{};
+    std::memcpy(&r, request, std::min<std::size_t>(request->struct_size, sizeof r));
+    sluice::MergeRequest wish;
+    wish.output = said(r.output), wish.of = said(r.of), wish.report = said(r.report), wish.account = said(r.account);
+    wish.shards.assign(r.shards, r.shards + r.shard_count);
+    wish.command_line = {"libsluice", "merge"};
+    const std::string text = sluice::merge_for_program(*engine->engine->registry(), wish, settings(r.options, r.option_count), r.stop);
+    if (report != nullptr) *report = text_of(text);
+    return SLUICE_OK;
+  });
 }
 
 sluice_status sluice_run_stream_schema(const sluice_run* run, ArrowSchema* schema) {

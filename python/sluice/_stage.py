@@ -54,8 +54,11 @@ class Rows(Batch):
             raise ValueError(f"'{reason}' is no reason of this stage: declare it in reasons={{...}}")
         number = self._reasons.index(reason)
         for row in [rows] if isinstance(rows, int) else rows:
-            if _l.lib.sluice_rows_fail(self._output, int(row), number) != _l.OK:
+            if not self._fail_row(int(row), number):
                 raise IndexError(f"row {row} of {len(self)}")
+
+    def _fail_row(self, row: int, reason: int) -> bool:
+        return _l.lib.sluice_rows_fail(self._output, row, reason) == _l.OK
 
     def log(self, line: str, level: str = "info") -> None:
         """Says a line in the run's log; level: info, warning or error."""
@@ -69,7 +72,7 @@ class Stage:
     _current: dict[str, "Stage"] = {}
     _ever: list["Stage"] = []  # the library may call each of them for as long as it lives
 
-    def __init__(self, function: Callable[..., Any], description: Mapping[str, Any], on_error: str):
+    def __init__(self, function: Callable[..., Any], description: Mapping[str, Any], on_error: str | None):
         self.function = function
         self.description = dict(description)
         self.id: str = description["stage"]
@@ -274,7 +277,7 @@ def stage(
     row_type: str = "*",
     reasons: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
-    on_error: str = "fail_run",
+    on_error: str | None = None,
 ) -> Any:
     """Makes a function over the columns of a batch a map stage, with a descriptor like that of any other.
 
@@ -290,7 +293,7 @@ def stage(
     ... def gc_share(batch):
     ...     return [(b.count("G") + b.count("C")) / max(len(b), 1) for b in batch["bases"].to_pylist()]
     """
-    if on_error not in ("fail_run", "fail_batch"):
+    if on_error not in (None, "fail_run", "fail_batch"):
         raise ValueError(f"on_error is 'fail_run' or 'fail_batch', not {on_error!r}")
 
     def decorate(function: Callable[..., Any]) -> Stage:

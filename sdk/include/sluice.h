@@ -88,7 +88,7 @@ typedef struct sluice_run_request {
   const char* const* changes; /* as --set: "stages.NAME.params.PARAMETER=VALUE" */
   size_t change_count;
   /* As the options of `sluice run`: device, threads, memory, gpu_memory, batch_work, policy, profile, watchdog, executor, log_level, max_bad_reads,
-   * allow_empty, and files that are written at the end: report (may be here several times), account, trace. */
+   * allow_empty, resume, checkpoint, shard, and files that are written at the end: report (may be here several times), account, trace. */
   const sluice_setting* options;
   size_t option_count;
   /* NULL: an ordinary run. Else the stage whose rows sluice_run_next_batch() or sluice_run_export_stream() give. */
@@ -141,6 +141,24 @@ SLUICE_API char* sluice_run_next_line(sluice_run* run, int32_t* level);
 /* After the end: the report of docs/report.md as JSON. NULL: not executed. */
 SLUICE_API char* sluice_run_report(const sluice_run* run);
 
+/* ---- Shards --------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct sluice_merge_request { /* as `sluice merge` */
+  uint32_t struct_size;
+  const char* output;
+  const char* of; /* NULL, or which output, where folders have shards of several */
+  const char* const* shards; /* outputs of runs with the option `shard`, in any order, or folders with them */
+  size_t shard_count;
+  const char *report, *account;  /* files that are written, too; NULL: none */
+  const sluice_setting* options; /* threads, memory */
+  size_t option_count;
+  const volatile int32_t* stop; /* NULL, or a number that ends the merge as soon as it is not 0: nothing is written then */
+} sluice_merge_request;
+
+/* Puts the outputs of all shards together: the bytes of one run over all rows. *report (may be NULL): their reports, added up, as JSON.
+ * SLUICE_ERROR_CANCELLED: stopped. */
+SLUICE_API sluice_status sluice_merge(sluice_engine* engine, const sluice_merge_request* request, char** report, sluice_error* error);
+
 /* ---- Streams ------------------------------------------------------------------------------------------------------------------------- */
 
 /* The rows of request.stream_stage in order, as struct arrays that share the run's memory: what is given out keeps it alive until it is released.
@@ -191,7 +209,8 @@ typedef struct sluice_stage_functions {
 
 /* Makes a map stage known to all runs that are planned from here on. `description`, JSON: {"stage": id, "summary", "doc", "row_type" ("*": any),
  * "needs" and "gives": [{"name", "type", "optional", "meaning"}], "parameters": [{"name", "type", "default", "required", "minimum", "maximum",
- * "choices", "unit", "help"}], "reasons": [{"code", "meaning"}]}. A stage of the same id that was registered earlier is replaced. The functions
+ * "choices", "unit", "help"}], "reasons": [{"code", "meaning"}], "parallel" (calls of one instance may be under way at once), "runs_in" (for
+ * people)}. A stage of the same id that was registered earlier is replaced. The functions
  * are never forgotten. [thread-safe] */
 SLUICE_API sluice_status sluice_stage_register(const char* description, const sluice_stage_functions* functions, sluice_error* error);
 /* During process(): this row has failed, for the stage's reason of that number. Later stages skip it. [thread-safe] */
