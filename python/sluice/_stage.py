@@ -287,7 +287,8 @@ def stage(
     defaults are the stage's; `options` holds their help (or {"help", "minimum", "maximum", "unit"}). `reasons`: why rows fail here, for Rows.fail().
 
     on_error: an exception ends the run ("fail_run": it is the error's __cause__), or fails the rows of its batch for the reason `exception`, which is
-    logged with the traceback, and the run goes on ("fail_batch"). Calls come from other threads, one at a time.
+    logged with the traceback, and the run goes on ("fail_batch"). Left out: the first where this program hosts the engine, the second in worker
+    processes (a pipeline file's use = "FILE.py:FUNCTION"). Calls come from other threads, one at a time.
 
     >>> @sluice.stage(needs={"bases": "utf8"}, gives={"gc": ("f32", "share of G and C")})
     ... def gc_share(batch):
