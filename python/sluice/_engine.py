@@ -19,11 +19,13 @@ from ._errors import Problem
 logger = logging.getLogger("sluice")
 _LEVELS = {_l.LOG_INFO: logging.INFO, _l.LOG_WARNING: logging.WARNING, _l.LOG_ERROR: logging.ERROR}
 
-# Options of a run that are not parameters of the pipeline.
-RUN_OPTIONS = frozenset(
-    ["device", "threads", "memory", "gpu_memory", "batch_work", "policy", "profile", "watchdog", "executor", "log_level", "max_bad_reads", "allow_empty",
-     "resume", "checkpoint", "shard", "report", "account", "trace"]
-)
+# Options of a run that are not parameters of the pipeline, and what their values are.
+RUN_OPTION_TYPES = {
+    "device": "str", "threads": "int", "memory": "int | str", "gpu_memory": "int | str", "batch_work": "float", "policy": "str", "profile": "_Path",
+    "watchdog": "float", "executor": "str", "log_level": "str", "max_bad_reads": "float", "allow_empty": "bool", "resume": "bool", "checkpoint": "float",
+    "shard": "str", "report": "_Path | list[_Path]", "account": "_Path", "trace": "_Path",
+}
+RUN_OPTIONS = frozenset(RUN_OPTION_TYPES)
 
 
 class Engine:

@@ -152,7 +152,7 @@ class Link:
 
 
 def worker_rows_class() -> Any:
-    from sluice._arrow import Schema  # noqa: F401
+    from sluice._arrow import Column
     from sluice._stage import Rows, _arrow_type
 
     import numpy
@@ -222,6 +222,12 @@ def worker_rows_class() -> Any:
             if kind in ("utf8", "binary"):
                 raise TypeError(f"column '{column}' is {kind}: use batch['{column}']")
             return array.to_numpy()
+
+        def column(self, name: str) -> Any:
+            return Column(name, self._columns[name][0], self.numpy(name))
+
+        def __arrow_c_device_array__(self, requested_schema: Any = None, **more: Any) -> Any:
+            return self.to_pyarrow().__arrow_c_device_array__(requested_schema, **more)
 
         def _fail_row(self, row: int, reason: int) -> bool:
             if not 0 <= row < self._count:

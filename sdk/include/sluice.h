@@ -181,13 +181,14 @@ SLUICE_API sluice_status sluice_schema_share(const struct ArrowSchema* schema, s
  * where held() is not 0. For all runs; NULL: nothing is called. */
 SLUICE_API void sluice_around_waits(int (*held)(void), void* (*release)(void), void (*acquire)(void*));
 
-/* Arrow structs in capsules of Python: memory for one, cleared, and destructors of the capsules "arrow_schema", "arrow_array" and
- * "arrow_array_stream", which release the struct, unless somebody has taken it, and free it. They are told once how to look into a capsule
+/* Arrow structs in capsules of Python: memory for one, cleared, and destructors of the capsules "arrow_schema", "arrow_array",
+ * "arrow_device_array" and "arrow_array_stream", which release the struct, unless somebody has taken it, and free it. They are told once how to look into a capsule
  * (PyCapsule_GetPointer). */
 SLUICE_API void* sluice_arrow_new(size_t bytes);
 SLUICE_API void sluice_capsule_reader(void* (*pointer)(void* capsule, const char* name));
 SLUICE_API void sluice_end_schema_capsule(void* capsule);
 SLUICE_API void sluice_end_array_capsule(void* capsule);
+SLUICE_API void sluice_end_device_array_capsule(void* capsule);
 SLUICE_API void sluice_end_stream_capsule(void* capsule);
 
 /* ---- Stages of the calling program --------------------------------------------------------------------------------------------------- */
