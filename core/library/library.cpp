@@ -218,6 +218,9 @@ sluice_status sluice_run_export_stream(sluice_run* run, ArrowArrayStream* stream
 sluice_status sluice_batch_share(const ArrowArray* batch, ArrowArray* shared) {
   return guarded(nullptr, [&] { return *shared = sluice::export_again(*batch), SLUICE_OK; });
 }
+void sluice_batch_release(ArrowArray* batch) {
+  if (batch->release != nullptr) batch->release(batch);
+}
 sluice_status sluice_schema_share(const ArrowSchema* schema, ArrowSchema* shared) {
   return guarded(nullptr, [&] { return *shared = sluice::copied_schema(*schema), SLUICE_OK; });
 }

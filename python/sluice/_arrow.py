@@ -239,7 +239,10 @@ class Batch:
     def __repr__(self) -> str:
         return f"<sluice.Batch: {len(self)} rows of {', '.join(self.column_names)}>"
 
-    def __del__(self) -> None:
-        array = getattr(self, "_array", None)
+    def __del__(self, release: Any = _l.lib.sluice_batch_release) -> None:
+        try:
+            array = self._array
+        except AttributeError:  # it was never made
+            return
         if array is not None:
             release(array)

@@ -177,6 +177,7 @@ def _load() -> ctypes.CDLL:
         "sluice_run_export_stream": (c_int32, [run, POINTER(ArrowArrayStream)]),
         "sluice_schema_share": (c_int32, [POINTER(ArrowSchema), POINTER(ArrowSchema)]),
         "sluice_batch_share": (c_int32, [POINTER(ArrowArray), POINTER(ArrowArray)]),
+        "sluice_batch_release": (None, [POINTER(ArrowArray)]),
         "sluice_around_waits": (None, [c_void_p, c_void_p, c_void_p]),
         "sluice_arrow_new": (c_void_p, [c_size_t]),
         "sluice_capsule_reader": (None, [c_void_p]),

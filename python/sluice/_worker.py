@@ -346,7 +346,7 @@ def values_of(stage: Any, texts: list[str]) -> dict[str, Any]:
     return {said["name"]: make.get(said["type"], str)(text[1:]) for said, text in given if text.startswith("=")}
 
 
-def end_with(parent: int) -> None:
+def end_with_engine() -> None:
     """Also while a function goes on for ever: a worker does not outlive its engine."""
     import select
     import time
@@ -376,7 +376,7 @@ def main() -> None:
     texts = link.receive_texts()
     if not texts:
         return  # only the description was wanted
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with_engine, daemon=True).start()
     count = int(texts[0])
     calls = Calls(link, stage, [reason["code"] for reason in said["reasons"]], values_of(stage, texts[1 : count + 1]), texts[count + 1 :])
     while True:
@@ -387,4 +387,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (BrokenPipeError, ConnectionResetError):  # the engine has gone
+        pass

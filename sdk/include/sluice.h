@@ -175,6 +175,8 @@ SLUICE_API void sluice_run_close_stream(sluice_run* run);
 SLUICE_API sluice_status sluice_run_export_stream(sluice_run* run, struct ArrowArrayStream* stream);
 /* Another array over the same memory of a batch that a stream or a stage has got, with a life of its own. */
 SLUICE_API sluice_status sluice_batch_share(const struct ArrowArray* batch, struct ArrowArray* shared);
+/* Releases it, unless somebody has. */
+SLUICE_API void sluice_batch_release(struct ArrowArray* batch);
 /* The same schema again. */
 SLUICE_API sluice_status sluice_schema_share(const struct ArrowSchema* schema, struct ArrowSchema* shared);
 /* For interpreters with a lock: release() is called before a stream waits, its result given to acquire() behind it; both on the waiting thread,

@@ -5,11 +5,13 @@
 #include <sluice/stage_maker.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <sluice/stage.hpp>
 
@@ -31,7 +33,11 @@ std::string& plugin_file() {
 struct KnownFunction {
   PythonFunction function;
   std::string build_id;
+  // The worker that has described it, for the run that is planned. What it has imported may be of yesterday in a program that lives long.
+  std::unique_ptr<Worker> describer;
+  std::chrono::steady_clock::time_point described;
 };
+constexpr auto usable_for = std::chrono::seconds(10);
 
 // Every function that a pipeline of this process has named. Places in a deque stay.
 struct KnownFunctions {
@@ -76,8 +82,9 @@ std::size_t number_of(const std::string& use, const fs::path& folder) {
     return one.function.file == file && one.function.function == function && one.build_id == build_id;
   });
   if (found != known.all.end()) return static_cast<std::size_t>(found - known.all.begin());
-  const Worker worker(find_python(plugin_file()), file, function, [] { return false; });
-  known.all.push_back({{file, function, worker.introduction()}, build_id});
+  auto worker = std::make_unique<Worker>(find_python(plugin_file()), file, function);
+  const Introduction& said = worker->introduction([] { return false; });
+  known.all.push_back({{file, function, said}, build_id, std::move(worker), std::chrono::steady_clock::now()});
   return known.all.size() - 1;
 }
 
@@ -120,13 +127,17 @@ sluice_status create(std::size_t index, const sluice_create_args* args, sluice_s
   return detail::guarded(error, [&] {
     KnownFunctions& known = known_functions();
     const PythonFunction* function = nullptr;
+    std::unique_ptr<Worker> first;
     {
       const std::lock_guard lock(known.mutex);
-      function = &known.all.at(index).function;
+      KnownFunction& one = known.all.at(index);
+      function = &one.function;
+      first = std::move(one.describer);
+      if (std::chrono::steady_clock::now() - one.described > usable_for) first.reset();
     }
     *stage = sluice_stage{};
     stage->struct_size = sizeof *stage;
-    stage->self = new StageInstance(*function, find_python(plugin_file()), *args);
+    stage->self = new StageInstance(*function, find_python(plugin_file()), std::move(first), *args);
     stage->process = process;
     stage->estimate = estimate;
     stage->finish = finish;

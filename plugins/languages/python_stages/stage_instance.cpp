@@ -61,20 +61,25 @@ Buffer zeros(const Output& out, std::size_t bytes) {
 
 }  // namespace
 
-StageInstance::StageInstance(const PythonFunction& function, const PythonPlace& place, const sluice_create_args& args)
+StageInstance::StageInstance(const PythonFunction& function, const PythonPlace& place, std::unique_ptr<Worker> first, const sluice_create_args& args)
     : function_(function),
       place_(place),
       values_(value_texts(args, function.said.parameter_count)),
       wanted_(wanted_of(function.said.gives, args.wanted)),
-      pool_(
-          [this](const std::function<bool()>& give_up) {
-            auto worker = std::make_unique<Worker>(place_, function_.file, function_.function, give_up);
-            if (worker->introduction().description != function_.said.description)
-              throw Failure::usage(function_.file + " has changed since the run was planned", "run again");
-            worker->set_up(values_, wanted_);
-            return worker;
-          },
-          most_workers(args, function.said.parameter_count)) {}
+      pool_({[this] {
+               auto worker = std::make_unique<Worker>(place_, function_.file, function_.function);
+               worker->set_up(values_, wanted_);
+               return worker;
+             },
+             [this](Worker& worker, const WorkerPool::GiveUp& give_up) {
+               if (worker.introduction(give_up).description != function_.said.description)
+                 throw Failure::usage(function_.file + " has changed since the run was planned", "run again");
+             }},
+            most_workers(args, function.said.parameter_count)) {
+  if (!first) return;
+  first->set_up(values_, wanted_);
+  pool_.add(std::move(first));
+}
 
 void StageInstance::process(const Call& call, const Batch& in, Output& out) {
   const std::function<bool()> give_up = [&] { return call.cancelled(); };

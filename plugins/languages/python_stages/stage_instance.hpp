@@ -6,6 +6,7 @@
 #include <sluice/abi.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ enum class OwnReason : std::uint32_t { worker_died, exception };
 
 class StageInstance {
  public:
-  StageInstance(const PythonFunction& function, const PythonPlace& place, const sluice_create_args& args);
+  // first: a worker that has introduced itself, or null.
+  StageInstance(const PythonFunction& function, const PythonPlace& place, std::unique_ptr<Worker> first, const sluice_create_args& args);
   void process(const Call& call, const Batch& in, Output& out);
   void finish(const Call& call);
   Estimate estimate(const Batch& in) const;

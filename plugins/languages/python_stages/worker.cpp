@@ -155,21 +155,25 @@ std::vector<std::int64_t> ResultRegions::dropped() {
   return std::exchange(dropped_, {});
 }
 
-Worker::Worker(const PythonPlace& place, const std::string& file, const std::string& function, const std::function<bool()>& give_up)
-    : process_(place, file, function) {
-  const std::string name = file + ":" + function;
+Worker::Worker(const PythonPlace& place, const std::string& file, const std::string& function)
+    : name_(file + ":" + function), interpreter_(place.interpreter), process_(place, file, function) {}
+
+const Introduction& Worker::introduction(const std::function<bool()>& give_up) {
+  if (introduction_) return *introduction_;
   std::vector<std::string> said;
   try {
     said = unpacked_texts(process_.receive(give_up));
   } catch (const WorkerDied& death) {
-    throw Failure(SLUICE_ERROR_UNSUPPORTED, "the worker for " + name + " could not start: " + death.how,
-                  "is '" + place.interpreter + "' Python 3.10 or later? SLUICE_PYTHON names another");
+    throw Failure(SLUICE_ERROR_UNSUPPORTED, "the worker for " + name_ + " could not start: " + death.how,
+                  "is '" + interpreter_ + "' Python 3.10 or later? SLUICE_PYTHON names another");
   }
   if (said.size() >= 3 && said[0] == "failed") throw Failure(SLUICE_ERROR_USAGE, said[1], said[2]);
   if (said.size() < 3 || said[0] != "ready" || said.size() % 2 == 0) refuse("an introduction of " + std::to_string(said.size()) + " texts");
-  introduction_.description = said[1];
-  introduction_.parameter_count = static_cast<std::size_t>(std::strtoull(said[2].c_str(), nullptr, 10));
-  for (std::size_t i = 3; i + 1 < said.size(); i += 2) introduction_.gives.push_back({said[i], said[i + 1]});
+  introduction_.emplace();
+  introduction_->description = said[1];
+  introduction_->parameter_count = static_cast<std::size_t>(std::strtoull(said[2].c_str(), nullptr, 10));
+  for (std::size_t i = 3; i + 1 < said.size(); i += 2) introduction_->gives.push_back({said[i], said[i + 1]});
+  return *introduction_;
 }
 
 Worker::~Worker() { results_->close(); }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -67,11 +68,14 @@ struct CallHooks {
 
 class Worker {
  public:
-  // Starts the process and hears its introduction. Throws Failure with what is wrong with file or function.
-  Worker(const PythonPlace& place, const std::string& file, const std::string& function, const std::function<bool()>& give_up);
+  // Starts the process, which takes some tenths of a second to begin.
+  Worker(const PythonPlace& place, const std::string& file, const std::string& function);
   ~Worker();
 
-  const Introduction& introduction() const { return introduction_; }
+  // Has it something to say?
+  bool has_said() const { return process_.has_said(); }
+  // What it says first. Throws Failure with what is wrong with file or function.
+  const Introduction& introduction(const std::function<bool()>& give_up);
   // `values` in the order of the description's parameters: "=TEXT", or "-" for one that is not set.
   void set_up(const std::vector<std::string>& values, const std::vector<ColumnKind>& wanted);
   // Throws WorkerDied, and Failure where a worker says what can't be.
@@ -87,8 +91,9 @@ class Worker {
   std::string request(const Batch& in);
   void take_results(const Batch& in, std::string_view packet, Answer& answer);
 
+  const std::string name_, interpreter_;
   WorkerProcess process_;
-  Introduction introduction_;
+  std::optional<Introduction> introduction_;
   std::vector<ColumnKind> wanted_;
   std::unique_ptr<SharedRegion> input_, result_;
   const std::shared_ptr<ResultRegions> results_ = std::make_shared<ResultRegions>();

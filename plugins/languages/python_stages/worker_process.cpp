@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +86,8 @@ WorkerProcess::WorkerProcess(const PythonPlace& place, const std::string& file, 
     const int bytes = 2 * static_cast<int>(largest_packet);
     ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
   }
+  const timeval tenth{0, 100'000};  // of a second, between two questions whether the run is over
+  ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &tenth, sizeof tenth);
   socket_ = moved_up(ends[0]);
   const int theirs = moved_up(ends[1]);
   words_ = moved_up(::memfd_create("sluice worker's last words", MFD_CLOEXEC));
@@ -174,18 +177,19 @@ void WorkerProcess::send(std::string_view packet, int descriptor) {
 
 std::string WorkerProcess::receive(const std::function<bool()>& give_up) {
   while (true) {
-    pollfd waiting{socket_, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, 100);
-    if (ready > 0) {
-      const ssize_t bytes = ::recv(socket_, received_.data(), received_.size(), 0);
-      if (bytes > 0) return {received_.data(), static_cast<std::size_t>(bytes)};
-      if (bytes == 0 || errno != EINTR) died();
-    }
-    if (ready <= 0 && give_up()) {
+    const ssize_t bytes = ::recv(socket_, received_.data(), received_.size(), 0);
+    if (bytes > 0) return {received_.data(), static_cast<std::size_t>(bytes)};
+    if (bytes == 0 || (errno != EINTR && errno != EAGAIN)) died();
+    if (give_up()) {
       kill();
       throw Failure(SLUICE_ERROR_CANCELLED, "the run ends");
     }
   }
+}
+
+bool WorkerProcess::has_said() const {
+  pollfd waiting{socket_, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) != 0;
 }
 
 std::string packed_texts(const std::vector<std::string>& texts) {

@@ -35,6 +35,8 @@ class WorkerProcess {
   void send(std::string_view packet, int descriptor = -1);
   // Waits; `give_up` is asked ten times a second, and true kills the process: Failure(SLUICE_ERROR_CANCELLED).
   std::string receive(const std::function<bool()>& give_up);
+  // Does a packet wait, or has it died?
+  bool has_said() const;
   // Lets it end at its leisure.
   void close_socket();
   void kill();
