@@ -50,7 +50,8 @@ int merge(const MergeArguments& merging, RunOptions options) {
     return exit_interrupted;
   }
   if (!merging.quiet)
-    console.line("sluice merge: '" + merging.output + "' of " + std::to_string(merged.shards) + " shards, " + std::to_string(merged.rows) + " rows read");
+    console.line("sluice merge: '" + merging.output + "' of " + std::to_string(merged.shards) + " shards, " + std::to_string(merged.rows) +
+                 " rows read");
   return exit_ok;
 }
 

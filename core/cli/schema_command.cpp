@@ -104,8 +104,12 @@ Json stage_schema(const Registry& registry, bool resources) {
     for (const std::string& sign : signs_of_made_stages(registry)) forms.push_back({{"type", "string"}, {"pattern", quoted(sign)}});
     use = {{"anyOf", forms}};
   }
-  Json properties = {{"use", use},                     {"remove", remove_schema()},         {"replace", replace_schema()},
-                     {"params", {{"type", "object"}}}, {"resources", {{"type", "object"}}}, {"enabled", {{"type", {"boolean", "string"}}}}};
+  Json properties = {{"use", use},
+                     {"remove", remove_schema()},
+                     {"replace", replace_schema()},
+                     {"params", {{"type", "object"}}},
+                     {"resources", {{"type", "object"}}},
+                     {"enabled", {{"type", {"boolean", "string"}}}}};
   if (!resources) {
     properties["inputs"] = names_schema();
     properties["feedback"] = names_schema();

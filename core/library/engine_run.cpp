@@ -139,7 +139,9 @@ Overrides EngineRun::overrides(const RunRequest& request, const WrittenPipeline&
 
 // What the run goes on from, or which rows it is for.
 void EngineRun::plan_part(const RunRequest& request, Diagnostics& diagnostics) {
-  const auto refuse = [&](const std::string& message, const std::string& remedy) { diagnostics.error({"options of the run", 0, 0}, "", message, remedy); };
+  const auto refuse = [&](const std::string& message, const std::string& remedy) {
+    diagnostics.error({"options of the run", 0, 0}, "", message, remedy);
+  };
   if (request.stream) {
     settings_.options.checkpoints = {};
     if (settings_.resume) refuse("resume: a stream begins at the first row", "resume runs that write files");
@@ -148,8 +150,7 @@ void EngineRun::plan_part(const RunRequest& request, Diagnostics& diagnostics) {
   }
   if (diagnostics.has_errors()) return;
   if (!settings_.shard.empty()) return plan_shard(diagnostics);
-  const ResumeFinding finding =
-      prepare_resuming(*plan_, *registry_, settings_.resume ? Resuming::goes_on : Resuming::begins, settings_.options);
+  const ResumeFinding finding = prepare_resuming(*plan_, *registry_, settings_.resume ? Resuming::goes_on : Resuming::begins, settings_.options);
   if (!finding.problem.empty()) refuse("resume: " + finding.problem, finding.remedy);
   if (!finding.note.empty()) log(SLUICE_LOG_INFO, finding.note);
 }

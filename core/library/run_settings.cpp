@@ -78,7 +78,10 @@ std::map<std::string, Setting> known_settings(RunSettings& s, std::string& profi
       {"allow_empty", {{SLUICE_BOOL, {}, {}, {}, ""}, [&s](const sluice_value& v, const std::string&) { s.allow_empty = v.integer != 0; }}},
       {"resume", {{SLUICE_BOOL, {}, {}, {}, ""}, [&s](const sluice_value& v, const std::string&) { s.resume = v.integer != 0; }}},
       {"checkpoint",
-       {{SLUICE_FLOAT, 0, {}, {}, "seconds"}, [&o](const sluice_value& v, const std::string&) { o.checkpoints = {v.real, 0}; }}},
+       {{SLUICE_FLOAT, 0, {}, {}, "seconds"},
+        [&o](const sluice_value& v, const std::string&) {
+          o.checkpoints = {v.real, 0};
+        }}},
       {"shard", {text, texts(s.shard)}},
       {"report", {text, [&s](const sluice_value&, const std::string& file) { s.reports.push_back(file); }}},
       {"account", {text, texts(s.account_file)}},

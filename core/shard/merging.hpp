@@ -13,8 +13,8 @@
 namespace sluice {
 
 struct MergeRequest {
-  std::string output, of;         // what to write; which output, where folders have shards of several
-  std::string report, account;    // files, or ""
+  std::string output, of;       // what to write; which output, where folders have shards of several
+  std::string report, account;  // files, or ""
   std::vector<std::string> shards;
   std::vector<std::string> command_line;  // for the report
 };

@@ -146,7 +146,7 @@ SLUICE_API char* sluice_run_report(const sluice_run* run);
 typedef struct sluice_merge_request { /* as `sluice merge` */
   uint32_t struct_size;
   const char* output;
-  const char* of; /* NULL, or which output, where folders have shards of several */
+  const char* of;            /* NULL, or which output, where folders have shards of several */
   const char* const* shards; /* outputs of runs with the option `shard`, in any order, or folders with them */
   size_t shard_count;
   const char *report, *account;  /* files that are written, too; NULL: none */
@@ -184,8 +184,8 @@ SLUICE_API sluice_status sluice_schema_share(const struct ArrowSchema* schema, s
 SLUICE_API void sluice_around_waits(int (*held)(void), void* (*release)(void), void (*acquire)(void*));
 
 /* Arrow structs in capsules of Python: memory for one, cleared, and destructors of the capsules "arrow_schema", "arrow_array",
- * "arrow_device_array" and "arrow_array_stream", which release the struct, unless somebody has taken it, and free it. They are told once how to look into a capsule
- * (PyCapsule_GetPointer). */
+ * "arrow_device_array" and "arrow_array_stream", which release the struct, unless somebody has taken it, and free it. They are told once how to look
+ * into a capsule (PyCapsule_GetPointer). */
 SLUICE_API void* sluice_arrow_new(size_t bytes);
 SLUICE_API void sluice_capsule_reader(void* (*pointer)(void* capsule, const char* name));
 SLUICE_API void sluice_end_schema_capsule(void* capsule);

@@ -16,7 +16,7 @@ import sluice
 
 program, plugins = (os.path.abspath(name) for name in sys.argv[1:3])
 batches, rounds = (int(sys.argv[i]) if len(sys.argv) > i else initial for i, initial in ((3, 100_000), (4, 5)))
-reads_of_8_kb, options = 20_000, {"threads": 2}
+reads_of_8_kb, options = 60_000, {"threads": 2}
 os.chdir(tempfile.mkdtemp())
 with open("many.fa", "w") as file:
     file.writelines(f">read_{number}\nACGTACGTACGTACGTACGT\n" for number in range(batches))

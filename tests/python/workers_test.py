@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The sluice authors
 """Stages in Python within `sluice run`: functions in worker processes."""
 
+import gc
 import json
 import os
 import pathlib
@@ -215,6 +216,17 @@ class Refusals(unittest.TestCase):
             self.assertEqual(len(lines.readlines()), 61)
 
 
+def children():
+    """How many processes have been started by this one, and are there."""
+    count = 0
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            count += stat.read_text().rsplit(")", 1)[1].split()[1] == str(os.getpid())
+        except OSError:  # it has just ended
+            pass
+    return count
+
+
 class WithinPython(unittest.TestCase):
     def test_a_program_that_hosts_the_engine_has_workers_too(self):
         shutil.copy(STAGES, "worker_stages.py")
@@ -222,6 +234,24 @@ class WithinPython(unittest.TestCase):
         self.assertEqual(report.stage("table")["rows_out"], 60)
         rows = sum(len(batch) for batch in pipeline("copying", "read_id,copy").stream(stage="own", columns=["copy"]))
         self.assertEqual(rows, 60)
+
+    def test_runs_leave_nothing_behind(self):
+        shutil.copy(STAGES, "worker_stages.py")
+
+        def left():
+            gc.collect()
+            return len(os.listdir("/proc/self/fd")), children()
+
+        def once():
+            pipeline("copying", "read_id,copy").run(threads=2, batch_work=3000)
+            batches = list(pipeline("copying", "read_id,copy").stream(stage="own", columns=["copy"], threads=2, batch_work=3000))
+            self.assertEqual(sum(len(batch) for batch in batches), 60)  # columns outlive their worker
+
+        once()
+        before = left()
+        for _ in range(4):
+            once()
+        self.assertEqual(left(), before)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ KnownFunctions& known_functions() {
 
 std::string source_text(const fs::path& file) {
   std::error_code error;
-  if (!fs::is_regular_file(file, error)) throw Failure::usage("there is no file '" + file.string() + "'", "write use = \"FILE.py:FUNCTION\"; the file is looked for beside the pipeline's");
+  if (!fs::is_regular_file(file, error))
+    throw Failure::usage("there is no file '" + file.string() + "'",
+                         "write use = \"FILE.py:FUNCTION\"; the file is looked for beside the pipeline's");
   if (fs::file_size(file, error) > largest_source) throw Failure::usage("'" + file.string() + "' is too long for a source of Python");
   std::ifstream in(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

@@ -283,7 +283,8 @@ void Worker::take_results(const Batch& in, std::string_view packet, Answer& answ
     if (column[0] == 0) continue;
     const std::string& type = wanted_[i].type;
     const std::size_t width = is_text(type) ? 1 : item_bytes(is_list(type) ? item_type(type) : type);
-    if (column[3] < 0 || column[3] > static_cast<std::int64_t>(lease->region->bytes())) refuse("a column of " + std::to_string(column[3]) + " values");
+    if (column[3] < 0 || column[3] > static_cast<std::int64_t>(lease->region->bytes()))
+      refuse("a column of " + std::to_string(column[3]) + " values");
     Buffer values = part_of(lease, column[2], static_cast<std::uint64_t>(column[3]) * width);
     const bool has_offsets = is_text(type) || is_list(type);
     Buffer first = has_offsets ? part_of(lease, column[1], offset_bytes) : values;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The workers of one stage of a run, each for one call at a time. One is started where a call has to wait for it; the call goes to whichever is free first,
-// that one or another.
+// The workers of one stage of a run, each for one call at a time. One is started where a call has to wait for it; the call goes to whichever is free
+// first, that one or another.
 
 #include <condition_variable>
 #include <functional>

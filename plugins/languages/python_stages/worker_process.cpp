@@ -78,8 +78,7 @@ int moved_up(int descriptor) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const PythonPlace& place, const std::string& file, const std::string& function)
-    : received_(largest_packet) {
+WorkerProcess::WorkerProcess(const PythonPlace& place, const std::string& file, const std::string& function) : received_(largest_packet) {
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) throw Failure::memory("no socket to a worker of Python");
   for (const int end : ends) {
@@ -97,8 +96,8 @@ WorkerProcess::WorkerProcess(const PythonPlace& place, const std::string& file, 
   if (!place.libsluice.empty()) variables.push_back("SLUICE_LIBRARY=" + place.libsluice.string());
   SpawnSettings settings;
   set_up(settings, theirs, words_);
-  const int error =
-      ::posix_spawnp(&pid_, place.interpreter.c_str(), &settings.actions, &settings.attributes, pointers_to(arguments).data(), pointers_to(variables).data());
+  const int error = ::posix_spawnp(&pid_, place.interpreter.c_str(), &settings.actions, &settings.attributes, pointers_to(arguments).data(),
+                                   pointers_to(variables).data());
   ::close(theirs);
   if (error == 0) return;
   pid_ = -1;
