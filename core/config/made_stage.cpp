@@ -18,7 +18,7 @@ namespace {
 // A stage with all that its entry points to.
 struct KeptStage {
   std::unique_ptr<DescribedStage> description;
-  std::string build_id;
+  std::string build_id, use, folder;
   sluice_plugin_info info{};
   StageEntry entry;
 };
@@ -59,7 +59,7 @@ void describe(KeptStage& stage, const sluice_plugin_info& plugin, const sluice_s
   std::string problem;
   const sluice_stage_descriptor* const descriptor = take_descriptor(&stage.description->descriptor, problem);
   if (descriptor == nullptr) throw Failure::usage(problem);
-  stage.entry = {descriptor, &stage.info, index};
+  stage.entry = {descriptor, &stage.info, index, stage.use.c_str(), stage.folder.c_str()};
 }
 
 }  // namespace
@@ -76,7 +76,11 @@ MadeStage made_stage(const Registry& registry, const std::string& use, const std
     const std::lock_guard lock(kept.mutex);
     KeptStage& stage = kept.by_number[{maker, index}];
     try {
-      if (stage.entry.descriptor == nullptr) describe(stage, *plugin.info, *maker, index, said);
+      if (stage.entry.descriptor == nullptr) {
+        stage.use = use;
+        stage.folder = std::filesystem::absolute(folder).lexically_normal().string();
+        describe(stage, *plugin.info, *maker, index, said);
+      }
     } catch (const Failure& failure) {
       return {nullptr, failure.what(), failure.remedy()};
     }

@@ -88,6 +88,13 @@ class Stage:
         self.__name__ = self.id
         self.__wrapped__ = function
 
+    def reference(self) -> str:
+        """What a pipeline file calls it: "FILE.py:FUNCTION". ValueError where no other process could find it there."""
+        file, name = inspect.getsourcefile(self.function), self.function.__qualname__
+        if not file or not file.endswith(".py") or not os.path.exists(file) or not name.isidentifier():
+            raise ValueError(f"stage '{self.id}' is no function on the first level of a file, so `sluice run` can't find it")
+        return f"{os.path.abspath(file)}:{name}"
+
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.function(*arguments, **named)
 

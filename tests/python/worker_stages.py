@@ -115,6 +115,13 @@ def dying(batch):
 
 
 @sluice.stage(**COPY)
+def killing_the_engine(batch):
+    if any(name.endswith(".resume") for name in os.listdir(".")) and first_of("engine_killed"):
+        os.kill(os.getppid(), signal.SIGKILL)
+    return batch["bases"]
+
+
+@sluice.stage(**COPY)
 def hanging(batch):
     with open("hanging", "w") as file:
         file.write(str(os.getpid()))

@@ -25,11 +25,11 @@ def columns_of(file):
         return [line.rstrip("\n").split("\t") for line in lines][1:]
 
 
-def pipeline(stage, columns, name="p", **params):
+def pipeline(function, columns, name="p", stage=None, **params):
     return (
         sluice.Pipeline(name)
         .stage("reads", use="read_reader", path="r.fastq.gz")
-        .stage("own", use=f"worker_stages.py:{stage}", **params)
+        .stage("own", use=stage or f"worker_stages.py:{function}", **params)
         .stage("table", use="table_writer", output="worked.tsv", columns=columns)
     )
 
@@ -168,6 +168,56 @@ class Workers(unittest.TestCase):
                 return
             time.sleep(0.1)
         self.fail("the worker goes on without its engine")
+
+
+class Parts(unittest.TestCase):
+    """--resume and --shard of pipelines with stages in workers."""
+
+    def sluice(self, *arguments, code=0):
+        done = subprocess.run([SLUICE, *arguments, "--quiet"], capture_output=True, text=True, timeout=300, env=os.environ | {"SLUICE_PYTHON": sys.executable})
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr
+
+    def test_resume(self):
+        shutil.copy(STAGES, "worker_stages.py")
+        killing = (sluice.Pipeline("p").stage("reads", use="read_reader", path="many.fa").stage("own", use="worker_stages.py:killing_the_engine")
+                   .stage("table", use="table_writer", output="resumed.tsv", columns="read_id,copy"))
+        killing.save("resumed.toml")
+        command = ["run", "resumed.toml", "--batch-work", "1", "--checkpoint", "0.001"]
+        self.sluice(*command, code=-signal.SIGKILL)
+        with open("worker_stages.py", "a") as file:
+            file.write("\n# another text\n")
+        self.assertIn("the plugin of stage 'own'", self.sluice(*command, "--resume", code=2))
+        shutil.copy(STAGES, "worker_stages.py")
+        self.sluice(*command, "--resume")
+        self.assertEqual(len(columns_of("resumed.tsv")), 2000)
+        resumed = pathlib.Path("resumed.tsv").read_text()
+        self.sluice(*command)
+        self.assertEqual(pathlib.Path("resumed.tsv").read_text(), resumed)
+
+    def test_shards(self):
+        shutil.copy(STAGES, "worker_stages.py")
+        pipeline("copying", "read_id,copy").save("sharded.toml")
+        self.sluice("run", "sharded.toml")
+        os.rename("worked.tsv", "whole.tsv")
+        for part in "12":
+            self.sluice("run", "sharded.toml", "--shard", f"{part}/2", "--set", f"stages.table.params.output=shard.{part}.tsv")
+        self.sluice("merge", "--output", "merged.tsv", "shard.2.tsv", "shard.1.tsv")
+        self.assertEqual(pathlib.Path("merged.tsv").read_text(), pathlib.Path("whole.tsv").read_text())
+
+
+class Saved(unittest.TestCase):
+    def test_pipelines_are_saved_with_their_stages(self):
+        import worker_stages
+
+        os.makedirs("saved", exist_ok=True)
+        pipeline(None, "read_id,copy", stage=worker_stages.copying).save("saved/p.toml")
+        subprocess.run([SLUICE, "run", "saved/p.toml", "--quiet"], check=True, timeout=120, env=os.environ | {"SLUICE_PYTHON": sys.executable})
+        self.assertEqual(len(columns_of("worked.tsv")), 60)
+        inner = sluice.stage(lambda batch: None, id="inner", needs={}, gives={"n": "i32"})
+        with self.assertRaisesRegex(ValueError, "is no function on the first level of a file"):
+            pipeline(None, "n", stage=inner).save("saved/inner.toml")
+        self.assertFalse(os.path.exists("saved/inner.toml"))
 
 
 class Refusals(unittest.TestCase):
