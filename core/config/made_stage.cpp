@@ -78,7 +78,7 @@ MadeStage made_stage(const Registry& registry, const std::string& use, const std
     try {
       if (stage.entry.descriptor == nullptr) {
         stage.use = use;
-        stage.folder = std::filesystem::absolute(folder).lexically_normal().string();
+        stage.folder = std::filesystem::absolute(folder / ".").lexically_normal().string();  // "" has no absolute form
         describe(stage, *plugin.info, *maker, index, said);
       }
     } catch (const Failure& failure) {

@@ -51,6 +51,7 @@ def started_hanging():
     process = subprocess.Popen([SLUICE, "run", "hanging.toml"], stderr=subprocess.PIPE, text=True, env=os.environ | {"SLUICE_PYTHON": sys.executable})
     place = pathlib.Path("hanging")
     while not (place.exists() and place.read_text()):
+        assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     return process, int(place.read_text())
 
