@@ -8,6 +8,7 @@
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_json.hpp"
 #include "cli/stage_page.hpp"
+#include "config/made_stage.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -29,7 +30,7 @@ int inspect_command(const Arguments& arguments) {
   CLI::App app("describes stages: columns, parameters, resources, reasons, implementations", "sluice inspect");
   std::vector<std::string> plugin_dirs, ids;
   bool as_json = false;
-  app.add_option("stage", ids, "ids of stages, as 'sluice plugins' lists them")->type_name("STAGE");
+  app.add_option("stage", ids, "ids of stages, as 'sluice plugins' lists them, or FILE.py:FUNCTION")->type_name("STAGE");
   app.add_flag("--json", as_json, "a JSON array instead, with an object for each stage");
   add_plugin_dir(app, plugin_dirs);
   if (const auto ended = parse_options(app, arguments)) return *ended;
@@ -41,14 +42,20 @@ int inspect_command(const Arguments& arguments) {
   int code = exit_ok;
   Json described = Json::array();
   for (const std::string& id : ids) {
-    if (const StageEntry* stage = registry.find(id)) {
+    const StageEntry* stage = registry.find(id);
+    const MadeStage made = stage == nullptr ? made_stage(registry, id, {}) : MadeStage();
+    if (made.entry != nullptr) stage = made.entry;
+    if (stage != nullptr) {
       if (as_json)
         described.push_back(stage_json(*stage));
       else
         std::fputs(stage_page(*stage).c_str(), stdout);
       continue;
     }
-    print_error(app, "there is no stage '" + id + "'", remedy_for(id, known));
+    if (made.problem.empty())
+      print_error(app, "there is no stage '" + id + "'", remedy_for(id, known));
+    else
+      print_error(app, made.problem, made.remedy);
     code = exit_usage;
   }
   if (as_json) print(described);

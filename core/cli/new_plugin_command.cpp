@@ -20,6 +20,15 @@ bool is_plugin_name(const std::string& name) {
   return !name.empty() && name.size() <= 64 && name.front() >= 'a' && name.front() <= 'z' && name.find_first_not_of(allowed) == std::string::npos;
 }
 
+// Names that no function or module of the user's can have.
+bool is_word_of_python(const std::string& name) {
+  constexpr const char* words[] = {"and", "as",     "assert", "async",  "await",    "break",  "class",  "continue", "def",
+                                   "del", "elif",   "else",   "from",   "except",   "for",    "global", "if",       "finally",
+                                   "in",  "import", "is",     "lambda", "nonlocal", "not",    "or",     "pass",     "raise",
+                                   "try", "return", "while",  "with",   "yield",    "sluice", "test"};
+  return std::find(std::begin(words), std::end(words), name) != std::end(words);
+}
+
 // my_plugin -> MyPlugin
 std::string class_name(const std::string& name) {
   std::string result;
@@ -38,11 +47,14 @@ std::string substituted(std::string text, const std::string& name) {
   return text;
 }
 
+enum class Language { cpp, python };
+
 // Installed, else in the build tree beside the program.
-fs::path template_folder() {
+fs::path template_folder(Language language) {
   std::error_code error;
+  const std::string name = language == Language::python ? "template_python" : "template";
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& folder : {program.parent_path() / "share/sluice/template", program / "template"})
+  for (const fs::path& folder : {program.parent_path() / "share/sluice" / name, program / name})
     if (fs::is_directory(folder, error)) return folder;
   return {};
 }
@@ -73,18 +85,22 @@ void copy_template(const fs::path& from, const fs::path& to, const std::string& 
 int new_plugin_command(const Arguments& arguments) {
   CLI::App app("makes the skeleton of a plugin in a new folder", "sluice new-plugin");
   std::string name, into = ".", from;
+  bool in_python = false;
   app.add_option("name", name, "of the plugin and its folder: lower case letters, digits and '_'")->type_name("NAME");
+  app.add_flag("--python", in_python, "of a stage in Python, with a pipeline and a test");
   app.add_option("--into", into, "make the folder in this one (default: here)")->type_name("DIR");
   app.add_option("--template", from, "copy this folder instead of the installed skeleton")->type_name("DIR");
   if (const auto ended = parse_options(app, arguments)) return *ended;
+  if (in_python && is_word_of_python(name)) return print_error(app, "'" + name + "' is a word of Python", "choose another name"), exit_usage;
   if (!is_plugin_name(name))
     return print_error(app, name.empty() ? "no name is given" : "'" + name + "' can't be a plugin's name",
                        "use lower case letters, digits and '_', beginning with a letter"),
            exit_usage;
-  const fs::path source = from.empty() ? template_folder() : fs::path(from);
+  const fs::path source = from.empty() ? template_folder(in_python ? Language::python : Language::cpp) : fs::path(from);
   std::error_code error;
   if (source.empty() || !fs::is_directory(source, error))
-    return print_error(app, "the skeleton is not installed", "name its folder with --template (sdk/template of the sources)"), exit_failed;
+    return print_error(app, "the skeleton is not installed", "name its folder with --template (sdk/template or sdk/template_python of the sources)"),
+           exit_failed;
   const fs::path target = fs::path(into) / name;
   if (fs::exists(target, error)) return print_error(app, "'" + target.string() + "' exists", "choose another name, or remove it"), exit_usage;
   try {
@@ -92,6 +108,7 @@ int new_plugin_command(const Arguments& arguments) {
   } catch (const fs::filesystem_error& failure) {
     return print_error(app, failure.what(), "is the disk full, and may you write there?"), exit_failed;
   }
+  if (in_python) return std::printf("next: python3 %s/test_%s.py, then see %s/README.md\n", target.c_str(), name.c_str(), target.c_str()), exit_ok;
   std::printf("next: cmake -S %s -B %s/build && cmake --build %s/build, then see %s/README.md\n", target.c_str(), target.c_str(), target.c_str(),
               target.c_str());
   return exit_ok;

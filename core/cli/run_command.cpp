@@ -20,6 +20,7 @@
 #include "observe/run_history.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
+#include "run/resuming.hpp"
 #include "run/shared_resources.hpp"
 #include "shard/shard_run.hpp"
 
@@ -74,39 +75,14 @@ Diagnostics unwritable_files(const RunArguments& options) {
   return unwritable;
 }
 
-// Sets what the run goes on from, if anything, and what it keeps for a later one. False: it can't go on, and that has been said.
-bool prepare_resuming(const Plan& plan, const Registry& registry, const RunArguments& given, RunOptions& options, Console& console) {
-  const bool resume = given.resume;
-  const auto refuse = [&](const std::string& message, const std::string& remedy) {
-    Diagnostics diagnostics;
-    diagnostics.error({"command line", 0, 0}, "", message, remedy);
-    return print(diagnostics), false;
-  };
-  if (const std::string reason = why_not_resumable(plan, registry, options.made); !reason.empty()) {
-    options.checkpoints = {};
-    return !resume || refuse("--resume: this run can't be resumed: " + reason, "run it without --resume");
-  }
-  options.journal = journal_of(plan, registry);
-  options.identity = identity_of(plan, registry);
-  options.identity["--shard"] = given.shard;
-  options.checkpoints.required = resume;
-  if (!resume) return true;
-  std::optional<Journal> journal;
-  try {
-    journal = read_journal(options.journal);
-  } catch (const Failure& failure) {
-    return refuse(failure.what(), failure.remedy());
-  }
-  if (!journal) return console.line("sluice run: there is nothing to go on with: the run begins"), true;
-  if (const std::string what = difference(journal->identity, options.identity); !what.empty())
-    return refuse("--resume: " + what, "give what the run was begun with, or begin anew, without --resume");
-  for (const FilePoint& file : journal->checkpoint.files) {
-    std::error_code error;
-    if (std::filesystem::is_regular_file(file.temporary, error)) continue;
-    return console.line("sluice run: what was there of '" + file.path + "' is gone: the run begins anew"), true;
-  }
-  options.going_on_from = std::make_shared<const Checkpoint>(std::move(journal->checkpoint));
-  return true;
+// Sets what the run goes on from, if anything. False: it can't go on, and that has been said.
+bool prepare(const Plan& plan, const Registry& registry, bool resume, RunOptions& options, Console& console) {
+  const ResumeFinding finding = prepare_resuming(plan, registry, resume ? Resuming::goes_on : Resuming::begins, options);
+  if (!finding.note.empty()) console.line("sluice run: " + finding.note);
+  Diagnostics diagnostics;
+  if (!finding.problem.empty()) diagnostics.error({"command line", 0, 0}, "", "--resume: " + finding.problem, finding.remedy);
+  print(diagnostics);
+  return finding.problem.empty();
 }
 
 // One run of a plan, from its first message to its last.
@@ -123,7 +99,7 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
     run_options.profile = options.profile(problem);
     if (!problem.empty()) run_options.log(SLUICE_LOG_INFO, problem);
   }
-  if (!prepare_resuming(*plan, pipeline.registry(), options, run_options, console)) return exit_usage;
+  if (!prepare(*plan, pipeline.registry(), options.resume, run_options, console)) return exit_usage;
   if (!options.quiet) say_what_is_waited_for(console, *plan, pipeline.registry());
   std::optional<TraceWriter> trace;
   std::optional<AccountWriter> account;

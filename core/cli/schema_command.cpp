@@ -6,6 +6,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_json.hpp"
+#include "config/made_stage.hpp"
 #include "config/parameter_value.hpp"
 #include "config/usual_share.hpp"
 
@@ -71,6 +72,13 @@ Json replace_schema() { return {{"const", true}, {"description", "takes the plac
 // One name, or a list.
 Json names_schema() { return {{"anyOf", {{{"type", "array"}, {"items", {{"type", "string"}}}}, {{"type", "string"}}}}}; }
 
+// A pattern that finds just this text.
+std::string quoted(const std::string& text) {
+  std::string pattern;
+  for (const char c : text) pattern += c == '.' ? "[.]" : std::string(1, c);
+  return pattern;
+}
+
 Json stage_schema(const Registry& registry, bool resources) {
   Json ids = Json::array(), rules = Json::array();
   for (const StageEntry& stage : registry.stages()) {
@@ -90,8 +98,18 @@ Json stage_schema(const Registry& registry, bool resources) {
     if (!required.empty()) then["required"] = required;
     rules.push_back({{"if", {{"properties", {{"use", {{"const", d.id}}}}}, {"required", {"use"}}}}, {"then", then}});
   }
-  Json properties = {{"use", {{"enum", ids}}},         {"remove", remove_schema()},         {"replace", replace_schema()},
-                     {"params", {{"type", "object"}}}, {"resources", {{"type", "object"}}}, {"enabled", {{"type", {"boolean", "string"}}}}};
+  Json use = {{"enum", ids}};
+  if (!resources) {
+    Json forms = Json::array({use});
+    for (const std::string& sign : signs_of_made_stages(registry)) forms.push_back({{"type", "string"}, {"pattern", quoted(sign)}});
+    use = {{"anyOf", forms}};
+  }
+  Json properties = {{"use", use},
+                     {"remove", remove_schema()},
+                     {"replace", replace_schema()},
+                     {"params", {{"type", "object"}}},
+                     {"resources", {{"type", "object"}}},
+                     {"enabled", {{"type", {"boolean", "string"}}}}};
   if (!resources) {
     properties["inputs"] = names_schema();
     properties["feedback"] = names_schema();

@@ -5,6 +5,7 @@
 #include "config/command_line.hpp"
 #include "config/enabled_rule.hpp"
 #include "config/expansion.hpp"
+#include "config/made_stage.hpp"
 #include "config/parameter_value.hpp"
 #include "config/pipeline.hpp"
 #include "config/set_override.hpp"
@@ -78,7 +79,12 @@ class Resolver {
     if (written.enabled) result.enabled = is_enabled(scope_, result, *written.enabled);
     if (written.use.empty()) return result;  // reported by parse_pipeline
     const StageEntry* entry = registry_.find(written.use);
-    if (entry == nullptr) {
+    MadeStage made;
+    if (entry == nullptr) made = made_stage(registry_, written.use, std::filesystem::path(written.use_where.file).parent_path());
+    if (made.entry != nullptr) entry = made.entry;
+    if (!made.problem.empty()) {
+      scope_.error(result, written.use_where, made.problem, made.remedy);
+    } else if (entry == nullptr) {
       std::vector<std::string> ids;
       for (const StageEntry& known : registry_.stages())
         if ((known.descriptor->kind == SLUICE_RESOURCE) == (part == Part::resource)) ids.emplace_back(known.descriptor->id);

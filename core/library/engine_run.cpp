@@ -10,8 +10,11 @@
 #include "library/registered_stage.hpp"
 #include "library/stream_stage.hpp"
 #include "library/unlocked_wait.hpp"
+#include "machine/atomic_file.hpp"
 #include "observe/account.hpp"
+#include "observe/report_tree.hpp"
 #include "observe/summary.hpp"
+#include "run/resuming.hpp"
 
 namespace sluice {
 namespace {
@@ -105,6 +108,7 @@ void EngineRun::plan(const RunRequest& request, Diagnostics& diagnostics) {
   const std::string& device = settings_.options.device;
   plan_ = make_plan(std::move(resolved), device, device_kinds(*registry_, device, DeviceSearch::possible), diagnostics);
   if (request.stream) plan_stream(request, diagnostics);
+  plan_part(request, diagnostics);
   std::vector<PlannedFile> files = files_of(*plan_, *registry_);
   const std::vector<PlannedFile> own = settings_.files();
   files.insert(files.end(), own.begin(), own.end());
@@ -131,6 +135,40 @@ Overrides EngineRun::overrides(const RunRequest& request, const WrittenPipeline&
       diagnostics.error({"command line", 0, 0}, "", "--" + kebab_case(name) + " is given more than once", "give one value");
   }
   return result;
+}
+
+// What the run goes on from, or which rows it is for.
+void EngineRun::plan_part(const RunRequest& request, Diagnostics& diagnostics) {
+  const auto refuse = [&](const std::string& message, const std::string& remedy) {
+    diagnostics.error({"options of the run", 0, 0}, "", message, remedy);
+  };
+  if (request.stream) {
+    settings_.options.checkpoints = {};
+    if (settings_.resume) refuse("resume: a stream begins at the first row", "resume runs that write files");
+    if (!settings_.shard.empty()) refuse("shard: a stream gives the rows of the whole input", "run shards into files, and merge them");
+    return;
+  }
+  if (diagnostics.has_errors()) return;
+  if (!settings_.shard.empty()) plan_shard(diagnostics);
+  if (diagnostics.has_errors()) return;
+  const ResumeFinding finding = prepare_resuming(*plan_, *registry_, settings_.resume ? Resuming::goes_on : Resuming::begins, settings_.options);
+  if (!finding.problem.empty()) refuse("resume: " + finding.problem, finding.remedy);
+  if (!finding.note.empty()) log(SLUICE_LOG_INFO, finding.note);
+}
+
+void EngineRun::plan_shard(Diagnostics& diagnostics) {
+  const Location place{"options of the run", 0, 0};
+  shards_ = shard_plan(*plan_);
+  ShardNumber number;
+  if (!parse_shard(settings_.shard, number))
+    diagnostics.error(place, "", "shard: '" + settings_.shard + "' is no part of a whole", "write I/N, as 2/7, with I from 1 to N");
+  for (const ShardProblem& problem : shards_->problems) diagnostics.error(place, "", "shard: " + problem.message, problem.remedy);
+  for (const ShardOutput& output : shards_->outputs)
+    if (const std::string problem = why_not_writable(output.path); output.state_of && !problem.empty())
+      diagnostics.error(place, "", problem, "give another name");
+  if (diagnostics.has_errors()) return;
+  shard_.emplace(*plan_, *shards_, number, SLUICE_VERSION);
+  shard_->set(settings_.options);
 }
 
 // The columns that arrive at the sink.
@@ -200,7 +238,7 @@ void EngineRun::conclude(const RunResult& result) {
   int code = exit_code(result);
   const bool was_closed = closed_ || result.status == SLUICE_ERROR_CLOSED_PIPE;
   const auto accounts = account_of(*plan_, result.statistics, ending_of(result));
-  const std::string emptiness = code == 0 && !settings_.allow_empty && !channel_ ? emptiness_text(result, *plan_) : "";
+  const std::string emptiness = code == 0 && !settings_.allow_empty && !channel_ && !shard_ ? emptiness_text(result, *plan_) : "";
   const bool too_many_failed = code == 0 && worst_failed_fraction(accounts) > settings_.allowed_bad_reads;
   if (!emptiness.empty() || too_many_failed) code = exit_bad_reads;
   if (was_closed)
@@ -217,6 +255,11 @@ void EngineRun::conclude(const RunResult& result) {
   if (!settings_.reports.empty()) context.files = digests_of(*plan_, *registry_, result.statistics.outputs);
   if (const std::string problem = records_->finish(result, *registry_, context); !problem.empty())
     add_problem(SLUICE_ERROR_OUTPUT, "", "", problem, "is the disk full, and may you write there?");
+  if (shard_ && result.state == RunState::finished && (code == 0 || code == exit_bad_reads)) {
+    const std::string problem = shard_->write_manifests(result, *registry_, settings_.account_file, report_tree(result, *plan_, *registry_, context));
+    if (!problem.empty()) add_problem(SLUICE_ERROR_OUTPUT, "", "", problem, "is the disk full, and may you write there?");
+  }
+  if (result.can_be_resumed) log(SLUICE_LOG_WARNING, "the same run with resume=True goes on from there");
   report_ = report_json(result, *plan_, *registry_, context);
 }
 

@@ -22,6 +22,7 @@
 #include "library/run_records.hpp"
 #include "library/stream_pipeline.hpp"
 #include "run/run.hpp"
+#include "shard/shard_run.hpp"
 
 namespace sluice {
 
@@ -90,6 +91,8 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   WrittenPipeline written(const RunRequest& request, Diagnostics& diagnostics) const;
   Overrides overrides(const RunRequest& request, const WrittenPipeline& pipeline, Diagnostics& diagnostics) const;
   void plan_stream(const RunRequest& request, Diagnostics& diagnostics);
+  void plan_part(const RunRequest& request, Diagnostics& diagnostics);
+  void plan_shard(Diagnostics& diagnostics);
   void take(const Diagnostics& diagnostics);
   void add_problem(sluice_status status, const std::string& place, const std::string& stage, const std::string& message, const std::string& remedy);
   void log(int level, const std::string& line);
@@ -101,6 +104,8 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   std::deque<RunProblem> problems_;
   RunSettings settings_;
   std::optional<Plan> plan_;
+  std::optional<ShardPlan> shards_;
+  std::optional<ShardRun> shard_;  // of plan_ and shards_
   std::optional<RunRecords> records_;
   std::shared_ptr<BatchChannel> channel_;  // null: no stream
   std::vector<StreamColumn> columns_;      // of the stream

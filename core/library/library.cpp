@@ -13,6 +13,7 @@
 
 #include "library/engine.hpp"
 #include "library/engine_run.hpp"
+#include "library/program_merge.hpp"
 #include "library/registered_stage.hpp"
 #include "library/unlocked_wait.hpp"
 
@@ -182,6 +183,20 @@ char* sluice_run_report(const sluice_run* run) {
   return text;
 }
 
+sluice_status sluice_merge(sluice_engine* engine, const sluice_merge_request* request, char** report, sluice_error* error) {
+  return guarded(error, [&] {
+    sluice_merge_request r{};
+    std::memcpy(&r, request, std::min<std::size_t>(request->struct_size, sizeof r));
+    sluice::MergeRequest wish;
+    wish.output = said(r.output), wish.of = said(r.of), wish.report = said(r.report), wish.account = said(r.account);
+    wish.shards.assign(r.shards, r.shards + r.shard_count);
+    wish.command_line = {"libsluice", "merge"};
+    const std::string text = sluice::merge_for_program(*engine->engine->registry(), wish, settings(r.options, r.option_count), r.stop);
+    if (report != nullptr) *report = text_of(text);
+    return SLUICE_OK;
+  });
+}
+
 sluice_status sluice_run_stream_schema(const sluice_run* run, ArrowSchema* schema) {
   if (!run->run.streams()) return SLUICE_ERROR_USAGE;
   return guarded(nullptr, [&] { return *schema = sluice::export_schema(run->run.stream_columns()), SLUICE_OK; });
@@ -202,6 +217,9 @@ sluice_status sluice_run_export_stream(sluice_run* run, ArrowArrayStream* stream
 }
 sluice_status sluice_batch_share(const ArrowArray* batch, ArrowArray* shared) {
   return guarded(nullptr, [&] { return *shared = sluice::export_again(*batch), SLUICE_OK; });
+}
+void sluice_batch_release(ArrowArray* batch) {
+  if (batch->release != nullptr) batch->release(batch);
 }
 sluice_status sluice_schema_share(const ArrowSchema* schema, ArrowSchema* shared) {
   return guarded(nullptr, [&] { return *shared = sluice::copied_schema(*schema), SLUICE_OK; });

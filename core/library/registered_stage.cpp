@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "batch/batch.hpp"
+#include "config/stage_description.hpp"
 #include "library/arrow_export.hpp"
 #include "library/arrow_import.hpp"
-#include "library/stage_description.hpp"
 #include "run/host.hpp"
 
 struct sluice_rows {

@@ -13,6 +13,7 @@ namespace sluice {
 RunRecords::RunRecords(const RunSettings& settings, const Plan& plan) : settings_(settings), plan_(plan) {
   if (!settings.trace_file.empty()) listeners_.add(trace_.emplace(settings.trace_file, plan.pipeline.name));
   if (!settings.account_file.empty()) listeners_.add(account_.emplace(settings.account_file));
+  if (account_ && settings.options.going_on_from) account_->go_on_from(settings.options.going_on_from->account);
   if (show_history(settings.reports)) listeners_.add(activity_.emplace());
 }
 

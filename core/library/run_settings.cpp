@@ -76,6 +76,13 @@ std::map<std::string, Setting> known_settings(RunSettings& s, std::string& profi
         [&o](const sluice_value&, const std::string& name) { o.log_level = log_level_named(name); }}},
       {"max_bad_reads", {{SLUICE_FLOAT, 0, 1, {}, ""}, [&s](const sluice_value& v, const std::string&) { s.allowed_bad_reads = v.real; }}},
       {"allow_empty", {{SLUICE_BOOL, {}, {}, {}, ""}, [&s](const sluice_value& v, const std::string&) { s.allow_empty = v.integer != 0; }}},
+      {"resume", {{SLUICE_BOOL, {}, {}, {}, ""}, [&s](const sluice_value& v, const std::string&) { s.resume = v.integer != 0; }}},
+      {"checkpoint",
+       {{SLUICE_FLOAT, 0, {}, {}, "seconds"},
+        [&o](const sluice_value& v, const std::string&) {
+          o.checkpoints = {v.real, 0};
+        }}},
+      {"shard", {text, texts(s.shard)}},
       {"report", {text, [&s](const sluice_value&, const std::string& file) { s.reports.push_back(file); }}},
       {"account", {text, texts(s.account_file)}},
       {"trace", {text, texts(s.trace_file)}},
@@ -95,6 +102,7 @@ std::vector<PlannedFile> RunSettings::files() const {
 
 RunSettings read_settings(const std::vector<std::pair<std::string, std::string>>& settings, const Registry& registry, Diagnostics& diagnostics) {
   RunSettings result;
+  result.options.checkpoints = {30, 0.01};
   std::string profile;
   const std::map<std::string, Setting> known = known_settings(result, profile);
   for (const auto& [name, text] : settings) {

@@ -16,7 +16,8 @@ namespace sluice {
 struct RunSettings {
   RunOptions options;
   double allowed_bad_reads = 1;
-  bool allow_empty = false;
+  bool allow_empty = false, resume = false;
+  std::string shard;  // "2/7", or ""
   std::vector<std::string> reports;
   std::string trace_file, account_file;
 

@@ -105,7 +105,8 @@ void add_hint_of_failures(const StageStatistics& stage, const ResolvedStage& res
   }
   const std::uint64_t rows = stage.role == "source" ? stage.rows_out : stage.rows_in;
   if (!are_most(failed, rows)) return;
-  std::string text = share_text(failed, rows) + " of the " + stage.row_type + "s failed in " + titled(stage) + ", most of them as " + commonest;
+  std::string text = share_text(failed, rows) + " of the " + (stage.row_type == "*" ? "row" : stage.row_type) + "s failed in " + titled(stage) +
+                     ", most of them as " + commonest;
   const std::string why = meaning(*resolved.entry.descriptor, commonest);
   if (!why.empty()) text += " (" + why + ")";
   const std::string advice = !resolved.when_most_fail.empty() ? resolved.when_most_fail : about(all, commonest);

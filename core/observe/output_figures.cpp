@@ -40,7 +40,7 @@ void read_object(const std::string& text, OutputFigures& figures) {
   }
 }
 
-std::optional<double> number(const std::string& text) {
+std::optional<double> number_in(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
@@ -74,9 +74,9 @@ void read_table(const std::string& text, OutputFigures& figures) {
     std::vector<std::string> cells = text_fields(line, '\t');
     if (cells.size() != header.size()) return;
     is_small = is_small && rows.size() < most_rows &&
-               std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return number(cell).has_value(); });
+               std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return number_in(cell).has_value(); });
     if (has_rates) {
-      const auto x = number(cells[false_positives]), y = number(cells[recall]);
+      const auto x = number_in(cells[false_positives]), y = number_in(cells[recall]);
       const std::string name = header.front() + " " + cells.front();
       if (x && y && (curves.empty() || curves.back().name != name)) curves.push_back({name, {}});
       if (x && y) curves.back().points.emplace_back(*x, *y);

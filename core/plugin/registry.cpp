@@ -166,7 +166,7 @@ void Registry::add(sluice_plugin_init_function init, const fs::path& origin) {
     std::string problem;
     const sluice_stage_descriptor* descriptor = take_descriptor(info->stage(i), problem);
     if (descriptor == nullptr) return add_problem(origin, problem);
-    stages.push_back({descriptor, info, i});
+    stages.push_back({descriptor, info, i, nullptr, nullptr});
   }
   for (const StageEntry& stage : stages)
     for (const fs::path& other : definitions_of(stage.descriptor->id))

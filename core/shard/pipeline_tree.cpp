@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "config/made_stage.hpp"
 #include "config/parameter_value.hpp"
 
 namespace sluice {
@@ -41,7 +42,9 @@ Tree stage_tree(const ResolvedPipeline& pipeline, const ResolvedStage& stage, co
   for (std::size_t slot = 0; slot < stage.resources.size(); ++slot)
     if (stage.resources[slot] >= 0)
       resources[stage.entry.descriptor->resources[slot].name] = pipeline.resources[static_cast<std::size_t>(stage.resources[slot])].name;
-  return {{"use", stage.entry.descriptor->id}, {"params", params}, {"inputs", inputs}, {"feedback", feedback}, {"resources", resources}};
+  Tree tree = {{"use", stage.entry.descriptor->id}, {"params", params}, {"inputs", inputs}, {"feedback", feedback}, {"resources", resources}};
+  if (stage.entry.made_of != nullptr) tree["use"] = stage.entry.made_of, tree["folder"] = stage.entry.made_in;
+  return tree;
 }
 
 [[noreturn]] void refuse_tree(const std::string& what) {
@@ -93,6 +96,11 @@ ResolvedStage stage_from_tree(const std::string& name, const Tree& tree, const R
   stage.name = name;
   const std::string id = text_in(tree, "use");
   const StageEntry* entry = registry.find(id);
+  if (entry == nullptr && tree.contains("folder")) {
+    const MadeStage made = made_stage(registry, id, text_in(tree, "folder"));
+    if (!made.problem.empty()) throw Failure::input("stage '" + name + "': " + made.problem, made.remedy);
+    entry = made.entry;
+  }
   if (entry == nullptr) refuse_tree("has a stage of the type '" + id + "', which is not here");
   stage.entry = *entry;
   fill_from_tree(stage, tree);

@@ -20,6 +20,10 @@ constexpr std::uint64_t whole_file = std::numeric_limits<std::uint64_t>::max();
 // Of further inputs only names and sizes are compared: a run may have thousands, which other shards read, too.
 constexpr std::size_t most_digests = 100;
 
+// What a plugin has made of other files has builds of its own.
+std::string plugin_name(const StageEntry& entry) {
+  return entry.made_of == nullptr ? entry.plugin->name : std::string(entry.plugin->name) + " of " + entry.made_of;
+}
 std::string plugin_text(const StageEntry& entry) { return std::string(entry.plugin->version) + ", " + entry.plugin->build_id; }
 
 nlohmann::ordered_json input_digests(const Plan& plan, const Registry& registry) {
@@ -62,7 +66,7 @@ bool parse_shard(const std::string& text, ShardNumber& number) {
 nlohmann::ordered_json used_plugins(const ResolvedPipeline& pipeline) {
   nlohmann::ordered_json plugins = nlohmann::ordered_json::object();
   for (const std::vector<ResolvedStage>* stages : {&pipeline.resources, &pipeline.stages})
-    for (const ResolvedStage& stage : *stages) plugins[stage.entry.plugin->name] = plugin_text(stage.entry);
+    for (const ResolvedStage& stage : *stages) plugins[plugin_name(stage.entry)] = plugin_text(stage.entry);
   return plugins;
 }
 

@@ -14,7 +14,7 @@ docs/python.md tells more.
 from typing import Any
 
 from . import _library, pipelines
-from ._arrow import Batch, Schema
+from ._arrow import Batch, Column, Schema
 from ._engine import Engine as _Engine
 from ._errors import (
     BadReads,
@@ -29,6 +29,7 @@ from ._errors import (
     Unsupported,
     UsageError,
 )
+from ._merge import merge
 from ._pipeline import Pipeline
 from ._run import Progress, Report, check, run
 from ._stage import Rows, Stage, stage
@@ -43,6 +44,6 @@ def stages(plugin_dir: Any = None) -> "dict[str, dict[str, Any]]":
 
 
 __all__ = [
-    "BadReads", "Batch", "DeviceError", "Error", "InputError", "Interrupted", "OutOfMemory", "OutputError", "Pipeline", "Problem", "Progress", "Report",
-    "Rows", "Schema", "Stage", "StageError", "Stream", "Unsupported", "UsageError", "check", "pipelines", "run", "stage", "stages", "stream",
+    "BadReads", "Batch", "Column", "DeviceError", "Error", "InputError", "Interrupted", "OutOfMemory", "OutputError", "Pipeline", "Problem", "Progress", "Report",
+    "Rows", "Schema", "Stage", "StageError", "Stream", "Unsupported", "UsageError", "check", "merge", "pipelines", "run", "stage", "stages", "stream",
 ]

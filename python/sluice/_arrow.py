@@ -28,6 +28,7 @@ def release(struct: Any) -> None:
 _KINDS = {
     _l.ArrowSchema: (b"arrow_schema", ctypes.cast(_l.lib.sluice_end_schema_capsule, c_void_p)),
     _l.ArrowArray: (b"arrow_array", ctypes.cast(_l.lib.sluice_end_array_capsule, c_void_p)),
+    _l.ArrowDeviceArray: (b"arrow_device_array", ctypes.cast(_l.lib.sluice_end_device_array_capsule, c_void_p)),
     _l.ArrowArrayStream: (b"arrow_array_stream", ctypes.cast(_l.lib.sluice_end_stream_capsule, c_void_p)),
 }
 
@@ -89,6 +90,74 @@ class Schema:
             release(self._struct)
 
 
+class Column:
+    """Numbers of a batch for libraries that take DLPack tensors (`torch.from_dlpack(batch.column("hit_score").values)`), over the batch's memory.
+
+    A column with one number a row is a tensor itself; of lists `offsets` (rows + 1) and `values` are. Nobody may write into one: batches are shared with
+    the engine. Libraries that ask for DLPack 1.0 or later are told so.
+    """
+
+    __slots__ = ("name", "type", "_parts")
+
+    def __init__(self, name: str, kind: str, parts: Any):
+        self.name, self.type, self._parts = name, kind, parts
+
+    @property
+    def offsets(self) -> "Column":
+        """Of lists: where each row begins in `values`, and where the last one ends."""
+        if not isinstance(self._parts, tuple):
+            raise TypeError(f"column '{self.name}' is {self.type}: it is a tensor itself")
+        return Column(self.name, "i64", self._parts[0])
+
+    @property
+    def values(self) -> "Column":
+        """Of lists: the numbers of all rows, one row behind the other."""
+        return Column(self.name, self.type[5:-1], self._parts[1]) if isinstance(self._parts, tuple) else self
+
+    def __len__(self) -> int:
+        return len(self._parts[0]) - 1 if isinstance(self._parts, tuple) else len(self._parts)
+
+    def numpy(self) -> Any:
+        """As Batch.numpy()."""
+        return self._parts
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy
+
+        return numpy.array(self._tensor(), dtype=dtype) if copy else numpy.asarray(self._tensor(), dtype=dtype)
+
+    def _tensor(self) -> Any:
+        if isinstance(self._parts, tuple):
+            raise TypeError(f"column '{self.name}' is {self.type}: its `values` and `offsets` are tensors")
+        return self._parts
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _l.DEVICE_CPU, 0
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+        import numpy
+
+        values = self._tensor()
+        if stream is not None or (dl_device is not None and tuple(dl_device) != (_l.DEVICE_CPU, 0)):
+            raise BufferError(f"column '{self.name}' is on the host")
+        if copy:
+            values = values.copy()
+        if max_version is not None and max_version[0] >= 1:
+            try:
+                return values.__dlpack__(max_version=max_version)
+            except TypeError:  # a numpy that does not know versions
+                pass
+        # The form before 1.0 has no way to say that nobody may write.
+        if not values.flags.writeable and values.size:
+            memory = (ctypes.c_char * values.nbytes).from_address(values.ctypes.data)
+            memory._keeps = values
+            values = numpy.frombuffer(memory, values.dtype)
+        return values.__dlpack__()
+
+    def __repr__(self) -> str:
+        return f"<sluice.Column '{self.name}': {self.type}, {len(self)} rows>"
+
+
 class Batch:
     """Rows, as columns in memory that is the run's own. An Arrow array for pyarrow, polars and duckdb (`pyarrow.record_batch(batch)`), without a copy;
     numbers as numpy arrays by numpy().
@@ -117,6 +186,18 @@ class Batch:
         if _l.lib.sluice_batch_share(byref(self._array), byref(shared)) != _l.OK:
             raise ValueError("this batch can't be given again")
         return self.schema.__arrow_c_schema__(), capsule
+
+    def __arrow_c_device_array__(self, requested_schema: Any = None, **_: Any) -> tuple[Any, Any]:
+        """On the host, as all batches are when they leave a run."""
+        shared, capsule = new_capsule(_l.ArrowDeviceArray)
+        if _l.lib.sluice_batch_share(byref(self._array), byref(shared.array)) != _l.OK:
+            raise ValueError("this batch can't be given again")
+        shared.device_id, shared.device_type = -1, _l.DEVICE_CPU
+        return self.schema.__arrow_c_schema__(), capsule
+
+    def column(self, name: str) -> Column:
+        """Numbers as a DLPack tensor."""
+        return Column(name, self.schema.types[self.schema.names.index(name)], self.numpy(name))
 
     def to_pyarrow(self) -> Any:
         """A pyarrow.RecordBatch over the same memory."""
@@ -158,7 +239,10 @@ class Batch:
     def __repr__(self) -> str:
         return f"<sluice.Batch: {len(self)} rows of {', '.join(self.column_names)}>"
 
-    def __del__(self) -> None:
-        array = getattr(self, "_array", None)
+    def __del__(self, release: Any = _l.lib.sluice_batch_release) -> None:
+        try:
+            array = self._array
+        except AttributeError:  # it was never made
+            return
         if array is not None:
             release(array)

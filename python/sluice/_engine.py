@@ -9,6 +9,7 @@ import ctypes
 import json
 import logging
 import os
+import sys
 import threading
 from typing import Any, Iterable, Mapping
 
@@ -18,11 +19,13 @@ from ._errors import Problem
 logger = logging.getLogger("sluice")
 _LEVELS = {_l.LOG_INFO: logging.INFO, _l.LOG_WARNING: logging.WARNING, _l.LOG_ERROR: logging.ERROR}
 
-# Options of a run that are not parameters of the pipeline.
-RUN_OPTIONS = frozenset(
-    ["device", "threads", "memory", "gpu_memory", "batch_work", "policy", "profile", "watchdog", "executor", "log_level", "max_bad_reads", "allow_empty",
-     "report", "account", "trace"]
-)
+# Options of a run that are not parameters of the pipeline, and what their values are.
+RUN_OPTION_TYPES = {
+    "device": "str", "threads": "int", "memory": "int | str", "gpu_memory": "int | str", "batch_work": "float", "policy": "str", "profile": "_Path",
+    "watchdog": "float", "executor": "str", "log_level": "str", "max_bad_reads": "float", "allow_empty": "bool", "resume": "bool", "checkpoint": "float",
+    "shard": "str", "report": "_Path | list[_Path]", "account": "_Path", "trace": "_Path",
+}
+RUN_OPTIONS = frozenset(RUN_OPTION_TYPES)
 
 
 class Engine:
@@ -32,6 +35,8 @@ class Engine:
     _lock = threading.Lock()
 
     def __init__(self, plugin_dirs: tuple[str, ...]):
+        if sys.executable:
+            os.environ.setdefault("SLUICE_PYTHON", sys.executable)  # stages of `use="FILE.py:FUNCTION"` run in this Python
         folders = (ctypes.c_char_p * max(len(plugin_dirs), 1))(*(os.fsencode(folder) for folder in plugin_dirs))
         error = _l.SluiceError()
         self.handle = _l.lib.sluice_engine_new(folders, len(plugin_dirs), ctypes.byref(error))

@@ -53,6 +53,13 @@ ArrowArray._fields_ = [
 ]
 
 
+class ArrowDeviceArray(ctypes.Structure):
+    _fields_ = [("array", ArrowArray), ("device_id", c_int64), ("device_type", c_int32), ("sync_event", c_void_p), ("reserved", c_int64 * 3)]
+
+
+DEVICE_CPU = 1  # of Arrow and of DLPack
+
+
 class ArrowArrayStream(ctypes.Structure):
     _fields_ = [
         ("get_schema", c_void_p),
@@ -87,6 +94,21 @@ class RunRequest(ctypes.Structure):
         ("stream_failed_rows", c_int32),
         ("stream_and_write", c_int32),
         ("stream_depth", c_uint32),
+    ]
+
+
+class MergeRequest(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("output", c_char_p),
+        ("of", c_char_p),
+        ("shards", POINTER(c_char_p)),
+        ("shard_count", c_size_t),
+        ("report", c_char_p),
+        ("account", c_char_p),
+        ("options", POINTER(Setting)),
+        ("option_count", c_size_t),
+        ("stop", POINTER(c_int32)),
     ]
 
 
@@ -148,17 +170,20 @@ def _load() -> ctypes.CDLL:
         "sluice_run_snapshot": (text, [run]),
         "sluice_run_next_line": (text, [run, POINTER(c_int32)]),
         "sluice_run_report": (text, [run]),
+        "sluice_merge": (c_int32, [engine, POINTER(MergeRequest), POINTER(text), POINTER(SluiceError)]),
         "sluice_run_stream_schema": (c_int32, [run, POINTER(ArrowSchema)]),
         "sluice_run_next_batch": (c_int32, [run, c_double, POINTER(ArrowArray), POINTER(SluiceError)]),
         "sluice_run_close_stream": (None, [run]),
         "sluice_run_export_stream": (c_int32, [run, POINTER(ArrowArrayStream)]),
         "sluice_schema_share": (c_int32, [POINTER(ArrowSchema), POINTER(ArrowSchema)]),
         "sluice_batch_share": (c_int32, [POINTER(ArrowArray), POINTER(ArrowArray)]),
+        "sluice_batch_release": (None, [POINTER(ArrowArray)]),
         "sluice_around_waits": (None, [c_void_p, c_void_p, c_void_p]),
         "sluice_arrow_new": (c_void_p, [c_size_t]),
         "sluice_capsule_reader": (None, [c_void_p]),
         "sluice_end_schema_capsule": (None, [c_void_p]),
         "sluice_end_array_capsule": (None, [c_void_p]),
+        "sluice_end_device_array_capsule": (None, [c_void_p]),
         "sluice_end_stream_capsule": (None, [c_void_p]),
         "sluice_stage_register": (c_int32, [c_char_p, POINTER(StageFunctions), POINTER(SluiceError)]),
         "sluice_rows_fail": (c_int32, [c_void_p, c_int64, c_uint32]),

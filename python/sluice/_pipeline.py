@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 from . import _run, _stream
 from ._engine import value_text
@@ -30,9 +30,11 @@ def _key(name: str) -> str:
     return name if name.replace("_", "a").replace("-", "a").isalnum() and name.isascii() else json.dumps(name)
 
 
-def _entry(kind: str, name: str, values: Mapping[str, Any]) -> str:
+def _entry(kind: str, name: str, values: Mapping[str, Any], name_of: Callable[[Stage], str]) -> str:
     lines = [f"[{kind}.{_key(name)}]"]
-    lines += [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
+    for key, value in values.items():
+        if value is not None:
+            lines.append(f"{key} = {_toml(name_of(value) if isinstance(value, Stage) else value)}")
     return "\n".join(lines)
 
 
@@ -52,12 +54,12 @@ class Pipeline:
         self.place = f"pipeline '{name}'"  # what places in error messages begin with
         included = list(include)
         self._head = {"name": name, "extends": extends, "include": included or None, "summary": summary, "doc": doc}
-        self._entries: list[str] = []
+        self._entries: list[tuple[str, str, dict[str, Any]]] = []
         self._stages: list[Stage] = []
 
     def parameter(self, name: str, type: str, **said: Any) -> "Pipeline":
         """[parameters.NAME]: type is bool, int, float, string, path, size or choice; further keys as in the file: required, default, help, ..."""
-        self._entries.append(_entry("parameters", name, {"type": type, **said}))
+        self._entries.append(("parameters", name, {"type": type, **said}))
         return self
 
     def resource(self, name: str, use: str, *, resources: Mapping[str, str] | None = None, enabled: Any = None, **params: Any) -> "Pipeline":
@@ -87,20 +89,23 @@ class Pipeline:
     def _add(self, kind: str, name: str, use: "str | Stage", params: Mapping[str, Any], **keys: Any) -> "Pipeline":
         if isinstance(use, Stage):
             self._stages.append(use)
-            use = use.id
         given = {key: value for key, value in params.items() if value is not None}
-        self._entries.append(_entry(kind, name, {"use": use, **keys, "params": given or None}))
+        self._entries.append((kind, name, {"use": use, **keys, "params": given or None}))
         return self
 
     def to_toml(self) -> str:
-        """The file. Stages in Python are named by their id."""
+        """The file. Stages in Python are named by their id, which this program knows."""
+        return self._text(lambda stage: stage.id)
+
+    def _text(self, name_of: Callable[[Stage], str]) -> str:
         head = "\n".join(["[pipeline]"] + [f"{key} = {_toml(value)}" for key, value in self._head.items() if value is not None])
-        return "\n\n".join([head, *self._entries]) + "\n"
+        return "\n\n".join([head, *(_entry(*entry, name_of) for entry in self._entries)]) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file, for `sluice run`."""
+        """Writes the file, for `sluice run`. Stages in Python are named by their file and function: "/home/you/gc.py:gc_share"."""
+        text = self._text(Stage.reference)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_toml())
+            file.write(text)
 
     def check(self, **arguments: Any) -> list[Problem]:
         """See sluice.check()."""

@@ -95,8 +95,9 @@ def run(
     """Runs a pipeline (a shipped one's name, a file, or a Pipeline) to its end and returns its report.
 
     Further arguments are the pipeline's parameters (lists where one may be repeated) and the options of `sluice run` by the same names: device,
-    threads, memory, gpu_memory, batch_work, policy, profile, watchdog, log_level, max_bad_reads, allow_empty, report, account, trace. `set` changes
-    entries of the file ("stages.NAME.params.PARAMETER=VALUE"); `parameters` holds parameters whose names are no Python names.
+    threads, memory, gpu_memory, batch_work, policy, profile, watchdog, log_level, max_bad_reads, allow_empty, resume, checkpoint, shard, report,
+    account, trace. resume=True goes on where a run with the same arguments was killed, failed or was interrupted; shard="1/3" runs the first of three
+    parts of the input, see sluice.merge(). `set` changes entries of the file ("stages.NAME.params.PARAMETER=VALUE"); `parameters` holds parameters whose names are no Python names.
 
     `progress` is called on this thread with a Progress, twice a second or every `progress_interval`, and once at the end. What the run says goes to
     the logger "sluice". Ctrl-C finishes what is under way, keeps it in NAME.partial, and raises Interrupted; a second one stops at once.

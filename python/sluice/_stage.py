@@ -54,8 +54,11 @@ class Rows(Batch):
             raise ValueError(f"'{reason}' is no reason of this stage: declare it in reasons={{...}}")
         number = self._reasons.index(reason)
         for row in [rows] if isinstance(rows, int) else rows:
-            if _l.lib.sluice_rows_fail(self._output, int(row), number) != _l.OK:
+            if not self._fail_row(int(row), number):
                 raise IndexError(f"row {row} of {len(self)}")
+
+    def _fail_row(self, row: int, reason: int) -> bool:
+        return _l.lib.sluice_rows_fail(self._output, row, reason) == _l.OK
 
     def log(self, line: str, level: str = "info") -> None:
         """Says a line in the run's log; level: info, warning or error."""
@@ -69,7 +72,7 @@ class Stage:
     _current: dict[str, "Stage"] = {}
     _ever: list["Stage"] = []  # the library may call each of them for as long as it lives
 
-    def __init__(self, function: Callable[..., Any], description: Mapping[str, Any], on_error: str):
+    def __init__(self, function: Callable[..., Any], description: Mapping[str, Any], on_error: str | None):
         self.function = function
         self.description = dict(description)
         self.id: str = description["stage"]
@@ -84,6 +87,13 @@ class Stage:
         self.__doc__ = function.__doc__
         self.__name__ = self.id
         self.__wrapped__ = function
+
+    def reference(self) -> str:
+        """What a pipeline file calls it: "FILE.py:FUNCTION". ValueError where no other process could find it there."""
+        file, name = inspect.getsourcefile(self.function), self.function.__qualname__
+        if not file or not file.endswith(".py") or not os.path.exists(file) or not name.isidentifier():
+            raise ValueError(f"stage '{self.id}' is no function on the first level of a file, so `sluice run` can't find it")
+        return f"{os.path.abspath(file)}:{name}"
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.function(*arguments, **named)
@@ -274,7 +284,7 @@ def stage(
     row_type: str = "*",
     reasons: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
-    on_error: str = "fail_run",
+    on_error: str | None = None,
 ) -> Any:
     """Makes a function over the columns of a batch a map stage, with a descriptor like that of any other.
 
@@ -284,13 +294,14 @@ def stage(
     defaults are the stage's; `options` holds their help (or {"help", "minimum", "maximum", "unit"}). `reasons`: why rows fail here, for Rows.fail().
 
     on_error: an exception ends the run ("fail_run": it is the error's __cause__), or fails the rows of its batch for the reason `exception`, which is
-    logged with the traceback, and the run goes on ("fail_batch"). Calls come from other threads, one at a time.
+    logged with the traceback, and the run goes on ("fail_batch"). Left out: the first where this program hosts the engine, the second in worker
+    processes (a pipeline file's use = "FILE.py:FUNCTION"). Calls come from other threads, one at a time.
 
     >>> @sluice.stage(needs={"bases": "utf8"}, gives={"gc": ("f32", "share of G and C")})
     ... def gc_share(batch):
     ...     return [(b.count("G") + b.count("C")) / max(len(b), 1) for b in batch["bases"].to_pylist()]
     """
-    if on_error not in ("fail_run", "fail_batch"):
+    if on_error not in (None, "fail_run", "fail_batch"):
         raise ValueError(f"on_error is 'fail_run' or 'fail_batch', not {on_error!r}")
 
     def decorate(function: Callable[..., Any]) -> Stage:

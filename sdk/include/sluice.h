@@ -88,7 +88,7 @@ typedef struct sluice_run_request {
   const char* const* changes; /* as --set: "stages.NAME.params.PARAMETER=VALUE" */
   size_t change_count;
   /* As the options of `sluice run`: device, threads, memory, gpu_memory, batch_work, policy, profile, watchdog, executor, log_level, max_bad_reads,
-   * allow_empty, and files that are written at the end: report (may be here several times), account, trace. */
+   * allow_empty, resume, checkpoint, shard, and files that are written at the end: report (may be here several times), account, trace. */
   const sluice_setting* options;
   size_t option_count;
   /* NULL: an ordinary run. Else the stage whose rows sluice_run_next_batch() or sluice_run_export_stream() give. */
@@ -141,6 +141,24 @@ SLUICE_API char* sluice_run_next_line(sluice_run* run, int32_t* level);
 /* After the end: the report of docs/report.md as JSON. NULL: not executed. */
 SLUICE_API char* sluice_run_report(const sluice_run* run);
 
+/* ---- Shards --------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct sluice_merge_request { /* as `sluice merge` */
+  uint32_t struct_size;
+  const char* output;
+  const char* of;            /* NULL, or which output, where folders have shards of several */
+  const char* const* shards; /* outputs of runs with the option `shard`, in any order, or folders with them */
+  size_t shard_count;
+  const char *report, *account;  /* files that are written, too; NULL: none */
+  const sluice_setting* options; /* threads, memory */
+  size_t option_count;
+  const volatile int32_t* stop; /* NULL, or a number that ends the merge as soon as it is not 0: nothing is written then */
+} sluice_merge_request;
+
+/* Puts the outputs of all shards together: the bytes of one run over all rows. *report (may be NULL): their reports, added up, as JSON.
+ * SLUICE_ERROR_CANCELLED: stopped. */
+SLUICE_API sluice_status sluice_merge(sluice_engine* engine, const sluice_merge_request* request, char** report, sluice_error* error);
+
 /* ---- Streams ------------------------------------------------------------------------------------------------------------------------- */
 
 /* The rows of request.stream_stage in order, as struct arrays that share the run's memory: what is given out keeps it alive until it is released.
@@ -157,19 +175,22 @@ SLUICE_API void sluice_run_close_stream(sluice_run* run);
 SLUICE_API sluice_status sluice_run_export_stream(sluice_run* run, struct ArrowArrayStream* stream);
 /* Another array over the same memory of a batch that a stream or a stage has got, with a life of its own. */
 SLUICE_API sluice_status sluice_batch_share(const struct ArrowArray* batch, struct ArrowArray* shared);
+/* Releases it, unless somebody has. */
+SLUICE_API void sluice_batch_release(struct ArrowArray* batch);
 /* The same schema again. */
 SLUICE_API sluice_status sluice_schema_share(const struct ArrowSchema* schema, struct ArrowSchema* shared);
 /* For interpreters with a lock: release() is called before a stream waits, its result given to acquire() behind it; both on the waiting thread,
  * where held() is not 0. For all runs; NULL: nothing is called. */
 SLUICE_API void sluice_around_waits(int (*held)(void), void* (*release)(void), void (*acquire)(void*));
 
-/* Arrow structs in capsules of Python: memory for one, cleared, and destructors of the capsules "arrow_schema", "arrow_array" and
- * "arrow_array_stream", which release the struct, unless somebody has taken it, and free it. They are told once how to look into a capsule
- * (PyCapsule_GetPointer). */
+/* Arrow structs in capsules of Python: memory for one, cleared, and destructors of the capsules "arrow_schema", "arrow_array",
+ * "arrow_device_array" and "arrow_array_stream", which release the struct, unless somebody has taken it, and free it. They are told once how to look
+ * into a capsule (PyCapsule_GetPointer). */
 SLUICE_API void* sluice_arrow_new(size_t bytes);
 SLUICE_API void sluice_capsule_reader(void* (*pointer)(void* capsule, const char* name));
 SLUICE_API void sluice_end_schema_capsule(void* capsule);
 SLUICE_API void sluice_end_array_capsule(void* capsule);
+SLUICE_API void sluice_end_device_array_capsule(void* capsule);
 SLUICE_API void sluice_end_stream_capsule(void* capsule);
 
 /* ---- Stages of the calling program --------------------------------------------------------------------------------------------------- */
@@ -191,7 +212,8 @@ typedef struct sluice_stage_functions {
 
 /* Makes a map stage known to all runs that are planned from here on. `description`, JSON: {"stage": id, "summary", "doc", "row_type" ("*": any),
  * "needs" and "gives": [{"name", "type", "optional", "meaning"}], "parameters": [{"name", "type", "default", "required", "minimum", "maximum",
- * "choices", "unit", "help"}], "reasons": [{"code", "meaning"}]}. A stage of the same id that was registered earlier is replaced. The functions
+ * "choices", "unit", "help"}], "reasons": [{"code", "meaning"}], "parallel" (calls of one instance may be under way at once), "runs_in" (for
+ * people)}. A stage of the same id that was registered earlier is replaced. The functions
  * are never forgotten. [thread-safe] */
 SLUICE_API sluice_status sluice_stage_register(const char* description, const sluice_stage_functions* functions, sluice_error* error);
 /* During process(): this row has failed, for the stage's reason of that number. Later stages skip it. [thread-safe] */

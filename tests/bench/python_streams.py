@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 """What a batch costs on its way into Python, and a stage in Python beside the engine's own. Run with the package on the path:
-  python3 python_streams.py SLUICE [BATCHES]
+  python3 python_streams.py SLUICE FOLDER_WITH_COPYING_STAGE [BATCHES] [ROUNDS]
 Times of the reading thread are processor time of that thread, without the engine's."""
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,11 +14,13 @@ import time
 import pyarrow
 import sluice
 
-program, batches = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
+program, plugins = (os.path.abspath(name) for name in sys.argv[1:3])
+batches, rounds = (int(sys.argv[i]) if len(sys.argv) > i else initial for i, initial in ((3, 100_000), (4, 5)))
+reads_of_8_kb, options = 60_000, {"threads": 2}
 os.chdir(tempfile.mkdtemp())
 with open("many.fa", "w") as file:
     file.writelines(f">read_{number}\nACGTACGTACGTACGTACGT\n" for number in range(batches))
-subprocess.run([program, "run", "synthetic_reference", "--length", "8000", "--contigs", "2000", "--output", "long.fa", "--quiet"], check=True)
+subprocess.run([program, "run", "synthetic_reference", "--length", "8000", "--contigs", str(reads_of_8_kb), "--output", "long.fa", "--quiet"], check=True)
 
 
 def reads(file):
@@ -47,22 +50,37 @@ measured("pyarrow.record_batch(batch)", lambda: sum(pyarrow.record_batch(batch).
 measured("RecordBatchReader.from_stream", lambda: sum(batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(small())))
 
 
+with open("copies.py", "w") as file:
+    file.write("""
+import pyarrow
+import sluice
+
 @sluice.stage(needs={"bases": "utf8"}, gives={"copy": "utf8"})
 def copying(batch):
     return pyarrow.concat_arrays([batch["bases"], batch["bases"].slice(0, 0)])  # a copy, not the same memory
+""")
+sys.path.insert(0, ".")
+from copies import copying  # noqa: E402
 
 
-def rate(name, pipeline, column):
-    best = min(run_seconds(pipeline, column) for _ in range(3))
-    print(f"{name:34} {16 / best:7.1f} Mbases/s")
+def seconds(use):
+    """Of a run, and of the stage's calls in it."""
+    pipeline = reads("long.fa")
+    if use:
+        pipeline.stage("copy", use=use)
+    pipeline.stage("end", use="table_writer", output="/dev/null", columns="copy" if use else "bases")
+    report = pipeline.run(plugin_dir=plugins, **options)
+    return report.seconds, report.stage("copy")["busy_seconds"] if use else 0, report.stage("copy")["batches"] if use else 0
 
 
-def run_seconds(pipeline, column):
-    begin = time.monotonic()
-    for _ in pipeline.stream(stage="reads" if column == "bases" else "copy", columns=[column]):
-        pass
-    return time.monotonic() - begin
-
-
-rate("2,000 reads of 8 kb, no stage", reads("long.fa"), "bases")
-rate("with a copying stage in Python", reads("long.fa").stage("copy", use=copying), "copy")
+bases = 8000 * reads_of_8_kb
+kinds = {"no stage": None, "C++": "copied_bases", "Python, in process": copying, "Python, in workers": "copies.py:copying"}
+figures = {name: [] for name in kinds}
+for _ in range(rounds):  # one after the other, so that what else the machine does is the same for all
+    for name, use in kinds.items():
+        figures[name].append(seconds(use))
+print(f"{reads_of_8_kb} reads of 8 kb, copied; medians of {rounds} runs")
+for name, runs in figures.items():
+    run, busy, batches_of = (statistics.median(values) for values in zip(*runs))
+    calls = f", {1e6 * busy / batches_of:7.0f} us a call, {bases / busy / 1e6:7.0f} Mbases/s in calls" if busy else ""
+    print(f"{name:20} {bases / run / 1e6:7.1f} Mbases/s{calls}")

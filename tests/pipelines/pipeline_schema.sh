@@ -100,6 +100,11 @@ refused("with an unknown stage type", lambda p: sink(p).update(use="no_such_stag
 refused("with a misspelt parameter", lambda p: sink(p)["params"].update(ouptut="x"))
 refused("that removes a stage and extends nothing", lambda p: sink(p).update(remove=True))
 refused("whose stage has no type", lambda p: sink(p).pop("use"))
+refused("with a stage of a file in no known language", lambda p: user(p).update(use="signal.pi:decode"))
 refused("without stages", lambda p: p.pop("stages"))
-print(f"{len(files)} pipelines fit the schema, 9 mutilated ones do not")
+python = copy.deepcopy(pipeline)
+user(python).update(use="../stages/signal.py:decode")
+if found := problems(schema, python):
+    sys.exit(f"FAILED: a stage in Python does not fit the schema: {found}")
+print(f"{len(files)} pipelines fit the schema, 10 mutilated ones do not")
 PYTHON

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-# The Python package over the library of this build, in a virtual environment with pyarrow, polars and duckdb from PyPI.
+# The Python package over the library of this build, in a virtual environment with pyarrow, polars, duckdb and mypy from PyPI.
 #   package.sh SLUICE LIBSLUICE SOURCE_DIR PYTHON_ENVIRONMENT [TEST...]
 set -euo pipefail
 sluice=$1 library=$2 source=$3 environment=$4
 shift 4
 tests=("$@")
 here=$source/tests/python
-[ ${#tests[@]} -gt 0 ] || tests=(runs_test streams_test stages_test leaks_test documented example)
+[ ${#tests[@]} -gt 0 ] || tests=(runs_test streams_test stages_test workers_test hints_test skeleton_test leaks_test documented example)
 command -v python3 >/dev/null || { echo "SKIPPED: there is no python3"; exit 77; }
-if ! "$environment/bin/python" -c 'import numpy, pyarrow, polars, duckdb' 2>/dev/null; then
+if ! "$environment/bin/python" -c 'import numpy, pyarrow, polars, duckdb, mypy' 2>/dev/null; then
   rm -rf "$environment"
-  { python3 -m venv "$environment" && "$environment/bin/pip" install --quiet --disable-pip-version-check numpy pyarrow polars duckdb; } ||
+  { python3 -m venv "$environment" && "$environment/bin/pip" install --quiet --disable-pip-version-check numpy pyarrow polars duckdb mypy; } ||
     { echo "SKIPPED: PyPI can't be reached, or python3 has no venv"; exit 77; }
 fi
 work=$(mktemp -d)

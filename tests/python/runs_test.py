@@ -4,6 +4,7 @@
 
 import filecmp
 import inspect
+import json
 import logging
 import os
 import shutil
@@ -117,6 +118,70 @@ class Errors(unittest.TestCase):
         with self.assertRaises(sluice.Error) as caught:
             sluice.run("map", **MAP, output="no_such_folder/x.paf")
         self.assertIn("no_such_folder", str(caught.exception))
+
+
+class Parts(unittest.TestCase):
+    def test_shards_are_merged_to_the_bytes_of_one_run(self):
+        sluice.run("map", **MAP, output="whole.paf")
+        for part in (1, 2, 3):
+            report = sluice.run("map", **MAP, output=f"part.{part}.paf", shard=f"{part}/3", account=f"part.{part}.account.tsv")
+        report = sluice.merge(["part.3.paf", "part.1.paf", "part.2.paf"], "merged.paf", report="merged.json", account="merged.account.tsv", threads=1)
+        self.assertTrue(filecmp.cmp("merged.paf", "whole.paf", shallow=False))
+        self.assertEqual(report.stage("reads")["rows_out"], 60)
+        with open("merged.json") as file:
+            self.assertEqual(json.load(file), report.data)
+        sluice.run("map", **MAP, output="whole.paf", account="whole.account.tsv")
+        self.assertTrue(filecmp.cmp("merged.account.tsv", "whole.account.tsv", shallow=False))
+
+    def test_what_can_not_be_merged(self):
+        sluice.run("map", **MAP, output="half.1.paf", shard="1/2")
+        with self.assertRaisesRegex(sluice.InputError, "1 of 2 shards is missing: 2"):
+            sluice.merge("half.1.paf", "merged.paf")
+        with self.assertRaisesRegex(sluice.UsageError, "give it another name"):
+            sluice.run("map", **MAP, output="half.2.paf", shard="2/2")
+            sluice.merge(["half.1.paf", "half.2.paf"], "half.1.paf")
+        with self.assertRaisesRegex(sluice.UsageError, "threads: 0 is out of range"):
+            sluice.merge(["half.1.paf", "half.2.paf"], "merged.paf", threads=0)
+
+    def test_what_can_not_be_a_shard(self):
+        for wish, words in (({"shard": "3/2"}, "is no part of a whole"), ({"shard": "1/2", "resume": True}, "don't go together")):
+            with self.assertRaisesRegex(sluice.UsageError, words):
+                sluice.run("map", **MAP, output="x.paf", **wish)
+        for wish in ({"shard": "1/2"}, {"resume": True}):
+            with self.assertRaisesRegex(sluice.UsageError, "a stream"):
+                sluice.stream("map", **MAP, stage="hits", **wish)
+
+    def test_a_killed_run_is_gone_on_with(self):
+        """Killed behind the first checkpoint, where the stage of the program has been called often enough."""
+        program = textwrap.dedent("""
+            import os, signal, sys, sluice
+            calls = 0
+            @sluice.stage(needs={"bases": "utf8"}, gives={"copy": "utf8"})
+            def counting(batch):
+                global calls
+                calls += len(batch)
+                if "resume" not in sys.argv and any(name.endswith(".resume") for name in os.listdir(".")) and calls > 200:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return batch["bases"]
+            pipeline = (sluice.Pipeline("p").stage("reads", use="read_reader", path="many.fa").stage("copy", use=counting)
+                        .stage("table", use="table_writer", output="killed.tsv", columns="read_id,copy"))
+            pipeline.run(batch_work=1, threads=1, checkpoint=0.001, resume="resume" in sys.argv)
+            print(calls)
+        """)
+        killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        self.assertEqual(killed.returncode, -9, killed.stderr)
+        resumed = subprocess.run([sys.executable, "-c", program, "resume"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertLess(int(resumed.stdout), 2000)
+        whole = sluice.Pipeline("p").stage("reads", use="read_reader", path="many.fa")
+        whole.stage("table", use="table_writer", output="unkilled.tsv", columns="read_id,bases").run()
+        with open("killed.tsv") as file, open("unkilled.tsv") as other:
+            self.assertEqual(file.read().replace("copy", "bases", 1), other.read())
+
+    def test_nothing_to_go_on_with(self):
+        with self.assertLogs("sluice", logging.INFO) as logs:
+            sluice.run("map", **MAP, output="fresh.paf", resume=True)
+        self.assertIn("nothing to go on with", "".join(logs.output))
 
 
 class Interrupts(unittest.TestCase):

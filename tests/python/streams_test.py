@@ -20,6 +20,19 @@ def hits(**more):
     return sluice.stream("map", **MAP, stage="hits", columns=WANTED, **more)
 
 
+class Copied:
+    """Asks for a copy."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **wishes):
+        return self.tensor.__dlpack__(**wishes | {"copy": True})
+
+
 class Streams(unittest.TestCase):
     def test_rows_are_those_of_the_table(self):
         sluice.run(lengths_pipeline(), reads="r.fastq.gz")
@@ -62,6 +75,47 @@ class Streams(unittest.TestCase):
         addresses = [b.column("hit_score").values.buffers()[1].address for b in (first, second)]
         self.assertEqual(addresses[0], addresses[1])
         self.assertEqual(batch.numpy("hit_score")[1].ctypes.data, addresses[0])
+
+    def test_dlpack(self):
+        """Without a copy, and read-only where the form can say so."""
+        import numpy
+
+        batch = next(iter(hits()))
+        offsets, values = batch.numpy("hit_score")
+        column = batch.column("hit_score")
+        self.assertEqual((len(column), column.values.__dlpack_device__()), (len(batch), (1, 0)))
+        for part, expected in ((column.values, values), (column.offsets, offsets)):
+            tensor = numpy.from_dlpack(part)
+            self.assertEqual((tensor.ctypes.data, tensor.dtype), (expected.ctypes.data, expected.dtype))
+            self.assertTrue((tensor == expected).all())
+            self.assertFalse(tensor.flags.writeable)
+            self.assertIn('"dltensor"', repr(part.__dlpack__()))
+            self.assertNotEqual(numpy.from_dlpack(Copied(part)).ctypes.data, expected.ctypes.data)
+        kept = numpy.from_dlpack(column.values)
+        expected = values.tolist()
+        del batch, column, values, offsets, part, tensor
+        gc.collect()
+        self.assertEqual(kept.tolist(), expected)
+        batch = next(iter(hits()))
+        with self.assertRaisesRegex(TypeError, "its `values` and `offsets` are tensors"):
+            batch.column("hit_score").__dlpack__()
+        with self.assertRaisesRegex(TypeError, "utf8"):
+            batch.column("read_id")
+        with self.assertRaises(BufferError):
+            batch.column("hit_score").values.__dlpack__(dl_device=(2, 0))
+
+    def test_device_arrays(self):
+        """pyarrow prefers this form where there is one."""
+        batch = next(iter(hits()))
+        schema, array = batch.__arrow_c_device_array__()
+        self.assertIn('"arrow_device_array"', repr(array))
+        table = pyarrow.RecordBatch._import_from_c_device_capsule(schema, array)
+        self.assertEqual((table.to_pylist(), table.column("hit_score").device_type), (pyarrow.record_batch(batch).to_pylist(), pyarrow.DeviceAllocationType.CPU))
+        self.assertEqual(table.column("hit_score").values.buffers()[1].address, batch.numpy("hit_score")[1].ctypes.data)
+        before = batch.__arrow_c_device_array__()  # nobody takes it
+        del before, batch
+        gc.collect()
+        self.assertEqual(len(table.to_pylist()), len(table))
 
     def test_batches_outlive_stream_and_run(self):
         expected = [pyarrow.record_batch(batch).to_pylist() for batch in hits(batch_work=5000)]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 # The wheel: made of this build, with the libraries that it needs, installed in a fresh virtual environment of each Python that is to be had, and run
-# there without anything of the build: the commands of the README's first minutes, and the package.
+# there without anything of the build: the README's example, the package, a stage in Python.
 #   wheel.sh BUILD_DIR SOURCE_DIR FOLDER
 set -euo pipefail
 build=$1 source=$2 folder=$3
@@ -26,6 +26,13 @@ wheel=$(echo "$work"/whole/sluice-*.whl)
 [[ $(basename "$wheel") == sluice-*-py3-none-*manylinux_2_* ]] || fail "$(basename "$wheel") is of one Python, or of one machine"
 [ "$(basename "$wheel" | cut -d- -f2)" = "$("$build/bin/sluice" --version | cut -d' ' -f2)" ] || fail "the wheel has another version than the program"
 
+# What the README's example gives with the program of the build, called by the same name.
+mkdir -p "$work/here/build/release"
+ln -s "$build/bin" "$work/here/build/release/bin"
+sed -n '/^```bash$/,/^```$/p' "$source/README.md" | sed '/^```$/q' | grep -v '^```' >"$work/example.sh"
+grep -q 'sluice run methylation' "$work/example.sh" || fail "the README's example was not found"
+(cd "$work/here" && "$source/examples/demo.sh" build/release/bin/sluice build/demo && sh -e "$work/example.sh") >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "the README's example here"; }
+
 # Of each version the first interpreter that has venv.
 pythons=()
 versions=" "
@@ -45,6 +52,13 @@ for python in "${pythons[@]:0:3}"; do
   cd "$(mktemp -d -p "$work")"
   PATH=$environment/bin:/usr/bin:/bin
   export HOME=$PWD
+  # The README's example, word for word: the demonstration, and the first commands behind it.
+  mkdir -p build/release
+  ln -s "$environment/bin" build/release/bin
+  { "$source/examples/demo.sh" build/release/bin/sluice build/demo && sh -e "$work/example.sh"; } >demo.log 2>&1 || { tail -20 demo.log; fail "the README's example"; }
+  for file in reads.blow5 reads.bam calls.tsv frequency.tsv reads.mod.bam; do
+    cmp "build/demo/$file" "$work/here/build/demo/$file" || fail "$file has other bytes with the wheel's program"
+  done
   sluice doctor >doctor.txt || true
   sluice run synthetic_reference --length 20000 --seed 2 --output ref.fa --quiet
   sluice run simulate --reference ref.fa --reads 60 --seed 2 --mean-length 1500 --output-prefix r --quiet
@@ -63,7 +77,15 @@ with open(f"/proc/self/maps") as maps:
     libraries = {line.split()[-1] for line in maps if ".so" in line}
 for name in ("libtbb", "libhts", "libfmt"):
     assert all(here.rsplit("/", 1)[0] in path for path in libraries if f"/{name}" in path), f"{name} is not the wheel's"
+assert os.path.exists(os.path.join(here, "pipelines.pyi")) and os.path.exists(os.path.join(here, "py.typed")), "the wheel has no type hints"
 print("python", ".".join(map(str, __import__("sys").version_info[:2])), "runs", len(libraries), "libraries")
 PYTHON
+  # A stage in Python runs in the Python that the wheel is installed in.
+  if python -c 'import pyarrow' 2>/dev/null; then
+    sluice new-plugin --python counter >/dev/null
+    python counter/test_counter.py 2>tests.log || { cat tests.log; fail "the skeleton of a stage in Python"; }
+    sluice run counter/counter.toml --reads r.fastq.gz --output counted.tsv --quiet
+    [ "$(wc -l <counted.tsv)" = 61 ] || fail "a stage in Python gives another number of rows"
+  fi
 done
 echo "ok: $(basename "$wheel"), $(du -h "$wheel" | cut -f1)"

@@ -156,8 +156,8 @@ TEST_CASE("schema is JSON that knows the stages and their parameters") {
   REQUIRE(outcome.code == 0);
   const auto schema = nlohmann::json::parse(outcome.out);
   const auto& stage = schema["properties"]["stages"]["additionalProperties"];
-  CHECK(stage["properties"]["use"]["enum"].dump().find("toy_map") != std::string::npos);
-  CHECK(stage["properties"]["use"]["enum"].dump().find("toy_resource") == std::string::npos);
+  CHECK(stage["properties"]["use"]["anyOf"][0]["enum"].dump().find("toy_map") != std::string::npos);
+  CHECK(stage["properties"]["use"]["anyOf"][0]["enum"].dump().find("toy_resource") == std::string::npos);
 }
 
 TEST_CASE("new-plugin fills the name into every file and path") {

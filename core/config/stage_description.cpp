@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "library/stage_description.hpp"
+#include "config/stage_description.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class Reader {
+class DescriptionReader {
  public:
-  explicit Reader(DescribedStage& stage) : stage_(stage) {}
+  explicit DescriptionReader(DescribedStage& stage) : stage_(stage) {}
 
   void read(const Json& json) {
     sluice_stage_descriptor& d = stage_.descriptor;
@@ -24,13 +24,13 @@ class Reader {
     d.summary = text(json, "summary", "");
     d.doc = text(json, "doc", "");
     d.kind = SLUICE_MAP;
-    d.traits = SLUICE_TRAIT_SERIAL;
+    d.traits = flag(json, "parallel") ? 0 : SLUICE_TRAIT_SERIAL;
     d.input.row_type = d.output.row_type = text(json, "row_type", "*");
     for (const Json& column : list(json, "needs")) stage_.needs.push_back(column_spec(column));
     for (const Json& column : list(json, "gives")) stage_.gives.push_back(column_spec(column));
     for (const Json& parameter : list(json, "parameters")) stage_.parameters.push_back(described_parameter(parameter));
     for (const Json& reason : list(json, "reasons")) stage_.reasons.push_back({text(reason, "code", nullptr), text(reason, "meaning", "")});
-    stage_.implementation = {"cpu", "the program that hosts the engine"};
+    stage_.implementation = {"cpu", text(json, "runs_in", "the program that hosts the engine")};
     give(stage_.needs, d.input.columns, d.input.column_count, d.input.column_stride);
     give(stage_.gives, d.output.columns, d.output.column_count, d.output.column_stride);
     give(stage_.parameters, d.parameters, d.parameter_count, d.parameter_stride);
@@ -107,7 +107,7 @@ class Reader {
 std::unique_ptr<DescribedStage> described_stage(const std::string& json) {
   auto stage = std::make_unique<DescribedStage>();
   try {
-    Reader(*stage).read(Json::parse(json));
+    DescriptionReader(*stage).read(Json::parse(json));
   } catch (const Json::exception& exception) {
     throw Failure::usage(std::string("the description of a stage can't be read: ") + exception.what());
   }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "config/made_stage.hpp"
+
+#include <sluice/stage_maker.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sluice/failure.hpp>
+#include <utility>
+
+#include "config/stage_description.hpp"
+
+namespace sluice {
+namespace {
+
+// A stage with all that its entry points to.
+struct KeptStage {
+  std::unique_ptr<DescribedStage> description;
+  std::string build_id, use, folder;
+  sluice_plugin_info info{};
+  StageEntry entry;
+};
+
+struct KeptStages {
+  std::mutex mutex;  // guards what follows
+  std::map<std::pair<const sluice_stage_maker*, std::size_t>, KeptStage> by_number;
+};
+
+KeptStages& kept_stages() {
+  static auto& all = *new KeptStages;  // never destroyed: descriptors live as long as the process
+  return all;
+}
+
+struct Said {
+  std::string description, build_id;
+  static void take(void* to, const char* description, const char* build_id) {
+    *static_cast<Said*>(to) = {description == nullptr ? "" : description, build_id == nullptr ? "" : build_id};
+  }
+};
+
+const sluice_stage_maker* maker_of(const sluice_plugin_info& plugin) {
+  if (plugin.get_extension == nullptr) return nullptr;
+  const auto* const maker = static_cast<const sluice_stage_maker*>(plugin.get_extension(SLUICE_STAGE_MAKER_EXTENSION));
+  const bool whole = maker != nullptr && SLUICE_HAS(maker, sluice_stage_maker, create) && maker->sign != nullptr && *maker->sign != '\0';
+  return whole ? maker : nullptr;
+}
+
+void describe(KeptStage& stage, const sluice_plugin_info& plugin, const sluice_stage_maker& maker, std::size_t index, const Said& said) {
+  stage.description = described_stage(said.description);
+  stage.build_id = said.build_id;
+  stage.info = plugin;
+  stage.info.build_id = stage.build_id.c_str();
+  stage.info.stage_count = 0;
+  stage.info.stage = nullptr;
+  stage.info.create = maker.create;
+  stage.info.get_extension = nullptr;
+  std::string problem;
+  const sluice_stage_descriptor* const descriptor = take_descriptor(&stage.description->descriptor, problem);
+  if (descriptor == nullptr) throw Failure::usage(problem);
+  stage.entry = {descriptor, &stage.info, index, stage.use.c_str(), stage.folder.c_str()};
+}
+
+}  // namespace
+
+MadeStage made_stage(const Registry& registry, const std::string& use, const std::filesystem::path& folder) {
+  for (const LoadedPlugin& plugin : registry.plugins()) {
+    const sluice_stage_maker* const maker = maker_of(*plugin.info);
+    if (maker == nullptr || use.find(maker->sign) == std::string::npos) continue;
+    Said said;
+    std::size_t index = 0;
+    sluice_error error{};
+    if (maker->make(use.c_str(), folder.c_str(), Said::take, &said, &index, &error) != SLUICE_OK) return {nullptr, error.message, error.remedy};
+    KeptStages& kept = kept_stages();
+    const std::lock_guard lock(kept.mutex);
+    KeptStage& stage = kept.by_number[{maker, index}];
+    try {
+      if (stage.entry.descriptor == nullptr) {
+        stage.use = use;
+        stage.folder = std::filesystem::absolute(folder / ".").lexically_normal().string();  // "" has no absolute form
+        describe(stage, *plugin.info, *maker, index, said);
+      }
+    } catch (const Failure& failure) {
+      return {nullptr, failure.what(), failure.remedy()};
+    }
+    return {&stage.entry, {}, {}};
+  }
+  return {};
+}
+
+std::vector<std::string> signs_of_made_stages(const Registry& registry) {
+  std::vector<std::string> signs;
+  for (const LoadedPlugin& plugin : registry.plugins())
+    if (const sluice_stage_maker* const maker = maker_of(*plugin.info)) signs.emplace_back(maker->sign);
+  return signs;
+}
+
+}  // namespace sluice
