@@ -43,11 +43,15 @@ void check_same_contigs(const std::string& path, const std::vector<Contig>& cont
                        "give files that were aligned to the same reference");
 }
 
-AlignmentFiles::AlignmentFiles(std::unique_ptr<AlignmentFile> file) {
+AlignmentFiles::AlignmentFiles(std::unique_ptr<AlignmentFile> file, const std::string& position) {
   paths_ = {file->path()};
   note_sizes();
   contigs_ = file->contigs();
   take_note(*files_.emplace_back(std::move(file)));
+  if (position.empty()) return;
+  const std::vector<std::uint64_t> numbers = position_numbers(position, 4);
+  current().begin_at({numbers[1], numbers[2]});
+  visited_ = numbers[3];
 }
 
 AlignmentFiles::AlignmentFiles(std::vector<std::string> paths, OpenOptions options, FileOrder order, Beginning beginning)

@@ -35,7 +35,8 @@ struct Beginning {
 
 class AlignmentFiles {
  public:
-  explicit AlignmentFiles(std::unique_ptr<AlignmentFile> file);
+  // position: of these files, where to begin; "": at the first record.
+  explicit AlignmentFiles(std::unique_ptr<AlignmentFile> file, const std::string& position = {});
   // Looks at all headers, so that what can't be read together, or not at all, is said before the first record. `options.path` is none of them.
   AlignmentFiles(std::vector<std::string> paths, OpenOptions options, FileOrder order, Beginning beginning = {});
   // Where next() goes on, or where the last record that it gave begins.

@@ -107,9 +107,18 @@ class AlignmentReader {
         wants_index_(setup.wanted("record_index")) {
     for (const std::string& note : file_->take_notes()) setup.info(note);
     if (setup.has_resource("reference")) check_reference(setup.resource("reference"));
-    if (p.follow)
-      turns_.emplace(setup, p.path, alignment_endings, p, static_cast<std::uint32_t>(Reason::incomplete_file),
-                     [this](const InputTurns::File& file) { return open_turn(file); });
+    if (!p.follow) return;
+    std::string begin_at;
+    if (!setup.begin_at().empty()) {
+      const std::string position = setup.begin_at();
+      TextRecordReader record(position);
+      record.text();  // make_files() knows it
+      visited_elsewhere_ = record.number<std::int64_t>();
+      begin_at = record.text();
+    }
+    turns_.emplace(
+        setup, p.path, alignment_endings, p, static_cast<std::uint32_t>(Reason::incomplete_file),
+        [this](const InputTurns::File& file) { return open_turn(file); }, begin_at);
   }
 
   bool process(const Call& call, Output& out) {
@@ -127,7 +136,7 @@ class AlignmentReader {
     return given != Given::end;
   }
   std::string position() {
-    if (turns_) return turns_->position();
+    if (turns_) return followed_position();
     return file_->position(pending_ != nullptr ? AlignmentFiles::Of::last : AlignmentFiles::Of::next);
   }
 
@@ -144,7 +153,7 @@ class AlignmentReader {
     }
     void end_here() override { file_->end_here(); }
     std::int64_t consumed() const override { return file_->consumed(); }
-    std::string position() override { return file_->position(AlignmentFiles::Of::next); }  // nobody asks: it is followed
+    std::string position() override { return file_->position(pending_ != nullptr ? AlignmentFiles::Of::last : AlignmentFiles::Of::next); }
     std::uint64_t kept_bytes() const override { return file_->memory(); }
 
    private:
@@ -152,10 +161,10 @@ class AlignmentReader {
      public:
       explicit Swapped(Turn& turn) : turn_(turn) {
         swap();
-        turn_.stage_.visited_elsewhere_ -= visited();
+        turn_.stage_.visited_elsewhere_ -= given();
       }
       ~Swapped() {
-        turn_.stage_.visited_elsewhere_ += visited();
+        turn_.stage_.visited_elsewhere_ += given();
         swap();
       }
       Swapped(const Swapped&) = delete;
@@ -167,7 +176,10 @@ class AlignmentReader {
         std::swap(turn_.failure_, turn_.stage_.failure_);
         std::swap(turn_.outside_accounted_, turn_.stage_.outside_accounted_);
       }
-      std::int64_t visited() const { return static_cast<std::int64_t>(turn_.stage_.file_->visited()); }
+      // A record that waits for the next batch is visited again where the file is gone on with.
+      std::int64_t given() const {
+        return static_cast<std::int64_t>(turn_.stage_.file_->visited()) - (turn_.stage_.pending_ != nullptr ? 1 : 0);
+      }
       Turn& turn_;
     };
     AlignmentReader& stage_;
@@ -191,7 +203,12 @@ class AlignmentReader {
   }
   // Of files that are followed: the one that speaks for all.
   static std::unique_ptr<AlignmentFiles> make_files(const Setup& setup, const Parameters& p) {
-    if (p.follow && (setup.parts() > 1 || !setup.begin_at().empty())) refuse_positions("an input that is followed (`follow`)");
+    if (p.follow && !setup.begin_at().empty()) {
+      OpenOptions options = open_options(p);
+      const std::string position = setup.begin_at();
+      options.path = TextRecordReader(position).text();
+      return std::make_unique<AlignmentFiles>(open_as_it_is(options));
+    }
     if (p.follow) return std::make_unique<AlignmentFiles>(first_to_come(setup, p.rules(p.path, alignment_endings), open_options(p)));
     return std::make_unique<AlignmentFiles>(input_files(p.path, alignment_endings), open_options(p),
                                             p.merge ? FileOrder::by_position : FileOrder::as_given, beginning_of(setup));
@@ -214,7 +231,26 @@ class AlignmentReader {
       opened = std::make_unique<AlignmentFile>(options);
     }
     check_same_contigs(file_->path(), file_->contigs(), file.path, opened->contigs());
-    return std::make_unique<Turn>(*this, std::make_unique<AlignmentFiles>(std::move(opened)));
+    return std::make_unique<Turn>(*this, std::make_unique<AlignmentFiles>(std::move(opened), file.position));
+  }
+  // Of an input that is followed: the file that speaks for all, records so far, and what each file has come to.
+  std::string followed_position() {
+    TextRecordWriter record;
+    record.text(file_->path());
+    record.number(visited_elsewhere_);
+    record.text(turns_->position());
+    return record.take();
+  }
+  // A file that may still grow, or one that can only be read whole.
+  static std::unique_ptr<AlignmentFile> open_as_it_is(OpenOptions& options) {
+    options.grows = true;
+    try {
+      return std::make_unique<AlignmentFile>(options);
+    } catch (const Failure& failure) {
+      if (failure.status() != SLUICE_ERROR_INPUT) throw;
+    }
+    options.grows = false;
+    return std::make_unique<AlignmentFile>(options);
   }
 
   Given give_batch(const Call& call, Output& out) {

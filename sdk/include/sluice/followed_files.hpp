@@ -105,6 +105,17 @@ class FollowedFiles {
 
   explicit FollowedFiles(FollowRules rules) : rules_(std::move(rules)) {}
 
+  // What an earlier run knew of a file, before the first look. It is looked at as if that run had gone on: what has changed since is seen.
+  void know(File file, double now) {
+    struct stat info {};
+    // A copy of the folder has other numbers.
+    if (::stat(file.path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file.device = info.st_dev, file.inode = info.st_ino;
+    file.mark = end_mark(file.path, file.bytes);
+    file.changed = now;
+    whole_ = std::max(whole_, file.whole);
+    by_path_[file.path] = files_.size();
+    files_.push_back(std::move(file));
+  }
   // Looks at everything. `now` in seconds, of a clock that never goes back.
   void look(double now) {
     // First of all: what was there before the end was told is read.

@@ -13,6 +13,7 @@
 #include <sluice/followed_files.hpp>
 #include <sluice/input_part.hpp>
 #include <sluice/stage.hpp>
+#include <sluice/text_record.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -92,13 +93,16 @@ class InputTurns {
   // Null: nothing can be said of it before it has grown, or is whole; or nothing of it is in the range. Throws Failure.
   using Open = std::function<std::unique_ptr<InputReader>(const File&)>;
 
-  // `incomplete`: the stage's reason under which files are named that could be read in part only, or not.
+  // `incomplete`: the stage's reason under which files are named that could be read in part only, or not. `begin_at`: what position() has said.
   InputTurns(const Setup& setup, std::string_view inputs, const char* endings, const FollowParameters& parameters, std::uint32_t incomplete,
              Open open)
+      : InputTurns(setup, inputs, endings, parameters, incomplete, std::move(open), setup.begin_at()) {}
+  InputTurns(const Setup& setup, std::string_view inputs, const char* endings, const FollowParameters& parameters, std::uint32_t incomplete,
+             Open open, const std::string& begin_at)
       : open_(std::move(open)), incomplete_(incomplete) {
-    const bool begins_elsewhere = !setup.begin_at().empty() || setup.parts() > 1;
+    const bool begins_elsewhere = !begin_at.empty() || setup.parts() > 1;
     if (parameters.follow) {
-      if (begins_elsewhere) refuse_followed();
+      if (setup.parts() > 1) refuse_followed();
       refuse_unfollowed(inputs);
       FollowRules rules = parameters.rules(std::string(inputs), endings);
       rules.settle_seconds = parameters.follow_settle;
@@ -106,6 +110,7 @@ class InputTurns {
       inputs_ = inputs;
       std::replace(inputs_.begin(), inputs_.end(), '\n', ' ');
       if (parameters.follow_order && !parameters.follow_order->empty()) order_.emplace(setup, *parameters.follow_order);
+      if (!begin_at.empty()) go_on_following(begin_at);
       return;
     }
     paths_ = input_files(inputs, endings);
@@ -115,7 +120,7 @@ class InputTurns {
     for (const std::string& path : paths_) sizes.push_back(regular_file_bytes(path));
     part_ = InputPart(sizes, setup.part(), setup.parts());
     for (std::size_t file = 0; file < paths_.size(); ++file) all_bytes_ += bytes_in_part(file);
-    begin(setup.begin_at());
+    begin(begin_at);
   }
 
   // The stage's process().
@@ -124,9 +129,9 @@ class InputTurns {
   void keep_beside(const Call& call, std::uint64_t bytes) {
     if (std::exchange(beside_, bytes) != bytes) keep(call);
   }
-  // The stage's position(): the number of a file, and what its reader says.
+  // The stage's position(): the number of a file, and what its reader says; of what is followed all that is known of each file.
   std::string position() {
-    if (followed_) return no_position;
+    if (followed_) return followed_position();
     if (!reader_) return std::to_string(paths_.size());
     if (!is_regular_file(paths_[number_])) return no_position;
     return std::to_string(number_) + ":" + reader_->position();
@@ -138,6 +143,7 @@ class InputTurns {
   struct Taken {
     std::uint64_t rows = 0;
     bool in_order = false;  // its name has been written
+    std::string position;   // where it is to be gone on with, of an earlier run
   };
   static constexpr double look_seconds = 1;
   static constexpr auto nap = std::chrono::milliseconds(100);
@@ -151,7 +157,9 @@ class InputTurns {
 
   // ---- files as they are
 
-  [[noreturn]] static void refuse_followed() { refuse_positions("an input that is followed (`follow`)"); }
+  [[noreturn]] static void refuse_followed() {
+    throw Failure::usage("an input that is followed (`follow`) can't be read in parts", "leave --follow out, when all of it is there");
+  }
   std::int64_t bytes_in_part(std::size_t file) const {
     const std::optional<ByteRange> range = part_.of(file);
     return range ? static_cast<std::int64_t>(std::min(range->end, regular_file_bytes(paths_[file])) - range->begin) : 0;
@@ -257,9 +265,11 @@ class InputTurns {
   // False: it can't be read, or not yet.
   bool begin(const Call& call, Followed& file) {
     const bool is_final = !followed_->end().empty() || (file.whole > 0 && file.mark == EndMark::there);
+    Taken& taken = taken_[&file];
+    const auto open = [&](Growth growth) { return open_({file.path, file.begin_at, growth, 0, {}, taken.position}); };
     try {
-      reader_ = open_({file.path, file.begin_at, is_final ? Growth::none : Growth::possible});
-      if (!reader_ && file.whole > 0) reader_ = open_({file.path, file.begin_at, Growth::none});
+      reader_ = open(is_final ? Growth::none : Growth::possible);
+      if (!reader_ && file.whole > 0) reader_ = open(Growth::none);
     } catch (const Failure& failure) {
       if (failure.status() != SLUICE_ERROR_INPUT) throw;
       if (is_final || file.whole > 0) return drop(call, file, failure.what()), false;
@@ -269,11 +279,65 @@ class InputTurns {
       return false;
     }
     told_end_ = is_final;
+    if (file.state == FollowedFiles::State::begun) {
+      taken.position.clear();
+      call.info("goes on with '" + file.path + "'");
+      return true;
+    }
     file.state = FollowedFiles::State::begun;
     ++begun_;
-    taken_[&file].in_order = false;
+    taken.in_order = false;
     call.info("takes up '" + file.path + "'" + (file.begin_at > 0 ? " again, which has grown: its reads are not together" : ""));
     return true;
+  }
+
+  // What an earlier run has to know of the files that it has seen, to go on as if it had not ended.
+  std::string followed_position() {
+    TextRecordWriter record;
+    record.number(begun_);
+    record.number(ordered_.size());
+    for (const std::string& name : ordered_) record.text(name);
+    for (const Followed& file : followed_->files()) {
+      const Taken& taken = taken_[&file];
+      const auto suspended = suspended_.find(&file);
+      InputReader* const reader = &file == current_ ? reader_.get() : suspended != suspended_.end() ? suspended->second.get() : nullptr;
+      record.text(file.path);
+      for (const std::uint64_t number : {file.bytes, static_cast<std::uint64_t>(file.state), file.whole, file.begin_at,
+                                         file.resume_at ? *file.resume_at + 1 : 0, std::uint64_t{file.told}, static_cast<std::uint64_t>(file.device),
+                                         static_cast<std::uint64_t>(file.inode), taken.rows, std::uint64_t{taken.in_order}})
+        record.number(number);
+      record.number(static_cast<std::int64_t>(file.modified.tv_sec));
+      record.number(static_cast<std::int64_t>(file.modified.tv_nsec));
+      record.text(file.problem);
+      record.text(reader != nullptr ? reader->position() : taken.position);
+    }
+    return record.take();
+  }
+  void go_on_following(const std::string& position) {
+    TextRecordReader record(position);
+    begun_ = record.number<std::uint64_t>();
+    for (auto names = record.number<std::uint64_t>(); names > 0; --names) note_name(std::string(record.text()));
+    while (!record.at_end()) {
+      Followed file;
+      Taken taken;
+      file.path = record.text();
+      file.bytes = record.number<std::uint64_t>();
+      file.state = static_cast<FollowedFiles::State>(std::min<unsigned>(record.number<unsigned>(), 2));
+      file.whole = record.number<std::uint64_t>();
+      file.begin_at = record.number<std::uint64_t>();
+      if (const auto resume = record.number<std::uint64_t>(); resume > 0) file.resume_at = resume - 1;
+      file.told = record.number<unsigned>() != 0;
+      file.device = record.number<dev_t>();
+      file.inode = record.number<ino_t>();
+      taken.rows = record.number<std::uint64_t>();
+      taken.in_order = record.number<unsigned>() != 0;
+      file.modified.tv_sec = record.number<std::int64_t>();
+      file.modified.tv_nsec = record.number<std::int64_t>();
+      file.problem = record.text();
+      taken.position = record.text();
+      followed_->know(std::move(file), seconds());
+      taken_[&followed_->files().back()] = std::move(taken);
+    }
   }
   // The order is that of the first rows.
   void note_rows(const Followed& file, std::uint64_t rows) {
@@ -282,7 +346,12 @@ class InputTurns {
     if (rows > 0) note_order(file, taken);
   }
   void note_order(const Followed& file, Taken& taken) {
-    if (!std::exchange(taken.in_order, true) && order_) order_->write(file.path + "\n");
+    if (!std::exchange(taken.in_order, true) && order_) note_name(file.path);
+  }
+  void note_name(std::string name) {
+    if (!order_) return;
+    order_->write(name + "\n");
+    ordered_.push_back(std::move(name));
   }
 
   // The file has nothing more for the time being.
@@ -361,6 +430,7 @@ class InputTurns {
   std::optional<FollowedFiles> followed_;
   std::string inputs_;
   std::optional<OutputFile> order_;
+  std::vector<std::string> ordered_;  // the names in it
   Followed* current_ = nullptr;
   std::map<const Followed*, std::unique_ptr<InputReader>> suspended_;  // of files that are not whole
   std::map<const Followed*, Taken> taken_;

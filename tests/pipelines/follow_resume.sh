@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# Runs that follow files, are killed while these still come and grow, and are gone on with: the bytes of the same files at once, in the order in which
+# they were taken up.
+#   follow_resume.sh SLUICE
+set -euo pipefail
+sluice=$1
+work=$(mktemp -d)
+trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+cd "$work"
+run() { "$sluice" run "$@" --quiet; }
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# A run in the background: what it says is in err.txt, its exit code in $code when it has ended.
+begin() { : >err.txt; "$sluice" run "$@" --checkpoint 0.05 --threads 2 >out.txt 2>err.txt & pid=$!; }
+end() {
+  timeout 120 tail --pid=$pid -s 0.05 -f /dev/null || fail "it does not end: $(cat err.txt)"
+  code=0
+  wait $pid || code=$?
+}
+until_true() { # COMMAND
+  for _ in {1..1200}; do
+    eval "$1" && return
+    kill -0 $pid 2>/dev/null || fail "it ended before '$1': $(cat err.txt)"
+    sleep 0.05
+  done
+  fail "never '$1': $(cat err.txt)"
+}
+says() { until_true "grep -q -e \"$1\" err.txt"; }
+# Killed behind the next checkpoint but one, which has what was taken until now.
+kill_later() { # JOURNAL
+  local before
+  for _ in 1 2; do
+    before=$(stat -c %i%Y%y "$1" 2>/dev/null || true)
+    until_true "[ \"\$(stat -c %i%Y%y $1 2>/dev/null || true)\" != '$before' ]"
+  done
+  kill -9 $pid
+  end
+  [ $code = 137 ] || fail "it was not killed: $code: $(cat err.txt)"
+}
+part() { head -c $(($1 + $2)) "$3" | tail -c "$2"; } # FROM BYTES FILE
+comes() { cp "$1" "$2/.coming" && mv "$2/.coming" "$2/$(basename "$1")"; } # FILE FOLDER
+
+run synthetic_reference --length 30000 --seed 1 --output reference.fa
+mkdir all
+for i in {10..17}; do
+  case $i in 17) reads=80 ;; *) reads=8 ;; esac # several blocks
+  run simulate --reference reference.fa --reads $reads --mean-length 4000 --seed "$i" --output-prefix "all/$i"
+done
+
+# follows NAME KIND ENDING COMMAND...: files of an ending; IN, the folder, stands in the command.
+follows() {
+  local name=$1 ending=$2 option=$3
+  shift 3
+  local in=$name.in bytes half
+  mkdir "$in"
+  local command=("$@" "$option" "$in" --follow --follow-settle 3600 --follow-order "$name.order" --account "$name.account" --output "$name.out")
+  for i in 10 11; do comes all/$i.$ending "$in"; done
+  begin "${command[@]}"
+  says "takes up '$in/11"
+  bytes=$(stat -c %s all/17.$ending)
+  half=$((bytes * 2 / 3))
+  head -c $half all/17.$ending >"$in/17.$ending"
+  says "takes up '$in/17"
+  kill_later ".$name.out.resume"
+  # While nobody looks: one file that was read is renamed, one comes, and one grows.
+  mv "$in/10.$ending" "$in/read-$name.$ending"
+  comes all/12.$ending "$in"
+  part $half 5000 all/17.$ending >>"$in/17.$ending"
+  begin "${command[@]}" --resume
+  says "goes on with '$in/17"
+  kill_later ".$name.out.resume"
+  begin "${command[@]}" --resume
+  tail -c +$((half + 5001)) all/17.$ending >>"$in/17.$ending"
+  for i in 13 14; do comes all/$i.$ending "$in"; done
+  says "takes up '$in/14"
+  touch "$in/sluice.stop"
+  end
+  [ $code = 0 ] || fail "$name: exit code $code: $(cat err.txt)"
+  [ ! -e ".$name.out.resume" ] || fail "$name: its journal is still there"
+  [ "$(sort "$name.order" | uniq -d | wc -l)" = 0 ] || fail "$name: taken twice: $(cat "$name.order")"
+  [ "$(wc -l <"$name.order")" = 6 ] || fail "$name: $(cat "$name.order")"
+  sed "s|$in/|all/|" "$name.order" >list
+  run "$@" "$option" @list --output at_once
+  cmp "$name.out" at_once || fail "$name: other bytes than at once"
+  [ "$(wc -l <at_once)" -gt 20 ] || fail "$name: only $(wc -l <at_once) lines"
+}
+follows reads fastq.gz --reads map --reference reference.fa
+follows signal blow5 --signal classify_signal --target reference.fa
+zcat all/1?.fastq.gz >reads.fastq
+mkdir blow5 && cp all/1?.blow5 blow5/
+follows alignments bam --alignments methylation --signal blow5 --reads reads.fastq --reference reference.fa
+follows records bam --alignments eventalign --signal blow5 --reads reads.fastq --reference reference.fa
+
+# One plain file that grows, on which two runs were killed.
+grown=(map --reference reference.fa --reads growing.fastq --follow --follow-until now --output grown.paf)
+head -c 300001 reads.fastq >growing.fastq
+begin "${grown[@]}"
+for end in 500000 700003; do
+  says "takes up\|goes on with"
+  kill_later .grown.paf.resume
+  part "$(stat -c %s growing.fastq)" $((end - $(stat -c %s growing.fastq))) reads.fastq >>growing.fastq
+  begin "${grown[@]}" --resume
+done
+says "goes on with"
+tail -c +$(($(stat -c %s growing.fastq) + 1)) reads.fastq >>growing.fastq
+touch now
+end
+[ $code = 0 ] || fail "a growing file: exit code $code: $(cat err.txt)"
+run map --reference reference.fa --reads reads.fastq --output at_once.paf
+cmp grown.paf at_once.paf || fail "a growing file: other bytes"
+
+# There are no parts of what grows.
+"$sluice" run map --reference reference.fa --reads reads.in --follow --shard 1/2 --output x.paf --quiet >out.txt 2>&1 && fail "a part of what is followed"
+grep -q "can't be read in parts" out.txt || fail "$(cat out.txt)"
