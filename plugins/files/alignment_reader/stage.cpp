@@ -235,10 +235,12 @@ class AlignmentReader {
   }
   // Of an input that is followed: the file that speaks for all, records so far, and what each file has come to.
   std::string followed_position() {
+    const std::string position = turns_->position();
+    if (position == no_position) return position;
     TextRecordWriter record;
     record.text(file_->path());
     record.number(visited_elsewhere_);
-    record.text(turns_->position());
+    record.text(position);
     return record.take();
   }
   // A file that may still grow, or one that can only be read whole.

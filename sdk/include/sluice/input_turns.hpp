@@ -309,7 +309,9 @@ class InputTurns {
       record.number(static_cast<std::int64_t>(file.modified.tv_sec));
       record.number(static_cast<std::int64_t>(file.modified.tv_nsec));
       record.text(file.problem);
-      record.text(reader != nullptr ? reader->position() : taken.position);
+      const std::string position = reader != nullptr ? reader->position() : taken.position;
+      if (position == no_position) return no_position;
+      record.text(position);
     }
     return record.take();
   }
