@@ -3,6 +3,7 @@
 #include "run/source_runner.hpp"
 
 #include <array>
+#include <memory>
 
 namespace sluice {
 
@@ -19,7 +20,8 @@ BatchHandle SourceRunner::read(double target_work, std::uint64_t target_bytes, s
     output.throw_if_refused();
     if (status != SLUICE_END) throw_unless_ok(status, error);
     if (output.batch->rows > 0) output.throw_if_incomplete(planned_.wanted);
-    if (has(SLUICE_TRAIT_POSITIONS)) host_.recorder->stands_at(position());
+    // What is said of many followed files is long, and for checkpoints alone.
+    if (has(SLUICE_TRAIT_POSITIONS) && !host_.follows) host_.recorder->stands_at(position());
     ended_ = status == SLUICE_END;
   });
   if (!result.ok()) {
@@ -45,10 +47,14 @@ BatchHandle SourceRunner::read(double target_work, std::uint64_t target_bytes, s
 }
 
 std::string SourceRunner::position() const {
-  std::array<char, 256> text{};
+  // Enough for most; what a source says of ten thousand followed files takes a megabyte.
+  constexpr std::size_t usual = 256, most = std::size_t{64} << 20;
   sluice_error error{};
-  throw_unless_ok((*instance_)->position(instance_->self(), text.data(), text.size(), &error), error);
-  return text.data();
+  std::array<char, usual> text{};
+  if ((*instance_)->position(instance_->self(), text.data(), text.size(), &error) == SLUICE_OK) return text.data();
+  const auto long_text = std::make_unique_for_overwrite<char[]>(most);
+  throw_unless_ok((*instance_)->position(instance_->self(), long_text.get(), most, &error), error);
+  return long_text.get();
 }
 
 }  // namespace sluice

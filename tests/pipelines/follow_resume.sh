@@ -28,13 +28,17 @@ until_true() { # COMMAND
   fail "never '$1': $(cat err.txt)"
 }
 says() { until_true "grep -q -e \"$1\" err.txt"; }
+journal() { stat -c %i%y ."$1".*.resume 2>/dev/null || true; } # NAME: beside its first output
 # Killed behind the next checkpoint but one, which has what was taken until now.
-kill_later() { # JOURNAL
+kill_later() { # NAME
   local before
   for _ in 1 2; do
-    before=$(stat -c %i%Y%y "$1" 2>/dev/null || true)
-    until_true "[ \"\$(stat -c %i%Y%y $1 2>/dev/null || true)\" != '$before' ]"
+    before=$(journal "$1")
+    until_true "[ \"\$(journal $1)\" != '$before' ]"
   done
+  kill_now
+}
+kill_now() {
   kill -9 $pid
   end
   [ $code = 137 ] || fail "it was not killed: $code: $(cat err.txt)"
@@ -63,14 +67,15 @@ follows() {
   half=$((bytes * 2 / 3))
   head -c $half all/17.$ending >"$in/17.$ending"
   says "takes up '$in/17"
-  kill_later ".$name.out.resume"
+  kill_later "$name"
   # While nobody looks: one file that was read is renamed, one comes, and one grows.
   mv "$in/10.$ending" "$in/read-$name.$ending"
   comes all/12.$ending "$in"
   part $half 5000 all/17.$ending >>"$in/17.$ending"
   begin "${command[@]}" --resume
   says "goes on with '$in/17"
-  kill_later ".$name.out.resume"
+  sleep 0.5 # what came may be no whole block: then there is nothing to be kept
+  kill_now
   begin "${command[@]}" --resume
   tail -c +$((half + 5001)) all/17.$ending >>"$in/17.$ending"
   for i in 13 14; do comes all/$i.$ending "$in"; done
@@ -78,7 +83,7 @@ follows() {
   touch "$in/sluice.stop"
   end
   [ $code = 0 ] || fail "$name: exit code $code: $(cat err.txt)"
-  [ ! -e ".$name.out.resume" ] || fail "$name: its journal is still there"
+  [ -z "$(journal "$name")" ] || fail "$name: its journal is still there"
   [ "$(sort "$name.order" | uniq -d | wc -l)" = 0 ] || fail "$name: taken twice: $(cat "$name.order")"
   [ "$(wc -l <"$name.order")" = 6 ] || fail "$name: $(cat "$name.order")"
   sed "s|$in/|all/|" "$name.order" >list
@@ -89,9 +94,9 @@ follows() {
 follows reads fastq.gz --reads map --reference reference.fa
 follows signal blow5 --signal classify_signal --target reference.fa
 zcat all/1?.fastq.gz >reads.fastq
-mkdir blow5 && cp all/1?.blow5 blow5/
-follows alignments bam --alignments methylation --signal blow5 --reads reads.fastq --reference reference.fa
-follows records bam --alignments eventalign --signal blow5 --reads reads.fastq --reference reference.fa
+mkdir blow5 fastq && cp all/1?.blow5 blow5/ && cp all/1?.fastq.gz fastq/
+follows alignments bam --alignments methylation --signal blow5 --reads fastq --reference reference.fa
+follows records bam --alignments eventalign --signal blow5 --reads fastq --reference reference.fa
 
 # One plain file that grows, on which two runs were killed.
 grown=(map --reference reference.fa --reads growing.fastq --follow --follow-until now --output grown.paf)
@@ -99,7 +104,7 @@ head -c 300001 reads.fastq >growing.fastq
 begin "${grown[@]}"
 for end in 500000 700003; do
   says "takes up\|goes on with"
-  kill_later .grown.paf.resume
+  kill_later grown
   part "$(stat -c %s growing.fastq)" $((end - $(stat -c %s growing.fastq))) reads.fastq >>growing.fastq
   begin "${grown[@]}" --resume
 done

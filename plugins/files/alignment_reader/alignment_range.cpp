@@ -54,7 +54,9 @@ void AlignmentFile::seek(std::uint64_t place) {
   if (is_plain_sam()) {
     ks_free(&file_->line);  // HTSlib has looked at the first line behind the header
     if (hseek(file_->fp.hfile, static_cast<off_t>(place), SEEK_SET) < 0) fail_damaged();
-  } else if (bgzf_seek(file_->fp.bgzf, static_cast<std::int64_t>(place), SEEK_SET) != 0 || bgzf_peek(file_->fp.bgzf) < -1) {
+  } else if (bgzf_seek(file_->fp.bgzf, static_cast<std::int64_t>(place), SEEK_SET) != 0) {
+    fail_damaged();
+  } else if (growing_ < 0 && bgzf_peek(file_->fp.bgzf) < -1) {  // the next block of one that grows may not be there yet
     fail_damaged();
   }
 }
@@ -116,7 +118,7 @@ void AlignmentFile::begin_at(RecordMark mark) {
     lines_at_ = mark;
   } else if (has_blocks()) {
     if (iterator_ && mark.read > 0) skip_chunks(mark.place);
-    const bool is_end = !iterator_ && mark.place >> 16 >= static_cast<std::uint64_t>(file_bytes_);
+    const bool is_end = !iterator_ && growing_ < 0 && mark.place >> 16 >= static_cast<std::uint64_t>(file_bytes_);
     if (is_end) end_read_ = mark.read;
     if (!iterator_ && !is_end) seek(mark.place);
     if (part_) part_->begin_at(static_cast<std::int64_t>(mark.place));

@@ -203,13 +203,10 @@ class AlignmentReader {
   }
   // Of files that are followed: the one that speaks for all.
   static std::unique_ptr<AlignmentFiles> make_files(const Setup& setup, const Parameters& p) {
-    if (p.follow && !setup.begin_at().empty()) {
-      OpenOptions options = open_options(p);
-      const std::string position = setup.begin_at();
-      options.path = TextRecordReader(position).text();
-      return std::make_unique<AlignmentFiles>(open_as_it_is(options));
+    if (p.follow) {
+      std::unique_ptr<AlignmentFile> first = setup.begin_at().empty() ? nullptr : first_of_earlier_run(setup, open_options(p));
+      return std::make_unique<AlignmentFiles>(first ? std::move(first) : first_to_come(setup, p.rules(p.path, alignment_endings), open_options(p)));
     }
-    if (p.follow) return std::make_unique<AlignmentFiles>(first_to_come(setup, p.rules(p.path, alignment_endings), open_options(p)));
     return std::make_unique<AlignmentFiles>(input_files(p.path, alignment_endings), open_options(p),
                                             p.merge ? FileOrder::by_position : FileOrder::as_given, beginning_of(setup));
   }
@@ -243,16 +240,19 @@ class AlignmentReader {
     record.text(position);
     return record.take();
   }
-  // A file that may still grow, or one that can only be read whole.
-  static std::unique_ptr<AlignmentFile> open_as_it_is(OpenOptions& options) {
-    options.grows = true;
-    try {
-      return std::make_unique<AlignmentFile>(options);
-    } catch (const Failure& failure) {
-      if (failure.status() != SLUICE_ERROR_INPUT) throw;
+  // Null: it is there no more under its name. Then any other will do, as all have the same contigs.
+  static std::unique_ptr<AlignmentFile> first_of_earlier_run(const Setup& setup, OpenOptions options) {
+    const std::string position = setup.begin_at();
+    options.path = TextRecordReader(position).text();
+    for (const bool grows : {true, false}) {
+      options.grows = grows;
+      try {
+        return std::make_unique<AlignmentFile>(options);
+      } catch (const Failure& failure) {
+        if (failure.status() != SLUICE_ERROR_INPUT) throw;
+      }
     }
-    options.grows = false;
-    return std::make_unique<AlignmentFile>(options);
+    return nullptr;
   }
 
   Given give_batch(const Call& call, Output& out) {

@@ -248,7 +248,8 @@ class InputTurns {
   }
 
   void begin_next(const Call& call) {
-    while (Followed* const file = followed_->next()) {
+    // Of an earlier run the file whose turn it was goes first.
+    for (Followed* file = had_turn_ != nullptr ? std::exchange(had_turn_, nullptr) : followed_->next(); file != nullptr; file = followed_->next()) {
       told_end_ = false;
       if (const auto suspended = suspended_.find(file); suspended != suspended_.end()) {
         reader_ = std::move(suspended->second);
@@ -304,7 +305,8 @@ class InputTurns {
       record.text(file.path);
       for (const std::uint64_t number : {file.bytes, static_cast<std::uint64_t>(file.state), file.whole, file.begin_at,
                                          file.resume_at ? *file.resume_at + 1 : 0, std::uint64_t{file.told}, static_cast<std::uint64_t>(file.device),
-                                         static_cast<std::uint64_t>(file.inode), taken.rows, std::uint64_t{taken.in_order}})
+                                         static_cast<std::uint64_t>(file.inode), taken.rows, std::uint64_t{taken.in_order},
+                                         std::uint64_t{&file == current_ || &file == had_turn_}})
         record.number(number);
       record.number(static_cast<std::int64_t>(file.modified.tv_sec));
       record.number(static_cast<std::int64_t>(file.modified.tv_nsec));
@@ -318,7 +320,7 @@ class InputTurns {
   void go_on_following(const std::string& position) {
     TextRecordReader record(position);
     begun_ = record.number<std::uint64_t>();
-    for (auto names = record.number<std::uint64_t>(); names > 0; --names) note_name(std::string(record.text()));
+    for (auto names = record.number<std::uint64_t>(); names > 0; --names) note_name(record.text());
     while (!record.at_end()) {
       Followed file;
       Taken taken;
@@ -333,12 +335,14 @@ class InputTurns {
       file.inode = record.number<ino_t>();
       taken.rows = record.number<std::uint64_t>();
       taken.in_order = record.number<unsigned>() != 0;
+      const bool had_turn = record.number<unsigned>() != 0;
       file.modified.tv_sec = record.number<std::int64_t>();
       file.modified.tv_nsec = record.number<std::int64_t>();
       file.problem = record.text();
       taken.position = record.text();
       followed_->know(std::move(file), seconds());
       taken_[&followed_->files().back()] = std::move(taken);
+      if (had_turn) had_turn_ = &followed_->files().back();
     }
   }
   // The order is that of the first rows.
@@ -433,7 +437,7 @@ class InputTurns {
   std::string inputs_;
   std::optional<OutputFile> order_;
   std::vector<std::string> ordered_;  // the names in it
-  Followed* current_ = nullptr;
+  Followed *current_ = nullptr, *had_turn_ = nullptr;
   std::map<const Followed*, std::unique_ptr<InputReader>> suspended_;  // of files that are not whole
   std::map<const Followed*, Taken> taken_;
   std::uint64_t begun_ = 0;
