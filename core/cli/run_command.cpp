@@ -86,10 +86,9 @@ bool prepare_resuming(const Plan& plan, const Registry& registry, const RunArgum
     return !resume || refuse("--resume: this run can't be resumed: " + reason, "run it without --resume");
   }
   options.journal = journal_of(plan, registry);
-  options.checkpoints.required = resume;
-  if (!resume && options.checkpoints.seconds <= 0) return true;
   options.identity = identity_of(plan, registry);
   options.identity["--shard"] = given.shard;
+  options.checkpoints.required = resume;
   if (!resume) return true;
   std::optional<Journal> journal;
   try {

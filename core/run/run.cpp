@@ -292,8 +292,7 @@ struct Run::Implementation {
       else
         outputs = interrupted ? context.files.keep_partial() : context.files.commit(beside_outputs());
       result.header_bytes = context.files.header_bytes();
-      if (!context.failed() && interrupted) journal.keep_names();
-      if (!context.failed() && !interrupted) journal.remove();
+      if (!context.failed()) interrupted ? journal.keep_names() : journal.remove();
     } catch (...) {
       context.fail_with_current_exception("");
       context.files.discard();

@@ -117,10 +117,7 @@ class OverlapReader {
  private:
   void keep(const CandidateOverlap& overlap) {
     ++usable_;
-    if (part_.has(part_is_of_queries_ ? overlap.record.query : overlap.record.target))
-      kept_.add(overlap);
-    else
-      kept_.pass(overlap);
+    part_.has(part_is_of_queries_ ? overlap.record.query : overlap.record.target) ? kept_.add(overlap) : kept_.pass(overlap);
   }
   // Each part reads the whole file, and so does who goes on: one of them says what is left out.
   void account(Reason reason, std::string_view query) {
