@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-# Runs that are killed and gone on with: the bytes of a run that nothing has stopped.
+# Runs, and shards of them, that are killed and gone on with: the bytes of a run that nothing has stopped.
 #   resume.sh SLUICE [KILLS]
 # KILLS: of each pipeline, spread over the time that it takes; left out: a few, each behind a checkpoint. With a number it prints a table.
 set -euo pipefail
