@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -68,6 +69,14 @@ bool decode_svb16(std::span<const std::uint8_t> bytes, std::size_t count, std::i
   for (; i + values_per_key <= count; i += values_per_key, ++key) {
     const auto wide = static_cast<std::size_t>(std::popcount(*key));
     if (static_cast<std::size_t>(end - at) < values_per_key + wide) return false;
+    // Most keys of a signal say that all values are short: then nothing depends on the value before but the sum.
+    if (*key == 0) {
+      std::array<std::uint16_t, values_per_key> steps;
+      for (std::size_t j = 0; j < values_per_key; ++j) steps[j] = unzigzag(at[j]);
+      for (std::size_t j = 0; j < values_per_key; ++j) out[i + j] = static_cast<std::int16_t>(level = static_cast<std::uint16_t>(level + steps[j]));
+      at += values_per_key;
+      continue;
+    }
     unsigned bits = *key;
     for (std::size_t j = 0; j < values_per_key; ++j, bits >>= 1) {
       const unsigned is_wide = bits & 1U;
