@@ -17,6 +17,13 @@ std::uint16_t unzigzag(std::uint16_t value) { return static_cast<std::uint16_t>(
 
 constexpr std::size_t values_per_key = 8;
 
+// Of a key: how many of its values have two bytes. Without an instruction for it, which not every processor has, counting is a call.
+constexpr std::array<std::uint8_t, 256> wide_values = [] {
+  std::array<std::uint8_t, 256> counts{};
+  for (unsigned key = 0; key < counts.size(); ++key) counts[key] = static_cast<std::uint8_t>(std::popcount(key));
+  return counts;
+}();
+
 std::uint32_t load_u32(const char* at) {
   std::uint32_t value;
   std::memcpy(&value, at, sizeof value);
@@ -67,8 +74,7 @@ bool decode_svb16(std::span<const std::uint8_t> bytes, std::size_t count, std::i
   std::uint16_t level = 0;
   std::size_t i = 0;
   for (; i + values_per_key <= count; i += values_per_key, ++key) {
-    const auto wide = static_cast<std::size_t>(std::popcount(*key));
-    if (static_cast<std::size_t>(end - at) < values_per_key + wide) return false;
+    if (static_cast<std::size_t>(end - at) < values_per_key + wide_values[*key]) return false;
     // Most keys of a signal say that all values are short: then nothing depends on the value before but the sum.
     if (*key == 0) {
       std::array<std::uint16_t, values_per_key> steps;
