@@ -86,13 +86,13 @@ from copies import copying  # noqa: E402
 
 
 def seconds(use):
-    """Of a run, and of the stage's calls in it."""
+    """Of a run, and the median of the stage's calls in it."""
     pipeline = reads("long.fa")
     if use:
         pipeline.stage("copy", use=use)
     pipeline.stage("end", use="table_writer", output="/dev/null", columns="copy" if use else "bases")
     report = pipeline.run(plugin_dir=plugins, **options)
-    return report.seconds, report.stage("copy")["busy_seconds"] if use else 0, report.stage("copy")["batches"] if use else 0
+    return report.seconds, report.stage("copy")["implementations"][0]["p50_seconds"] if use else 0
 
 
 bases = 8000 * reads_of_8_kb
@@ -103,6 +103,5 @@ for _ in range(rounds):  # one after the other, so that what else the machine do
         figures[name].append(seconds(use))
 print(f"{reads_of_8_kb} reads of 8 kb, copied; medians of {rounds} runs")
 for name, runs in figures.items():
-    run, busy, batches_of = (statistics.median(values) for values in zip(*runs))
-    calls = f", {1e6 * busy / batches_of:7.0f} us a call, {bases / busy / 1e6:7.0f} Mbases/s in calls" if busy else ""
-    print(f"{name:20} {bases / run / 1e6:7.1f} Mbases/s{calls}")
+    run, call = (statistics.median(values) for values in zip(*runs))
+    print(f"{name:20} {bases / run / 1e6:7.1f} Mbases/s" + (f", {1e6 * call:7.0f} us a call" if call else ""))
