@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -15,6 +16,13 @@ namespace {
 std::uint16_t unzigzag(std::uint16_t value) { return static_cast<std::uint16_t>((value >> 1) ^ (0U - (value & 1U))); }
 
 constexpr std::size_t values_per_key = 8;
+
+// Of a key: how many of its values have two bytes. Without an instruction for it, which not every processor has, counting is a call.
+constexpr std::array<std::uint8_t, 256> wide_values = [] {
+  std::array<std::uint8_t, 256> counts{};
+  for (unsigned key = 0; key < counts.size(); ++key) counts[key] = static_cast<std::uint8_t>(std::popcount(key));
+  return counts;
+}();
 
 std::uint32_t load_u32(const char* at) {
   std::uint32_t value;
@@ -66,8 +74,15 @@ bool decode_svb16(std::span<const std::uint8_t> bytes, std::size_t count, std::i
   std::uint16_t level = 0;
   std::size_t i = 0;
   for (; i + values_per_key <= count; i += values_per_key, ++key) {
-    const auto wide = static_cast<std::size_t>(std::popcount(*key));
-    if (static_cast<std::size_t>(end - at) < values_per_key + wide) return false;
+    if (static_cast<std::size_t>(end - at) < values_per_key + wide_values[*key]) return false;
+    // Most keys of a signal say that all values are short: then nothing depends on the value before but the sum.
+    if (*key == 0) {
+      std::array<std::uint16_t, values_per_key> steps;
+      for (std::size_t j = 0; j < values_per_key; ++j) steps[j] = unzigzag(at[j]);
+      for (std::size_t j = 0; j < values_per_key; ++j) out[i + j] = static_cast<std::int16_t>(level = static_cast<std::uint16_t>(level + steps[j]));
+      at += values_per_key;
+      continue;
+    }
     unsigned bits = *key;
     for (std::size_t j = 0; j < values_per_key; ++j, bits >>= 1) {
       const unsigned is_wide = bits & 1U;

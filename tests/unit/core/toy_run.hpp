@@ -18,6 +18,7 @@
 #include "plan/plan.hpp"
 #include "plugins/simulated_accelerator/simulated_accelerator.hpp"
 #include "run/run.hpp"
+#include "unit/fresh_file.hpp"
 
 namespace sluice::testing_core {
 
@@ -95,7 +96,9 @@ struct ToyResult {
 // A folder of its own for every run; removed with the object.
 class ToyRun {
  public:
-  ToyRun() : folder_(parent() / ("sluice-test-" + std::to_string(::getpid()) + "-" + std::to_string(++count()))) {
+  ToyRun()
+      : folder_(std::filesystem::path(written_files::folder_in_memory()) /
+                ("sluice-test-" + std::to_string(::getpid()) + "-" + std::to_string(++count()))) {
     std::filesystem::create_directories(folder_);
     options.threads = 2;
     options.device = "cpu";
@@ -139,10 +142,6 @@ class ToyRun {
   std::function<void(Run&)> on_start;
 
  private:
-  // In memory where there is such a folder: thousands of checkpoints are synced.
-  static std::filesystem::path parent() {
-    return ::access("/dev/shm", W_OK | X_OK) == 0 ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
-  }
   static int& count() {
     static int n = 0;
     return n;

@@ -235,7 +235,7 @@ TEST_CASE("through a pipe a BAM file is read in windows, and one that is cut is 
   const std::string whole = bytes_of(path);
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const auto through_pipe = [&](const std::string& bytes) {
-    std::thread writer([&] { write(pipe, bytes); });
+    std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << bytes; });
     Seen seen = in_windows(pipe, 0);
     writer.join();
     return seen;

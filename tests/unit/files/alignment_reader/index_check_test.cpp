@@ -105,7 +105,7 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libhts"; }
 #endif
 
 TEST_CASE("a damaged index is made again and gives the same records") {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder(sluice::written_files::folder_in_memory());
   const std::string bam = write_bam(folder.path() + "/a.bam");
   std::map<std::string, std::string> expected;
   for (const char* region : regions) expected[region] = records_of(bam, region).names;
