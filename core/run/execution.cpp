@@ -30,6 +30,21 @@ std::unique_ptr<StageRunner> make_runner(RunContext& run, std::size_t index) {
   }
 }
 
+namespace {
+
+// The first batch that comes to a stage: of a run that goes on, the one at which what it gets its batches from stood.
+std::uint64_t first_sequence(const RunContext& run, std::size_t stage) {
+  const ResolvedStage& resolved = *run.plan.stages[stage].stage;
+  if (const StagePoint* from = run.going_on_from(resolved.name)) return from->next;
+  if (resolved.inputs.empty()) return 0;
+  const std::size_t before = resolved.inputs.front();
+  const ResolvedStage& giving = *run.plan.stages[before].stage;
+  const StagePoint* from = run.going_on_from(giving.name);
+  return from != nullptr && giving.entry.descriptor->kind == SLUICE_REGROUP ? from->emitted : first_sequence(run, before);
+}
+
+}  // namespace
+
 Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segments, Dispatcher& dispatcher, MemoryBudget& budget,
                      MakeTransport transport, ExecutionProbe probe, Checkpoints* checkpoints)
     : run_(run),
@@ -41,8 +56,7 @@ Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segm
       checkpoints_(checkpoints),
       transport_(transport(*this)) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const StagePoint* from = run.going_on_from(run.plan.stages[i].stage->name);
-    stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size(), from != nullptr ? from->next : 0));
+    stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size(), first_sequence(run, i)));
     if (!stages[i]) continue;
     const StageRunner& stage = *stages[i];
     if (stage.kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();

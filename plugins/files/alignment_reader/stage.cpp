@@ -177,9 +177,7 @@ class AlignmentReader {
         std::swap(turn_.outside_accounted_, turn_.stage_.outside_accounted_);
       }
       // A record that waits for the next batch is visited again where the file is gone on with.
-      std::int64_t given() const {
-        return static_cast<std::int64_t>(turn_.stage_.file_->visited()) - (turn_.stage_.pending_ != nullptr ? 1 : 0);
-      }
+      std::int64_t given() const { return static_cast<std::int64_t>(turn_.stage_.file_->visited()) - (turn_.stage_.pending_ != nullptr ? 1 : 0); }
       Turn& turn_;
     };
     AlignmentReader& stage_;

@@ -303,10 +303,10 @@ class InputTurns {
       const auto suspended = suspended_.find(&file);
       InputReader* const reader = &file == current_ ? reader_.get() : suspended != suspended_.end() ? suspended->second.get() : nullptr;
       record.text(file.path);
-      for (const std::uint64_t number : {file.bytes, static_cast<std::uint64_t>(file.state), file.whole, file.begin_at,
-                                         file.resume_at ? *file.resume_at + 1 : 0, std::uint64_t{file.told}, static_cast<std::uint64_t>(file.device),
-                                         static_cast<std::uint64_t>(file.inode), taken.rows, std::uint64_t{taken.in_order},
-                                         std::uint64_t{&file == current_ || &file == had_turn_}})
+      for (const std::uint64_t number :
+           {file.bytes, static_cast<std::uint64_t>(file.state), file.whole, file.begin_at, file.resume_at ? *file.resume_at + 1 : 0,
+            std::uint64_t{file.told}, static_cast<std::uint64_t>(file.device), static_cast<std::uint64_t>(file.inode), taken.rows,
+            std::uint64_t{taken.in_order}, std::uint64_t{&file == current_ || &file == had_turn_}})
         record.number(number);
       record.number(static_cast<std::int64_t>(file.modified.tv_sec));
       record.number(static_cast<std::int64_t>(file.modified.tv_nsec));
