@@ -115,7 +115,12 @@ for i in 1 2 3; do run "${polish[@]}" --output polished/$i.fa --account polished
 cmp polished/whole.fa polished/merged.fa || fail "polish of few overlaps"
 cmp polished/lost.tsv polished/merged.tsv || fail "the account of polish"
 [ "$(wc -l <polished/lost.tsv)" -gt 10 ] || fail "polish lost nothing"
-account_of() { tr -d ' \n' <"$1" | grep -o '"account":\[.*"stages":' | grep -o '"read":[0-9]*\|"written":[0-9]*\|"rows":[0-9]*'; }
+account_of() {
+  local text
+  text=$(tr -d ' \n' <"$1")
+  text=${text#*\"account\":[}
+  grep -o '"read":[0-9]*\|"written":[0-9]*\|"rows":[0-9]*' <<<"${text%%\"stages\":*}"
+}
 [ "$(account_of polished/whole.json)" = "$(account_of polished/merged.json)" ] || fail "the report of polish: $(account_of polished/merged.json)"
 
 # What is refused.
