@@ -8,8 +8,8 @@ set -euo pipefail
 sluice=$(realpath "$1") source=$(realpath "$2") venv=$3 log=${4:-/dev/null}
 # shellcheck source=tests/cluster/private_slurm.sh
 source "$source/tests/cluster/private_slurm.sh"
-missing=$(slurm_missing | head -1)
-[ -z "$missing" ] || { echo "SKIPPED: $missing"; exit 77; }
+missing=$(slurm_missing)
+[ -z "$missing" ] || { echo "SKIPPED: ${missing%%$'\n'*}"; exit 77; }
 work=$(mktemp -d)
 finish() {
   local code=$?
@@ -58,7 +58,7 @@ kill_a_node() { # FOLDER COMMAND_THAT_SUCCEEDS_WHILE_SHARDS_MAY_COME...
       shard=$(basename "$(dirname "$hidden")")
       node=$(node_of_shard "$shard")
       [ -n "$node" ] || continue
-      job=$(squeue --noheader --nodelist "$node" --states=RUNNING --format=%i | head -1)
+      job=$(squeue --noheader --nodelist "$node" --states=RUNNING --format=%i) && job=${job%%$'\n'*}
       slurm_kill_node "$node"
       if [ -s "$hidden" ] && [ ! -e "$folder/shards/$shard/calls.tsv" ]; then
         killed=$node killed_job=$job
