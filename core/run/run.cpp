@@ -186,7 +186,7 @@ struct Run::Implementation {
   }
 
   void use(const std::shared_ptr<Device>& device, Dispatcher& dispatcher) {
-    keep_freed_memory();
+    if (options.is_last) keep_freed_memory();  // the process is the run's
     device->inject(faults);
     trace_copies(*device, context);
     {
