@@ -130,6 +130,7 @@ Pod5Reads::Pod5Reads(const ByteSource& file) : file_(file) {
 }
 
 void Pod5Reads::read_runs(const ArrowFile& table) {
+  table.column("acquisition_id");  // is in every file, and has bytes for each row: without it any number of rows could be claimed
   const std::vector<std::string> ids = texts_of(table, "acquisition_id"), kits = texts_of(table, "sequencing_kit"),
                                  flow_cells = texts_of(table, "flow_cell_id");
   const std::vector<std::string> types = entries_of(table, "context_tags", "experiment_type"),

@@ -124,8 +124,9 @@ TEST_CASE("options of other programs are no options here, and what is said inste
     for (const PipelineParameter& parameter : pipeline.parameters)
       for (const char* before : {"--", "--no-"}) known.insert(before + kebab_case(parameter.name));
     for (const auto& [habit, here] : pipeline.habits) {
+      const std::string& foreign = habit;  // a binding can't be captured
       CAPTURE(pipeline.name);
-      CAPTURE(habit);
+      CAPTURE(foreign);
       CHECK_FALSE(known.contains(habit));
       for (std::size_t at = 0; (at = here.find("--", at)) != std::string::npos;) {
         const std::size_t end = std::min(here.find_first_of(" ,:'", at), here.size());
