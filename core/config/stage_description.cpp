@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sluice/failure.hpp>
+#include <string_view>
 
 #include "config/parameter_value.hpp"
 
@@ -23,9 +24,14 @@ class DescriptionReader {
     d.id = text(json, "stage", nullptr);
     d.summary = text(json, "summary", "");
     d.doc = text(json, "doc", "");
-    d.kind = SLUICE_MAP;
-    d.traits = flag(json, "parallel") ? 0 : SLUICE_TRAIT_SERIAL;
-    d.input.row_type = d.output.row_type = text(json, "row_type", "*");
+    const std::string kind = text(json, "kind", "map");
+    if (kind != "map" && kind != "source") throw Failure::usage("a stage is a map or a source, not '" + kind + "'");
+    d.kind = kind == "source" ? SLUICE_SOURCE : SLUICE_MAP;
+    d.traits = d.kind == SLUICE_SOURCE || flag(json, "parallel") ? 0 : SLUICE_TRAIT_SERIAL;
+    d.output.row_type = text(json, "row_type", "*");
+    if (d.kind == SLUICE_MAP) d.input.row_type = d.output.row_type;
+    if (d.kind == SLUICE_SOURCE && std::string_view(d.output.row_type) == "*") throw Failure::usage("a source has no row type", "name it: read, say");
+    if (d.kind == SLUICE_SOURCE && !list(json, "needs").empty()) throw Failure::usage("a source needs no columns", "leave `needs` out");
     for (const Json& column : list(json, "needs")) stage_.needs.push_back(column_spec(column));
     for (const Json& column : list(json, "gives")) stage_.gives.push_back(column_spec(column));
     for (const Json& parameter : list(json, "parameters")) stage_.parameters.push_back(described_parameter(parameter));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The descriptor of a map stage from its JSON form: see sluice_stage_register() in sluice.h.
+// The descriptor of a map or a source from its JSON form: see sluice_stage_register() in sluice.h.
 
 #include <sluice/abi.h>
 

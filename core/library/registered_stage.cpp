@@ -60,6 +60,28 @@ class Instance {
   ~Instance() { stage_.functions.destroy(stage_.functions.user, instance_); }
   Instance(const Instance&) = delete;
 
+  // A source's next rows. false: there are no more.
+  bool read(const sluice_call& raw, sluice_output* output) {
+    const Call call(raw);
+    ArrowSchema made_schema{};
+    ArrowArray made{};
+    sluice_rows rows{raw, output};
+    sluice_error error{};
+    const sluice_status status = stage_.functions.process(stage_.functions.user, instance_, nullptr, nullptr, nullptr, &made_schema, &made, &rows, &error);
+    if (status == SLUICE_END) return false;
+    throw_unless(status, error);
+    if (made.release == nullptr || made.length == 0) {  // nothing this time
+      if (made.release != nullptr) made.release(&made);
+      if (made_schema.release != nullptr) made_schema.release(&made_schema);
+      return true;
+    }
+    const std::int64_t count = made.length;
+    Output out(call, output, count);
+    out.set_rows(count);
+    take(out, made_schema, made, count);
+    return true;
+  }
+
   void process(const sluice_call& raw, const sluice_batch& input, sluice_output* output) {
     const Call call(raw);
     std::vector<StreamColumn> columns;
@@ -78,12 +100,15 @@ class Instance {
     if (array.release != nullptr) array.release(&array);
     throw_unless(status, error);
     Output out(call, output, input.row_count);
-    import_columns(made_schema, made, input.row_count, [&](const sluice_new_column& column) {
-      if (std::find(wanted_.begin(), wanted_.end(), column.name) != wanted_.end()) out.add(column);
-    });
+    take(out, made_schema, made, input.row_count);
   }
 
  private:
+  void take(Output& out, ArrowSchema& schema, ArrowArray& array, std::int64_t rows) const {
+    import_columns(schema, array, rows, [&](const sluice_new_column& column) {
+      if (std::find(wanted_.begin(), wanted_.end(), column.name) != wanted_.end()) out.add(column);
+    });
+  }
   static void throw_unless(sluice_status status, const sluice_error& error) {
     if (status != SLUICE_OK) throw Failure(status, error.message[0] != '\0' ? error.message : "failed without a word", error.remedy);
   }
@@ -95,7 +120,11 @@ class Instance {
 };
 
 sluice_status process(void* self, const sluice_call* call, const sluice_batch* input, sluice_output* output, sluice_error* error) {
-  return detail::guarded(error, [&] { return static_cast<Instance*>(self)->process(*call, *input, output), SLUICE_OK; });
+  return detail::guarded(error, [&] {
+    Instance& instance = *static_cast<Instance*>(self);
+    if (input == nullptr) return instance.read(*call, output) ? SLUICE_OK : SLUICE_END;
+    return instance.process(*call, *input, output), SLUICE_OK;
+  });
 }
 
 // The one that the run was planned with, whoever has taken its place since.
@@ -186,3 +215,4 @@ void forget_owner_of_stages(const ResolvedPipeline& pipeline) {
 
 sluice_status sluice_rows_fail(sluice_rows* rows, int64_t row, uint32_t reason) { return rows->call.api->fail_row(rows->output, row, reason); }
 void sluice_rows_log(sluice_rows* rows, int32_t level, const char* line) { rows->call.api->log(rows->call.host, level, line); }
+void sluice_rows_deadline(sluice_rows* rows, double seconds) { rows->call.api->set_deadline(rows->output, seconds); }

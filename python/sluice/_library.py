@@ -187,6 +187,7 @@ def _load() -> ctypes.CDLL:
         "sluice_end_stream_capsule": (None, [c_void_p]),
         "sluice_stage_register": (c_int32, [c_char_p, POINTER(StageFunctions), POINTER(SluiceError)]),
         "sluice_rows_fail": (c_int32, [c_void_p, c_int64, c_uint32]),
+        "sluice_rows_deadline": (None, [c_void_p, c_double]),
         "sluice_rows_log": (None, [c_void_p, c_int32, c_char_p]),
     }
     for name, (result, arguments) in signatures.items():

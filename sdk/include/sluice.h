@@ -204,13 +204,16 @@ typedef struct sluice_stage_functions {
   sluice_status (*create)(void* user, const char* parameters, void** instance, sluice_error* error);
   /* One batch. `input` holds the needed columns as a struct array: both structs are the callee's to release. `row_status`: per row 0, or it failed
    * earlier; NULL: all are fine. `output` and `output_schema` are to be filled with a struct array of the given columns, for all rows, without
-   * nulls; texts and lists with 64-bit offsets. Called from any thread, one call of an instance at a time. */
+   * nulls; texts and lists with 64-bit offsets. Called from any thread, one call of an instance at a time. Of a source the input is NULL, and `output`
+   * has as many rows as there are now, perhaps none; it may wait for them, but no longer than a tenth of a second, so that the run can be ended;
+   * SLUICE_END: there are no more. */
   sluice_status (*process)(void* user, void* instance, struct ArrowSchema* input_schema, struct ArrowArray* input, const uint16_t* row_status,
                            struct ArrowSchema* output_schema, struct ArrowArray* output, sluice_rows* rows, sluice_error* error);
   void (*destroy)(void* user, void* instance);
 } sluice_stage_functions;
 
-/* Makes a map stage known to all runs that are planned from here on. `description`, JSON: {"stage": id, "summary", "doc", "row_type" ("*": any),
+/* Makes a map or a source known to all runs that are planned from here on. `description`, JSON: {"stage": id, "kind" ("map", "source"), "summary",
+ * "doc", "row_type" ("*": any; a source's own),
  * "needs" and "gives": [{"name", "type", "optional", "meaning"}], "parameters": [{"name", "type", "default", "required", "minimum", "maximum",
  * "choices", "unit", "help"}], "reasons": [{"code", "meaning"}], "parallel" (calls of one instance may be under way at once), "runs_in" (for
  * people)}. A stage of the same id that was registered earlier is replaced. The functions
@@ -218,6 +221,8 @@ typedef struct sluice_stage_functions {
 SLUICE_API sluice_status sluice_stage_register(const char* description, const sluice_stage_functions* functions, sluice_error* error);
 /* During process(): this row has failed, for the stage's reason of that number. Later stages skip it. [thread-safe] */
 SLUICE_API sluice_status sluice_rows_fail(sluice_rows* rows, int64_t row, uint32_t reason);
+/* During process() of a source: what depends on these rows is wanted in so many seconds. */
+SLUICE_API void sluice_rows_deadline(sluice_rows* rows, double seconds);
 /* During process(): says a line in the run's log; level as in sluice_run_next_line. [thread-safe] */
 SLUICE_API void sluice_rows_log(sluice_rows* rows, int32_t level, const char* line);
 

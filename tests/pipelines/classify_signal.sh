@@ -21,7 +21,7 @@ for set in targets others; do
   run classify_signal --signal $set.blow5 --target targets.fa --output $set.tsv
   run classify_signal --signal $set.blow5 --target targets.fa --output - --threads 1 --batch-work 50000 | cmp - $set.tsv
 done
-[ "$(head -1 targets.tsv | tr '\t' ' ')" = "read_id decision score threshold target strand start end prefix_samples" ] || fail "header: $(head -1 targets.tsv)"
+[ "$(head -1 targets.tsv | tr '\t' ' ')" = "read_id decision score threshold target strand start end prefix_samples action" ] || fail "header: $(head -1 targets.tsv)"
 [ "$(wc -l <targets.tsv)" = 61 ] || fail "$(wc -l <targets.tsv) lines"
 accepted=$(cut -f2 targets.tsv | grep -c accept) wrong=$(cut -f2 others.tsv | grep -c accept || true)
 [ "$accepted" -ge 58 ] && [ "$wrong" -le 1 ] || fail "$accepted of 60 targets and $wrong of 60 others are accepted"

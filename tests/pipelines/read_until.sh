@@ -32,7 +32,7 @@ live() { "$sluice" run read_until "${inputs[@]}" --speed 0 --channels 16 "$@"; }
 
 # ---- the decisions of classify_signal; the same bytes at any number of threads
 live --output live.tsv --labels labels.tsv --target-bases 40000 --report live.json --quiet || fail "the run in virtual time"
-cmp <(sort calls.tsv) <(sort live.tsv) || fail "decisions differ from classify_signal's"
+cmp <(cut -f 1-9 calls.tsv | sort) <(cut -f 1-9 live.tsv | sort) || fail "decisions differ from classify_signal's"
 for threads in 1 2 7; do
   live --output again.tsv --report again.json --labels labels.tsv --threads "$threads" --quiet || fail "$threads threads"
   cmp live.tsv again.tsv || fail "other decisions with $threads threads"

@@ -4,11 +4,15 @@
 // The sink of decisions.
 
 #include <sluice/arrow/table_output.hpp>
+#include <optional>
 #include <sluice/hts/join_text.hpp>
+#include <sluice/read_until_conditions.hpp>
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <unordered_set>
+
+#include "read_until_decision/decision_line.hpp"
 
 namespace sluice::read_until_decision {
 
@@ -26,10 +30,15 @@ class DecisionWriter : public hts::JoinsText<> {
   void save(const Call& call, StateWriter& to);
 
  private:
+  DecisionLine line_of(const Batch& in, std::int64_t row) const;
+
   SquiggleReferenceView targets_;
+  std::span<const std::int64_t> region_start_;  // by target; empty: targets are whole contigs
+  std::optional<ReadUntilConditionsView> conditions_;
+  bool in_chunks_;
+  MoreColumns more_;
   arrow::TableOutput file_;
   Workspaces<std::string> texts_;
-  bool in_chunks_;
   std::unordered_set<std::int32_t> written_;  // channels whose read under way has its line
 };
 

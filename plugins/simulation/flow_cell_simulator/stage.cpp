@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <sluice/read_until_conditions.hpp>
 #include <sluice/stage.hpp>
 
 #include "flow_cell_simulator/flow_cell_model.hpp"
@@ -36,7 +37,7 @@ class FlowCell {
     double speed = 1;
     std::int64_t chunk_samples = 200, decision_samples = 16000, largest_chunk = 4000;
     std::int32_t waves = 4, virtual_latency = 1;
-    double capture_seconds = 1.0, ejection_seconds = 0.5, deadline_seconds = 1.0, duration_seconds = 0;
+    double capture_seconds = 1.0, ejection_seconds = 0.5, deadline_seconds = 1.0, duration_seconds = 0, stop_seconds = 5;
     bool repeat = false;
     std::int64_t seed = 1;
     double bases_per_second = 450;
@@ -63,6 +64,8 @@ class FlowCell {
     d.gives("is_last_chunk", "u8", "1: the read ends with this chunk");
     d.feedback("read");
     d.feedback_needs("decision", "u8", "0 wait, 1 accept, 2 reject");
+    d.feedback_needs("action", "u8", "0 proceed, 1 stop_receiving, 2 unblock; where it is there it counts instead of the decision", Needed::optional);
+    d.uses("conditions", "read_until_condition", "conditions of channels, which the report tells apart", Needed::optional);
     d.feedback_needs("prefix_samples", "i32", "samples of the read that the decision needed", Needed::optional);
     d.option("channels", &Parameters::channels, "pores that sequence at once").range(1, 1e6);
     d.option("speed", &Parameters::speed, "seconds of the flow cell in a second; 0: as fast as possible, in virtual time").range(0, 1e6);
@@ -78,8 +81,9 @@ class FlowCell {
     d.option("deadline_seconds", &Parameters::deadline_seconds, "decisions later than this after their chunk mean \"continue\"")
         .range(0, 1e6)
         .unit("s");
+    d.option("stop_seconds", &Parameters::stop_seconds, "when a decision was late, nothing is ejected for so long; 0: never mind").range(0, 1e6).unit("s");
     d.option("duration_seconds", &Parameters::duration_seconds, "end then; 0: when all reads have been played").range(0, 1e9).unit("s");
-    d.option("repeat", &Parameters::repeat, "play the first reads (4 per channel) again and again, for duration_seconds");
+    d.option("repeat", &Parameters::repeat, "strands are drawn from the first reads (4 per channel), for duration_seconds");
     d.option("seed", &Parameters::seed, "of the capture times");
     d.option("bases_per_second", &Parameters::bases_per_second, "speed of strands, for counts in bases").range(1, 1e6);
     d.option("labels", &Parameters::labels, "table whose first column is the read id, for recall and enrichment").reads();
@@ -97,7 +101,7 @@ class FlowCell {
   }
 
   FlowCell(const Setup& setup, const Parameters& p)
-      : p_(p), model_(settings(p)), answers_(setup.feedback_sinks()), waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
+      : p_(p), conditions_(conditions_of(setup)), model_(settings(p, conditions_)), answers_(setup.feedback_sinks()), waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
     if (answers_ > 1) throw Failure::usage("several sinks give feedback to a flow cell", "name the one that writes the decisions");
     if (p_.labels && !p_.labels->empty()) {
       labels_ = ReadLabels::read(*p_.labels, p_.label_column);
@@ -132,7 +136,8 @@ class FlowCell {
     if (sent == sent_.end()) return;
     Answer answer{std::move(sent->second), {}, {}};
     sent_.erase(sent);
-    const auto decision = in.column<std::uint8_t>("decision");
+    // 0, 1 and 2 of an action mean the same to a pore: wait, go on to the end, eject.
+    const auto decision = in.column<std::uint8_t>(in.has("action") ? "action" : "decision");
     for (std::size_t row = 0; row < answer.sent.rows.size() && row < decision.size(); ++row)
       answer.decisions.push_back(in.ok(static_cast<std::int64_t>(row)) ? decision[row] : failed);
     if (in.find("prefix_samples") != nullptr) {
@@ -165,8 +170,20 @@ class FlowCell {
     std::vector<std::int32_t> prefix_samples;
   };
 
-  static FlowCellSettings settings(const Parameters& p) {
+  static std::optional<ReadUntilConditionsView> conditions_of(const Setup& setup) {
+    if (!setup.has_resource("conditions")) return std::nullopt;
+    return ReadUntilConditionsView(setup.resource("conditions"));
+  }
+
+  static FlowCellSettings settings(const Parameters& p, const std::optional<ReadUntilConditionsView>& conditions) {
     FlowCellSettings s;
+    s.stop_seconds = p.stop_seconds;
+    if (conditions) {
+      s.conditions.clear();
+      for (std::int64_t i = 0; i < conditions->size(); ++i)
+        s.conditions.push_back(conditions->select(i) == Select::deplete ? Wanted::others : Wanted::targets);
+      for (std::int32_t channel = 0; channel < p.channels; ++channel) s.channel_condition.push_back(conditions->of_channel(channel));
+    }
     s.channels = p.channels;
     s.seed = static_cast<std::uint64_t>(p.seed);
     s.capture_seconds = p.capture_seconds;
@@ -332,12 +349,23 @@ class FlowCell {
         continue;
       }
       const Effect effect = model_.decide(now, sent.channel, sent.read_number, static_cast<Decision>(answer.decisions[row]), answer.sent.time);
+      tell_of_stop(call, now);
       if (effect == Effect::none || speed == 0) continue;
       // The last sample that was needed came earlier than the end of its chunk.
       double needed = answer.sent.time;
       if (row < answer.prefix_samples.size()) needed = std::min(needed, sent.start + answer.prefix_samples[row] / sent.sampling_rate);
       call.observe("decision_latency", (now - needed) / speed);
     }
+  }
+
+  void tell_of_stop(const Call& call, double now) {
+    if (model_.is_stopped(now) == is_stopped_) return;
+    is_stopped_ = !is_stopped_;
+    if (is_stopped_)
+      call.warn(fmt::format("decisions come more than {:.3g} s late: nothing is ejected until they have been in time for {:.3g} s", p_.deadline_seconds,
+                            p_.stop_seconds));
+    else
+      call.info("decisions come in time again: reads are ejected");
   }
 
   void report(const Call& call) {
@@ -355,32 +383,64 @@ class FlowCell {
     count("sequenced_bases", std::round(c.sequenced_seconds * p_.bases_per_second));
     if (now > 0) count("pore_occupancy", c.sequenced_seconds / (now * p_.channels));
     if (c.accepted + c.rejected > 0) count("decision_bases", c.decision_seconds / static_cast<double>(c.accepted + c.rejected) * p_.bases_per_second);
+    whole("ejections_withheld", c.withheld);
     if (c.reads == 0) return;
-
-    SequencingConditions conditions = observed(c);
     if (has_labels_) {
-      whole("target_reads", c.target_reads);
-      count("target_bases", std::round(c.target_seconds * p_.bases_per_second));
-      count("recall", conditions.recall);
-      count("false_positive_rate", conditions.false_positive_rate);
-      // What the same flow cell would have sequenced of the target in the same time, if it had let every strand pass.
-      const double cycle = p_.capture_seconds + c.read_seconds / static_cast<double>(c.reads);
-      const double without = now * p_.channels / cycle * c.target_read_seconds / static_cast<double>(c.reads);
-      count("target_bases_without_read_until", std::round(without * p_.bases_per_second));
-      if (without > 0) count("enrichment", c.target_seconds / without);
+      // Of a single condition; of several the sums would mix what is wanted with what is not.
+      if (model_conditions() == 1) report_targets(call, "", c, p_.channels, now);
+      if (model_conditions() == 1) count("target_bases_without_read_until", std::round(without_read_until(c, p_.channels, now) * p_.bases_per_second));
     }
+    if (model_conditions() > 1) report_conditions(call, now);
     if (p_.target_bases <= 0 || c.accepted + c.rejected == 0) return;
-    const SequencingEstimate e = estimate_sequencing(conditions);
+    const SequencingEstimate e = estimate_sequencing(observed(c, p_.channels));
     count("model_hours_without", e.hours_without), count("model_hours_with", e.hours_with), count("model_enrichment", e.enrichment);
     count("model_cost_without", e.cost_without), count("model_cost_with", e.cost_with);
     call.info(fmt::format("{:.3g}-fold coverage of {:.0f} bases takes {:.3g} hours without Read Until and {:.3g} with it ({:.2f} times faster)",
                           p_.coverage, p_.target_bases, e.hours_without, e.hours_with, e.enrichment));
   }
 
+  std::size_t model_conditions() const { return conditions_ ? static_cast<std::size_t>(conditions_->size()) : 1; }
+
+  // Seconds of wanted strands that the same channels would have sequenced in the same time, if they had let every strand pass.
+  double without_read_until(const FlowCellCounts& c, std::int32_t channels, double now) const {
+    const double cycle = p_.capture_seconds + c.read_seconds / static_cast<double>(c.reads);
+    return now * channels / cycle * c.target_read_seconds / static_cast<double>(c.reads);
+  }
+
+  // What labels tell of the channels of a condition, whose name goes before each counter's.
+  void report_targets(const Call& call, const std::string& before, const FlowCellCounts& c, std::int32_t channels, double now) const {
+    const auto count = [&](const char* name, double value) {
+      if (value != 0) call.count((before + name).c_str(), value);
+    };
+    const SequencingConditions conditions = observed(c, channels);
+    count("target_reads", static_cast<double>(c.target_reads));
+    count("target_bases", std::round(c.target_seconds * p_.bases_per_second));
+    count("recall", conditions.recall);
+    count("false_positive_rate", conditions.false_positive_rate);
+    const double without = without_read_until(c, channels, now);
+    if (without > 0) count("enrichment", c.target_seconds / without);
+  }
+
+  void report_conditions(const Call& call, double now) const {
+    for (std::size_t i = 0; i < model_conditions(); ++i) {
+      const FlowCellCounts c = model_.counts(now, i);
+      const std::int32_t channels = model_.channels_of(i);
+      const std::string before = std::string(conditions_->name(static_cast<std::int64_t>(i))) + ": ";
+      const auto count = [&](const char* name, double value) { call.count((before + name).c_str(), value); };
+      count("channels", channels);
+      count("reads", static_cast<double>(c.reads));
+      count("accepted", static_cast<double>(c.accepted)), count("rejected", static_cast<double>(c.rejected));
+      count("sequenced_bases", std::round(c.sequenced_seconds * p_.bases_per_second));
+      if (c.reads == 0) continue;
+      if (has_labels_) report_targets(call, before, c, channels, now);
+      if (c.accepted + c.rejected > 0) count("model_enrichment", estimate_sequencing(observed(c, channels)).enrichment);
+    }
+  }
+
   // What this run has shown. Without labels the accepted strands stand for the targets.
-  SequencingConditions observed(const FlowCellCounts& c) const {
+  SequencingConditions observed(const FlowCellCounts& c, std::int32_t channels) const {
     SequencingConditions s;
-    s.channels = p_.channels;
+    s.channels = channels;
     s.capture_seconds = p_.capture_seconds, s.ejection_seconds = p_.ejection_seconds;
     s.bases_per_second = p_.bases_per_second;
     s.target_bases = p_.target_bases, s.coverage = p_.coverage, s.cost_per_hour = p_.cost_per_hour;
@@ -406,6 +466,7 @@ class FlowCell {
   std::unique_ptr<ModelClock> clock_;
   std::mutex mutex_;  // guards the model and what has been sent and answered
   std::condition_variable came_;
+  const std::optional<ReadUntilConditionsView> conditions_;
   FlowCellModel model_;
   std::map<std::uint64_t, SentBatch> sent_;          // by sequence number: not answered yet
   std::map<std::uint64_t, Answer> answers_by_tick_;  // virtual time: not in effect yet
@@ -415,6 +476,7 @@ class FlowCell {
   std::uint64_t batches_sent_ = 0, next_tick_ = 0, rounds_behind_ = 0;
   double tick_seconds_ = 0;  // 0: no read yet
   double time_ = 0;
+  bool is_stopped_ = false;  // as was told
   bool running_ = false, reads_end_ = false, is_over_ = false;
 };
 
