@@ -22,6 +22,7 @@ namespace sluice::cli {
 const std::vector<Command>& commands() {
   static const std::vector<Command> list = {
       {"run", "run a pipeline: a shipped one by name, or a .toml file", run_command},
+      {"live", "Read Until on a sequencer: decide about the live reads of a position of MinKNOW (in Python)", live_command},
       {"merge", "put the outputs of all shards of a run together", merge_command},
       {"check", "look for every mistake in a pipeline without running it", check_command},
       {"plan", "show stages, columns, memory and devices of a pipeline without running it", plan_command},

@@ -74,7 +74,7 @@ const CLI::Option* option_that_ate_another(const CLI::App& app) {
 
 }  // namespace
 
-std::optional<int> parse_options(CLI::App& app, const Arguments& arguments, const std::map<std::string, std::string>& habits) {
+std::optional<int> parse_known_options(CLI::App& app, const Arguments& arguments) {
   if (looking != nullptr) {
     (*looking)(app);
     return exit_ok;
@@ -99,6 +99,11 @@ std::optional<int> parse_options(CLI::App& app, const Arguments& arguments, cons
     print_error(app, option->get_name() + " has no value: '" + option->results().front() + "' is an option", "give it a value");
     return exit_usage;
   }
+  return std::nullopt;
+}
+
+std::optional<int> parse_options(CLI::App& app, const Arguments& arguments, const std::map<std::string, std::string>& habits) {
+  if (const auto ended = parse_known_options(app, arguments)) return ended;
   if (const std::vector<std::string> rest = app.remaining(); !rest.empty()) return unknown_argument(app, rest, habits);
   return std::nullopt;
 }

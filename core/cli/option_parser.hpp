@@ -17,6 +17,8 @@ namespace sluice::cli {
 // Parses. Returns the exit code if the command ends here: help was shown, or something is wrong and was said. `habits`: options of other programs,
 // and what they are here.
 std::optional<int> parse_options(CLI::App& app, const Arguments& arguments, const std::map<std::string, std::string>& habits = {});
+// The same for a command that gives on what it does not know.
+std::optional<int> parse_known_options(CLI::App& app, const Arguments& arguments);
 
 // Shows `look` the options that a command has for these arguments (a pipeline's parameters are options too) instead of executing it, for
 // completion and for the manual page.

@@ -32,6 +32,7 @@ from ._errors import (
 from ._merge import merge
 from ._pipeline import Pipeline
 from ._run import Progress, Report, check, run
+from ._source import Closed, Source
 from ._stage import Rows, Stage, stage
 from ._stream import Stream, stream
 
@@ -44,6 +45,6 @@ def stages(plugin_dir: Any = None) -> "dict[str, dict[str, Any]]":
 
 
 __all__ = [
-    "BadReads", "Batch", "Column", "DeviceError", "Error", "InputError", "Interrupted", "OutOfMemory", "OutputError", "Pipeline", "Problem", "Progress", "Report",
-    "Rows", "Schema", "Stage", "StageError", "Stream", "Unsupported", "UsageError", "check", "merge", "pipelines", "run", "stage", "stages", "stream",
+    "BadReads", "Batch", "Closed", "Column", "DeviceError", "Error", "InputError", "Interrupted", "OutOfMemory", "OutputError", "Pipeline", "Problem", "Progress", "Report",
+    "Rows", "Schema", "Source", "Stage", "StageError", "Stream", "Unsupported", "UsageError", "check", "merge", "pipelines", "run", "stage", "stages", "stream",
 ]

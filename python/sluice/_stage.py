@@ -238,7 +238,7 @@ def exception_of(error: Error) -> BaseException | None:
     return None
 
 
-def _columns(of: Any, optional: Sequence[str]) -> list[dict[str, Any]]:
+def stage_columns(of: Any, optional: Sequence[str]) -> list[dict[str, Any]]:
     columns = []
     for name, said in of.items():
         kind, meaning = said if isinstance(said, tuple) else (said, "")
@@ -314,8 +314,8 @@ def stage(
             "summary": said.split("\n", 1)[0] or "a stage in Python",
             "doc": said,
             "row_type": row_type,
-            "needs": _columns(needs, optional),
-            "gives": _columns(gives, optional),
+            "needs": stage_columns(needs, optional),
+            "gives": stage_columns(gives, optional),
             "parameters": _parameters(function, options or {}),
             "reasons": [{"code": code, "meaning": meaning} for code, meaning in codes.items()],
         }

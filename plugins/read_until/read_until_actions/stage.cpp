@@ -120,7 +120,7 @@ class Rules {
  public:
   explicit Rules(const Setup& setup) : conditions_(setup.resource("conditions")) {
     const std::vector<TargetRegion> targets = targets_of(setup.resource("regions"));
-    for (const TargetRegion& target : targets) start_.push_back(target.start);
+    for (const TargetRegion& target : targets) start_.push_back(target.start), contig_.emplace_back(target.contig);
     for (std::int64_t i = 0; i < conditions_.size(); ++i) {
       std::string unknown;
       wanted_.emplace_back(targets, conditions_.targets(i), unknown);
@@ -139,6 +139,9 @@ class Rules {
     const std::int64_t offset = start_[static_cast<std::size_t>(target)];
     return wanted_[static_cast<std::size_t>(condition)].has(static_cast<std::size_t>(target), start + offset, end + offset, is_reverse);
   }
+  std::string_view contig_of(std::int32_t target) const { return target < 0 ? std::string_view() : contig_.at(static_cast<std::size_t>(target)); }
+  std::int64_t offset_of(std::int32_t target) const { return target < 0 ? 0 : start_.at(static_cast<std::size_t>(target)); }
+  std::string_view name_of(std::int32_t condition) const { return conditions_.name(condition); }
   ReadAction action(std::int32_t condition, const Judged& read) const {
     return action_on(read, conditions_.minimum_chunks(condition), conditions_.maximum_chunks(condition), actions_[static_cast<std::size_t>(condition)]);
   }
@@ -160,6 +163,7 @@ class Rules {
 
   ReadUntilConditionsView conditions_;
   std::vector<std::int64_t> start_;    // by target
+  std::vector<std::string> contig_;    // by target
   std::vector<WantedTargets> wanted_;  // by condition
   std::vector<Actions> actions_;       // by condition
 };
@@ -179,6 +183,39 @@ struct Places {
   std::span<const std::int64_t> start, end;
 };
 
+// Optional columns of both stages.
+class Names {
+ public:
+  explicit Names(const Setup& setup)
+      : wants_target_(setup.wanted("target_name")),
+        wants_start_(setup.wanted("contig_start")),
+        wants_end_(setup.wanted("contig_end")),
+        wants_condition_(setup.wanted("condition_name")) {}
+  // condition(row) is a row's condition.
+  template <class Condition>
+  void write(const Rules& rules, const Batch& in, Output& out, const Condition& condition) const {
+    const Places places(in);
+    const auto ok = [&](std::size_t row) { return in.ok(static_cast<std::int64_t>(row)); };
+    const auto text = [&](const char* name, const auto& of) {
+      std::vector<std::string_view> rows(static_cast<std::size_t>(in.rows()));
+      for (std::size_t row = 0; row < rows.size(); ++row)
+        if (ok(row)) rows[row] = of(row);
+      out.text_rows(name, rows);
+    };
+    const auto place = [&](const char* name, std::span<const std::int64_t> of) {
+      const auto to = out.column<std::int64_t>(name);
+      for (std::size_t row = 0; row < to.size(); ++row) to[row] = ok(row) ? of[row] + rules.offset_of(places.target[row]) : 0;
+    };
+    if (wants_target_) text("target_name", [&](std::size_t row) { return rules.contig_of(places.target[row]); });
+    if (wants_start_) place("contig_start", places.start);
+    if (wants_end_) place("contig_end", places.end);
+    if (wants_condition_) text("condition_name", [&](std::size_t row) { return rules.name_of(condition(row)); });
+  }
+
+ private:
+  bool wants_target_, wants_start_, wants_end_, wants_condition_;
+};
+
 template <class Stage>
 void describe_actions(Describe<Stage>& d) {
   d.uses("conditions", "read_until_condition", "what is done with which reads");
@@ -187,6 +224,10 @@ void describe_actions(Describe<Stage>& d) {
   d.needs("sdtw_target", "i32", "row of the target, -1: none").needs("sdtw_is_reverse", "u8", "1: reverse strand");
   d.needs("sdtw_start", "i64", "first k-mer on the target's forward strand").needs("sdtw_end", "i64", "end of the k-mers, exclusive");
   d.gives("action", "u8", "0 proceed, 1 stop_receiving: sequence to the end, 2 unblock: eject");
+  d.gives("target_name", "utf8", "name of the contig where the read was aligned; empty: none", Needed::optional);
+  d.gives("contig_start", "i64", "first k-mer of the alignment on that contig's forward strand", Needed::optional);
+  d.gives("contig_end", "i64", "end of the alignment there, exclusive", Needed::optional);
+  d.gives("condition_name", "utf8", "name of the condition", Needed::optional);
   d.work_unit("row");
 }
 
@@ -199,7 +240,7 @@ class ReadUntilAction {
     d.doc("Enriching, a target is sequenced to its end and any other read ejected; depleting, the other way round.");
     describe_actions(d);
   }
-  ReadUntilAction(const Setup& setup, const Parameters&) : rules_(setup) {}
+  ReadUntilAction(const Setup& setup, const Parameters&) : rules_(setup), names_(setup) {}
   void process(const Call&, const Batch& in, Output& out) const {
     const auto decision = in.column<std::uint8_t>("decision");
     const Places places(in);
@@ -210,10 +251,12 @@ class ReadUntilAction {
       const Judged read{static_cast<Judgement>(decision[i]), places.is_on_target(rules_, condition, i), 1, true};
       action[i] = static_cast<std::uint8_t>(rules_.action(condition, read));
     }
+    names_.write(rules_, in, out, [&](std::size_t) { return condition; });
   }
 
  private:
   Rules rules_;
+  Names names_;
 };
 
 // One row a chunk of a read of a channel.
@@ -229,7 +272,7 @@ class ReadUntilActionStream {
     d.needs("channel", "i32", "channel of the flow cell").needs("chunk_index", "i32", "0: first chunk of a read").needs("is_last_chunk", "u8", "1: the read ends");
     d.gives("condition", "i32", "row of the channel's condition");
   }
-  ReadUntilActionStream(const Setup& setup, const Parameters&) : rules_(setup) {
+  ReadUntilActionStream(const Setup& setup, const Parameters&) : rules_(setup), names_(setup) {
     resume(setup, [this](StateReader& from) {
       for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
         const auto channel = from.value<std::int32_t>();
@@ -259,6 +302,7 @@ class ReadUntilActionStream {
       else if (now != ReadAction::proceed)
         done_.take(channel[i]) = now;
     }
+    names_.write(rules_, in, out, [&](std::size_t i) { return condition[i]; });
   }
   void save(const Call&, StateWriter& to) const {
     to.value(std::uint64_t{done_.size()});
@@ -270,6 +314,7 @@ class ReadUntilActionStream {
 
  private:
   Rules rules_;
+  Names names_;
   ChannelStates<ReadAction> done_;  // of reads under way
 };
 

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+"""Read Until on a sequencer: `sluice live` reads MinKNOW's live reads, lets a pipeline decide about them, and sends what is to be done with them back.
+
+docs/live.md tells more. Needs minknow-api and pyarrow: pip install 'sluice[live]'.
+"""
+
+from ._decider import Calibration, Chunk, Decider, Decision
+
+__all__ = ["Calibration", "Chunk", "Decider", "Decision"]

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+"""One session of `sluice live`: chunks to the pipeline, decisions to the sequencer, through reconnects until the run of the sequencer ends."""
+
+from __future__ import annotations
+
+import collections
+import logging
+import math
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from .._source import Closed
+from ._channels import Channels
+from ._decider import Chunk, Decider, Decision
+from ._log import DecisionLog, now_text
+
+logger = logging.getLogger("sluice.live")
+
+
+@dataclass
+class Settings:
+    """deadline: an answer that comes later after its chunk is late, and nothing is ejected for `stop_seconds` then. dry_run: nothing is ejected at all."""
+
+    first_channel: int = 1
+    last_channel: int | None = None
+    deadline: float = 1.0
+    stop_seconds: float = 5.0
+    unblock_seconds: float = 0.1
+    most_samples: int = 16000
+    dry_run: bool = False
+    reconnect_seconds: tuple[float, float] = (0.5, 10.0)  # the first wait and the longest
+    give_up_seconds: float = math.inf  # without a connection
+    status_seconds: float = 30.0
+
+
+@dataclass
+class Latencies:
+    """A histogram of 1 ms, so that an hour takes no more memory than a second."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * 10_001)
+    total: int = 0
+    largest: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.counts[min(max(int(seconds * 1000), 0), 10_000)] += 1
+        self.total += 1
+        self.largest = max(self.largest, seconds)
+
+    def quantile(self, share: float) -> float:
+        """Upper bound of the bin, seconds; 0 without any."""
+        seen = 0
+        for bin, count in enumerate(self.counts):
+            seen += count
+            if count and seen >= share * self.total:
+                return (bin + 1) / 1000
+        return 0.0
+
+
+class StopSwitch:
+    """While it is on, nothing is ejected: decisions have come late."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+        self.times = 0
+        self._until = -math.inf
+        self._lock = threading.Lock()
+
+    def late(self, now: float, why: str) -> None:
+        with self._lock:
+            was_on = now < self._until
+            self._until = max(self._until, now + self.seconds)
+            if was_on or self.seconds <= 0:
+                return
+            self.times += 1
+        logger.warning("decisions fall behind (%s): nothing is ejected until they have been in time for %g s", why, self.seconds)
+
+    def is_on(self, now: float) -> bool:
+        return self.seconds > 0 and now < self._until
+
+
+class Session:
+    """connect() gives a Sequencer (see _sequencer.py); it is called again when the connection is lost."""
+
+    def __init__(self, connect: Callable[[], Any], decider: Decider, log: DecisionLog, settings: Settings, clock: Callable[[], float] = time.monotonic):
+        self.settings = settings
+        self.latency = Latencies()
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.error: BaseException | None = None  # of the pipeline
+        self.switch = StopSwitch(settings.stop_seconds)
+        self._connect = connect
+        self._decider = decider
+        self._log = log
+        self._clock = clock
+        self._stop = threading.Event()
+        self._lock = threading.Lock()  # guards the channels, the sequencer and what has been pushed
+        self._channels: Channels | None = None
+        self._sequencer: Any = None
+        self._next_status = clock() + settings.status_seconds
+
+    def stop(self) -> None:
+        """The session ends soon. From any thread."""
+        self._stop.set()
+        with self._lock:
+            sequencer = self._sequencer
+        if sequencer is not None:
+            sequencer.close()
+
+    def run(self, sequencer: Any) -> None:
+        """Until the sequencer's run ends, the pipeline fails (its error is raised) or stop()."""
+        self._channels = Channels(sequencer.channels, self.settings.most_samples)
+        answers = threading.Thread(target=self._take_answers, name="decisions", daemon=True)
+        answers.start()
+        try:
+            while sequencer is not None:
+                self._read(sequencer)
+                sequencer = self._reconnected()
+        finally:
+            self._decider.end()
+            answers.join(timeout=10)
+            self._decider.close()
+            self._decider.log()
+        if self.error is not None:
+            raise self.error
+
+    # ---- chunks
+
+    def _read(self, sequencer: Any) -> None:
+        import grpc
+
+        with self._lock:
+            self._sequencer = sequencer
+        first, last = self.settings.first_channel, self.settings.last_channel or sequencer.channels
+        try:
+            for response in sequencer.live_reads(first, min(last, sequencer.channels)):
+                if self._stop.is_set() or self.error is not None:
+                    break
+                self._take(response, sequencer)
+        except grpc.RpcError as error:
+            if not self._stop.is_set():
+                logger.warning("the stream of live reads ends: %s", _said(error))
+        except Closed:
+            pass  # of a pipeline that failed: its error is there, or soon will be
+        finally:
+            with self._lock:
+                self._sequencer = None
+                self._channels.connection_lost()
+            sequencer.close()
+
+    def _take(self, response: Any, sequencer: Any) -> None:
+        now = self._clock()
+        chunks: list[Chunk] = []
+        skipped: list[tuple[str, int, str]] = []
+        with self._lock:
+            for channel, read in response.channels.items():
+                chunk, why = self._channels.take(channel, read, now) if channel in sequencer.calibration else (None, "")
+                if chunk is not None:
+                    chunks.append(chunk)
+                elif why:
+                    skipped.append(("stop_receiving", channel, read.id))
+                    self._note(channel, read.id, "stop_receiving", why)
+            oldest = self._channels.oldest()
+        for answer in response.action_responses:
+            self.counts["action_failed" if answer.response else "action_succeeded"] += 1
+        if oldest is not None and now - oldest > self.settings.deadline:
+            self.switch.late(now, f"a chunk has waited for {now - oldest:.2f} s")
+        if chunks:
+            skipped += self._push(chunks, sequencer)
+        if skipped:
+            sequencer.send(skipped, self.settings.unblock_seconds)
+        if now >= self._next_status:
+            self._next_status = now + self.settings.status_seconds
+            logger.info("%s", self.status())
+            self._decider.log()
+
+    def _push(self, chunks: list[Chunk], sequencer: Any) -> list[tuple[str, int, str]]:
+        try:
+            self._decider.push(chunks, sequencer.calibration, deadline=self.settings.deadline, timeout=0)
+            return []
+        except TimeoutError:
+            self.switch.late(self._clock(), f"{self._decider.waiting} batches of chunks wait")
+        with self._lock:
+            for chunk in chunks:
+                self._note(chunk.channel, chunk.read_id, "stop_receiving", self._channels.dropped(chunk))
+        return [("stop_receiving", chunk.channel, chunk.read_id) for chunk in chunks]
+
+    def _reconnected(self) -> Any:
+        """A new connection; None: the sequencer's run has ended, or the session is to."""
+        wait, longest = self.settings.reconnect_seconds
+        begun = self._clock()
+        while not self._stop.is_set() and self.error is None:
+            try:
+                sequencer = self._connect()
+                if sequencer.is_acquiring():
+                    self.counts["reconnects"] += 1
+                    logger.info("connected again: %d channels", sequencer.channels)
+                    return sequencer
+                sequencer.close()
+                logger.info("the run has ended: MinKNOW acquires no data")
+                return None
+            except Exception as error:  # whatever MinKNOW and its client raise while it starts
+                logger.warning("no connection: %s", _said(error))
+            if self._clock() - begun > self.settings.give_up_seconds:
+                logger.error("no connection for %g s", self.settings.give_up_seconds)
+                return None
+            self._stop.wait(wait)
+            wait = min(2 * wait, longest)
+        return None
+
+    # ---- decisions
+
+    def _take_answers(self) -> None:
+        try:
+            for batch in self._decider.batches():
+                self._answer(batch)
+        except BaseException as error:
+            if not self._stop.is_set():
+                self.error = error
+                with self._lock:
+                    if self._sequencer is not None:
+                        self._sequencer.close()
+
+    def _answer(self, batch: list[Decision]) -> None:
+        actions: list[tuple[str, int, str]] = []
+        with self._lock:
+            now = self._clock()
+            for decision in batch:
+                came = self._channels.answered(decision.channel, decision.read_id, decision.chunk_index)
+                if decision.action == "proceed" and not decision.failed:
+                    if came is not None and now - came > self.settings.deadline:
+                        self.switch.late(now, f"an answer took {now - came:.2f} s")
+                    continue
+                if came is None:
+                    if not self._channels.holds(decision.channel, decision.read_id):
+                        self.counts["ended_before_decision"] += 1
+                    continue
+                actions.append(self._decided(decision, now, came))
+            if self._sequencer is not None and actions:
+                self._sequencer.send(actions, self.settings.unblock_seconds)
+
+    def _decided(self, decision: Decision, now: float, came: float) -> tuple[str, int, str]:
+        """What is sent."""
+        latency = now - came
+        self.latency.add(latency)
+        sent, reason = decision.action, ""
+        if decision.failed:
+            sent, reason = "stop_receiving", decision.failed
+            self.counts["failed"] += 1
+        elif latency > self.settings.deadline:
+            sent, reason = "stop_receiving", "late"
+            self.counts["late"] += 1
+            self.switch.late(now, f"a decision took {latency:.2f} s")
+        elif decision.action == "unblock" and self.switch.is_on(now):
+            sent, reason = "stop_receiving", "withheld"
+            self.counts["withheld"] += 1
+        elif decision.action == "unblock" and self.settings.dry_run:
+            sent, reason = "stop_receiving", "dry_run"
+        if self._sequencer is None:
+            sent, reason = "none", "not_connected"
+        self.counts["decisions"] += 1
+        self.counts["sent_" + sent] += 1
+        self._channels.done(decision.channel)
+        place = (decision.target, "-" if decision.is_reverse else "+", decision.start, decision.end) if decision.target else (".",) * 4
+        score = (f"{decision.score:.6f}", f"{decision.threshold:.6f}") if decision.target else (".", ".")
+        self._log.write((now_text(), decision.channel, decision.read_id, decision.condition or ".", decision.decision, decision.action, sent, reason or ".",
+                         *score, *place, decision.prefix_samples, decision.chunk_index + 1, f"{1000 * latency:.1f}"))
+        return sent, decision.channel, decision.read_id
+
+    def _note(self, channel: int, read_id: str, sent: str, reason: str) -> None:
+        self._log.write((now_text(), channel, read_id, ".", "wait", "proceed", sent, reason, *(".",) * 6, ".", ".", "."))
+
+    def status(self) -> str:
+        """One line for people."""
+        seen = self._channels.counts if self._channels is not None else collections.Counter()
+        decided = self.counts
+        return (f"{seen['reads']} reads, {decided['decisions']} decisions ({decided['sent_unblock']} unblocked, {decided['sent_stop_receiving']} sequenced, "
+                f"{decided['late']} late, {decided['withheld']} withheld), latency p50 {1000 * self.latency.quantile(0.5):.0f} ms, "
+                f"p99 {1000 * self.latency.quantile(0.99):.0f} ms, most {1000 * self.latency.largest:.0f} ms, {decided['reconnects']} reconnects, "
+                f"{self._log.lost} log lines lost")
+
+    def summary(self) -> dict[str, Any]:
+        """All counts, for --report."""
+        seen = dict(self._channels.counts) if self._channels is not None else {}
+        return {"channels": seen, "decisions": dict(self.counts), "stops": self.switch.times, "log_lines_lost": self._log.lost,
+                "latency_seconds": {"p50": self.latency.quantile(0.5), "p99": self.latency.quantile(0.99), "maximum": self.latency.largest, "count": self.latency.total}}
+
+
+def _said(error: BaseException) -> str:
+    details = getattr(error, "details", None)
+    code = getattr(error, "code", None)
+    if callable(code) and callable(details):
+        return f"{code().name}: {details()}" if code() is not None else str(details())
+    return f"{type(error).__name__}: {error}"

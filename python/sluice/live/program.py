@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+"""The command `sluice live`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+EPILOGUE = """
+Every other option is a parameter of the pipeline (--target FILE, --regions FILE, --control-channels 1-256: sluice run read_until --help) or of the
+run (--threads N, --device cuda). The pore is read from the flow cell's product code; --pore r9 or r10 goes before it. docs/live.md tells more.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(prog="sluice live", description="Read Until on a sequencer: decides about the live reads of a position of MinKNOW.", epilog=EPILOGUE,
+                                formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    p.add_argument("--host", default="127.0.0.1", help="where MinKNOW runs (127.0.0.1)")
+    p.add_argument("--port", type=int, help="of MinKNOW's manager (9502)")
+    p.add_argument("--position", required=True, help="name of the position: MN12345, X1, 1A")
+    p.add_argument("--pipeline", default="read_until", help="a pipeline with a flow cell whose place the sequencer takes (read_until)")
+    p.add_argument("--log", metavar="FILE", help="table of decisions with their latency; lines are added to a file that is there")
+    p.add_argument("--report", metavar="FILE", help="counts and latencies at the end, JSON")
+    p.add_argument("--first-channel", type=int, default=1, help="(1)")
+    p.add_argument("--last-channel", type=int, help="(the flow cell's)")
+    p.add_argument("--deadline", type=float, default=1.0, metavar="S", help="decisions later than this after their signal came mean \"continue\" (1)")
+    p.add_argument("--stop-seconds", type=float, default=5.0, metavar="S", help="when a decision was late, nothing is ejected for so long; 0: never mind (5)")
+    p.add_argument("--unblock-seconds", type=float, default=0.1, metavar="S", help="how long the voltage is turned round to eject a strand (0.1)")
+    p.add_argument("--most-samples", type=int, default=16000, metavar="N", help="reads that are undecided after so many samples are sequenced (16000)")
+    p.add_argument("--give-up", type=float, default=float("inf"), metavar="S", help="end when there has been no connection for so long (never)")
+    p.add_argument("--status", type=float, default=30.0, metavar="S", help="a line of numbers every so many seconds (30)")
+    p.add_argument("--dry-run", action="store_true", help="decide and log, but eject nothing")
+    p.add_argument("--quiet", action="store_true", help="only warnings and errors")
+    return p
+
+
+def pipeline_arguments(words: list[str]) -> dict[str, Any]:
+    """`--name value`, `--name=value`, and `--name` alone for switches. ValueError for what is none of them."""
+    values: dict[str, Any] = {}
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if not word.startswith("--") or len(word) == 2:
+            raise ValueError(f"'{word}' is no option")
+        name, equals, value = word[2:].partition("=")
+        at += 1
+        if not equals:
+            alone = at == len(words) or (words[at].startswith("--") and len(words[at]) > 2)
+            value = "true" if alone else words[at]
+            at += 0 if alone else 1
+        name = name.replace("-", "_")
+        values[name] = value if name not in values else [*([values[name]] if isinstance(values[name], str) else values[name]), value]
+    return values
+
+
+def main(words: list[str] | None = None) -> int:
+    """The exit code: 0 the sequencer's run has ended, 2 wrong options, 1 anything else."""
+    p = parser()
+    options, rest = p.parse_known_args(words)
+    logging.basicConfig(level=logging.WARNING if options.quiet else logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        given = pipeline_arguments(rest)
+    except ValueError as error:
+        p.error(str(error))
+    try:
+        import minknow_api  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        print(f"sluice live: {error}: install what it needs with pip install 'sluice[live]'", file=sys.stderr)
+        return 2
+    return _run(options, given)
+
+
+def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
+    from .._errors import Error, UsageError
+    from ._decider import Decider
+    from ._flow_cells import pore_of
+    from ._log import DecisionLog
+    from ._sequencer import Sequencer
+    from ._session import Session, Settings
+
+    def connect() -> Sequencer:
+        return Sequencer(options.host, options.port, options.position)
+
+    def complain(error: object, code: int) -> int:
+        print(f"sluice live: {error}", file=sys.stderr)
+        return code
+
+    sys.setswitchinterval(0.001)  # threads that read chunks and send answers wait for each other no longer than this
+    try:
+        sequencer = connect()
+    except Exception as error:  # grpc, minknow_api and sockets all have their own
+        return complain(f"MinKNOW at {options.host}: {error}", 1)
+    logging.getLogger("sluice.live").info("position %s: flow cell %s, %d channels at %g Hz", options.position, sequencer.flow_cell or "of unknown type",
+                                          sequencer.channels, sequencer.sampling_rate)
+    given.setdefault("pore", pore_of(sequencer.flow_cell))
+    try:
+        decider = Decider(options.pipeline, sampling_rate=sequencer.sampling_rate, depth=16, **given)
+        log = DecisionLog(options.log)
+    except UsageError as error:
+        sequencer.close()
+        return complain(error, 2)
+    except (Error, OSError) as error:
+        sequencer.close()
+        return complain(error, 1)
+    session = Session(connect, decider, log, Settings(
+        first_channel=options.first_channel, last_channel=options.last_channel, deadline=options.deadline, stop_seconds=options.stop_seconds,
+        unblock_seconds=options.unblock_seconds, most_samples=options.most_samples, dry_run=options.dry_run, give_up_seconds=options.give_up,
+        status_seconds=options.status))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: session.stop())
+    code = 0
+    try:
+        session.run(sequencer)
+    except Error as error:
+        code = complain(error, 1)
+    finally:
+        log.close()
+    logging.getLogger("sluice.live").info("%s", session.status())
+    if options.report:
+        Path(options.report).write_text(json.dumps(session.summary(), indent=2) + "\n", encoding="utf-8")
+    return code
