@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+
+#include "target_regions/regions.hpp"
+
+using namespace sluice::target_regions;
+
+namespace {
+
+std::vector<TargetRegion> parsed(const char* text) {
+  std::vector<TargetRegion> regions;
+  std::string problem;
+  REQUIRE_MESSAGE(parse_regions(text, regions, problem), problem);
+  return regions;
+}
+std::string problem_of(const char* text) {
+  std::vector<TargetRegion> regions;
+  std::string problem;
+  CHECK_FALSE(parse_regions(text, regions, problem));
+  return problem;
+}
+std::string text_of(const std::vector<TargetRegion>& regions) {
+  std::string text;
+  for (const TargetRegion& r : regions)
+    text += r.contig + ":" + std::to_string(r.start) + "-" + std::to_string(r.end) + "/" + r.label + "/" + std::to_string(static_cast<int>(r.strand)) + " ";
+  return text;
+}
+std::string placed(const char* text, std::int64_t flank) {
+  constexpr std::array<Contig, 2> contigs = {{{"b", 1000}, {"a", 500}}};
+  std::vector<TargetRegion> regions = parsed(text);
+  std::string problem;
+  return place_regions(contigs, regions, flank, problem) ? text_of(regions) : problem;
+}
+
+}  // namespace
+
+TEST_CASE("BED, tables and readfish's form say the same") {
+  CHECK(text_of(parsed("chr1\t100\t200\n")) == "chr1:100-200/chr1/0 ");
+  CHECK(text_of(parsed("#c\ntrack name=x\nbrowser y\n\nchr1\t100\t200\tgene\t0\t-\r\n")) == "chr1:100-200/gene/2 ");
+  CHECK(text_of(parsed("chr1,100,200,+\nchr1, 5, 9")) == "chr1:100-200/chr1/1 chr1:5-9/chr1/0 ");
+  CHECK(text_of(parsed("chr1 100 200 -")) == "chr1:100-200/chr1/2 ");
+  CHECK(text_of(parsed("chr1\t100\t200\t.\t0\t+\textra")) == "chr1:100-200/chr1/1 ");
+  const auto whole = parsed("chrM");
+  CHECK(whole[0].start == 0);
+  CHECK(whole[0].end == std::numeric_limits<std::int64_t>::max());
+}
+
+TEST_CASE("What is no region is refused with its line") {
+  CHECK(problem_of("") == "there is no region in it");
+  CHECK(problem_of("chr1\t5\t9\nchr1\t5\n") == "line 2: a region needs a start and an end");
+  CHECK(problem_of("chr1\tx\t9") == "line 1: 'x' is no start");
+  CHECK(problem_of("chr1\t-1\t9") == "line 1: '-1' is no start");
+  CHECK(problem_of("chr1\t9\t9") == "line 1: start 9 is not before end 9");
+  CHECK(problem_of("chr1\t1\t99999999999999999999") == "line 1: '99999999999999999999' is no end");
+  CHECK(problem_of("chr1\t1\t9\tgene\t0\tx") == "line 1: 'x' is no strand");
+  CHECK(problem_of("\t1\t9") == "line 1: there is no contig");
+}
+
+TEST_CASE("Regions come in the reference's order, with flanks within their contigs, and those that meet are one") {
+  CHECK(placed("a\t100\t200\nb\t300\t400\n", 0) == "b:300-400/b/0 a:100-200/a/0 ");
+  CHECK(placed("a\t100\t200\na\t230\t300\n", 15) == "a:85-315/a/0 ");
+  CHECK(placed("a\t100\t200\na\t231\t300\n", 15) == "a:85-215/a/0 a:216-315/a/0 ");
+  CHECK(placed("a\t100\t200\tx\na\t150\t300\ty\n", 0) == "a:100-200/x/0 a:150-300/y/0 ");
+  CHECK(placed("a,100,200,+\na,100,200,-\n", 0) == "a:100-200/a/1 a:100-200/a/2 ");
+  CHECK(placed("a\t10\t490\n", 50) == "a:0-500/a/0 ");
+  CHECK(placed("a\nb\t900\t5000\n", 1000000000) == "b:0-1000/b/0 a:0-500/a/0 ");
+  CHECK(placed("c\t1\t2\n", 0) == "contig 'c' is not in the reference");
+  CHECK(placed("a\t500\t600\n", 0) == "region a:500 begins behind the contig's end (500)");
+}
