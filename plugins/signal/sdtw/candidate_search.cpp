@@ -18,8 +18,8 @@ CandidateSearch::CandidateSearch(const Batch& target, Method method) : method_(m
 }
 
 const CandidateSearch::Strand& CandidateSearch::strand_of(std::int64_t column) const {
-  const auto after =
-      std::upper_bound(strands_.begin(), strands_.end(), column, [](std::int64_t value, const Strand& strand) { return value < strand.first_column; });
+  const auto after = std::upper_bound(strands_.begin(), strands_.end(), column,
+                                      [](std::int64_t value, const Strand& strand) { return value < strand.first_column; });
   return *(after - 1);
 }
 
@@ -42,7 +42,9 @@ SearchResult CandidateSearch::find(std::span<const std::int16_t> query, std::spa
   Reference reference;
   for (const Stretch& stretch : stretches) {
     const Strand& strand = strand_of(stretch.begin);
-    reference.add_target(strand.level.subspan(static_cast<std::size_t>(stretch.begin - strand.first_column), static_cast<std::size_t>(stretch.end - stretch.begin)), {});
+    reference.add_target(
+        strand.level.subspan(static_cast<std::size_t>(stretch.begin - strand.first_column), static_cast<std::size_t>(stretch.end - stretch.begin)),
+        {});
   }
   workspace.scalar.reset();  // of another reference
   SearchResult result = Search(reference, method_).find(query, start, workspace);

@@ -61,7 +61,8 @@ class SdtwStream {
     const auto query = in.list<std::int16_t>("query_level").offsets();
     Estimate e;
     e.work = targets_.cells(query.back() - query.front());
-    for (std::size_t row = 0; row + 1 < query.size(); ++row) e.largest_row_work = std::max(e.largest_row_work, targets_.cells(query[row + 1] - query[row]));
+    for (std::size_t row = 0; row + 1 < query.size(); ++row)
+      e.largest_row_work = std::max(e.largest_row_work, targets_.cells(query[row + 1] - query[row]));
     e.output_bytes = 33 * static_cast<std::uint64_t>(in.rows());
     return e;
   }
@@ -139,8 +140,8 @@ class SdtwStream {
   struct Channel {
     Stream stream;
     std::int64_t next_chunk = 0;
-    bool reading = false;  // a read is under way
-    SearchResult result;   // of this read so far
+    bool reading = false;      // a read is under way
+    SearchResult result;       // of this read so far
     std::int64_t aligned = 0;  // by seeds: levels that it is of
 #ifdef SLUICE_WITH_CUDA
     std::optional<cuda::DeviceStates::State> device_state;
@@ -211,8 +212,7 @@ class SdtwStream {
       state->aligned = 0;
     }
     if (!state->reading || chunk_index != state->next_chunk) return fail(Reason::chunk_missing);
-    if (state->stream.length() + static_cast<std::int64_t>(levels.size()) > longest_query(targets_.method.cost))
-      return fail(Reason::query_too_long);
+    if (state->stream.length() + static_cast<std::int64_t>(levels.size()) > longest_query(targets_.method.cost)) return fail(Reason::query_too_long);
     if (!levels_are_valid(levels)) return fail(Reason::level_outside_range);
     ++state->next_chunk;
     return true;
@@ -302,8 +302,7 @@ class SdtwStream {
       for (std::size_t i = begin; i < end && !call.cancelled(); ++i) {
         Channel& state = *for_the_cpu[i];
         if (state.is_on_device) {
-          state.result.first_column =
-              path_start(targets_.reference, state.stream.query(), state.result.hit, targets_.method.cost, workspace->path);
+          state.result.first_column = path_start(targets_.reference, state.stream.query(), state.result.hit, targets_.method.cost, workspace->path);
           continue;
         }
         bring_up_to_date(state, *workspace);

@@ -25,7 +25,8 @@ template <class Stage>
 void describe_both(Describe<Stage>& d) {
   d.map("read").work_unit("cell");
   d.uses("target", "squiggle_target", "expected levels of the targets, both strands");
-  d.uses("index", "squiggle_index", "says whether reads are aligned to all of the targets or only to candidates; without it to all", Needed::optional);
+  d.uses("index", "squiggle_index", "says whether reads are aligned to all of the targets or only to candidates; without it to all",
+         Needed::optional);
   d.needs("query_level", "list<i16>", "normalised signal in steps of 1/16, within +-63");
   d.needs("candidate_begin", "list<i64>", "search by seeds: first column of each stretch to align to, among all strands", Needed::optional);
   d.needs("candidate_end", "list<i64>", "search by seeds: column behind its last", Needed::optional);

@@ -82,7 +82,8 @@ class Sdtw {
         if (searched[i] == 0) continue;
         const std::span<const std::int16_t> levels = query[static_cast<std::int64_t>(i)];
         columns.set(i, targets_.reference,
-                    targets_.search().join_parts(levels, std::span(results).subspan(i * parts, parts), targets_.path_start, *workspace), levels.size());
+                    targets_.search().join_parts(levels, std::span(results).subspan(i * parts, parts), targets_.path_start, *workspace),
+                    levels.size());
       }
     });
   }

@@ -43,7 +43,8 @@ struct NormalizedSignal {
   enum class Samples : std::uint8_t { unwanted, wanted };
   Samples wants = Samples::unwanted;
   std::vector<std::int16_t> levels;
-  // The samples of which the levels are means, with the shift and scale of the levels: in steps of squiggle_sample_steps, within +-4 * squiggle_limit.
+  // The samples of which the levels are means, with the shift and scale of the levels: in steps of squiggle_sample_steps, within +-4 *
+  // squiggle_limit.
   std::vector<std::int16_t> samples;
   void clear() { levels.clear(), samples.clear(); }
 };

@@ -44,11 +44,13 @@ void find_candidates(const ChainsOfRead& chains, std::int32_t read_columns, std:
     const auto strand = static_cast<std::size_t>(chains.anchor_x[last] >> 32U);
     const std::int64_t strand_first = strand_begin[strand], strand_end = strand_begin[strand + 1];
     const std::int64_t begin = strand_first + column(chains.anchor_x[first[i]]) - beyond(column(chains.anchor_y[first[i]]));
-    const std::int64_t end = strand_first + column(chains.anchor_x[last]) + beyond(std::max<std::int64_t>(0, read_columns - column(chains.anchor_y[last])));
+    const std::int64_t end =
+        strand_first + column(chains.anchor_x[last]) + beyond(std::max<std::int64_t>(0, read_columns - column(chains.anchor_y[last])));
     candidates.push_back({std::max(begin, strand_first), std::min(end, strand_end)});
   }
   const auto from = candidates.begin() + static_cast<std::ptrdiff_t>(before);
-  std::sort(from, candidates.end(), [](const Candidate& a, const Candidate& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
+  std::sort(from, candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
   // Two strands touch where one ends and the next begins: no candidate joins them.
   auto kept = from;
   for (auto next = from; next != candidates.end(); ++next) {

@@ -28,10 +28,13 @@ class SquiggleIndexResource {
   static void describe(Describe<SquiggleIndexResource>& d) {
     d.id("squiggle_index").summary("where runs of events lie in the expected signal of the targets").resource("squiggle_index").work_unit("level");
     d.doc(
-        "Expected levels of neighbouring k-mers that are alike are one event; levels of events are written as symbols that are equally frequent; runs of "
-        "symbols are looked up by signal_seeding (the idea of RawHash, Firtina et al. 2023). One row, everything in list columns. Attributes: search (what was "
+        "Expected levels of neighbouring k-mers that are alike are one event; levels of events are written as symbols that are equally frequent; "
+        "runs of "
+        "symbols are looked up by signal_seeding (the idea of RawHash, Firtina et al. 2023). One row, everything in list columns. Attributes: search "
+        "(what was "
         "chosen: sdtw has no index), symbol_bits, run (events of a seed), bucket_bits, position_bits, least_difference.\n\n"
-        "With search = auto the targets decide: what costs sdtw more than 20 ms a read of 250 bases (45 Gcells/s, one core), targets of some 600,000 bases, is "
+        "With search = auto the targets decide: what costs sdtw more than 20 ms a read of 250 bases (45 Gcells/s, one core), targets of some 600,000 "
+        "bases, is "
         "looked up, and sdtw aligns where seeds say. The choice does not depend on the machine, since it may change results.");
     d.uses("target", "squiggle_target", "expected levels of the targets, both strands");
     d.option("search", &Parameters::search, "sdtw: align to all of the targets; seeds: only where runs of events agree; auto: by what it would cost")
@@ -47,8 +50,7 @@ class SquiggleIndexResource {
         .gives("symbol_border", "list<i16>", "levels that part the symbols, steps of 1/64")
         .gives("columns_per_event", "list<f64>", "one number: k-mers of an event, mean");
   }
-  SquiggleIndexResource(const Setup& setup, const Parameters& parameters)
-      : target_(setup.resource("target")), search_(parameters.search) {
+  SquiggleIndexResource(const Setup& setup, const Parameters& parameters) : target_(setup.resource("target")), search_(parameters.search) {
     parameters_.run = parameters.run;
     parameters_.symbol_bits = parameters.symbol_bits;
     parameters_.least_difference = parameters.least_difference;

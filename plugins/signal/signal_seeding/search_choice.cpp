@@ -19,9 +19,11 @@ SearchChoice choose_search(std::string_view asked, std::int64_t columns, const I
   SearchChoice choice;
   choice.search = asked == "seeds" || (asked == "auto" && seconds > most_seconds) ? Search::seeds : Search::sdtw;
   char estimate[200];
-  std::snprintf(estimate, sizeof estimate, "aligning a read of 250 bases to all of the targets takes about %.1f ms of one core, an index of seeds %.0f MB",
-                seconds * 1e3, static_cast<double>(index_bytes(columns, parameters)) / 1e6);
-  choice.reason = std::string("search: ") + (choice.search == Search::seeds ? "seeds" : "sdtw") + (asked == "auto" ? ", chosen by cost: " : ", as asked: ") + estimate;
+  std::snprintf(estimate, sizeof estimate,
+                "aligning a read of 250 bases to all of the targets takes about %.1f ms of one core, an index of seeds %.0f MB", seconds * 1e3,
+                static_cast<double>(index_bytes(columns, parameters)) / 1e6);
+  choice.reason = std::string("search: ") + (choice.search == Search::seeds ? "seeds" : "sdtw") +
+                  (asked == "auto" ? ", chosen by cost: " : ", as asked: ") + estimate;
   return choice;
 }
 

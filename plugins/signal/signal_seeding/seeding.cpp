@@ -81,8 +81,9 @@ void ReadSeeds::look_up(std::uint64_t run, const SquiggleIndexView& index) {
   for (; from < to; ++from) {
     const auto column = static_cast<std::int64_t>(index.entry_at(from) - first);
     const auto strand = std::upper_bound(index.strand_begin.begin(), index.strand_begin.end(), column) - index.strand_begin.begin() - 1;
-    anchors_.push_back({static_cast<std::uint64_t>(strand) << 32U | static_cast<std::uint64_t>(column - index.strand_begin[static_cast<std::size_t>(strand)]),
-                        static_cast<std::uint64_t>(index.form.run) << 32U | read_column});
+    anchors_.push_back(
+        {static_cast<std::uint64_t>(strand) << 32U | static_cast<std::uint64_t>(column - index.strand_begin[static_cast<std::size_t>(strand)]),
+         static_cast<std::uint64_t>(index.form.run) << 32U | read_column});
   }
 }
 

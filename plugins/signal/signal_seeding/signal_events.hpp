@@ -3,8 +3,8 @@
 #pragma once
 // Events of normalised signal, and of the levels that are expected of a reference, made alike so that runs of them can be compared.
 //
-// Signal is cut where the means of the samples on both sides differ by more than their noise. Then, in signal and reference by the same rule, what differs
-// little from the event before is counted to it: neighbouring k-mers of about the same level can't be told apart in signal, whatever cuts it.
+// Signal is cut where the means of the samples on both sides differ by more than their noise. Then, in signal and reference by the same rule, what
+// differs little from the event before is counted to it: neighbouring k-mers of about the same level can't be told apart in signal, whatever cuts it.
 // Levels are in steps of 1/64 standard deviation (squiggle_sample_steps).
 
 #include <cstddef>
@@ -34,9 +34,9 @@ class MergingEvent {
 };
 
 struct SegmentationParameters {
-  std::int32_t window = 4;            // samples on either side of a border
-  float least_statistic = 9.0F;       // of a border: squared difference of the means over the variance of that difference
-  std::int32_t noise = 8;             // of a sample, least standard deviation that is believed; steps of 1/64
+  std::int32_t window = 4;             // samples on either side of a border
+  float least_statistic = 9.0F;        // of a border: squared difference of the means over the variance of that difference
+  std::int32_t noise = 8;              // of a sample, least standard deviation that is believed; steps of 1/64
   std::int32_t least_difference = 22;  // of two events that follow each other; steps of 1/64
 };
 
@@ -53,11 +53,11 @@ class SignalEvents {
   void cut(std::size_t border, std::vector<std::int16_t>& levels);
 
   SegmentationParameters parameters_;
-  std::vector<std::int16_t> samples_;   // from the window before the last cut on
-  std::vector<float> statistic_;        // of the borders before these samples, as far as both windows are there
-  std::size_t segment_ = 0;             // where the segment after the last cut begins in samples_
-  std::size_t looked_at_ = 0;           // borders before this one have been decided on
-  MergingEvent event_;                  // that has not ended
+  std::vector<std::int16_t> samples_;  // from the window before the last cut on
+  std::vector<float> statistic_;       // of the borders before these samples, as far as both windows are there
+  std::size_t segment_ = 0;            // where the segment after the last cut begins in samples_
+  std::size_t looked_at_ = 0;          // borders before this one have been decided on
+  MergingEvent event_;                 // that has not ended
 };
 
 }  // namespace sluice::signal_seeding

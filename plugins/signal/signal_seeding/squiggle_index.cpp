@@ -28,8 +28,8 @@ std::vector<Piece> pieces_of(std::span<const Strand> strands) {
   return pieces;
 }
 
-// event(level, first k-mer) for the events that begin in a piece, and for up to `beyond` behind it. Levels that no sequence has (an N) end the event before,
-// and hole() is called.
+// event(level, first k-mer) for the events that begin in a piece, and for up to `beyond` behind it. Levels that no sequence has (an N) end the event
+// before, and hole() is called.
 template <class Event, class Hole>
 void for_each_event(const Piece& piece, std::int32_t least_difference, std::size_t beyond, Event&& event, Hole&& hole) {
   MergingEvent current(least_difference);
@@ -69,7 +69,7 @@ struct Symbols {
     }
   }
   static constexpr std::int32_t offset = squiggle_limit * steps_of_level;
-  std::array<std::uint8_t, 2 * squiggle_limit * steps_of_level + 1> of_level = {};
+  std::array<std::uint8_t, 2 * squiggle_limit* steps_of_level + 1> of_level = {};
   std::uint64_t operator()(std::int32_t level) const { return of_level[static_cast<std::size_t>(level + offset)]; }
 };
 
@@ -92,7 +92,7 @@ void for_each_seed(const Piece& piece, const SeedForm& form, std::int32_t least_
 }
 
 struct LevelCounts {
-  std::array<std::uint64_t, 2 * squiggle_limit * steps_of_level + 1> count = {};
+  std::array<std::uint64_t, 2 * squiggle_limit* steps_of_level + 1> count = {};
 };
 
 // Borders that part the events of the reference into equal numbers.
@@ -177,14 +177,14 @@ SquiggleIndex build_index(std::span<const Strand> strands, const IndexParameters
   const std::size_t blocks = (buckets + bucket_block - 1) / bucket_block;
   index.bucket_begin.assign(buckets + 1, 0);
   for_each(pieces.size(), [&](std::size_t p) {
-    for_each_seed(pieces[p], form, parameters.least_difference, symbols, [&](std::uint64_t bucket, std::uint64_t) {
-      std::atomic_ref(index.bucket_begin[bucket]).fetch_add(1, std::memory_order_relaxed);
-    });
+    for_each_seed(pieces[p], form, parameters.least_difference, symbols,
+                  [&](std::uint64_t bucket, std::uint64_t) { std::atomic_ref(index.bucket_begin[bucket]).fetch_add(1, std::memory_order_relaxed); });
   });
   index.block_begin.assign(blocks + 1, 0);
   for_each(blocks, [&](std::size_t block) {
     std::uint32_t sum = 0;
-    for (std::size_t b = block * bucket_block; b < std::min(buckets, (block + 1) * bucket_block); ++b) index.bucket_begin[b] = sum += index.bucket_begin[b];
+    for (std::size_t b = block * bucket_block; b < std::min(buckets, (block + 1) * bucket_block); ++b)
+      index.bucket_begin[b] = sum += index.bucket_begin[b];
     index.block_begin[block + 1] = sum;
   });
   std::partial_sum(index.block_begin.begin(), index.block_begin.end(), index.block_begin.begin());

@@ -3,13 +3,13 @@
 #pragma once
 // Where runs of events lie in a squiggle reference: the idea of RawHash (Firtina et al. 2023, 2024).
 //
-// Expected levels of neighbouring k-mers that are alike are one event (signal_events.hpp); an event's level is written as one of 2^symbol_bits symbols, each as
-// frequent in the reference as the others; `run` symbols that follow each other are a seed. A column is a k-mer of a strand of a contig, strands one after the
-// other as in the squiggle reference: contig 0 forward, contig 0 reverse, contig 1 forward.
+// Expected levels of neighbouring k-mers that are alike are one event (signal_events.hpp); an event's level is written as one of 2^symbol_bits
+// symbols, each as frequent in the reference as the others; `run` symbols that follow each other are a seed. A column is a k-mer of a strand of a
+// contig, strands one after the other as in the squiggle reference: contig 0 forward, contig 0 reverse, contig 1 forward.
 //
-// A seed is mixed and cut into a bucket's number and a check. A bucket's entries lie side by side, check << position_bits | column of the first k-mer of the
-// run's last event, ascending: 32 bits an entry if they fit, else 40, in two arrays. The first entry of a bucket is 32 bits relative to that of its block of
-// 2^16 buckets. No limit but 40 bits of an entry; bytes a column are in README.md.
+// A seed is mixed and cut into a bucket's number and a check. A bucket's entries lie side by side, check << position_bits | column of the first k-mer
+// of the run's last event, ascending: 32 bits an entry if they fit, else 40, in two arrays. The first entry of a bucket is 32 bits relative to that
+// of its block of 2^16 buckets. No limit but 40 bits of an entry; bytes a column are in README.md.
 
 #include <array>
 #include <cstddef>
@@ -62,18 +62,16 @@ struct SquiggleIndexView {
   SeedForm form;
   std::int32_t least_difference = 0;
   std::span<const std::int16_t> borders;
-  std::span<const std::uint64_t> block_begin;    // first entry of each block of buckets
-  std::span<const std::uint32_t> bucket_begin;   // of each bucket, relative to its block; one more, 0, behind the last
-  std::span<const std::uint32_t> entry;          // lower 32 bits
-  std::span<const std::uint8_t> entry_high;      // upper 8 bits; empty: there are none
-  std::span<const std::int64_t> strand_begin;    // first column of each strand, two strands a target, and the end of the last
+  std::span<const std::uint64_t> block_begin;   // first entry of each block of buckets
+  std::span<const std::uint32_t> bucket_begin;  // of each bucket, relative to its block; one more, 0, behind the last
+  std::span<const std::uint32_t> entry;         // lower 32 bits
+  std::span<const std::uint8_t> entry_high;     // upper 8 bits; empty: there are none
+  std::span<const std::int64_t> strand_begin;   // first column of each strand, two strands a target, and the end of the last
   double columns_per_event = 1;
 
   // First entry of a bucket, or of the one behind the last.
   std::uint64_t begin_of(std::uint64_t bucket) const { return block_begin[bucket / bucket_block] + bucket_begin[bucket]; }
-  std::uint64_t entry_at(std::uint64_t i) const {
-    return entry_high.empty() ? entry[i] : std::uint64_t{entry_high[i]} << 32U | entry[i];
-  }
+  std::uint64_t entry_at(std::uint64_t i) const { return entry_high.empty() ? entry[i] : std::uint64_t{entry_high[i]} << 32U | entry[i]; }
 };
 
 struct SquiggleIndex {
@@ -87,8 +85,9 @@ struct SquiggleIndex {
   std::vector<std::uint8_t> entry_high;
   std::vector<std::int64_t> strand_begin;
   SquiggleIndexView view() const {
-    return {form, least_difference, borders, block_begin, bucket_begin, entry, entry_high, strand_begin,
-            columns_per_event.empty() ? 1.0 : columns_per_event[0]};
+    return {form,        least_difference, borders,
+            block_begin, bucket_begin,     entry,
+            entry_high,  strand_begin,     columns_per_event.empty() ? 1.0 : columns_per_event[0]};
   }
 };
 

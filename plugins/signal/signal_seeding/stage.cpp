@@ -77,7 +77,8 @@ class SignalSeeding {
   static void describe(Describe<SignalSeeding>& d) {
     d.id("signal_seeding").summary("finds where runs of events of a read's signal are expected in the targets");
     d.doc(
-        "Cuts the normalised signal into events, writes their levels as symbols, and looks runs of them up in the index; an event near a border between two "
+        "Cuts the normalised signal into events, writes their levels as symbols, and looks runs of them up in the index; an event near a border "
+        "between two "
         "symbols is tried with both. Anchors are in the form that the stage chaining takes. Without an index (search = sdtw) there are none.");
     describe_seeding(d);
   }
@@ -117,7 +118,8 @@ class SignalSeedingStream {
   static void describe(Describe<SignalSeedingStream>& d) {
     d.id("signal_seeding_stream").summary("signal_seeding for reads that come in chunks, channel by channel").ordered();
     d.doc(
-        "After every chunk the anchors are those of signal_seeding for all of the read so far, and no event is looked up twice. A channel's state is dropped "
+        "After every chunk the anchors are those of signal_seeding for all of the read so far, and no event is looked up twice. A channel's state is "
+        "dropped "
         "with the last chunk of a read, or when another read begins (chunk 0).");
     describe_seeding(d);
     d.needs("channel", "i32", "channel of the flow cell")
@@ -193,7 +195,9 @@ class SeedCandidates {
 
   static void describe(Describe<SeedCandidates>& d) {
     d.id("seed_candidates").summary("the stretches of the targets around a read's best chains of seeds").map("read").work_unit("row");
-    d.doc("For sdtw, which then aligns to these alone. What lies before and behind a chain on the read is added at both ends, with room for a strand that moves unevenly.");
+    d.doc(
+        "For sdtw, which then aligns to these alone. What lies before and behind a chain on the read is added at both ends, with room for a strand "
+        "that moves unevenly.");
     d.uses("index", "squiggle_index", "the index that the anchors come from");
     d.needs("read_length", "i32", "events of the read").needs("chain_score", "list<i32>", "score of each chain");
     d.needs("chain_anchor_count", "list<i32>", "anchors of each chain").needs("chain_anchor_x", "list<u64>", "anchor_x of the chains' anchors");
@@ -244,4 +248,4 @@ class SeedCandidates {
 }  // namespace sluice::signal_seeding
 
 SLUICE_PLUGIN("signal_seeding", "0.1.0", "MIT", sluice::signal_seeding::SquiggleIndexResource, sluice::signal_seeding::SignalSeeding,
-              sluice::signal_seeding::SignalSeedingStream,              sluice::signal_seeding::SeedCandidates);
+              sluice::signal_seeding::SignalSeedingStream, sluice::signal_seeding::SeedCandidates);

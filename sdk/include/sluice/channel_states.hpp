@@ -80,7 +80,8 @@ class ChannelStates {
   std::unordered_map<std::int32_t, State*> others_;  // numbers that no flow cell has
 };
 
-// The rows of a batch that have not failed, channel by channel; those of a channel in their order, so that different channels may be done beside each other.
+// The rows of a batch that have not failed, channel by channel; those of a channel in their order, so that different channels may be done beside each
+// other.
 class RowsByChannel {
  public:
   struct Group {
