@@ -57,16 +57,25 @@ void ReadSeeds::look_up_run(const SquiggleIndexView& index) {
   }
   const std::size_t tried = std::min(uncertain, static_cast<std::size_t>(parameters_.most_uncertain));
   std::sort(flips.begin(), flips.begin() + static_cast<std::ptrdiff_t>(uncertain));
+  // Nearly every look-up misses the cache twice: the misses of a run wait for each other no longer than they must.
+  places_.clear();
   for (std::uint64_t choice = 0; choice < std::uint64_t{1} << tried; ++choice) {
     std::uint64_t other = run;
     for (std::size_t i = 0; i < tried; ++i)
       if ((choice >> i & 1U) != 0) other ^= flips[i].second;
-    look_up(other, index);
+    places_.push_back(seed_place(other, index.form));
+    __builtin_prefetch(&index.bucket_begin[places_.back().bucket]);
   }
+  for (const SeedPlace& place : places_) {
+    const std::uint64_t first = index.begin_of(place.bucket);
+    if (first == index.entry.size()) continue;
+    __builtin_prefetch(&index.entry[first]);
+    if (!index.entry_high.empty()) __builtin_prefetch(&index.entry_high[first]);
+  }
+  for (const SeedPlace& place : places_) look_up(place, index);
 }
 
-void ReadSeeds::look_up(std::uint64_t run, const SquiggleIndexView& index) {
-  const SeedPlace place = seed_place(run, index.form);
+void ReadSeeds::look_up(const SeedPlace& place, const SquiggleIndexView& index) {
   const std::uint64_t first = place.check << static_cast<unsigned>(index.form.position_bits);
   const std::uint64_t after = (place.check + 1) << static_cast<unsigned>(index.form.position_bits);
   const std::uint64_t end = index.begin_of(place.bucket + 1);

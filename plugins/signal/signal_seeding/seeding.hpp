@@ -47,7 +47,7 @@ class ReadSeeds {
   };
   Symbol symbol_of(std::int32_t level, const SquiggleIndexView& index) const;
   void look_up_run(const SquiggleIndexView& index);
-  void look_up(std::uint64_t run, const SquiggleIndexView& index);
+  void look_up(const SeedPlace& place, const SquiggleIndexView& index);
   static std::int32_t column_of(std::int64_t event, const SquiggleIndexView& index) {
     return static_cast<std::int32_t>(static_cast<double>(event) * index.columns_per_event);
   }
@@ -56,6 +56,7 @@ class ReadSeeds {
   SignalEvents events_;
   std::vector<std::int16_t> levels_;  // of the events of one piece
   std::vector<Symbol> run_;           // of the last events, as many as a seed has
+  std::vector<SeedPlace> places_;     // of the seeds of one run
   std::int64_t events_seen_ = 0;
   std::vector<Anchor> anchors_;
 };

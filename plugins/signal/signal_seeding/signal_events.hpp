@@ -21,15 +21,23 @@ class MergingEvent {
   explicit MergingEvent(std::int32_t least_difference) : least_difference_(least_difference) {}
   bool empty() const { return weight_ == 0; }
   // Mean of what has been added, rounded towards zero.
-  std::int32_t level() const { return static_cast<std::int32_t>(sum_ / weight_); }
-  bool takes(std::int32_t level) const { return !empty() && std::abs(level - this->level()) < least_difference_; }
-  void add(std::int32_t level, std::int32_t weight) { sum_ += std::int64_t{level} * weight, weight_ += weight; }
-  void clear() { sum_ = weight_ = 0; }
+  std::int32_t level() const { return level_; }
+  bool takes(std::int32_t level) const { return !empty() && std::abs(level - level_) < least_difference_; }
+  void add(std::int32_t level, std::int32_t weight) {
+    sum_ += std::int64_t{level} * weight;
+    weight_ += weight;
+    level_ = static_cast<std::int32_t>(sum_ / weight_);
+  }
   // Forgets what it was.
-  void begin(std::int32_t level, std::int32_t weight) { clear(), add(level, weight); }
+  void clear() { weight_ = 0; }
+  void begin(std::int32_t level, std::int32_t weight) {
+    level_ = level;
+    sum_ = std::int64_t{level} * weight;
+    weight_ = weight;
+  }
 
  private:
-  std::int32_t least_difference_;
+  std::int32_t least_difference_, level_ = 0;
   std::int64_t sum_ = 0, weight_ = 0;
 };
 
