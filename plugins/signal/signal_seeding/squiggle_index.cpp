@@ -14,6 +14,8 @@ namespace {
 
 // Strands are walked in pieces of so many columns, each from a fresh event on: the same pieces for any number of threads.
 constexpr std::size_t piece_columns = std::size_t{1} << 20U;
+// Of which levels are counted at most.
+constexpr std::size_t counted_pieces = 32;
 constexpr std::int32_t steps_of_level = squiggle_sample_steps / squiggle_steps;
 
 struct Piece {
@@ -73,9 +75,12 @@ struct Symbols {
   std::uint64_t operator()(std::int32_t level) const { return of_level[static_cast<std::size_t>(level + offset)]; }
 };
 
-// seed(bucket, entry) for the seeds whose first event begins in a piece.
-template <class Seed>
-void for_each_seed(const Piece& piece, const SeedForm& form, std::int32_t least_difference, const Symbols& symbols, Seed&& seed) {
+struct Seed {
+  std::uint64_t bucket = 0, entry = 0;
+};
+// seed(Seed) for the seeds whose first event begins in a piece.
+template <class Take>
+void for_each_seed(const Piece& piece, const SeedForm& form, std::int32_t least_difference, const Symbols& symbols, Take&& seed) {
   const std::uint64_t mask = (std::uint64_t{1} << static_cast<unsigned>(form.seed_bits())) - 1;
   std::uint64_t run = 0;
   std::int32_t known = 0;
@@ -85,10 +90,27 @@ void for_each_seed(const Piece& piece, const SeedForm& form, std::int32_t least_
         run = (run << static_cast<unsigned>(form.symbol_bits) | symbols(level)) & mask;
         if (++known < form.run) return;
         const SeedPlace place = seed_place(run, form);
-        seed(place.bucket, place.check << static_cast<unsigned>(form.position_bits) |
-                               static_cast<std::uint64_t>(piece.strand->first_column + static_cast<std::int64_t>(first)));
+        const auto column = static_cast<std::uint64_t>(piece.strand->first_column + static_cast<std::int64_t>(first));
+        seed(Seed{place.bucket, place.check << static_cast<unsigned>(form.position_bits) | column});
       },
       [&] { known = 0; });
+}
+
+// Puts the entries of a block, in any order until now, into the order of their buckets, ascending in each, and notes where the buckets begin.
+void sort_block(SquiggleIndex& index, std::size_t block, std::span<const std::uint16_t> bucket_in_block) {
+  const std::uint64_t from = index.block_begin[block], count = index.block_begin[block + 1] - from;
+  const std::span<std::uint32_t> bucket_begin = std::span(index.bucket_begin).subspan(block * bucket_block, bucket_block);
+  std::vector<std::uint32_t> next(bucket_block + 1, 0);
+  for (std::uint64_t i = 0; i < count; ++i) ++next[bucket_in_block[from + i] + std::size_t{1}];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::copy(next.begin(), next.end() - 1, bucket_begin.begin());
+  std::vector<std::uint64_t> sorted(count);
+  const SquiggleIndexView view = index.view();
+  for (std::uint64_t i = 0; i < count; ++i) sorted[next[bucket_in_block[from + i]]++] = view.entry_at(from + i);
+  // `next` is where the buckets end now.
+  for (std::size_t bucket = 0; bucket < static_cast<std::size_t>(bucket_block); ++bucket)
+    std::sort(sorted.begin() + bucket_begin[bucket], sorted.begin() + next[bucket]);
+  for (std::uint64_t i = 0; i < count; ++i) index.set_entry(from + i, sorted[i]);
 }
 
 struct LevelCounts {
@@ -158,65 +180,55 @@ SquiggleIndex build_index(std::span<const Strand> strands, const IndexParameters
   const SeedForm form = index.form = seed_form(columns, parameters);
   const std::vector<Piece> pieces = pieces_of(strands);
 
-  std::vector<LevelCounts> counts(pieces.size());
-  for_each(pieces.size(), [&](std::size_t p) {
+  // Of large references every nth piece is enough to say how frequent levels are.
+  const std::size_t step = (pieces.size() + counted_pieces - 1) / counted_pieces;
+  std::vector<LevelCounts> counts(step == 0 ? 0 : (pieces.size() + step - 1) / step);
+  for_each(counts.size(), [&](std::size_t c) {
     for_each_event(
-        pieces[p], parameters.least_difference, 0,
-        [&](std::int32_t level, std::size_t) { ++counts[p].count[static_cast<std::size_t>(level + Symbols::offset)]; }, [] {});
+        pieces[c * step], parameters.least_difference, 0,
+        [&](std::int32_t level, std::size_t) { ++counts[c].count[static_cast<std::size_t>(level + Symbols::offset)]; }, [] {});
   });
   LevelCounts all;
   for (const LevelCounts& part : counts)
     for (std::size_t i = 0; i < all.count.size(); ++i) all.count[i] += part.count[i];
+  std::int64_t counted = 0;
+  for (std::size_t c = 0; c < counts.size(); ++c) counted += static_cast<std::int64_t>(pieces[c * step].end - pieces[c * step].begin);
   const std::uint64_t events = std::accumulate(all.count.begin(), all.count.end(), std::uint64_t{0});
-  index.columns_per_event = {events == 0 ? 1.0 : static_cast<double>(columns) / static_cast<double>(events)};
+  index.columns_per_event = {events == 0 ? 1.0 : static_cast<double>(counted) / static_cast<double>(events)};
   index.borders = borders_of(all, form.symbol_bits);
   const Symbols symbols(index.borders);
 
-  // Ends of the buckets within their blocks; filling moves each down to the bucket's beginning.
-  const std::size_t buckets = std::size_t{1} << static_cast<unsigned>(form.bucket_bits);
-  const std::size_t blocks = (buckets + bucket_block - 1) / bucket_block;
+  // Seeds go to their blocks first, and to their buckets within each block, so that what is written to stays in the cache.
+  const std::size_t buckets = std::size_t{1} << static_cast<unsigned>(form.bucket_bits), blocks = buckets / bucket_block;
+  std::vector<std::uint64_t> block_end(blocks + 1, 0);
+  for_each(pieces.size(), [&](std::size_t p) {
+    std::vector<std::uint32_t> count(blocks, 0);
+    for_each_seed(pieces[p], form, parameters.least_difference, symbols, [&](const Seed& seed) { ++count[seed.bucket / bucket_block]; });
+    for (std::size_t block = 0; block < blocks; ++block) std::atomic_ref(block_end[block + 1]).fetch_add(count[block], std::memory_order_relaxed);
+  });
+  std::partial_sum(block_end.begin(), block_end.end(), block_end.begin());
+  index.block_begin = block_end;
+  index.entry.resize(block_end.back());
+  if (form.entry_bits() > 32) index.entry_high.resize(block_end.back());
   index.bucket_begin.assign(buckets + 1, 0);
+  std::vector<std::uint16_t> bucket_in_block(block_end.back());
   for_each(pieces.size(), [&](std::size_t p) {
-    for_each_seed(pieces[p], form, parameters.least_difference, symbols,
-                  [&](std::uint64_t bucket, std::uint64_t) { std::atomic_ref(index.bucket_begin[bucket]).fetch_add(1, std::memory_order_relaxed); });
-  });
-  index.block_begin.assign(blocks + 1, 0);
-  for_each(blocks, [&](std::size_t block) {
-    std::uint32_t sum = 0;
-    for (std::size_t b = block * bucket_block; b < std::min(buckets, (block + 1) * bucket_block); ++b)
-      index.bucket_begin[b] = sum += index.bucket_begin[b];
-    index.block_begin[block + 1] = sum;
-  });
-  std::partial_sum(index.block_begin.begin(), index.block_begin.end(), index.block_begin.begin());
-  const std::uint64_t entries = index.block_begin.back();
-  index.entry.resize(entries);
-  if (form.entry_bits() > 32) index.entry_high.resize(entries);
-  for_each(pieces.size(), [&](std::size_t p) {
-    for_each_seed(pieces[p], form, parameters.least_difference, symbols, [&](std::uint64_t bucket, std::uint64_t entry) {
-      const std::uint32_t place = std::atomic_ref(index.bucket_begin[bucket]).fetch_sub(1, std::memory_order_relaxed) - 1;
-      const std::uint64_t at = index.block_begin[bucket / bucket_block] + place;
-      index.entry[at] = static_cast<std::uint32_t>(entry);
-      if (!index.entry_high.empty()) index.entry_high[at] = static_cast<std::uint8_t>(entry >> 32U);
+    std::vector<Seed> seeds;
+    std::vector<std::uint64_t> count(blocks, 0);
+    for_each_seed(pieces[p], form, parameters.least_difference, symbols, [&](const Seed& seed) {
+      seeds.push_back(seed);
+      ++count[seed.bucket / bucket_block];
     });
-  });
-  // Which thread came first does not show.
-  for_each(blocks, [&](std::size_t block) {
-    std::vector<std::uint64_t> sorted;
-    const std::size_t end = std::min(buckets, (block + 1) * bucket_block);
-    for (std::size_t b = block * bucket_block; b < end; ++b) {
-      const std::uint64_t from = index.block_begin[block] + index.bucket_begin[b];
-      const std::uint64_t to = b + 1 < end ? index.block_begin[block] + index.bucket_begin[b + 1] : index.block_begin[block + 1];
-      if (to - from < 2) continue;
-      const SquiggleIndexView view = index.view();
-      sorted.clear();
-      for (std::uint64_t i = from; i < to; ++i) sorted.push_back(view.entry_at(i));
-      std::sort(sorted.begin(), sorted.end());
-      for (std::uint64_t i = from; i < to; ++i) {
-        index.entry[i] = static_cast<std::uint32_t>(sorted[i - from]);
-        if (!index.entry_high.empty()) index.entry_high[i] = static_cast<std::uint8_t>(sorted[i - from] >> 32U);
-      }
+    for (std::size_t block = 0; block < blocks; ++block)
+      count[block] = std::atomic_ref(block_end[block]).fetch_add(count[block], std::memory_order_relaxed);
+    for (const Seed& seed : seeds) {
+      const std::uint64_t at = count[seed.bucket / bucket_block]++;
+      index.set_entry(at, seed.entry);
+      bucket_in_block[at] = static_cast<std::uint16_t>(seed.bucket % bucket_block);
     }
   });
+  // In the end the order of the pieces does not show.
+  for_each(blocks, [&](std::size_t block) { sort_block(index, block, bucket_in_block); });
   return index;
 }
 

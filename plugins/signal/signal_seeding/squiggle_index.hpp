@@ -84,6 +84,10 @@ struct SquiggleIndex {
   std::vector<std::uint32_t> entry;
   std::vector<std::uint8_t> entry_high;
   std::vector<std::int64_t> strand_begin;
+  void set_entry(std::uint64_t i, std::uint64_t value) {
+    entry[i] = static_cast<std::uint32_t>(value);
+    if (!entry_high.empty()) entry_high[i] = static_cast<std::uint8_t>(value >> 32U);
+  }
   SquiggleIndexView view() const {
     return {form,        least_difference, borders,
             block_begin, bucket_begin,     entry,

@@ -57,9 +57,10 @@ struct AnchorRows {
     anchors[row].assign(seeds.anchors().begin(), seeds.anchors().end());
     length[row] = seeds.columns(index) + 1;
   }
-  void give(Output& out) const {
+  void give(const Call& call, Output& out) const {
     const Buffer offsets = out.offsets([&](std::int64_t row) { return anchors[static_cast<std::size_t>(row)].size(); });
     const std::span<std::uint64_t> x = out.list<std::uint64_t>("anchor_x", offsets), y = out.list<std::uint64_t>("anchor_y", offsets);
+    if (!x.empty()) call.count("anchors", static_cast<double>(x.size()));
     std::size_t at = 0;
     for (std::size_t row = 0; row < length.size(); ++row)
       for (const Anchor& anchor : anchors[row]) {
@@ -98,7 +99,7 @@ class SignalSeeding {
         rows->set(i, seeds, view_);
       }
     });
-    rows->give(out);
+    rows->give(call, out);
   }
 
  private:
@@ -133,7 +134,7 @@ class SignalSeedingStream {
   void process(const Call& call, const Batch& in, Output& out) {
     rows_.clear(static_cast<std::size_t>(in.rows()));
     if (by_seeds_) find_anchors(call, in, out);
-    rows_.give(out);
+    rows_.give(call, out);
   }
 
  private:
