@@ -40,6 +40,19 @@ awk -F'\t' -v OFS='\t' 'NR > 1 { print $1, $2, $3 + 0 ? "-" : "+", $4, $5 }' tru
 awk -F'\t' -v OFS='\t' '$2 == "accept" { print $1, $5, $6, $7, $8 }' targets.tsv | sort | join -t"$(printf '\t')" truth.tsv - |
   awk -F'\t' '$2 == $6 && $3 == $7 && $8 >= $4 - 20 && $9 <= $5 + 20 { right++ } END { exit !(right >= 56) }' || fail "places differ from the truth"
 
+# By seeds: few reads are lost, places and scores are those of all columns, and the bytes do not depend on how the run goes.
+run classify_signal --signal targets.blow5 --target targets.fa --search sdtw --output whole.tsv
+cmp targets.tsv whole.tsv || fail "small targets are not aligned whole"
+for set in targets others; do
+  run classify_signal --signal $set.blow5 --target targets.fa --search seeds --output $set.seeds.tsv
+  run classify_signal --signal $set.blow5 --target targets.fa --search seeds --output - --threads 1 --batch-work 50000 | cmp - $set.seeds.tsv
+done
+awk -F'\t' '$2 == "accept"' targets.seeds.tsv | sort >by_seeds.tsv
+[ "$(wc -l <by_seeds.tsv)" -ge 56 ] || fail "$(wc -l <by_seeds.tsv) of 60 targets are accepted by seeds"
+[ "$(comm -23 by_seeds.tsv <(sort targets.tsv) | wc -l)" = 0 ] || fail "by seeds other places or scores"
+! grep -q accept others.seeds.tsv || [ "$(grep -c accept others.seeds.tsv)" -le "$wrong" ] || fail "others are accepted by seeds"
+"$sluice" run classify_signal --signal targets.blow5 --target targets.fa --output - 2>&1 >/dev/null | grep "search: sdtw, chosen by cost" >/dev/null || fail "the choice is not reported"
+
 # Thresholds of one's own.
 run calibrate_read_until --signal others.blow5 --target targets.fa --label other --scores others.scores
 run calibrate_read_until --signal targets.blow5 --target targets.fa --other-scores others.scores --thresholds thresholds.tsv --plot roc.svg --roc roc.tsv

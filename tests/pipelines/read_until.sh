@@ -46,6 +46,14 @@ is_true "$(counter live.json enrichment) > 1.1" || fail "enrichment $(counter li
 is_true "$(counter live.json model_enrichment) > 1.1" || fail "enrichment by the model $(counter live.json model_enrichment)"
 is_true "$(counter live.json late_decisions) == 0" || fail "late decisions in virtual time"
 
+# ---- by seeds: chunk by chunk what classify_signal finds in whole prefixes
+"$sluice" run classify_signal "${inputs[@]}" --search seeds --output seeds.tsv --quiet || fail "classify_signal by seeds"
+for threads in 1 3; do
+  live --search seeds --output live_seeds.tsv --threads "$threads" --quiet || fail "by seeds with $threads threads"
+  cmp <(sort seeds.tsv) <(sort live_seeds.tsv) || fail "by seeds decisions differ from classify_signal's with $threads threads"
+done
+[ "$(cut -f2 seeds.tsv | grep -c accept)" -ge $(($(wc -l <labels.tsv) * 9 / 10)) ] || fail "by seeds $(cut -f2 seeds.tsv | grep -c accept) of $(wc -l <labels.tsv) reads are accepted"
+
 # ---- flat, saturated, tiny and short reads
 "$make_test_input" odd_signal 3 >odd.slow5
 "$sluice" run read_until --signal odd.slow5 --target target.fa --speed 0 --channels 8 --output odd.tsv --report odd.json --quiet || fail "odd reads end with $?"

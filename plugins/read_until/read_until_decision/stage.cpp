@@ -87,6 +87,7 @@ template <class Stage>
 void describe_decision(Describe<Stage>& d) {
   d.needs("sdtw_score", "i64", "sum of the costs of the best alignment")
       .needs("sdtw_length", "i32", "levels aligned so far")
+      .needs("sdtw_target", "i32", "row of the target, -1: the read has been aligned nowhere")
       .needs("query_complete", "u8", "1: the whole prefix has been aligned");
   d.gives("decision", "u8", "0 wait, 1 accept, 2 reject")
       .gives("decision_score", "f64", "cost per level, standard deviations")
@@ -104,9 +105,10 @@ struct Scores {
   explicit Scores(const Batch& in)
       : score(in.column<std::int64_t>("sdtw_score")),
         length(in.column<std::int32_t>("sdtw_length")),
+        target(in.column<std::int32_t>("sdtw_target")),
         complete(in.column<std::uint8_t>("query_complete")) {}
   std::span<const std::int64_t> score;
-  std::span<const std::int32_t> length;
+  std::span<const std::int32_t> length, target;
   std::span<const std::uint8_t> complete;
 };
 
@@ -165,7 +167,7 @@ class ReadUntilDecisionStream {
     d.doc(
         "Waits until the prefix is complete or the read ends, and then decides as read_until_decision does. With decide_early it decides before that "
         "where the score is at or below accept_below or above reject_above of the table of thresholds. The rows of a read that has been decided on "
-        "repeat decision, score and threshold.");
+        "repeat decision, score and threshold. A read that fits nowhere yet (sdtw_target -1) waits.");
     describe_decision(d);
     d.needs("channel", "i32", "channel of the flow cell")
         .needs("chunk_index", "i32", "0: first chunk of a read")
@@ -227,7 +229,9 @@ class ReadUntilDecisionStream {
     const Threshold threshold = thresholds_.at(scores.length[i]);
     const double score = score_per_level(scores.score[i], scores.length[i]);
     const Prefix prefix = ended || scores.complete[i] != 0 ? Prefix::whole : Prefix::partial;
-    return {decide(score, scores.length[i], prefix, threshold, before_whole_, minimum_levels_), score, threshold.threshold};
+    // What has no place may get one with the next chunk.
+    const BeforeWhole before_whole = scores.target[i] < 0 ? BeforeWhole::wait : before_whole_;
+    return {decide(score, scores.length[i], prefix, threshold, before_whole, minimum_levels_), score, threshold.threshold};
   }
 
   Thresholds thresholds_;

@@ -26,7 +26,7 @@ struct StreamParameters : Parameters {
 class SdtwStream {
  public:
   using Parameters = StreamParameters;
-  enum class Reason : std::uint32_t { level_outside_range, query_too_long, chunk_missing, too_many_channels };
+  enum class Reason : std::uint32_t { level_outside_range, query_too_long, chunk_missing, too_many_channels, bad_candidates };
 
   static void describe(Describe<SdtwStream>& d) {
     d.id("sdtw_stream").summary("the same for reads that arrive in chunks: what has been aligned is kept, for each channel").ordered().restartable();
@@ -43,6 +43,7 @@ class SdtwStream {
     d.reason("level_outside_range", "a level of the query is beyond +-63").reason("query_too_long", "the score might not fit 31 bits");
     d.reason("chunk_missing", "a chunk of this read was lost or failed, so that the rest of it can't be aligned");
     d.reason("too_many_channels", "more channels have a read under way than max_channels");
+    d.reason("bad_candidates", "the candidates do not ascend, overlap, or do not lie within one strand each");
   }
 
   SdtwStream(const Setup& setup, const Parameters& parameters)
@@ -59,10 +60,9 @@ class SdtwStream {
   Estimate estimate(const Batch& in) const {
     const auto query = in.list<std::int16_t>("query_level").offsets();
     Estimate e;
-    e.work = static_cast<double>(query.back() - query.front()) * static_cast<double>(targets_.reference.columns());
+    e.work = targets_.cells(query.back() - query.front());
     for (std::size_t row = 0; row + 1 < query.size(); ++row)
-      e.largest_row_work =
-          std::max(e.largest_row_work, static_cast<double>(query[row + 1] - query[row]) * static_cast<double>(targets_.reference.columns()));
+      e.largest_row_work = std::max(e.largest_row_work, targets_.cells(query[row + 1] - query[row]));
     e.output_bytes = 33 * static_cast<std::uint64_t>(in.rows());
     return e;
   }
@@ -75,6 +75,8 @@ class SdtwStream {
     const ResultColumns columns(out, targets_.wants_start, targets_.wants_end);
     const auto channel = in.column<std::int32_t>("channel"), chunk_index = in.column<std::int32_t>("chunk_index");
     const auto is_last_chunk = in.column<std::uint8_t>("is_last_chunk");
+    std::optional<CandidateColumns> candidates;
+    if (targets_.by_seeds) candidates.emplace(in);
     begin_turns(in, channel);
     call.parallel_for(turns_.size(), 1, [&](std::size_t first, std::size_t last) {
       auto workspace = workspaces_.take();
@@ -85,7 +87,13 @@ class SdtwStream {
           const std::span<const std::int16_t> levels = query[static_cast<std::int64_t>(row)];
           if (!admit(state, levels, chunk_index[row], nullptr, row, out)) continue;
           state->stream.append(levels);
-          bring_up_to_date(*state, *workspace);
+          if (!targets_.by_seeds) {
+            bring_up_to_date(*state, *workspace);
+          } else if (!align_to_candidates(*state, *candidates, static_cast<std::int64_t>(row), *workspace)) {
+            state->reading = false;
+            out.fail(static_cast<std::int64_t>(row), Reason::bad_candidates);
+            continue;
+          }
           columns.set(row, targets_.reference, state->result, static_cast<std::size_t>(state->stream.length()));
           if (is_last_chunk[row] != 0) state->reading = false;
         }
@@ -132,8 +140,9 @@ class SdtwStream {
   struct Channel {
     Stream stream;
     std::int64_t next_chunk = 0;
-    bool reading = false;  // a read is under way
-    SearchResult result;   // of this read so far
+    bool reading = false;      // a read is under way
+    SearchResult result;       // of this read so far
+    std::int64_t aligned = 0;  // by seeds: levels that it is of
 #ifdef SLUICE_WITH_CUDA
     std::optional<cuda::DeviceStates::State> device_state;
     int last_row = 0;             // which of its rows is the last one
@@ -200,10 +209,10 @@ class SdtwStream {
       state->next_chunk = 0;
       state->reading = true;
       state->result = {};
+      state->aligned = 0;
     }
     if (!state->reading || chunk_index != state->next_chunk) return fail(Reason::chunk_missing);
-    if (state->stream.length() + static_cast<std::int64_t>(levels.size()) > longest_query(targets_.search.method().cost))
-      return fail(Reason::query_too_long);
+    if (state->stream.length() + static_cast<std::int64_t>(levels.size()) > longest_query(targets_.method.cost)) return fail(Reason::query_too_long);
     if (!levels_are_valid(levels)) return fail(Reason::level_outside_range);
     ++state->next_chunk;
     return true;
@@ -212,8 +221,18 @@ class SdtwStream {
   // Computes what the levels that came last change. Most chunks bring none: levels come in blocks, and behind the adapter.
   void bring_up_to_date(Channel& state, Workspace& workspace) const {
     if (state.stream.is_up_to_date()) return;
-    state.stream.catch_up(targets_.search, workspace);
-    state.result = state.stream.result(targets_.search, targets_.path_start, workspace);
+    state.stream.catch_up(targets_.search(), workspace);
+    state.result = state.stream.result(targets_.search(), targets_.path_start, workspace);
+  }
+
+  // The same by seeds: candidates change as levels come, so all levels are aligned anew. False: the candidates are none.
+  bool align_to_candidates(Channel& state, const CandidateColumns& candidates, std::int64_t row, Workspace& workspace) const {
+    std::vector<Stretch> stretches;
+    if (!candidates.of(row, stretches) || !targets_.candidates->are_valid(stretches)) return false;
+    if (state.aligned == state.stream.length()) return true;
+    state.aligned = state.stream.length();
+    state.result = targets_.candidates->find(state.stream.query(), stretches, targets_.path_start, workspace);
+    return true;
   }
 
 #ifdef SLUICE_WITH_CUDA
@@ -283,8 +302,7 @@ class SdtwStream {
       for (std::size_t i = begin; i < end && !call.cancelled(); ++i) {
         Channel& state = *for_the_cpu[i];
         if (state.is_on_device) {
-          state.result.first_column =
-              path_start(targets_.reference, state.stream.query(), state.result.hit, targets_.search.method().cost, workspace->path);
+          state.result.first_column = path_start(targets_.reference, state.stream.query(), state.result.hit, targets_.method.cost, workspace->path);
           continue;
         }
         bring_up_to_date(state, *workspace);

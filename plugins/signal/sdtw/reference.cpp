@@ -18,17 +18,25 @@ bool levels_are_valid(std::span<const std::int16_t> levels) {
 }
 
 void Reference::add_target(std::span<const std::int16_t> forward_level, std::span<const std::int16_t> reverse_level) {
-  add_segment(Strand::forward, forward_level);
-  add_segment(Strand::reverse, reverse_level);
+  add_levels(forward_level);
+  add_levels(reverse_level);
+  add_target_sizes(forward_level.size(), reverse_level.size());
+}
+
+void Reference::add_target_sizes(std::size_t forward_columns, std::size_t reverse_columns) {
+  add_segment(Strand::forward, forward_columns);
+  add_segment(Strand::reverse, reverse_columns);
   ++targets_;
 }
 
-void Reference::add_segment(Strand strand, std::span<const std::int16_t> level) {
-  if (level.empty()) return;
+void Reference::add_segment(Strand strand, std::size_t columns) {
+  if (columns > 0) segments_.push_back({targets_, strand, this->columns(), static_cast<std::int64_t>(columns)});
+}
+
+void Reference::add_levels(std::span<const std::int16_t> level) {
   if (!levels_are_valid(level))
     throw Failure::input("target " + std::to_string(targets_) + " of the squiggle reference has a level outside +-" + std::to_string(squiggle_limit),
                          "use the resource squiggle_reference of this version");
-  segments_.push_back({targets_, strand, columns(), static_cast<std::int64_t>(level.size())});
   levels_.insert(levels_.end(), level.begin(), level.end());
 }
 

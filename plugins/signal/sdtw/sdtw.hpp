@@ -51,15 +51,18 @@ class Reference {
  public:
   // Targets count from 0; a strand without levels has no segment. Throws Failure for a level outside +-squiggle_limit.
   void add_target(std::span<const std::int16_t> forward_level, std::span<const std::int16_t> reverse_level);
+  // The same without levels: the columns have places, but can't be searched. Not beside add_target.
+  void add_target_sizes(std::size_t forward_columns, std::size_t reverse_columns);
 
   std::span<const std::int16_t> levels() const { return levels_; }
   std::span<const Segment> segments() const { return segments_; }
-  std::int64_t columns() const { return static_cast<std::int64_t>(levels_.size()); }
+  std::int64_t columns() const { return segments_.empty() ? 0 : segments_.back().begin + segments_.back().size; }
   // The segment that has the column.
   const Segment& segment_of(std::int64_t column) const;
 
  private:
-  void add_segment(Strand strand, std::span<const std::int16_t> level);
+  void add_segment(Strand strand, std::size_t columns);
+  void add_levels(std::span<const std::int16_t> level);
   std::vector<std::int16_t> levels_;
   std::vector<Segment> segments_;
   std::int32_t targets_ = 0;

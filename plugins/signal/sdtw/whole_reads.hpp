@@ -19,7 +19,7 @@ namespace sluice::sdtw {
 class Sdtw {
  public:
   using Parameters = sdtw::Parameters;
-  enum class Reason : std::uint32_t { level_outside_range, query_too_long };
+  enum class Reason : std::uint32_t { level_outside_range, query_too_long, bad_candidates };
 
   static void describe(Describe<Sdtw>& d) {
     d.id("sdtw").summary("finds where the signal of a read fits best in the targets (subsequence dynamic time warping)");
@@ -32,6 +32,7 @@ class Sdtw {
     d.implementation<&Sdtw::process_cuda>("cuda", "16-bit cells in registers; what they can't hold is computed by the CPU");
 #endif
     d.reason("level_outside_range", "a level of the query is beyond +-63").reason("query_too_long", "the score might not fit 31 bits");
+    d.reason("bad_candidates", "the candidates do not ascend, overlap, or do not lie within one strand each");
   }
 
   Sdtw(const Setup& setup, const Parameters& parameters) : targets_(setup, parameters) {
@@ -46,12 +47,12 @@ class Sdtw {
     const auto query = in.list<std::int16_t>("query_level").offsets();
     Estimate e;
     for (std::size_t row = 0; row + 1 < query.size(); ++row) {
-      const double cells = static_cast<double>(query[row + 1] - query[row]) * static_cast<double>(targets_.reference.columns());
+      const double cells = targets_.cells(query[row + 1] - query[row]);
       e.work += cells;
       e.largest_row_work = std::max(e.largest_row_work, cells);
     }
     e.output_bytes = 33 * static_cast<std::uint64_t>(in.rows());
-    e.scratch_bytes = targets_.search.workspace_bytes();
+    if (!targets_.by_seeds) e.scratch_bytes = targets_.search().workspace_bytes();
     return e;
   }
 
@@ -60,19 +61,20 @@ class Sdtw {
     const ResultColumns columns(out, targets_.wants_start, targets_.wants_end);
     const auto rows = static_cast<std::size_t>(in.rows());
     if (rows == 0) return;
+    if (targets_.by_seeds) return align_to_candidates(call, in, columns, out);
     std::size_t longest = 0;
     const std::vector<std::uint8_t> searched = check_rows(call, in, out, [&](std::size_t row) { return query[static_cast<std::int64_t>(row)]; });
     for (std::size_t i = 0; i < rows; ++i)
       if (searched[i] != 0) longest = std::max(longest, query[static_cast<std::int64_t>(i)].size());
     // Few reads and a long reference: several threads take parts of the reference.
     const auto threads = static_cast<std::size_t>(std::max(1, call.threads()));
-    const std::size_t parts = rows >= 4 * threads ? 1 : targets_.search.useful_parts(longest, (4 * threads + rows - 1) / rows);
+    const std::size_t parts = rows >= 4 * threads ? 1 : targets_.search().useful_parts(longest, (4 * threads + rows - 1) / rows);
     std::vector<SearchResult> results(rows * parts);
     call.parallel_for(rows * parts, 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
       for (std::size_t item = begin; item < end && !call.cancelled(); ++item)
         if (searched[item / parts] != 0)
-          results[item] = targets_.search.find_part(query[static_cast<std::int64_t>(item / parts)], item % parts, parts, *workspace);
+          results[item] = targets_.search().find_part(query[static_cast<std::int64_t>(item / parts)], item % parts, parts, *workspace);
     });
     call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
@@ -80,7 +82,8 @@ class Sdtw {
         if (searched[i] == 0) continue;
         const std::span<const std::int16_t> levels = query[static_cast<std::int64_t>(i)];
         columns.set(i, targets_.reference,
-                    targets_.search.join_parts(levels, std::span(results).subspan(i * parts, parts), targets_.path_start, *workspace), levels.size());
+                    targets_.search().join_parts(levels, std::span(results).subspan(i * parts, parts), targets_.path_start, *workspace),
+                    levels.size());
       }
     });
   }
@@ -128,9 +131,9 @@ class Sdtw {
       for (std::size_t i = begin; i < end && !call.cancelled(); ++i) {
         SearchResult& result = results[again[i]];
         if (!cuda::is_exact(result.hit))
-          result = targets_.search.find(query[again[i]], targets_.path_start, *workspace);
+          result = targets_.search().find(query[again[i]], targets_.path_start, *workspace);
         else
-          result.first_column = path_start(targets_.reference, query[again[i]], result.hit, targets_.search.method().cost, workspace->path);
+          result.first_column = path_start(targets_.reference, query[again[i]], result.hit, targets_.method.cost, workspace->path);
       }
     });
     const ResultColumns columns(out, targets_.wants_start, targets_.wants_end);
@@ -140,6 +143,24 @@ class Sdtw {
 #endif
 
  private:
+  void align_to_candidates(const Call& call, const Batch& in, const ResultColumns& columns, Output& out) {
+    const auto query = in.list<std::int16_t>("query_level");
+    const CandidateColumns candidates(in);
+    const std::vector<std::uint8_t> searched = check_rows(call, in, out, [&](std::size_t row) { return query[static_cast<std::int64_t>(row)]; });
+    call.parallel_for(searched.size(), 1, [&](std::size_t begin, std::size_t end) {
+      auto workspace = workspaces_.take();
+      std::vector<Stretch> stretches;
+      for (std::size_t i = begin; i < end && !call.cancelled(); ++i) {
+        const auto row = static_cast<std::int64_t>(i);
+        if (searched[i] == 0) continue;
+        if (!candidates.of(row, stretches) || !targets_.candidates->are_valid(stretches))
+          out.fail(row, Reason::bad_candidates);
+        else
+          columns.set(i, targets_.reference, targets_.candidates->find(query[row], stretches, targets_.path_start, *workspace), query[row].size());
+      }
+    });
+  }
+
   // 1 for each row that is to be searched; the others have failed.
   template <class QueryOfRow>
   std::vector<std::uint8_t> check_rows(const Call& call, const Batch& in, Output& out, QueryOfRow&& query_of_row) const {
@@ -150,7 +171,7 @@ class Sdtw {
         const auto row = static_cast<std::int64_t>(i);
         if (!in.ok(row)) continue;
         const std::span<const std::int16_t> levels = query_of_row(i);
-        if (static_cast<std::int64_t>(levels.size()) > longest_query(targets_.search.method().cost))
+        if (static_cast<std::int64_t>(levels.size()) > longest_query(targets_.method.cost))
           out.fail(row, Reason::query_too_long);
         else if (!levels_are_valid(levels))
           out.fail(row, Reason::level_outside_range);

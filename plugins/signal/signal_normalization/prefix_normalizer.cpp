@@ -21,6 +21,7 @@ NormalizationStatus PrefixNormalizer::begin(const NormalizationParameters& param
   samples_ = 0;
   in_level_ = level_sum_ = 0;
   block_.clear();
+  block_samples_.clear();
   given_ = 0;
   sum_ = squares_ = 0;
   alike_ = true;
@@ -47,7 +48,7 @@ void PrefixNormalizer::add_level(std::int32_t sum) {
   block_.push_back(sum);
 }
 
-NormalizationStatus PrefixNormalizer::give_block(std::vector<std::int16_t>& levels) {
+NormalizationStatus PrefixNormalizer::give_block(NormalizedSignal& to) {
   if (block_.empty()) return NormalizationStatus::ok;
   if (alike_) return NormalizationStatus::flat_signal;
   const auto count = static_cast<double>(given_ + static_cast<std::int64_t>(block_.size()));
@@ -57,13 +58,22 @@ NormalizationStatus PrefixNormalizer::give_block(std::vector<std::int16_t>& leve
   if (!(variance > 0)) return NormalizationStatus::flat_signal;
   const auto shift = static_cast<float>(mean);
   const auto scale = static_cast<float>(std::sqrt(variance));
-  for (const std::int32_t sum : block_) levels.push_back(squiggle_quantized(static_cast<float>(sum - origin_), shift, scale));
+  for (const std::int32_t sum : block_) to.levels.push_back(squiggle_quantized(static_cast<float>(sum - origin_), shift, scale));
+  if (to.wants == NormalizedSignal::Samples::wanted) give_samples(shift, scale, to.samples);
   given_ += static_cast<std::int64_t>(block_.size());
   block_.clear();
   return NormalizationStatus::ok;
 }
 
-NormalizationStatus PrefixNormalizer::take(std::span<const std::int16_t> samples, std::vector<std::int16_t>& levels) {
+// A sample weighs as much as a level of which all samples are like it.
+void PrefixNormalizer::give_samples(float shift, float scale, std::vector<std::int16_t>& to) {
+  const std::size_t whole = block_.size() * static_cast<std::size_t>(samples_per_level_);
+  for (std::size_t i = 0; i < whole; ++i)
+    to.push_back(squiggle_sample_quantized(static_cast<float>(block_samples_[i] * samples_per_level_ - origin_), shift, scale));
+  block_samples_.erase(block_samples_.begin(), block_samples_.begin() + static_cast<std::ptrdiff_t>(whole));
+}
+
+NormalizationStatus PrefixNormalizer::take(std::span<const std::int16_t> samples, NormalizedSignal& to) {
   if (complete()) return NormalizationStatus::ok;
   const std::size_t used = strand_.take(samples);
   samples_ += static_cast<std::int64_t>(used);
@@ -76,18 +86,19 @@ NormalizationStatus PrefixNormalizer::take(std::span<const std::int16_t> samples
   for (const std::int16_t sample : samples) {
     ++samples_;
     level_sum_ += sample;
+    if (to.wants == NormalizedSignal::Samples::wanted) block_samples_.push_back(sample);
     if (++in_level_ < samples_per_level_) continue;
     add_level(level_sum_);
     in_level_ = level_sum_ = 0;
     const auto waiting = static_cast<std::int64_t>(block_.size());
     const bool full = waiting == (given_ == 0 ? calibration_levels_ : recalibration_levels_);
     if (!full && given_ + waiting < prefix_levels_) continue;
-    const NormalizationStatus status = give_block(levels);
+    const NormalizationStatus status = give_block(to);
     if (status != NormalizationStatus::ok || complete()) return status;
   }
   return NormalizationStatus::ok;
 }
 
-NormalizationStatus PrefixNormalizer::end(std::vector<std::int16_t>& levels) { return complete() ? NormalizationStatus::ok : give_block(levels); }
+NormalizationStatus PrefixNormalizer::end(NormalizedSignal& to) { return complete() ? NormalizationStatus::ok : give_block(to); }
 
 }  // namespace sluice::signal_normalization

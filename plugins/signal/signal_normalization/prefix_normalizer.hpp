@@ -39,6 +39,16 @@ enum class NormalizationStatus : std::uint8_t {
   flat_signal,      // all levels of the first block are the same: there is no scale
 };
 
+struct NormalizedSignal {
+  enum class Samples : std::uint8_t { unwanted, wanted };
+  Samples wants = Samples::unwanted;
+  std::vector<std::int16_t> levels;
+  // The samples of which the levels are means, with the shift and scale of the levels: in steps of squiggle_sample_steps, within +-4 *
+  // squiggle_limit.
+  std::vector<std::int16_t> samples;
+  void clear() { levels.clear(), samples.clear(); }
+};
+
 // One read at a time.
 class PrefixNormalizer {
  public:
@@ -46,9 +56,9 @@ class PrefixNormalizer {
   NormalizationStatus begin(const NormalizationParameters& parameters, double digitisation, double range, double sampling_rate);
 
   // Takes the read's next samples and appends the levels that they complete. flat_signal: the read is to be given up.
-  NormalizationStatus take(std::span<const std::int16_t> samples, std::vector<std::int16_t>& levels);
+  NormalizationStatus take(std::span<const std::int16_t> samples, NormalizedSignal& to);
   // The read has ended: appends the levels of the block that it breaks off in.
-  NormalizationStatus end(std::vector<std::int16_t>& levels);
+  NormalizationStatus end(NormalizedSignal& to);
 
   // Have all levels of the prefix been given?
   bool complete() const { return given_ == prefix_levels_; }
@@ -57,7 +67,8 @@ class PrefixNormalizer {
 
  private:
   void add_level(std::int32_t sum);
-  NormalizationStatus give_block(std::vector<std::int16_t>& levels);
+  NormalizationStatus give_block(NormalizedSignal& to);
+  void give_samples(float shift, float scale, std::vector<std::int16_t>& to);
 
   // In samples, or in levels where the name says so.
   std::int32_t samples_per_level_ = 1;
@@ -68,6 +79,7 @@ class PrefixNormalizer {
 
   std::int32_t in_level_ = 0, level_sum_ = 0;  // of the level that is being filled
   std::vector<std::int32_t> block_;            // sums of the levels that have not been given
+  std::vector<std::int16_t> block_samples_;    // their samples, and those of the level that is being filled, if they are wanted
   std::int64_t given_ = 0;                     // levels
   std::int32_t origin_ = 0;                    // the first level's sum: the sums below are of distances from it, so that no digit is lost
   std::int64_t sum_ = 0, squares_ = 0;         // of all levels

@@ -5,7 +5,6 @@
 #include <sluice/channel_states.hpp>
 #include <sluice/stage.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "signal_normalization/prefix_normalizer.hpp"
@@ -29,6 +28,7 @@ void describe_normalization(Describe<Stage>& d) {
   d.needs("sampling_rate", "f64", "Hz");
   d.needs("prefix_bases", "f64", "in place of the option prefix_bases", Needed::optional);
   d.gives("query_level", "list<i16>", "normalised levels in steps of 1/16 standard deviation, -63 to 63; empty while the strand has not begun");
+  d.gives("query_sample", "list<i16>", "the samples of these levels, by the same scale, in steps of 1/64, -252 to 252", Needed::optional);
   d.gives("prefix_samples", "i32", "samples of the read up to the end of its last level, trimmed ones included; without a level: samples seen");
   d.gives("query_complete", "u8", "1: the whole prefix is there");
   d.option("samples_per_level", &Parameters::samples_per_level, "a level is the mean of so many samples").range(1, 64).unit("samples");
@@ -85,13 +85,19 @@ class Signals {
 
 // The columns on their way to the output.
 struct Prefixes {
-  std::vector<std::vector<std::int16_t>> levels;
+  std::vector<NormalizedSignal> signal;
   std::vector<std::int32_t> samples;
   std::vector<std::uint8_t> complete;
 
-  void clear(std::size_t rows) {
-    if (levels.size() < rows) levels.resize(rows);
-    for (std::size_t row = 0; row < rows; ++row) levels[row].clear();
+  NormalizedSignal::Samples wants_samples = NormalizedSignal::Samples::unwanted;
+
+  void clear(std::size_t rows, NormalizedSignal::Samples wants) {
+    wants_samples = wants;
+    if (signal.size() < rows) signal.resize(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      signal[row].clear();
+      signal[row].wants = wants;
+    }
     samples.assign(rows, 0);
     complete.assign(rows, 0);
   }
@@ -100,13 +106,24 @@ struct Prefixes {
     complete[row] = normalizer.complete() ? 1 : 0;
   }
   void give(Output& out) const {
-    const std::span rows(levels.data(), static_cast<std::size_t>(out.rows()));
-    const Buffer offsets = out.offsets([&](std::int64_t row) { return rows[static_cast<std::size_t>(row)].size(); });
-    out.gather<std::int16_t>("query_level", offsets, rows);
+    give_lists("query_level", &NormalizedSignal::levels, out);
+    if (wants_samples == NormalizedSignal::Samples::wanted) give_lists("query_sample", &NormalizedSignal::samples, out);
     std::copy(samples.begin(), samples.end(), out.column<std::int32_t>("prefix_samples").begin());
     std::copy(complete.begin(), complete.end(), out.column<std::uint8_t>("query_complete").begin());
   }
+
+ private:
+  void give_lists(const char* name, std::vector<std::int16_t> NormalizedSignal::*list, Output& out) const {
+    std::vector<std::span<const std::int16_t>> rows;
+    for (std::size_t row = 0; row < static_cast<std::size_t>(out.rows()); ++row) rows.emplace_back(signal[row].*list);
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return rows[static_cast<std::size_t>(row)].size(); });
+    out.gather<std::int16_t>(name, offsets, rows);
+  }
 };
+
+NormalizedSignal::Samples wanted_samples(const Setup& setup) {
+  return setup.wanted("query_sample") ? NormalizedSignal::Samples::wanted : NormalizedSignal::Samples::unwanted;
+}
 
 // One row a read.
 class SignalNormalization {
@@ -120,13 +137,13 @@ class SignalNormalization {
     d.needs("sample_count", "i64", "samples of the whole read: where raw_signal may be its beginning, it is checked that it is enough",
             Needed::optional);
   }
-  SignalNormalization(const Setup&, const Parameters& parameters) : parameters_(parameters) {}
+  SignalNormalization(const Setup& setup, const Parameters& parameters) : parameters_(parameters), wants_(wanted_samples(setup)) {}
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto rows = static_cast<std::size_t>(in.rows());
     const Signals signals(in);
     auto prefixes = prefixes_.take();
-    prefixes->clear(rows);
+    prefixes->clear(rows, wants_);
     const auto sample_count = in.has("sample_count") ? in.column<std::int64_t>("sample_count") : std::span<const std::int64_t>();
     call.parallel_for(rows, 16, [&](std::size_t begin, std::size_t end) {
       auto normalizer = normalizers_.take();
@@ -134,10 +151,10 @@ class SignalNormalization {
         const auto row = static_cast<std::int64_t>(i);
         if (!in.ok(row)) continue;
         NormalizationStatus status = signals.begin(parameters_, i, *normalizer);
-        if (status == NormalizationStatus::ok) status = normalizer->take(signals.raw_signal[row], prefixes->levels[i]);
+        if (status == NormalizationStatus::ok) status = normalizer->take(signals.raw_signal[row], prefixes->signal[i]);
         if (status == NormalizationStatus::ok && !sample_count.empty() && !normalizer->complete())
           check_that_all_is_there(signals.raw_signal[row].size(), sample_count[i]);
-        if (status == NormalizationStatus::ok) status = normalizer->end(prefixes->levels[i]);
+        if (status == NormalizationStatus::ok) status = normalizer->end(prefixes->signal[i]);
         if (status != NormalizationStatus::ok) out.fail(row, reason_of(status));
         prefixes->set(i, *normalizer);
       }
@@ -147,6 +164,7 @@ class SignalNormalization {
 
  private:
   Parameters parameters_;
+  NormalizedSignal::Samples wants_;
   Workspaces<PrefixNormalizer> normalizers_;
   Workspaces<Prefixes> prefixes_;
 };
@@ -169,21 +187,22 @@ class SignalNormalizationStream {
         .needs("is_last_chunk", "u8", "1: the read ends");
     d.reason("chunk_missing", "the chunk does not follow on the one before of its channel");
   }
-  SignalNormalizationStream(const Setup&, const Parameters& parameters) : parameters_(parameters) {}
+  SignalNormalizationStream(const Setup& setup, const Parameters& parameters) : parameters_(parameters), wants_(wanted_samples(setup)) {}
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto rows = static_cast<std::size_t>(in.rows());
     const Signals signals(in);
-    prefixes_.clear(rows);
-    sort_by_channel(in);
+    prefixes_.clear(rows, wants_);
+    const std::span<const RowsByChannel::Group> groups = rows_by_channel_.of(in);
+    channels_of_groups_.clear();
+    for (const RowsByChannel::Group& group : groups) channels_of_groups_.push_back(&channel_of(group.channel));
     const auto chunk_index = in.column<std::int32_t>("chunk_index");
     const auto is_last_chunk = in.column<std::uint8_t>("is_last_chunk");
-    call.parallel_for(groups_.size(), 8, [&](std::size_t begin, std::size_t end) {
+    call.parallel_for(groups.size(), 8, [&](std::size_t begin, std::size_t end) {
       for (std::size_t g = begin; g < end; ++g)
-        for (std::size_t at = groups_[g].first; at < groups_[g].end; ++at) {
-          const std::size_t i = order_[at].second;
+        for (const std::size_t i : groups[g].rows) {
           const auto row = static_cast<std::int64_t>(i);
-          Channel& channel = *groups_[g].channel;
+          Channel& channel = *channels_of_groups_[g];
           NormalizationStatus status = NormalizationStatus::ok;
           if (chunk_index[i] == 0) {
             status = signals.begin(parameters_, i, channel.normalizer);
@@ -194,16 +213,16 @@ class SignalNormalizationStream {
           } else if (channel.failed != NormalizationStatus::ok) {
             status = channel.failed;
           }
-          if (status == NormalizationStatus::ok) status = channel.normalizer.take(signals.raw_signal[row], prefixes_.levels[i]);
-          if (status == NormalizationStatus::ok && is_last_chunk[i] != 0) status = channel.normalizer.end(prefixes_.levels[i]);
+          if (status == NormalizationStatus::ok) status = channel.normalizer.take(signals.raw_signal[row], prefixes_.signal[i]);
+          if (status == NormalizationStatus::ok && is_last_chunk[i] != 0) status = channel.normalizer.end(prefixes_.signal[i]);
           if (status != NormalizationStatus::ok) out.fail(row, reason_of(status));
           channel.failed = status;
           channel.next_chunk = is_last_chunk[i] != 0 || chunk_index[i] == std::numeric_limits<std::int32_t>::max() ? no_read : chunk_index[i] + 1;
           prefixes_.set(i, channel.normalizer);
         }
     });
-    for (const Group& group : groups_)
-      if (group.channel->next_chunk == no_read) channels_.release(order_[group.first].first);
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      if (channels_of_groups_[g]->next_chunk == no_read) channels_.release(groups[g].channel);
     prefixes_.give(out);
   }
 
@@ -214,24 +233,6 @@ class SignalNormalizationStream {
     std::int32_t next_chunk = no_read;
     NormalizationStatus failed = NormalizationStatus::ok;
   };
-  // Rows of one channel in order_.
-  struct Group {
-    std::size_t first, end;
-    Channel* channel;
-  };
-
-  void sort_by_channel(const Batch& in) {
-    const auto channel = in.column<std::int32_t>("channel");
-    order_.clear();
-    for (std::size_t i = 0; i < static_cast<std::size_t>(in.rows()); ++i)
-      if (in.ok(static_cast<std::int64_t>(i))) order_.emplace_back(channel[i], i);
-    if (!std::is_sorted(order_.begin(), order_.end())) std::sort(order_.begin(), order_.end());
-    groups_.clear();
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      if (i == 0 || order_[i].first != order_[i - 1].first) groups_.push_back({i, i, &channel_of(order_[i].first)});
-      groups_.back().end = i + 1;
-    }
-  }
   Channel& channel_of(std::int32_t number) {
     if (Channel* const state = channels_.find(number)) return *state;
     Channel& state = channels_.take(number);
@@ -241,10 +242,11 @@ class SignalNormalizationStream {
   }
 
   Parameters parameters_;
+  NormalizedSignal::Samples wants_;
   ChannelStates<Channel> channels_;  // while they have a read
   Prefixes prefixes_;
-  std::vector<std::pair<std::int32_t, std::size_t>> order_;  // channel and row
-  std::vector<Group> groups_;
+  RowsByChannel rows_by_channel_;
+  std::vector<Channel*> channels_of_groups_;
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ enum class Purpose : std::uint64_t {
   reference,
   repeat_family,
   repeat_copy,
-  tandem_repeat
+  tandem_repeat,
+  adapter
 };
 
 class RandomStream {

@@ -58,6 +58,9 @@ std::string problem_with(const SimulationParameters& p) {
   if (p.minimum_dwell < 1 || p.minimum_dwell > 1000) return "minimum_dwell must lie between 1 and 1000";
   if (!within(p.mean_dwell, p.minimum_dwell + 0.01, 10000)) return "mean_dwell must be above minimum_dwell and below 10000";
   if (!within(p.dwell_shape, 1, 1000)) return "dwell_shape must lie between 1 and 1000";
+  if (p.adapter.size() > 10000 || p.adapter.find_first_not_of("ACGT") != std::string::npos)
+    return "adapter must be of at most 10,000 letters A, C, G, T";
+  if (!within(p.missing_adapters, 0, 1)) return "missing_adapters must lie between 0 and 1";
   if (!within(p.noise, 0, 100) || !within(p.level_noise, 0, 100)) return "noise and level_noise must lie between 0 and 100";
   if (!within(p.scale_jitter, 0, 0.2)) return "scale_jitter must lie between 0 and 0.2";
   if (!within(p.shift_jitter, 0, 1000) || !within(p.drift_jitter, 0, 1000)) return "shift_jitter and drift_jitter must lie between 0 and 1000";
@@ -212,8 +215,25 @@ void Simulator::make_bases(const Placement& place, Read& read) const {
   }
 }
 
+const std::vector<std::uint8_t>& Simulator::strand_of(const Placement& place, Read& read) const {
+  if (parameters_.adapter.empty() || read.molecule.empty()) return read.molecule;
+  RandomStream random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::adapter);
+  if (random.uniform() < parameters_.missing_adapters) return read.molecule;
+  read.strand.clear();
+  for (const char base : parameters_.adapter) read.strand.push_back(code_of(base));
+  // The signal of RNA is made from its 5' end on, and turned around.
+  if (parameters_.molecule == Molecule::rna) {
+    std::reverse(read.strand.begin(), read.strand.end());
+    read.strand.insert(read.strand.begin(), read.molecule.begin(), read.molecule.end());
+  } else {
+    read.strand.insert(read.strand.end(), read.molecule.begin(), read.molecule.end());
+  }
+  return read.strand;
+}
+
 void Simulator::make_signal(const Placement& place, Read& read) const {
-  const std::size_t length = read.molecule.size();
+  const std::vector<std::uint8_t>& strand = strand_of(place, read);
+  const std::size_t length = strand.size();
   const std::uint32_t k = nucleotide_.k;
   read.raw_signal.clear();
   if (length < k) return;
@@ -252,11 +272,11 @@ void Simulator::make_signal(const Placement& place, Read& read) const {
   std::int16_t* out = read.raw_signal.data();
   std::size_t sample = 0;
   for (std::size_t i = 0; i < length; ++i) {
-    const std::uint8_t code = read.molecule[i];
+    const std::uint8_t code = strand[i];
     const std::size_t nucleotide_code = code == modified ? unmodified : code;
     rank = (rank * 4 + nucleotide_code) & (nucleotide_count - 1);
     if (has_methylation_) {
-      if (i >= k) methylation_rank -= methylation_lead * methylation_code[read.molecule[i - k]];
+      if (i >= k) methylation_rank -= methylation_lead * methylation_code[strand[i - k]];
       methylation_rank = methylation_rank * 5 + methylation_code[code];
       since_modified = code == modified ? 0 : std::min(since_modified + 1, k);
     }

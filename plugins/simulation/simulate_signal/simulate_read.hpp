@@ -46,6 +46,9 @@ struct SimulationParameters {
   double mean_dwell = 4000.0 / 450.0;
   double dwell_shape = 2.0;
   std::int32_t minimum_dwell = 2;
+  // What passes the pore before the molecule, in that order: A, C, G, T. Its signal comes first; the bases do not have it.
+  std::string adapter;
+  double missing_adapters = 0;  // share of the reads without it
   // Noise, in standard deviations of the k-mer's level.
   double noise = 1.0;        // of every sample
   double level_noise = 0.5;  // of the level at each visit of a k-mer
@@ -107,6 +110,7 @@ class Simulator {
     std::vector<float> frequencies;        // site_frequency
     // Working memory.
     std::vector<std::uint8_t> molecule;  // codes in sequencing orientation: A0 C1 G2 T3, modified 4
+    std::vector<std::uint8_t> strand;    // the molecule with its adapter, if it has one
     std::vector<std::uint16_t> dwells;   // samples of each k-mer
   };
   enum class Signal : std::uint8_t { make, leave_out };
@@ -119,6 +123,8 @@ class Simulator {
  private:
   void make_molecule(const Placement& place, Read& read) const;
   void make_bases(const Placement& place, Read& read) const;
+  // What passes the pore: the molecule, or its working copy with the adapter.
+  const std::vector<std::uint8_t>& strand_of(const Placement& place, Read& read) const;
   void make_signal(const Placement& place, Read& read) const;
 
   SimulationParameters parameters_;

@@ -80,6 +80,9 @@ class SimulateSignal {
     d.option<double>("mean_dwell", &Parameters::mean_dwell, "mean time of a k-mer in the pore").range(1, 10000).unit("samples");
     d.option<double>("dwell_shape", &Parameters::dwell_shape, "shape of the gamma distribution above the minimum dwell").range(1, 1000);
     d.option<std::int32_t>("minimum_dwell", &Parameters::minimum_dwell, "shortest time of a k-mer in the pore").range(1, 1000).unit("samples");
+    d.option<std::string>("adapter", &Parameters::adapter,
+                          "bases that pass the pore before the molecule, in that order, at most 10,000: in the signal only, not in the bases");
+    d.option<double>("missing_adapters", &Parameters::missing_adapters, "share of reads without the adapter").range(0, 1);
     d.option<double>("noise", &Parameters::noise, "noise of every sample, in the k-mer's level_stdv").range(0, 100);
     d.option<double>("level_noise", &Parameters::level_noise, "noise of the level at each visit of a k-mer, in the k-mer's level_stdv").range(0, 100);
     d.option<double>("scale_jitter", &Parameters::scale_jitter, "standard deviation of a read's scale around 1").range(0, 0.2);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -77,6 +78,37 @@ class ChannelStates {
   std::vector<State*> idle_;
   std::vector<State*> slots_;                        // by channel
   std::unordered_map<std::int32_t, State*> others_;  // numbers that no flow cell has
+};
+
+// The rows of a batch that have not failed, channel by channel; those of a channel in their order, so that different channels may be done beside each
+// other.
+class RowsByChannel {
+ public:
+  struct Group {
+    std::int32_t channel = 0;
+    std::span<const std::size_t> rows;
+  };
+
+  // Until the next call. `Batch`: the column "channel" (i32).
+  template <class Batch>
+  std::span<const Group> of(const Batch& in) {
+    const auto channel = in.template column<std::int32_t>("channel");
+    rows_.clear();
+    for (std::int64_t row = 0; row < in.rows(); ++row)
+      if (in.ok(row)) rows_.push_back(static_cast<std::size_t>(row));
+    const auto is_before = [&](std::size_t a, std::size_t b) { return channel[a] < channel[b]; };
+    if (!std::is_sorted(rows_.begin(), rows_.end(), is_before)) std::stable_sort(rows_.begin(), rows_.end(), is_before);
+    groups_.clear();
+    for (std::size_t begin = 0, end = 0; begin < rows_.size(); begin = end) {
+      while (end < rows_.size() && channel[rows_[end]] == channel[rows_[begin]]) ++end;
+      groups_.push_back({channel[rows_[begin]], std::span(rows_).subspan(begin, end - begin)});
+    }
+    return groups_;
+  }
+
+ private:
+  std::vector<std::size_t> rows_;
+  std::vector<Group> groups_;
 };
 
 }  // namespace sluice

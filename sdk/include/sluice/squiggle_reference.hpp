@@ -19,18 +19,25 @@ namespace sluice {
 
 inline constexpr std::int32_t squiggle_steps = 16;
 inline constexpr std::int32_t squiggle_limit = 63;
+// Single samples (query_sample) have finer steps, within +-4 * squiggle_limit: they are averaged before they are compared.
+inline constexpr std::int32_t squiggle_sample_steps = 4 * squiggle_steps, squiggle_sample_limit = 4 * squiggle_limit;
 
 // The level of a k-mer with a letter that is none of A, C, G, T: as far from all other levels as can be, so that an alignment crosses one such
 // letter at a price, and no long run of them.
 inline constexpr std::int16_t squiggle_unknown_level = squiggle_limit;
 
-// `current` in steps. Not finite: the limit.
-constexpr std::int16_t squiggle_quantized(float current, float shift, float scale) {
-  const float steps = (current - shift) / scale * static_cast<float>(squiggle_steps);
-  constexpr auto limit = static_cast<float>(squiggle_limit);
-  if (!(steps < limit)) return static_cast<std::int16_t>(squiggle_limit);
-  if (steps <= -limit) return static_cast<std::int16_t>(-squiggle_limit);
+// `current` in so many steps a unit, within +-limit. Not finite: the limit.
+constexpr std::int16_t squiggle_quantized(float current, float shift, float scale, std::int32_t steps_of_unit = squiggle_steps,
+                                          std::int32_t limit_in_steps = squiggle_limit) {
+  const float steps = (current - shift) / scale * static_cast<float>(steps_of_unit);
+  const auto limit = static_cast<float>(limit_in_steps);
+  if (!(steps < limit)) return static_cast<std::int16_t>(limit_in_steps);
+  if (steps <= -limit) return static_cast<std::int16_t>(-limit_in_steps);
   return static_cast<std::int16_t>(steps < 0.0F ? steps - 0.5F : steps + 0.5F);
+}
+// The same of a single sample, in squiggle_sample_steps.
+constexpr std::int16_t squiggle_sample_quantized(float current, float shift, float scale) {
+  return squiggle_quantized(current, shift, scale, squiggle_sample_steps, squiggle_sample_limit);
 }
 
 // One target of a squiggle reference. Both lists have one level a k-mer, length - k + 1 of them, in the order in which they pass the pore:

@@ -42,9 +42,11 @@ std::string problem_of(const char* text) {
 // Costs per level in steps of 1/16; lengths in levels.
 TestBatch scored(const std::vector<std::int64_t>& score, const std::vector<std::int32_t>& length, const std::vector<std::uint8_t>& complete,
                  const std::vector<std::int32_t>& channel = {}, const std::vector<std::int32_t>& index = {},
-                 const std::vector<std::uint8_t>& last = {}) {
+                 const std::vector<std::uint8_t>& last = {}, std::vector<std::int32_t> target = {}) {
+  target.resize(score.size());
   BatchBuilder batch("read", static_cast<std::int64_t>(score.size()));
   batch.column<std::int64_t>("sdtw_score", score).column<std::int32_t>("sdtw_length", length).column<std::uint8_t>("query_complete", complete);
+  batch.column<std::int32_t>("sdtw_target", target);
   if (!channel.empty())
     batch.column<std::int32_t>("channel", channel).column<std::int32_t>("chunk_index", index).column<std::uint8_t>("is_last_chunk", last);
   return batch.build();
@@ -202,6 +204,18 @@ TEST_CASE("a stream that decides early does so where the table says it is clear"
   };
   CHECK(run(false) == std::vector<int>{0, 0, 0, 0});
   CHECK(run(true) == std::vector<int>{1, 0, 2, 2});
+}
+
+TEST_CASE("a read that fits nowhere yet is not rejected early") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/thresholds.tsv";
+  std::ofstream(path) << table;
+  const std::vector<std::int64_t> worst(3, 126 * 200);
+  const TestBatch chunks = scored(worst, {200, 200, 200}, {0, 0, 1}, {1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, -1, -1});
+  CHECK(
+      decisions_of(
+          run_stage(testing::stage_of(plugin(), "read_until_decision_stream"), chunks).with({{"thresholds", path}, {"decide_early", true}}).run()) ==
+      std::vector<int>{2, 0, 2});
 }
 
 TEST_CASE("the table of decisions has a line a read") {

@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <map>
 #include <random>
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/testing.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sdtw/search.hpp"
@@ -207,6 +209,100 @@ TEST_CASE("the number of channels with a read under way is bounded") {
                           .with({{"max_channels", 2}})
                           .expect_rows(2);
   CHECK(result.failed == std::vector<testing::FailedRow>{{0, 2, "too_many_channels"}});
+}
+
+namespace {
+
+testing::TestBatch index_by_seeds() {
+  return testing::BatchBuilder("squiggle_index", 1).list<std::uint32_t>("entry", {{}}).attribute("search", "seeds").build();
+}
+using Stretches = std::vector<std::int64_t>;
+
+// What the definition says of a query in some stretches of the columns.
+std::string expected_in(const Targets& targets, const Levels& query, const std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
+  Hit best{std::numeric_limits<std::int64_t>::max(), -1};
+  std::int64_t first = -1;
+  for (const auto& [begin, end] : stretches) {
+    Reference part;
+    part.add_target(targets.reference.levels().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), {});
+    ScalarRows scalar(part, {});
+    scalar.advance(query);
+    if (scalar.best().score >= best.score) continue;
+    best = {scalar.best().score, scalar.best().column + begin};
+    first = scalar.first_column(scalar.best().column) + begin;
+  }
+  const Place place = place_of(targets.reference, first, best.column);
+  return std::to_string(best.score) + " " + std::to_string(place.target) + " " + (place.strand == Strand::reverse ? "1" : "0") + " " +
+         std::to_string(place.start) + " " + std::to_string(place.end) + " " + std::to_string(query.size());
+}
+
+}  // namespace
+
+TEST_CASE("by seeds a read is aligned to its candidates only, and exactly") {
+  const Targets targets({300, 900});
+  std::mt19937_64 random(7);
+  std::vector<Levels> queries;
+  std::vector<Stretches> begin, end;
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> stretches;
+  for (std::size_t i = 0; i < 12; ++i) {
+    queries.push_back(random_levels(1 + random() % 200, random));
+    // One in the reverse strand of the first target, two in the second's forward and reverse strand.
+    stretches.push_back({{300 + static_cast<std::int64_t>(random() % 50), 600},
+                         {620, 700 + static_cast<std::int64_t>(random() % 800)},
+                         {1500, 1501 + static_cast<std::int64_t>(random() % 900)}});
+    begin.emplace_back(), end.emplace_back();
+    for (const auto& [b, e] : stretches.back()) begin.back().push_back(b), end.back().push_back(e);
+  }
+  queries.push_back({1, 2, 3}), begin.emplace_back(), end.emplace_back();          // nothing to align to
+  queries.push_back({1, 2, 3}), begin.push_back({299}), end.push_back({301});      // across two strands
+  queries.push_back({1, 2, 3}), begin.push_back({10, 5}), end.push_back({20, 8});  // in no order
+  queries.push_back({1, 2, 3}), begin.push_back({10}), end.push_back({20, 30});    // more ends
+  queries.push_back({1, 2, 3}), begin.push_back({2390}), end.push_back({2401});    // beyond the last column
+  const auto batch = testing::BatchBuilder("read", static_cast<std::int64_t>(queries.size()))
+                         .list<std::int16_t>("query_level", queries)
+                         .list<std::int64_t>("candidate_begin", begin)
+                         .list<std::int64_t>("candidate_end", end)
+                         .build();
+  const auto result =
+      testing::run_stage(testing::stage_of(plugin(), "sdtw"), batch).resource("target", targets.batch()).resource("index", index_by_seeds()).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  for (std::size_t i = 0; i < 12; ++i) CHECK(line_of(result.batch(), static_cast<std::int64_t>(i)) == expected_in(targets, queries[i], stretches[i]));
+  CHECK(line_of(result.batch(), 12) == "378 -1 0 -1 -1 3");
+  CHECK(result.failed ==
+        std::vector<testing::FailedRow>{{0, 13, "bad_candidates"}, {0, 14, "bad_candidates"}, {0, 15, "bad_candidates"}, {0, 16, "bad_candidates"}});
+}
+
+TEST_CASE("by seeds a stream is aligned to the candidates that came last") {
+  const Targets targets({300, 900});
+  std::mt19937_64 random(8);
+  const Levels query = random_levels(120, random);
+  const Levels first(query.begin(), query.begin() + 50), second(query.begin() + 50, query.end());
+  const std::vector<Levels> chunks = {first, second, {}};
+  const auto batch = testing::BatchBuilder("read", 3)
+                         .column<std::int32_t>("channel", {4, 4, 4})
+                         .column<std::int32_t>("chunk_index", {0, 1, 2})
+                         .column<std::uint8_t>("is_last_chunk", {0, 0, 1})
+                         .list<std::int16_t>("query_level", chunks)
+                         .list<std::int64_t>("candidate_begin", {{}, {650, 1600}, {650, 1600}})
+                         .list<std::int64_t>("candidate_end", {{}, {900, 2000}, {900, 2000}})
+                         .build();
+  const auto result = testing::run_stage(testing::stage_of(plugin(), "sdtw_stream"), batch)
+                          .resource("target", targets.batch())
+                          .resource("index", index_by_seeds())
+                          .expect_rows(3);
+  CHECK(line_of(result.batch(), 0) == "6300 -1 0 -1 -1 50");
+  CHECK(line_of(result.batch(), 1) == expected_in(targets, query, {{650, 900}, {1600, 2000}}));
+  CHECK(line_of(result.batch(), 2) == line_of(result.batch(), 1));
+}
+
+TEST_CASE("a search by seeds without candidates is refused") {
+  const Targets targets({300});
+  const auto result = testing::run_stage(testing::stage_of(plugin(), "sdtw"), reads_of({{1, 2}}))
+                          .resource("target", targets.batch())
+                          .resource("index", index_by_seeds())
+                          .run();
+  CHECK(!result.ok());
+  CHECK(result.message.find("no stage before this one gives candidates") != std::string::npos);
 }
 
 TEST_CASE("both stages keep the contract of all stages") {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <sluice/squiggle_reference.hpp>
 #include <sluice/testing.hpp>
 #include <string>
 #include <vector>
@@ -43,7 +44,7 @@ Signal strand(std::size_t stall, std::size_t samples, std::uint32_t seed) {
 
 struct Prefix {
   NormalizationStatus status = NormalizationStatus::ok;
-  std::vector<std::int16_t> levels;
+  std::vector<std::int16_t> levels, sample;
   bool complete = false;
   std::int64_t samples = 0;
   bool operator==(const Prefix&) const = default;
@@ -55,15 +56,19 @@ constexpr double digitisation = 8192, range = 1400, rate = 4000;
 Prefix normalize(const Signal& signal, const NormalizationParameters& parameters, const std::vector<std::size_t>& cuts = {}) {
   PrefixNormalizer normalizer;
   Prefix prefix;
+  NormalizedSignal normalized;
+  normalized.wants = NormalizedSignal::Samples::wanted;
   prefix.status = normalizer.begin(parameters, digitisation, range, rate);
   std::size_t at = 0;
   std::vector<std::size_t> ends = cuts;
   ends.push_back(signal.size());
   for (const std::size_t end : ends) {
-    if (prefix.status == NormalizationStatus::ok) prefix.status = normalizer.take(std::span(signal).subspan(at, end - at), prefix.levels);
+    if (prefix.status == NormalizationStatus::ok) prefix.status = normalizer.take(std::span(signal).subspan(at, end - at), normalized);
     at = end;
   }
-  if (prefix.status == NormalizationStatus::ok) prefix.status = normalizer.end(prefix.levels);
+  if (prefix.status == NormalizationStatus::ok) prefix.status = normalizer.end(normalized);
+  prefix.levels = normalized.levels;
+  prefix.sample = normalized.samples;
   prefix.complete = normalizer.complete();
   prefix.samples = normalizer.prefix_samples();
   return prefix;
@@ -207,15 +212,35 @@ TEST_CASE("any samples give levels within the limit") {
   }
 }
 
+TEST_CASE("each level has its samples, whose mean it is") {
+  const Signal signal = strand(300, 5000, 8);
+  const NormalizationParameters parameters;
+  const Prefix prefix = normalize(signal, parameters, {700, 1501, 4999});
+  CHECK(prefix == normalize(signal, parameters));
+  const auto per_level = static_cast<std::size_t>(parameters.samples_per_level);
+  REQUIRE(!prefix.levels.empty());
+  REQUIRE(prefix.sample.size() == prefix.levels.size() * per_level);
+  for (std::size_t i = 0; i < prefix.levels.size(); ++i) {
+    double sum = 0;
+    bool is_clipped = false;
+    for (std::size_t k = 0; k < per_level; ++k) {
+      sum += prefix.sample[i * per_level + k];
+      is_clipped = is_clipped || std::abs(prefix.sample[i * per_level + k]) == sluice::squiggle_sample_limit;
+    }
+    // Rounded once to 1/16 and three times to 1/64.
+    if (!is_clipped) CHECK(std::abs(sum / 3 / 4 - prefix.levels[i]) < 0.7);
+  }
+}
+
 TEST_CASE("a read's calibration cancels out, and has to be possible") {
   const Signal signal = strand(300, 5000, 8);
   PrefixNormalizer normalizer;
-  std::vector<std::int16_t> one, other;
+  NormalizedSignal one, other;
   CHECK(normalizer.begin({}, 8192, 1400, 4000) == NormalizationStatus::ok);
   CHECK(normalizer.take(signal, one) == NormalizationStatus::ok);
   CHECK(normalizer.begin({}, 8192, 1500, 4000) == NormalizationStatus::ok);
   CHECK(normalizer.take(signal, other) == NormalizationStatus::ok);
-  CHECK(one == other);
+  CHECK(one.levels == other.levels);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, nan, infinite}) {
     CHECK(normalizer.begin({}, bad, 1400, 4000) == NormalizationStatus::bad_calibration);

@@ -197,6 +197,41 @@ TEST_CASE("without noise every k-mer gives its model level for its dwell") {
   CHECK(methylated_kmers > 1000);
 }
 
+TEST_CASE("an adapter passes the pore before the molecule, in the signal of most reads, and changes no base") {
+  SimulationParameters parameters;
+  parameters.noise = parameters.level_noise = parameters.scale_jitter = parameters.shift_jitter = 0;
+  const Bench without(parameters);
+  parameters.adapter = "ACGTTGCATTCAGGA";
+  parameters.missing_adapters = 0.25;
+  for (const Molecule molecule : {Molecule::dna, Molecule::rna}) {
+    parameters.molecule = molecule;
+    const Bench with(parameters);
+    const double picoamps_per_step = parameters.range / parameters.digitisation;
+    Simulator::Read read, plain;
+    int present = 0, missing = 0;
+    for (const Placement& place : with.simulator->place_reads(200)) {
+      with.simulator->simulate(place, Simulator::Signal::make, read);
+      without.simulator->simulate(place, Simulator::Signal::make, plain);
+      CHECK(read.bases == plain.bases);
+      CHECK(read.cigar == plain.cigar);
+      const std::size_t kmers = read.molecule.size() - 5;
+      if (read.dwells.size() == kmers) {
+        ++missing;
+        continue;
+      }
+      ++present;
+      REQUIRE(read.dwells.size() == kmers + parameters.adapter.size());
+      // The k-mer that passes first; RNA is read from its 3' end on.
+      std::string first = parameters.adapter.substr(0, 6);
+      if (molecule == Molecule::rna) std::reverse(first.begin(), first.end());
+      const double picoamps = (read.raw_signal[0] + parameters.offset) * picoamps_per_step;
+      CHECK(std::abs(picoamps - with.nucleotide.mean[kmer_rank(Alphabet::nucleotide, first)]) < 0.51 * picoamps_per_step);
+    }
+    CHECK(present > 120);
+    CHECK(missing > 25);
+  }
+}
+
 TEST_CASE("truth sites are the CpGs of the molecule, and M stands where the truth says so") {
   const Bench bench;
   Simulator::Read read;

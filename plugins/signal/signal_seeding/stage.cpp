@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <sluice/channel_states.hpp>
+#include <sluice/stage.hpp>
+#include <string>
+#include <vector>
+
+#include "signal_seeding/candidates.hpp"
+#include "signal_seeding/index_resource.hpp"
+#include "signal_seeding/seeding.hpp"
+
+namespace sluice::signal_seeding {
+namespace {
+
+struct SeedingOptions : SeedingParameters {
+  std::int32_t window = segmentation.window;
+  double least_statistic = segmentation.least_statistic;
+};
+
+SeedingParameters parameters_of(const SeedingOptions& options, const SquiggleIndexView& index) {
+  SeedingParameters parameters = options;
+  parameters.segmentation.window = options.window;
+  parameters.segmentation.least_statistic = static_cast<float>(options.least_statistic);
+  parameters.segmentation.least_difference = index.least_difference;
+  return parameters;
+}
+
+template <class Stage>
+void describe_seeding(Describe<Stage>& d) {
+  d.map("read").work_unit("sample");
+  d.uses("index", "squiggle_index", "runs of events of the targets");
+  d.needs("query_sample", "list<i16>", "normalised samples in steps of 1/64 standard deviation, within +-252");
+  d.gives("read_length", "i32", "events of the read so far, on the scale of the anchors' places on it");
+  d.gives("anchor_x", "list<u64>", "2 * target (+ 1: reverse) << 32 | column of the strand, in the order in which it passes the pore; ascending");
+  d.gives("anchor_y", "list<u64>", "events of the run << 32 | place of its last event on the read");
+  d.option("window", &SeedingOptions::window, "samples on either side of a border between events").range(2, 16).unit("samples");
+  d.option("least_statistic", &SeedingOptions::least_statistic, "of a border: squared difference of the means over its variance").range(0, 1e6);
+  d.option("uncertainty", &SeedingParameters::uncertainty, "an event this near to a border of symbols, in 1/64 standard deviations, may have either")
+      .range(0, 252);
+  d.option("most_uncertain", &SeedingParameters::most_uncertain, "so many uncertain events of a run are tried with both symbols").range(0, 10);
+  d.option("most_occurrences", &SeedingParameters::most_occurrences, "seeds that are more frequent in the targets are left out").range(1, 1e6);
+}
+
+// The columns on their way to the output.
+struct AnchorRows {
+  std::vector<std::vector<Anchor>> anchors;
+  std::vector<std::int32_t> length;
+  void clear(std::size_t rows) {
+    if (anchors.size() < rows) anchors.resize(rows);
+    for (std::size_t row = 0; row < rows; ++row) anchors[row].clear();
+    length.assign(rows, 0);
+  }
+  void set(std::size_t row, const ReadSeeds& seeds, const SquiggleIndexView& index) {
+    anchors[row].assign(seeds.anchors().begin(), seeds.anchors().end());
+    length[row] = seeds.columns(index) + 1;
+  }
+  void give(const Call& call, Output& out) const {
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return anchors[static_cast<std::size_t>(row)].size(); });
+    const std::span<std::uint64_t> x = out.list<std::uint64_t>("anchor_x", offsets), y = out.list<std::uint64_t>("anchor_y", offsets);
+    if (!x.empty()) call.count("anchors", static_cast<double>(x.size()));
+    std::size_t at = 0;
+    for (std::size_t row = 0; row < length.size(); ++row)
+      for (const Anchor& anchor : anchors[row]) {
+        x[at] = anchor.x;
+        y[at++] = anchor.y;
+      }
+    std::copy(length.begin(), length.end(), out.column<std::int32_t>("read_length").begin());
+  }
+};
+
+class SignalSeeding {
+ public:
+  using Parameters = SeedingOptions;
+
+  static void describe(Describe<SignalSeeding>& d) {
+    d.id("signal_seeding").summary("finds where runs of events of a read's signal are expected in the targets");
+    d.doc(
+        "Cuts the normalised signal into events, writes their levels as symbols, and looks runs of them up in the index; an event near a border "
+        "between two "
+        "symbols is tried with both. Anchors are in the form that the stage chaining takes. Without an index (search = sdtw) there are none.");
+    describe_seeding(d);
+  }
+  SignalSeeding(const Setup& setup, const Parameters& options)
+      : index_(setup.resource("index")), by_seeds_(is_by_seeds(index_)), view_(index_view(index_)), parameters_(parameters_of(options, view_)) {}
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const auto samples = in.list<std::int16_t>("query_sample");
+    auto rows = rows_.take();
+    rows->clear(static_cast<std::size_t>(in.rows()));
+    call.parallel_for(by_seeds_ ? static_cast<std::size_t>(in.rows()) : 0, 4, [&](std::size_t begin, std::size_t end) {
+      ReadSeeds seeds(parameters_);
+      for (std::size_t i = begin; i < end && !call.cancelled(); ++i) {
+        if (!in.ok(static_cast<std::int64_t>(i))) continue;
+        seeds.restart();
+        seeds.take(samples[static_cast<std::int64_t>(i)], view_);
+        rows->set(i, seeds, view_);
+      }
+    });
+    rows->give(call, out);
+  }
+
+ private:
+  Batch index_;
+  bool by_seeds_;
+  SquiggleIndexView view_;
+  SeedingParameters parameters_;
+  Workspaces<AnchorRows> rows_;
+};
+
+// One row a chunk of a read of a channel.
+class SignalSeedingStream {
+ public:
+  using Parameters = SeedingOptions;
+  enum class Reason : std::uint32_t { chunk_missing };
+
+  static void describe(Describe<SignalSeedingStream>& d) {
+    d.id("signal_seeding_stream").summary("signal_seeding for reads that come in chunks, channel by channel").ordered();
+    d.doc(
+        "After every chunk the anchors are those of signal_seeding for all of the read so far, and no event is looked up twice. A channel's state is "
+        "dropped "
+        "with the last chunk of a read, or when another read begins (chunk 0).");
+    describe_seeding(d);
+    d.needs("channel", "i32", "channel of the flow cell")
+        .needs("chunk_index", "i32", "0: first chunk of a read")
+        .needs("is_last_chunk", "u8", "1: the read ends");
+    d.reason("chunk_missing", "the chunk does not follow on the one before of its channel");
+  }
+  SignalSeedingStream(const Setup& setup, const Parameters& options)
+      : index_(setup.resource("index")), by_seeds_(is_by_seeds(index_)), view_(index_view(index_)), parameters_(parameters_of(options, view_)) {}
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    rows_.clear(static_cast<std::size_t>(in.rows()));
+    if (by_seeds_) find_anchors(call, in, out);
+    rows_.give(call, out);
+  }
+
+ private:
+  static constexpr std::int32_t no_read = -1;
+  struct Channel {
+    std::optional<ReadSeeds> seeds;
+    std::int32_t next_chunk = no_read;
+  };
+
+  void find_anchors(const Call& call, const Batch& in, Output& out) {
+    const auto samples = in.list<std::int16_t>("query_sample");
+    const auto chunk_index = in.column<std::int32_t>("chunk_index");
+    const auto is_last_chunk = in.column<std::uint8_t>("is_last_chunk");
+    const std::span<const RowsByChannel::Group> groups = rows_by_channel_.of(in);
+    channels_of_groups_.clear();
+    for (const RowsByChannel::Group& group : groups) channels_of_groups_.push_back(&channel_of(group.channel));
+    call.parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t g = begin; g < end && !call.cancelled(); ++g)
+        for (const std::size_t row : groups[g].rows) {
+          Channel& channel = *channels_of_groups_[g];
+          if (chunk_index[row] == 0) {
+            channel.seeds->restart();
+          } else if (channel.next_chunk != chunk_index[row] || chunk_index[row] < 0) {
+            channel.next_chunk = no_read;
+            out.fail(static_cast<std::int64_t>(row), Reason::chunk_missing);
+            continue;
+          }
+          channel.seeds->take(samples[static_cast<std::int64_t>(row)], view_);
+          rows_.set(row, *channel.seeds, view_);
+          const bool ends = is_last_chunk[row] != 0 || chunk_index[row] == std::numeric_limits<std::int32_t>::max();
+          channel.next_chunk = ends ? no_read : chunk_index[row] + 1;
+        }
+    });
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      if (channels_of_groups_[g]->next_chunk == no_read) channels_.release(groups[g].channel);
+  }
+  Channel& channel_of(std::int32_t number) {
+    if (Channel* const state = channels_.find(number)) return *state;
+    Channel& state = channels_.take(number);
+    if (!state.seeds) state.seeds.emplace(parameters_);
+    state.next_chunk = no_read;
+    return state;
+  }
+
+  Batch index_;
+  bool by_seeds_;
+  SquiggleIndexView view_;
+  SeedingParameters parameters_;
+  AnchorRows rows_;
+  ChannelStates<Channel> channels_;  // while they have a read
+  RowsByChannel rows_by_channel_;
+  std::vector<Channel*> channels_of_groups_;
+};
+
+class SeedCandidates {
+ public:
+  using Parameters = CandidateParameters;
+  enum class Reason : std::uint32_t { bad_chains };
+
+  static void describe(Describe<SeedCandidates>& d) {
+    d.id("seed_candidates").summary("the stretches of the targets around a read's best chains of seeds").map("read").work_unit("row");
+    d.doc(
+        "For sdtw, which then aligns to these alone. What lies before and behind a chain on the read is added at both ends, with room for a strand "
+        "that moves unevenly.");
+    d.uses("index", "squiggle_index", "the index that the anchors come from");
+    d.needs("read_length", "i32", "events of the read").needs("chain_score", "list<i32>", "score of each chain");
+    d.needs("chain_anchor_count", "list<i32>", "anchors of each chain").needs("chain_anchor_x", "list<u64>", "anchor_x of the chains' anchors");
+    d.needs("chain_anchor_y", "list<u64>", "anchor_y of the chains' anchors");
+    d.gives("candidate_begin", "list<i64>", "first column of each stretch among all strands of all targets, ascending");
+    d.gives("candidate_end", "list<i64>", "column behind its last");
+    d.option("most_chains", &Parameters::most_chains, "the best so many chains count").range(1, 1e6);
+    d.option("stretch", &Parameters::stretch, "what lies beside a chain may be longer by this share").range(0, 10);
+    d.option("margin", &Parameters::margin, "and by so many k-mers").range(0, 1e6).unit("k-mers");
+    d.reason("bad_chains", "the chains are not of this index, or their anchors are not as many as they say");
+  }
+  SeedCandidates(const Setup& setup, const Parameters& parameters)
+      : index_(setup.resource("index")), view_(index_view(index_)), parameters_(parameters) {}
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    const auto length = in.column<std::int32_t>("read_length");
+    const auto score = in.list<std::int32_t>("chain_score"), count = in.list<std::int32_t>("chain_anchor_count");
+    const auto x = in.list<std::uint64_t>("chain_anchor_x"), y = in.list<std::uint64_t>("chain_anchor_y");
+    std::vector<std::vector<Candidate>> candidates(static_cast<std::size_t>(in.rows()));
+    std::uint64_t without = 0;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      const ChainsOfRead chains{score[row], count[row], x[row], y[row]};
+      if (!chains_are_valid(chains, view_.strand_begin))
+        out.fail(row, Reason::bad_chains);
+      else
+        find_candidates(chains, length[static_cast<std::size_t>(row)], view_.strand_begin, parameters_, candidates[static_cast<std::size_t>(row)]);
+      if (candidates[static_cast<std::size_t>(row)].empty()) ++without;
+    }
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return candidates[static_cast<std::size_t>(row)].size(); });
+    const std::span<std::int64_t> begin = out.list<std::int64_t>("candidate_begin", offsets), end = out.list<std::int64_t>("candidate_end", offsets);
+    std::size_t at = 0;
+    for (const std::vector<Candidate>& of_row : candidates)
+      for (const Candidate& candidate : of_row) {
+        begin[at] = candidate.begin;
+        end[at++] = candidate.end;
+      }
+    if (is_by_seeds(index_)) call.count("rows without a candidate", static_cast<double>(without));
+  }
+
+ private:
+  Batch index_;
+  SquiggleIndexView view_;
+  CandidateParameters parameters_;
+};
+
+}  // namespace
+}  // namespace sluice::signal_seeding
+
+SLUICE_PLUGIN("signal_seeding", "0.1.0", "MIT", sluice::signal_seeding::SquiggleIndexResource, sluice::signal_seeding::SignalSeeding,
+              sluice::signal_seeding::SignalSeedingStream, sluice::signal_seeding::SeedCandidates);
