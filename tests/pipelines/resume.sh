@@ -102,6 +102,8 @@ check eventalign eventalign "${signal[@]}" --output o.tsv --summary s.tsv --batc
 check polish polish "${polished[@]}" --output o.fa --batch-work 4000
 check polish_overlaps polish "${polished[@]}" --overlaps "$work/many.paf" --output o.fa --batch-work 4000
 check correct correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
+check correct_parts correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000 --part-bases 60000
+check overlap_parts overlap --reads "$work/set.fastq.gz" --output o.paf.gz --batch-work 4000 --part-bases 60000
 if ((kills > 0)); then exit 0; fi
 
 # ---- shards: each is killed behind a checkpoint and gone on with; together they are the run
@@ -134,6 +136,7 @@ check_shards eventalign "o.tsv s.tsv" eventalign "${signal[@]}" --output o.tsv -
 check_shards polish "o.fa" polish "${polished[@]}" --output o.fa --batch-work 4000
 check_shards polish_overlaps "o.fa" polish "${polished[@]}" --overlaps "$work/many.paf" --output o.fa --batch-work 4000
 check_shards correct "o.fa" correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
+check_shards correct_parts "o.fa" correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000 --part-bases 60000
 
 # ---- what is said
 for _ in 1 2 3 4 5; do # the run may end before it is killed

@@ -74,6 +74,8 @@ same "events.tsv.gz" eventalign "${signal[@]}" --output {events.tsv.gz}
 same "events.bam" eventalign "${signal[@]}" --format sam --output {events.bam}
 counts="1 2 3 7 50"
 same "corrected.fa" correct --reads r.fastq.gz --output {corrected.fa}
+same "corrected.fa" correct --reads r.fastq.gz --part-bases 30000 --output {corrected.fa}
+same "overlaps.paf" overlap --reads r.fastq.gz --part-bases 30000 --output {overlaps.paf}
 same "polished.fa" polish --reads d.fastq.gz --targets draft.fa --output {polished.fa}
 counts="3 50"
 same "corrected.fa.gz" correct --reads r.fastq.gz --overlaps r.paf --uncorrected trim --output {corrected.fa.gz}

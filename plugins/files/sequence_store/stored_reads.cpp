@@ -3,6 +3,7 @@
 #include "sequence_store/stored_reads.hpp"
 
 #include <algorithm>
+#include <sluice/minimizer_index.hpp>
 #include <string_view>
 
 namespace sluice::sequence_store {
@@ -17,17 +18,29 @@ void StoredReads::describe(Describe<StoredReads>& d) {
   d.positions().parts();
   d.doc(
       "For pipelines in which reads are compared with each other: their parts begin and end at rows of the store, where those of the stages that "
-      "follow do, whatever the file is compressed with. Letters are upper case, U is T.");
+      "follow do, whatever the file is compressed with. Letters are upper case, U is T.\n\n"
+      "Where `index` is an index in several parts, the reads are given once for each part, one part after the other.");
   d.work_unit("base");
   d.gives("read_id", "utf8", "name of the read").gives("bases", "utf8", "its bases, upper case, T for U").row_length("bases", "base");
+  d.gives("index_part", "i32", "part of the index that the row is for, from 0", Needed::optional);
   d.uses("reads", "sequence", "the reads");
+  d.uses("index", "minimizer_index", "what the reads are compared with; without it they are given once", Needed::optional);
   d.reason("empty_sequence", "the record has no bases");
 }
 
 StoredReads::StoredReads(const Setup& setup, const Parameters&)
     : reads_(setup.resource("reads")),
       part_(setup, reads_),
-      rows_(setup, static_cast<std::uint64_t>(part_.begin), static_cast<std::uint64_t>(part_.end)) {}
+      rows_(setup, static_cast<std::uint64_t>(part_.begin), static_cast<std::uint64_t>(part_.end)),
+      first_row_(rows_.next),
+      wants_index_part_(setup.wanted("index_part")) {
+  if (setup.has_resource("index")) index_parts_ = static_cast<std::int32_t>(minimizer_index_view(setup.resource("index")).parts());
+}
+
+void StoredReads::report_progress(const Call& call) const {
+  const double all = static_cast<double>(static_cast<std::int64_t>(rows_.end) - part_.begin);
+  if (all > 0) call.progress((index_part_ + static_cast<double>(static_cast<std::int64_t>(rows_.next) - part_.begin) / all) / index_parts_);
+}
 
 bool StoredReads::process(const Call& call, Output& out) {
   given_.clear();
@@ -35,7 +48,7 @@ bool StoredReads::process(const Call& call, Output& out) {
   for (; !rows_.is_empty() && (given_.empty() || work < call.target_work()); ++rows_.next) {
     const auto row = static_cast<std::int64_t>(rows_.next);
     if (reads_.length(row) == 0) {
-      call.account(Reason::empty_sequence, 1, std::string(reads_.name(row)));
+      if (in_last_part()) call.account(Reason::empty_sequence, 1, std::string(reads_.name(row)));
       continue;
     }
     given_.push_back(row);
@@ -55,9 +68,13 @@ bool StoredReads::process(const Call& call, Output& out) {
       std::replace(first, first + reads_.length(given_[i]), 'U', 'T');
     }
   });
-  const std::int64_t all = part_.end - part_.begin;
-  if (all > 0) call.progress(static_cast<double>(static_cast<std::int64_t>(rows_.next) - part_.begin) / static_cast<double>(all));
-  return !rows_.is_empty();
+  if (wants_index_part_) std::ranges::fill(out.column<std::int32_t>("index_part"), index_part_);
+  report_progress(call);
+  if (!rows_.is_empty()) return true;
+  if (in_last_part()) return false;
+  ++index_part_;
+  rows_.next = first_row_;
+  return first_row_ < rows_.end;
 }
 
 }  // namespace sluice::sequence_store

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "chaining/chain_walk.hpp"
 
+#include <algorithm>
+
 #include "chaining/anchor_sort.hpp"
 
 namespace sluice::chaining {
@@ -42,7 +44,10 @@ Chains walk_chains(Anchors anchors, PredecessorTable table, ChainLimits limits, 
   scratch.order.clear();
   for (std::size_t i = 0; i < n; ++i)
     if (score[i] >= limits.min_chain_score) scratch.ends.push_back(static_cast<std::uint64_t>(score[i]) << 32 | i);
-  sort_records(std::span(scratch.ends), [](std::uint64_t end) { return end >> 32; });
+  if (limits.ties == Ties::minimap2)
+    sort_records(std::span(scratch.ends), [](std::uint64_t end) { return end >> 32; });
+  else
+    std::sort(scratch.ends.begin(), scratch.ends.end());
 
   for (auto end = scratch.ends.rbegin(); end != scratch.ends.rend(); ++end) {
     const auto last = static_cast<std::int32_t>(*end & 0xffffffff);
@@ -63,7 +68,10 @@ Chains walk_chains(Anchors anchors, PredecessorTable table, ChainLimits limits, 
     scratch.scores.push_back(static_cast<std::uint64_t>(chain_score) << 32 | count);
     scratch.ends_at.push_back(scratch.members.size());
   }
-  sort_records(std::span(scratch.order), [](const ChainWalkScratch::ChainStart& start) { return start.first_x; });
+  if (limits.ties == Ties::minimap2)
+    sort_records(std::span(scratch.order), [](const ChainWalkScratch::ChainStart& start) { return start.first_x; });
+  else
+    std::stable_sort(scratch.order.begin(), scratch.order.end(), [](const auto& a, const auto& b) { return a.first_x < b.first_x; });
 
   std::size_t chain = 0, to = 0;
   for (const auto& start : scratch.order) {

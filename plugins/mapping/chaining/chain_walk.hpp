@@ -15,6 +15,7 @@ namespace sluice::chaining {
 struct ChainLimits {
   std::int32_t min_chain_score, min_cnt;
   std::int32_t max_drop;  // a chain ends where its score has fallen by more than this from its peak, walking back
+  Ties ties = Ties::minimap2;
 };
 
 struct ChainWalkScratch {
@@ -30,8 +31,8 @@ struct ChainWalkScratch {
   std::vector<ChainStart> order;
 };
 
-// The best end first; each anchor belongs to one chain at most. The chains come in the order of their first anchor's x (anchor_sort.hpp decides
-// ties). `room` may not overlap `anchors`.
+// The best end first; each anchor belongs to one chain at most. The chains come in the order of their first anchor's x (ties: ChainLimits). `room`
+// may not overlap `anchors`.
 Chains walk_chains(Anchors anchors, PredecessorTable table, ChainLimits limits, ChainWalkScratch& scratch, ChainRoom room);
 
 }  // namespace sluice::chaining

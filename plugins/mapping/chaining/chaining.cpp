@@ -93,12 +93,12 @@ Anchors sort_chained_anchors(const Chains& chains, ChainingWorkspace::Parts& par
 
 Chains walk_and_join(Anchors anchors, std::int32_t read_length, const ChainingParameters& parameters, ChainingWorkspace::Parts& parts, ChainRoom room,
                      PredecessorTable table) {
-  Chains chains = walk_chains(anchors, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw}, parts.walk, room);
+  Chains chains = walk_chains(anchors, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw, parameters.ties}, parts.walk, room);
   if (wants_long_join(chains, read_length, parameters)) {
     const Anchors chained = sort_chained_anchors(chains, parts);
     table = table_of(parts, chained.size());
     join(chained, parameters, parameters.bw_long, parts, table);
-    chains = walk_chains(chained, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw_long}, parts.walk, room);
+    chains = walk_chains(chained, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw_long, parameters.ties}, parts.walk, room);
   }
   return chains;
 }

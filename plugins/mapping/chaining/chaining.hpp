@@ -32,6 +32,10 @@ enum class Engine : std::uint8_t {
   range_minimum         // the best predecessor by a linear gap cost, then all within rmq_inner_dist
 };
 
+// Which of equally good ends of chains comes first: what minimap2's sort of all of a read's anchors leaves, or the one further on. The latter does
+// not depend on what else the read meets, as chains that are made of one part of an index after the other must not.
+enum class Ties : std::uint8_t { minimap2, place };
+
 // minimap2's names and defaults (map-ont), but for max_chain_skip.
 struct ChainingParameters {
   std::int32_t max_gap = 5000;            // largest gap on the read, bases
@@ -50,6 +54,7 @@ struct ChainingParameters {
   float chain_gap_scale = 0.8F;
   float chain_skip_scale = 0.0F;
   std::int32_t k = 15;
+  Ties ties = Ties::minimap2;
 };
 
 // Whether the first of some chains leaves so much of the read to the others that they are joined. `first_y`, `last_y`: of its anchors.

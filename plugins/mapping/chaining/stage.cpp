@@ -92,10 +92,17 @@ class Chaining {
 
   Chaining(const Setup& setup, const Parameters& parameters)
       : parameters_(parameters), wants_score_(setup.wanted("anchor_score")), wants_predecessor_(setup.wanted("anchor_predecessor")) {
-    if (setup.has_resource("index")) parameters_.k = static_cast<std::int32_t>(minimizer_index_view(setup.resource("index")).k);
+    if (setup.has_resource("index")) {
+      const MinimizerIndexView index = minimizer_index_view(setup.resource("index"));
+      parameters_.k = static_cast<std::int32_t>(index.k);
+      if (index.parts() > 1) parameters_.ties = Ties::place;
+    }
     if (parameters.compat == "minimap2") parameters_.max_chain_skip = minimap2_chain_skip;
     if (parameters.max_chain_skip) parameters_.max_chain_skip = *parameters.max_chain_skip;
     parameters_.engine = parameters.rmq == "yes" ? Engine::range_minimum : Engine::dynamic_programming;
+    if (parameters_.ties == Ties::place && parameters_.bw_long > parameters_.bw)
+      throw Failure::usage("bw_long: chains are joined by what else a read meets, but the index comes in parts",
+                           "give bw_long 0, or raise part_bases");
   }
 
   Estimate estimate(const Batch& in) const {
@@ -132,7 +139,8 @@ class Chaining {
 
   // A device does what the exact first engine does.
   bool offers(std::string_view device) const {
-    return device == "cpu" || (parameters_.engine == Engine::dynamic_programming && skips_are_unlimited(parameters_, parameters_.max_chain_iter));
+    return device == "cpu" || (parameters_.ties == Ties::minimap2 && parameters_.engine == Engine::dynamic_programming &&
+                               skips_are_unlimited(parameters_, parameters_.max_chain_iter));
   }
 
 #ifdef SLUICE_WITH_CUDA

@@ -5,6 +5,7 @@
 #include <sluice/stage.hpp>
 #include <string>
 
+#include "hit_selection/hit_merging.hpp"
 #include "hit_selection/hits.hpp"
 #include "hit_selection/selection.hpp"
 
@@ -193,4 +194,4 @@ class MapSelection {
 }  // namespace
 }  // namespace sluice::hit_selection
 
-SLUICE_PLUGIN("hit_selection", "0.1.0", "MIT", sluice::hit_selection::MapSelection);
+SLUICE_PLUGIN("hit_selection", "0.1.0", "MIT", sluice::hit_selection::MapSelection, sluice::hit_selection::HitMerging);

@@ -4,19 +4,23 @@
 // Building a minimizer index: the sequences, their minimizers, and the table of them.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/minimizer_sketch.hpp>
+#include <sluice/minimizer_table/minimizer_counts.hpp>
+#include <sluice/minimizer_table/table_builder.hpp>
 #include <string_view>
 #include <vector>
 
-#include "minimizer_index/page_array.hpp"
-
 namespace sluice::minimizer_index {
 
-// Calls the body once for each of 0 .. count - 1, on several threads or on one.
-using ForEach = std::function<void(std::size_t count, const std::function<void(std::size_t)>& body)>;
+using minimizer_table::build_bytes;
+using minimizer_table::build_table;
+using minimizer_table::ForEach;
+using minimizer_table::MinimizerParts;
+using minimizer_table::MinimizerTable;
+using minimizer_table::PageArray;
+using minimizer_table::PlacedMinimizer;
 
 // The contigs: everything of an index that does not depend on k and w.
 class ReferenceBases {
@@ -52,31 +56,6 @@ class ReferenceBases {
   std::int64_t packed_ = 0;  // bases of the current contig in words
 };
 
-struct PlacedMinimizer {
-  std::uint64_t hash;
-  std::uint64_t position;  // contig << 32 | place << 1 | strand
-};
-
-// Minimizers in parts that are made one by one, each as often as is asked for. Over all parts the positions of a hash come in ascending order.
-struct MinimizerParts {
-  std::size_t count = 0;
-  double expected = 0;  // minimizers, about
-  std::function<void(std::size_t part, std::vector<PlacedMinimizer>& out)> make;
-};
-
-struct MinimizerTable {
-  std::uint64_t home_lines = 1;
-  PageArray<std::uint64_t> slots, positions;
-  std::vector<std::uint32_t> occurrence_count;
-  std::vector<std::uint64_t> occurrence_minimizers;
-};
-
-// Memory for the minimizers in the making, beside the table; references that need more are sketched several times, for a range of keys each.
-inline constexpr std::size_t build_bytes = std::size_t{2} << 30;
-
-// The table does not depend on the number of threads.
-MinimizerTable build_table(const MinimizerParts& parts, const ForEach& for_each, std::size_t memory = build_bytes);
-
 // The parts of the reference's sketch.
 MinimizerParts sketch_parts(const ReferenceBases& reference, const SketchParameters& parameters, const SketchKernels& kernels);
 
@@ -86,5 +65,12 @@ struct MinimizerIndex {
   std::shared_ptr<const void> owner;
 };
 MinimizerIndex make_index(const SketchParameters& parameters, ReferenceBases reference, MinimizerTable table);
+
+// Where parts of at most `part_bases` bases begin, and the end of the last: whole contigs, at least one a part. 0 bases: one part.
+std::vector<std::int64_t> part_begins(const ReferenceBases& reference, std::int64_t part_bases);
+
+// An index in several parts: without a table, with the occurrences of the minimizers of all.
+MinimizerIndex make_index_in_parts(const SketchParameters& parameters, ReferenceBases reference, std::vector<std::int64_t> part_begin,
+                                   minimizer_table::MinimizerCounts counts);
 
 }  // namespace sluice::minimizer_index

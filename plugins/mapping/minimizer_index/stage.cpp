@@ -36,6 +36,7 @@ class MinimizerIndexResource {
     std::optional<bool> hpc;
     std::string seeds = "minimizer";
     Path save;
+    std::int64_t part_bases = 0;
     std::string verify = "large";
   };
 
@@ -56,6 +57,12 @@ class MinimizerIndexResource {
              "what is looked up: mem: nothing, seeds come from elsewhere, so that an index that is made and not saved has contigs and bases alone")
         .choices({"minimizer", "mem"});
     d.option("save", &Parameters::save, "write the index to this file, too").writes();
+    d.option("part_bases", &Parameters::part_bases,
+             "sequences of more bases than this make an index in parts of so many, whose tables those who look minimizers up make one after the "
+             "other; 0: "
+             "one part, as an index that is saved or loaded is in any case")
+        .range(0, std::int64_t{1} << 50)
+        .unit("bases");
     d.option("verify", &Parameters::verify, "large: of an index file of more than 4 GiB check the checksums of small parts only; full: all of them")
         .choices({"large", "full"});
     d.gives("contig_length", "list<i32>", "bases of each contig")
@@ -68,7 +75,10 @@ class MinimizerIndexResource {
         .gives("slot", "list<u64>", "the table: pairs of key and value")
         .gives("position", "list<u64>", "positions of minimizers that occur more than once")
         .gives("occurrence_count", "list<u32>", "numbers of occurrences, ascending")
-        .gives("occurrence_minimizers", "list<u64>", "how many minimizers have each");
+        .gives("occurrence_minimizers", "list<u64>", "how many minimizers have each")
+        .gives("part_begin", "list<i64>", "contigs where the parts begin, and the end of the last; none: one part, which the table has")
+        .gives("frequent_hash", "list<u64>", "of an index in parts: the minimizers with more than 10 positions")
+        .gives("frequent_count", "list<u32>", "how many positions each of these has");
   }
 
   MinimizerIndexResource(const Setup&, const Parameters& p) : parameters_(p) {}
@@ -103,9 +113,17 @@ class MinimizerIndexResource {
       parameters.w = static_cast<std::uint32_t>(parameters_.w.value_or(10));
       parameters.homopolymers = parameters_.hpc.value_or(false) ? HomopolymerCompression::on : HomopolymerCompression::off;
       ReferenceBases reference = read_sequences(paths, sketch_kernels(), [&call] { return call.cancelled(); });
-      const bool has_table = parameters_.seeds == "minimizer" || !std::string(parameters_.save).empty();
-      MinimizerTable table = build_table(has_table ? sketch_parts(reference, parameters, sketch_kernels()) : MinimizerParts{}, for_each);
-      index = make_index(parameters, std::move(reference), std::move(table));
+      const bool saved = !std::string(parameters_.save).empty(), has_table = parameters_.seeds == "minimizer" || saved;
+      const MinimizerParts sketched = has_table ? sketch_parts(reference, parameters, sketch_kernels()) : MinimizerParts{};
+      std::vector<std::int64_t> part_begin = part_begins(reference, has_table && !saved ? parameters_.part_bases : 0);
+      if (part_begin.size() > 2) {
+        auto counts = minimizer_table::count_minimizers(sketched, frequent_above, for_each);
+        call.count("parts", static_cast<double>(part_begin.size() - 1));
+        index = make_index_in_parts(parameters, std::move(reference), std::move(part_begin), std::move(counts));
+      } else {
+        MinimizerTable table = build_table(sketched, for_each);
+        index = make_index(parameters, std::move(reference), std::move(table));
+      }
     }
     if (!std::string(parameters_.save).empty()) {
       OutputFile file(call, parameters_.save);
@@ -158,6 +176,9 @@ class MinimizerIndexResource {
     give_column("position", v.positions, index, out);
     give_column("occurrence_count", v.occurrence_count, index, out);
     give_column("occurrence_minimizers", v.occurrence_minimizers, index, out);
+    give_column("part_begin", v.part_begin, index, out);
+    give_column("frequent_hash", v.frequent_hash, index, out);
+    give_column("frequent_count", v.frequent_count, index, out);
     out.set_attribute("k", std::to_string(v.k));
     out.set_attribute("w", std::to_string(v.w));
     out.set_attribute("homopolymer_compressed", v.homopolymer_compressed ? "1" : "0");

@@ -135,7 +135,8 @@ void drop_repeated_minimizers(std::int32_t mid_occ, float q_occ_frac, ReadSeeds&
   std::erase_if(read.minimizers, [](const Minimizer& minimizer) { return minimizer.x == dropped; });
 }
 
-void look_up_minimizers(const MinimizerIndexView& index, ReadSeeds& read) {
+void look_up_minimizers(const MinimizerIndexView& index, Absent absent, ReadSeeds& read) {
+  const std::uint64_t taken_anyway = absent == Absent::seed ? 1 : 0;
   const std::vector<Minimizer>& minimizers = read.minimizers;
   const std::size_t count = minimizers.size();
   const std::uint64_t* const slots = index.slots.data();
@@ -158,12 +159,12 @@ void look_up_minimizers(const MinimizerIndexView& index, ReadSeeds& read) {
     const std::uint64_t* const positions = many ? index.positions.data() + found * ((value & ~many_positions) >> 27) : slot + 1;
     const bool tandem = (i > 0 && minimizers[i - 1].x == x) || (i + 1 < count && minimizers[i + 1].x == x);
     *next = {positions,
-             many ? static_cast<std::uint32_t>(value & max_minimizer_occurrences) : 1U,
+             static_cast<std::uint32_t>(found) * (many ? static_cast<std::uint32_t>(value & max_minimizer_occurrences) : 1U),
              static_cast<std::uint32_t>(minimizers[i].y),
              static_cast<std::uint16_t>(x & 0xFF),
              Seed::State::used,
              tandem ? Seed::Tandem::yes : Seed::Tandem::no};
-    next += found;
+    next += found | taken_anyway;
   }
   read.seeds.resize(static_cast<std::size_t>(next - read.seeds.data()));
 }
@@ -186,7 +187,7 @@ void choose_seeds(const SeedingParameters& p, std::int32_t length, ReadSeeds& re
 }
 
 void find_anchors(const MinimizerIndexView& index, const SeedingParameters& p, const NameOrder& order, std::string_view name, std::string_view bases,
-                  const SketchKernels& kernels, ReadSeeds& read) {
+                  const SketchKernels& kernels, ReadSeeds& read, Absent absent) {
   const auto length = static_cast<std::int32_t>(bases.size());
   const SketchParameters sketch_parameters{index.k, index.w, index.homopolymer_compressed ? HomopolymerCompression::on : HomopolymerCompression::off};
   read.too_many_anchors = false;
@@ -196,7 +197,7 @@ void find_anchors(const MinimizerIndexView& index, const SeedingParameters& p, c
   const PackedSequence packed = pack_bases(bases, kernels, read.sketch);
   sketch(packed, sketch_parameters, 0, packed.length, kernels, read.sketch, read.minimizers);
   drop_repeated_minimizers(p.mid_occ, p.q_occ_frac, read);
-  look_up_minimizers(index, read);
+  look_up_minimizers(index, absent, read);
   choose_seeds(p, length, read);
 
   std::int32_t repeat_length = 0, repeat_begin = 0, repeat_end = 0;
@@ -220,7 +221,10 @@ void find_anchors(const MinimizerIndexView& index, const SeedingParameters& p, c
     const AnchorFilter filter(index, p, order, name, length);
     make_anchors(&filter, length, read);
   }
-  sort_anchors(read.anchors);
+  if (p.ties == Ties::minimap2)
+    sort_anchors(read.anchors);
+  else
+    std::sort(read.anchors.begin(), read.anchors.end(), [](const Anchor& a, const Anchor& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
 }
 
 }  // namespace sluice::minimizer_seeding

@@ -24,8 +24,9 @@ inline constexpr std::uint64_t tandem_flag = std::uint64_t{1} << 42;
 inline constexpr std::uint64_t self_flag = std::uint64_t{1} << 43;
 
 enum class Strands : std::uint8_t { both, forward_only, reverse_only };
-enum class Diagonal : std::uint8_t { keep, skip };  // skip: no anchors of a sequence with the same place of itself
-enum class Pairs : std::uint8_t { both, once };     // once: a read maps only to contigs whose name is not smaller than its own
+enum class Diagonal : std::uint8_t { keep, skip };   // skip: no anchors of a sequence with the same place of itself
+enum class Ties : std::uint8_t { minimap2, place };  // of anchors with one x: as minimap2's sort leaves them, or by their place on the read
+enum class Pairs : std::uint8_t { both, once };      // once: a read maps only to contigs whose name is not smaller than its own
 
 struct SeedingParameters {
   std::int32_t mid_occ = 10;        // a minimizer with more positions is not a seed, but see occ_dist
@@ -35,7 +36,11 @@ struct SeedingParameters {
   Strands strands = Strands::both;
   Diagonal diagonal = Diagonal::keep;
   Pairs pairs = Pairs::both;
+  Ties ties = Ties::minimap2;
 };
+
+// What to do with minimizers that the table lacks: no_seed, or, where another part of the index has them, seeds without positions.
+enum class Absent : std::uint8_t { no_seed, seed };
 
 // Compares the names of reads and contigs as strcmp does, without comparing letters for every anchor.
 class NameOrder {
@@ -57,7 +62,7 @@ class NameOrder {
 
 // A minimizer of the read that the index has.
 struct Seed {
-  const std::uint64_t* positions;
+  const std::uint64_t* positions;  // none to look at if the count is 0
   std::uint32_t count;
   std::uint32_t place;  // of its last base << 1 | strand
   std::uint16_t span;
@@ -81,12 +86,12 @@ struct ReadSeeds {
 
 // The read's minimizers go through out.minimizers. `order` is looked at only for Diagonal::skip and Pairs::once.
 void find_anchors(const MinimizerIndexView& index, const SeedingParameters& parameters, const NameOrder& order, std::string_view name,
-                  std::string_view bases, const SketchKernels& kernels, ReadSeeds& out);
+                  std::string_view bases, const SketchKernels& kernels, ReadSeeds& out, Absent absent = Absent::no_seed);
 
 // The steps of find_anchors.
 // Takes minimizers off that repeat too often within the read.
 void drop_repeated_minimizers(std::int32_t mid_occ, float q_occ_frac, ReadSeeds& reads);
-void look_up_minimizers(const MinimizerIndexView& index, ReadSeeds& read);
+void look_up_minimizers(const MinimizerIndexView& index, Absent absent, ReadSeeds& read);
 // Sets the state of seeds; `length` is the read's.
 void choose_seeds(const SeedingParameters& parameters, std::int32_t length, ReadSeeds& read);
 

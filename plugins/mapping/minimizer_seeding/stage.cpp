@@ -2,11 +2,14 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
+#include <string>
 #include <vector>
 
+#include "minimizer_seeding/index_parts.hpp"
 #include "minimizer_seeding/seeding.hpp"
 #include "minimizer_seeding/sketch.hpp"
 
@@ -46,6 +49,7 @@ class MinimizerSeeding {
         "of long stretches of them; each position of a seed becomes an anchor. As minimap2 2.24, down to the order of equal anchors.");
     d.uses("index", "minimizer_index", "the reference sequences' minimizers");
     d.needs("read_id", "utf8", "name").needs("bases", "utf8", "the whole read");
+    d.needs("index_part", "i32", "of an index in parts: the one that the read is looked up in", Needed::optional);
     d.gives("read_length", "i32", "bases").gives("repeat_length", "i32", "bases under minimizers that are too frequent to be seeds");
     d.gives("seed_position", "list<u64>", "of each seed, ascending: span << 32 | place of the k-mer's last base on the read");
     d.gives("anchor_x", "list<u64>", "strand << 63 | contig << 32 | place of the k-mer's last base on the contig, ascending");
@@ -94,11 +98,13 @@ class MinimizerSeeding {
     if (p.rev_only) parameters_.strands = Strands::reverse_only;
     if (p.no_diagonal) parameters_.diagonal = Diagonal::skip;
     if (!p.dual) parameters_.pairs = Pairs::once;
-    if (p.no_diagonal || !p.dual) order_ = NameOrder(index_);
+    const bool has_parts = index_.parts() > 1;
+    if (p.no_diagonal || !p.dual || has_parts) order_ = NameOrder(index_);
+    if (has_parts) look_up_in_parts();
   }
 
 #ifdef SLUICE_WITH_CUDA
-  bool offers(std::string_view device) const { return device != "cuda" || cuda::seeds_on_device(index_); }
+  bool offers(std::string_view device) const { return device != "cuda" || (!parts_ && cuda::seeds_on_device(index_)); }
 #endif
 
   Estimate estimate(const Batch& in) const {
@@ -117,6 +123,8 @@ class MinimizerSeeding {
   void process(const Call& call, const Batch& in, Output& out) {
     const auto rows = static_cast<std::size_t>(in.rows());
     const auto names = in.text("read_id"), bases = in.text("bases");
+    const std::shared_ptr<const IndexPart> index_part = part_of(call, in);
+    const MinimizerIndexView& index = index_part ? index_part->view : index_;
     const auto read_length = out.column<std::int32_t>("read_length"), repeat_length = out.column<std::int32_t>("repeat_length");
     std::vector<std::size_t> anchor_count(rows), seed_count(rows);
     std::vector<FinishedPart> parts;
@@ -132,7 +140,8 @@ class MinimizerSeeding {
           out.fail(row, Reason::too_long);
           continue;
         }
-        find_anchors(index_, parameters_, order_, names[row], bases[row], kernels_, *read);
+        const Absent absent = index_part && order_.place(names[row]).found ? Absent::seed : Absent::no_seed;
+        find_anchors(index, parameters_, order_, names[row], bases[row], kernels_, *read, absent);
         if (read->too_many_anchors) {
           out.fail(row, Reason::too_many_anchors);
           continue;
@@ -228,6 +237,30 @@ class MinimizerSeeding {
 #endif
 
  private:
+  // Limits of occurrences are those of all parts. What lies between them in minimap2's rule has positions in all parts, which no table has.
+  void look_up_in_parts() {
+    if (parameters_.occ_dist > 0 && parameters_.max_max_occ > parameters_.mid_occ)
+      throw Failure::usage("occ_dist looks at all positions of frequent minimizers, but the index comes in parts",
+                           "give occ_dist 0, or raise part_bases");
+    if (parameters_.mid_occ < static_cast<std::int32_t>(frequent_above))
+      throw Failure::usage("f and min_occ leave out minimizers of " + std::to_string(parameters_.mid_occ) +
+                               " positions, but the index comes in parts, which know those of more than " + std::to_string(frequent_above),
+                           "raise min_occ or part_bases");
+    parameters_.ties = Ties::place;
+    parts_ = std::make_unique<IndexParts>(index_, parameters_.mid_occ, kernels_);
+  }
+  // The part that the batch is looked up in; none: there is one table.
+  std::shared_ptr<const IndexPart> part_of(const Call& call, const Batch& in) {
+    if (!parts_) return nullptr;
+    if (!in.has("index_part"))
+      throw Failure::usage("minimizer_seeding: the index comes in parts, but the reads do not",
+                           "read them with stored_reads, which is given the index, or let part_bases be 0");
+    const auto part = in.column<std::int32_t>("index_part");
+    for (const std::int32_t p : part)
+      if (p < 0 || p != part[0]) throw Failure::input("a batch of reads is for several parts of the index");
+    return parts_->get(part.empty() ? 0 : static_cast<std::size_t>(part[0]), call);
+  }
+
 #ifdef SLUICE_WITH_CUDA
   static cuda::Launch launch(const sluice::cuda::DeviceCall& device, std::vector<sluice::cuda::Memory>& memory) {
     cuda::Launch launch{.stream = device.stream()};
@@ -293,6 +326,7 @@ class MinimizerSeeding {
   SketchKernels kernels_;
   SeedingParameters parameters_;
   NameOrder order_;
+  std::unique_ptr<IndexParts> parts_;  // none: the index has a table
   Workspaces<ReadSeeds> reads_;
   Workspaces<Results> results_;
 #ifdef SLUICE_WITH_CUDA

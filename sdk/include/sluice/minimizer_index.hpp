@@ -17,10 +17,17 @@
 //   position              u64  positions of minimizers that occur more than once, ascending within each minimizer
 //   occurrence_count      u32  the different numbers of occurrences, ascending (saturated at max_minimizer_occurrences)
 //   occurrence_minimizers u64  how many distinct minimizers have that number
+//   part_begin            i64  contigs where the parts of the index begin, and the end of the last; without it there is one part
+//   frequent_hash         u64  of an index in several parts: the minimizers that occur more than frequent_above times; their order says nothing
+//   frequent_count        u32  how often each does
 // Attributes: path; k; w; homopolymer_compressed (0, 1); home_lines (of the table).
+//
+// An index in several parts has contigs, bases and the numbers of occurrences, which are those of all parts, but an empty table: whoever looks
+// minimizers up makes the table of one part after the other (sluice/minimizer_table).
 //
 // A position is contig << 32 | place of the k-mer's last base << 1 | strand (1: the reverse complement is the canonical k-mer).
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -61,6 +68,13 @@ inline constexpr std::uint64_t empty_slot = ~std::uint64_t{0};
 
 // Key of a hash in the table: a product with an odd number, so that distinct hashes have distinct keys. No hash of up to 56 bits gives empty_slot.
 SLUICE_HOST_DEVICE constexpr std::uint64_t minimizer_key(std::uint64_t hash) { return hash * 0x9E3779B97F4A7C15ULL; }
+
+// The hash that gives a key.
+constexpr std::uint64_t minimizer_hash_of_key(std::uint64_t key) { return key * 0xF1DE83E19937733DULL; }
+static_assert(minimizer_hash_of_key(minimizer_key(0x123456789ABCDEULL)) == 0x123456789ABCDEULL);
+
+// Of an index in several parts the minimizers are named that occur more often than this: minimap2's least limit.
+inline constexpr std::uint32_t frequent_above = 10;
 
 // First slot of the line where the search for a key begins. home_lines < 2^32.
 SLUICE_HOST_DEVICE constexpr std::uint64_t home_slot(std::uint64_t key, std::uint64_t home_lines) {
@@ -103,8 +117,12 @@ struct MinimizerIndexView {
   std::span<const std::uint64_t> positions;
   std::span<const std::uint32_t> occurrence_count;
   std::span<const std::uint64_t> occurrence_minimizers;
+  std::span<const std::int64_t> part_begin;
+  std::span<const std::uint64_t> frequent_hash;
+  std::span<const std::uint32_t> frequent_count;
   std::uint64_t home_lines = 0;
 
+  std::size_t parts() const { return part_begin.size() < 2 ? 1 : part_begin.size() - 1; }
   std::size_t contigs() const { return contig_length.size(); }
   std::string_view contig_name(std::size_t contig) const {
     const auto begin = static_cast<std::size_t>(contig_name_begin[contig]);
@@ -167,12 +185,18 @@ inline MinimizerIndexView minimizer_index_view(const Batch& index) {
   view.positions = index.list<std::uint64_t>("position")[0];
   view.occurrence_count = index.list<std::uint32_t>("occurrence_count")[0];
   view.occurrence_minimizers = index.list<std::uint64_t>("occurrence_minimizers")[0];
+  if (index.has("part_begin")) view.part_begin = index.list<std::int64_t>("part_begin")[0];
+  if (index.has("frequent_hash")) view.frequent_hash = index.list<std::uint64_t>("frequent_hash")[0];
+  if (index.has("frequent_count")) view.frequent_count = index.list<std::uint32_t>("frequent_count")[0];
   const std::size_t contigs = view.contig_length.size();
+  const bool parts_fit =
+      view.part_begin.size() < 2 || (view.part_begin.front() == 0 && view.part_begin.back() == static_cast<std::int64_t>(contigs) &&
+                                     std::is_sorted(view.part_begin.begin(), view.part_begin.end()));
   const std::size_t slot_words = view.slots.size();
   const bool fits = view.contig_name_begin.size() == contigs + 1 && view.contig_base_begin.size() == contigs + 1 &&
                     view.ambiguous_begin.size() == view.ambiguous_end.size() && view.occurrence_count.size() == view.occurrence_minimizers.size() &&
                     slot_words % (2 * slots_per_line) == 0 && slot_words / 2 > view.home_lines * slots_per_line &&
-                    view.slots[slot_words - 2] == empty_slot;
+                    view.slots[slot_words - 2] == empty_slot && parts_fit && view.frequent_hash.size() == view.frequent_count.size();
   if (!fits) throw Failure::input("the columns of the minimizer index do not fit together", "use a minimizer_index resource");
   return view;
 }

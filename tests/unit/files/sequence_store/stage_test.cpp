@@ -11,6 +11,9 @@
 #include <sluice/stored_part.hpp>
 #include <sluice/testing.hpp>
 #include <string>
+#include <vector>
+
+#include "unit/mapping/hit_selection/tiny_index.hpp"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -155,6 +158,47 @@ TEST_CASE("a store as reads, whole, in parts and from a position on") {
   for (const std::string& problem : source_problems(source, prepare)) FAIL_CHECK(problem);
   for (const std::string& problem : contract_problems(plugin(), {{"stored_reads", ContractSample{.resources = {{"reads", store}}}}}))
     FAIL_CHECK(problem);
+}
+
+TEST_CASE("for an index in parts the reads come once for each, and a position is that of the last") {
+  const Files files;
+  std::string fasta;
+  for (int read = 0; read < 23; ++read)
+    fasta += ">r" + std::to_string(read) + "\n" + std::string(static_cast<std::size_t>(read * 7 % 40), 'A') + "\n";
+  const TestBatch store = open(files.write("r.fa", fasta)).batch();
+  const TestBatch index = tiny_index::of({{"a", 10}, {"b", 10}, {"c", 10}}, 15, {0, 1, 2, 3});
+  const auto rows_of = [&](const StageUnderTest& source) {
+    const Result result = StageRun(source, {}).resource("reads", store).resource("index", index).target_work(50).run();
+    REQUIRE(result.ok());
+    CHECK((result.accounts.contains("empty_sequence") ? result.accounts.at("empty_sequence").names.size() : 0) <= 1);  // in the last part alone
+    std::vector<std::string> rows;
+    for (const TestBatch& batch : result.batches)
+      for (std::int64_t row = 0; row < batch.rows(); ++row)
+        rows.push_back(std::to_string(batch.view().column<std::int32_t>("index_part")[static_cast<std::size_t>(row)]) + " " +
+                       std::string(batch.view().text("read_id")[row]));
+    return rows;
+  };
+  const StageUnderTest source = stage_of(plugin(), "stored_reads");
+  std::vector<std::string> expected;
+  for (const char* part : {"0 r", "1 r", "2 r"})
+    for (int read = 1; read < 23; ++read) expected.push_back(part + std::to_string(read));
+  CHECK(rows_of(source) == expected);
+
+  std::vector<SaidPosition> said;
+  rows_of(asked_for_positions(source, &said));
+  for (const SaidPosition& position : said) {
+    CAPTURE(position.text);
+    REQUIRE(position.problem.empty());
+    if (position.rows_before <= 44) {
+      CHECK(position.text == "0");
+      continue;
+    }
+    // All parts of what the last part has not had.
+    std::vector<std::string> left;
+    for (const char* part : {"0 r", "1 r", "2 r"})
+      for (std::int64_t read = position.rows_before - 44 + 1; read < 23; ++read) left.push_back(part + std::to_string(read));
+    CHECK(rows_of(beginning_at(source, position.text)) == left);
+  }
 }
 
 TEST_CASE("the parts of a store are its rows, with as many bases each as whole rows allow") {

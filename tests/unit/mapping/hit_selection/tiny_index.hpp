@@ -11,7 +11,8 @@
 
 namespace tiny_index {
 
-inline sluice::testing::TestBatch of(const std::vector<std::pair<std::string, std::int32_t>>& contigs, int k = 15) {
+inline sluice::testing::TestBatch of(const std::vector<std::pair<std::string, std::int32_t>>& contigs, int k = 15,
+                                     const std::vector<std::int64_t>& part_begin = {}) {
   std::vector<std::int32_t> length;
   std::vector<std::int64_t> name_begin = {0}, base_begin = {0};
   std::vector<std::uint8_t> names;
@@ -34,6 +35,7 @@ inline sluice::testing::TestBatch of(const std::vector<std::pair<std::string, st
       .list<std::uint64_t>("position", {{}})
       .list<std::uint32_t>("occurrence_count", {{}})
       .list<std::uint64_t>("occurrence_minimizers", {{}})
+      .list<std::int64_t>("part_begin", {part_begin})
       .attribute("k", std::to_string(k))
       .attribute("w", "10")
       .attribute("homopolymer_compressed", "0")

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -126,6 +127,52 @@ Result load(const sluice::testing::ParameterTexts& parameters) { return run_stag
 bool says(const Result& result, const std::string& part) { return result.message.find(part) != std::string::npos; }
 
 }  // namespace
+
+TEST_CASE("counts of minimizers are those of the table, whatever the memory and the threads") {
+  std::mt19937 random(77);
+  std::string bases = random_bases(random, 60000);
+  for (int i = 0; i < 30; ++i) bases += bases.substr(1000, 300 + 10 * static_cast<std::size_t>(i));
+  const TemporaryFolder folder;
+  const std::string path = write(folder, "counted.fa", ">a\n" + bases + "\n>b\n" + bases.substr(0, 5000) + "\n");
+  const SketchParameters sketching{15, 5};
+  ReferenceBases reference = read_sequences({path}, sketch_kernels(), [] { return false; });
+  const MinimizerParts parts = sketch_parts(reference, sketching, sketch_kernels());
+  const MinimizerIndex whole = build(path, sketching, one_thread);
+  for (const std::size_t memory : {build_bytes, std::size_t{200000}, std::size_t{1}}) {
+    const auto counts = minimizer_table::count_minimizers(parts, 10, on_threads(3), memory);
+    CHECK(std::ranges::equal(counts.occurrence_count, whole.view.occurrence_count));
+    CHECK(std::ranges::equal(counts.occurrence_minimizers, whole.view.occurrence_minimizers));
+    std::uint64_t frequent = 0;
+    for (std::size_t c = 0; c < counts.occurrence_count.size(); ++c)
+      if (counts.occurrence_count[c] > 10) frequent += counts.occurrence_minimizers[c];
+    REQUIRE(frequent > 0);
+    CHECK(counts.frequent_hash.size() == frequent);
+    for (std::size_t h = 0; h < counts.frequent_hash.size(); ++h) REQUIRE(whole.view.find(counts.frequent_hash[h]).count == counts.frequent_count[h]);
+  }
+}
+
+TEST_CASE("more bases than part_bases make an index in parts of whole sequences, without a table") {
+  std::mt19937 random(78);
+  const TemporaryFolder folder;
+  std::string fasta;
+  for (const std::size_t length : {300, 400, 900, 100, 2500, 50}) fasta += ">c" + std::to_string(length) + "\n" + random_bases(random, length) + "\n";
+  const std::string path = write(folder, "parts.fa", fasta);
+  const auto begins = [&](const char* part_bases, const sluice::testing::ParameterTexts& more = {}) {
+    sluice::testing::ParameterTexts given{{"path", path}, {"part_bases", part_bases}};
+    given.insert(more.begin(), more.end());
+    const Result result = load(given);
+    REQUIRE(result.ok());
+    const MinimizerIndexView view = minimizer_index_view(result.batch().view());
+    if (!more.contains("seeds")) CHECK((view.parts() == 1) == (view.slots.size() > 16));
+    return std::vector<std::int64_t>(view.part_begin.begin(), view.part_begin.end());
+  };
+  CHECK(begins("1000") == std::vector<std::int64_t>{0, 2, 4, 5, 6});
+  CHECK(begins("1") == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6});
+  CHECK(begins("4250").empty());
+  CHECK(begins("0").empty());
+  CHECK(begins("1000", {{"save", folder.path() + "/saved.index"}}).empty());
+  CHECK(begins("1000", {{"seeds", "mem"}}).empty());
+}
 
 TEST_CASE("the index has every minimizer with all its positions, and the bases") {
   std::mt19937 random(1);

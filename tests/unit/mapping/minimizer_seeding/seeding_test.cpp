@@ -303,6 +303,128 @@ TEST_CASE("the stage gives the seeds and anchors that the description of minimap
   }
 }
 
+namespace {
+
+// An index in parts that begin at these contigs: no table, but bases, and the counts of all.
+TestBatch index_in_parts(const std::vector<Contig>& contigs, const SketchParameters& p, const std::vector<std::int64_t>& part_begin) {
+  const TestBatch whole = index_batch(contigs, p);
+  const MinimizerIndexView view = minimizer_index_view(whole.view());
+  std::vector<std::uint64_t> words, frequent_hash;
+  std::vector<std::int64_t> base_begin{0}, ambiguous_begin, ambiguous_end;
+  std::vector<std::uint32_t> frequent_count;
+  SketchScratch scratch;
+  for (const Contig& contig : contigs) {
+    const PackedSequence packed = pack_bases(contig.bases, sketch_kernels(), scratch);
+    words.insert(words.end(), packed.words, packed.words + (packed.length + 31) / 32);
+    for (const BaseInterval& gap : packed.ambiguous) {
+      ambiguous_begin.push_back(base_begin.back() + gap.begin);
+      ambiguous_end.push_back(base_begin.back() + gap.end);
+    }
+    base_begin.push_back(static_cast<std::int64_t>(words.size()) * 32);
+  }
+  words.insert(words.end(), 4, 0);
+  for (const auto& [hash, list] : positions_of(contigs, p))
+    if (list.size() > frequent_above) frequent_hash.push_back(hash), frequent_count.push_back(static_cast<std::uint32_t>(list.size()));
+  std::reverse(frequent_hash.begin(), frequent_hash.end());  // their order says nothing
+  std::reverse(frequent_count.begin(), frequent_count.end());
+  const auto all = [](const auto& values) { return std::vector(1, std::vector(values.begin(), values.end())); };
+  return BatchBuilder("minimizer_index", 1)
+      .list<std::int32_t>("contig_length", all(view.contig_length))
+      .list<std::int64_t>("contig_name_begin", all(view.contig_name_begin))
+      .list<std::uint8_t>("contig_name", all(view.contig_name_bytes))
+      .list<std::int64_t>("contig_base_begin", {base_begin})
+      .list<std::uint64_t>("packed_bases", {words})
+      .list<std::int64_t>("ambiguous_begin", {ambiguous_begin})
+      .list<std::int64_t>("ambiguous_end", {ambiguous_end})
+      .list<std::uint64_t>("slot", {std::vector<std::uint64_t>(4 * slots_per_line, empty_slot)})
+      .list<std::uint64_t>("position", {{}})
+      .list<std::uint32_t>("occurrence_count", all(view.occurrence_count))
+      .list<std::uint64_t>("occurrence_minimizers", all(view.occurrence_minimizers))
+      .list<std::int64_t>("part_begin", {part_begin})
+      .list<std::uint64_t>("frequent_hash", {frequent_hash})
+      .list<std::uint32_t>("frequent_count", {frequent_count})
+      .attribute("k", std::to_string(p.k))
+      .attribute("w", std::to_string(p.w))
+      .attribute("homopolymer_compressed", p.homopolymers == HomopolymerCompression::on ? "1" : "0")
+      .attribute("home_lines", "1")
+      .build();
+}
+
+}  // namespace
+
+TEST_CASE("the parts of an index give the anchors and seeds of the whole") {
+  std::mt19937 random(14);
+  for (int round = 0; round < 12; ++round) {
+    const std::vector<Contig> contigs = made_up_reference(random);
+    SketchParameters sketching;
+    sketching.k = 8 + random() % 12;
+    sketching.w = 1 + random() % 8;
+    if (round % 4 == 0) sketching.homopolymers = HomopolymerCompression::on;
+    std::vector<std::string> names, reads;
+    for (const Contig& contig : contigs) names.push_back(contig.name), reads.push_back(contig.bases);
+    const auto rows = static_cast<std::int64_t>(reads.size());
+    const sluice::testing::ParameterTexts options{{"f", "0.05"}, {"occ_dist", "0"}, {"no_diagonal", "true"}};
+    const auto given = [&](std::int32_t part) {
+      return BatchBuilder("read", rows)
+          .text("read_id", names)
+          .text("bases", reads)
+          .column("index_part", std::vector<std::int32_t>(reads.size(), part))
+          .build();
+    };
+    const auto whole = run_stage<MinimizerSeeding>(given(0)).resource("index", index_batch(contigs, sketching)).with(options).expect_rows(rows);
+    for (const std::vector<std::int64_t>& part_begin : {std::vector<std::int64_t>{0, 1, 3}, {0, 1, 2, 3}}) {
+      std::vector<TestBatch> batches;
+      for (std::size_t part = 0; part + 1 < part_begin.size(); ++part) batches.push_back(given(static_cast<std::int32_t>(part)));
+      const auto parts = run_stage<MinimizerSeeding>(batches).resource("index", index_in_parts(contigs, sketching, part_begin)).with(options).run();
+      REQUIRE(parts.ok());
+      const auto view = whole.batch().view();
+      for (std::int64_t row = 0; row < rows; ++row) {
+        CAPTURE(row);
+        const auto sorted = [](std::vector<Anchor> anchors) {
+          std::sort(anchors.begin(), anchors.end(), [](const Anchor& a, const Anchor& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+          return anchors;
+        };
+        const auto anchors_of = [&](const Batch& batch) {
+          std::vector<Anchor> anchors;
+          const auto x = batch.list<std::uint64_t>("anchor_x")[row], y = batch.list<std::uint64_t>("anchor_y")[row];
+          for (std::size_t n = 0; n < x.size(); ++n) anchors.push_back({x[n], y[n]});
+          return anchors;
+        };
+        std::vector<Anchor> together;
+        for (const TestBatch& batch : parts.batches) {
+          const Batch part = batch.view();
+          const std::vector<Anchor> found = anchors_of(part);
+          CHECK(found == sorted(found));
+          together.insert(together.end(), found.begin(), found.end());
+          CHECK(std::ranges::equal(part.list<std::uint64_t>("seed_position")[row], view.list<std::uint64_t>("seed_position")[row]));
+          CHECK(part.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)] ==
+                view.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)]);
+        }
+        CHECK(sorted(together) == sorted(anchors_of(view)));
+      }
+    }
+  }
+}
+
+TEST_CASE("what an index in parts cannot do is refused") {
+  std::mt19937 random(15);
+  const std::vector<Contig> contigs = made_up_reference(random);
+  const auto says = [&](const sluice::testing::ParameterTexts& options, std::int32_t part, const std::string& words) {
+    const auto batch =
+        BatchBuilder("read", 1).text("read_id", {"r"}).text("bases", {contigs[0].bases}).column<std::int32_t>("index_part", {part}).build();
+    const auto result = run_stage<MinimizerSeeding>(batch).resource("index", index_in_parts(contigs, {}, {0, 1, 3})).with(options).run();
+    CAPTURE(result.message);
+    CHECK(!result.ok());
+    CHECK(result.message.find(words) != std::string::npos);
+  };
+  says({{"occ_dist", "500"}}, 0, "occ_dist");
+  says({{"occ_dist", "0"}, {"f", "5"}}, 0, "which know those of more than 10");
+  says({{"occ_dist", "0"}}, 2, "part 2");
+  const auto batch = BatchBuilder("read", 1).text("read_id", {"r"}).text("bases", {contigs[0].bases}).build();
+  const auto result = run_stage<MinimizerSeeding>(batch).resource("index", index_in_parts(contigs, {}, {0, 1, 3})).with({{"occ_dist", "0"}}).run();
+  CHECK(result.message.find("the reads do not") != std::string::npos);
+}
+
 TEST_CASE("the threshold of f is minimap2's") {
   MinimizerIndexView index;
   const std::vector<std::uint32_t> counts{1, 2, 50, 3000};
