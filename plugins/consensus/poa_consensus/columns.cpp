@@ -54,8 +54,9 @@ void append_alignment_rows(const PartialOrderGraph& graph, Template first, Colum
 }
 
 void column_majority(const PartialOrderGraph& graph, Template first, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace,
-                     std::string& consensus, std::vector<std::int32_t>& coverage) {
+                     std::string& consensus, std::vector<std::int32_t>& path, std::vector<std::int32_t>& coverage) {
   consensus.clear();
+  path.clear();
   coverage.clear();
   if (graph.sequence_count() == 0) return;
   mark_template(graph, workspace);
@@ -80,6 +81,7 @@ void column_majority(const PartialOrderGraph& graph, Template first, Undecided u
     if (!is_decided && undecided == Undecided::keep_template) winner = on_template;
     if (winner < 0) return;
     consensus += graph.letter(winner);
+    path.push_back(winner);
     coverage.push_back(letters);
   });
 }

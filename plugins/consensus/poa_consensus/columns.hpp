@@ -30,10 +30,10 @@ enum class Undecided : std::uint8_t {
   take_letter,    // the letter that was there first
 };
 
-// Replaces `consensus` and `coverage` (sequences with a letter in the column) by the majority of each column. A gap wins only if it is strictly more
-// frequent than each letter; a letter wins if it is strictly more frequent than the other letters; otherwise `undecided` says.
+// Replaces `consensus`, its nodes and `coverage` (sequences with a letter in the column) by the majority of each column. A gap wins only if it is
+// strictly more frequent than each letter; a letter wins if it is strictly more frequent than the other letters; otherwise `undecided` says.
 // `support`: columns whose winner has fewer sequences are undecided too.
 void column_majority(const PartialOrderGraph& graph, Template first, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace,
-                     std::string& consensus, std::vector<std::int32_t>& coverage);
+                     std::string& consensus, std::vector<std::int32_t>& nodes, std::vector<std::int32_t>& coverage);
 
 }  // namespace sluice::poa_consensus

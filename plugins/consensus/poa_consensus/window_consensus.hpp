@@ -5,6 +5,7 @@
 // Layers, their order and the trimming are racon 1.5.0's (Vaser et al. 2017), the graph is spoa's.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,8 +14,10 @@
 #include "poa_consensus/alignment.hpp"
 #include "poa_consensus/columns.hpp"
 #include "poa_consensus/graph.hpp"
+#include "poa_consensus/graph_paths.hpp"
 #include "poa_consensus/heaviest_bundle.hpp"
 #include "poa_consensus/scoring.hpp"
+#include "poa_consensus/sequence_groups.hpp"
 
 namespace sluice::poa_consensus {
 
@@ -28,6 +31,11 @@ enum class Trim : std::uint8_t {
   racon,  // to the first and last base that half of the layers cover
 };
 
+enum class Strands : std::uint8_t {
+  as_given,
+  either,  // the reverse complement of a sequence is merged where that scores more, as spoa -s has it; not of layers
+};
+
 struct ConsensusParameters {
   Scoring scoring;
   Algorithm algorithm = Algorithm::heaviest_bundle;
@@ -39,6 +47,8 @@ struct ConsensusParameters {
   // nothing. Windows with layers have one round.
   std::int32_t rounds = 1;
   std::int32_t min_sequences = 1;
+  Strands strands = Strands::as_given;
+  GroupRules groups = {.most_groups = 1};  // several: each haplotype has a consensus of its own; not of windows with layers
   std::uint64_t matrix_bytes = std::uint64_t{1} << 31U;
 };
 
@@ -57,11 +67,18 @@ enum class WindowProblem : std::uint8_t {
   too_large,      // for matrix_bytes
 };
 
+// Sequences of a window that are a haplotype, and their consensus.
+struct Haplotype {
+  std::string consensus;
+  std::vector<std::int32_t> sequences;
+};
+
 struct WindowResult {
   std::string consensus;
   std::vector<std::int32_t> coverage;  // of each base of it
   bool is_polished = false;            // false: fewer than min_sequences, sequence 0 is kept
   bool is_untrimmed = false;           // true: the coverage nowhere reaches half of the layers, so nothing was trimmed
+  std::vector<Haplotype> haplotypes;   // the largest first, if several are asked for; one: its consensus is that of the window
 };
 
 // The order in which the sequences of a window are merged.
@@ -75,8 +92,13 @@ class WindowConsensus {
   explicit WindowConsensus(const ConsensusParameters& parameters) : parameters_(parameters) {}
 
   WindowProblem make(const Window& window, WindowResult& result);
+  // The same from the graph that a device has made of the window, as far as its paths say; false: they do not fit the window.
+  bool read(const Window& window, const GraphPaths& paths, WindowResult& result);
   // Rows of the alignment of the last window, each followed by a newline. Sequence 0 alone if it was not polished.
   void append_alignment(std::string& rows);
+  // The graph of the last window as lines of GFA, and as DOT: see graph_text.hpp.
+  void append_gfa(std::string_view window_name, std::string& text);
+  void append_dot(std::string_view window_name, std::string& text);
 
   const PartialOrderGraph& graph() const { return graph_; }
   std::size_t bytes() const { return graph_.bytes() + workspace_.bytes(); }
@@ -89,8 +111,13 @@ class WindowConsensus {
     return window.qualities.empty() ? std::string_view() : window.qualities.substr(begin_[index], begin_[index + 1] - begin_[index]);
   }
   WindowProblem check(const Window& window);
+  void begin_round(const std::string* guide);
   WindowProblem merge_all(const Window& window);
   WindowProblem merge(NodeRange range, std::string_view bases, std::string_view qualities);
+  WindowProblem align(NodeRange range, std::string_view bases);
+  WindowProblem complete(const Window& window, WindowResult& result);
+  WindowProblem divide(const Window& window, WindowResult& result);
+  bool read_path(const GraphPaths& paths, std::size_t begin, std::size_t end);
   NodeRange part_of_layer(const Window& window, std::size_t index) const;
   void read_consensus(WindowResult& result);
 
@@ -102,8 +129,11 @@ class WindowConsensus {
   ColumnWorkspace columns_;
   std::vector<std::size_t> begin_;  // of each sequence
   std::vector<std::int32_t> order_, nodes_;
-  std::vector<AlignedPair> path_;
+  std::vector<AlignedPair> path_, forward_path_;
   std::string no_weight_;  // qualities of a guide
+  std::string reversed_, reversed_qualities_;
+  std::vector<std::uint8_t> is_reversed_;  // of each merged sequence
+  std::unique_ptr<WindowConsensus> of_haplotype_;
 };
 
 }  // namespace sluice::poa_consensus
