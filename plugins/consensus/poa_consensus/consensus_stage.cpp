@@ -64,8 +64,11 @@ void PoaConsensus::describe(Describe<PoaConsensus>& d) {
   d.option("template_fallback", &Parameters::template_fallback,
            "majority: undecided columns take sequence 0's letter, or its gap; else their first letter");
   d.option("rounds", &Parameters::rounds,
-           "merge all sequences so often; from the second time on into a graph that begins with the consensus so far. Windows with layers: once; "
+           "merge all sequences so often; from the second time on into a graph that begins with the consensus so far. Not of windows with layers; "
            "without it once for heaviest_bundle, twice for majority")
+      .range(1, 10);
+  d.option("layer_rounds", &Parameters::layer_rounds,
+           "the same of windows with layers: from the second time on the consensus so far is the backbone, where each layer lies as it was aligned")
       .range(1, 10);
   d.option("matrix", &Parameters::matrix, "windows that need a larger matrix fail");
 #ifdef SLUICE_WITH_CUDA
@@ -110,6 +113,7 @@ PoaConsensus::PoaConsensus(const Setup& setup, const Parameters& p)
   parameters_.min_sequences = static_cast<std::int32_t>(p.min_sequences);
   parameters_.min_support = static_cast<std::int32_t>(p.min_support);
   parameters_.rounds = static_cast<std::int32_t>(p.rounds.value_or(parameters_.algorithm == Algorithm::majority ? 2 : 1));
+  parameters_.layer_rounds = static_cast<std::int32_t>(p.layer_rounds);
   parameters_.undecided = p.template_fallback ? Undecided::keep_template : Undecided::take_letter;
   parameters_.matrix_bytes = p.matrix.bytes;
 }

@@ -210,13 +210,51 @@ WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) 
     result.coverage.assign(first.size(), 1);
     return WindowProblem::none;
   }
-  const std::int32_t rounds = window.layer_begin.empty() ? parameters_.rounds : 1;
+  const bool has_layers = !window.layer_begin.empty();
+  const std::int32_t rounds = has_layers ? parameters_.layer_rounds : parameters_.rounds;
+  Window current = window;
   for (std::int32_t round = 0; round < rounds; ++round) {
-    begin_round(round > 0 ? &result.consensus : nullptr);
-    if (const WindowProblem problem = merge_all(window); problem != WindowProblem::none) return problem;
+    if (round > 0 && has_layers) {
+      renewed_ = renew(current, result.consensus);
+      current = renewed_.view();
+      if (const WindowProblem problem = check(current); problem != WindowProblem::none) return problem;
+      order_layers(parameters_.layer_order, current.layer_begin, order_);
+    }
+    begin_round(round > 0 && !has_layers ? &result.consensus : nullptr);
+    if (const WindowProblem problem = merge_all(current); problem != WindowProblem::none) return problem;
     read_consensus(result);
   }
   return complete(window, result);
+}
+
+// The window with the consensus, which weighs nothing, in the place of the backbone. A layer lies where the first and the last column are that both
+// go through; one that has none in common with the consensus belongs to all of it.
+RenewedWindow WindowConsensus::renew(const Window& window, const std::string& consensus) {
+  RenewedWindow renewed;
+  renewed.sequences.append(consensus).append(window.sequences.substr(begin_[1]));
+  renewed.qualities.assign(consensus.size(), '!');
+  if (window.qualities.empty())
+    renewed.qualities.append(window.sequences.size() - begin_[1], '"');
+  else
+    renewed.qualities.append(window.qualities.substr(begin_[1]));
+  renewed.lengths.assign(window.lengths.begin(), window.lengths.end());
+  renewed.lengths[0] = static_cast<std::int32_t>(consensus.size());
+  renewed.layer_begin.assign(window.lengths.size(), 0);
+  renewed.layer_end.assign(window.lengths.size(), std::max(renewed.lengths[0] - 1, 0));
+  place_of_column_.assign(static_cast<std::size_t>(graph_.node_count()), -1);
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    place_of_column_[static_cast<std::size_t>(graph_.node(nodes_[i]).column)] = static_cast<std::int32_t>(i);
+  const auto place = [&](std::int32_t node) { return place_of_column_[static_cast<std::size_t>(graph_.node(node).column)]; };
+  const auto is_common = [&](std::int32_t node) { return place(node) >= 0; };
+  for (std::size_t turn = 0; turn < order_.size(); ++turn) {
+    const auto index = static_cast<std::size_t>(order_[turn]);
+    const std::span<const std::int32_t> path = graph_.path(static_cast<std::int32_t>(turn));
+    const auto first = std::find_if(path.begin(), path.end(), is_common);
+    if (index == 0 || first == path.end()) continue;
+    renewed.layer_begin[index] = place(*first);
+    renewed.layer_end[index] = place(*std::find_if(path.rbegin(), path.rend(), is_common));
+  }
+  return renewed;
 }
 
 // A letter on an older node takes that; a new one is made by merging the letter with what its node was aligned with.

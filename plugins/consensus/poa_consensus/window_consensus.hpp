@@ -44,8 +44,11 @@ struct ConsensusParameters {
   Undecided undecided = Undecided::keep_template;
   std::int32_t min_support = 0;
   // Of merging all sequences. From the second on the graph begins with the consensus of the round before, which guides the alignments and weighs
-  // nothing. Windows with layers have one round.
+  // nothing.
   std::int32_t rounds = 1;
+  // The same of windows with layers: the consensus, which weighs nothing, becomes their backbone, as if the reads were aligned to the polished
+  // target.
+  std::int32_t layer_rounds = 1;
   std::int32_t min_sequences = 1;
   Strands strands = Strands::as_given;
   GroupRules groups = {.most_groups = 1};  // several: each haplotype has a consensus of its own; not of windows with layers
@@ -58,6 +61,13 @@ struct Window {
   std::span<const std::int32_t> lengths;                 // of each
   std::string_view qualities;                            // Phred + 33 of all letters, or none
   std::span<const std::int32_t> layer_begin, layer_end;  // of each on sequence 0, inclusive, or none
+};
+
+// A window that owns its cells: see ConsensusParameters::layer_rounds.
+struct RenewedWindow {
+  std::string sequences, qualities;
+  std::vector<std::int32_t> lengths, layer_begin, layer_end;
+  Window view() const { return {sequences, lengths, qualities, layer_begin, layer_end}; }
 };
 
 enum class WindowProblem : std::uint8_t {
@@ -117,6 +127,7 @@ class WindowConsensus {
   WindowProblem align(NodeRange range, std::string_view bases);
   WindowProblem complete(const Window& window, WindowResult& result);
   WindowProblem divide(const Window& window, WindowResult& result);
+  RenewedWindow renew(const Window& window, const std::string& consensus);
   bool read_path(const GraphPaths& paths, std::size_t begin, std::size_t end);
   NodeRange part_of_layer(const Window& window, std::size_t index) const;
   void read_consensus(WindowResult& result);
@@ -128,7 +139,8 @@ class WindowConsensus {
   BundleWorkspace bundle_;
   ColumnWorkspace columns_;
   std::vector<std::size_t> begin_;  // of each sequence
-  std::vector<std::int32_t> order_, nodes_;
+  std::vector<std::int32_t> order_, nodes_, place_of_column_;
+  RenewedWindow renewed_;
   std::vector<AlignedPair> path_, forward_path_;
   std::string no_weight_;  // qualities of a guide
   std::string reversed_, reversed_qualities_;
