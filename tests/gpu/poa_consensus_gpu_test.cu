@@ -30,7 +30,7 @@ std::vector<char> characters(const std::string& text) { return {text.begin(), te
 
 struct Text {
   std::string consensus;
-  std::vector<std::int32_t> coverage;
+  std::vector<std::int32_t> coverage, support;
 };
 
 // Graphs as they come from the device.
@@ -81,7 +81,7 @@ class Polisher {
       windows.layer_begin = layer_begin_.data();
       windows.layer_end = layer_end_.data();
     }
-    result = {offsets_.data(), nullptr, nullptr, consensus_length_.data(), outcome_.data(), {}};
+    result = {offsets_.data(), nullptr, nullptr, nullptr, consensus_length_.data(), outcome_.data(), {}};
   }
 
   void plan() {
@@ -90,9 +90,11 @@ class Polisher {
     if (!bases_ || bases_->size() < static_cast<std::size_t>(plan_.consensus_room)) {
       bases_ = std::make_unique<DeviceArray<char>>(static_cast<std::size_t>(plan_.consensus_room), Contents::poison);
       coverage_ = std::make_unique<DeviceArray<std::int32_t>>(static_cast<std::size_t>(plan_.consensus_room), Contents::poison);
+      support_ = std::make_unique<DeviceArray<std::int32_t>>(static_cast<std::size_t>(plan_.consensus_room), Contents::poison);
     }
     result.bases = bases_->data();
     result.coverage = coverage_->data();
+    result.support = support_->data();
     if (wants_graphs) make_room_for_graphs();
     planned_ = next_;
   }
@@ -107,12 +109,14 @@ class Polisher {
   std::vector<Text> texts() const {
     const std::vector<std::int64_t> offsets = offsets_.download();
     const std::vector<char> bases = bases_->download();
-    const std::vector<std::int32_t> coverage = coverage_->download();
+    const std::vector<std::int32_t> coverage = coverage_->download(), support = support_->download();
     const std::vector<std::uint32_t> length = consensus_length_.download();
     std::vector<Text> texts(length.size());
     for (std::size_t i = 0; i < length.size(); ++i) {
       const auto begin = static_cast<std::ptrdiff_t>(offsets[i]), end = begin + static_cast<std::ptrdiff_t>(length[i]);
-      texts[i] = {{bases.begin() + begin, bases.begin() + end}, {coverage.begin() + begin, coverage.begin() + end}};
+      texts[i] = {{bases.begin() + begin, bases.begin() + end},
+                  {coverage.begin() + begin, coverage.begin() + end},
+                  {support.begin() + begin, support.begin() + end}};
     }
     return texts;
   }
@@ -148,7 +152,7 @@ class Polisher {
   DeviceArray<std::uint32_t> consensus_length_;
   DeviceArray<device::Outcome> outcome_;
   std::unique_ptr<DeviceArray<char>> bases_;
-  std::unique_ptr<DeviceArray<std::int32_t>> coverage_;
+  std::unique_ptr<DeviceArray<std::int32_t>> coverage_, support_;
   std::unique_ptr<DeviceArray<std::uint16_t>> node_, aligned_from_;
   std::unique_ptr<DeviceArray<char>> guide_;
   std::unique_ptr<DeviceArray<std::uint32_t>> nodes_, guide_length_;
@@ -233,8 +237,9 @@ void check(const std::string& name, const WindowColumns& columns, const device::
     for (std::size_t i = group * 64; i < std::min(columns.windows(), group * 64 + 64); ++i) {
       if (outcomes[i] != device::Outcome::done) continue;
       is_different[i] = maker.make(window_of(columns, i), want) != poa::WindowProblem::none || want.consensus != texts[i].consensus ||
-                        want.coverage != texts[i].coverage || !reader.read(window_of(columns, i), graphs.paths(columns, i), read) ||
-                        read.consensus != want.consensus || graph_text(reader) != graph_text(maker);
+                        want.coverage != texts[i].coverage || want.support != texts[i].support ||
+                        !reader.read(window_of(columns, i), graphs.paths(columns, i), read) || read.consensus != want.consensus ||
+                        graph_text(reader) != graph_text(maker);
     }
   });
   std::size_t different = 0, left = 0;

@@ -32,6 +32,11 @@ std::int32_t counted(const PartialOrderGraph& graph, Template first, const Colum
 
 }  // namespace
 
+NodeSupport::NodeSupport(const PartialOrderGraph& graph, Template first, ColumnWorkspace& workspace)
+    : graph_(graph), has_guide_(first == Template::is_guide), is_on_guide_(workspace.is_on_template) {
+  if (has_guide_) mark_template(graph, workspace);
+}
+
 void append_alignment_rows(const PartialOrderGraph& graph, Template first, ColumnWorkspace& workspace, std::string& rows) {
   workspace.column_of_node.resize(static_cast<std::size_t>(graph.node_count()));
   mark_template(graph, workspace);

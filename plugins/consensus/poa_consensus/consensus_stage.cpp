@@ -35,6 +35,7 @@ void PoaConsensus::describe(Describe<PoaConsensus>& d) {
   d.gives("consensus", "utf8", "the window's consensus")
       .gives("is_polished", "u8", "0: too few sequences, sequence 0 was kept")
       .gives("consensus_coverage", "list<i32>", "per base: sequences with a letter there", Needed::optional)
+      .gives("consensus_support", "list<i32>", "per base: sequences with that letter there", Needed::optional)
       .gives("msa", "utf8", "the sequences with gaps, each followed by a newline", Needed::optional)
       .gives("graph_gfa", "utf8", "lines of GFA: the window's graph, without the header", Needed::optional)
       .gives("graph_dot", "utf8", "the window's graph as DOT", Needed::optional)
@@ -93,6 +94,7 @@ PoaConsensus::PoaConsensus(const Setup& setup, const Parameters& p)
       has_layers_(setup.available("layer_begin") && setup.available("layer_end")),
       has_name_(setup.available("window_name")),
       wants_coverage_(setup.wanted("consensus_coverage")),
+      wants_support_(setup.wanted("consensus_support")),
       wants_text_{true, setup.wanted("msa"), setup.wanted("graph_gfa"), setup.wanted("graph_dot"), setup.wanted("haplotypes")},
       wants_haplotype_of_(setup.wanted("haplotype_of")) {
   parameters_.algorithm = p.algorithm == "majority" ? Algorithm::majority : Algorithm::heaviest_bundle;
@@ -166,6 +168,7 @@ void PoaConsensus::give_row(const Call& call, const Batch& in, std::int64_t row,
   if (result.is_untrimmed) call.count("windows_untrimmed", 1);
   if (result.haplotypes.size() > 1) call.count("windows_of_several_haplotypes", 1);
   if (wants_coverage_) part.coverage.insert(part.coverage.end(), result.coverage.begin(), result.coverage.end());
+  if (wants_support_) part.support.insert(part.support.end(), result.support.begin(), result.support.end());
   const std::string_view name = has_name_ ? in.text("window_name")[row] : std::string_view("window");
   const auto append = [&](Text text, auto&& to) {
     if (!wants(text)) return;
@@ -203,6 +206,7 @@ void PoaConsensus::join(const std::vector<Part>& parts, const std::vector<RowSiz
     for (const Part& part : parts) to = std::copy((part.*values).begin(), (part.*values).end(), to);
   };
   if (wants_coverage_) join_list("consensus_coverage", &Part::coverage, [&](std::int64_t row) { return size(row).text[consensus]; });
+  if (wants_support_) join_list("consensus_support", &Part::support, [&](std::int64_t row) { return size(row).text[consensus]; });
   if (wants_haplotype_of_) join_list("haplotype_of", &Part::haplotype_of, [&](std::int64_t row) { return size(row).haplotype_of; });
 }
 

@@ -57,7 +57,7 @@ class PoaConsensus {
   // What the windows of a part give, one after the other.
   struct Part {
     std::array<std::string, texts> text;
-    std::vector<std::int32_t> coverage, haplotype_of;
+    std::vector<std::int32_t> coverage, support, haplotype_of;
   };
   struct RowSize {
     std::array<std::size_t, texts> text{};
@@ -130,7 +130,7 @@ class PoaConsensus {
 #endif
 
   ConsensusParameters parameters_;
-  bool has_qualities_, has_layers_, has_name_, wants_coverage_;
+  bool has_qualities_, has_layers_, has_name_, wants_coverage_, wants_support_;
   std::array<bool, texts> wants_text_{};
   bool wants_haplotype_of_;
   Workspaces<Workspace> workspaces_;

@@ -182,6 +182,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(DeviceConsensus result, s
   for (std::uint32_t i = threadIdx.x % warp_lanes; i < result.length[window]; i += warp_lanes) {
     packed.bases[to + i] = result.bases[from + i];
     if (packed.coverage != nullptr) packed.coverage[to + i] = result.coverage[from + i];
+    if (packed.support != nullptr) packed.support[to + i] = result.support[from + i];
   }
 }
 
@@ -367,6 +368,7 @@ PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count
   const auto room = static_cast<std::size_t>(consensus_room);
   packed.bases = static_cast<char*>(allocate(room));
   if (result.coverage != nullptr) packed.coverage = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
+  if (result.support != nullptr) packed.support = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
   std::size_t bytes = 0;
   check(cub::DeviceScan::InclusiveSum(nullptr, bytes, result.length, packed.begin + 1, count), "DeviceScan");
   void* const space = allocate(bytes);

@@ -87,6 +87,7 @@ struct DeviceConsensus {
   std::int64_t* offsets = nullptr;   // count + 1
   char* bases = nullptr;             // offsets[count]
   std::int32_t* coverage = nullptr;  // likewise; null: not wanted
+  std::int32_t* support = nullptr;   // likewise
   std::uint32_t* length = nullptr;   // count
   Outcome* outcome = nullptr;        // count
   DeviceGraphs graph;
@@ -119,6 +120,7 @@ struct PackedConsensus {
   std::int64_t* begin = nullptr;     // on the device, count + 1
   char* bases = nullptr;             // on the device
   std::int32_t* coverage = nullptr;  // on the device; null if it was not wanted
+  std::int32_t* support = nullptr;   // likewise
 };
 PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count, std::int64_t consensus_room, cudaStream_t stream,
                                const Allocate& allocate);

@@ -93,6 +93,7 @@ __device__ inline Outcome consensus_of_window(Graph& g, SharedMemory<halves>& sh
   const auto sequences = static_cast<std::uint32_t>(windows.sequence_offsets[window + 1] - windows.sequence_offsets[window]);
   const std::int64_t place = result.offsets[window];
   const ConsensusText text{result.bases + place, result.coverage == nullptr ? nullptr : result.coverage + place,
+                           result.support == nullptr ? nullptr : result.support + place,
                            static_cast<std::uint32_t>(result.offsets[window + 1] - place)};
   const bool has_layers = windows.layer_begin_offsets != nullptr && windows.layer_begin_offsets[window] < windows.layer_begin_offsets[window + 1];
   const std::int32_t rounds = has_layers ? 1 : rules.rounds;

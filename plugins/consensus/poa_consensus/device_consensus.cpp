@@ -45,7 +45,7 @@ struct PoaConsensus::Fetched {
   std::vector<std::int64_t> begin;  // of windows in bases and coverage
   std::vector<cuda::Outcome> outcome;
   std::vector<char> bases;
-  std::vector<std::int32_t> coverage;
+  std::vector<std::int32_t> coverage, support;
   FetchedGraphs graph;
 
   GraphPaths paths(std::size_t window, std::span<const std::int64_t> text_offsets) const {
@@ -69,12 +69,13 @@ void PoaConsensus::process_cuda(const Call& call, const Batch& in, Output& out) 
 
   const sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(rows + 1), length = device.allocate_array<std::uint32_t>(rows),
                              outcome = device.allocate_array<cuda::Outcome>(rows);
-  cuda::DeviceConsensus result{offsets.as<std::int64_t>(), nullptr, nullptr, length.as<std::uint32_t>(), outcome.as<cuda::Outcome>(), {}};
+  cuda::DeviceConsensus result{offsets.as<std::int64_t>(), nullptr, nullptr, nullptr, length.as<std::uint32_t>(), outcome.as<cuda::Outcome>(), {}};
   const cuda::WindowPlan plan = cuda::plan_windows(windows, rules, result, device.stream(), allocate);
   const auto room = static_cast<std::size_t>(plan.consensus_room);
   const bool needs_coverage = wants_coverage_ || parameters_.trim == Trim::racon;
   result.bases = static_cast<char*>(allocate(room));
   if (needs_coverage) result.coverage = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
+  if (wants_support_) result.support = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
   if (wants_graph()) result.graph = room_for_graphs(windows, room, allocate);
   cuda::make_consensus(windows, rules, plan, result, device.ordinal(), scratch_bytes(device.ordinal()), device.stream(), allocate);
   const cuda::PackedConsensus packed = cuda::pack_consensus(result, in.rows(), plan.consensus_room, device.stream(), allocate);
@@ -85,7 +86,12 @@ void PoaConsensus::process_cuda(const Call& call, const Batch& in, Output& out) 
   if (parameters_.trim == Trim::none && !wants_graph() &&
       std::all_of(outcomes.begin(), outcomes.end(), [](cuda::Outcome o) { return o == cuda::Outcome::done; }))
     return give_all(device, packed, begin, out);
-  Fetched fetched{begin, outcomes, device.download(packed.bases, made), device.download(packed.coverage, needs_coverage ? made : 0), {}};
+  Fetched fetched{begin,
+                  outcomes,
+                  device.download(packed.bases, made),
+                  device.download(packed.coverage, needs_coverage ? made : 0),
+                  device.download(packed.support, wants_support_ ? made : 0),
+                  {}};
   if (wants_graph()) fetched.graph = fetch_graphs(device, result, windows, room);
   const auto unfit =
       std::count_if(outcomes.begin(), outcomes.end(), [](cuda::Outcome o) { return o != cuda::Outcome::done && o != cuda::Outcome::unfit_input; });
@@ -108,6 +114,8 @@ WindowProblem PoaConsensus::read_window(const Batch& in, std::int64_t row, const
   result.consensus.assign(fetched.bases.begin() + first, fetched.bases.begin() + last);
   result.coverage.clear();
   result.haplotypes.clear();
+  result.support.clear();
+  if (!fetched.support.empty()) result.support.assign(fetched.support.begin() + first, fetched.support.begin() + last);
   if (!fetched.coverage.empty()) result.coverage.assign(fetched.coverage.begin() + first, fetched.coverage.begin() + last);
   result.is_polished = true;
   result.is_untrimmed = false;
@@ -133,6 +141,11 @@ void PoaConsensus::give_all(const sluice::cuda::DeviceCall& device, const cuda::
   const auto size = [&](std::int64_t row) { return begin[static_cast<std::size_t>(row) + 1] - begin[static_cast<std::size_t>(row)]; };
   download(packed.bases, out.text("consensus", out.offsets(size)));
   if (wants_coverage_) download(packed.coverage, out.list<std::int32_t>("consensus_coverage", out.offsets(size)));
+  if (wants_support_) download(packed.support, out.list<std::int32_t>("consensus_support", out.offsets(size)));
+  // Nobody has asked for haplotypes: wants_graph() would say so.
+  const auto none = [](std::int64_t) { return 0; };
+  if (wants(haplotypes)) out.text("haplotypes", out.offsets(none));
+  if (wants_haplotype_of_) out.list<std::int32_t>("haplotype_of", out.offsets(none));
 }
 
 cuda::WindowRules PoaConsensus::device_rules() const {

@@ -57,6 +57,8 @@ void trim_ends(std::int32_t sequences, WindowResult& result) {
   result.consensus.erase(0, static_cast<std::size_t>(first));
   result.coverage.resize(static_cast<std::size_t>(end));
   result.coverage.erase(result.coverage.begin(), result.coverage.begin() + first);
+  result.support.resize(static_cast<std::size_t>(end));
+  result.support.erase(result.support.begin(), result.support.begin() + first);
 }
 
 // Sequence 0 was added first, so its nodes have its positions as ids.
@@ -124,10 +126,17 @@ WindowProblem WindowConsensus::merge_all(const Window& window) {
   return WindowProblem::none;
 }
 
+void WindowConsensus::list_support(WindowResult& result) {
+  const NodeSupport support(graph_, template_, columns_);
+  for (const std::int32_t node : nodes_) result.support.push_back(support(node));
+}
+
 void WindowConsensus::read_consensus(WindowResult& result) {
   graph_.rank();
+  result.support.clear();
   if (parameters_.algorithm == Algorithm::majority) {
     column_majority(graph_, template_, parameters_.undecided, parameters_.min_support, columns_, result.consensus, nodes_, result.coverage);
+    list_support(result);
     return;
   }
   heaviest_bundle(graph_, bundle_, nodes_);
@@ -137,6 +146,7 @@ void WindowConsensus::read_consensus(WindowResult& result) {
     result.consensus += graph_.letter(node);
     result.coverage.push_back(column_coverage(graph_, node));
   }
+  list_support(result);
   if (template_ == Template::counts || graph_.path(0).size() < 2) return;
   std::vector<std::uint8_t>& has_guide = columns_.is_on_template;
   has_guide.assign(static_cast<std::size_t>(graph_.node_count()), 0);
@@ -193,6 +203,7 @@ WindowProblem WindowConsensus::divide(const Window& window, WindowResult& result
 WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) {
   result.consensus.clear();
   result.coverage.clear();
+  result.support.clear();
   result.haplotypes.clear();
   result.is_polished = result.is_untrimmed = false;
   nodes_.clear();
@@ -208,6 +219,7 @@ WindowProblem WindowConsensus::make(const Window& window, WindowResult& result) 
     nodes_.assign(graph_.path(0).begin(), graph_.path(0).end());
     result.consensus = first;
     result.coverage.assign(first.size(), 1);
+    result.support.assign(first.size(), 1);
     return WindowProblem::none;
   }
   const bool has_layers = !window.layer_begin.empty();
@@ -277,6 +289,7 @@ bool WindowConsensus::read_path(const GraphPaths& paths, std::size_t begin, std:
 
 bool WindowConsensus::read(const Window& window, const GraphPaths& paths, WindowResult& result) {
   result.coverage.clear();
+  result.support.clear();
   result.haplotypes.clear();
   result.consensus.assign(paths.guide.begin(), paths.guide.end());
   result.is_polished = result.is_untrimmed = false;

@@ -85,7 +85,8 @@ struct Haplotype {
 
 struct WindowResult {
   std::string consensus;
-  std::vector<std::int32_t> coverage;  // of each base of it
+  std::vector<std::int32_t> coverage;  // of each base of it: sequences with a letter there
+  std::vector<std::int32_t> support;   // and sequences with that letter
   bool is_polished = false;            // false: fewer than min_sequences, sequence 0 is kept
   bool is_untrimmed = false;           // true: the coverage nowhere reaches half of the layers, so nothing was trimmed
   std::vector<Haplotype> haplotypes;   // the largest first, if several are asked for; one: its consensus is that of the window
@@ -131,6 +132,7 @@ class WindowConsensus {
   bool read_path(const GraphPaths& paths, std::size_t begin, std::size_t end);
   NodeRange part_of_layer(const Window& window, std::size_t index) const;
   void read_consensus(WindowResult& result);
+  void list_support(WindowResult& result);
 
   ConsensusParameters parameters_;
   Template template_ = Template::counts;

@@ -204,17 +204,18 @@ TEST_CASE("a second round of layers is better than the first, and its backbone w
   for (int round = 0; round < 30; ++round) {
     MadeWindow window;
     window.truth = testing::random_bases(random, 300);
-    // Layers of the truth; the backbone is worse than they are. Places on the backbone are about those on the truth.
+    // Layers of the truth; the backbone is worse than they are, and weighs nothing. Places on it are about those on the truth.
     window.sequences.push_back(testing::noisy_copy(random, window.truth, 60));
     const auto last = static_cast<std::int32_t>(window.sequences[0].size()) - 1;
     window.layer_begin = {0};
     window.layer_end = {last};
     for (int layer = 0; layer < 9; ++layer) {
-      const auto begin = layer % 3 == 0 ? std::size_t{0} : std::size_t{90};
+      const auto begin = layer % 3 != 0 ? std::size_t{0} : std::size_t{90};
       window.sequences.push_back(testing::noisy_copy(random, window.truth.substr(begin), 40));
       window.layer_begin.push_back(static_cast<std::int32_t>(begin));
       window.layer_end.push_back(last);
     }
+    for (const std::string& sequence : window.sequences) window.qualities.emplace_back(sequence.size(), window.qualities.empty() ? '!' : '5');
     ConsensusParameters parameters;
     parameters.layer_order = LayerOrder::racon;
     for (const std::int32_t rounds : {1, 2}) {
