@@ -37,6 +37,28 @@ void write_windows(std::ostream& out, std::uint64_t seed, std::size_t count) {
   }
 }
 
+void write_haplotypes(std::ostream& out, std::uint64_t seed, std::size_t count) {
+  constexpr std::uint64_t errors_per_million = 50'000;
+  for (std::size_t window = 0; window < count; ++window) {
+    Random random = random_numbers(seed, window);
+    const auto bases = 80 + random.below(120);
+    const auto copies = 24 + random.below(20);
+    const bool has_two = window % 3 != 0;
+    const std::string first = random_bases(random, bases);
+    std::string second = first;
+    const auto sites = has_two ? 2 + random.below(4) : 0;
+    for (std::uint64_t site = 0; site < sites; ++site) {
+      // Apart from each other and from the ends.
+      const std::size_t place = 10 + site * (bases - 20) / sites + random.below(4);
+      second[place] = "CGTA"[std::string_view("ACGT").find(second[place])];
+    }
+    if (has_two && window % 5 == 0) second.erase(bases / 2 + 5, 3);
+    out << ">w" << window << ' ' << copies << ' ' << first << (has_two ? "/" + second : "") << '\n';
+    for (std::uint64_t copy = 0; copy < copies; ++copy)
+      out << with_errors(has_two && copy % 5 >= 3 ? second : first, errors_per_million, random) << '\n';
+  }
+}
+
 void write_noisy_reads(std::ostream& out, const NoisyReads& what, NoisyReadForm form) {
   Random genome_numbers = random_numbers(what.seed, 0);
   const std::string genome = random_bases(genome_numbers, what.genome_bases);

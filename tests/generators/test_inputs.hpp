@@ -13,6 +13,10 @@ namespace sluice::test_input {
 // they were made from. The last window has 25 copies: a file that lacks up to 25 of the last lines ends within a window.
 void write_windows(std::ostream& out, std::uint64_t seed, std::size_t count);
 
+// Windows of 24 to 43 noisy copies of 80 to 199 random bases, of which two in three have two haplotypes: the second has 2 to 5 other bases, or 3
+// bases less in one place and an other one. The third word of a header is what they were made from, "FIRST/SECOND" or "FIRST".
+void write_haplotypes(std::ostream& out, std::uint64_t seed, std::size_t count);
+
 // A small mapping problem: three contigs (two with copies of one element, one a tandem repeat in random sequence) as FASTA...
 void write_mapping_reference(std::ostream& out, std::uint64_t seed);
 // ... and reads of them with errors as FASTQ, on both strands; chimeras, reads that stick out of a contig, reads of nothing, reads with N, lower case

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <sluice/failure.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +30,23 @@ std::vector<char> characters(const std::string& text) { return {text.begin(), te
 
 struct Text {
   std::string consensus;
-  std::vector<std::int32_t> coverage;
+  std::vector<std::int32_t> coverage, support;
+};
+
+// Graphs as they come from the device.
+struct Graphs {
+  std::vector<std::uint16_t> node, aligned_from;
+  std::vector<char> guide;
+  std::vector<std::uint32_t> nodes, guide_length;
+  std::vector<std::int64_t> room;  // of windows, in the room for consensuses
+
+  poa::GraphPaths paths(const WindowColumns& columns, std::size_t window) const {
+    const auto text = static_cast<std::size_t>(columns.text_offsets[window]),
+               letters = static_cast<std::size_t>(columns.text_offsets[window + 1]) - text;
+    const auto place = static_cast<std::size_t>(room[window]);
+    return {std::span(node).subspan(text, letters), std::span(aligned_from).subspan(text + place, nodes[window]),
+            std::span(guide).subspan(place, guide_length[window])};
+  }
 };
 
 class Polisher {
@@ -50,6 +67,7 @@ class Polisher {
         outcome_(columns.windows(), Contents::poison) {
     windows.count = static_cast<std::int64_t>(columns.windows());
     windows.sequences = static_cast<std::int64_t>(columns.length.size());
+    windows.letter_count = static_cast<std::int64_t>(columns.letters.size());
     windows.text_offsets = text_offsets_.data();
     windows.letters = letters_.data();
     windows.sequence_offsets = sequence_offsets_.data();
@@ -63,7 +81,7 @@ class Polisher {
       windows.layer_begin = layer_begin_.data();
       windows.layer_end = layer_end_.data();
     }
-    result = {offsets_.data(), nullptr, nullptr, consensus_length_.data(), outcome_.data()};
+    result = {offsets_.data(), nullptr, nullptr, nullptr, consensus_length_.data(), outcome_.data(), {}};
   }
 
   void plan() {
@@ -72,25 +90,33 @@ class Polisher {
     if (!bases_ || bases_->size() < static_cast<std::size_t>(plan_.consensus_room)) {
       bases_ = std::make_unique<DeviceArray<char>>(static_cast<std::size_t>(plan_.consensus_room), Contents::poison);
       coverage_ = std::make_unique<DeviceArray<std::int32_t>>(static_cast<std::size_t>(plan_.consensus_room), Contents::poison);
+      support_ = std::make_unique<DeviceArray<std::int32_t>>(static_cast<std::size_t>(plan_.consensus_room), Contents::poison);
     }
     result.bases = bases_->data();
     result.coverage = coverage_->data();
+    result.support = support_->data();
+    if (wants_graphs) make_room_for_graphs();
     planned_ = next_;
   }
   void make() {
     next_ = planned_;
     device::make_consensus(windows, rules, plan_, result, 0, scratch_bytes, nullptr, [&](std::size_t bytes) { return room(bytes); });
   }
+  Graphs graphs() const {
+    return {node_->download(), aligned_from_->download(), guide_->download(), nodes_->download(), guide_length_->download(), offsets_.download()};
+  }
   std::vector<device::Outcome> outcomes() const { return outcome_.download(); }
   std::vector<Text> texts() const {
     const std::vector<std::int64_t> offsets = offsets_.download();
     const std::vector<char> bases = bases_->download();
-    const std::vector<std::int32_t> coverage = coverage_->download();
+    const std::vector<std::int32_t> coverage = coverage_->download(), support = support_->download();
     const std::vector<std::uint32_t> length = consensus_length_.download();
     std::vector<Text> texts(length.size());
     for (std::size_t i = 0; i < length.size(); ++i) {
       const auto begin = static_cast<std::ptrdiff_t>(offsets[i]), end = begin + static_cast<std::ptrdiff_t>(length[i]);
-      texts[i] = {{bases.begin() + begin, bases.begin() + end}, {coverage.begin() + begin, coverage.begin() + end}};
+      texts[i] = {{bases.begin() + begin, bases.begin() + end},
+                  {coverage.begin() + begin, coverage.begin() + end},
+                  {support.begin() + begin, support.begin() + end}};
     }
     return texts;
   }
@@ -99,9 +125,22 @@ class Polisher {
   device::DeviceWindows windows;
   device::DeviceConsensus result;
   std::size_t scratch_bytes = std::size_t{8} << 30;
+  bool wants_graphs = false;
+  std::size_t most_bytes = std::size_t{1} << 40;  // that are given at a time: the run's quota of the device
 
  private:
+  void make_room_for_graphs() {
+    const auto letters = static_cast<std::size_t>(windows.letter_count), room = static_cast<std::size_t>(plan_.consensus_room);
+    const auto make = [&](auto& array, std::size_t count) {
+      using Array = typename std::decay_t<decltype(array)>::element_type;
+      array = std::make_unique<Array>(count, Contents::poison);
+      return array->data();
+    };
+    const auto count = static_cast<std::size_t>(windows.count);
+    result.graph = {make(node_, letters), make(aligned_from_, letters + room), make(guide_, room), make(nodes_, count), make(guide_length_, count)};
+  }
   void* room(std::size_t bytes) {
+    if (bytes > most_bytes) throw sluice::Failure(SLUICE_ERROR_DEVICE_MEMORY, "above the quota");
     if (memory_.size() <= next_) memory_.resize(next_ + 1);
     auto& memory = memory_[next_++];
     if (!memory || memory->size() < bytes) memory = std::make_unique<DeviceArray<std::byte>>(bytes, Contents::poison);
@@ -113,7 +152,10 @@ class Polisher {
   DeviceArray<std::uint32_t> consensus_length_;
   DeviceArray<device::Outcome> outcome_;
   std::unique_ptr<DeviceArray<char>> bases_;
-  std::unique_ptr<DeviceArray<std::int32_t>> coverage_;
+  std::unique_ptr<DeviceArray<std::int32_t>> coverage_, support_;
+  std::unique_ptr<DeviceArray<std::uint16_t>> node_, aligned_from_;
+  std::unique_ptr<DeviceArray<char>> guide_;
+  std::unique_ptr<DeviceArray<std::uint32_t>> nodes_, guide_length_;
   std::vector<std::unique_ptr<DeviceArray<std::byte>>> memory_;
   std::size_t next_ = 0, planned_ = 0;
   device::WindowPlan plan_;
@@ -164,23 +206,40 @@ std::string outcome_counts(const std::vector<device::Outcome>& outcomes) {
   return text;
 }
 
+std::string graph_text(poa::WindowConsensus& maker) {
+  std::string text;
+  maker.append_alignment(text);
+  maker.append_gfa("w", text);
+  maker.append_dot("w", text);
+  return text;
+}
+
 // Every window that the device did not leave to the CPU. `most_left`: windows that it may leave.
-void check(const std::string& name, const WindowColumns& columns, const device::WindowRules& rules, std::size_t most_left = 0,
-           std::size_t scratch_bytes = std::size_t{8} << 30) {
+// Alignment, GFA and DOT of the graph come from the device's paths.
+struct Memory {
+  std::size_t scratch_bytes = std::size_t{8} << 30;
+  std::size_t most_bytes = std::size_t{1} << 40;
+};
+void check(const std::string& name, const WindowColumns& columns, const device::WindowRules& rules, std::size_t most_left = 0, Memory memory = {}) {
   Polisher polisher(columns, rules);
-  polisher.scratch_bytes = scratch_bytes;
+  polisher.scratch_bytes = memory.scratch_bytes;
+  polisher.most_bytes = memory.most_bytes;
+  polisher.wants_graphs = true;
   polisher.plan();
   polisher.make();
   const std::vector<device::Outcome> outcomes = polisher.outcomes();
   const std::vector<Text> texts = polisher.texts();
+  const Graphs graphs = polisher.graphs();
   std::vector<std::uint8_t> is_different(columns.windows());
   in_parallel((columns.windows() + 63) / 64, [&](std::size_t group) {
-    poa::WindowConsensus maker(parameters_of(rules));
-    poa::WindowResult want;
+    poa::WindowConsensus maker(parameters_of(rules)), reader(parameters_of(rules));
+    poa::WindowResult want, read;
     for (std::size_t i = group * 64; i < std::min(columns.windows(), group * 64 + 64); ++i) {
       if (outcomes[i] != device::Outcome::done) continue;
       is_different[i] = maker.make(window_of(columns, i), want) != poa::WindowProblem::none || want.consensus != texts[i].consensus ||
-                        want.coverage != texts[i].coverage;
+                        want.coverage != texts[i].coverage || want.support != texts[i].support ||
+                        !reader.read(window_of(columns, i), graphs.paths(columns, i), read) || read.consensus != want.consensus ||
+                        graph_text(reader) != graph_text(maker);
     }
   });
   std::size_t different = 0, left = 0;
@@ -263,6 +322,14 @@ WindowColumns deletions(WindowRandom& random, std::size_t windows, Layers layers
   return columns;
 }
 
+// More than 16 bits count.
+WindowColumns many_sequences() {
+  WindowColumns columns;
+  for (int sequence = 0; sequence < 70'000; ++sequence) columns.add_sequence(sequence % 3 == 0 ? "ACGTA" : "ACTTA");
+  columns.end_window();
+  return columns;
+}
+
 void check_odd_windows(std::size_t windows) {
   WindowRandom random(3);
   device::WindowRules odd;
@@ -284,7 +351,11 @@ void check_odd_windows(std::size_t windows) {
   device::WindowRules two_rounds = majority_rules(device::UndecidedColumn::keep_template, 0);
   two_rounds.rounds = 2;
   check("majority, two rounds", odd_windows(random, windows, 120, 12, 15, Qualities::random, Layers::whole), two_rounds, few);
-  check("all kinds, little memory", odd_windows(random, windows, 500, 20, 15, Qualities::none, Layers::whole), {}, few, std::size_t{64} << 20);
+  check("all kinds, little memory", odd_windows(random, windows, 500, 20, 15, Qualities::none, Layers::whole), {}, few,
+        {.scratch_bytes = std::size_t{64} << 20});
+  check("all kinds, little quota", odd_windows(random, windows, 500, 20, 15, Qualities::none, Layers::whole), {}, few,
+        {.most_bytes = std::size_t{32} << 20});
+  check("70,000 sequences", many_sequences(), majority_rules(device::UndecidedColumn::take_letter, 0));
 }
 
 void check_classes(std::size_t windows) {

@@ -74,9 +74,54 @@ if command -v spoa >/dev/null; then
     spoa -l 1 -m 5 -n -4 -g -8 -e -8 -r 0 bases/$window.fasta | sed "s/^>.*/>$window/"
   done | cmp - unweighted.fa || fail "spoa has another consensus of FASTA"
   spoa -l 1 -m 5 -n -4 -g -8 -e -8 -r 1 reads/3.fastq | grep -v '>' | cmp - <(grep -A1 '^>3/' weighted.msa | grep -v '^[->]*-$' | grep -v '>') || fail "spoa has another alignment"
+  # What spoa does without options; its names of segments and paths are ours without the window.
+  defaults="--alignment local --match 5 --mismatch -4 --gap-open -8 --gap-extend -6 --second-gap-open -10 --second-gap-extend -4"
+  for strands in as_given either; do
+    option=; [ $strands = as_given ] || option=-s
+    for window in 1 2 3 4 5 6; do
+      # shellcheck disable=SC2086
+      "$sluice" run consensus --windows reads/$window.fastq $defaults --strands $strands --output now.fa --msa now.msa --gfa now.gfa --graphviz now.dot --quiet
+      differs() { fail "spoa has another $1 of reads/$window.fastq, strands $strands"; }
+      # shellcheck disable=SC2086
+      spoa -r 0 $option reads/$window.fastq | tail -1 | cmp - <(tail -1 now.fa) || differs consensus
+      # shellcheck disable=SC2086
+      spoa -r 1 $option reads/$window.fastq | grep -v '>' | cmp - <(grep -v '>' now.msa) || differs alignment
+      # shellcheck disable=SC2086
+      spoa -r 4 $option -d expected.dot reads/$window.fastq | awk -F'\t' -v OFS='\t' '$1 == "P" { $2 = $2 == "Consensus" ? "consensus" : n++ } 1' |
+        cmp - <(sed -e "s/\b$window://g" -e "s/^P\t$window\//P\t/" now.gfa) || differs GFA
+      cmp <(tail -n +2 expected.dot) <(tail -n +2 now.dot) || differs DOT
+      [ $strands = as_given ] || grep -q -- '-,' now.gfa || fail "no sequence was turned"
+    done
+  done
+  echo "spoa's consensus, alignment, GFA and DOT with convex gaps, on given strands and on either"
 else
   echo "SKIPPED: the comparison with spoa, which is not installed"
 fi
+
+# Graphs: the same bytes however it runs, and every path spells its sequence.
+"$sluice" run consensus --windows windows.txt --output first.fa --gfa first.gfa --graphviz first.dot --quiet
+for options in "--threads 1" "--batch-work 1" "--executor serial"; do
+  # shellcheck disable=SC2086
+  "$sluice" run consensus --windows windows.txt --output now.fa --gfa now.gfa --graphviz now.dot --quiet $options
+  cmp first.gfa now.gfa || fail "$options gives another GFA"
+  cmp first.dot now.dot || fail "$options gives another DOT"
+done
+[ "$(grep -c '^digraph' first.dot)" = 400 ] || fail "not 400 graphs"
+awk -F'\t' '$1 == "S" { letter[$2] = $3 } $1 == "P" && $2 !~ /consensus/ { n = split($3, at, ","); text = ""; for (i = 1; i <= n; ++i) text = text letter[substr(at[i], 1, length(at[i]) - 1)]; print text }' first.gfa >spelt.txt
+grep -v '>' windows.txt | tr a-z A-Z | grep . | cmp - spelt.txt || fail "paths do not spell the sequences"
+
+# Two haplotypes that differ at some places, and one that is only noisy.
+"$make_test_input" haplotypes 5 60 >haplotypes.txt
+"$sluice" run consensus --windows haplotypes.txt --haplotypes 2 --algorithm majority --output apart.fa --quiet
+awk '/^>/ { split($3, a, "/"); name = substr($1, 2); first[name] = a[1]; second[name] = a[2] } FNR == NR && /^>/ { ++windows } FNR != NR { exit }
+     END { for (name in first) print name, first[name], second[name] }' haplotypes.txt | sort >truths.txt
+awk '/^>/ { split(substr($1, 2), a, "/"); name = a[1]; next } { print name, $0 }' apart.fa | sort >made.txt
+awk 'FNR == NR { ++wanted[$1 " " $2]; two[$1] = $3 != ""; if ($3 != "") ++wanted[$1 " " $3]; next }
+     { ++records[$1]; right += ($1 " " $2) in wanted; ++all } END { for (w in two) good += records[w] == 1 + two[w]; printf "%d %d %d %d\n", good, length(two), right, all }' truths.txt made.txt >score.txt
+read -r good windows right all <score.txt
+[ "$windows" = 60 ] && [ "$good" -ge 57 ] && [ $((right * 10)) -ge $((all * 9)) ] || { cat score.txt; fail "haplotypes are not told apart"; }
+grep -q '^>w[0-9]*/2 sequences=' apart.fa || fail "no haplotype has a name and a number of sequences"
+echo "haplotypes: $good of $windows windows have the right number, $right of $all consensuses are right"
 
 refused() {  # WORDS FILE
   if "$sluice" run consensus --windows "$2" --output refused.fa --quiet 2>error.txt; then fail "accepted: $2"; fi

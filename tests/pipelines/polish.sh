@@ -53,6 +53,17 @@ before=$(missing_words draft.fa) after=$(missing_words polished.fa)
 [ $((after * 10)) -lt "$before" ] || fail "the draft lacks $before words of the truth, the polished one $after"
 echo "words of the truth that are missing: $before before, $after after"
 
+# Rounds: the same bytes however it runs, and no fewer errors removed.
+polish --rounds 2 --output again.fa --quiet
+cmp -s polished.fa again.fa && fail "a second round changes nothing"
+[ "$(missing_words again.fa)" -le "$after" ] || fail "the second round makes it worse: $(missing_words again.fa) words are missing"
+for options in "--threads 1" "--batch-work 1" "--executor serial" "--memory 32MiB"; do
+  # shellcheck disable=SC2086
+  polish --rounds 2 --output now.fa --quiet $options
+  cmp again.fa now.fa || fail "two rounds: $options gives other bytes"
+done
+echo "two rounds: $(missing_words again.fa) words are missing"
+
 if command -v racon >/dev/null; then
   compare() { name=$1; shift; racon "${peer[@]}" reads.fq overlaps.paf draft.fa >racon.fa 2>/dev/null; polish --output now.fa --quiet "$@"; cmp racon.fa now.fa || fail "$name: not racon's bytes"; }
   peer=(); compare default --compat racon

@@ -14,6 +14,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "poa_consensus/convex_rows-inl.hpp"
 #include "poa_consensus/striped_rows-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -68,7 +69,7 @@ class LinearGaps : public StripedRows<T> {
     }
   }
 
-  void walk_back(std::vector<AlignedPair>& path) const {
+  void walk_back(std::vector<AlignedPair>& path) {
     make_room(path);
     AlignedPair* next = path.data();
     auto [i, j] = find_end();
@@ -187,7 +188,7 @@ class AffineGaps : public StripedRows<T> {
     }
   }
 
-  void walk_back(std::vector<AlignedPair>& path) const {
+  void walk_back(std::vector<AlignedPair>& path) {
     make_room(path);
     AlignedPair* next = path.data();
     auto [i, j] = find_end();
@@ -223,9 +224,9 @@ class AffineGaps : public StripedRows<T> {
 
  private:
   using Base::at, Base::first_column_, Base::find_end, Base::graph_, Base::is_done, Base::is_match, Base::match_, Base::matrix_, Base::maxima_;
+  using Base::find_predecessor, Base::diagonal_predecessor, Base::steps_, Base::stride_, Base::vectors_, Base::width_, Base::place_;
   using Base::make_room, Base::turn_around, Base::merge, Base::merged_, Base::mismatch_, Base::mode_, Base::next_predecessor, Base::per_column_,
       Base::profile_, Base::row, Base::rows_;
-  using Base::steps_, Base::stride_, Base::vectors_, Base::width_, Base::place_;
 
   enum class Gap : std::uint8_t { none, opens, extends };
 
@@ -246,21 +247,6 @@ class AffineGaps : public StripedRows<T> {
     return std::max<std::int32_t>(most + open_ - per_column_, row(i)[width_ + static_cast<std::size_t>(lane)]);
   }
 
-  // Calls body(row) for the predecessors of a row in the order of in-edges until it returns true; that row, or -1.
-  template <class Body>
-  std::int32_t find_predecessor(std::int32_t i, Body&& body) const {
-    const RowStep& step = steps_[i];
-    if (body(step.predecessor)) return step.predecessor;
-    for (std::int32_t edge = step.next_edge; edge >= 0;) {
-      const std::int32_t p = next_predecessor(edge);
-      if (body(p)) return p;
-    }
-    return -1;
-  }
-  std::int32_t diagonal_predecessor(std::int32_t i, std::int32_t j, std::int32_t value) const {
-    const std::int32_t wanted = value - (is_match(steps_[i], j) ? match_ : mismatch_) + per_column_;
-    return find_predecessor(i, [&](std::int32_t p) { return at(p, j - 1) == wanted; });
-  }
   std::int32_t vertical_predecessor(std::int32_t i, std::int32_t j, std::int32_t value, Gap& gap) const {
     return find_predecessor(i, [&](std::int32_t p) {
       gap = value == vertical(p, j) + per_column_ ? Gap::extends : value == at(p, j) + open_ ? Gap::opens : Gap::none;
@@ -333,9 +319,13 @@ std::int32_t smallest_of_first_column(const PartialOrderGraph& graph, const Kept
 template <class T>
 bool fits(std::int64_t length, std::int64_t smallest, const Scoring& scoring) {
   const std::int64_t columns = length + static_cast<std::int64_t>(vector_bytes / sizeof(T));
-  const std::int64_t per_column = scoring.gap_cost() == GapCost::linear ? scoring.gap_open : scoring.gap_extend;
+  const GapCost cost = scoring.gap_cost();
+  const std::int64_t per_column = cost == GapCost::linear   ? scoring.gap_open
+                                  : cost == GapCost::affine ? scoring.gap_extend
+                                                            : scoring.second_gap_extend;
   const std::int64_t largest = columns * (std::max({scoring.match, scoring.mismatch, 0}) - per_column);
-  return largest + 256 < std::numeric_limits<T>::max() && smallest - 1024 > std::numeric_limits<T>::min();
+  const std::int64_t least = sizeof(T) == 4 && cost == GapCost::convex ? std::numeric_limits<T>::min() / 2 : std::numeric_limits<T>::min();
+  return largest + 256 < std::numeric_limits<T>::max() && smallest - 1024 > least;
 }
 
 template <class Matrix>
@@ -344,31 +334,35 @@ void align(PartialOrderGraph& graph, const KeptRows& rows, std::string_view sequ
   Matrix matrix(graph, rows, sequence, scoring, workspace);
   matrix.fill();
   matrix.walk_back(path);
+  workspace.score = matrix.score();
 }
 
 VectorUse AlignVectors(PartialOrderGraph& graph, const KeptRows& rows, std::string_view sequence, const Scoring& scoring,
                        AlignmentWorkspace& workspace, std::vector<AlignedPair>& path) {
   path.clear();
+  workspace.score = 0;
   if (rows.count() == 0 || sequence.empty()) return VectorUse::done;
   const auto length = static_cast<std::int64_t>(sequence.size());
-  const bool is_linear = scoring.gap_cost() == GapCost::linear;
   // Through all rows in one path, as a first bound; the exact one takes a pass over the graph.
   std::int64_t smallest = scoring.mode == AlignmentMode::global ? std::int64_t{rows.count()} * scoring.gap_open : 0;
   if (smallest < 0 && !fits<std::int16_t>(length, smallest, scoring) && fits<std::int32_t>(length, smallest, scoring))
     smallest = smallest_of_first_column(graph, rows, scoring, workspace.first_column);
-  if (fits<std::int16_t>(length, smallest, scoring)) {
-    if (is_linear)
-      align<LinearGaps<std::int16_t> >(graph, rows, sequence, scoring, workspace, path);
-    else
-      align<AffineGaps<std::int16_t> >(graph, rows, sequence, scoring, workspace, path);
-  } else if (fits<std::int32_t>(length, smallest, scoring)) {
-    if (is_linear)
-      align<LinearGaps<std::int32_t> >(graph, rows, sequence, scoring, workspace, path);
-    else
-      align<AffineGaps<std::int32_t> >(graph, rows, sequence, scoring, workspace, path);
-  } else {
+  const auto align_in = [&]<class T>(T) {
+    switch (scoring.gap_cost()) {
+      case GapCost::linear:
+        return align<LinearGaps<T> >(graph, rows, sequence, scoring, workspace, path);
+      case GapCost::affine:
+        return align<AffineGaps<T> >(graph, rows, sequence, scoring, workspace, path);
+      case GapCost::convex:
+        return align<ConvexGaps<T> >(graph, rows, sequence, scoring, workspace, path);
+    }
+  };
+  if (fits<std::int16_t>(length, smallest, scoring))
+    align_in(std::int16_t{});
+  else if (fits<std::int32_t>(length, smallest, scoring))
+    align_in(std::int32_t{});
+  else
     return VectorUse::not_offered;
-  }
   return VectorUse::done;
 }
 

@@ -6,8 +6,9 @@
 // Row i is a node in topological order, row 0 lies before all nodes; column j is the sequence's j-th letter, column 0 lies before it. Over the
 // predecessors p of a row
 //   H[i][j] = max(H[p][j-1] + (mis)match, H[p][j] + gap, H[i][j-1] + gap), local: and 0.
-// Where the path goes is decided backwards from H alone: diagonal before vertical (a node against a gap) before horizontal (a letter against a gap),
-// and the first predecessor in the order of in-edges that explains the score. So every implementation that fills H gives the same path.
+// Where the path goes is decided backwards from the scores alone: diagonal before vertical (a node against a gap) before horizontal (a letter against
+// a gap), and the first predecessor in the order of in-edges that explains the score. So every implementation that fills H gives the same path.
+// Affine and convex gaps have scores of their own, F for vertical and E for horizontal ones, for each piece of the cost.
 
 #include <cstdint>
 #include <memory>
@@ -54,12 +55,14 @@ struct AlignmentWorkspace {
   std::vector<std::uint8_t> is_tail;       // of rows: the node has an out-edge in the part that is aligned
   std::vector<std::int32_t> place;         // of column j in a row of the matrix, for:
   std::int32_t place_vectors = 0, place_lanes = 0;
+  std::vector<std::int32_t> row_scores, row_gaps;  // of one row: H, and the scores of horizontal gaps
+  std::int32_t score = 0;                          // of the path that was found last
   std::size_t bytes() const { return scores.bytes() + profile.bytes(); }
 };
 
-// The definition, in 32 bits: every mode and gap cost. `path` is replaced; empty: nothing could be aligned.
+// The definition, in 32 bits: every mode and gap cost. `path` is replaced; empty: nothing could be aligned. Its score is left in the workspace.
 // `rows` must have been listed from `graph`; of equally good ends the first in row-major order is taken. The matrix has (rows + 1) * (length + 1)
-// values, three of them for affine gaps.
+// values, three of them for affine gaps and five for convex ones.
 void align_scalar(const PartialOrderGraph& graph, const GraphRows& rows, std::string_view sequence, const Scoring& scoring,
                   AlignmentWorkspace& workspace, std::vector<AlignedPair>& path);
 

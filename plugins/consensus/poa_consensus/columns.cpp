@@ -32,6 +32,11 @@ std::int32_t counted(const PartialOrderGraph& graph, Template first, const Colum
 
 }  // namespace
 
+NodeSupport::NodeSupport(const PartialOrderGraph& graph, Template first, ColumnWorkspace& workspace)
+    : graph_(graph), has_guide_(first == Template::is_guide), is_on_guide_(workspace.is_on_template) {
+  if (has_guide_) mark_template(graph, workspace);
+}
+
 void append_alignment_rows(const PartialOrderGraph& graph, Template first, ColumnWorkspace& workspace, std::string& rows) {
   workspace.column_of_node.resize(static_cast<std::size_t>(graph.node_count()));
   mark_template(graph, workspace);
@@ -54,8 +59,9 @@ void append_alignment_rows(const PartialOrderGraph& graph, Template first, Colum
 }
 
 void column_majority(const PartialOrderGraph& graph, Template first, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace,
-                     std::string& consensus, std::vector<std::int32_t>& coverage) {
+                     std::string& consensus, std::vector<std::int32_t>& path, std::vector<std::int32_t>& coverage) {
   consensus.clear();
+  path.clear();
   coverage.clear();
   if (graph.sequence_count() == 0) return;
   mark_template(graph, workspace);
@@ -80,6 +86,7 @@ void column_majority(const PartialOrderGraph& graph, Template first, Undecided u
     if (!is_decided && undecided == Undecided::keep_template) winner = on_template;
     if (winner < 0) return;
     consensus += graph.letter(winner);
+    path.push_back(winner);
     coverage.push_back(letters);
   });
 }

@@ -30,10 +30,24 @@ enum class Undecided : std::uint8_t {
   take_letter,    // the letter that was there first
 };
 
-// Replaces `consensus` and `coverage` (sequences with a letter in the column) by the majority of each column. A gap wins only if it is strictly more
-// frequent than each letter; a letter wins if it is strictly more frequent than the other letters; otherwise `undecided` says.
+// Sequences that a node stands for: those with its letter, without a guide.
+class NodeSupport {
+ public:
+  NodeSupport(const PartialOrderGraph& graph, Template first, ColumnWorkspace& workspace);
+  std::int32_t operator()(std::int32_t node) const {
+    return graph_.node(node).sequences - (has_guide_ ? is_on_guide_[static_cast<std::size_t>(node)] : 0);
+  }
+
+ private:
+  const PartialOrderGraph& graph_;
+  bool has_guide_;
+  const std::vector<std::uint8_t>& is_on_guide_;
+};
+
+// Replaces `consensus`, its nodes and `coverage` (sequences with a letter in the column) by the majority of each column. A gap wins only if it is
+// strictly more frequent than each letter; a letter wins if it is strictly more frequent than the other letters; otherwise `undecided` says.
 // `support`: columns whose winner has fewer sequences are undecided too.
 void column_majority(const PartialOrderGraph& graph, Template first, Undecided undecided, std::int32_t support, ColumnWorkspace& workspace,
-                     std::string& consensus, std::vector<std::int32_t>& coverage);
+                     std::string& consensus, std::vector<std::int32_t>& nodes, std::vector<std::int32_t>& coverage);
 
 }  // namespace sluice::poa_consensus

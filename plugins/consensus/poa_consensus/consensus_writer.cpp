@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "poa_consensus/graph_text.hpp"
+
 namespace sluice::poa_consensus {
 namespace {
 
@@ -18,31 +20,43 @@ void make_records(const Batch& in, Output& out, RecordsOfRow&& records_of_row) {
   out.text_rows("_records", records);
 }
 
-// column: what a window must have to have come to something, which `outcome` names.
-void write_records(const Call& call, const Batch& in, const char* column, const char* outcome, hts::TextOutput& file) {
+}  // namespace
+
+void TextOfWindows::write(const Call& call, const Batch& in, const char* column, const char* outcome) {
   const TextView records = in.text("_records"), results = in.text(column);
   std::uint64_t good = 0;
-  file.write_rows(call, records);
+  file_.write_rows(call, records);
   for (std::int64_t row = 0; row < in.rows(); ++row) good += in.ok(row) && !results[row].empty() ? 1 : 0;
   call.outcome(outcome, good, static_cast<std::uint64_t>(in.rows()));
 }
 
-}  // namespace
-
 void ConsensusWriter::describe(Describe<ConsensusWriter>& d) {
   d.id("consensus_writer").sink("window").concatenates().summary("writes the consensus of each window as FASTA");
-  d.doc("One record per window, in the windows' order, with the consensus in one line.");
+  d.doc(
+      "One record per window, in the windows' order, with the consensus in one line. A window of several haplotypes has a record for each, named "
+      "NAME/1, NAME/2 ..., with the number of its sequences behind the name.");
   d.needs("window_name", "utf8", "name of the window").needs("consensus", "utf8", "its consensus");
+  d.needs("haplotypes", "utf8", "consensus of each of its haplotypes, each followed by a newline", Needed::optional);
+  d.needs("haplotype_of", "list<i32>", "number of each sequence's haplotype", Needed::optional);
   d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
 }
 
 void ConsensusWriter::process(const Call&, const Batch& in, Output& out) {
   const TextView name = in.text("window_name"), consensus = in.text("consensus");
-  make_records(in, out,
-               [&](std::int64_t row, std::string& record) { record.append(">").append(name[row]).append("\n").append(consensus[row]).append("\n"); });
+  const bool has_haplotypes = in.has("haplotypes") && in.has("haplotype_of");
+  make_records(in, out, [&](std::int64_t row, std::string& record) {
+    std::string_view rest = has_haplotypes ? in.text("haplotypes")[row] : std::string_view();
+    if (std::count(rest.begin(), rest.end(), '\n') < 2)
+      return void(record.append(">").append(name[row]).append("\n").append(consensus[row]).append("\n"));
+    const auto haplotype_of = in.list<std::int32_t>("haplotype_of")[row];
+    for (std::int32_t number = 0; !rest.empty(); ++number) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+      record.append(">").append(name[row]).append("/").append(std::to_string(number + 1)).append(" sequences=");
+      record.append(std::to_string(std::count(haplotype_of.begin(), haplotype_of.end(), number))).append("\n").append(rest.substr(0, end));
+      rest.remove_prefix(end);
+    }
+  });
 }
-
-void ConsensusWriter::commit(const Call& call, const Batch& in) { write_records(call, in, "consensus", "resolved", file_); }
 
 void MsaWriter::describe(Describe<MsaWriter>& d) {
   d.id("msa_writer").sink("window").concatenates().summary("writes the alignment of each window's sequences as FASTA");
@@ -63,6 +77,31 @@ void MsaWriter::process(const Call&, const Batch& in, Output& out) {
   });
 }
 
-void MsaWriter::commit(const Call& call, const Batch& in) { write_records(call, in, "msa", "aligned", file_); }
+GfaWriter::GfaWriter(const Setup& setup, const Parameters& parameters) : TextOfWindows(setup, parameters) { file_.header(gfa_header); }
+
+void GfaWriter::describe(Describe<GfaWriter>& d) {
+  d.id("gfa_writer").sink("window").concatenates().summary("writes the partial order graph of each window as GFA 1");
+  d.doc(
+      "Segments are the graph's nodes, one letter each, named WINDOW:1, WINDOW:2 ...; links have the weight of the edge (ew:f), and ic:Z:true marks "
+      "the "
+      "consensus, as spoa has it. Each sequence is a path WINDOW/NUMBER, the consensus is WINDOW/consensus.");
+  d.needs("graph_gfa", "utf8", "lines of GFA");
+  d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
+}
+
+void GfaWriter::process(const Call&, const Batch& in, Output& out) {
+  make_records(in, out, [lines = in.text("graph_gfa")](std::int64_t row, std::string& record) { record = lines[row]; });
+}
+
+void DotWriter::describe(Describe<DotWriter>& d) {
+  d.id("dot_writer").sink("window").concatenates().summary("writes the partial order graph of each window for Graphviz");
+  d.doc("One digraph per window, named after it, as spoa draws it: nodes of the consensus are filled, aligned nodes are joined by dotted lines.");
+  d.needs("graph_dot", "utf8", "the graph");
+  d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
+}
+
+void DotWriter::process(const Call&, const Batch& in, Output& out) {
+  make_records(in, out, [text = in.text("graph_dot")](std::int64_t row, std::string& record) { record = text[row]; });
+}
 
 }  // namespace sluice::poa_consensus

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Sinks of windows, both FASTA: their consensuses, and the rows of their alignments.
+// Sinks of windows: their consensuses and the rows of their alignments as FASTA, their graphs as GFA and DOT.
 
 #include <sluice/hts/join_text.hpp>
 #include <sluice/hts/text_output.hpp>
@@ -10,40 +10,54 @@
 
 namespace sluice::poa_consensus {
 
-class ConsensusWriter : public hts::JoinsText<> {
+// Each is a text file, whose records are made side by side and written in order.
+class TextOfWindows : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
   };
-  static void describe(Describe<ConsensusWriter>& d);
-  ConsensusWriter(const Setup& setup, const Parameters& parameters) : file_(setup, parameters.output) {
+  TextOfWindows(const Setup& setup, const Parameters& parameters) : file_(setup, parameters.output) {
     resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
-  void process(const Call& call, const Batch& in, Output& out);
-  void commit(const Call& call, const Batch& in);
   void finish(const Call& call, Output&) { file_.finish(call); }
   void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
- private:
+ protected:
+  // column: what a window must have to have come to something, which `outcome` names.
+  void write(const Call& call, const Batch& in, const char* column, const char* outcome);
   hts::TextOutput file_;
 };
 
-class MsaWriter : public hts::JoinsText<> {
+class ConsensusWriter : public TextOfWindows {
  public:
-  struct Parameters {
-    Path output;
-  };
-  static void describe(Describe<MsaWriter>& d);
-  MsaWriter(const Setup& setup, const Parameters& parameters) : file_(setup, parameters.output) {
-    resume(setup, [this](StateReader& from) { file_.restore(from); });
-  }
+  using TextOfWindows::TextOfWindows;
+  static void describe(Describe<ConsensusWriter>& d);
   void process(const Call& call, const Batch& in, Output& out);
-  void commit(const Call& call, const Batch& in);
-  void finish(const Call& call, Output&) { file_.finish(call); }
-  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
+  void commit(const Call& call, const Batch& in) { write(call, in, "consensus", "resolved"); }
+};
 
- private:
-  hts::TextOutput file_;
+class MsaWriter : public TextOfWindows {
+ public:
+  using TextOfWindows::TextOfWindows;
+  static void describe(Describe<MsaWriter>& d);
+  void process(const Call& call, const Batch& in, Output& out);
+  void commit(const Call& call, const Batch& in) { write(call, in, "msa", "aligned"); }
+};
+
+class GfaWriter : public TextOfWindows {
+ public:
+  GfaWriter(const Setup& setup, const Parameters& parameters);
+  static void describe(Describe<GfaWriter>& d);
+  void process(const Call& call, const Batch& in, Output& out);
+  void commit(const Call& call, const Batch& in) { write(call, in, "graph_gfa", "drawn"); }
+};
+
+class DotWriter : public TextOfWindows {
+ public:
+  using TextOfWindows::TextOfWindows;
+  static void describe(Describe<DotWriter>& d);
+  void process(const Call& call, const Batch& in, Output& out);
+  void commit(const Call& call, const Batch& in) { write(call, in, "graph_dot", "drawn"); }
 };
 
 }  // namespace sluice::poa_consensus

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
+#include <numeric>
 #include <sluice/cuda.hpp>
+#include <vector>
 
 #include "poa_consensus/cuda.hpp"
 #include "poa_consensus/cuda_window.cuh"
+#include "poa_consensus/scratch_shares.hpp"
 
 namespace sluice::poa_consensus::cuda {
 namespace {
@@ -17,6 +20,8 @@ constexpr int threads = 256;
 constexpr int warps_of_block = 4;
 constexpr std::uint32_t most_nodes = 65000;
 constexpr std::int64_t most_letters_of_window = std::int64_t{1} << 28;
+// Every letter counts in two edges, with up to 94; a consensus' score has 32 bits.
+constexpr std::int64_t most_letters_with_qualities = ((std::int64_t{1} << 31) - 1) / (2 * 94);
 constexpr std::uint32_t smallest_capacity = 64;  // nodes; every further capacity is twice the one before
 constexpr std::uint32_t no_group = 255;
 
@@ -63,7 +68,7 @@ __global__ void __launch_bounds__(threads)
     plan.sequence_begin[s - windows.sequence_offsets[0]] = static_cast<std::uint32_t>(sum);
     longest = max(longest, static_cast<std::int64_t>(length));
     sum += length;
-    fits = length >= 0 && sum <= total && total <= most_letters_of_window;
+    fits = length >= 0 && sum <= total && total <= (windows.qualities == nullptr ? most_letters_of_window : most_letters_with_qualities);
     if (has_layers && s > begin) {
       const std::int32_t from = windows.layer_begin[windows.layer_begin_offsets[window] + (s - begin)];
       const std::int32_t to = windows.layer_end[windows.layer_end_offsets[window] + (s - begin)];
@@ -177,6 +182,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(DeviceConsensus result, s
   for (std::uint32_t i = threadIdx.x % warp_lanes; i < result.length[window]; i += warp_lanes) {
     packed.bases[to + i] = result.bases[from + i];
     if (packed.coverage != nullptr) packed.coverage[to + i] = result.coverage[from + i];
+    if (packed.support != nullptr) packed.support[to + i] = result.support[from + i];
   }
 }
 
@@ -201,11 +207,37 @@ Shape shape_of_kernel(int device) {
   return shape;
 }
 
+// A kernel on windows that follow each other in the plan's order.
+struct Launch {
+  Job job;
+  Shape shape;
+  void (*start)(const Launch& launch, int blocks, bool is_first, cudaStream_t stream);
+};
+
+template <int halves>
+void start_kernel(const Launch& launch, int blocks, bool is_first, cudaStream_t stream) {
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned int>(blocks));
+  config.blockDim = dim3(warps_of_block * warp_lanes);
+  config.dynamicSmemBytes = launch.shape.shared_bytes;
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = launch.shape.may_overlap && !is_first ? 1 : 0;  // the first one needs what the stream did before
+  check(cudaLaunchKernelEx(&config, consensus_kernel<halves>, launch.job), "consensus_kernel");
+}
+
+struct Launches {
+  std::vector<Launch> launch;
+  std::vector<ScratchDemand> demand;
+};
+
 // Windows of one width. Smaller graphs go with larger ones as long as the memory for that does not leave multiprocessors idle. A kernel's blocks
 // start where those of the one before have ended: the last windows of a width are few, and take as long as the first ones.
 template <int halves>
-void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int device, std::size_t scratch, cudaStream_t stream,
-               const Allocate& allocate) {
+void list_width(Job job, const std::uint32_t* windows, std::uint32_t first, int device, std::size_t scratch, Launches& launches) {
   const Shape shape = shape_of_kernel<halves>(device);
   for (int capacity = WindowPlan::capacities - 1; capacity >= 0;) {
     if (windows[capacity] == 0) {
@@ -217,24 +249,38 @@ void run_width(Job job, const std::uint32_t* windows, std::uint32_t first, int d
     const auto room = static_cast<int>(std::clamp<std::uint64_t>(scratch / of_block, 1, static_cast<std::uint64_t>(shape.blocks)));
     std::uint32_t count = windows[capacity--];
     while (capacity >= 0 && room == shape.blocks) count += windows[capacity--];
-    const int blocks = std::min(room, static_cast<int>((count + warps_of_block - 1) / warps_of_block));
-    job.order += first;
-    job.count = count;
-    job.scratch = static_cast<std::byte*>(allocate(of_block * static_cast<std::uint64_t>(blocks)));
-    cudaLaunchAttribute overlap{};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t launch{};
-    launch.gridDim = dim3(static_cast<unsigned int>(blocks));
-    launch.blockDim = dim3(warps_of_block * warp_lanes);
-    launch.dynamicSmemBytes = shape.shared_bytes;
-    launch.stream = stream;
-    launch.attrs = &overlap;
-    launch.numAttrs = shape.may_overlap && first != 0 ? 1 : 0;  // the first one needs what the stream did before
-    check(cudaLaunchKernelEx(&launch, consensus_kernel<halves>, job), "consensus_kernel");
-    job.order -= first;
-    ++job.next;
+    Launch launch{job, shape, start_kernel<halves>};
+    launch.job.order += first;
+    launch.job.count = count;
+    launches.launch.push_back(launch);
+    launches.demand.push_back(
+        {of_block, static_cast<std::uint32_t>(std::min(room, static_cast<int>((count + warps_of_block - 1) / warps_of_block)))});
     first += count;
+  }
+}
+
+// Starts the kernels, which share one piece of memory: they run side by side.
+void start(Launches& launches, std::size_t scratch, std::uint32_t* tickets, cudaStream_t stream, const Allocate& allocate) {
+  std::byte* memory = nullptr;
+  std::vector<std::uint32_t> blocks;
+  for (std::uint64_t budget = scratch; memory == nullptr;) {
+    blocks = share_scratch(launches.demand, budget);
+    const std::uint64_t bytes = scratch_of(launches.demand, blocks);
+    try {
+      memory = static_cast<std::byte*>(allocate(bytes));
+    } catch (const Failure& failure) {
+      // The run's quota of the device, or what others have left of it.
+      const bool is_least = std::all_of(blocks.begin(), blocks.end(), [](std::uint32_t of_launch) { return of_launch == 1; });
+      if (failure.status() != SLUICE_ERROR_DEVICE_MEMORY || is_least) throw;
+      budget = bytes / 2;
+    }
+  }
+  for (std::size_t i = 0; i < launches.launch.size(); ++i) {
+    Launch& launch = launches.launch[i];
+    launch.job.scratch = memory;
+    launch.job.next = tickets + i;
+    launch.start(launch, static_cast<int>(blocks[i]), i == 0, stream);
+    memory += launches.demand[i].bytes_of_block * blocks[i];
   }
 }
 
@@ -273,43 +319,43 @@ void make_consensus(const DeviceWindows& windows, const WindowRules& rules, cons
   // A ticket counter for every kernel. They are cleared before the first: a kernel may start before the one before it has ended.
   auto* const tickets = static_cast<std::uint32_t*>(allocate(plan.windows.size() * sizeof(std::uint32_t)));
   check(cudaMemsetAsync(tickets, 0, plan.windows.size() * sizeof(std::uint32_t), stream), "cudaMemsetAsync");
-  Job job{windows, result, rules, plan.order, plan.sequence_begin, 0, tickets, nullptr, 0, 0, 0, {}};
+  const Job job{windows, result, rules, plan.order, plan.sequence_begin, 0, tickets, nullptr, 0, 0, 0, {}};
+  Launches launches;
   std::uint32_t first = 0;
   for (int width = WindowPlan::widths - 1; width >= 0; --width) {
     const std::uint32_t* const of_width = plan.windows.data() + width * WindowPlan::capacities;
-    std::uint32_t count = 0;
-    for (int capacity = 0; capacity < WindowPlan::capacities; ++capacity) count += of_width[capacity];
+    const std::uint32_t count = std::accumulate(of_width, of_width + WindowPlan::capacities, std::uint32_t{0});
     if (count == 0) continue;
-    const auto run = [&]<int halves>() { run_width<halves>(job, of_width, first, device, scratch_bytes, stream, allocate); };
+    const auto list = [&]<int halves>() { list_width<halves>(job, of_width, first, device, scratch_bytes, launches); };
     switch (halves_of_width(width)) {
       case 1:
-        run.template operator()<1>();
+        list.template operator()<1>();
         break;
       case 2:
-        run.template operator()<2>();
+        list.template operator()<2>();
         break;
       case 3:
-        run.template operator()<3>();
+        list.template operator()<3>();
         break;
       case 4:
-        run.template operator()<4>();
+        list.template operator()<4>();
         break;
       case 6:
-        run.template operator()<6>();
+        list.template operator()<6>();
         break;
       case 8:
-        run.template operator()<8>();
+        list.template operator()<8>();
         break;
       case 12:
-        run.template operator()<12>();
+        list.template operator()<12>();
         break;
       default:
-        run.template operator()<16>();
+        list.template operator()<16>();
         break;
     }
     first += count;
-    job.next += WindowPlan::capacities;
   }
+  if (!launches.launch.empty()) start(launches, scratch_bytes, tickets, stream, allocate);
 }
 
 PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count, std::int64_t consensus_room, cudaStream_t stream,
@@ -322,6 +368,7 @@ PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count
   const auto room = static_cast<std::size_t>(consensus_room);
   packed.bases = static_cast<char*>(allocate(room));
   if (result.coverage != nullptr) packed.coverage = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
+  if (result.support != nullptr) packed.support = static_cast<std::int32_t*>(allocate(room * sizeof(std::int32_t)));
   std::size_t bytes = 0;
   check(cub::DeviceScan::InclusiveSum(nullptr, bytes, result.length, packed.begin + 1, count), "DeviceScan");
   void* const space = allocate(bytes);

@@ -5,7 +5,8 @@
 // global alignment with linear gaps. A warp takes a window from the first sequence to the consensus; nothing returns to the host between.
 //
 // Windows that do not fit are left to the CPU, and counted by reason. What fits: sequences of up to most_letters_of_sequence letters of ACGTNU, nodes
-// with up to most_in_edges in-edges, graphs of 65,000 nodes, scores of 15 bits.
+// with up to most_in_edges in-edges, graphs of 65,000 nodes, scores of 15 bits, sums of weights of 31 bits. Sequences are counted in 32 bits, as on
+// the CPU.
 
 #include <cuda_runtime_api.h>
 
@@ -56,6 +57,7 @@ struct WindowRules {
 struct DeviceWindows {
   std::int64_t count = 0;
   std::int64_t sequences = 0;                  // of all windows
+  std::int64_t letter_count = 0;               // of all windows
   const std::int64_t* text_offsets = nullptr;  // of a window's letters
   const char* letters = nullptr;               // upper case, sequence after sequence
   const std::int64_t* sequence_offsets = nullptr;
@@ -70,13 +72,25 @@ struct DeviceWindows {
   const std::uint16_t* row_status = nullptr;  // not 0: the window is passed over; null: none is
 };
 
+// The graphs of windows on the device, for graph_paths.hpp; all null: not wanted. A window's letters begin where its text does, its nodes where its
+// text and its consensus do, and its guide where its consensus does.
+struct DeviceGraphs {
+  std::uint16_t* node = nullptr;          // of a letter
+  std::uint16_t* aligned_from = nullptr;  // of a node: an older one of its column, or 0xFFFF
+  char* guide = nullptr;                  // the consensus of the round before the last
+  std::uint32_t* nodes = nullptr;         // of a window
+  std::uint32_t* guide_length = nullptr;  // of a window
+};
+
 // Results on the device. A window's consensus begins at offsets[window].
 struct DeviceConsensus {
   std::int64_t* offsets = nullptr;   // count + 1
   char* bases = nullptr;             // offsets[count]
   std::int32_t* coverage = nullptr;  // likewise; null: not wanted
+  std::int32_t* support = nullptr;   // likewise
   std::uint32_t* length = nullptr;   // count
   Outcome* outcome = nullptr;        // count
+  DeviceGraphs graph;
 };
 
 // Gives memory of the device until the work is done.
@@ -96,7 +110,8 @@ struct WindowPlan {
 WindowPlan plan_windows(const DeviceWindows& windows, const WindowRules& rules, const DeviceConsensus& result, cudaStream_t stream,
                         const Allocate& allocate);
 
-// Fills result. `scratch_bytes`: memory that may be used beside the results. Does not wait.
+// Fills result. `scratch_bytes`: memory of all kernels that may be used beside the results; less is taken where `allocate` says that there is none
+// (Failure, SLUICE_ERROR_DEVICE_MEMORY), down to one block of each. Does not wait.
 void make_consensus(const DeviceWindows& windows, const WindowRules& rules, const WindowPlan& plan, const DeviceConsensus& result, int device,
                     std::size_t scratch_bytes, cudaStream_t stream, const Allocate& allocate);
 
@@ -105,6 +120,7 @@ struct PackedConsensus {
   std::int64_t* begin = nullptr;     // on the device, count + 1
   char* bases = nullptr;             // on the device
   std::int32_t* coverage = nullptr;  // on the device; null if it was not wanted
+  std::int32_t* support = nullptr;   // likewise
 };
 PackedConsensus pack_consensus(const DeviceConsensus& result, std::int64_t count, std::int64_t consensus_room, cudaStream_t stream,
                                const Allocate& allocate);

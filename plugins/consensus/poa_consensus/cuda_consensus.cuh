@@ -11,6 +11,7 @@ namespace sluice::poa_consensus::cuda {
 struct ConsensusText {
   char* bases;
   std::int32_t* coverage;  // may be null
+  std::int32_t* support;   // may be null
   std::uint32_t capacity;
 };
 
@@ -159,6 +160,7 @@ __device__ inline Outcome heaviest_bundle(const Graph& graph, std::uint32_t* sha
       const std::uint32_t place = written + static_cast<std::uint32_t>(count_bits(bits & lanes_before(static_cast<int>(lane))));
       const std::uint32_t node = g.node_at()[chunk * warp_lanes + lane];
       text.bases[place] = letter_of(g.letter()[node]);
+      if (text.support != nullptr) text.support[place] = static_cast<std::int32_t>(g.sequences()[node]);
       if (text.coverage != nullptr) {
         std::int32_t coverage = g.coverage()[node];
         for (std::uint32_t other = g.next_aligned()[node]; other != node; other = g.next_aligned()[other]) coverage += g.coverage()[other];
@@ -217,6 +219,8 @@ __device__ inline Outcome column_majority(const Graph& graph, std::uint32_t sequ
       const std::uint32_t to = length + static_cast<std::uint32_t>(count_bits(winners & lanes_before(static_cast<int>(lane))));
       text.bases[to] = letter_of(g.letter()[winner]);
       if (text.coverage != nullptr) text.coverage[to] = static_cast<std::int32_t>(letters);
+      const bool is_on_guide = first == Template::is_guide && (g.letter()[winner] & on_template) != 0;
+      if (text.support != nullptr) text.support[to] = static_cast<std::int32_t>(g.sequences()[winner]) - (is_on_guide ? 1 : 0);
     }
     length += static_cast<std::uint32_t>(count_bits(winners));
   }

@@ -40,11 +40,11 @@ enum Member : int {
   member_in_tail,
   member_in_weight,
   member_score,
+  member_sequences,
+  member_coverage,
   member_blocks_taken,
   member_next_aligned,
   member_aligned_from,
-  member_sequences,
-  member_coverage,
   member_rank,
   member_row_of,
   member_ordered_rank,
@@ -93,9 +93,9 @@ struct Graph {
   __device__ __forceinline__ std::uint16_t* aligned_from() const {
     return at<std::uint16_t>(member_aligned_from);
   }  // of a node: the one that it was aligned with when it was made, or no_node
-  __device__ __forceinline__ std::uint16_t* sequences() const { return at<std::uint16_t>(member_sequences); }  // through a node
-  __device__ __forceinline__ std::uint16_t* coverage() const {
-    return at<std::uint16_t>(member_coverage);
+  __device__ __forceinline__ std::uint32_t* sequences() const { return at<std::uint32_t>(member_sequences); }  // through a node
+  __device__ __forceinline__ std::uint32_t* coverage() const {
+    return at<std::uint32_t>(member_coverage);
   }                                                                                                      // the same without sequences of one letter
   __device__ __forceinline__ std::uint16_t* rank() const { return at<std::uint16_t>(member_rank); }      // of a node
   __device__ __forceinline__ std::uint16_t* row_of() const { return at<std::uint16_t>(member_row_of); }  // of a node; 0: not among the rows
@@ -145,6 +145,8 @@ inline std::uint64_t bytes_of(Member member, const Graph& g, std::uint64_t direc
     case member_in_weight:
       return edges * sizeof(std::int32_t);
     case member_score:
+    case member_sequences:
+    case member_coverage:
       return nodes * sizeof(std::int32_t);
     case member_blocks_taken:
       return sizeof(std::uint32_t);
@@ -172,6 +174,7 @@ struct Sequence {
   std::uint32_t length;
   std::int32_t letter_weight;
   bool is_template;
+  std::uint16_t* nodes = nullptr;  // of its letters, if they are wanted
   __device__ std::int32_t weight(std::uint32_t i) const { return qualities == nullptr ? letter_weight : qualities[i] - 33; }
 };
 
@@ -318,6 +321,7 @@ __device__ inline Outcome add_sequence(Graph& graph, const Sequence& sequence, c
       if (aligned != no_node) g.next_aligned()[aligned] = static_cast<std::uint16_t>(node);
     }
     made += new_nodes;
+    if (is_letter && sequence.nodes != nullptr) sequence.nodes[i] = static_cast<std::uint16_t>(node);
     std::uint32_t tail = from_lane_before(node, 1);
     if (lane == 0) tail = tail_before;
     if (is_letter) {

@@ -22,7 +22,8 @@ __device__ inline Part part_of_layer(const DeviceWindows& windows, std::int64_t 
 // one.
 template <int halves>
 __device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared, const DeviceWindows& windows, const WindowRules& rules,
-                                          const std::uint32_t* sequence_begin, std::int64_t window, const Sequence& guide) {
+                                          const std::uint32_t* sequence_begin, std::int64_t window, const Sequence& guide,
+                                          const DeviceGraphs& wanted) {
   const int lane = lane_id();
   const std::int64_t first = windows.sequence_offsets[window], first_of_batch = windows.sequence_offsets[0];
   const auto sequences = static_cast<std::int32_t>(windows.sequence_offsets[window + 1] - first);
@@ -42,8 +43,12 @@ __device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared
       const std::uint32_t index =
           windows.order == nullptr ? static_cast<std::uint32_t>(turn) : static_cast<std::uint32_t>(windows.order[first - first_of_batch + turn]);
       const std::uint32_t begin = sequence_begin[first - first_of_batch + index];
-      sequence = {windows.letters + text + begin, qualities == nullptr ? nullptr : qualities + begin,
-                  static_cast<std::uint32_t>(windows.length[first + index]), 1, turn == 0 && !guide.is_template};
+      sequence = {windows.letters + text + begin,
+                  qualities == nullptr ? nullptr : qualities + begin,
+                  static_cast<std::uint32_t>(windows.length[first + index]),
+                  1,
+                  turn == 0 && !guide.is_template,
+                  wanted.node == nullptr ? nullptr : wanted.node + (text - windows.text_offsets[0]) + begin};
       part = part_of_layer(windows, window, index, windows.length[first]);
     }
     const bool is_last = turn == sequences;
@@ -66,6 +71,21 @@ __device__ inline Outcome merge_sequences(Graph& g, SharedMemory<halves>& shared
   return Outcome::done;
 }
 
+// What is left of a graph behind its paths: by the warp.
+__device__ inline void give_graph(const Graph& g, const DeviceGraphs& wanted, std::int64_t window, std::int64_t text, std::int64_t place,
+                                  const Sequence& guide) {
+  const auto lane = static_cast<std::uint32_t>(lane_id());
+  const std::uint32_t guide_length = guide.is_template ? guide.length : 0;
+  for (std::uint32_t node = lane; node < g.nodes; node += warp_lanes) {
+    wanted.aligned_from[text + place + node] = g.aligned_from()[node];
+    if (node < guide_length) wanted.guide[place + node] = letter_of(g.letter()[node]);
+  }
+  if (lane == 0) {
+    wanted.nodes[window] = g.nodes;
+    wanted.guide_length[window] = guide_length;
+  }
+}
+
 template <int halves>
 __device__ inline Outcome consensus_of_window(Graph& g, SharedMemory<halves>& shared, const DeviceWindows& windows, const WindowRules& rules,
                                               const std::uint32_t* sequence_begin, std::int64_t window, const DeviceConsensus& result,
@@ -73,6 +93,7 @@ __device__ inline Outcome consensus_of_window(Graph& g, SharedMemory<halves>& sh
   const auto sequences = static_cast<std::uint32_t>(windows.sequence_offsets[window + 1] - windows.sequence_offsets[window]);
   const std::int64_t place = result.offsets[window];
   const ConsensusText text{result.bases + place, result.coverage == nullptr ? nullptr : result.coverage + place,
+                           result.support == nullptr ? nullptr : result.support + place,
                            static_cast<std::uint32_t>(result.offsets[window + 1] - place)};
   const bool has_layers = windows.layer_begin_offsets != nullptr && windows.layer_begin_offsets[window] < windows.layer_begin_offsets[window + 1];
   const std::int32_t rounds = has_layers ? 1 : rules.rounds;
@@ -83,8 +104,9 @@ __device__ inline Outcome consensus_of_window(Graph& g, SharedMemory<halves>& sh
       guide.length = length;
       guide.is_template = true;
     }
-    const Outcome merged = merge_sequences<halves>(g, shared, windows, rules, sequence_begin, window, guide);
+    const Outcome merged = merge_sequences<halves>(g, shared, windows, rules, sequence_begin, window, guide, result.graph);
     if (merged != Outcome::done) return merged;
+    if (result.graph.node != nullptr) give_graph(g, result.graph, window, windows.text_offsets[window] - windows.text_offsets[0], place, guide);
     length = 0;
     if (g.nodes == 0) return Outcome::done;
     const Outcome made = rules.consensus == Consensus::majority

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// What the alignments with linear and with affine gaps share: the striped layout of align_vectors.hpp. Included once per instruction set.
+// What the alignments with linear, affine and convex gaps share: the striped layout of align_vectors.hpp. Included once per instruction set.
 
 #if defined(SLUICE_POA_CONSENSUS_STRIPED_ROWS) == defined(HWY_TARGET_TOGGLE)
 #ifdef SLUICE_POA_CONSENSUS_STRIPED_ROWS
@@ -76,8 +76,11 @@ class StripedRows {
   using Vec = hn::Vec<Tag>;
   static constexpr std::int32_t lanes = vector_bytes / sizeof(T);
 
+  // Of the path that was walked back.
+  std::int32_t score() const { return score_; }
+
  protected:
-  enum class Stripes : std::uint8_t { scores, scores_and_vertical };
+  enum class Stripes : std::uint8_t { scores, scores_and_vertical, scores_and_two_verticals };
 
   StripedRows(PartialOrderGraph& graph, const KeptRows& rows, std::string_view sequence, const Scoring& scoring, std::int32_t per_column,
               Stripes stripes, AlignmentWorkspace& workspace)
@@ -91,23 +94,41 @@ class StripedRows {
         length_(static_cast<std::int32_t>(sequence.size())),
         vectors_((length_ + lanes - 1) / lanes),
         width_(static_cast<std::size_t>(vectors_) * lanes),
-        stride_(width_ + lanes + (stripes == Stripes::scores ? 0 : width_)),
+        stride_(width_ + lanes + static_cast<std::size_t>(stripes) * width_),
         letters_(graph.letters()),
         candidates_(workspace.candidates),
         is_tail_(workspace.is_tail) {
     if (workspace.steps.size() <= static_cast<std::size_t>(rows.count())) workspace.steps.resize(static_cast<std::size_t>(rows.count()) * 2 + 1);
     steps_ = workspace.steps.data();
     if (rows_.is_part()) is_tail_.assign(static_cast<std::size_t>(rows_.count()) + 1, 0);
-    // Behind the matrix: the row for several predecessors, for local alignments each row's maxima, and column 0.
+    // Behind the matrix: the row for several predecessors, for local alignments each row's maxima, and column 0; with two pieces its vertical gaps,
+    // too.
     const auto count = static_cast<std::size_t>(rows.count());
     const std::size_t values = (count + 2) * stride_, maxima = mode_ == AlignmentMode::local ? (count + 1) * lanes : 0;
-    matrix_ = workspace.scores.room_for<T>(values + maxima + count + 1);
+    const std::size_t columns = stripes == Stripes::scores_and_two_verticals ? 3 : 1;
+    matrix_ = workspace.scores.room_for<T>(values + maxima + columns * (count + 1));
     merged_ = matrix_ + values - stride_;
     maxima_ = matrix_ + values;
     first_column_ = maxima_ + maxima;
     make_places(workspace);
     place_ = workspace.place.data();
     make_profile(workspace.profile.room_for<T>((letters_.size() + 1) * width_));
+  }
+
+  // Calls body(row) for the predecessors of a row in the order of in-edges until it returns true; that row, or -1.
+  template <class Body>
+  std::int32_t find_predecessor(std::int32_t i, Body&& body) const {
+    const RowStep& step = steps_[i];
+    if (body(step.predecessor)) return step.predecessor;
+    for (std::int32_t edge = step.next_edge; edge >= 0;) {
+      const std::int32_t p = next_predecessor(edge);
+      if (body(p)) return p;
+    }
+    return -1;
+  }
+  std::int32_t diagonal_predecessor(std::int32_t i, std::int32_t j, std::int32_t value) const {
+    const std::int32_t wanted = value - (is_match(steps_[i], j) ? match_ : mismatch_) + per_column_;
+    return find_predecessor(i, [&](std::int32_t p) { return at(p, j - 1) == wanted; });
   }
 
   T* row(std::int32_t i) const { return matrix_ + static_cast<std::size_t>(i) * stride_; }
@@ -168,7 +189,7 @@ class StripedRows {
     std::int32_t row, column;
   };
   // The best end, the first in row-major order of ranked rows; (0, 0) if nothing is better than no alignment.
-  Cell find_end() const {
+  Cell find_end() {
     std::int32_t most = mode_ == AlignmentMode::global ? std::numeric_limits<std::int32_t>::min() : 0;
     candidates_.clear();
     const auto consider = [&](std::int32_t i, std::int32_t score) {
@@ -191,6 +212,7 @@ class StripedRows {
         break;
     }
     if (candidates_.empty()) return {0, 0};
+    score_ = most;
     const std::int32_t end = candidates_.size() == 1 ? candidates_[0] : graph_.earliest(rows_, candidates_);
     return {end, mode_ == AlignmentMode::global ? length_ : first_best(end)};
   }
@@ -237,7 +259,7 @@ class StripedRows {
   const KeptRows& rows_;
   std::string_view sequence_;
   AlignmentMode mode_;
-  std::int32_t match_, mismatch_, per_column_, length_, vectors_;
+  std::int32_t match_, mismatch_, per_column_, length_, vectors_, score_ = 0;
   std::size_t width_, stride_;
   std::span<const char> letters_;
   std::vector<std::int32_t>& candidates_;

@@ -49,8 +49,12 @@ void check_window(const MadeWindow& window, const Scoring& scoring) {
     if (graph.node_count() > 0) {
       graph.list_rows(range, workspace.rows);
       align_scalar(graph, workspace.rows, sequence, scoring, workspace, expected);
+      const std::int32_t expected_score = workspace.score;
       const VectorUse use = align_vectors(graph, graph.kept_rows(range), sequence, scoring, workspace, path);
-      if (use == VectorUse::done) REQUIRE(path == expected);
+      if (use == VectorUse::done) {
+        REQUIRE(path == expected);
+        REQUIRE(workspace.score == expected_score);
+      }
     }
     graph.add(expected, sequence, {});
   }
@@ -62,13 +66,30 @@ TEST_CASE("vectors of every instruction set find the path of the definition") {
   for_each_instruction_set([] {
     std::mt19937 random(1);
     for (int round = 0; round < 60; ++round) {
-      const Scoring scorings[] = {
-          {AlignmentMode::global, 3, -5, -4, -4},      {AlignmentMode::global, 5, -4, -8, -8}, {AlignmentMode::local, 5, -10, -4, -4},
-          {AlignmentMode::semi_global, 5, -4, -8, -8}, {AlignmentMode::global, 1, -1, 0, 0},   {AlignmentMode::local, 2, 1, 0, 0},
-          {AlignmentMode::semi_global, 1, -1, -1, -1}, {AlignmentMode::local, 1, -1, -1, -1},  {AlignmentMode::global, 0, 0, -1, -1},
-          {AlignmentMode::global, 5, -4, -8, -6},      {AlignmentMode::local, 5, -4, -8, -6},  {AlignmentMode::semi_global, 5, -4, -8, -6},
-          {AlignmentMode::global, 2, -4, -6, -2},      {AlignmentMode::global, 1, -1, -2, 0},  {AlignmentMode::local, 2, -1, -2, 0},
-          {AlignmentMode::semi_global, 1, -1, -2, -1}, {AlignmentMode::local, 1, -1, -2, -1}};
+      const Scoring scorings[] = {{AlignmentMode::global, 3, -5, -4, -4},
+                                  {AlignmentMode::global, 5, -4, -8, -8},
+                                  {AlignmentMode::local, 5, -10, -4, -4},
+                                  {AlignmentMode::semi_global, 5, -4, -8, -8},
+                                  {AlignmentMode::global, 1, -1, 0, 0},
+                                  {AlignmentMode::local, 2, 1, 0, 0},
+                                  {AlignmentMode::semi_global, 1, -1, -1, -1},
+                                  {AlignmentMode::local, 1, -1, -1, -1},
+                                  {AlignmentMode::global, 0, 0, -1, -1},
+                                  {AlignmentMode::global, 5, -4, -8, -6},
+                                  {AlignmentMode::local, 5, -4, -8, -6},
+                                  {AlignmentMode::semi_global, 5, -4, -8, -6},
+                                  {AlignmentMode::global, 2, -4, -6, -2},
+                                  {AlignmentMode::global, 1, -1, -2, 0},
+                                  {AlignmentMode::local, 2, -1, -2, 0},
+                                  {AlignmentMode::semi_global, 1, -1, -2, -1},
+                                  {AlignmentMode::local, 1, -1, -2, -1},
+                                  {AlignmentMode::global, 5, -4, -8, -6, -10, -4},
+                                  {AlignmentMode::local, 5, -4, -8, -6, -10, -4},
+                                  {AlignmentMode::semi_global, 5, -4, -8, -6, -10, -4},
+                                  {AlignmentMode::global, 2, -4, -4, -2, -24, -1},
+                                  {AlignmentMode::local, 2, -4, -4, -2, -24, -1},
+                                  {AlignmentMode::global, 1, -1, -3, -2, -4, 0},
+                                  {AlignmentMode::local, 1, -1, -3, -2, -4, 0}};
       const std::string_view alphabet = round % 3 == 0 ? "AC" : round % 3 == 1 ? "ACGT" : "ACGTNRY";
       const MadeWindow window = make_window(random, random() % 150, 2 + random() % 7, 20 + random() % 100, alphabet);
       for (const Scoring& scoring : scorings) check_window(window, scoring);

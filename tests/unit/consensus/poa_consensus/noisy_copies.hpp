@@ -60,6 +60,17 @@ inline MadeWindow make_window(std::mt19937& random, std::size_t length, std::siz
   return window;
 }
 
+// Half of the sequences lose up to 40 letters somewhere; others have as many random ones more.
+inline void cut_out(std::mt19937& random, MadeWindow& window) {
+  for (std::string& sequence : window.sequences) {
+    const std::size_t letters = 1 + random() % 40, begin = random() % (sequence.size() + 1);
+    if (random() % 2 == 0)
+      sequence.erase(begin, letters);
+    else if (random() % 2 == 0)
+      sequence.insert(begin, random_bases(random, letters));
+  }
+}
+
 // Qualities of all sequences, and layers of parts of sequence 0 as racon cuts them.
 inline void add_qualities(std::mt19937& random, MadeWindow& window) {
   for (const std::string& sequence : window.sequences) {

@@ -18,8 +18,11 @@ std::unique_ptr<spoa::AlignmentEngine> engine_of(const Scoring& scoring) {
   const auto type = scoring.mode == AlignmentMode::global  ? spoa::AlignmentType::kNW
                     : scoring.mode == AlignmentMode::local ? spoa::AlignmentType::kSW
                                                            : spoa::AlignmentType::kOV;
-  return spoa::AlignmentEngine::Create(type, static_cast<std::int8_t>(scoring.match), static_cast<std::int8_t>(scoring.mismatch),
-                                       static_cast<std::int8_t>(scoring.gap_open), static_cast<std::int8_t>(scoring.gap_extend));
+  const auto small = [](std::int32_t score) { return static_cast<std::int8_t>(score); };
+  if (scoring.gap_cost() == GapCost::convex)
+    return spoa::AlignmentEngine::Create(type, small(scoring.match), small(scoring.mismatch), small(scoring.gap_open), small(scoring.gap_extend),
+                                         small(scoring.second_gap_open), small(scoring.second_gap_extend));
+  return spoa::AlignmentEngine::Create(type, small(scoring.match), small(scoring.mismatch), small(scoring.gap_open), small(scoring.gap_extend));
 }
 
 // The graph as racon builds it: layers that span the backbone are aligned to the whole graph, others to a part.
@@ -80,6 +83,30 @@ TEST_CASE("consensus, coverage and alignment are spoa's") {
   }
 }
 
+TEST_CASE("consensus, coverage and alignment with convex gaps are spoa's") {
+  std::mt19937 random(13);
+  for (int round = 0; round < 60; ++round) {
+    for (const Scoring& scoring : {Scoring{AlignmentMode::local, 5, -4, -8, -6, -10, -4}, Scoring{AlignmentMode::global, 5, -4, -8, -6, -10, -4},
+                                   Scoring{AlignmentMode::semi_global, 5, -4, -8, -6, -10, -4},
+                                   Scoring{AlignmentMode::global, 2, -4, -4, -2, -24, -1}, Scoring{AlignmentMode::local, 2, -4, -4, -2, -24, -1}}) {
+      // Errors come as single letters and, in every other window, as long deletions: those are what the second piece is for.
+      MadeWindow window = make_window(random, 60 + random() % 300, 2 + random() % 20);
+      if (round % 2 == 0) cut_out(random, window);
+      if (round % 3 == 0) add_qualities(random, window);
+      check_same(window, scoring);
+    }
+  }
+}
+
+TEST_CASE("long sequences with convex gaps, whose scores take 32 bits, have spoa's consensus") {
+  std::mt19937 random(14);
+  for (int round = 0; round < 4; ++round) {
+    MadeWindow window = make_window(random, 2500 + random() % 1000, 3);
+    cut_out(random, window);
+    check_same(window, {round % 2 == 0 ? AlignmentMode::global : AlignmentMode::local, 5, -4, -8, -6, -10, -4});
+  }
+}
+
 TEST_CASE("quality weights and parts of the graph are spoa's") {
   std::mt19937 random(12);
   for (int round = 0; round < 40; ++round) {
@@ -87,6 +114,7 @@ TEST_CASE("quality weights and parts of the graph are spoa's") {
     if (round % 2 == 0) add_layers(random, window);
     add_qualities(random, window);
     check_same(window, {AlignmentMode::global, 3, -5, -4, -4});
+    check_same(window, {AlignmentMode::global, 5, -4, -8, -6, -10, -4});
   }
 }
 

@@ -71,8 +71,12 @@ TEST_CASE("consensus and its writers keep the contract of all stages") {
   CHECK(view.column<std::uint8_t>("is_polished")[2] == 1);
   CHECK(view.list<std::int32_t>("consensus_coverage")[2].size() == 4);
   const ContractSample written{.batches = {made.batch()}};
-  for (const std::string& problem : sluice::testing::contract_problems(plugin(), {{"consensus_writer", written}, {"msa_writer", written}}))
-    FAIL_CHECK(problem);
+  for (const char* id : {"consensus_writer", "msa_writer", "gfa_writer", "dot_writer"})
+    for (const std::string& problem : sluice::testing::contract_problems(plugin(), {{id, written}})) FAIL_CHECK(problem);
+  for (const ContractSample& sample :
+       {ContractSample{.parameters = {{"second_gap_open", "-10"}, {"second_gap_extend", "-4"}, {"gap_extend", "-6"}}, .batches = {plain, all}},
+        ContractSample{.parameters = {{"strands", "either"}, {"most_haplotypes", "3"}}, .batches = {plain, all}}})
+    for (const std::string& problem : sluice::testing::contract_problems(plugin(), {{"poa_consensus", sample}})) FAIL_CHECK(problem);
   const auto writing = [&](const char* id) { return outcomes_of(sluice::testing::run_stage(stage(id), made.batch()).with({{"output", "x"}})); };
   CHECK(writing("consensus_writer").at("resolved").second == windows.size());
   CHECK(writing("consensus_writer").at("resolved").first > windows.size() / 2);

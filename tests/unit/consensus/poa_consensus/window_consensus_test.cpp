@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "poa_consensus/scratch_shares.hpp"
 #include "unit/consensus/poa_consensus/noisy_copies.hpp"
 
 using namespace sluice::poa_consensus;
@@ -42,6 +43,45 @@ ConsensusParameters majority(std::int32_t rounds, Undecided undecided = Undecide
   parameters.undecided = undecided;
   parameters.min_support = support;
   return parameters;
+}
+
+// What a device would give back of a graph.
+struct MadePaths {
+  std::vector<std::uint16_t> node, aligned_from;
+  std::string guide;
+  GraphPaths view() const { return {node, aligned_from, guide}; }
+};
+MadePaths paths_of(const PartialOrderGraph& graph, bool has_guide, const std::vector<std::int32_t>& order) {
+  MadePaths paths;
+  std::vector<std::int32_t> turn(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) turn[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i) + (has_guide ? 1 : 0);
+  for (const std::int32_t merged : turn)
+    for (const std::int32_t id : graph.path(merged)) paths.node.push_back(static_cast<std::uint16_t>(id));
+  for (std::int32_t id = 0; id < graph.node_count(); ++id) {
+    // The list of a node that is made ends with the one that it was aligned with; younger ones come behind it.
+    std::uint16_t from = GraphPaths::none;
+    for (std::int32_t a = graph.node(id).first_aligned; a >= 0; a = graph.aligned(a).next)
+      if (graph.aligned(a).node < id) from = static_cast<std::uint16_t>(graph.aligned(a).node);
+    paths.aligned_from.push_back(from);
+  }
+  if (has_guide)
+    for (const std::int32_t id : graph.path(0)) paths.guide += graph.letter(id);
+  return paths;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
 }
 
 std::string without_gaps(std::string row) {
@@ -120,6 +160,134 @@ TEST_CASE("rows of the alignment without their gaps are the sequences") {
       CHECK(coverage <= static_cast<std::int32_t>(window.sequences.size()));
     }
   }
+}
+
+TEST_CASE("a graph that is read back from its paths is the graph") {
+  std::mt19937 random(6);
+  for (int round = 0; round < 60; ++round) {
+    ConsensusParameters parameters = round % 2 == 0 ? majority(1 + round % 4) : ConsensusParameters{};
+    MadeWindow window = make_window(random, 40 + random() % 150, 1 + random() % 20, 60, round % 5 == 0 ? "ACGTN" : "ACGT");
+    if (round % 4 == 1) add_layers(random, window);
+    if (round % 3 == 0) add_qualities(random, window);
+    if (round % 4 == 1) parameters.layer_order = LayerOrder::racon;
+    CAPTURE(round);
+    WindowConsensus maker(parameters), reader(parameters);
+    WindowResult made, read;
+    REQUIRE(maker.make(window.view(), made) == WindowProblem::none);
+    const bool has_guide = parameters.rounds > 1 && window.layer_begin.empty();
+    std::vector<std::int32_t> order(window.sequences.size());
+    order_layers(parameters.layer_order, window.layer_begin, order);
+    const MadePaths paths = paths_of(maker.graph(), has_guide, order);
+    REQUIRE(reader.read(window.view(), paths.view(), read));
+    CHECK(read.consensus == made.consensus);
+    CHECK(read.coverage == made.coverage);
+    CHECK(read.is_polished);
+    std::string made_text, read_text;
+    for (auto [of, text] : {std::pair{&maker, &made_text}, std::pair{&reader, &read_text}}) {
+      of->append_alignment(*text);
+      of->append_gfa("w", *text);
+      of->append_dot("w", *text);
+    }
+    CHECK(read_text == made_text);
+    MadePaths damaged = paths;
+    damaged.node.back() = 60000;
+    CHECK(!reader.read(window.view(), damaged.view(), read));
+    damaged = paths;
+    damaged.aligned_from.push_back(GraphPaths::none);
+    CHECK(!reader.read(window.view(), damaged.view(), read));
+  }
+}
+
+TEST_CASE("a second round of layers is better than the first, and its backbone weighs nothing") {
+  std::mt19937 random(9);
+  std::size_t differences[2] = {};
+  for (int round = 0; round < 30; ++round) {
+    MadeWindow window;
+    window.truth = testing::random_bases(random, 300);
+    // Layers of the truth; the backbone is worse than they are, and weighs nothing. Places on it are about those on the truth.
+    window.sequences.push_back(testing::noisy_copy(random, window.truth, 60));
+    const auto last = static_cast<std::int32_t>(window.sequences[0].size()) - 1;
+    window.layer_begin = {0};
+    window.layer_end = {last};
+    for (int layer = 0; layer < 9; ++layer) {
+      const auto begin = layer % 3 != 0 ? std::size_t{0} : std::size_t{90};
+      window.sequences.push_back(testing::noisy_copy(random, window.truth.substr(begin), 40));
+      window.layer_begin.push_back(static_cast<std::int32_t>(begin));
+      window.layer_end.push_back(last);
+    }
+    for (const std::string& sequence : window.sequences) window.qualities.emplace_back(sequence.size(), window.qualities.empty() ? '!' : '5');
+    ConsensusParameters parameters;
+    parameters.layer_order = LayerOrder::racon;
+    for (const std::int32_t rounds : {1, 2}) {
+      parameters.layer_rounds = rounds;
+      const WindowResult result = consensus(window, parameters);
+      REQUIRE(result.is_polished);
+      differences[rounds - 1] += edit_distance(result.consensus, window.truth);
+    }
+  }
+  CHECK(differences[1] < differences[0]);
+}
+
+TEST_CASE("sequences of either strand are turned") {
+  std::mt19937 random(7);
+  ConsensusParameters parameters;
+  parameters.strands = Strands::either;
+  for (int round = 0; round < 20; ++round) {
+    const MadeWindow window = make_window(random, 80 + random() % 80, 9);
+    MadeWindow turned = window;
+    for (std::size_t i = 1; i < turned.sequences.size(); i += 2) {
+      std::string& sequence = turned.sequences[i];
+      std::reverse(sequence.begin(), sequence.end());
+      for (char& base : sequence) base = "TGCA"[std::string_view("ACGT").find(base)];
+    }
+    CHECK(consensus(turned, parameters).consensus == consensus(window).consensus);
+  }
+}
+
+TEST_CASE("haplotypes have their own consensuses, and noise is none") {
+  std::mt19937 random(8);
+  ConsensusParameters parameters = majority(2);
+  parameters.groups = {.most_groups = 3};
+  std::size_t right = 0;
+  for (int round = 0; round < 40; ++round) {
+    MadeWindow window = make_window(random, 120, 24, 25);
+    const std::string first = window.truth;
+    std::string second = first;
+    const bool has_two = round % 2 == 0;
+    if (has_two) {
+      for (const std::size_t place : {std::size_t{20}, std::size_t{60}, std::size_t{101}}) second[place] = second[place] == 'A' ? 'C' : 'A';
+      for (std::size_t i = 0; i < 24; i += 3) window.sequences[i] = testing::noisy_copy(random, second, 25);
+    }
+    CAPTURE(round);
+    const WindowResult result = consensus(window, parameters);
+    REQUIRE(!result.haplotypes.empty());
+    std::size_t sequences = 0;
+    for (const Haplotype& haplotype : result.haplotypes) sequences += haplotype.sequences.size();
+    CHECK(sequences == 24);
+    if (result.haplotypes.size() == 1) CHECK(result.haplotypes[0].consensus == result.consensus);
+    if (result.haplotypes.size() != (has_two ? 2U : 1U)) continue;
+    if (has_two) CHECK(std::abs(static_cast<int>(result.haplotypes[0].sequences.size()) - 16) <= 1);
+    right += result.haplotypes[0].consensus == first && (!has_two || result.haplotypes[1].consensus == second) ? 1U : 0U;
+  }
+  CHECK(right >= 36);
+}
+
+TEST_CASE("kernels of a call share what there is of a device's memory") {
+  using cuda::ScratchDemand;
+  const std::vector<ScratchDemand> demands = {{1000, 500}, {100, 500}, {10, 1}};
+  CHECK(cuda::share_scratch(demands, 1'000'000) == std::vector<std::uint32_t>{500, 500, 1});
+  for (const std::uint64_t budget : {500'000, 100'000, 10'000, 2'000}) {
+    const std::vector<std::uint32_t> blocks = cuda::share_scratch(demands, budget);
+    CHECK(cuda::scratch_of(demands, blocks) <= budget);
+    for (const std::uint32_t of_kernel : blocks) CHECK(of_kernel >= 1);
+  }
+  CHECK(cuda::share_scratch(demands, 0) == std::vector<std::uint32_t>{1, 1, 1});
+}
+
+TEST_CASE("70,000 sequences are counted") {
+  ConsensusParameters parameters = majority(1);
+  const WindowResult result = consensus(window_of(std::vector<std::string>(70'000, "ACGT")), parameters);
+  CHECK(result.coverage == std::vector<std::int32_t>(4, 70'000));
 }
 
 TEST_CASE("many copies give the template back, and a window leaves nothing to the next") {
