@@ -49,6 +49,9 @@ HWY_INLINE Cells shift_down(Cells cells, Cells behind) {
 #endif
 }
 
+// See CellRule::advance_in_planes.
+inline constexpr std::uint8_t goes_on_planes = 4, step_planes = 8;
+
 enum class Pieces : std::uint8_t { one, two };
 
 // What a cell needs of its neighbours: gaps that end there against their scores, and the differences along both sequences. The second gaps are only
@@ -68,8 +71,10 @@ class CellRule {
         mismatch_(set(-scores.mismatch)),
         ambiguous_(set(ambiguous_score(scores))),
         open_(set(scores.gap_open)),
+        extend_(set(scores.gap_extend)),
         closed_(set(scores.gap_open + scores.gap_extend)),
         open_long_(set(scores.gap_open_long)),
+        extend_long_(set(scores.gap_extend_long)),
         closed_long_(set(scores.gap_open_long + scores.gap_extend_long)) {}
 
   // A neighbour of which nothing is known but that a gap may lead there.
@@ -85,7 +90,46 @@ class CellRule {
     return hn::IfThenElse(hn::Gt(hn::Or(target_codes, query_codes), set(3)), ambiguous_, score);
   }
 
-  // Replaces the neighbours of cells by the cells themselves, as neighbours of what follows, and gives their steps.
+  // Replaces the neighbours of cells by the cells themselves, as neighbours of what follows. planes(n, mask): of n from step_deletion on which cells
+  // were reached better than by all steps before n; of goes_on_planes + n whether that gap goes on behind the cell. Masks are all that is made of
+  // steps, as a byte for each takes half of the instructions.
+  template <class Planes>
+  HWY_INLINE void advance_in_planes(Cells score, LeftCells& left, UpperCells& upper, const Planes& planes) const {
+    static_assert(ties == TieOrder::gap_right);
+    const Cells deletion = hn::Add(left.x, left.v), insertion = hn::Add(upper.y, upper.u);
+    Cells long_deletion = deletion, long_insertion = insertion;
+    const auto choose = [&](Cells candidate, std::uint8_t step) HWY_ATTR {
+      planes(step, hn::Gt(candidate, score));
+      score = hn::Max(score, candidate);
+    };
+    choose(deletion, step_deletion);
+    choose(insertion, step_insertion);
+    if constexpr (pieces == Pieces::two) {
+      long_deletion = hn::Add(left.x2, left.v);
+      long_insertion = hn::Add(upper.y2, upper.u);
+      choose(long_deletion, step_long_deletion);
+      choose(long_insertion, step_long_insertion);
+    }
+    score = hn::Min(score, match_);
+    const Cells u = hn::Sub(score, left.v), v = hn::Sub(score, upper.u);
+    left.v = v;
+    upper.u = u;
+    const auto behind = [&](Cells gap, Cells opened, Cells extended, Cells closed, std::uint8_t step) HWY_ATTR {
+      const auto on = hn::Gt(gap, opened);
+      planes(goes_on_planes + step, on);
+      return hn::IfThenElse(on, hn::Sub(gap, extended), closed);
+    };
+    const Cells opened = hn::Sub(score, open_), extended = hn::Add(score, extend_), closed = hn::Neg(closed_);
+    left.x = behind(deletion, opened, extended, closed, step_deletion);
+    upper.y = behind(insertion, opened, extended, closed, step_insertion);
+    if constexpr (pieces == Pieces::two) {
+      const Cells opened_long = hn::Sub(score, open_long_), extended_long = hn::Add(score, extend_long_), closed_long = hn::Neg(closed_long_);
+      left.x2 = behind(long_deletion, opened_long, extended_long, closed_long, step_long_deletion);
+      upper.y2 = behind(long_insertion, opened_long, extended_long, closed_long, step_long_insertion);
+    }
+  }
+
+  // The same, with the steps in bytes.
   HWY_INLINE Cells advance(Cells score, LeftCells& left, UpperCells& upper) const {
     const Cells deletion = hn::Add(left.x, left.v), insertion = hn::Add(upper.y, upper.u);
     Cells long_deletion = deletion, long_insertion = insertion, steps = hn::Zero(CellTag());
@@ -129,7 +173,7 @@ class CellRule {
     return hn::Sub(hn::Max(over, hn::Zero(tag)), closed);
   }
 
-  Cells match_, mismatch_, ambiguous_, open_, closed_, open_long_, closed_long_;
+  Cells match_, mismatch_, ambiguous_, open_, extend_, closed_, open_long_, extend_long_, closed_long_;
 };
 
 }  // namespace sluice::base_alignment::HWY_NAMESPACE
