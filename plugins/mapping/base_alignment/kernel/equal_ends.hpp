@@ -33,13 +33,7 @@ inline std::int32_t equal_end(const Problem& problem) {
 inline bool has_no_gaps(const Scores& scores, const Problem& problem) {
   if (problem.query_length != problem.target_length) return false;
   const std::int64_t loss = scores.match + scores.mismatch, most = scores.match + 2 * gap_cost(scores, 1);
-  std::int64_t lost = 0;
-  for (std::int32_t i = 0; i < problem.query_length; ++i) {
-    if (problem.query[i] == problem.target[i]) continue;
-    lost += loss;
-    if (lost >= most) return false;
-  }
-  return true;
+  return unequal_columns(problem.query, problem.target, problem.query_length) * loss < most;
 }
 
 }  // namespace sluice::base_alignment

@@ -41,7 +41,8 @@ class BgzfDeflater {
     block.resize(BgzfBlock::most_bytes);
     const std::size_t around = BgzfBlock::header_bytes + BgzfBlock::footer_bytes;
     char* const at = block.data() + BgzfBlock::header_bytes;
-    const bool has_letters = std::any_of(sections.begin(), sections.end(), [](const TextSection& s) { return s.kind == TextSection::Kind::letters; });
+    const bool has_letters =
+        std::any_of(sections.begin(), sections.end(), [](const TextSection& section) { return section.kind != TextSection::Kind::mixed; });
     std::size_t size = takes_sections_ && has_letters ? sections_.deflate(text, sections, at, block.size() - around) : 0;
     if (size == 0) size = libdeflate_deflate_compress(compressor_.get(), text.data(), text.size(), at, block.size() - around);
     if (size == 0) throw std::length_error("a BGZF block of more than 0xFF00 bytes of text");

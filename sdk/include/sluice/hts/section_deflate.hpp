@@ -20,7 +20,7 @@ namespace sluice::hts {
 
 // A section goes to where the next one begins.
 struct TextSection {
-  enum class Kind : std::uint32_t { mixed, letters };  // letters: bases or qualities of one read
+  enum class Kind : std::uint32_t { mixed, bases, qualities };  // of one read
   std::uint64_t begin = 0;
   Kind kind = Kind::mixed;
   std::uint32_t unused = 0;  // no padding: sections are saved
@@ -130,14 +130,14 @@ class SectionDeflater {
     }
   }
 
-  // Do bases or qualities occur again so often that a search pays, as where reads lie above each other? Looks at one place in 32, chosen by what
+  // Do bases occur again so often that a search pays, as where reads lie above each other? Looks at one place in 32, chosen by what
   // stands there, so that the same stretch is chosen wherever it lies.
   bool repeats_itself() {
     constexpr std::size_t stretch = sizeof(std::uint64_t);
     table_.fill(0);
     std::size_t chosen = 0, again = 0;
     for (const Piece& piece : pieces_) {
-      if (piece.kind != TextSection::Kind::letters) continue;
+      if (piece.kind != TextSection::Kind::bases) continue;
       for (std::size_t at = piece.begin; at + stretch <= piece.end; ++at) {
         const auto here = load<std::uint64_t>(at);
         const std::uint64_t hash = here * 0x9E3779B97F4A7C15U;
@@ -157,9 +157,9 @@ class SectionDeflater {
     std::array<std::uint32_t, 30> distances{};
     std::uint64_t bits = 0;
     const std::size_t size = piece.end - piece.begin;
-    if (piece.kind == TextSection::Kind::letters) count_letters(piece, counts);
+    if (piece.kind != TextSection::Kind::mixed) count_letters(piece, counts);
     const bool is_one_letter = counts[byte(piece.begin)] == size;
-    if (piece.kind == TextSection::Kind::letters && !is_one_letter) {
+    if (piece.kind != TextSection::Kind::mixed && !is_one_letter) {
       runs_.push_back({static_cast<std::uint32_t>(size), 0, 0});
     } else {
       counts.fill(0);
@@ -174,7 +174,7 @@ class SectionDeflater {
     for (std::size_t symbol = 0; symbol < counts.size(); ++symbol) bits += std::uint64_t{counts[symbol]} * letters_[symbol].length;
     for (std::size_t symbol = 0; symbol < distances.size(); ++symbol) bits += std::uint64_t{distances[symbol]} * distances_[symbol].length;
     // Few bits a letter: then most are alike, and a good search finds runs of them.
-    if (runs_.size() == 1 && bits < 2 * size) return false;
+    if (runs_.size() == 1 && bits < 2 * std::uint64_t{size}) return false;
     if (!bits_.has_room(bits)) return false;
     bits_.add(is_last ? 1 : 0, 1);
     bits_.add(2, 2);
@@ -250,13 +250,8 @@ class SectionDeflater {
     return bits;
   }
   void write_run(const Run& run, std::size_t& at) {
-    const std::size_t end = at + run.letters;
-    for (; at + 4 <= end; at += 4) {
-      for (std::size_t i = 0; i < 4; ++i) bits_.add(letters_[byte(at + i)]);
-      bits_.store();
-    }
-    for (; at < end; ++at) bits_.add(letters_[byte(at)]);
-    bits_.store();
+    write_letters(at, at + run.letters);
+    at += run.letters;
     if (run.length == 0) return;
     const Extended length = length_symbol(run.length), distance = distance_symbol(run.distance_less_1);
     bits_.add(letters_[length.symbol]);
@@ -265,6 +260,17 @@ class SectionDeflater {
     bits_.add(distance.bits, distance.extra);
     bits_.store();
     at += run.length;
+  }
+
+  void write_letters(std::size_t at, std::size_t end) {
+    Bits bits = bits_;  // a copy: bytes that are written through a pointer could be any member's
+    for (; at + 4 <= end; at += 4) {
+      for (std::size_t i = 0; i < 4; ++i) bits.add(letters_[byte(at + i)]);
+      bits.store();
+    }
+    for (; at < end; ++at) bits.add(letters_[byte(at)]);
+    bits.store();
+    bits_ = bits;
   }
 
   // ---- the lengths of both codes, which come before what they code (section 3.2.7)
@@ -357,8 +363,8 @@ inline void append_record_sections(std::string_view record, std::uint64_t at, st
   const std::size_t sequence = fixed_bytes + static_cast<std::uint8_t>(record[12]) + std::size_t{operations} * sizeof(std::uint32_t);
   const std::size_t qualities = sequence + (std::size_t{bases} + 1) / 2, tags = qualities + bases;
   if (bases == 0 || tags > record.size()) return;
-  sections.push_back({at + sequence, TextSection::Kind::letters});
-  sections.push_back({at + qualities, TextSection::Kind::letters});
+  sections.push_back({at + sequence, TextSection::Kind::bases});
+  sections.push_back({at + qualities, TextSection::Kind::qualities});
   sections.push_back({at + tags, TextSection::Kind::mixed});
 }
 
