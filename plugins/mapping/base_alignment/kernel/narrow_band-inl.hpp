@@ -23,8 +23,10 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::base_alignment::HWY_NAMESPACE {
 
 // vectors: of a row.
-template <Pieces pieces, bool may_be_ambiguous, int vectors>
+template <Pieces pieces, bool may_be_ambiguous, int vectors, class Tag = CellTag>
 class NarrowBand {
+  static constexpr std::int32_t lanes = static_cast<std::int32_t>(hn::MaxLanes(Tag()));
+
  public:
   static constexpr std::int32_t width = vectors * lanes;
 
@@ -112,7 +114,10 @@ class NarrowBand {
   static constexpr std::int32_t plane_bytes = width / 8, row_bytes = step_planes * plane_bytes;
   std::uint8_t* planes_of(std::int32_t row) const { return steps_ + static_cast<std::size_t>(row) * row_bytes; }
 
-  using Rule = CellRule<pieces, TieOrder::gap_right>;
+  using Rule = CellRule<pieces, TieOrder::gap_right, Tag>;
+  using Cells = typename Rule::Cells;
+  using LeftCells = typename Rule::LeftCells;
+  using UpperCells = typename Rule::UpperCells;
   struct RowState {
     LeftCells left[vectors];
     UpperCells upper[vectors];
@@ -166,8 +171,8 @@ class NarrowBand {
       }
       const Cells score = walk.rule.template substitution<may_be_ambiguous>(walk.target + i * lanes, walk.query + i * lanes);
       std::uint8_t* const planes = walk.planes + i * lanes / 8;
-      walk.rule.advance_in_planes(score, state.left[i], state.upper[i], [planes](std::uint8_t number, hn::Mask<CellTag> cells) HWY_ATTR {
-        hn::StoreMaskBits(CellTag(), cells, planes + (number - 1) * plane_bytes);
+      walk.rule.advance_in_planes(score, state.left[i], state.upper[i], [planes](std::uint8_t number, hn::Mask<Tag> cells) HWY_ATTR {
+        hn::StoreMaskBits(Tag(), cells, planes + (number - 1) * plane_bytes);
       });
     }
   }
@@ -175,8 +180,8 @@ class NarrowBand {
   HWY_INLINE static void enter_border(const RowWalk& walk, std::int32_t lane, Neighbours& cells) {
     const Rule& rule = walk.rule;
     if (lane < 0 || lane >= lanes) return;
-    const auto here = hn::Eq(hn::Iota(CellTag(), 0), set(lane));
-    const Cells difference = set(border_difference(walk.scores, walk.row + 1));
+    const auto here = hn::Eq(hn::Iota(Tag(), 0), set<Tag>(lane));
+    const Cells difference = set<Tag>(border_difference(walk.scores, walk.row + 1));
     if constexpr (std::is_same_v<Neighbours, LeftCells>) {
       const LeftCells closed = rule.closed_left();
       cells = {hn::IfThenElse(here, closed.x, cells.x), hn::IfThenElse(here, closed.x2, cells.x2), hn::IfThenElse(here, difference, cells.v)};
@@ -208,7 +213,7 @@ class NarrowBand {
     }
     fill<has_border>(walk, state);
     // The last lane of an odd row is beyond the highest diagonal.
-    const auto beyond = hn::Eq(hn::Iota(CellTag(), 0), set(lanes - 1));
+    const auto beyond = hn::Eq(hn::Iota(Tag(), 0), set<Tag>(lanes - 1));
     UpperCells& last = state.upper[vectors - 1];
     const UpperCells closed = walk.rule.closed_upper();
     last = {hn::IfThenElse(beyond, closed.y, last.y), hn::IfThenElse(beyond, closed.y2, last.y2), hn::IfThenElse(beyond, closed.u, last.u)};
