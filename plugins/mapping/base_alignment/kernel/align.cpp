@@ -80,9 +80,7 @@ void align_ends(const Scores& scores, const Problem& problem, MatrixRows& rows, 
 
 template <Pieces pieces, bool may_be_ambiguous>
 void align_in_vectors(const Scores& scores, Problem problem, MatrixRows& rows, Alignment& result) {
-  const bool is_whole = problem.goal == Goal::ends && problem.ties == TieOrder::gap_right &&
-                        band_of(problem) >= std::max(problem.query_length, problem.target_length) - 1;
-  if (!is_whole) return align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
+  if (!is_whole(problem)) return align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
   if constexpr (may_be_ambiguous) {
     align_ends<pieces, may_be_ambiguous>(scores, problem, rows, result);
   } else {
