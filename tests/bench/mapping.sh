@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 # Times `sluice run map` and minimap2 with its default heuristics as whole processes, in turn, and prints medians and ratios.
-#   mapping.sh SLUICE DATA_DIR [THREADS [RUNS [SETS...]]]
-# DATA_DIR: the sets of shared/tools/make-data. SETS: ecoli20x ecoli_long repeats50_8k repeats50_long.
+#   [FORMAT=bam] mapping.sh SLUICE DATA_DIR [THREADS [RUNS [SETS...]]]
+# DATA_DIR: the sets of shared/tools/make-data. SETS: ecoli20x ecoli_long repeats50_8k repeats50_long, or ecoli_hifi, which is mapped with map-hifi
+# (shared/tools/simulate_long_reads.cpp: ecoli.fa 100000000 gamma 12000 30000 0.005 21). FORMAT=bam: with alignments, beside `minimap2 -a | samtools
+# view -b`, and the sizes of the files. With LD_PRELOAD=build/release/tests/bench/without_avx512.so sluice uses AVX2.
 set -euo pipefail
 sluice=$1 data=$2 threads=${3:-2} runs=${4:-3}
 shift $(($# < 4 ? $# : 4))
@@ -12,6 +14,7 @@ sets=("$@")
 command -v minimap2 >/dev/null || { echo "skipped: no minimap2"; exit 77; }
 python3 - "$sluice" "$data" "$threads" "$runs" "${sets[@]}" <<'END'
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -19,6 +22,7 @@ import tempfile
 import time
 
 sluice, data, threads, runs = sys.argv[1:3] + [int(number) for number in sys.argv[3:5]]
+to_bam = os.environ.get("FORMAT") == "bam"
 
 
 def measure(command, output):
@@ -37,10 +41,12 @@ with tempfile.TemporaryDirectory() as work:
     for name in sys.argv[5:]:
         reference = os.path.join(data, ("ecoli" if name.startswith("ecoli") else name.split("_")[0]) + ".fa")
         reads = os.path.join(data, name + ".fq")
+        preset = "map-hifi" if name.endswith("hifi") else "map-ont"
+        minimap2 = ["minimap2", "-x", preset, "-t", str(threads), reference, reads]
         programs = {
-            "sluice": [sluice, "run", "map", "--quiet", "--device", "cpu", "--threads", str(threads), "--reference", reference,
-                       "--reads", reads, "--output", "-"],
-            "minimap2": ["minimap2", "-x", "map-ont", "-t", str(threads), reference, reads],
+            "sluice": [sluice, "run", "map", "--quiet", "--device", "cpu", "--threads", str(threads), "--preset", preset, "--reference", reference,
+                       "--reads", reads, "--output", "-"] + (["--format", "bam"] if to_bam else []),
+            "minimap2": ["bash", "-c", "set -o pipefail; " + shlex.join(minimap2 + ["-a"]) + " | samtools view -b"] if to_bam else minimap2,
         }
         figures = {program: [] for program in programs}
         for _ in range(runs):
@@ -51,4 +57,7 @@ with tempfile.TemporaryDirectory() as work:
             print(f"{name:15} {program:9} {wall:8.2f} {cpu:8.2f} {megabytes:7.0f}", flush=True)
         ours, theirs = medians["sluice"], medians["minimap2"]
         print(f"{name:15} ratio     {theirs[0] / ours[0]:8.2f} {theirs[1] / ours[1]:8.2f} {theirs[2] / ours[2]:7.2f}", flush=True)
+        if to_bam:
+            sizes = {program: os.path.getsize(os.path.join(work, program)) for program in programs}
+            print(f"{name:15} MB of file: " + ", ".join(f"{program} {size / 1e6:.1f}" for program, size in sizes.items()), flush=True)
 END

@@ -28,6 +28,11 @@ void write_mapping_reads(std::ostream& out, std::uint64_t seed, std::size_t read
 void write_rearranged_genome(std::ostream& out, std::uint64_t seed);
 void write_rearranged_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million);
 
+// A genome of so many bases (FASTA) and more, with runs of A and of AC, a satellite of 500 copies and a tandem repeat of 100, and single reads of it
+// (FASTA) that are hard to align: nearly all of it over a deletion of a tenth, 100 kb of N, of one base, of short and long repeats.
+void write_hostile_genome(std::ostream& out, std::uint64_t seed, std::size_t bases);
+void write_hostile_reads(std::ostream& out, std::uint64_t seed, std::size_t bases);
+
 enum class NoisyReadForm { reads, truth };
 // Noisy reads of a random genome (FASTQ), or what they were before the errors (FASTA, same names). Half of them are of the reverse strand; qualities
 // are lower where an error is.

@@ -110,6 +110,8 @@ fi
 "$make_test_input" rearranged_genome 1 >genome.fa
 "$make_test_input" rearranged_reads 1 96 90000 >noisy.fq
 "$make_test_input" rearranged_reads 1 96 4000 >clean.fq
+"$make_test_input" hostile_genome 1 1000000 >hostile_genome.fa
+"$make_test_input" hostile_reads 1 1000000 >hostile.fa
 ours() { # "OPTIONS" READS REFERENCE
   # shellcheck disable=SC2086
   run map --reference "$3" --reads "$2" --output now.txt $1
@@ -123,6 +125,8 @@ done <<'END'
 4fe95921634ec337 clean.fq --format sam --preset map-hifi --md
 ed304e630ffff423 noisy.fq --cigar --preset map-pb
 END
+ours "--format sam" hostile.fa hostile_genome.fa
+[ "$(sha256sum <now.lines | cut -c 1-16)" = eb1cc7cac7be3dae ] || fail "reads over a deletion, of N and of repeats: other lines than minimap2's recorded ones"
 echo "the recorded records of minimap2"
 exact=--max-chain-skip=1000000
 compare() { # "OPTIONS OF MINIMAP2" "OPTIONS OF SLUICE" READS REFERENCE

@@ -125,7 +125,7 @@ class BamWriter {
         entry.begin = blocks.place();
         index_->add(entry);
       }
-      blocks.add(records[row]);
+      blocks.add_record(records[row]);
       ++written;
     }
     if (bam_->write(call) && index_ && !index_->take_known(blocks)) throw cannot_write();

@@ -284,7 +284,7 @@ class ModbamWriter {
     if (form_ == Form::bam) {
       bam_->blocks().begin_record(record.size());
       if (index_) add_to_index(call, record);
-      return bam_->blocks().add(record);
+      return bam_->blocks().add_record(record);
     }
     sam_->write(call, record);
   }

@@ -47,7 +47,8 @@ class SortedRecordWriter {
     d.option("alignments", &Parameters::alignments, "the file that the records are of: its header is copied").required().reads();
     d.option("format", &Parameters::format, "auto: CRAM if the name ends in .cram, else BAM").choices({"auto", "bam", "cram"});
     d.option("reference", &Parameters::reference, "CRAM: the contigs as FASTA, which bases are compressed against").reads();
-    d.option("compression", &Parameters::compression, "level of BAM; -1: HTSlib's default").range(-1, 9);
+    d.option("compression", &Parameters::compression, "level of BAM, as HTSlib's; -1: its default, but smaller and faster for long reads")
+        .range(-1, 9);
     d.option("command", &Parameters::command, "what the header says of the run (CL of @PG)");
     d.reason("corrupt_record", "the alignment record contradicts itself or the header");
     d.work_unit("base");

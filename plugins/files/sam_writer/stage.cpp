@@ -88,7 +88,8 @@ class SamWriter {
     d.option("comments", &Parameters::comments,
              "append what follows the names of reads without a column tags, or with no tags in it (minimap2's -y)");
     d.option("hits_only", &Parameters::hits_only, "leave unmapped reads out (minimap2's --sam-hit-only)");
-    d.option("compression", &Parameters::compression, "level of BAM; -1: HTSlib's default").range(-1, 9);
+    d.option("compression", &Parameters::compression, "level of BAM, as HTSlib's; -1: its default, but smaller and faster for long reads")
+        .range(-1, 9);
     d.reason("cannot_encode", "SAM can't hold the read: its name is longer than 254 characters or has other than printable ones");
   }
 

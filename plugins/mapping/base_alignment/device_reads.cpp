@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base_alignment/kernel/equal_ends.hpp"
+
 namespace sluice::base_alignment {
 namespace {
 
@@ -45,7 +47,7 @@ void add_problems(const AlignmentSettings& settings, Codes strand, RoundHit& rou
       piece.query = reversed.first(piece.query.size());
     }
     const Problem problem = problem_of(piece, ties);
-    const bool goes = !piece.query.empty() && !piece.target.empty() && !too_large(settings, problem);
+    const bool goes = !piece.query.empty() && !piece.target.empty() && !too_large(settings, problem) && !needs_no_matrix(settings.scores, problem);
     round.problem_of.push_back(goes ? static_cast<std::int64_t>(round.problems.size()) : -1);
     if (goes) round.problems.push_back(problem);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base_alignment/kernel/columns.hpp"
+
 namespace sluice::base_alignment {
 namespace {
 
@@ -89,13 +91,6 @@ void drop_first_gap(AlignedHit& hit, Codes& query, Codes& target) {
   hit.cigar.erase(hit.cigar.begin());
 }
 
-// Equal bases from both places on, of `most`.
-std::int32_t equal_bases(const std::uint8_t* query, const std::uint8_t* target, std::int32_t most) {
-  std::int32_t equal = 0;
-  while (equal < most && query[equal] == target[equal] && query[equal] < 4) ++equal;
-  return equal;
-}
-
 // Sums are exact up to 2^29: costs of gaps have 24 bits. So it makes no difference that matches are added in runs.
 void count(const Scores& scores, Codes query, Codes target, AlignedHit& hit) {
   double score = 0, best = 0;
@@ -112,7 +107,7 @@ void count(const Scores& scores, Codes query, Codes target, AlignedHit& hit) {
     } else {
       const std::size_t end = q + static_cast<std::size_t>(bases);
       while (q < end) {
-        const std::int32_t equal_run = equal_bases(query.data() + q, target.data() + t, static_cast<std::int32_t>(end - q));
+        const std::int32_t equal_run = equal_columns_before(query.data() + q, target.data() + t, static_cast<std::int32_t>(end - q));
         score += static_cast<double>(equal_run) * scores.match;
         best = std::max(best, score);
         q += static_cast<std::size_t>(equal_run);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base_alignment/kernel/columns.hpp"
+
 namespace sluice::base_alignment {
 namespace {
 
@@ -50,7 +52,7 @@ std::int64_t all_losses(const Scores& scores, const Piece& piece, const std::vec
   for (const std::uint32_t operation : cigar) {
     const std::int32_t bases = bases_of(operation);
     if (code_of(operation) == match_or_mismatch) {
-      for (std::int32_t i = 0; i < bases; ++i) columns += (target[i] != query[i] ? 1 : 0) | (target[i] > 3 ? 1 : 0);
+      columns += unequal_columns(target, query, bases);
       target += bases;
       query += bases;
     } else {

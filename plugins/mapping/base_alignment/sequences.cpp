@@ -24,6 +24,13 @@ void complement_backwards(const std::uint8_t* codes, std::size_t count, std::uin
   for (; i < count; ++i) to[count - 1 - i] = codes[i] < ambiguous_code ? static_cast<std::uint8_t>(3 - codes[i]) : codes[i];
 }
 
+// Eight codes of two bits, a byte each.
+constexpr std::uint64_t unpacked(std::uint64_t eight) {
+  eight = (eight | eight << 24) & 0x000000FF000000FF;
+  eight = (eight | eight << 12) & 0x000F000F000F000F;
+  return (eight | eight << 6) & 0x0303030303030303;
+}
+
 }  // namespace
 
 void ReadStrands::set(std::string_view bases) {
@@ -40,6 +47,10 @@ void copy_contig(const MinimizerIndexView& index, std::size_t contig, std::int32
     const std::uint64_t at = static_cast<std::uint64_t>(first) + i;
     std::uint64_t word = index.packed_bases[at / 32] >> 2 * (at % 32);
     const std::size_t stop = std::min(codes.size(), i + 32 - static_cast<std::size_t>(at % 32));
+    for (; i + 8 <= stop; i += 8, word >>= 16) {
+      const std::uint64_t eight = unpacked(word & 0xFFFFU);
+      std::memcpy(codes.data() + i, &eight, sizeof eight);
+    }
     for (; i < stop; ++i, word >>= 2) codes[i] = word & 3U;
   }
   const std::int64_t last = first + static_cast<std::int64_t>(codes.size());

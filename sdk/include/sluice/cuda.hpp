@@ -74,6 +74,41 @@ inline void copy_to_device(void* to, const void* from, std::size_t bytes, cudaSt
   }
 }
 
+// Copies from many places of the host's ordinary memory to one of the device, one behind the other, in the stream's order. Each byte is copied once
+// on the host. The device's memory has room for all; a GatheredCopy is used by one thread, and nothing else copies on it in between.
+class GatheredCopy {
+ public:
+  GatheredCopy(void* to, cudaStream_t stream)
+      : to_(static_cast<char*>(to)), stream_(stream), between_(static_cast<char*>(PageLocked::of_this_thread())) {
+    if (between_ == nullptr) between_ = (ordinary_ = std::make_unique_for_overwrite<char[]>(PageLocked::bytes)).get();
+  }
+  void add(const void* from, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes;) {
+      const std::size_t part = std::min(bytes - at, PageLocked::bytes - held_);
+      std::memcpy(between_ + held_, static_cast<const char*>(from) + at, part);
+      held_ += part;
+      at += part;
+      if (held_ == PageLocked::bytes) send();
+    }
+  }
+  void finish() {
+    if (held_ > 0) send();
+  }
+
+ private:
+  void send() {
+    check(cudaMemcpyAsync(to_, between_, held_, cudaMemcpyHostToDevice, stream_), "copy to the device");
+    check(cudaStreamSynchronize(stream_), "a copy");
+    to_ += held_;
+    held_ = 0;
+  }
+  char* to_;
+  cudaStream_t stream_;
+  std::unique_ptr<char[]> ordinary_;
+  char* between_;
+  std::size_t held_ = 0;
+};
+
 // Memory of the device's pool; freed in stream order. Shared, so that several columns can use one offsets buffer.
 class Memory {
  public:

@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <sluice/cuda.hpp>
+#include <utility>
 
 #include "base_alignment/cuda/cuda.hpp"
 #include "base_alignment/cuda/kernels.cuh"
+#include "base_alignment/kernel/columns.hpp"
 
 namespace sluice::base_alignment::cuda {
 namespace {
@@ -55,11 +56,6 @@ class Runner {
   void take_problems() {
     jobs_.reserve(problems_.size());
     std::size_t bytes = 0;
-    for (const Problem& problem : problems_)
-      if (const std::int64_t bases = std::int64_t{problem.query_length} + problem.target_length; bases > 0 && bases <= most_bases)
-        bytes += static_cast<std::size_t>(bases);
-    const auto codes = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
-    std::size_t at = 0;
     for (std::size_t i = 0; i < problems_.size(); ++i) {
       const Problem& problem = problems_[i];
       Job& job = jobs_.emplace_back(job_of(problem));
@@ -72,36 +68,30 @@ class Runner {
         answers_.is_done[i] = 1;
         continue;
       }
-      const bool query_has_n = copy(problem.query, problem.query_length, codes.get(), at, job.query);
-      const bool target_has_n = copy(problem.target, problem.target_length, codes.get(), at, job.target);
-      if (query_has_n || target_has_n || problem.goal != Goal::ends || problem.ties != TieOrder::gap_right ||
-          band_of(problem) < std::max(problem.query_length, problem.target_length) - 1)
-        whole_.push_back(i);
-      else if (may_fit(problem, 2 * words * 8))
-        narrow_.push_back(i);
-      else
-        (may_fit(problem, 2 * words * 16) ? wide_ : whole_).push_back(i);
+      job.query = static_cast<std::int64_t>(bytes);
+      job.target = job.query + problem.query_length;
+      bytes += static_cast<std::size_t>(problem.query_length) + static_cast<std::size_t>(problem.target_length);
+      list_for(problem).push_back(i);
     }
     lap(Phase::prepare, 0);
     codes_ = static_cast<std::uint8_t*>(resources_.allocate(bytes));
-    sluice::cuda::copy_to_device(codes_, codes.get(), bytes, resources_.stream);
+    sluice::cuda::GatheredCopy copy(codes_, resources_.stream);
+    for (std::size_t i = 0; i < problems_.size(); ++i) {
+      const Problem& problem = problems_[i];
+      if (jobs_[i].target <= jobs_[i].query) continue;  // has no place
+      copy.add(problem.query, static_cast<std::size_t>(problem.query_length));
+      copy.add(problem.target, static_cast<std::size_t>(problem.target_length));
+    }
+    copy.finish();
     lap(Phase::upload, 0);
   }
-  // Whether there is an N.
-  static bool copy(const std::uint8_t* from, std::int32_t count, std::uint8_t* codes, std::size_t& at, std::int64_t& place) {
-    place = static_cast<std::int64_t>(at);
-    const auto bytes = static_cast<std::size_t>(count);
-    std::memcpy(codes + at, from, bytes);
-    at += bytes;
-    std::uint64_t seen = 0;
-    std::size_t i = 0;
-    for (; i + sizeof seen <= bytes; i += sizeof seen) {
-      std::uint64_t eight = 0;
-      std::memcpy(&eight, from + i, sizeof eight);
-      seen |= eight;
-    }
-    for (; i < bytes; ++i) seen |= from[i];
-    return (seen & 0xFCFCFCFCFCFCFCFCU) != 0;
+  std::vector<std::size_t>& list_for(const Problem& problem) {
+    if (problem.goal != Goal::ends || problem.ties != TieOrder::gap_right ||
+        band_of(problem) < std::max(problem.query_length, problem.target_length) - 1 || has_ambiguous(problem.query, problem.query_length) ||
+        has_ambiguous(problem.target, problem.target_length))
+      return whole_;
+    if (may_fit(problem, 2 * words * 8)) return narrow_;
+    return may_fit(problem, 2 * words * 16) ? wide_ : whole_;
   }
   // As align_in_narrow_band of kernel/align.cpp.
   bool may_fit(const Problem& problem, std::int32_t width) const {
@@ -115,10 +105,20 @@ class Runner {
     return static_cast<std::size_t>(job.query_length + job.target_length) * sizeof(std::uint32_t);
   }
 
+  // So that jobs that run beside each other take as long. Each size is asked for once.
+  template <class SizeOf>
+  static void sort_by_falling(std::vector<std::size_t>& list, const SizeOf& size_of) {
+    std::vector<std::pair<std::size_t, std::size_t>> sizes;
+    sizes.reserve(list.size());
+    for (const std::size_t i : list) sizes.emplace_back(size_of(i), i);
+    std::sort(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::transform(sizes.begin(), sizes.end(), list.begin(), [](const auto& size) { return size.second; });
+  }
+
   template <int lanes>
   void run_band(Phase phase, std::vector<std::size_t>& list, std::vector<std::size_t>& failed) {
     constexpr int width = 2 * words * lanes;
-    std::sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) { return rows_of(a) > rows_of(b); });
+    sort_by_falling(list, [&](std::size_t i) { return rows_of(i); });
     for (const std::size_t i : list) {
       const auto least = highest_outside(scores_, problems_[i], diagonals_around(problems_[i], width));
       jobs_[i].least_score = static_cast<std::int32_t>(std::clamp<std::int64_t>(least, -0x40000000, 0x7FFFFFFF));
@@ -156,7 +156,7 @@ class Runner {
   // ring: cells of a row in shared memory; 0: rows lie in the device's memory.
   template <int threads>
   void run_teams(std::vector<std::size_t>& list, std::int32_t ring) {
-    std::sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) { return step_bytes(jobs_[a]) > step_bytes(jobs_[b]); });
+    sort_by_falling(list, [&](std::size_t i) { return static_cast<std::size_t>(step_bytes(jobs_[i])); });
     const auto need = [&](std::size_t i) {
       const Job& job = jobs_[i];
       return Need{static_cast<std::size_t>(step_bytes(job)), ring == 0 ? static_cast<std::size_t>(RowRing::bytes(job.ring)) : 0,

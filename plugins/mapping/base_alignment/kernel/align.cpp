@@ -38,9 +38,8 @@ void add_matches(std::int32_t count, std::size_t begin, std::vector<std::uint32_
 }
 
 // False: not done, as the best path may need a wider band.
-template <Pieces pieces, bool may_be_ambiguous, int vectors>
+template <class Band>
 bool align_in_narrow_band(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
-  using Band = NarrowBand<pieces, may_be_ambiguous, vectors>;
   const Diagonals diagonals = diagonals_around(problem, Band::width);
   // The least that is expected of a path: three quarters of what equal sequences would score.
   const std::int64_t expected = std::int64_t{scores.match} * std::min(problem.query_length, problem.target_length) * 3 / 4;
@@ -69,10 +68,9 @@ template <Pieces pieces, bool may_be_ambiguous>
 void align_ends(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
   rows.start_sequences(problem);
   const auto in_band = [&]<int width>() {
-    if constexpr (width < lanes)
-      return false;
-    else
-      return align_in_narrow_band<pieces, may_be_ambiguous, width / lanes>(scores, problem, rows, result);
+    using Tag = std::conditional_t<width >= lanes, CellTag, HalfTag>;
+    constexpr int vectors = width / static_cast<int>(hn::MaxLanes(Tag()));
+    return align_in_narrow_band<NarrowBand<pieces, may_be_ambiguous, vectors, Tag> >(scores, problem, rows, result);
   };
   if (in_band.template operator()<32>() || in_band.template operator()<64>() || in_band.template operator()<128>())
     rows.finish();
@@ -82,9 +80,7 @@ void align_ends(const Scores& scores, const Problem& problem, MatrixRows& rows, 
 
 template <Pieces pieces, bool may_be_ambiguous>
 void align_in_vectors(const Scores& scores, Problem problem, MatrixRows& rows, Alignment& result) {
-  const bool is_whole = problem.goal == Goal::ends && problem.ties == TieOrder::gap_right &&
-                        band_of(problem) >= std::max(problem.query_length, problem.target_length) - 1;
-  if (!is_whole) return align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
+  if (!is_whole(problem)) return align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
   if constexpr (may_be_ambiguous) {
     align_ends<pieces, may_be_ambiguous>(scores, problem, rows, result);
   } else {

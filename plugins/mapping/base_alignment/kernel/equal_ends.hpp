@@ -29,17 +29,27 @@ inline std::int32_t equal_end(const Problem& problem) {
   return equal;
 }
 
+// From end to end in the whole matrix, gaps as far right as they go.
+inline bool is_whole(const Problem& problem) {
+  return problem.goal == Goal::ends && problem.ties == TieOrder::gap_right &&
+         band_of(problem) >= std::max(problem.query_length, problem.target_length) - 1;
+}
+
 // Of sequences of one length, is the path without gaps the only best one? Every other one has a gap on each side, and a column less.
 inline bool has_no_gaps(const Scores& scores, const Problem& problem) {
   if (problem.query_length != problem.target_length) return false;
   const std::int64_t loss = scores.match + scores.mismatch, most = scores.match + 2 * gap_cost(scores, 1);
-  std::int64_t lost = 0;
-  for (std::int32_t i = 0; i < problem.query_length; ++i) {
-    if (problem.query[i] == problem.target[i]) continue;
-    lost += loss;
-    if (lost >= most) return false;
-  }
-  return true;
+  return unequal_columns(problem.query, problem.target, problem.query_length) * loss < most;
+}
+
+// Whether align() finds the answer without a matrix, so that it is no work for a device.
+inline bool needs_no_matrix(const Scores& scores, Problem problem) {
+  if (!is_whole(problem) || problem.query_length != problem.target_length) return false;
+  if (has_ambiguous(problem.query, problem.query_length) || has_ambiguous(problem.target, problem.target_length)) return false;
+  const std::int32_t equal = equal_end(problem);
+  problem.query_length -= equal;
+  problem.target_length -= equal;
+  return has_no_gaps(scores, problem);
 }
 
 }  // namespace sluice::base_alignment

@@ -23,8 +23,10 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::base_alignment::HWY_NAMESPACE {
 
 // vectors: of a row.
-template <Pieces pieces, bool may_be_ambiguous, int vectors>
+template <Pieces pieces, bool may_be_ambiguous, int vectors, class Tag = CellTag>
 class NarrowBand {
+  static constexpr std::int32_t lanes = static_cast<std::int32_t>(hn::MaxLanes(Tag()));
+
  public:
   static constexpr std::int32_t width = vectors * lanes;
 
@@ -34,7 +36,7 @@ class NarrowBand {
   // False: a better path may leave the band. result.cigar is then as it was.
   bool run(Alignment& result) {
     const std::int32_t count = problem_.query_length + problem_.target_length - 1;
-    steps_ = rows_.all_steps(static_cast<std::size_t>(count) * width);
+    steps_ = rows_.all_steps(static_cast<std::size_t>(count) * row_bytes);
     fill_all(count);
     const std::size_t before = result.cigar.size();
     trace(result.cigar);
@@ -61,12 +63,12 @@ class NarrowBand {
       } else if (lane >= width) {
         state = step_deletion;
       } else {
-        const std::uint8_t* at = steps_ + static_cast<std::size_t>(i + j) * width + static_cast<std::size_t>(lane);
-        follow(*at, state);
+        CellPlanes cell(planes_of(i + j), lane);
+        if (state == step_match || !cell.goes_on(state)) state = cell.step();
         if (state == step_match) {
           const std::int32_t most = std::min(i, j) + 1;
           std::int32_t run = 1;
-          while (run < most && (*(at -= 2 * width) & step_mask) == step_match) ++run;
+          while (run < most && (cell.back_two_rows(), cell.is_match())) ++run;
           path.add(match, static_cast<std::uint32_t>(run));
           i -= run;
           j -= run;
@@ -86,7 +88,36 @@ class NarrowBand {
     path.finish(true);
   }
 
-  using Rule = CellRule<pieces, TieOrder::gap_right>;
+  // What the planes of a row say of a cell.
+  class CellPlanes {
+   public:
+    CellPlanes(const std::uint8_t* planes, std::int32_t lane) : at_(planes + lane / 8), bit_(static_cast<std::uint8_t>(1U << (lane % 8))) {}
+    void back_two_rows() { at_ -= 2 * row_bytes; }
+    bool is_match() const {
+      const std::uint8_t any_short = plane(step_deletion) | plane(step_insertion);
+      if constexpr (pieces == Pieces::one) return (any_short & bit_) == 0;
+      return ((any_short | plane(step_long_deletion) | plane(step_long_insertion)) & bit_) == 0;
+    }
+    // The last one that was better than all before.
+    std::uint8_t step() const {
+      for (std::uint8_t step = pieces == Pieces::two ? step_long_insertion : step_insertion; step > step_match; --step)
+        if ((plane(step) & bit_) != 0) return step;
+      return step_match;
+    }
+    bool goes_on(std::uint8_t gap_step) const { return (plane(goes_on_planes + gap_step) & bit_) != 0; }
+
+   private:
+    std::uint8_t plane(int number) const { return at_[(number - 1) * plane_bytes]; }
+    const std::uint8_t* at_;
+    std::uint8_t bit_;
+  };
+  static constexpr std::int32_t plane_bytes = width / 8, row_bytes = step_planes * plane_bytes;
+  std::uint8_t* planes_of(std::int32_t row) const { return steps_ + static_cast<std::size_t>(row) * row_bytes; }
+
+  using Rule = CellRule<pieces, TieOrder::gap_right, Tag>;
+  using Cells = typename Rule::Cells;
+  using LeftCells = typename Rule::LeftCells;
+  using UpperCells = typename Rule::UpperCells;
   struct RowState {
     LeftCells left[vectors];
     UpperCells upper[vectors];
@@ -95,49 +126,62 @@ class NarrowBand {
   // Target base of a row's lane 0; the lowest diagonal is even.
   std::int32_t first_cell(std::int32_t row) const { return (row + band_.lowest + 1) >> 1; }
 
+  // Where a row's lane 0 finds its bases and leaves its planes. All of a row's copies: what is written could else change them for all that is known.
+  struct RowWalk {
+    Rule rule;
+    Scores scores;
+    const std::uint8_t *target, *query;
+    std::uint8_t* planes;
+    std::int32_t row = 0, first;
+
+    // From a row at an even diagonal to one between them, and on.
+    void to_odd_row() { ++row, ++first, ++target, planes += row_bytes; }
+    void to_even_row() { ++row, --query, planes += row_bytes; }
+  };
+
   void fill_all(std::int32_t count) const {
-    const Rule rule(scores_);
+    const std::int32_t first = first_cell(0);
+    RowWalk walk{Rule(scores_), scores_, rows_.target + first, rows_.query_back + problem_.query_length - 1 + first, steps_, 0, first};
     RowState state;
     for (int i = 0; i < vectors; ++i) {
-      state.left[i] = rule.closed_left();
-      state.upper[i] = rule.closed_upper();
+      state.left[i] = walk.rule.closed_left();
+      state.upper[i] = walk.rule.closed_upper();
     }
-    std::int32_t row = 0;
     // Up to here rows may hold cells on the borders.
     const std::int32_t bordered = std::min(count, std::max(-band_.lowest, band_.highest) + 3) / 2 * 2;
-    for (; row + 1 < bordered; row += 2) {
-      fill_even<true>(rule, row, state);
-      fill_odd<true>(rule, row + 1, state);
-    }
-    for (; row + 1 < count; row += 2) {
-      fill_even<false>(rule, row, state);
-      fill_odd<false>(rule, row + 1, state);
-    }
-    if (row < count) fill_even<true>(rule, row, state);
+    while (walk.row + 1 < bordered) fill_both<true>(walk, state);
+    while (walk.row + 1 < count) fill_both<false>(walk, state);
+    if (walk.row < count) fill_even<true>(walk, state);
+  }
+  template <bool has_border>
+  HWY_INLINE static void fill_both(RowWalk& walk, RowState& state) {
+    fill_even<has_border>(walk, state);
+    walk.to_odd_row();
+    fill_odd<has_border>(walk, state);
+    walk.to_even_row();
   }
 
   template <bool has_border>
-  HWY_INLINE void fill(const Rule& rule, std::int32_t row, RowState& state) const {
-    const std::int32_t first = first_cell(row);
-    const std::uint8_t* const target = rows_.target + first;
-    const std::uint8_t* const query = rows_.query_back + (problem_.query_length - 1 - row + first);
-    std::uint8_t* const steps = steps_ + static_cast<std::size_t>(row) * width;
+  HWY_INLINE static void fill(const RowWalk& walk, RowState& state) {
     for (int i = 0; i < vectors; ++i) {
       if constexpr (has_border) {
         // Left of target base 0, and above query base 0, which meets target base `row`.
-        enter_border(rule, -first - i * lanes, row, state.left[i]);
-        enter_border(rule, row - first - i * lanes, row, state.upper[i]);
+        enter_border(walk, -walk.first - i * lanes, state.left[i]);
+        enter_border(walk, walk.row - walk.first - i * lanes, state.upper[i]);
       }
-      const Cells score = rule.template substitution<may_be_ambiguous>(target + i * lanes, query + i * lanes);
-      const Cells step = rule.advance(score, state.left[i], state.upper[i]);
-      hn::StoreU(hn::BitCast(CodeTag(), step), CodeTag(), steps + i * lanes);
+      const Cells score = walk.rule.template substitution<may_be_ambiguous>(walk.target + i * lanes, walk.query + i * lanes);
+      std::uint8_t* const planes = walk.planes + i * lanes / 8;
+      walk.rule.advance_in_planes(score, state.left[i], state.upper[i], [planes](std::uint8_t number, hn::Mask<Tag> cells) HWY_ATTR {
+        hn::StoreMaskBits(Tag(), cells, planes + (number - 1) * plane_bytes);
+      });
     }
   }
   template <class Neighbours>
-  HWY_INLINE void enter_border(const Rule& rule, std::int32_t lane, std::int32_t row, Neighbours& cells) const {
+  HWY_INLINE static void enter_border(const RowWalk& walk, std::int32_t lane, Neighbours& cells) {
+    const Rule& rule = walk.rule;
     if (lane < 0 || lane >= lanes) return;
-    const auto here = hn::Eq(hn::Iota(CellTag(), 0), set(lane));
-    const Cells difference = set(border_difference(scores_, row + 1));
+    const auto here = hn::Eq(hn::Iota(Tag(), 0), set<Tag>(lane));
+    const Cells difference = set<Tag>(border_difference(walk.scores, walk.row + 1));
     if constexpr (std::is_same_v<Neighbours, LeftCells>) {
       const LeftCells closed = rule.closed_left();
       cells = {hn::IfThenElse(here, closed.x, cells.x), hn::IfThenElse(here, closed.x2, cells.x2), hn::IfThenElse(here, difference, cells.v)};
@@ -149,29 +193,29 @@ class NarrowBand {
 
   // Rows with the lowest diagonal: what stands to the left comes from the lane below.
   template <bool has_border>
-  HWY_INLINE void fill_even(const Rule& rule, std::int32_t row, RowState& state) const {
-    LeftCells before = rule.closed_left();
+  HWY_INLINE static void fill_even(const RowWalk& walk, RowState& state) {
+    LeftCells before = walk.rule.closed_left();
     for (int i = 0; i < vectors; ++i) {
       const LeftCells own = state.left[i];
       state.left[i] = {shift_up(own.x, before.x), shift_up(own.x2, before.x2), shift_up(own.v, before.v)};
       before = own;
     }
-    fill<has_border>(rule, row, state);
+    fill<has_border>(walk, state);
   }
   // Rows between: what stands above comes from the lane above.
   template <bool has_border>
-  HWY_INLINE void fill_odd(const Rule& rule, std::int32_t row, RowState& state) const {
-    UpperCells behind = rule.closed_upper();
+  HWY_INLINE static void fill_odd(const RowWalk& walk, RowState& state) {
+    UpperCells behind = walk.rule.closed_upper();
     for (int i = vectors - 1; i >= 0; --i) {
       const UpperCells own = state.upper[i];
       state.upper[i] = {shift_down(own.y, behind.y), shift_down(own.y2, behind.y2), shift_down(own.u, behind.u)};
       behind = own;
     }
-    fill<has_border>(rule, row, state);
+    fill<has_border>(walk, state);
     // The last lane of an odd row is beyond the highest diagonal.
-    const auto beyond = hn::Eq(hn::Iota(CellTag(), 0), set(lanes - 1));
+    const auto beyond = hn::Eq(hn::Iota(Tag(), 0), set<Tag>(lanes - 1));
     UpperCells& last = state.upper[vectors - 1];
-    const UpperCells closed = rule.closed_upper();
+    const UpperCells closed = walk.rule.closed_upper();
     last = {hn::IfThenElse(beyond, closed.y, last.y), hn::IfThenElse(beyond, closed.y2, last.y2), hn::IfThenElse(beyond, closed.u, last.u)};
   }
 

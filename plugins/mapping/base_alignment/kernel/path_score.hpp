@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base_alignment/kernel/columns.hpp"
 #include "base_alignment/kernel/progress.hpp"
 
 namespace sluice::base_alignment {
@@ -49,13 +50,10 @@ inline std::int64_t path_score(const Scores& scores, const Problem& problem, std
   for (const std::uint32_t operation : cigar) {
     const std::uint32_t bases = operation >> 4, code = operation & 15U;
     if (code == 0) {
-      std::int64_t equal = 0, ambiguous = 0;
-      for (std::uint32_t i = 0; i < bases; ++i) {
-        const int is_ambiguous = (target[i] | query[i]) > 3 ? 1 : 0, is_equal = target[i] == query[i] ? 1 : 0;
-        ambiguous += is_ambiguous;
-        equal += is_equal & ~is_ambiguous;
-      }
-      score += equal * scores.match + ambiguous * ambiguous_score(scores) - (bases - equal - ambiguous) * scores.mismatch;
+      const auto columns = static_cast<std::int32_t>(bases);
+      const std::int64_t unequal = unequal_columns(target, query, columns);
+      const std::int64_t ambiguous = unequal > 0 ? ambiguous_columns(target, query, columns) : 0;
+      score += (bases - unequal) * scores.match + ambiguous * ambiguous_score(scores) - (unequal - ambiguous) * scores.mismatch;
       query += bases;
       target += bases;
     } else {

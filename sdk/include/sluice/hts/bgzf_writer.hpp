@@ -11,12 +11,15 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <sluice/failure.hpp>
 #include <sluice/hts/bgzf_block.hpp>
+#include <sluice/hts/section_deflate.hpp>
 #include <sluice/saved_state.hpp>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,16 +31,20 @@ namespace sluice::hts {
 // One for each thread.
 class BgzfDeflater {
  public:
-  // 0 to 9 as HTSlib's levels, -1 for its default.
-  explicit BgzfDeflater(int level) : compressor_(libdeflate_alloc_compressor(own_level(level)), libdeflate_free_compressor) {
+  // 0 to 9 as HTSlib's levels; -1 for its default, and for records of long reads something that is smaller and faster (SectionDeflater).
+  explicit BgzfDeflater(int level)
+      : compressor_(libdeflate_alloc_compressor(own_level(level)), libdeflate_free_compressor), takes_sections_(level < 0) {
     if (!compressor_) throw std::bad_alloc();
   }
-  // Makes a block of at most 0xFF00 bytes of text.
-  void deflate(std::string_view text, std::string& block) const {
+  // Makes a block of at most 0xFF00 bytes of text. sections: of the text, if they are known; the first begins at 0.
+  void deflate(std::string_view text, std::span<const TextSection> sections, std::string& block) {
     block.resize(BgzfBlock::most_bytes);
     const std::size_t around = BgzfBlock::header_bytes + BgzfBlock::footer_bytes;
     char* const at = block.data() + BgzfBlock::header_bytes;
-    const std::size_t size = libdeflate_deflate_compress(compressor_.get(), text.data(), text.size(), at, block.size() - around);
+    const bool has_letters =
+        std::any_of(sections.begin(), sections.end(), [](const TextSection& section) { return section.kind != TextSection::Kind::mixed; });
+    std::size_t size = takes_sections_ && has_letters ? sections_.deflate(text, sections, at, block.size() - around) : 0;
+    if (size == 0) size = libdeflate_deflate_compress(compressor_.get(), text.data(), text.size(), at, block.size() - around);
     if (size == 0) throw std::length_error("a BGZF block of more than 0xFF00 bytes of text");
     std::memcpy(block.data(), BgzfBlock::end.data(), BgzfBlock::header_bytes - 2);
     put(block.data() + BgzfBlock::header_bytes - 2, static_cast<std::uint16_t>(size + around - 1));
@@ -57,6 +64,8 @@ class BgzfDeflater {
     std::memcpy(at, &value, sizeof value);
   }
   std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> compressor_;
+  bool takes_sections_;
+  SectionDeflater sections_;
 };
 
 // The blocks of one file. They depend on what is written, not on how it comes or when it is compressed.
@@ -85,8 +94,10 @@ class BgzfWriter {
   void begin_record(std::size_t bytes) {
     if (open_bytes() + bytes > block_text) end_block();
   }
+  // Of BAM.
   void add_record(std::string_view record) {
     begin_record(record.size());
+    append_record_sections(record, text_.size(), sections_);
     add(record);
   }
   void end_block() {
@@ -116,7 +127,7 @@ class BgzfWriter {
       const auto deflater = take_deflater();
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t from = i == 0 ? 0 : ends_[i - 1];
-        deflater->deflate(std::string_view(text_).substr(from, ends_[i] - from), blocks_[i]);
+        deflater->deflate(std::string_view(text_).substr(from, ends_[i] - from), sections_between(from, ends_[i]), blocks_[i]);
       }
       give_back(deflater);
     });
@@ -127,7 +138,10 @@ class BgzfWriter {
       addresses_.push_back(addresses_.back() + block.size());
     }
     compressed_ += ends_.size();
-    if (!ends_.empty()) text_.erase(0, ends_.back());
+    if (!ends_.empty()) {
+      sections_ = sections_between(ends_.back(), text_.size());
+      text_.erase(0, ends_.back());
+    }
     ends_.clear();
   }
   // When no finished blocks wait: what the next block begins with, and where in the file it will stand.
@@ -137,13 +151,17 @@ class BgzfWriter {
     to.value(compressed_);
     to.value(file_bytes());
     to.text(text_);
+    to.values(sections_);
   }
   void restore(StateReader& from) {
     first_address_ = compressed_ = from.value<std::uint64_t>();
     addresses_.assign(1, from.value<std::uint64_t>());
     text_ = from.text();
+    sections_ = from.values<TextSection>();
     ends_.clear();
-    if (text_.size() >= block_text) throw Failure::input("the saved state of a BGZF file is damaged", "begin the run anew, without --resume");
+    if (text_.size() >= block_text || !std::is_sorted(sections_.begin(), sections_.end(), begins_before) ||
+        (!sections_.empty() && sections_.back().begin > text_.size()))
+      throw Failure::input("the saved state of a BGZF file is damaged", "begin the run anew, without --resume");
   }
   // The rest, and the block that ends a file.
   void finish(std::string& file, const Run& run) {
@@ -154,6 +172,15 @@ class BgzfWriter {
 
  private:
   using Deflater = std::shared_ptr<BgzfDeflater>;
+  static bool begins_before(const TextSection& a, const TextSection& b) { return a.begin < b.begin; }
+  // Counted from `begin` on, the section that began before included; of text without sections: none, or one.
+  std::vector<TextSection> sections_between(std::size_t begin, std::size_t end) const {
+    auto next = std::upper_bound(sections_.begin(), sections_.end(), TextSection{begin}, begins_before);
+    std::vector<TextSection> result(1);
+    if (next != sections_.begin()) result[0].kind = std::prev(next)->kind;
+    for (; next != sections_.end() && next->begin < end; ++next) result.push_back({next->begin - begin, next->kind});
+    return result;
+  }
   std::size_t open_bytes() const { return text_.size() - (ends_.empty() ? 0 : ends_.back()); }
   Deflater take_deflater() {
     const std::lock_guard lock(mutex_);
@@ -168,8 +195,9 @@ class BgzfWriter {
   }
 
   int level_;
-  std::string text_;               // of the blocks that have not been compressed
-  std::vector<std::size_t> ends_;  // of the finished ones, in text_
+  std::string text_;                   // of the blocks that have not been compressed
+  std::vector<std::size_t> ends_;      // of the finished ones, in text_
+  std::vector<TextSection> sections_;  // in text_, as far as they are known
   std::vector<std::string> blocks_;
   std::uint64_t compressed_ = 0, first_address_ = 0;  // blocks
   std::vector<std::uint64_t> addresses_ = {0};        // in the file, from first_address_ on; the last is that of the next block

@@ -107,7 +107,7 @@ class JoinedBam {
       else
         index_.reset();
     }
-    output_.blocks().add(record);
+    output_.blocks().add_record(record);
   }
   // Now and then between two records.
   void write(const Call& call) {

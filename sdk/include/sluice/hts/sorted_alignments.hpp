@@ -117,7 +117,7 @@ class SortedAlignments {
         blocks_.begin_record(each.record.size());
         each.entry.begin = blocks_.place();
         if (index_) index_->add(each.entry);
-        blocks_.add(each.record);
+        blocks_.add_record(each.record);
         written_bytes_ += each.record.size();
       }
       // One part of the loop merges, and the others compress.
