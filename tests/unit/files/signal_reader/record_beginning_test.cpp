@@ -320,19 +320,19 @@ TEST_CASE("signal_normalization can't tell the beginning that it wants from the 
     check_first(decoded, read, decoded.samples.size());
     if (decoded.samples.size() < read.samples.size()) ++shorter;
 
-    const auto normalise = [&](const Samples& samples, Samples& levels, PrefixNormalizer& normalizer) {
+    const auto normalise = [&](const Samples& samples, NormalizedSignal& levels, PrefixNormalizer& normalizer) {
       NormalizationStatus status = normalizer.begin(parameters, read.digitisation, read.range, read.sampling_rate);
       if (status == NormalizationStatus::ok) status = normalizer.take(samples, levels);
       if (status == NormalizationStatus::ok && decoded.samples.size() < read.samples.size()) CHECK(normalizer.complete());
       if (status == NormalizationStatus::ok) status = normalizer.end(levels);
       return status;
     };
-    Samples levels, levels_of_all;
+    NormalizedSignal levels, levels_of_all;
     PrefixNormalizer normalizer, normalizer_of_all;
     const NormalizationStatus status = normalise(decoded.samples, levels, normalizer);
     CHECK(status == normalise(read.samples, levels_of_all, normalizer_of_all));
     if (status != NormalizationStatus::ok) continue;
-    CHECK(levels == levels_of_all);
+    CHECK(levels.levels == levels_of_all.levels);
     CHECK(normalizer.complete() == normalizer_of_all.complete());
     CHECK(normalizer.prefix_samples() == normalizer_of_all.prefix_samples());
     if (normalizer.complete()) ++complete;
