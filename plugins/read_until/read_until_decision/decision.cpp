@@ -39,16 +39,6 @@ double between(double low, double high, double share) { return low < 0 || high <
 
 }  // namespace
 
-Thresholds Thresholds::built_in() {
-  Thresholds thresholds;
-  thresholds.rows_ = {{148, 0.253801, 0.242399, 0.315667},
-                      {296, 0.281039, 0.281039, 0.300148},
-                      {444, 0.293778, 0.293778, 0.293778},
-                      {592, 0.299831, 0.299831, 0.299831},
-                      {740, 0.303378, 0.303378, 0.303378}};
-  return thresholds;
-}
-
 Thresholds Thresholds::constant(double threshold) {
   Thresholds thresholds;
   thresholds.rows_ = {{0, threshold}};

@@ -24,8 +24,9 @@ struct Threshold {
 // Thresholds by length of the query. Between two lengths they are interpolated, before the first and behind the last they are constant.
 class Thresholds {
  public:
-  // For levels of three samples at 4 kHz and 450 bases/s, targets of about 50,000 bases on both strands; README.md says where they come from.
-  static Thresholds built_in();
+  Thresholds() = default;
+  // `rows`: by levels, ascending.
+  explicit Thresholds(std::span<const Threshold> rows) : rows_(rows.begin(), rows.end()) {}
   // The same for every length.
   static Thresholds constant(double threshold);
   // A table as read_until_calibration writes it: a line of column names, among them levels and threshold, accept_below and reject_above if they are

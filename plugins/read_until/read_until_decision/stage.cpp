@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -13,22 +12,18 @@
 #include <string>
 #include <string_view>
 
+#include "read_until_decision/built_in_thresholds.hpp"
 #include "read_until_decision/decision.hpp"
 #include "read_until_decision/decision_writer.hpp"
 
 namespace sluice::read_until_decision {
 namespace {
 
-// What the built-in thresholds were made from; README.md says more.
-constexpr std::string_view built_in_pore = "r9";
-constexpr double built_in_target_bases = 50'000, built_in_rate_hz = 4000;
-// A target so many times smaller or larger fits by chance about as well; beyond that the thresholds are off by more than their own error.
-constexpr double target_factor = 4;
-
 struct DecisionParameters {
   std::optional<Path> thresholds;
   std::optional<double> threshold;
   std::int32_t minimum_levels = 100;
+  std::int32_t samples_per_level = 0;
 };
 
 bool has_table(const DecisionParameters& p) { return p.thresholds && !p.thresholds->empty(); }
@@ -44,35 +39,35 @@ double number_of(const Batch& resource, std::string_view attribute) {
   return value;
 }
 
-// Says where the built-in thresholds meet what they were not made for.
-void warn_of_built_in(const Setup& setup) {
-  std::string differences;
-  const auto differs = [&](const std::string& what) { differences += (differences.empty() ? "" : ", ") + what; };
+// The built-in thresholds of the run's pore and search. Says what they were not made for; refuses where there are none.
+Thresholds built_in_of(const Setup& setup, const DecisionParameters& p) {
+  Circumstances run;
+  run.samples_per_level = p.samples_per_level;
   if (setup.has_resource("target")) {
     const Batch target = setup.resource("target");
-    const std::string_view pore = target.attribute("pore");
-    if (!pore.empty() && pore != built_in_pore) differs("the pore is " + std::string(pore));
-    const double bases = number_of(target, "bases");
-    if (bases > built_in_target_bases * target_factor || (bases > 0 && bases < built_in_target_bases / target_factor))
-      differs("the targets have " + std::string(target.attribute("bases")) + " bases");
+    run.pore = target.attribute("pore");
+    run.target_bases = number_of(target, "bases");
+    run.level_spread = number_of(target, "scale");
   }
-  if (setup.has_resource("signal")) {
-    const double rate = number_of(setup.resource("signal"), "sampling_rate");
-    if (rate > 0 && std::abs(rate - built_in_rate_hz) > 0.1 * built_in_rate_hz)
-      differs("the signal has " + std::to_string(static_cast<std::int64_t>(rate)) + " samples a second");
-  }
-  if (differences.empty()) return;
-  setup.warn("the built-in thresholds were made for R9.4.1 at 4,000 Hz and targets of about 50,000 bases, but " + differences +
-             ": make thresholds for these reads with `sluice run calibrate_read_until`, or give --threshold");
+  if (setup.has_resource("index") && setup.resource("index").attribute("search") == "seeds") run.search = Search::seeds;
+  if (setup.has_resource("signal")) run.rate_hz = number_of(setup.resource("signal"), "sampling_rate");
+  const BuiltInThresholds* const found = built_in_thresholds(run.pore.empty() ? "r9" : run.pore, run.search);
+  if (found == nullptr)
+    throw Failure::usage("there are no built-in thresholds for the pore '" + std::string(run.pore) + "'",
+                         "make some with `sluice run calibrate_read_until`, or give --threshold");
+  if (const std::string list = misfits(*found, run); !list.empty())
+    setup.warn("the built-in thresholds were made for " + std::string(found->name) + " at " + std::to_string(static_cast<int>(found->rate_hz)) +
+               " Hz, levels of " + std::to_string(found->samples_per_level) + " samples, and " +
+               (found->search == Search::seeds ? "a search by seeds in targets of megabases"
+                                               : "targets of about " + std::to_string(static_cast<int>(found->target_bases)) + " bases") +
+               ", but " + list + ": make thresholds for these reads with `sluice run calibrate_read_until`, or give --threshold");
+  return Thresholds(found->rows);
 }
 
 Thresholds thresholds_of(const Setup& setup, const DecisionParameters& p) {
   check_decision(p);
   if (p.threshold) return Thresholds::constant(*p.threshold);
-  if (!has_table(p)) {
-    warn_of_built_in(setup);
-    return Thresholds::built_in();
-  }
+  if (!has_table(p)) return built_in_of(setup, p);
   std::ifstream file(*p.thresholds, std::ios::binary);
   const std::string table{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw Failure::input("cannot read thresholds '" + *p.thresholds + "': " + std::strerror(errno), "check the path");
@@ -97,6 +92,10 @@ void describe_decision(Describe<Stage>& d) {
   d.option("threshold", &DecisionParameters::threshold, "one threshold for every length: cost per level").range(0, 1000);
   d.option("minimum_levels", &DecisionParameters::minimum_levels, "reads with fewer levels are not decided on").range(1, 1e9).unit("levels");
   d.uses("target", "squiggle_target", "what was looked for: the built-in thresholds are for one pore and size", Needed::optional);
+  d.option("samples_per_level", &DecisionParameters::samples_per_level,
+           "that levels are means of: the built-in thresholds are for one number; 0: not compared")
+      .range(0, 64);
+  d.uses("index", "squiggle_index", "how reads were looked for: the built-in thresholds are for one search", Needed::optional);
   d.uses("signal", "signal_file", "where the reads are from: the built-in thresholds are for one sampling rate", Needed::optional);
   d.work_unit("row");
 }

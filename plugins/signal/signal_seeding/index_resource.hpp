@@ -39,7 +39,7 @@ class SquiggleIndexResource {
     d.uses("target", "squiggle_target", "expected levels of the targets, both strands");
     d.option("search", &Parameters::search, "sdtw: align to all of the targets; seeds: only where runs of events agree; auto: by what it would cost")
         .choices({"auto", "sdtw", "seeds"});
-    d.option("run", &Parameters::run, "events of a seed; 0: as many as make a seed about as frequent as one column of the targets").range(0, 16);
+    d.option("run", &Parameters::run, "events of a seed; 0: so many that there are two to sixteen times as many seeds as columns").range(0, 16);
     d.option("symbol_bits", &Parameters::symbol_bits, "levels of events are written as one of 2^n symbols").range(1, 4);
     d.option("least_difference", &Parameters::least_difference, "levels that differ less are one event, in 1/64 standard deviations").range(0, 252);
     d.gives("block_begin", "list<u64>", "first entry of every 65,536th bucket, and the end of all")

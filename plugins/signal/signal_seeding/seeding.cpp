@@ -31,6 +31,15 @@ void ReadSeeds::take(std::span<const std::int16_t> samples, const SquiggleIndexV
   std::inplace_merge(anchors_.begin(), middle, anchors_.end());
 }
 
+void ReadSeeds::copy_neighbours(std::vector<Anchor>& to) const {
+  to.clear();
+  // Strands differ in the upper half: no two of them are that near.
+  const auto are_near = [&](const Anchor& a, const Anchor& b) { return b.x - a.x <= static_cast<std::uint64_t>(parameters_.most_distance); };
+  for (std::size_t i = 0; i < anchors_.size(); ++i)
+    if ((i > 0 && are_near(anchors_[i - 1], anchors_[i])) || (i + 1 < anchors_.size() && are_near(anchors_[i], anchors_[i + 1])))
+      to.push_back(anchors_[i]);
+}
+
 ReadSeeds::Symbol ReadSeeds::symbol_of(std::int32_t level, const SquiggleIndexView& index) const {
   const auto above = std::upper_bound(index.borders.begin(), index.borders.end(), level);
   const auto symbol = static_cast<std::uint8_t>(above - index.borders.begin());

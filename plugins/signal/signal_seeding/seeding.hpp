@@ -18,9 +18,11 @@ struct SeedingParameters {
   // An event whose level is within this of a border between symbols may have either; steps of 1/64.
   std::int32_t uncertainty = 12;
   // Of a run so many events, those nearest to a border, are tried with both symbols: 2^n look-ups.
-  std::int32_t most_uncertain = 4;
+  std::int32_t most_uncertain = 5;
   // Seeds with more entries in the reference are left out.
   std::int32_t most_occurrences = 64;
+  // Anchors with no other so near on the strand are left out: they are in no chain of two.
+  std::int32_t most_distance = 200;
 };
 
 // As minimap2's: a strand of a target (2 * target, + 1 reverse) << 32 | column of the strand; events of a run << 32 | place on the read, in columns.
@@ -37,6 +39,8 @@ class ReadSeeds {
   // The anchors of the read so far are in anchors() after this, ascending.
   void take(std::span<const std::int16_t> samples, const SquiggleIndexView& index);
   std::span<const Anchor> anchors() const { return anchors_; }
+  // Of these those that have another one within most_distance columns.
+  void copy_neighbours(std::vector<Anchor>& to) const;
   // Of the read so far, as reference columns: the events times the columns that an event has in the reference.
   std::int32_t columns(const SquiggleIndexView& index) const { return column_of(events_seen_, index); }
 

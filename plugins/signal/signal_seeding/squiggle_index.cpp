@@ -141,7 +141,7 @@ SeedForm seed_form(std::int64_t columns, const IndexParameters& parameters) {
   // Buckets come in whole blocks.
   constexpr std::int32_t least_bucket_bits = std::countr_zero(static_cast<std::uint64_t>(bucket_block));
   const auto run_of = [&](std::int32_t bits) { return (bits + parameters.symbol_bits - 1) / parameters.symbol_bits; };
-  form.run = std::max(run_of(least_bucket_bits), parameters.run > 0 ? parameters.run : run_of(width));
+  form.run = std::max(run_of(least_bucket_bits), parameters.run > 0 ? parameters.run : run_of(width + 1));
   form.bucket_bits = std::clamp(width - 2, least_bucket_bits, form.seed_bits());
   return form;
 }

@@ -36,7 +36,7 @@ struct SeedForm {
   std::int32_t check_bits() const { return seed_bits() - bucket_bits; }
   std::int32_t entry_bits() const { return check_bits() + position_bits; }
 };
-// A seed is expected about once in the reference by chance, and buckets have two to four entries.
+// Twice to sixteen times as many seeds as columns, so that one is rarely found by chance; buckets have two to four entries.
 SeedForm seed_form(std::int64_t columns, const IndexParameters& parameters);
 
 // Where a seed, a run of symbols with the last in the lowest bits, is to be found.

@@ -42,6 +42,9 @@ void describe_seeding(Describe<Stage>& d) {
       .range(0, 252);
   d.option("most_uncertain", &SeedingParameters::most_uncertain, "so many uncertain events of a run are tried with both symbols").range(0, 10);
   d.option("most_occurrences", &SeedingParameters::most_occurrences, "seeds that are more frequent in the targets are left out").range(1, 1e6);
+  d.option("most_distance", &SeedingParameters::most_distance, "anchors with no other so near on their strand are left out")
+      .range(0, 1e9)
+      .unit("k-mers");
 }
 
 // The columns on their way to the output.
@@ -54,7 +57,7 @@ struct AnchorRows {
     length.assign(rows, 0);
   }
   void set(std::size_t row, const ReadSeeds& seeds, const SquiggleIndexView& index) {
-    anchors[row].assign(seeds.anchors().begin(), seeds.anchors().end());
+    seeds.copy_neighbours(anchors[row]);
     length[row] = seeds.columns(index) + 1;
   }
   void give(const Call& call, Output& out) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "read_until_decision/built_in_thresholds.hpp"
 #include "read_until_decision/decision.hpp"
 
 using namespace sluice::read_until_decision;
@@ -94,7 +95,6 @@ TEST_CASE("thresholds are interpolated between lengths, and constant before and 
   CHECK(thresholds.at(100000).threshold == 0.3);
   CHECK(parsed("levels\tthreshold\n5\t0.25\n").at(7).accept_below == -1);
   CHECK(Thresholds::constant(0.5).at(123).threshold == 0.5);
-  CHECK(Thresholds::built_in().at(740).threshold < Thresholds::built_in().at(741).threshold + 1e-12);
 }
 
 TEST_CASE("a table of thresholds that can't be is refused with line and reason") {
@@ -153,6 +153,41 @@ TEST_CASE("the stage decides by the thresholds that it is given") {
   CHECK(run({{"thresholds", path}}).message.find("line 1: there is no column 'levels'") != std::string::npos);
 }
 
+TEST_CASE("each pore and search has thresholds that ascend with the length, and say what they do not fit") {
+  for (const char* pore : {"r9", "r10"})
+    for (const Search search : {Search::sdtw, Search::seeds}) {
+      const BuiltInThresholds* const found = built_in_thresholds(pore, search);
+      REQUIRE(found != nullptr);
+      CHECK(found->search == search);
+      CHECK(!found->rows.empty());
+      for (std::size_t i = 1; i < found->rows.size(); ++i) CHECK(found->rows[i - 1].levels < found->rows[i].levels);
+      for (const Threshold& row : found->rows) CHECK((row.accept_below <= row.threshold && row.threshold <= row.reject_above));
+      Circumstances run{pore, search, found->rate_hz, found->samples_per_level, found->target_bases, found->level_spread};
+      CHECK(misfits(*found, run).empty());
+      run.level_spread *= 1.2;
+      CHECK(misfits(*found, run).find("the targets' composition gives their levels") == 0);
+    }
+  CHECK(built_in_thresholds("rna_r9", Search::sdtw) == nullptr);
+  const BuiltInThresholds& seeds = *built_in_thresholds("r9", Search::seeds);
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 3e9}).empty());
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 5e5}) == "the targets have 500000 bases");
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::sdtw}) == "the search is that of all of the targets");
+}
+
+TEST_CASE("a pore without built-in thresholds is refused, unless thresholds are given") {
+  const TestBatch target = BatchBuilder("squiggle_target", 0)
+                               .text("name", {})
+                               .list<std::int16_t>("forward_level", {})
+                               .list<std::int16_t>("reverse_level", {})
+                               .attribute("pore", "r12")
+                               .build();
+  const auto run = [&](const testing::ParameterTexts& parameters) {
+    return run_stage(testing::stage_of(plugin(), "read_until_decision"), scored({800}, {200}, {1})).with(parameters).resource("target", target).run();
+  };
+  CHECK(run({}).message == "there are no built-in thresholds for the pore 'r12'");
+  CHECK(run({{"threshold", 0.3}}).ok());
+}
+
 TEST_CASE("the built-in thresholds warn once of what they were not made for") {
   const auto warnings = [](const char* stage, const std::string& pore, const std::string& bases, const std::string& rate,
                            const testing::ParameterTexts& parameters = {}) {
@@ -178,9 +213,12 @@ TEST_CASE("the built-in thresholds warn once of what they were not made for") {
     CHECK(warnings(stage, "r9", "48502", "4000").empty());
     CHECK(warnings(stage, "r9", "12500", "4000.000000").empty());
     CHECK(warnings(stage, "", "", "").empty());
-    const std::string text = warnings(stage, "r10", "4641652", "5000");
-    CHECK(text.find("but the pore is r10, the targets have 4641652 bases, the signal has 5000 samples a second: ") != std::string::npos);
+    CHECK(warnings(stage, "r10", "48502", "5000").empty());
+    const std::string text = warnings(stage, "r9", "4641652", "5000", {{"samples_per_level", 4}});
+    CHECK(text.find("but the targets have 4641652 bases, the signal has 5000 samples a second, levels are means of 4 samples: ") !=
+          std::string::npos);
     CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+    CHECK(warnings(stage, "r10", "48502", "4000").find("were made for R10.4.1 at 5000 Hz") != std::string::npos);
     CHECK(warnings(stage, "r9", "12499", "4000").find("but the targets have 12499 bases: ") != std::string::npos);
     CHECK(warnings(stage, "r10", "100", "5000", {{"threshold", 0.3}}).empty());
   }

@@ -199,6 +199,27 @@ TEST_CASE("anchors lie where the signal is from, and do not depend on its pieces
   CHECK(right > 200);
 }
 
+TEST_CASE("anchors that lie alone are left out, all others stay") {
+  const std::vector<Levels> levels = two_strands(50000);
+  const SquiggleIndex index = build_index(strands_of(levels), {}, one_after_the_other);
+  const SeedingParameters parameters;
+  ReadSeeds seeds(parameters);
+  seeds.take(signal_of(std::span(levels[0]).subspan(49700, 300), 10), index.view());
+  std::vector<Anchor> kept;
+  seeds.copy_neighbours(kept);
+  std::vector<Anchor> expected;
+  for (const Anchor& anchor : seeds.anchors()) {
+    const auto is_near = [&](const Anchor& other) {
+      const std::uint64_t distance = std::max(anchor.x, other.x) - std::min(anchor.x, other.x);
+      return &other != &anchor && distance <= static_cast<std::uint64_t>(parameters.most_distance);
+    };
+    if (std::any_of(seeds.anchors().begin(), seeds.anchors().end(), is_near)) expected.push_back(anchor);
+  }
+  CHECK(kept == expected);
+  CHECK(kept.size() > 200);
+  CHECK(kept.size() < seeds.anchors().size());
+}
+
 TEST_CASE("candidates surround the best chains, within their strand, and are one where they overlap") {
   const std::vector<std::int64_t> strand_begin = {0, 1000, 1000, 3000};
   const auto x = [](std::uint64_t strand, std::uint64_t column) { return strand << 32U | column; };
