@@ -106,6 +106,17 @@ else
   echo "SKIPPED: racon is not installed, so that nothing was compared with it"
 fi
 
+# Overlaps that come in order are polished with while they are read.
+LC_ALL=C sort -t "$(printf '\t')" -k6,6 -k8,8n overlaps.paf >sorted.paf
+overlaps=sorted.paf polish --output any.fa --quiet
+for options in "" "--threads 1" "--batch-work 1" "--memory 32MiB"; do
+  # shellcheck disable=SC2086
+  overlaps=sorted.paf polish --overlaps-arrival in_order --output now.fa --quiet $options
+  cmp any.fa now.fa || fail "sorted overlaps: other bytes if they are polished with as they come, $options"
+done
+if polish --overlaps-arrival in_order --output now.fa 2>log; then fail "overlaps that are not in order were taken for it"; fi
+grep -q "does not come in the order of the targets" log || fail "no word of the order: $(cat log)"
+
 "$sluice" run map --reference draft.fa --reads reads.fq --output mapped.paf --quiet
 overlaps=mapped.paf polish --output first.mapped.fa --quiet
 for options in "--threads 1" "--threads 7" "--batch-work 1" "--memory 32MiB"; do

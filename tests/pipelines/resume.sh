@@ -101,6 +101,8 @@ check modbam methylation "${signal[@]}" --output o.tsv --modbam o.bam --bedmethy
 check eventalign eventalign "${signal[@]}" --output o.tsv --summary s.tsv --batch-work 4000
 check polish polish "${polished[@]}" --output o.fa --batch-work 4000
 check polish_overlaps polish "${polished[@]}" --overlaps "$work/many.paf" --output-format fastq --rounds 2 --output o.fq --changes o.vcf --batch-work 4000
+LC_ALL=C sort -t "$(printf '\t')" -k6,6 -k8,8n "$work/many.paf" >"$work/sorted.paf"
+check polish_in_order polish "${polished[@]}" --overlaps "$work/sorted.paf" --overlaps-arrival in_order --output o.fa --batch-work 4000
 check correct correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
 if ((kills > 0)); then exit 0; fi
 
