@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Windows a second of processor time on one thread: spoa where it is installed, the heaviest bundle on every instruction set, and the majority in two
 // rounds. Best of the rounds, which alternate between spoa and us. Says how many consensuses differ from spoa's.
-//   poa_consensus_bench ROUNDS WINDOWS_PER_FILE global|local MATCH MISMATCH GAP FILE...
+//   poa_consensus_bench ROUNDS WINDOWS_PER_FILE global|local MATCH MISMATCH OPEN[,EXTEND[,SECOND_OPEN,SECOND_EXTEND]] FILE...
 #include <fmt/format.h>
 #include <hwy/targets.h>
 
@@ -51,9 +51,12 @@ void make_all(const std::vector<FileWindow>& windows, const ConsensusParameters&
 
 #ifdef SLUICE_WITH_SPOA
 void make_all_by_spoa(const std::vector<FileWindow>& windows, const Scoring& scoring, std::vector<std::string>& consensus) {
+  const auto small = [](std::int32_t score) { return static_cast<std::int8_t>(score); };
+  const bool is_convex = scoring.gap_cost() == GapCost::convex;
   const auto engine = spoa::AlignmentEngine::Create(scoring.mode == AlignmentMode::local ? spoa::AlignmentType::kSW : spoa::AlignmentType::kNW,
-                                                    static_cast<std::int8_t>(scoring.match), static_cast<std::int8_t>(scoring.mismatch),
-                                                    static_cast<std::int8_t>(scoring.gap_open));
+                                                    small(scoring.match), small(scoring.mismatch), small(scoring.gap_open), small(scoring.gap_extend),
+                                                    small(is_convex ? scoring.second_gap_open : scoring.gap_open),
+                                                    small(is_convex ? scoring.second_gap_extend : scoring.gap_extend));
   consensus.clear();
   for (const FileWindow& window : windows) {
     spoa::Graph graph;
@@ -78,10 +81,21 @@ void choose(std::int64_t targets) {
 
 int main(int argc, char** argv) {
   if (argc < 8) return fmt::print(stderr, "poa_consensus_bench ROUNDS WINDOWS_PER_FILE global|local MATCH MISMATCH GAP FILE...\n"), 2;
+  std::vector<std::int32_t> gaps;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    const std::string text = argv[6];
+    end = text.find(',', begin);
+    gaps.push_back(std::stoi(text.substr(begin, end - begin)));
+  }
+  if (gaps.size() == 1) gaps.push_back(gaps[0]);
   const int rounds = std::stoi(argv[1]);
   ConsensusParameters bundle, majority;
-  bundle.scoring = {std::string(argv[3]) == "local" ? AlignmentMode::local : AlignmentMode::global, std::stoi(argv[4]), std::stoi(argv[5]),
-                    std::stoi(argv[6]), std::stoi(argv[6])};
+  bundle.scoring = {std::string(argv[3]) == "local" ? AlignmentMode::local : AlignmentMode::global, std::stoi(argv[4]), std::stoi(argv[5]), gaps[0],
+                    gaps[1]};
+  if (gaps.size() == 4) {
+    bundle.scoring.second_gap_open = gaps[2];
+    bundle.scoring.second_gap_extend = gaps[3];
+  }
   majority.algorithm = Algorithm::majority;
   majority.rounds = 2;
   choose(0);

@@ -53,6 +53,26 @@ before=$(missing_words draft.fa) after=$(missing_words polished.fa)
 [ $((after * 10)) -lt "$before" ] || fail "the draft lacks $before words of the truth, the polished one $after"
 echo "words of the truth that are missing: $before before, $after after"
 
+# FASTQ has the same bases, one quality each; VCF says what was changed: put into the draft it gives the polished one.
+polish --output-format fastq --output polished.fq --changes changes.vcf --quiet
+cmp <(awk 'NR % 4 == 1 { print ">" substr($0, 2) } NR % 4 == 2' polished.fq) polished.fa || fail "FASTQ has other bases than FASTA"
+awk 'NR % 4 == 2 { bases = length($0) } NR % 4 == 0 { if (length($0) != bases) exit 1; for (i = 1; i <= bases; ++i) seen[substr($0, i, 1)] = 1; n = 0; for (q in seen) ++n; if (n < 5) exit 1 }' polished.fq ||
+  fail "the qualities do not fit the bases, or are all the same"
+awk -F'\t' 'FNR == NR { if (/^>/) { name = substr($0, 2); sub(" .*", "", name) } else draft[name] = draft[name] toupper($0); next }
+            /^#/ { next }
+            { at = $1 in end ? end[$1] : 1
+              if ($2 < at || substr(draft[$1], $2, length($4)) != $4) { print "bad record: " $0; exit 1 }
+              text[$1] = text[$1] substr(draft[$1], at, $2 - at) $5; end[$1] = $2 + length($4) }
+            END { print text["draft"] substr(draft["draft"], end["draft"]) }' draft.fa changes.vcf >changed.txt || fail "$(tail -1 changed.txt)"
+cmp changed.txt <(sed -n 2p polished.fa) || fail "the draft with its changes is not the polished one"
+for options in "--threads 1" "--batch-work 1" "--executor serial"; do
+  # shellcheck disable=SC2086
+  polish --output-format fastq --output now.fq --changes now.vcf --quiet $options
+  cmp polished.fq now.fq || fail "$options gives another FASTQ"
+  cmp changes.vcf now.vcf || fail "$options gives another VCF"
+done
+echo "FASTQ and VCF: $(grep -vc '#' changes.vcf) changes make the draft the polished one"
+
 # Rounds: the same bytes however it runs, and no fewer errors removed.
 polish --rounds 2 --output again.fa --quiet
 cmp -s polished.fa again.fa && fail "a second round changes nothing"
@@ -85,6 +105,17 @@ if command -v racon >/dev/null; then
 else
   echo "SKIPPED: racon is not installed, so that nothing was compared with it"
 fi
+
+# Overlaps that come in order are polished with while they are read.
+LC_ALL=C sort -t "$(printf '\t')" -k6,6 -k8,8n overlaps.paf >sorted.paf
+overlaps=sorted.paf polish --output any.fa --quiet
+for options in "" "--threads 1" "--batch-work 1" "--memory 32MiB"; do
+  # shellcheck disable=SC2086
+  overlaps=sorted.paf polish --overlaps-arrival in_order --output now.fa --quiet $options
+  cmp any.fa now.fa || fail "sorted overlaps: other bytes if they are polished with as they come, $options"
+done
+if polish --overlaps-arrival in_order --output now.fa 2>log; then fail "overlaps that are not in order were taken for it"; fi
+grep -q "does not come in the order of the targets" log || fail "no word of the order: $(cat log)"
 
 "$sluice" run map --reference draft.fa --reads reads.fq --output mapped.paf --quiet
 overlaps=mapped.paf polish --output first.mapped.fa --quiet

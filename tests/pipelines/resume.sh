@@ -100,7 +100,9 @@ check methylation methylation "${signal[@]}" --output o.tsv.gz --frequency o.fre
 check modbam methylation "${signal[@]}" --output o.tsv --modbam o.bam --bedmethyl o.bed.gz --batch-work 4000
 check eventalign eventalign "${signal[@]}" --output o.tsv --summary s.tsv --batch-work 4000
 check polish polish "${polished[@]}" --output o.fa --batch-work 4000
-check polish_overlaps polish "${polished[@]}" --overlaps "$work/many.paf" --output o.fa --batch-work 4000
+check polish_overlaps polish "${polished[@]}" --overlaps "$work/many.paf" --output-format fastq --rounds 2 --output o.fq --changes o.vcf --batch-work 4000
+LC_ALL=C sort -t "$(printf '\t')" -k6,6 -k8,8n "$work/many.paf" >"$work/sorted.paf"
+check polish_in_order polish "${polished[@]}" --overlaps "$work/sorted.paf" --overlaps-arrival in_order --output o.fa --batch-work 4000
 check correct correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
 check correct_parts correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000 --part-bases 60000
 check overlap_parts overlap --reads "$work/set.fastq.gz" --output o.paf.gz --batch-work 4000 --part-bases 60000
@@ -134,7 +136,7 @@ check_shards map_bam "o.bam" map "${inputs[@]}" --output o.bam --batch-work 4000
 check_shards methylation "o.tsv.gz o.freq.tsv" methylation "${signal[@]}" --output o.tsv.gz --frequency o.freq.tsv --batch-work 4000
 check_shards eventalign "o.tsv s.tsv" eventalign "${signal[@]}" --output o.tsv --summary s.tsv --batch-work 4000
 check_shards polish "o.fa" polish "${polished[@]}" --output o.fa --batch-work 4000
-check_shards polish_overlaps "o.fa" polish "${polished[@]}" --overlaps "$work/many.paf" --output o.fa --batch-work 4000
+check_shards polish_overlaps "o.fa o.vcf" polish "${polished[@]}" --overlaps "$work/many.paf" --output o.fa --changes o.vcf --batch-work 4000
 check_shards correct "o.fa" correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000
 check_shards correct_parts "o.fa" correct --reads "$work/set.fastq.gz" --output o.fa --batch-work 4000 --part-bases 60000
 

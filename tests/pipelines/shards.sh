@@ -76,7 +76,7 @@ counts="1 2 3 7 50"
 same "corrected.fa" correct --reads r.fastq.gz --output {corrected.fa}
 same "corrected.fa" correct --reads r.fastq.gz --part-bases 30000 --output {corrected.fa}
 same "overlaps.paf" overlap --reads r.fastq.gz --part-bases 30000 --output {overlaps.paf}
-same "polished.fa" polish --reads d.fastq.gz --targets draft.fa --output {polished.fa}
+same "polished.fq changes.vcf" polish --reads d.fastq.gz --targets draft.fa --output-format fastq --rounds 2 --output {polished.fq} --changes {changes.vcf}
 counts="3 50"
 same "corrected.fa.gz" correct --reads r.fastq.gz --overlaps r.paf --uncorrected trim --output {corrected.fa.gz}
 same "polished.fa.gz" polish --reads d.fastq.gz --targets draft.fa --overlaps d.paf --include-unpolished --output {polished.fa.gz}

@@ -173,19 +173,7 @@ class AffineGaps : public StripedRows<T> {
         matrix_[v * lanes + lane] = static_cast<T>(is_local ? -per_column_ * (lane * vectors_ + v + 1) : open_ - per_column_);
     for (std::size_t at = width_; at < stride_; at += lanes) hn::Store(hn::Set(tag, impossible), tag, matrix_ + at);
     first_column_[0] = 0;
-    for (std::int32_t i = 1; i <= rows_.count(); ++i) {
-      const std::int32_t id = rows_.node[static_cast<std::size_t>(i - 1)];
-      const PartialOrderGraph::Node& node = graph_.node(id);
-      std::int32_t edge = node.first_in_edge;
-      const std::int32_t p = next_predecessor(edge);
-      steps_[i] = {p, edge, id, node.code};
-      if (edge < 0) {
-        fill_row(i, node.code, first_column_[p], row(p));
-      } else {
-        const std::int32_t q = next_predecessor(edge);
-        fill_row(i, node.code, merge(p, q, edge), merged_);
-      }
-    }
+    for_each_row([&](std::int32_t i, std::uint8_t code, T corner, const T* before) { fill_row(i, code, corner, before); });
   }
 
   void walk_back(std::vector<AlignedPair>& path) {
@@ -225,7 +213,7 @@ class AffineGaps : public StripedRows<T> {
  private:
   using Base::at, Base::first_column_, Base::find_end, Base::graph_, Base::is_done, Base::is_match, Base::match_, Base::matrix_, Base::maxima_;
   using Base::find_predecessor, Base::diagonal_predecessor, Base::steps_, Base::stride_, Base::vectors_, Base::width_, Base::place_;
-  using Base::make_room, Base::turn_around, Base::merge, Base::merged_, Base::mismatch_, Base::mode_, Base::next_predecessor, Base::per_column_,
+  using Base::for_each_row, Base::make_room, Base::turn_around, Base::mismatch_, Base::mode_, Base::next_predecessor, Base::per_column_,
       Base::profile_, Base::row, Base::rows_;
 
   enum class Gap : std::uint8_t { none, opens, extends };

@@ -185,6 +185,26 @@ class StripedRows {
     return corner;
   }
 
+  // Calls fill(row, code, corner, before) for the rows from the first on: code of the row's letter, the predecessors' highest column 0, and a row of
+  // their highest values.
+  template <class Fill>
+  void for_each_row(Fill&& fill) {
+    for (std::int32_t i = 1; i <= rows_.count(); ++i) {
+      const std::int32_t id = rows_.node[static_cast<std::size_t>(i - 1)];
+      const PartialOrderGraph::Node& node = graph_.node(id);
+      std::int32_t edge = node.first_in_edge;
+      const std::int32_t p = next_predecessor(edge);
+      steps_[i] = {p, edge, id, node.code};
+      if (edge < 0) {
+        fill(i, node.code, first_column_[p], row(p));
+      } else {
+        const std::int32_t q = next_predecessor(edge);
+        const T corner = merge(p, q, edge);
+        fill(i, node.code, corner, merged_);
+      }
+    }
+  }
+
   struct Cell {
     std::int32_t row, column;
   };

@@ -296,7 +296,8 @@ bool WindowConsensus::read(const Window& window, const GraphPaths& paths, Window
   if (check(window) != WindowProblem::none || paths.node.size() != window.sequences.size()) return false;
   order_.resize(window.lengths.size());
   order_layers(parameters_.layer_order, window.layer_begin, order_);
-  begin_round(paths.guide.empty() ? nullptr : &result.consensus);
+  // A consensus of the round before that has no letters is a guide, too.
+  begin_round(parameters_.rounds > 1 && window.layer_begin.empty() ? &result.consensus : nullptr);
   for (const std::int32_t i : order_) {
     const auto index = static_cast<std::size_t>(i);
     if (!read_path(paths, begin_[index], begin_[index + 1])) return false;

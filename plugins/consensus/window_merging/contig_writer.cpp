@@ -7,12 +7,17 @@
 
 namespace sluice::window_merging {
 
-void ContigWriter::describe(Describe<ContigWriter>& d) {
-  d.id("contig_writer").summary("writes polished contigs as FASTA, the records of racon").sink("contig").work_unit("row").concatenates();
+namespace {
+
+// What the forms have in common. Writer: ContigWriter or one that derives from it.
+template <class Writer>
+void describe_contigs(Describe<Writer>& d) {
+  d.sink("contig").work_unit("row").concatenates();
   d.doc(
       "One record a contig, its sequence on one line. tags = racon: behind the name LN:i (bases), RC:i (overlaps on the contig) and XC:f (share of "
       "its "
       "windows that were polished). Contigs without bases are left out.");
+  using Parameters = typename Writer::Parameters;
   d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
   d.option("tags", &Parameters::tags, "what follows the name").choices({"racon", "none"});
   d.option("name_suffix", &Parameters::name_suffix, "is appended to each name (racon -f: r)");
@@ -21,12 +26,25 @@ void ContigWriter::describe(Describe<ContigWriter>& d) {
   d.needs("corrected_bases", "i64", "if it is there, the contigs are corrected reads, and are called so", Needed::optional);
 }
 
+}  // namespace
+
+void ContigWriter::describe(Describe<ContigWriter>& d) {
+  d.id("contig_writer").summary("writes polished contigs as FASTA, the records of racon");
+  describe_contigs(d);
+}
+
+void ContigFastqWriter::describe(Describe<ContigFastqWriter>& d) {
+  d.id("contig_fastq_writer").summary("writes polished contigs as FASTQ, with the names of racon's records");
+  describe_contigs(d);
+  d.needs("contig_qualities", "utf8", "Phred + 33 of its bases");
+}
+
 ContigWriter::ContigWriter(const Setup& setup, const Parameters& p)
     : has_tags_(p.tags == "racon"), suffix_(p.name_suffix), is_of_reads_(setup.available("corrected_bases")), file_(setup, p.output) {
   resume(setup, [this](StateReader& from) { file_.restore(from); });
 }
 
-void ContigWriter::process(const Call&, const Batch& in, Output& out) {
+void ContigWriter::make_records(const Call&, const Batch& in, Output& out, Form form) const {
   const TextView names = in.text("contig_name");
   const TextView bases = in.text("contig_bases");
   const auto windows = in.column<std::int64_t>("windows");
@@ -37,8 +55,8 @@ void ContigWriter::process(const Call&, const Batch& in, Output& out) {
     if (!in.ok(row) || bases[row].empty()) continue;
     const auto r = static_cast<std::size_t>(row);
     std::string& record = records[r];
-    record.reserve(bases[row].size() + names[row].size() + 64);
-    record.append(">").append(names[row]).append(suffix_);
+    record.reserve((form == Form::fastq ? 2 : 1) * bases[row].size() + names[row].size() + 64);
+    record.append(form == Form::fastq ? "@" : ">").append(names[row]).append(suffix_);
     if (has_tags_) {
       const double share = windows[r] > 0 ? static_cast<double>(polished[r]) / static_cast<double>(windows[r]) : 0.0;
       char text[48];
@@ -47,6 +65,7 @@ void ContigWriter::process(const Call&, const Batch& in, Output& out) {
       record.append(" XC:f:").append(text);
     }
     record.append("\n").append(bases[row]).append("\n");
+    if (form == Form::fastq) record.append("+\n").append(in.text("contig_qualities")[row]).append("\n");
   }
   out.text_rows("_records", records);
 }

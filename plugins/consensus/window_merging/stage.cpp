@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <charconv>
-#include <cmath>
 #include <sluice/file_joining.hpp>
 #include <sluice/overlap/contig_rows.hpp>
 #include <sluice/resume.hpp>
@@ -12,8 +10,10 @@
 #include <string>
 #include <string_view>
 
+#include "window_merging/consensus_quality.hpp"
 #include "window_merging/contig_writer.hpp"
 #include "window_merging/coverage_trimming.hpp"
+#include "window_merging/window_changes.hpp"
 
 namespace sluice::window_merging {
 namespace {
@@ -44,18 +44,21 @@ class WindowMerging {
     d.needs("target_overlaps", "i64", "overlaps on the target").needs("sequence_length", "list<i32>", "bases of backbone and layers");
     d.needs("consensus", "utf8", "consensus of the window").needs("consensus_coverage", "list<i32>", "per base: sequences with a letter there");
     d.needs("is_polished", "u8", "0: the backbone was kept");
+    d.needs("consensus_support", "list<i32>", "per base: sequences with that letter there; for qualities", Needed::optional);
     d.gives("contig_name", "utf8", "name of the target").gives("contig_bases", "utf8", "the polished bases").row_length("contig_bases", "base");
     d.gives("windows", "i64", "windows of the target").gives("polished_windows", "i64", "of these, polished");
     d.gives("overlaps", "i64", "overlaps on the target");
+    d.gives("contig_qualities", "utf8", "Phred + 33 of the polished bases; of others the target's own, or !", Needed::optional);
     d.uses("targets", "sequence", "the targets").uses("reads", "sequence", "whose mean length says whether they are long", Needed::optional);
     d.reason("unpolished", "a target without any polished window");
   }
 
   WindowMerging(const Setup& setup, const Parameters& p)
       : targets_(setup.resource("targets")),
-        contigs_(targets_, overlap::ContigRows::Corrected::unwanted),
+        contigs_(targets_, overlap::ContigRows::Corrected::unwanted, qualities_of(setup)),
+        has_support_(setup.available("consensus_support")),
         window_length_(p.window_length),
-        trims_(p.trim == "always" || (p.trim == "long_reads" && (!setup.has_resource("reads") || mean_length(setup.resource("reads")) > 1000))),
+        trims_(trims_windows(setup, p.trim)),
         includes_unpolished_(p.include_unpolished),
         part_(setup, targets_),
         target_(part_.begin - 1) {
@@ -76,6 +79,9 @@ class WindowMerging {
     const TextView consensus = in.text("consensus");
     const auto coverage = in.list<std::int32_t>("consensus_coverage");
     const auto is_polished = in.column<std::uint8_t>("is_polished");
+    const auto support = [&](std::int64_t row) {
+      return has_support_ ? in.list<std::int32_t>("consensus_support")[row] : std::span<const std::int32_t>();
+    };
     for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
       if (!in.ok(row)) {
         ++failed_;
@@ -94,7 +100,7 @@ class WindowMerging {
       overlaps_ = target_overlaps[r];
       if (is_polished[r] == 0) continue;
       keep_backbone(window_index[r]);
-      append_polished(consensus[row], coverage[row], static_cast<std::int64_t>(sequence_length[row].size()) - 1);
+      append_polished(consensus[row], coverage[row], support(row), static_cast<std::int64_t>(sequence_length[row].size()) - 1);
       next_window_ = window_index[r] + 1;
     }
   }
@@ -113,11 +119,8 @@ class WindowMerging {
   }
 
  private:
-  static double mean_length(const Batch& store) {
-    const std::string_view text = store.attribute("mean_length");
-    double value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+  static overlap::ContigRows::Qualities qualities_of(const Setup& setup) {
+    return setup.wanted("contig_qualities") ? overlap::ContigRows::Qualities::wanted : overlap::ContigRows::Qualities::unwanted;
   }
   std::int64_t windows_of(std::int64_t target) const { return (targets_.length(target) + window_length_ - 1) / window_length_; }
 
@@ -129,12 +132,18 @@ class WindowMerging {
     if (end > begin) contigs_.append_own(target_, begin, end);
   }
 
-  void append_polished(std::string_view consensus, std::span<const std::int32_t> coverage, std::int64_t layers) {
+  void append_polished(std::string_view consensus, std::span<const std::int32_t> coverage, std::span<const std::int32_t> support,
+                       std::int64_t layers) {
     ++polished_windows_;
-    if (!trims_ || coverage.size() != consensus.size()) return void(contigs_.bases().append(consensus));
-    const KeptBases kept = trim_by_coverage(coverage, layers);
+    KeptBases kept{0, consensus.size(), false};
+    if (trims_ && coverage.size() == consensus.size()) kept = trim_by_coverage(coverage, layers);
     if (kept.is_untrimmed) ++untrimmed_;
     contigs_.bases().append(consensus.substr(kept.begin, kept.end - kept.begin));
+    if (!contigs_.has_qualities()) return;
+    if (support.size() == consensus.size() && coverage.size() == consensus.size())
+      append_qualities(coverage, support, kept.begin, kept.end, contigs_.qualities());
+    else
+      contigs_.qualities().append(kept.end - kept.begin, '!');
   }
 
   // Completes the current target, if there is one, and begins the next one.
@@ -153,6 +162,7 @@ class WindowMerging {
 
   SequenceStoreView targets_;
   overlap::ContigRows contigs_;
+  bool has_support_;
   std::int64_t window_length_;
   bool trims_, includes_unpolished_;
   StoredPart part_;
@@ -163,5 +173,7 @@ class WindowMerging {
 }  // namespace
 }  // namespace sluice::window_merging
 
-SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::window_merging::ContigWriter>, "window_merging", "0.1.0", "MIT",
-                   sluice::window_merging::WindowMerging, sluice::window_merging::ContigWriter);
+SLUICE_PLUGIN_WITH(
+    (sluice::file_joining<sluice::window_merging::ContigWriter, sluice::window_merging::ContigFastqWriter, sluice::window_merging::VcfWriter>),
+    "window_merging", "0.1.0", "MIT", sluice::window_merging::WindowMerging, sluice::window_merging::WindowChanges,
+    sluice::window_merging::ContigWriter, sluice::window_merging::ContigFastqWriter, sluice::window_merging::VcfWriter);

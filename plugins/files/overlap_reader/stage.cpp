@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <sluice/input_part.hpp>
 #include <sluice/overlap/overlap_rows.hpp>
@@ -30,7 +31,7 @@ class OverlapReader {
     std::string keep = "longest";
     double max_error = 0.3;
     std::string order = "target";
-    std::string directions = "as_given";
+    std::string directions = "as_given", arrival = "any";
     Size memory{std::int64_t{64} << 20};
   };
   static void describe(Describe<OverlapReader>& d) {
@@ -42,7 +43,9 @@ class OverlapReader {
         "goes when its turn comes, after it may have beaten shorter ones before it. With keep=all every overlap stays that is no sequence with "
         "itself "
         "and whose error is not too large (racon -f).\n\n"
-        "The whole file is read before the first row: compact records, in sorted runs in a temporary file beyond `memory`. Lines of unknown "
+        "The whole file is read before the first row: compact records, in sorted runs in a temporary file beyond `memory`. With arrival = in_order "
+        "rows "
+        "are given while the file is read, and target_overlaps counts those so far. Lines of unknown "
         "sequences "
         "are left out and counted; a length that differs from the sequence's own ends the run.\n\n"
         "A part of the rows are the overlaps of a part of the targets (with order = query: of the queries), all of which are read from the file; "
@@ -57,6 +60,9 @@ class OverlapReader {
          "directions", &Parameters::directions,
          "both: each overlap is given once more with query and target exchanged, for files that have each pair of reads once; its CIGAR is left out")
         .choices({"as_given", "both"});
+    d.option("arrival", &Parameters::arrival,
+             "in_order: overlaps come in the order of the targets' file and of places on them, and are given while they are read")
+        .choices({"any", "in_order"});
     d.option("memory", &Parameters::memory, "records beyond this size wait in a temporary file");
     overlap::describe_overlap_columns(d);
     d.gives("given_cigar", "list<u32>", "alignment as SAM states it: M, I and D in BAM encoding; empty: none", Needed::optional);
@@ -73,6 +79,9 @@ class OverlapReader {
     if (p.directions == "both" && p.keep != "all")
       throw Failure::usage("directions = both needs keep = all: the longest overlap of a query says nothing about the other direction",
                            "set keep = all, or leave directions out");
+    if (p.arrival == "in_order" && (p.order != "target" || p.directions == "both"))
+      throw Failure::usage("arrival = in_order is for overlaps in the order of their targets, each as the file has it",
+                           "leave arrival out, or order and directions");
   }
 
   OverlapReader(const Setup& setup, const Parameters& p)
@@ -88,6 +97,7 @@ class OverlapReader {
         part_(setup, p.order == "query" ? reads_ : targets_),
         part_is_of_queries_(p.order == "query"),
         gives_both_(p.directions == "both"),
+        streams_(p.arrival == "in_order"),
         selection_(
             p.keep == "all" ? Keep::all : Keep::longest, p.max_error, [this](const CandidateOverlap& overlap) { keep(overlap); },
             [this](const CandidateOverlap& overlap, Drop drop) {
@@ -98,86 +108,121 @@ class OverlapReader {
               account(reason, reads_.name(overlap.record.query));
             }) {
     if (setup.parts() > 1 || !setup.begin_at().empty()) refuse_unless_file(path_);
-    if (!setup.begin_at().empty()) given_before_ = position_numbers(setup.begin_at(), 1)[0];
-    accounts_ = setup.part() == 0 && given_before_ == 0;
+    if (!setup.begin_at().empty()) {
+      const std::vector<std::uint64_t> numbers = position_numbers(setup.begin_at(), streams_ ? 2 : 1);
+      given_before_ = numbers[0];
+      read_before_ = streams_ ? static_cast<std::int64_t>(numbers[1]) : 0;
+    }
+    accounts_ = setup.part() == 0 && (streams_ || given_before_ == 0);
+    if (streams_) kept_.expect(Arrival::in_order);
     if (gives_both_ && reads_.path() != targets_.path())
       throw Failure::usage("overlap_reader: directions = both needs the same file for reads and targets", "give both resources the same store");
   }
 
   bool process(const Call& call, Output& out) {
-    if (!is_read_) read_all(call);
+    call_ = &call;
+    if (!file_) begin(call);
+    // All of it, or so much as is a batch.
+    while (!is_read_ && (!streams_ || kept_.waiting_bases() < call.target_work())) {
+      if (call.cancelled()) return false;
+      is_read_ = !read_some();
+      if (is_read_) end(call);
+    }
     if (call.cancelled() || kept_.next(call.target_work()) == 0) return false;
     kept_.write(out);
-    call.progress(kept_.share_given());
+    if (streams_)
+      account_.flush(call);
+    else
+      call.progress(kept_.share_given());
     return true;
   }
-  // A number of rows, of the part.
-  std::string position() const { return is_regular_file(path_) ? std::to_string(std::max(kept_.given(), given_before_)) : no_position; }
+  // A number of rows, of the part; with arrival = in_order the overlaps of the file that were read for them, too.
+  std::string position() const {
+    if (!is_regular_file(path_)) return no_position;
+    const std::uint64_t rows = std::max(kept_.given(), given_before_);
+    return streams_ ? position_text({rows, static_cast<std::uint64_t>(std::max(ordinal_, read_before_))}) : std::to_string(rows);
+  }
 
  private:
   void keep(const CandidateOverlap& overlap) {
     ++usable_;
-    part_.has(part_is_of_queries_ ? overlap.record.query : overlap.record.target) ? kept_.add(overlap) : kept_.pass(overlap);
+    if (!part_.has(part_is_of_queries_ ? overlap.record.query : overlap.record.target)) return kept_.pass(overlap);
+    if (kept_.add(overlap)) return;
+    throw Failure::input("'" + path_ + "', before " + file_->place() + ": the overlap of '" + std::string(reads_.name(overlap.record.query)) +
+                             "' does not come in the order of the targets",
+                         "sort it by the targets of '" + targets_.path() + "' in their order and by place, or leave out that it is sorted");
   }
-  // Each part reads the whole file, and so does who goes on: one of them says what is left out.
+  // Each part reads the whole file, and so does who goes on: one of them says what is left out. With arrival = in_order whoever comes to an overlap
+  // first.
   void account(Reason reason, std::string_view query) {
-    if (accounts_) account_.add(*call_, reason, query);
+    if (accounts_ && ordinal_ >= read_before_) account_.add(*call_, reason, query);
   }
-  void read_all(const Call& call) {
-    is_read_ = true;
-    call_ = &call;
-    const SequenceNames read_names(reads_), target_names(targets_);
-    warn_of_duplicates(call, reads_, read_names);
-    if (targets_.path() != reads_.path()) warn_of_duplicates(call, targets_, target_names);
-    const std::unique_ptr<OverlapFile> file = open_overlap_file(path_, format_);
-    file->tell_unmapped([&](const char* name) { account(Reason::unmapped, name); });
-    Overlap overlap;
-    CandidateOverlap candidate;
-    std::int64_t ordinal = 0;
-    while (file->next(overlap)) {
-      if (ordinal % 4096 == 0 && call.cancelled()) return;
-      ++ordinal;
-      const bool by_name = overlap.query_number == 0;
-      const std::int64_t query = by_name ? read_names.find(overlap.query) : overlap.query_number <= reads_.size() ? overlap.query_number - 1 : -1;
-      const std::int64_t target = by_name                                    ? target_names.find(overlap.target)
-                                  : overlap.target_number <= targets_.size() ? overlap.target_number - 1
-                                                                             : -1;
-      if (query < 0 || target < 0) {
-        account(Reason::unknown_sequence, overlap.query);
-        continue;
-      }
-      check_length(*file, "read", reads_, query, overlap.query_length);
-      check_length(*file, "target", targets_, target, overlap.target_length);
-      if (overlap.query_end > overlap.query_length || overlap.target_end > overlap.target_length) {
-        account(Reason::past_the_end, reads_.name(query));
-        continue;
-      }
-      candidate.record = {.query = static_cast<std::int32_t>(query),
-                          .target = static_cast<std::int32_t>(target),
-                          .query_start = static_cast<std::int32_t>(overlap.query_start),
-                          .query_end = static_cast<std::int32_t>(overlap.query_end),
-                          .target_start = static_cast<std::int32_t>(overlap.target_start),
-                          .target_end = static_cast<std::int32_t>(overlap.target_end),
-                          .matches = static_cast<std::int32_t>(overlap.matches),
-                          .ordinal = ordinal - 1,
-                          .is_reverse = overlap.is_reverse ? std::uint8_t{1} : std::uint8_t{0}};
-      candidate.length = overlap_length(overlap);
-      candidate.error = overlap_error(overlap);
-      candidate.is_itself = reads_.name(query) == targets_.name(target);
-      std::swap(candidate.cigar, overlap.cigar);
-      selection_.add(candidate);
-      if (!gives_both_) continue;
-      std::swap(candidate.record.query, candidate.record.target);
-      std::swap(candidate.record.query_start, candidate.record.target_start);
-      std::swap(candidate.record.query_end, candidate.record.target_end);
-      candidate.cigar.clear();
-      selection_.add(candidate);
-    }
+  void begin(const Call& call) {
+    read_names_.emplace(reads_);
+    target_names_.emplace(targets_);
+    warn_of_duplicates(call, reads_, *read_names_);
+    if (targets_.path() != reads_.path()) warn_of_duplicates(call, targets_, *target_names_);
+    file_ = open_overlap_file(path_, format_);
+    file_->tell_unmapped([&](const char* name) { account(Reason::unmapped, name); });
+    if (streams_) kept_.skip(given_before_);
+  }
+  void end(const Call& call) {
     selection_.finish();
-    kept_.sort(call);
-    kept_.skip(given_before_);
+    if (!streams_) {
+      kept_.sort(call);
+      kept_.skip(given_before_);
+    }
     account_.flush(call);
-    if (usable_ == 0) call.warn("'" + path_ + "': none of " + std::to_string(ordinal) + " overlaps can be used: do its names belong to these files?");
+    if (usable_ == 0)
+      call.warn("'" + path_ + "': none of " + std::to_string(ordinal_) + " overlaps can be used: do its names belong to these files?");
+  }
+  // False at the end of the file.
+  bool read_some() {
+    constexpr int lines = 4096;
+    for (int line = 0; line < lines; ++line) {
+      if (!file_->next(overlap_)) return false;
+      add(overlap_);
+      ++ordinal_;
+    }
+    return true;
+  }
+  void add(Overlap& overlap) {
+    CandidateOverlap& candidate = candidate_;
+    const bool by_name = overlap.query_number == 0;
+    const std::int64_t query = by_name ? read_names_->find(overlap.query) : overlap.query_number <= reads_.size() ? overlap.query_number - 1 : -1;
+    const std::int64_t target = by_name                                    ? target_names_->find(overlap.target)
+                                : overlap.target_number <= targets_.size() ? overlap.target_number - 1
+                                                                           : -1;
+    if (query < 0 || target < 0) {
+      account(Reason::unknown_sequence, overlap.query);
+      return;
+    }
+    check_length(*file_, "read", reads_, query, overlap.query_length);
+    check_length(*file_, "target", targets_, target, overlap.target_length);
+    if (overlap.query_end > overlap.query_length || overlap.target_end > overlap.target_length) {
+      account(Reason::past_the_end, reads_.name(query));
+      return;
+    }
+    candidate.record = {.query = static_cast<std::int32_t>(query),
+                        .target = static_cast<std::int32_t>(target),
+                        .query_start = static_cast<std::int32_t>(overlap.query_start),
+                        .query_end = static_cast<std::int32_t>(overlap.query_end),
+                        .target_start = static_cast<std::int32_t>(overlap.target_start),
+                        .target_end = static_cast<std::int32_t>(overlap.target_end),
+                        .matches = static_cast<std::int32_t>(overlap.matches),
+                        .ordinal = ordinal_,
+                        .is_reverse = overlap.is_reverse ? std::uint8_t{1} : std::uint8_t{0}};
+    candidate.length = overlap_length(overlap);
+    candidate.error = overlap_error(overlap);
+    candidate.is_itself = reads_.name(query) == targets_.name(target);
+    std::swap(candidate.cigar, overlap.cigar);
+    selection_.add(candidate);
+    if (!gives_both_) return;
+    std::swap(candidate.record.query, candidate.record.target);
+    std::swap(candidate.record.query_start, candidate.record.target_start);
+    std::swap(candidate.record.query_end, candidate.record.target_end);
+    candidate.cigar.clear();
+    selection_.add(candidate);
   }
 
   static void warn_of_duplicates(const Call& call, const SequenceStoreView& store, const SequenceNames& names) {
@@ -197,13 +242,19 @@ class OverlapReader {
   SequenceStoreView reads_, targets_;
   KeptOverlaps kept_;
   StoredPart part_;
-  bool part_is_of_queries_, gives_both_;
+  bool part_is_of_queries_, gives_both_, streams_;
   bool accounts_ = true;
   std::uint64_t given_before_ = 0;  // rows that an earlier instance has given
+  std::int64_t read_before_ = 0;    // and, with arrival = in_order, overlaps of the file that it has read
   std::uint64_t usable_ = 0;        // overlaps, of all parts
   OverlapSelection selection_;
   QueryAccount<Reason> account_;
-  const Call* call_ = nullptr;  // the one that reads the file
+  const Call* call_ = nullptr;  // the one under way
+  std::optional<SequenceNames> read_names_, target_names_;
+  std::unique_ptr<OverlapFile> file_;
+  Overlap overlap_;
+  CandidateOverlap candidate_;
+  std::int64_t ordinal_ = 0;  // of the next overlap of the file
   bool is_read_ = false;
 };
 

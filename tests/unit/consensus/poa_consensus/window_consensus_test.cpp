@@ -167,6 +167,9 @@ TEST_CASE("a graph that is read back from its paths is the graph") {
   for (int round = 0; round < 60; ++round) {
     ConsensusParameters parameters = round % 2 == 0 ? majority(1 + round % 4) : ConsensusParameters{};
     MadeWindow window = make_window(random, 40 + random() % 150, 1 + random() % 20, 60, round % 5 == 0 ? "ACGTN" : "ACGT");
+    // Where most sequences are empty, so is the consensus that guides the next round.
+    if (round % 6 == 4)
+      for (std::size_t i = 1; i < window.sequences.size(); ++i) window.sequences[i].clear();
     if (round % 4 == 1) add_layers(random, window);
     if (round % 3 == 0) add_qualities(random, window);
     if (round % 4 == 1) parameters.layer_order = LayerOrder::racon;

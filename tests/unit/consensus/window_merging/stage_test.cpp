@@ -103,6 +103,67 @@ TEST_CASE("contigs are written with racon's tags") {
         Outcomes{{"polished", {1, 3}}});
 }
 
+TEST_CASE("qualities are the target's own where nothing was polished") {
+  const TestBatch with_support = BatchBuilder("window", 1)
+                                     .column<std::int64_t>("target_index", {0})
+                                     .column<std::int64_t>("window_index", {1})
+                                     .column<std::int64_t>("target_overlaps", {4})
+                                     .list<std::int32_t>("sequence_length", {{10, 10, 10, 10, 10}})
+                                     .text("consensus", {"CCGCCC"})
+                                     .list<std::int32_t>("consensus_coverage", {{4, 4, 4, 4, 4, 4}})
+                                     .list<std::int32_t>("consensus_support", {{4, 4, 1, 4, 4, 4}})
+                                     .column<std::uint8_t>("is_polished", {1})
+                                     .build();
+  const auto merged = [&](const std::string& target) {
+    return run_stage(stage_of(plugin("window_merging"), "window_merging"), with_support)
+        .with({{"window_length", 10}})
+        .resource("targets", store(target))
+        .run()
+        .batch();
+  };
+  const TestBatch contigs = merged("@t\nAAAAAAAAAACCCCCCCCCCGGG\n+\n0123456789ABCDEFGHIJKLM\n");
+  const std::string_view qualities = contigs.view().text("contig_qualities")[0];
+  REQUIRE(qualities.size() == contigs.view().text("contig_bases")[0].size());
+  CHECK(qualities.substr(0, 10) == "0123456789");
+  CHECK(qualities.substr(16) == "KLM");
+  CHECK(qualities[12] < qualities[11]);
+  const TestBatch of_fasta = merged(">t\nAAAAAAAAAACCCCCCCCCCGGG\n");
+  CHECK(of_fasta.view().text("contig_qualities")[0].substr(0, 10) == "!!!!!!!!!!");
+  const Result written = run_stage(stage_of(plugin("window_merging"), "contig_fastq_writer"), contigs).with({{"output", "x"}}).run();
+  CHECK(written.files.at("x") == "@t LN:i:19 RC:i:4 XC:f:0.333333\nAAAAAAAAAACCGCCCGGG\n+\n" + std::string(qualities) + "\n");
+  const ContractSample sample{.batches = {contigs}},
+      merging{.parameters = {{"window_length", 10}},
+              .resources = {{"targets", store("@t\nAAAAAAAAAACCCCCCCCCCGGG\n+\n0123456789ABCDEFGHIJKLM\n")}},
+              .batches = {with_support}};
+  for (const std::string& problem : contract_problems(plugin("window_merging"), {{"contig_fastq_writer", sample}, {"window_merging", merging}}))
+    FAIL_CHECK(problem);
+}
+
+TEST_CASE("changes are those between the target's bases and the trimmed consensus") {
+  const TestBatch places = BatchBuilder("window", 2)
+                               .column<std::int64_t>("target_index", {1, 1})
+                               .column<std::int64_t>("window_start", {10, 20})
+                               .column<std::int64_t>("window_end", {20, 25})
+                               .list<std::int32_t>("sequence_length", {{10, 10, 10, 10, 10}, {5, 5}})
+                               .text("consensus", {"TCCCCTCCCCC", "GGGGG"})
+                               .list<std::int32_t>("consensus_coverage", {{1, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, {1, 1, 1, 1, 1}})
+                               .column<std::uint8_t>("is_polished", {1, 0})
+                               .build();
+  const auto run = [&] { return run_stage(stage_of(plugin("window_merging"), "window_changes"), places).resource("targets", store(targets)); };
+  const TestBatch changes = run().run().batch();
+  CHECK(changes.view().text("changes")[0] == "t\t15\t.\tC\tT\t.\t.\t.\n");
+  CHECK(changes.view().text("changes")[1].empty());
+  const Result written =
+      run_stage(stage_of(plugin("window_merging"), "vcf_writer"), changes).with({{"output", "x"}}).resource("targets", store(targets)).run();
+  CHECK(written.files.at("x") ==
+        "##fileformat=VCFv4.3\n##contig=<ID=none,length=4>\n##contig=<ID=t,length=25>\n##contig=<ID=kept,length=4>\n"
+        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nt\t15\t.\tC\tT\t.\t.\t.\n");
+  const ContractSample finding{.resources = {{"targets", store(targets)}}, .batches = {places}},
+      writer{.parameters = {{"output", "x"}}, .resources = {{"targets", store(targets)}}, .batches = {changes}};
+  for (const std::string& problem : contract_problems(plugin("window_merging"), {{"window_changes", finding}, {"vcf_writer", writer}}))
+    FAIL_CHECK(problem);
+}
+
 TEST_CASE("both stages keep the contract") {
   const ContractSample merging{.parameters = {{"window_length", 10}}, .resources = {{"targets", store(targets)}}, .batches = {windows()}};
   const ContractSample writer{.parameters = {{"output", "x"}}, .batches = {merge({}).batch()}};

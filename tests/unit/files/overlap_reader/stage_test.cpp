@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sluice/input_part.hpp>
 #include <sluice/testing.hpp>
 #include <string>
 
@@ -85,6 +86,25 @@ TEST_CASE("overlaps come in the order of targets and places") {
   CHECK(overlaps[0] == 1);
   CHECK(overlaps[1] == 2);
   CHECK(ordinals(sample.read("x.paf", good, {{"keep", "all"}, {"order", "query"}})) == std::vector<std::int64_t>{1, 2, 0, 3});
+}
+
+TEST_CASE("overlaps that come in order are given as they come, and others end the run") {
+  const Sample sample;
+  std::string sorted, line;
+  for (int i = 0; i < 40; ++i)
+    for (const char* read : {"a", "b"})
+      sorted += std::string(read) + "\t" + (*read == 'a' ? "10" : "20") + "\t0\t9\t+\t" + (i < 20 ? "t\t10" : "u\t30") + "\t" +
+                std::to_string(i < 20 ? 0 : i - 20) + "\t" + std::to_string(i < 20 ? 9 : i - 11) + "\t9\t9\t60\n";
+  const Result any = sample.read("x.paf", sorted), in_order = sample.read("x.paf", sorted, {{"arrival", "in_order"}});
+  REQUIRE(any.ok());
+  REQUIRE(in_order.ok());
+  CHECK(ordinals(in_order) == ordinals(any));
+  CHECK(ordinals(in_order).size() == 80);
+  CHECK(in_order.batches.back().view().column<std::int64_t>("target_overlaps").back() == 40);
+  const Result wrong = sample.read("x.paf", "a\t10\t0\t9\t+\tu\t30\t5\t14\t9\t9\t60\nb\t20\t0\t9\t+\tu\t30\t4\t13\t9\t9\t60\n",
+                                   {{"arrival", "in_order"}, {"keep", "all"}});
+  CHECK(!wrong.ok());
+  CHECK(wrong.message.find("does not come in the order of the targets") != std::string::npos);
 }
 
 TEST_CASE("what can't be used is counted") {
@@ -190,6 +210,27 @@ TEST_CASE("overlaps are read in parts of the targets, and from any row on; one p
     CHECK(prepare(in_part(source, 1, 2)).run().accounts.empty());
     CHECK(prepare(beginning_at(source, "1")).run().accounts.empty());
   }
+}
+
+TEST_CASE("overlaps in order are read in parts and from any row on, and each that is left out is accounted once") {
+  const Sample sample;
+  std::string sorted;
+  for (int i = 0; i < 20; ++i)
+    sorted += std::string(i % 5 == 4   ? "zz"
+                          : i % 2 == 0 ? "a"
+                                       : "b") +
+              "\t" + (i % 2 == 0 ? "10" : "20") + "\t0\t9\t+\t" +
+              (i < 8 ? "t\t10\t0\t9" : "u\t30\t" + std::to_string(i) + "\t" + std::to_string(i + 9)) + "\t9\t9\t60\n";
+  const ParameterTexts parameters = {{"arrival", "in_order"}, {"keep", "all"}, {"path", sample.files.write("s.paf", sorted)}};
+  const PrepareRun prepare = [&](const StageUnderTest& source) {
+    return StageRun(source, {}).with(parameters).resource("reads", sample.reads).resource("targets", sample.targets).target_work(1);
+  };
+  const StageUnderTest source = stage_of(plugin("overlap_reader"), "overlap_reader");
+  for (const std::string& problem : source_problems(source, prepare)) FAIL_CHECK(problem);
+  CHECK(prepare(source).run().accounts.at("unknown_sequence").count == 4);
+  CHECK(prepare(in_part(source, 1, 2)).run().accounts.empty());
+  CHECK(prepare(beginning_at(source, position_text({16, 20}))).run().accounts.empty());
+  CHECK(prepare(beginning_at(source, position_text({8, 10}))).run().accounts.at("unknown_sequence").count == 2);
 }
 
 TEST_CASE("overlap_reader keeps the contract") {

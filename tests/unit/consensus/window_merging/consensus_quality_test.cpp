@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "window_merging/consensus_quality.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace sluice::window_merging;
+
+namespace {
+
+std::string qualities(const std::vector<std::int32_t>& coverage, const std::vector<std::int32_t>& support) {
+  std::string text;
+  append_qualities(coverage, support, 0, coverage.size(), text);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a base that more sequences agree with has a higher quality, in printable letters") {
+  for (const std::int32_t coverage : {0, 1, 2, 20, 1000}) {
+    char before = 0;
+    for (std::int32_t support = 0; support <= coverage; ++support) {
+      const char now = qualities({coverage}, {support})[0];
+      CHECK(now >= before);
+      CHECK(now > '!');
+      CHECK(now <= '~');
+      before = now;
+    }
+  }
+  CHECK(qualities({20}, {20})[0] > qualities({20}, {12})[0]);
+  CHECK(qualities({20}, {20})[0] > qualities({5}, {5})[0]);
+}
+
+TEST_CASE("sequences with a gap count against a base") {
+  const std::string text = qualities({20, 6, 20}, {20, 6, 20});
+  CHECK(text[1] < text[0]);
+  CHECK(text[1] < qualities({6, 6, 6}, {6, 6, 6})[1]);
+}
+
+TEST_CASE("a part of a consensus has the qualities that it has in the whole") {
+  const std::vector<std::int32_t> coverage = {3, 9, 9, 4, 9, 2}, support = {3, 9, 8, 4, 5, 2};
+  std::string part;
+  append_qualities(coverage, support, 2, 5, part);
+  CHECK(part == qualities(coverage, support).substr(2, 3));
+}
