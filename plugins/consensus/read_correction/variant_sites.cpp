@@ -15,9 +15,20 @@ constexpr std::int32_t own_votes = 3, votes_of_agreeing = 2, votes_of_unknown = 
 // of any (the allele's share of the reads, k sixteenths): to agree where all agree says nothing, to disagree there little.
 constexpr std::array<std::int32_t, 17> agrees_by_share = {43, 43, 32, 25, 20, 17, 14, 12, 9, 8, 6, 4, 3, 2, 0, -1, -2};
 constexpr std::array<std::int32_t, 17> disagrees_by_share = {-37, -36, -35, -34, -32, -31, -29, -28, -26, -24, -21, -18, -15, -10, -4, 0, 0};
-// A read of which this is summed up is of another haplotype or copy (5 to 1); so many of them are needed for one.
-constexpr std::int32_t opposed_score = -26;
-constexpr std::int32_t least_opposed = 3;
+// A read of which this is summed up at other sites is of the same molecule, or less this, of another one (5 to 1). The outcome counts where so many
+// reads with the other letter, and most of them, are of another one, and so many with the chosen letter, and most, of the same: letters that errors
+// have made a site say nothing of each other.
+constexpr std::int32_t told_apart = 26;
+constexpr std::int32_t least_other = 3, least_same = 2;
+
+struct Rated {
+  std::int32_t known = 0, as_expected = 0;
+  void add(std::int32_t evidence, bool expected) {
+    known += evidence != 0 ? 1 : 0;
+    as_expected += expected ? 1 : 0;
+  }
+  bool are_at_least(std::int32_t least) const { return as_expected >= least && 2 * as_expected > known; }
+};
 
 }  // namespace
 
@@ -100,10 +111,17 @@ void ReadVariants::decide(std::span<char> bases) {
   for (int round = 0; round < rounds && choose_alleles(); ++round) score_reads();
   std::size_t entry = 0;
   for (std::size_t s = 0; s < sites.size(); ++s) {
-    std::int32_t opposed = 0;
-    for (; entry < sites[s].end_entry; ++entry)
-      opposed += entries[entry].allele != chosen_[s] && score_[static_cast<std::size_t>(read_of_entry_[entry])] <= opposed_score ? 1 : 0;
-    if (chosen_[s] == 1 && opposed >= least_opposed) bases[sites[s].place] = sites[s].base[1];
+    // By the other sites: reads with the other letter that are of another molecule, reads with this one that are of the same.
+    Rated with_other, with_chosen;
+    for (; entry < sites[s].end_entry; ++entry) {
+      const std::uint8_t allele = entries[entry].allele;
+      const std::int32_t elsewhere = score_[static_cast<std::size_t>(read_of_entry_[entry])] - evidence(s, allele);
+      if (allele == chosen_[s])
+        with_chosen.add(elsewhere, elsewhere >= told_apart);
+      else
+        with_other.add(elsewhere, elsewhere <= -told_apart);
+    }
+    if (chosen_[s] == 1 && with_other.are_at_least(least_other) && with_chosen.are_at_least(least_same)) bases[sites[s].place] = sites[s].base[1];
   }
 }
 
