@@ -79,6 +79,38 @@ TEST_CASE("chains are made of the anchors of one target and strand, ascending, n
   }
 }
 
+TEST_CASE("with ties by place the chains on a target do not depend on what else the read meets") {
+  std::mt19937 random(15);
+  ChainingWorkspace workspace;
+  ChainingParameters parameters;
+  parameters.bw_long = 0;
+  parameters.ties = Ties::place;
+  using OneChain = std::pair<std::int32_t, std::vector<std::pair<std::uint64_t, std::uint64_t>>>;  // score, anchors
+  const auto chains_of = [&](const MadeUpRead& read, std::uint64_t target) {
+    const FoundChains found = find_chains(read, parameters, workspace);
+    std::vector<OneChain> chains;
+    std::size_t at = 0;
+    for (std::size_t c = 0; c < found.score.size(); ++c) {
+      OneChain chain{found.score[c], {}};
+      for (std::int32_t i = 0; i < found.anchor_count[c]; ++i, ++at) chain.second.emplace_back(found.x[at], found.y[at]);
+      if ((chain.second[0].first >> 32 & 0x7FFFFFFF) == target) chains.push_back(std::move(chain));
+    }
+    return chains;
+  };
+  for (const AnchorKind& kind : anchor_kinds()) {
+    const MadeUpRead read = make_up_anchors(kind, random);
+    for (std::uint64_t target = 0; target < static_cast<std::uint64_t>(kind.targets); ++target) {
+      MadeUpRead alone{read.length, {}, {}};
+      for (std::size_t i = 0; i < read.x.size(); ++i) {
+        if ((read.x[i] >> 32 & 0x7FFFFFFF) != target) continue;
+        alone.x.push_back(read.x[i]);
+        alone.y.push_back(read.y[i]);
+      }
+      CHECK(chains_of(alone, target) == chains_of(read, target));
+    }
+  }
+}
+
 TEST_CASE("two chains on either side of a long gap are joined, unless bw_long forbids it") {
   MadeUpRead read = along_a_diagonal(40, 15);
   for (int i = 0; i < 40; ++i) {
