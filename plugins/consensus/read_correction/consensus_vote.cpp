@@ -165,4 +165,64 @@ bool ConsensusVote::elect(std::string& consensus) {
   return true;
 }
 
+// Whether the last vote had a base for which another one had an eighth of the votes. (Of its consensus before the outcome, which is as good for
+// this.)
+bool ConsensusVote::may_have_sites() const {
+  for (std::size_t base = 0; 2 * base + 1 < ballots_.size(); ++base) {
+    const Ballot& votes = ballots_[2 * base + 1];
+    std::int64_t all = votes[none], most = 0, second = 0;
+    for (std::size_t code = 0; code < ambiguous_code; ++code) {
+      all += votes[code];
+      second = std::max(second, std::min(most, votes[code]));
+      most = std::max(most, votes[code]);
+    }
+    if (8 * second >= all && second > 0) return true;
+  }
+  return false;
+}
+
+void ConsensusVote::find_sites(std::span<const std::int32_t> lengths, std::string_view consensus, VariantSites& sites) {
+  sites.places.clear();
+  sites.letters.clear();
+  if (consensus.empty() || ballots_.empty() || !may_have_sites()) return;
+  pattern_.resize(consensus.size());
+  to_codes(consensus.data(), consensus.size(), pattern_.data());
+  aligner_.set_pattern(pattern_);
+  differences_.clear();
+  struct Steps {
+    std::string_view codes;
+    std::uint32_t sequence;
+    std::vector<Difference>& differences;
+    void equal(std::int32_t, std::int32_t, std::int32_t) {}
+    void difference(std::int32_t row, std::int32_t column, PathStep step) {
+      if (step == PathStep::text_only) return;
+      differences.push_back({row, sequence, step == PathStep::mismatch ? static_cast<std::uint8_t>(codes.data()[column]) : ambiguous_code});
+    }
+  };
+  std::size_t begin = 0;
+  std::int32_t voters = 0;
+  for (std::size_t sequence = 0; sequence < lengths.size(); ++sequence) {
+    const auto letters = static_cast<std::size_t>(lengths[sequence]);
+    if (letters > 0) {
+      const std::string_view codes = std::string_view(codes_).substr(begin + sequence * Wavefronts::padding, letters);
+      aligner_.align_padded(codes);
+      aligner_.walk_back(Steps{codes, static_cast<std::uint32_t>(sequence), differences_});
+      ++voters;
+    }
+    begin += letters;
+  }
+  std::sort(differences_.begin(), differences_.end(),
+            [](const Difference& a, const Difference& b) { return a.base != b.base ? a.base < b.base : a.sequence < b.sequence; });
+  constexpr std::string_view letters = "ACGT-";
+  for (auto first = differences_.begin(), last = first; first != differences_.end(); first = last) {
+    std::array<std::int32_t, 5> count{};
+    for (; last != differences_.end() && last->base == first->base; ++last) ++count[std::min(last->code, ambiguous_code)];
+    if (*std::max_element(count.begin(), count.begin() + ambiguous_code) < least_support(voters)) continue;
+    sites.places.push_back(first->base);
+    const std::size_t at = sites.letters.size();
+    for (const std::int32_t length : lengths) sites.letters += length > 0 ? consensus[static_cast<std::size_t>(first->base)] : '-';
+    for (auto d = first; d != last; ++d) sites.letters[at + d->sequence] = letters[std::min(d->code, ambiguous_code)];
+  }
+}
+
 }  // namespace sluice::read_correction

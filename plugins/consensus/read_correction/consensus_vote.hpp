@@ -16,6 +16,7 @@
 
 #include "read_correction/agreement.hpp"
 #include "read_correction/unit_cost_path.hpp"
+#include "read_correction/variant_sites.hpp"
 
 namespace sluice::read_correction {
 
@@ -29,6 +30,9 @@ class ConsensusVote {
   // A vote that would leave nothing changes nothing. Letters other than A, C, G, T vote for no base.
   void refine(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities, std::int32_t rounds,
               std::string& consensus);
+
+  // Behind refine() with the same sequences and one round or more: bases of its consensus that another letter is at in many sequences.
+  void find_sites(std::span<const std::int32_t> lengths, std::string_view consensus, VariantSites& sites);
 
   std::size_t bytes() const { return aligner_.bytes() + codes_.capacity(); }
 
@@ -47,6 +51,7 @@ class ConsensusVote {
   Ballot& of_insertion(std::size_t base) { return ballots_[2 * base]; }
   Ballot& of_base(std::size_t base) { return ballots_[2 * base + 1]; }
   bool elect(std::string& consensus);
+  bool may_have_sites() const;
 
   UnitCostAligner aligner_;
   std::string codes_, pattern_;                     // of the sequences, of the consensus: nucleotide codes
@@ -54,6 +59,12 @@ class ConsensusVote {
   std::vector<Ballot> ballots_;  // of each base of the consensus, and before it of a letter between it and the base before; behind the last, too
   Agreement agreement_;
   std::string elected_;
+  struct Difference {
+    std::int32_t base;
+    std::uint32_t sequence;
+    std::uint8_t code;
+  };
+  std::vector<Difference> differences_;  // of sequences from the consensus, without insertions
 };
 
 }  // namespace sluice::read_correction

@@ -27,10 +27,17 @@ void PieceJoining::describe(Describe<PieceJoining>& d) {
   d.work_unit("base");
   d.option("uncorrected", &Parameters::uncorrected, "how a read's own bases are given").choices({"lower_case", "upper_case", "trim"});
   d.option("min_corrected", &Parameters::min_corrected, "reads with a smaller share of corrected bases are left out (CONSENT: 0.1)").range(0, 1);
+  d.option("variants", &Parameters::variants,
+           "kept: where two bases have much support, the read's own letter and the reads that agree with it at other such places decide; majority: "
+           "all reads")
+      .choices({"kept", "majority"});
   d.needs("target_index", "i64", "row of the read in the store").needs("target_overlaps", "i64", "overlaps on it");
   d.needs("window_start", "i64", "first base of the piece on the read").needs("window_end", "i64", "its end");
   d.needs("consensus", "utf8", "consensus of the piece").needs("is_polished", "u8", "0: the piece was kept");
   d.needs("voted_consensus", "utf8", "is taken instead of consensus where it is there", Needed::optional);
+  d.needs("site_place", "list<i32>", "bases of voted_consensus with another base in many sequences", Needed::optional);
+  d.needs("site_letters", "utf8", "per site the letter of each sequence", Needed::optional);
+  d.needs("layer_query", "list<i64>", "the reads that the window's other sequences are of", Needed::optional);
   d.gives("contig_name", "utf8", "name of the read").gives("contig_bases", "utf8", "the corrected read").row_length("contig_bases", "base");
   d.gives("windows", "i64", "windows of the read").gives("polished_windows", "i64", "of these, corrected");
   d.gives("overlaps", "i64", "overlaps on the read").gives("corrected_bases", "i64", "bases of the read in corrected pieces");
@@ -46,7 +53,8 @@ PieceJoining::PieceJoining(const Setup& setup, const Parameters& p)
                                                  : Uncorrected::lower_case),
       min_corrected_(p.min_corrected),
       part_(setup, reads_),
-      read_(part_.begin - 1) {
+      read_(part_.begin - 1),
+      keeps_variants_(p.variants == "kept" && setup.available("site_place") && setup.available("site_letters") && setup.available("layer_query")) {
   resume(setup, [this](StateReader& from) { restore(from); });
 }
 
@@ -76,6 +84,7 @@ void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
     if (is_polished[r] == 0) continue;
     keep_own_bases(window_start[r]);
     if (corrected_ == 0) corrected_begin_ = contigs_.bases().size();
+    if (keeps_variants_) add_sites(in, row, consensus[row]);
     contigs_.bases().append(consensus[row]);
     corrected_end_ = contigs_.bases().size();
     corrected_ += window_end[r] - window_start[r];
@@ -85,6 +94,21 @@ void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
   // The reads are read long before they are corrected.
   if (const std::int64_t all = part_.end - part_.begin; all > 0)
     call.progress(static_cast<double>(std::max<std::int64_t>(read_ - part_.begin, 0)) / static_cast<double>(all));
+}
+
+void PieceJoining::add_sites(const Batch& in, std::int64_t row, std::string_view consensus) {
+  const auto places = in.list<std::int32_t>("site_place")[row];
+  const std::string_view letters = in.text("site_letters")[row];
+  const auto layers = in.list<std::int64_t>("layer_query")[row];
+  const std::size_t sequences = layers.size() + 1;
+  bool fits = letters.size() == places.size() * sequences;
+  for (const std::int32_t place : places) fits = fits && place >= 0 && static_cast<std::size_t>(place) < consensus.size();
+  if (!fits)
+    throw Failure::input("the sites of a window of read '" + std::string(reads_.name(read_)) + "' do not fit its consensus and its sequences");
+  for (std::size_t s = 0; s < places.size(); ++s) {
+    const auto place = static_cast<std::size_t>(places[s]);
+    variants_.add(contigs_.bases().size() + place - contigs_.begin(), letters.substr(s * sequences, sequences), consensus[place], layers);
+  }
 }
 
 void PieceJoining::finish(const Call& call, Output& out) {
@@ -98,6 +122,19 @@ void PieceJoining::save(const Call&, StateWriter& to) const {
   to.value(corrected_begin_);
   to.value(corrected_end_);
   to.value(failed_);
+  to.value(std::uint64_t{variants_.sites.size()});
+  for (const ReadVariants::Site& site : variants_.sites) {
+    to.value(site.place);
+    to.value(site.base[0]);
+    to.value(site.base[1]);
+    to.value(site.own);
+    to.value(site.end_entry);
+  }
+  to.value(std::uint64_t{variants_.entries.size()});
+  for (const ReadVariants::Entry& entry : variants_.entries) {
+    to.value(entry.read);
+    to.value(entry.allele);
+  }
   contigs_.save(to);
 }
 
@@ -106,9 +143,31 @@ void PieceJoining::restore(StateReader& from) {
   corrected_begin_ = from.value<std::size_t>();
   corrected_end_ = from.value<std::size_t>();
   failed_ = from.value<double>();
+  const auto sites = from.value<std::uint64_t>();
+  for (std::uint64_t s = 0; s < sites; ++s) {
+    ReadVariants::Site& site = variants_.sites.emplace_back();
+    site.place = from.value<std::uint64_t>();
+    site.base[0] = from.value<char>();
+    site.base[1] = from.value<char>();
+    site.own = from.value<std::int8_t>();
+    site.end_entry = from.value<std::uint64_t>();
+  }
+  const auto entries = from.value<std::uint64_t>();
+  for (std::uint64_t e = 0; e < entries; ++e) {
+    ReadVariants::Entry& entry = variants_.entries.emplace_back();
+    entry.read = from.value<std::int64_t>();
+    entry.allele = from.value<std::uint8_t>();
+  }
   contigs_.restore(from);
   const std::size_t bases = contigs_.bases().size();
-  if (read_ < part_.begin - 1 || read_ > part_.end || at_ < 0 || (corrected_ > 0 && (corrected_begin_ > corrected_end_ || corrected_end_ > bases)))
+  std::uint64_t end = 0;
+  bool fits = variants_.sites.empty() ? entries == 0 : variants_.sites.back().end_entry == entries;
+  for (const ReadVariants::Site& site : variants_.sites) {
+    fits = fits && site.end_entry >= end && site.place < bases - contigs_.begin();
+    end = site.end_entry;
+  }
+  if (!fits || read_ < part_.begin - 1 || read_ > part_.end || at_ < 0 ||
+      (corrected_ > 0 && (corrected_begin_ > corrected_end_ || corrected_end_ > bases)))
     throw damaged_state();
 }
 
@@ -125,6 +184,8 @@ void PieceJoining::keep_own_bases(std::int64_t end) {
 void PieceJoining::next_read(const Call& call, Output& out) {
   if (read_ >= part_.begin) {
     const std::int64_t length = reads_.length(read_);
+    variants_.decide(std::span(contigs_.bases()).subspan(contigs_.begin()));
+    variants_.clear();
     if (length > 0 && static_cast<double>(corrected_) < min_corrected_ * static_cast<double>(length)) {
       call.account(Reason::uncorrected, 1, std::string(reads_.name(read_)));
       contigs_.bases().resize(contigs_.begin());

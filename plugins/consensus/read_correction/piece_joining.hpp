@@ -6,6 +6,9 @@
 #include <sluice/stage.hpp>
 #include <sluice/stored_part.hpp>
 #include <string>
+#include <string_view>
+
+#include "read_correction/variant_sites.hpp"
 
 namespace sluice::read_correction {
 
@@ -16,6 +19,7 @@ class PieceJoining {
   struct Parameters {
     std::string uncorrected = "lower_case";
     double min_corrected = 0;
+    std::string variants = "kept";
   };
   static void describe(Describe<PieceJoining>& d);
   PieceJoining(const Setup& setup, const Parameters& p);
@@ -28,6 +32,7 @@ class PieceJoining {
   void restore(StateReader& from);
   void keep_own_bases(std::int64_t end);
   void next_read(const Call& call, Output& out);
+  void add_sites(const Batch& in, std::int64_t row, std::string_view consensus);
 
   SequenceStoreView reads_;
   overlap::ContigRows contigs_;
@@ -38,6 +43,8 @@ class PieceJoining {
   std::int64_t windows_ = 0, polished_ = 0, overlaps_ = 0, corrected_ = 0;
   std::size_t corrected_begin_ = 0, corrected_end_ = 0;  // in its bases
   double failed_ = 0;
+  bool keeps_variants_;
+  ReadVariants variants_;  // of the current read
 };
 
 }  // namespace sluice::read_correction

@@ -35,11 +35,15 @@ void VoteStage::describe(Describe<VoteStage>& d) {
   d.needs("sequence_qualities", "utf8", "Phred + 33 of all their letters; empty: every letter weighs 1", Needed::optional);
   d.needs("consensus", "utf8", "the window's consensus").needs("is_polished", "u8", "0: sequence 0 was kept");
   d.gives("voted_consensus", "utf8", "the consensus after the votes");
+  d.gives("site_place", "list<i32>", "bases of voted_consensus for which many of the sequences have another one", Needed::optional);
+  d.gives("site_letters", "utf8", "per site the letter of each sequence, '-' for none of A, C, G and T", Needed::optional);
   d.reason("bad_sequences", "lengths, letters and qualities of the sequences do not fit each other");
 }
 
 VoteStage::VoteStage(const Setup& setup, const Parameters& p)
-    : rounds_(static_cast<std::int32_t>(p.rounds)), has_qualities_(setup.available("sequence_qualities")) {}
+    : rounds_(static_cast<std::int32_t>(p.rounds)),
+      has_qualities_(setup.available("sequence_qualities")),
+      wants_sites_(setup.wanted("site_place") || setup.wanted("site_letters")) {}
 
 Estimate VoteStage::estimate(const Batch& in) const {
   const TextView sequences = in.text("sequences");
@@ -63,6 +67,7 @@ void VoteStage::process(const Call& call, const Batch& in, Output& out) {
   const auto is_polished = in.column<std::uint8_t>("is_polished");
   const auto rows = static_cast<std::size_t>(in.rows());
   std::vector<std::string> voted(rows);
+  std::vector<VariantSites> sites(wants_sites_ ? rows : 0);
   call.parallel_for(rows, windows_per_part, [&](std::size_t begin, std::size_t end) {
     auto workspace = workspaces_.take();
     for (std::size_t r = begin; r < end && !call.cancelled(); ++r) {
@@ -74,11 +79,22 @@ void VoteStage::process(const Call& call, const Batch& in, Output& out) {
         continue;
       }
       voted[r] = consensus[row];
-      if (is_polished[r] != 0 && lengths[row].size() > 1) workspace->refine(sequences[row], lengths[row], qualities, rounds_, voted[r]);
+      if (is_polished[r] == 0 || lengths[row].size() < 2 || rounds_ == 0) continue;
+      workspace->refine(sequences[row], lengths[row], qualities, rounds_, voted[r]);
+      if (wants_sites_) workspace->find_sites(lengths[row], voted[r], sites[r]);
     }
     if (workspace->bytes() > kept_bytes) workspace.discard();
   });
   out.text_rows("voted_consensus", voted);
+  if (!wants_sites_) return;
+  std::vector<std::vector<std::int32_t>> places(rows);
+  std::vector<std::string> letters(rows);
+  for (std::size_t r = 0; r < rows; ++r) {
+    places[r] = std::move(sites[r].places);
+    letters[r] = std::move(sites[r].letters);
+  }
+  out.gather<std::int32_t>("site_place", out.offsets([&](std::int64_t row) { return places[static_cast<std::size_t>(row)].size(); }), places);
+  out.text_rows("site_letters", letters);
 }
 
 }  // namespace sluice::read_correction

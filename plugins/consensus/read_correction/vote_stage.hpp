@@ -22,7 +22,7 @@ class VoteStage {
 
  private:
   std::int32_t rounds_;
-  bool has_qualities_;
+  bool has_qualities_, wants_sites_;
   Workspaces<ConsensusVote> workspaces_;
 };
 

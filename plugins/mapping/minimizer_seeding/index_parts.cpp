@@ -3,9 +3,11 @@
 #include "minimizer_seeding/index_parts.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <chrono>
 #include <sluice/minimizer_table/sketch_parts.hpp>
 #include <string>
+#include <thread>
+#include <utility>
 
 namespace sluice::minimizer_seeding {
 
@@ -58,7 +60,9 @@ std::shared_ptr<const IndexPart> IndexParts::get(std::size_t part, const Host& h
                          "give the stage that reads the index that its reads are looked up in");
   const std::lock_guard lock(mutex_);
   if (current_ == nullptr || current_->part != part) {
-    current_.reset();  // its memory, before that of the next: who still looks up in it keeps it
+    // Its memory before that of the next. Who still looks up in it runs on another thread, and asks for nothing that is waited for here.
+    const std::weak_ptr<const IndexPart> before = std::exchange(current_, nullptr);
+    while (!before.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     current_ = make(part, host);
     host.keeps(current_->table.bytes());
     host.count("tables_of_parts", 1);

@@ -226,6 +226,48 @@ TEST_CASE("corrected pieces are upper case, a read's own bases lower case, and e
   CHECK(left_out.accounts.at("uncorrected").count == 2);
 }
 
+namespace {
+
+// Two windows of read 1, with sites: by the letters of its own and of seven other reads it is of the minority.
+TestBatch windows_with_sites() {
+  const std::vector<std::int64_t> layers{0, 2, 3, 4, 5, 6, 7};
+  return BatchBuilder("window", 2)
+      .column<std::int64_t>("target_index", {1, 1})
+      .column<std::int64_t>("target_overlaps", {7, 7})
+      .column<std::int64_t>("window_start", {0, 6})
+      .column<std::int64_t>("window_end", {6, 12})
+      .text("consensus", {"AAAAAA", "CCCCCC"})
+      .text("voted_consensus", {"AAAAAA", "CCCCCC"})
+      .column<std::uint8_t>("is_polished", {1, 1})
+      .list<std::int64_t>("layer_query", {layers, layers})
+      .list<std::int32_t>("site_place", {{1, 4}, {2, 5}})
+      .text("site_letters", {"GGGGAAAATTTTAAAA", "-TTTCCCCTTTTCCCC"})
+      .build();
+}
+
+}  // namespace
+
+TEST_CASE("where the windows name sites, a read keeps the bases of those that agree with it") {
+  const auto joined = [](const TestBatch& batch, const ParameterTexts& parameters) {
+    return run_stage(stage("piece_joining"), batch).with(parameters).resource("reads", of_file(three_reads, "sequence_store")).run();
+  };
+  CHECK(joined(windows_with_sites(), {}).batch().view().text("contig_bases")[1] == "AGAATACCTCCT");
+  CHECK(joined(windows_with_sites(), {{"variants", "majority"}}).batch().view().text("contig_bases")[1] == "AAAAAACCCCCC");
+  const auto odd = BatchBuilder("window", 1)
+                       .column<std::int64_t>("target_index", {1})
+                       .column<std::int64_t>("target_overlaps", {1})
+                       .column<std::int64_t>("window_start", {0})
+                       .column<std::int64_t>("window_end", {6})
+                       .text("consensus", {"AAAA"})
+                       .text("voted_consensus", {"AAAA"})
+                       .column<std::uint8_t>("is_polished", {1})
+                       .list<std::int64_t>("layer_query", {{0}})
+                       .list<std::int32_t>("site_place", {{4}})
+                       .text("site_letters", {"AC"})
+                       .build();
+  CHECK(joined(odd, {}).message.find("do not fit") != std::string::npos);
+}
+
 TEST_CASE("a part of the reads is joined of a part of the windows, reads without any at its borders as well") {
   const TestBatch store = of_file(three_reads, "sequence_store");  // 4, 12 and 4 bases: of two parts the first has two reads
   const auto of_part = [&](const TestBatch& batch, std::uint64_t part) {
@@ -285,4 +327,7 @@ TEST_CASE("the stages keep the contract of all stages") {
        {.parameters = {{"min_corrected", 0.1}}, .resources = {{"reads", of_file(three_reads, "sequence_store")}}, .batches = {windows()}}},
       {"consensus_vote", {.batches = {votes}}}};
   for (const std::string& problem : contract_problems(plugin("read_correction"), samples)) FAIL_CHECK(problem);
+  const ContractSample with_sites{
+      .parameters = {{"min_corrected", 0.1}}, .resources = {{"reads", of_file(three_reads, "sequence_store")}}, .batches = {windows_with_sites()}};
+  for (const std::string& problem : contract_problems(plugin("read_correction"), {{"piece_joining", with_sites}})) FAIL_CHECK(problem);
 }

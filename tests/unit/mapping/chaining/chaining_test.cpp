@@ -79,6 +79,48 @@ TEST_CASE("chains are made of the anchors of one target and strand, ascending, n
   }
 }
 
+// On each target 60 stretches of anchors that end in two ways, which are equally good.
+MadeUpRead with_equal_ends(std::uint64_t targets) {
+  MadeUpRead read;
+  read.length = 61000;
+  const auto add = [&](std::uint64_t target, int x, int y) {
+    read.x.push_back(target << 32 | static_cast<std::uint64_t>(x));
+    read.y.push_back(std::uint64_t{15} << 32 | static_cast<std::uint64_t>(y));
+  };
+  for (std::uint64_t target = 0; target < targets; ++target) {
+    for (int stretch = 0; stretch < 60; ++stretch) {
+      const int x = 1000 * stretch + 100, y = 1000 * (60 - stretch);
+      const int anchors = 5 + (7 * stretch + stretch * stretch * (static_cast<int>(target) + 1)) % 6, last = 20 * (anchors - 1);
+      for (int i = 0; i < anchors; ++i) add(target, x + 20 * i, y + 20 * i);
+      add(target, x + last + 30, y + last + 40);
+      add(target, x + last + 40, y + last + 30);
+    }
+  }
+  return read;
+}
+
+TEST_CASE("with ties by place the chains on a target do not depend on what else the read meets") {
+  ChainingWorkspace workspace;
+  ChainingParameters parameters;
+  parameters.bw_long = 0;
+  const auto ends_on_first_target = [&](std::uint64_t targets) {
+    const FoundChains found = find_chains(with_equal_ends(targets), parameters, workspace);
+    std::vector<std::uint64_t> ends;
+    std::size_t at = 0;
+    for (const std::int32_t count : found.anchor_count) {
+      at += static_cast<std::size_t>(count);
+      if (found.x[at - 1] >> 32 == 0) ends.push_back(found.x[at - 1]);
+    }
+    return ends;
+  };
+  CHECK(ends_on_first_target(1).size() == 60);
+  CHECK(ends_on_first_target(1) != ends_on_first_target(2));  // minimap2's ties
+  parameters.ties = Ties::place;
+  CHECK(ends_on_first_target(1).size() == 60);
+  CHECK(ends_on_first_target(1) == ends_on_first_target(2));
+  CHECK(ends_on_first_target(1) == ends_on_first_target(5));
+}
+
 TEST_CASE("two chains on either side of a long gap are joined, unless bw_long forbids it") {
   MadeUpRead read = along_a_diagonal(40, 15);
   for (int i = 0; i < 40; ++i) {
