@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
-#include "base_alignment/kernel/columns.hpp"
+#include "base_alignment/kernel/path_score.hpp"
 
 namespace sluice::base_alignment {
 namespace {
@@ -45,22 +46,24 @@ std::int32_t column_score(const Scores& scores, std::uint8_t target, std::uint8_
   return target == query ? scores.match : -scores.mismatch;
 }
 
-// No score falls deeper than this.
-std::int64_t all_losses(const Scores& scores, const Piece& piece, const std::vector<std::uint32_t>& cigar) {
-  const std::uint8_t *target = piece.target.data(), *query = piece.query.data();
-  std::int64_t losses = 0, columns = 0;
-  for (const std::uint32_t operation : cigar) {
-    const std::int32_t bases = bases_of(operation);
+// No score falls deeper than this, along a path whose score is known: what it has less than equal bases would have is lost in gaps and in columns.
+std::int64_t all_losses(const Scores& scores, const Piece& piece, const Alignment& made) {
+  std::int64_t gaps = 0, cheapest_gaps = 0, columns = 0;
+  for (const std::uint32_t operation : made.cigar) {
+    const std::int64_t bases = bases_of(operation);
     if (code_of(operation) == match_or_mismatch) {
-      columns += unequal_columns(target, query, bases);
-      target += bases;
-      query += bases;
+      columns += bases;
     } else {
-      losses += scores.gap_open + std::int64_t{scores.gap_extend} * bases;
-      (code_of(operation) == insertion ? query : target) += bases;
+      gaps += scores.gap_open + scores.gap_extend * bases;
+      cheapest_gaps += gap_cost(scores, bases);
     }
   }
-  return losses + columns * std::max(scores.mismatch, scores.ambiguous);
+  const bool is_exact = piece.band < 0 || piece.band >= static_cast<std::int64_t>(std::max(piece.query.size(), piece.target.size())) - 1;
+  if (!is_exact) return std::numeric_limits<std::int64_t>::max();
+  // Of each column that is lost, at most this share is a fall; the rest is the match that it is not.
+  const std::int64_t fall = std::max(scores.mismatch, scores.ambiguous), less = scores.match + std::min(scores.mismatch, scores.ambiguous);
+  const std::int64_t less_in_columns = columns * scores.match - cheapest_gaps - made.score;
+  return gaps + (less_in_columns * fall + less - 1) / less;
 }
 
 void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
@@ -118,9 +121,10 @@ LocalEnd align_opposite_strand(const Scores& scores, Codes query, Codes target, 
   return align_locally(scores, memory.query, target, memory.local);
 }
 
-Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, const std::vector<std::uint32_t>& cigar, AlignmentMemory& memory) {
+Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
   const Scores& scores = settings.scores;
-  if (all_losses(scores, piece, cigar) <= std::min(settings.z_drop, settings.z_drop_inversion)) return Fall::none;
+  const std::vector<std::uint32_t>& cigar = memory.piece.cigar;
+  if (all_losses(scores, piece, memory.piece) <= std::min(settings.z_drop, settings.z_drop_inversion)) return Fall::none;
   FallSearch search(scores.gap_extend);
   std::int32_t target = 0, query = 0;
   for (const std::uint32_t operation : cigar) {

@@ -155,7 +155,7 @@ std::optional<AlignedHit> HitAligner::take_gaps(const ReadStrands& read, std::sp
     Fall fall = Fall::none;
     if (deepest_fall > settings_.z_drop_inversion) {
       Piece piece = plan.piece(query, i);
-      fall = look_for_fall(settings_, piece, memory_.piece.cigar, memory_);
+      fall = look_for_fall(settings_, piece, memory_);
       if (fall != Fall::none) {
         piece.goal = Goal::ends_or_drop;
         if (fall == Fall::inversion) piece.z_drop = settings_.z_drop_inversion;

@@ -5,6 +5,7 @@
 #include "base_alignment/kernel/align.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -35,6 +36,23 @@ void add_matches(std::int32_t count, std::size_t begin, std::vector<std::uint32_
     cigar.back() += operation;
   else
     cigar.push_back(operation);
+}
+
+// Of a problem without ambiguous bases and equal ends. False: it needs a matrix.
+bool align_without_matrix(const Scores& scores, const Problem& problem, Alignment& result) {
+  const std::size_t before = result.cigar.size();
+  if (has_no_gaps(scores, problem)) {
+    add_matches(problem.query_length, before, result.cigar);
+  } else {
+    const std::int32_t columns = columns_before_only_gap(problem);
+    if (columns < 0) return false;
+    const std::int32_t inserted = problem.query_length - problem.target_length;
+    add_matches(columns, before, result.cigar);
+    result.cigar.push_back(static_cast<std::uint32_t>(std::abs(inserted)) << 4 | (inserted > 0 ? 1U : 2U));
+    add_matches(std::min(problem.query_length, problem.target_length) - columns, before, result.cigar);
+  }
+  result.score = static_cast<std::int32_t>(path_score(scores, problem, std::span(result.cigar).subspan(before)));
+  return true;
 }
 
 // False: not done, as the best path may need a wider band.
@@ -88,12 +106,7 @@ void align_in_vectors(const Scores& scores, Problem problem, MatrixRows& rows, A
     problem.query_length -= equal;
     problem.target_length -= equal;
     const std::size_t before = result.cigar.size();
-    if (has_no_gaps(scores, problem)) {
-      result.cigar.push_back(static_cast<std::uint32_t>(problem.query_length) << 4);
-      result.score = static_cast<std::int32_t>(path_score(scores, problem, std::span(result.cigar).subspan(before)));
-    } else {
-      align_ends<pieces, may_be_ambiguous>(scores, problem, rows, result);
-    }
+    if (!align_without_matrix(scores, problem, result)) align_ends<pieces, may_be_ambiguous>(scores, problem, rows, result);
     add_matches(equal, before, result.cigar);
     result.score += equal * scores.match;
   }

@@ -42,14 +42,26 @@ inline bool has_no_gaps(const Scores& scores, const Problem& problem) {
   return unequal_columns(problem.query, problem.target, problem.query_length) * loss < most;
 }
 
+// Of sequences of different lengths whose equal ends were taken off: are they equal but for one gap? The columns in front of it, or -1. No path
+// scores more than one gap and matches, and none as much that is another: so the best ones differ in the gap's place, and the one behind which most
+// bases are equal is taken.
+inline std::int32_t columns_before_only_gap(const Problem& problem) {
+  const std::int32_t shorter = std::min(problem.query_length, problem.target_length);
+  if (problem.query_length == problem.target_length) return -1;
+  // The last base was left where all others have gone.
+  if (shorter == 1 && problem.query[problem.query_length - 1] == problem.target[problem.target_length - 1]) return 0;
+  return equal_columns_before(problem.query, problem.target, shorter) == shorter ? shorter : -1;
+}
+
 // Whether align() finds the answer without a matrix, so that it is no work for a device.
 inline bool needs_no_matrix(const Scores& scores, Problem problem) {
-  if (!is_whole(problem) || problem.query_length != problem.target_length) return false;
-  if (has_ambiguous(problem.query, problem.query_length) || has_ambiguous(problem.target, problem.target_length)) return false;
+  if (!is_whole(problem)) return false;
+  const Problem whole = problem;
   const std::int32_t equal = equal_end(problem);
   problem.query_length -= equal;
   problem.target_length -= equal;
-  return has_no_gaps(scores, problem);
+  return (has_no_gaps(scores, problem) || columns_before_only_gap(problem) >= 0) && !has_ambiguous(whole.query, whole.query_length) &&
+         !has_ambiguous(whole.target, whole.target_length);
 }
 
 }  // namespace sluice::base_alignment

@@ -235,7 +235,7 @@ TEST_CASE("a fall is seen by the host if and only if the device's reader sees on
     const auto deepest = cuda::PathReader(settings.scores, pair.query.data(), pair.target.data())
                              .read(cigar.data(), static_cast<std::int32_t>(cigar.size()))
                              .deepest_fall;
-    CHECK((look_for_fall(settings, piece, cigar, memory) == Fall::break_off) == (deepest > settings.z_drop));
+    CHECK((look_for_fall(settings, piece, memory) == Fall::break_off) == (deepest > settings.z_drop));
     falls += deepest > settings.z_drop ? 1 : 0;
   }
   CHECK(falls > 100);

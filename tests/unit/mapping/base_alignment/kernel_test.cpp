@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base_alignment/kernel/align.hpp"
+#include "base_alignment/kernel/equal_ends.hpp"
 #include "kernel_problems.hpp"
 
 using namespace sluice::base_alignment;
@@ -289,6 +290,28 @@ TEST_CASE("from end to end, sequences with hardly a difference need no matrix, a
                             .query_length = static_cast<std::int32_t>(query.size()),
                             .target_length = static_cast<std::int32_t>(target.size())};
       require_plain_result(score_sets[random() % score_sets.size()], problem, rows);
+    }
+  });
+}
+
+TEST_CASE("from end to end, sequences that are equal but for one gap need no matrix, and get the whole matrix's path") {
+  for_each_instruction_set([] {
+    std::mt19937 random(11);
+    MatrixRows rows;
+    for (int round = 0; round < 3000; ++round) {
+      const Bases shorter = random_bases(random, 1 + random() % (round % 10 == 0 ? 400 : 12), 1 + random() % 3, 0);
+      Bases longer = shorter;
+      const Bases more = random_bases(random, 1 + random() % (round % 7 == 0 ? 60 : 5), 1 + random() % 3, 0);
+      longer.insert(longer.begin() + static_cast<std::ptrdiff_t>(random() % (longer.size() + 1)), more.begin(), more.end());
+      const bool is_insertion = random() % 2 == 0;
+      const Bases &query = is_insertion ? longer : shorter, &target = is_insertion ? shorter : longer;
+      const Problem problem{.query = query.data(),
+                            .target = target.data(),
+                            .query_length = static_cast<std::int32_t>(query.size()),
+                            .target_length = static_cast<std::int32_t>(target.size())};
+      const Scores& scores = score_sets[random() % score_sets.size()];
+      CHECK(needs_no_matrix(scores, problem));
+      require_plain_result(scores, problem, rows);
     }
   });
 }
