@@ -26,6 +26,9 @@ class DeviceOutlook {
   // Would they have finished all that is left of the stage before the CPU has finished what only it can do, and this task? Then the run is bound by
   // the CPU, and what else it did would make it longer.
   bool done_before_cpu(const Candidate& on_cpu) const;
+  // Is what the threads could do, in the time that they have left beside what only they can do, so little against what the devices do that it is not
+  // worth the calls that would hold the others up?
+  bool cpu_adds_little(const Candidate& on_cpu) const;
   // If a thread did the task, would they have nothing left to do before it has ended? What waits is for their next calls, and for what they take
   // beyond that which the other threads bring in the meantime.
   bool would_run_dry(const Candidate& on_cpu) const;

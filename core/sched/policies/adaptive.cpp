@@ -112,7 +112,8 @@ bool Options::cpu_helps(const WaitingGroup& group, const Task& task) const {
   const DeviceOutlook devices(view_, group, task);
   const auto& candidates = view_.stages[group.stage].candidates;
   return std::none_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return candidate.on_cpu() && candidate.known && (devices.done_before_cpu(candidate) || devices.would_run_dry(candidate));
+    return candidate.on_cpu() && candidate.known &&
+           (devices.done_before_cpu(candidate) || devices.cpu_adds_little(candidate) || devices.would_run_dry(candidate));
   });
 }
 
@@ -125,7 +126,7 @@ std::optional<Option> Options::consider(const WaitingGroup& group, const Task& t
     only_one = false;
     if (!other.known || (other.on_cpu() && !cpu_helps)) continue;
     best = std::min(best, finish_seconds(view_, task, other));
-    const double parallel = parallel_calls(view_, other), rate = parallel / call_seconds(view_, task, other);
+    const double parallel = parallel_calls(view_, other), rate = parallel / seconds_among_many(view_, task, other);
     rates += rate;
     backlog += rate * view_.lanes[other.lane].backlog / parallel;
   }
