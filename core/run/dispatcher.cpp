@@ -41,8 +41,7 @@ Dispatcher::Dispatcher(RunContext& run, const Segments& segments, Devices device
       segments_(segments),
       devices_(devices),
       spawn_(std::move(spawn)),
-      scheduler_(stage_traits(run, segments), run.threads, make_policy(run.options.policy)),
-      began_(run.seconds()) {
+      scheduler_(stage_traits(run, segments), run.threads, make_policy(run.options.policy)) {
   lanes_.push_back(Lane::cpu());
   for (std::size_t stage = 0; stage < run.plan.stages.size(); ++stage)
     if (!run.may_use_devices(stage)) only_on_cpu_.push_back(stage);
@@ -128,7 +127,6 @@ SourceProgress Dispatcher::progress() const {
   result.cpu_only_batches = cpu_only_batches_;
   const double since = devices_come_since_;
   result.devices_come = since >= 0 && run_.seconds() - since < seconds_to_wait_for_devices;
-  result.seconds = run_.seconds() - began_;
   return result;
 }
 

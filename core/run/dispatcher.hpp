@@ -105,7 +105,6 @@ class Dispatcher {
   std::vector<std::size_t> only_on_cpu_;  // stages
   std::vector<bool> feeds_devices_;       // per stage: one behind it may use them
   std::vector<bool> behind_regroup_;      // per stage: batches have another unit of work than the source's
-  const double began_;  // seconds of the run
   std::atomic<int> sources_{0}, regroups_{0}, cpu_only_batches_{0};
   std::atomic<double> devices_come_since_{-1};  // seconds of the run; < 0: they don't
   mutable std::mutex mutex_;                    // guards everything below

@@ -27,8 +27,7 @@ BatchDivision::BatchDivision(const View& view, const WaitingGroup& group, const 
   for (const Candidate& candidate : view.stages[group.stage].candidates)
     if (candidate.on_cpu() && view.may_do(group, candidate)) on_cpu_ = &candidate;
   least_ = view.rows_for_cpu(group, task);
-  const DeviceOutlook devices(view, group, task);
-  cpu_may_help_ = on_cpu_ != nullptr && (group.urgent || chosen.on_cpu() || !(devices.done_before_cpu(*on_cpu_) || devices.cpu_adds_little(*on_cpu_)));
+  cpu_may_help_ = on_cpu_ != nullptr && (group.urgent || chosen.on_cpu() || !DeviceOutlook(view, group, task).done_before_cpu(*on_cpu_));
 }
 
 bool BatchDivision::possible() const { return task_.rows && task_.rows->rows() > 1 && !view_.stages[group_.stage].traits.serial; }
@@ -144,7 +143,7 @@ std::optional<BatchDivision::Found> BatchDivision::over_all() const {
 
 // Other batches wait too: a device is spared the rows that would hold it up for longer than their share of the work.
 std::optional<Choice> BatchDivision::without_tail() const {
-  if (chosen_.on_cpu() || !cpu_may_help_ || !on_cpu_->known || !chosen_.known) return std::nullopt;
+  if (chosen_.on_cpu() || on_cpu_ == nullptr || !on_cpu_->known || !chosen_.known) return std::nullopt;
   const double threads = view_.lanes[cpu_lane].traits.slots, all_streams = 1e9;
   const auto division = tail_division(*task_.rows, side(*on_cpu_, threads), side(chosen_, all_streams), least_);
   const double whole = call_seconds(view_, task_, chosen_) / parallel_calls(view_, chosen_);

@@ -48,11 +48,6 @@ double finish_seconds(const View& view, const Task& task, const Candidate& candi
   return std::max((lane.backlog + seconds) / speedup(candidate.sharing, calls), seconds);
 }
 
-double seconds_among_many(const View& view, const Task& task, const Candidate& candidate) {
-  if (candidate.on_cpu() || task.like == 0 || candidate.cost.per_work <= 0) return call_seconds(view, task, candidate);
-  return std::max(candidate.cost.per_work * task.size.work + copy_seconds(view.lanes, task, candidate.lane), 1e-9);
-}
-
 // A group counts as so many tasks of its mean size: exact where one lane is left, else a little too long for tasks of very different shape.
 double waiting_seconds_without(const View& view, std::size_t lane) {
   double seconds = 0;
@@ -63,9 +58,9 @@ double waiting_seconds_without(const View& view, std::size_t lane) {
     double rates = 0;
     for (const Candidate& other : view.stages[group.stage].candidates) {
       if (other.lane == lane || !other.known || !view.may_do(group, other)) continue;
-      const double work = group.work / tasks;
-      const double seconds = gathers && !other.on_cpu() && other.cost.per_work > 0 ? other.cost.per_work * work
-                                                                                  : other.cost.seconds(work, group.largest_row / tasks);
+      // On a device they would be in calls of many.
+      const double constant = gathers && !other.on_cpu() && other.cost.per_work > 0 ? other.cost.constant : 0.0;
+      const double seconds = other.cost.seconds(group.work / tasks, group.largest_row / tasks) - constant;
       rates += parallel_calls(view, other) / std::max(seconds + group.copy_seconds[other.lane] / tasks, 1e-9);
     }
     if (rates > 0) seconds += tasks / rates;

@@ -13,9 +13,6 @@ double copy_seconds(const std::vector<LaneView>& lanes, const Task& task, std::s
 // Seconds of a call with the whole task, copies included, that has the lane to itself.
 double call_seconds(const View& view, const Task& task, const Candidate& candidate);
 
-// The task's share of a call: on a device where it would be one of many in a call, what is constant in one does not count.
-double seconds_among_many(const View& view, const Task& task, const Candidate& candidate);
-
 // Calls on a device that make it faster together than one after the other: two hide each other's copies, and more are of use where they don't share
 // its speed.
 int calls_that_overlap(const View& view, const Candidate& candidate);

@@ -90,8 +90,12 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
 DeviceOutlook::DeviceOutlook(const View& view, const WaitingGroup& group, const Task& task) : view_(view), group_(group), task_(task) {
   for (const Candidate& device : view.stages[group.stage].candidates) {
     if (device.on_cpu() || !device.known || !view.may_do_whole(group, task, device)) continue;
+    // In calls of many batches what is constant does not count.
+    const double copies = copy_seconds(view.lanes, task, device.lane);
+    const double seconds = device.cost.per_work > 0 ? device.cost.per_work * task.size.work + copies : call_seconds(view, task, device);
     const double parallel = parallel_calls(view, device);
-    rate_ += parallel * task.size.work / seconds_among_many(view, task, device);
+    rate_ += parallel * task.size.work / std::max(seconds, 1e-9);
+    rate_with_row_ += parallel * task.size.work / std::max(seconds + device.cost.per_largest_row * task.size.largest_row, 1e-9);
     under_way_ = std::max(under_way_, view.lanes[device.lane].backlog / parallel);
     if (device.under_way > 0) next_calls_ += device.work_under_way / device.under_way;
   }
@@ -109,11 +113,12 @@ bool DeviceOutlook::done_before_cpu(const Candidate& on_cpu) const {
 bool DeviceOutlook::cpu_adds_little(const Candidate& on_cpu) const {
   // A call on the CPU lasts as long as many batches on a device, and keeps a thread from the work that feeds it, or makes its calls' host parts slower.
   constexpr double little = 0.15;
-  const SourceProgress& progress = view_.source.progress;
-  if (rate_ <= 0 || progress.seconds <= 0) return false;
-  const double slots = view_.lanes[cpu_lane].traits.slots;
-  const double threads = std::max(slots - progress.cpu_seconds / progress.seconds, 0.0);
-  return threads * task_.size.work / call_seconds(view_, task_, on_cpu) < little * rate_;
+  const StageView& stage = view_.stages[group_.stage];
+  if (rate_ <= 0 || stage.work <= 0 || (group_.tasks.size() == 1 && under_way_ <= 0)) return false;
+  // The threads that it takes to bring what the devices do, and to do what is behind it.
+  const double busy = rate_ * view_.source.progress.cpu_seconds / stage.work / view_.lanes[cpu_lane].traits.slots;
+  const double rate = parallel_calls(view_, on_cpu) * task_.size.work / call_seconds(view_, task_, on_cpu);
+  return std::max(1.0 - busy, 0.0) * rate < little * rate_with_row_;
 }
 
 bool DeviceOutlook::would_run_dry(const Candidate& on_cpu) const {

@@ -81,7 +81,6 @@ struct SourceProgress {
   double cpu_seconds = 0;     // that threads have spent so far on what only the CPU does
   int cpu_only_batches = 0;   // that wait for calls which only the CPU can make, or are in one
   bool devices_come = false;  // devices are being opened, or have just been
-  double seconds = 0;         // since the sources began
 };
 
 }  // namespace sluice

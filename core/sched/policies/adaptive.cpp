@@ -21,8 +21,15 @@ constexpr std::uint64_t sequence_window = 32;
 constexpr std::size_t tasks_looked_at = 2 * sequence_window;
 // A lane that has not been used for so many batches of a stage (times how much slower it was) is tried once more.
 constexpr std::uint64_t explore_again_after = 64;
-// The first calls on a device are small, and say little about the others.
+// The first calls on a device are small, and say little about the others: there have to be some, and one of several batches where there can be.
 constexpr int calls_to_know_a_device = 3;
+constexpr double batches_to_know_a_device = 8;
+
+bool well_known(const StageView& stage, const WaitingGroup& group, const Candidate& device) {
+  if (!device.known || device.observed < calls_to_know_a_device) return false;
+  const double batch = group.work / static_cast<double>(group.tasks.size());
+  return group.tasks.begin()->second.like == 0 || stage.traits.serial || device.largest_work >= batches_to_know_a_device * batch;
+}
 
 bool for_devices(const StageView& stage) {
   return std::any_of(stage.traits.implementations.begin(), stage.traits.implementations.end(),
@@ -100,7 +107,7 @@ bool Options::cpu_has_other_work(const WaitingGroup& group) const {
   for (const Candidate& candidate : stage.candidates) {
     if (candidate.on_cpu() || !view_.may_do(group, candidate)) continue;
     device_is_there = true;
-    if (candidate.known && candidate.observed >= calls_to_know_a_device) device_comes = false;
+    if (well_known(stage, group, candidate)) device_comes = false;
   }
   const auto slots = static_cast<std::size_t>(cpu.traits.slots);
   if (device_comes && !progress.ended && 4 * cpu.running >= slots) return true;
@@ -126,7 +133,7 @@ std::optional<Option> Options::consider(const WaitingGroup& group, const Task& t
     only_one = false;
     if (!other.known || (other.on_cpu() && !cpu_helps)) continue;
     best = std::min(best, finish_seconds(view_, task, other));
-    const double parallel = parallel_calls(view_, other), rate = parallel / seconds_among_many(view_, task, other);
+    const double parallel = parallel_calls(view_, other), rate = parallel / call_seconds(view_, task, other);
     rates += rate;
     backlog += rate * view_.lanes[other.lane].backlog / parallel;
   }

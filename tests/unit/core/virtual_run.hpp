@@ -120,7 +120,7 @@ class VirtualRun {
   }
   SourceProgress progress() const {
     return {input_.progress == Progress::known ? std::max(read_ / total_, 1e-9) : -1.0, read_ >= total_, cpu_seconds_,
-            static_cast<int>(preparing_.size()), devices_come(), now_};
+            static_cast<int>(preparing_.size()), devices_come()};
   }
   bool devices_come() const { return lanes_.size() == 1 && machine_.devices > 0; }
 
