@@ -317,7 +317,7 @@ SchedulerStatistics Scheduler::statistics(double now) const {
       placement.per_work = candidates[i].cost.per_work;
       placement.per_largest_row = candidates[i].cost.per_largest_row;
       placement.sharing = candidates[i].sharing;
-      placement.calls_at_once = static_cast<int>(useful_calls(view_, candidates[i], 0));
+      placement.calls_at_once = static_cast<int>(useful_calls(view_, candidates[i]));
     }
   }
   return result;

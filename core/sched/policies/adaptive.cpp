@@ -61,9 +61,13 @@ class Options {
   std::optional<Option> untimed(Option option) const;
   bool should_explore(const Option& option) const;
   bool better(const Option& a, const Option& b) const;
-  bool may_begin(const WaitingGroup& group, const Candidate& candidate) const {
-    return view_.may_do(group, candidate) && view_.lanes[candidate.lane].running < useful_calls(view_, candidate, view_.source.horizon);
+  // others: lanes beside the candidate's that could do what waits.
+  bool may_begin(const WaitingGroup& group, const Candidate& candidate, bool others) const {
+    const LaneView& lane = view_.lanes[candidate.lane];
+    if (!view_.may_do(group, candidate) || static_cast<std::size_t>(candidate.under_way) >= calls_by_now(view_, candidate)) return false;
+    return others ? lane.running < most_calls(view_, candidate, view_.source.horizon) : lane.has_room();
   }
+  bool others_help(const WaitingGroup& group, const Candidate& candidate) const;
   // As waiting_seconds_without(), computed once.
   double waiting_seconds(std::size_t lane) {
     if (waiting_seconds_[lane] < 0) waiting_seconds_[lane] = waiting_seconds_without(view_, lane);
@@ -80,7 +84,7 @@ void Options::add(const WaitingGroup& group) {
   if (group.tasks.empty() || !view_.may_begin(stage)) return;
   std::vector<const Candidate*> free;
   for (const Candidate& candidate : stage.candidates)
-    if (may_begin(group, candidate) && !waits_for_more(view_, group, candidate)) free.push_back(&candidate);
+    if (may_begin(group, candidate, others_help(group, candidate)) && !waits_for_more(view_, group, candidate)) free.push_back(&candidate);
   if (free.empty()) return;
   if (cpu_has_other_work(group)) {
     std::erase_if(free, [](const Candidate* candidate) { return candidate->on_cpu(); });
@@ -124,6 +128,13 @@ bool Options::cpu_helps(const WaitingGroup& group, const Task& task) const {
   });
 }
 
+bool Options::others_help(const WaitingGroup& group, const Candidate& candidate) const {
+  const auto& candidates = view_.stages[group.stage].candidates;
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+    return other.lane != candidate.lane && view_.may_do(group, other) && !(other.on_cpu() && !cpu_helps(group, group.tasks.begin()->second));
+  });
+}
+
 std::optional<Option> Options::consider(const WaitingGroup& group, const Task& task, const Candidate& candidate, bool cpu_helps) {
   Option option{&group, &task, &candidate};
   double best = never, rates = 0, backlog = 0;
@@ -160,7 +171,7 @@ std::optional<Option> Options::untimed(Option option) const {
   if (option.candidate->on_cpu()) return option;
   if (!option.group->urgent) return std::nullopt;
   for (const Candidate& other : view_.stages[option.group->stage].candidates)
-    if (view_.may_do(*option.group, other) && (other.known || (other.on_cpu() && may_begin(*option.group, other)))) return std::nullopt;
+    if (view_.may_do(*option.group, other) && (other.known || (other.on_cpu() && may_begin(*option.group, other, true)))) return std::nullopt;
   return option;
 }
 
