@@ -236,8 +236,9 @@ struct Run::Implementation {
     if (needs.devices == Devices::possible) {
       const auto start = needs.wait == Wait::for_devices ? DeviceOpening::Start::now : DeviceOpening::Start::when_worthwhile;
       opening.emplace(registry.device_providers(), options.device, options.device_memory_bytes, start);
-      opening->expect(
-          [this, least = least_seconds(context.plan, registry, threads)] { return std::max(least, times_as_long_behind_resources * context.seconds()); });
+      opening->expect([this, least = least_seconds(context.plan, registry, threads)] {
+        return std::max(least, times_as_long_behind_resources * context.seconds());
+      });
     }
     std::vector<BatchHandle> resources = make_resources(context);
     if (context.failed() || context.interrupted()) return;

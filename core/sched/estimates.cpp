@@ -27,8 +27,8 @@ int calls_that_overlap(const View& view, const Candidate& candidate) {
   return candidate.sharing * slots <= 1.0 ? std::max(slots, 2) : std::max(2, static_cast<int>(std::lround(1.0 / candidate.sharing)));
 }
 
-// Near the end of the run many more than overlap would keep batches waiting that another lane could do; while the end is far they do no harm, and would
-// show if the device had become faster side by side.
+// Near the end of the run many more than overlap would keep batches waiting that another lane could do; while the end is far they do no harm, and
+// would show if the device had become faster side by side.
 std::size_t most_calls(const View& view, const Candidate& candidate, double horizon) {
   const auto slots = static_cast<std::size_t>(view.lanes[candidate.lane].traits.slots);
   if (candidate.on_cpu() || horizon > static_cast<double>(slots) * candidate.mean_call_seconds) return slots;

@@ -111,7 +111,8 @@ bool DeviceOutlook::done_before_cpu(const Candidate& on_cpu) const {
 }
 
 bool DeviceOutlook::cpu_adds_little(const Candidate& on_cpu) const {
-  // A call on the CPU lasts as long as many batches on a device, and keeps a thread from the work that feeds it, or makes its calls' host parts slower.
+  // A call on the CPU lasts as long as many batches on a device, and keeps a thread from the work that feeds it, or makes its calls' host parts
+  // slower.
   constexpr double little = 0.15;
   const StageView& stage = view_.stages[group_.stage];
   if (rate_ <= 0 || stage.work <= 0 || (group_.tasks.size() == 1 && under_way_ <= 0)) return false;

@@ -366,7 +366,10 @@ void with_simulated_reads(double megabases, const Use& use) {
 int main(int count, char** arguments) {
   const CommandLine command = parse_command_line(count, arguments, 50);
   if (command.checks != Extent::none) check_made_up_sets();
-  if (command.checks == Extent::full) with_simulated_reads(checked_megabases, [](const char* name, const AnchorRows& rows, const chaining::ChainingParameters& parameters) { check(name, rows, parameters); });
+  if (command.checks == Extent::full)
+    with_simulated_reads(checked_megabases, [](const char* name, const AnchorRows& rows, const chaining::ChainingParameters& parameters) {
+      check(name, rows, parameters);
+    });
   if (command.amount > 0)
     with_simulated_reads(command.amount, [&](const char* name, const AnchorRows& rows, const chaining::ChainingParameters& parameters) {
       measure(name, rows, parameters, command.runs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// What the device finds of chains must give the hits that the CPU finds from their anchors; what no stage gives is left to the host, and nothing else.
-// Amount: millions of anchors.
+// What the device finds of chains must give the hits that the CPU finds from their anchors; what no stage gives is left to the host, and nothing
+// else. Amount: millions of anchors.
 
 #include <cstdio>
 
@@ -59,14 +59,22 @@ class Measurer {
         first_anchor_(static_cast<std::size_t>(count_.lists().count), Contents::poison),
         chain_row_(static_cast<std::size_t>(count_.lists().count), Contents::poison),
         chains_(static_cast<std::size_t>(count_.lists().count), Contents::poison) {
-    reads_ = {static_cast<std::int64_t>(reads.size()), status_.data(), length_.data(), seeds_.lists(), score_.lists(), count_.lists(), x_.lists(), y_.lists()};
+    reads_ = {static_cast<std::int64_t>(reads.size()),
+              status_.data(),
+              length_.data(),
+              seeds_.lists(),
+              score_.lists(),
+              count_.lists(),
+              x_.lists(),
+              y_.lists()};
   }
   void run() {
     words_.fill_bytes(0);
     const cuda::Workspace workspace{first_word_.data(), words_.data(), first_anchor_.data(), chain_row_.data()};
     require(cuda::prepare_rows(reads_, workspace, rows_.data(), nullptr), "prepare_rows");
-    require(cuda::measure_chains(reads_, {targets_.data(), static_cast<std::uint32_t>(targets.size())}, workspace, rows_.data(), chains_.data(), nullptr),
-            "measure_chains");
+    require(
+        cuda::measure_chains(reads_, {targets_.data(), static_cast<std::uint32_t>(targets.size())}, workspace, rows_.data(), chains_.data(), nullptr),
+        "measure_chains");
     require(cudaDeviceSynchronize(), "the kernels");
   }
   std::vector<cuda::MeasuredRow> rows() const { return rows_.download(); }
@@ -145,20 +153,23 @@ void check(const char* name, const std::vector<ChainedRead>& reads) {
       ++compared;
     }
   }
-  std::printf("%s %s: %zu reads, %zu compared, %zu for the host, %zu wrong\n", wrong == 0 ? "ok  " : "FAIL", name, reads.size(), compared, by_host, wrong);
+  std::printf("%s %s: %zu reads, %zu compared, %zu for the host, %zu wrong\n", wrong == 0 ? "ok  " : "FAIL", name, reads.size(), compared, by_host,
+              wrong);
   if (wrong > 0 || compared == 0) ++failures;
 }
 
 void measure(double millions, int runs) {
   simulated::ChainMaker make(3, targets);
   std::vector<ChainedRead> reads;
-  for (std::size_t anchors = 0; static_cast<double>(anchors) < millions * 1e6; anchors += reads.back().x.size()) reads.push_back(make.read(8000, 155, 600));
+  for (std::size_t anchors = 0; static_cast<double>(anchors) < millions * 1e6; anchors += reads.back().x.size())
+    reads.push_back(make.read(8000, 155, 600));
   Measurer measurer(reads, std::vector<std::uint16_t>(reads.size()));
   std::size_t anchors = 0;
   for (const ChainedRead& read : reads) anchors += read.x.size();
   const double milliseconds = median_milliseconds(runs, [&] { measurer.run(); });
   const double bytes = static_cast<double>(anchors) * 16;
-  std::printf("TIME measured chains %8.3f ms, %.1f M anchors: %.0f GB/s of them\n", milliseconds, static_cast<double>(anchors) / 1e6, bytes / 1e6 / milliseconds);
+  std::printf("TIME measured chains %8.3f ms, %.1f M anchors: %.0f GB/s of them\n", milliseconds, static_cast<double>(anchors) / 1e6,
+              bytes / 1e6 / milliseconds);
 }
 
 }  // namespace

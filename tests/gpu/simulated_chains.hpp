@@ -51,14 +51,30 @@ class ChainMaker {
     const auto any = [&](auto& values) -> auto& { return values[below(values.size())]; };
     if (read.x.empty()) return read;
     switch (below(9)) {
-      case 0: any(read.score) = 0; break;
-      case 1: any(read.count) += 1; break;
-      case 2: any(read.count) = static_cast<std::int32_t>(below(3)) - 2; break;
-      case 3: any(read.x) ^= std::uint64_t{1} << (32 + below(32)); break;
-      case 4: any(read.x) |= 0xFFFFFF00U; break;
-      case 5: any(read.y) += static_cast<std::uint64_t>(read.length); break;
-      case 6: any(read.y) &= 0xFFFFFFFFU; break;
-      case 7: read.y.pop_back(); break;
+      case 0:
+        any(read.score) = 0;
+        break;
+      case 1:
+        any(read.count) += 1;
+        break;
+      case 2:
+        any(read.count) = static_cast<std::int32_t>(below(3)) - 2;
+        break;
+      case 3:
+        any(read.x) ^= std::uint64_t{1} << (32 + below(32));
+        break;
+      case 4:
+        any(read.x) |= 0xFFFFFF00U;
+        break;
+      case 5:
+        any(read.y) += static_cast<std::uint64_t>(read.length);
+        break;
+      case 6:
+        any(read.y) &= 0xFFFFFFFFU;
+        break;
+      case 7:
+        read.y.pop_back();
+        break;
       default:
         if (read.seeds.size() > 1) std::swap(any(read.seeds), any(read.seeds));
         if (below(2) == 0 && !read.seeds.empty()) any(read.seeds) = word(15, read.length + 3);
@@ -122,7 +138,8 @@ inline std::vector<sluice::hit_selection::MeasuredChain> measured(const ChainedR
     for (std::size_t i = first; i <= last; ++i) {
       const auto place = [](std::uint64_t word) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(word)); };
       const auto span = static_cast<std::int32_t>(read.y[i] >> 32 & 0xFF);
-      const std::int32_t far = i == first ? span : place(read.x[i]) - place(read.x[i - 1]), near = i == first ? span : place(read.y[i]) - place(read.y[i - 1]);
+      const std::int32_t far = i == first ? span : place(read.x[i]) - place(read.x[i - 1]),
+                         near = i == first ? span : place(read.y[i]) - place(read.y[i - 1]);
       chain.block += std::max(far, near);
       chain.matches += std::min(span, std::min(far, near));
       on_read.push_back((read.x[i] >> 63) != 0 ? read.length - 1 - (place(read.y[i]) + 1 - span) : place(read.y[i]));
@@ -130,7 +147,8 @@ inline std::vector<sluice::hit_selection::MeasuredChain> measured(const ChainedR
     if ((read.x[first] >> 63) != 0) std::reverse(on_read.begin(), on_read.end());
     auto at = read.seeds.begin(), met_first = read.seeds.end();
     for (const std::int32_t place : on_read) {
-      const auto found = std::find_if(at, read.seeds.end(), [&](std::uint64_t seed) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)) == place; });
+      const auto found = std::find_if(at, read.seeds.end(),
+                                      [&](std::uint64_t seed) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(seed)) == place; });
       if (found == read.seeds.end()) break;
       if (chain.met_seeds++ == 0) met_first = found;
       chain.seeds_between = static_cast<std::int32_t>(found - met_first) + 1;
@@ -145,10 +163,10 @@ inline std::vector<sluice::hit_selection::MeasuredChain> measured(const ChainedR
 // Every field of a hit, to be compared.
 inline std::vector<double> fields(const sluice::hit_selection::Hit& hit) {
   const auto number = [](auto value) { return static_cast<double>(value); };
-  return {number(hit.chain),        number(hit.anchors),    number(hit.score),        number(hit.hash),         number(hit.target),
-          number(hit.reverse),      number(hit.id),         number(hit.parent),       number(hit.second_score), number(hit.rivals),
-          number(hit.query_start),  number(hit.query_end),  number(hit.target_start), number(hit.target_end),   number(hit.matches),
-          number(hit.block),        number(hit.divergence), number(hit.mapping_quality)};
+  return {number(hit.chain),       number(hit.anchors),    number(hit.score),          number(hit.hash),         number(hit.target),
+          number(hit.reverse),     number(hit.id),         number(hit.parent),         number(hit.second_score), number(hit.rivals),
+          number(hit.query_start), number(hit.query_end),  number(hit.target_start),   number(hit.target_end),   number(hit.matches),
+          number(hit.block),       number(hit.divergence), number(hit.mapping_quality)};
 }
 
 }  // namespace simulated

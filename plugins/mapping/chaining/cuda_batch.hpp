@@ -66,9 +66,9 @@ class ChainedBatch {
     {
       SideStream long_rows(device_.stream());
       long_rows.follow();
-      sluice::cuda::check(chain_rows({anchors_, scores(), runs.ordinal, input_.read_length}, rules, list, workspace_,
-                                     device_.stream(), long_rows.stream()),
-                          "chain_rows");
+      sluice::cuda::check(
+          chain_rows({anchors_, scores(), runs.ordinal, input_.read_length}, rules, list, workspace_, device_.stream(), long_rows.stream()),
+          "chain_rows");
       long_rows.join();
       host_rows_.chain(call, parameters, workspaces);  // while the device does the others
     }

@@ -17,18 +17,9 @@ constexpr int copy_threads = 128;
 
 // The parts of a row that begins at the anchor `begin`; `parts` has elements for rows, too.
 __device__ WalkRoom room_of_row(const WalkRoom& room, std::int64_t begin, std::int64_t row) {
-  return {room.end + begin,
-          room.end_score + begin,
-          room.order + begin,
-          room.spare + begin,
-          room.claim + begin,
-          room.depth + begin,
-          room.claimed + begin,
-          room.first_anchor + begin,
-          room.claimed_score + begin,
-          room.first_x + begin,
-          room.digit + begin + row,
-          room.parts + begin / (largest_insertion + 1) + row};
+  return {room.end + begin,           room.end_score + begin, room.order + begin,       room.spare + begin,
+          room.claim + begin,         room.depth + begin,     room.claimed + begin,     room.first_anchor + begin,
+          room.claimed_score + begin, room.first_x + begin,   room.digit + begin + row, room.parts + begin / (largest_insertion + 1) + row};
 }
 __device__ RowChains columns_of_row(const RowChains& columns, std::int64_t chains, std::int64_t anchors) {
   return {columns.score + chains, columns.anchor_count + chains, columns.anchor_x + anchors, columns.anchor_y + anchors};
@@ -50,8 +41,8 @@ __global__ void __launch_bounds__(threads, threads_per_multiprocessor(joins) / t
   const RowRoom& room = workspace.room;
   ChainTotals totals{0, 0};
   const bool decided = chain_row(team, scored, rules,
-                                 {room_of_row(room.walk, begin, row), room.x + begin, room.y + begin, room.score + begin,
-                                  room.predecessor + begin, room.cost + begin, room.lowest_cost + begin},
+                                 {room_of_row(room.walk, begin, row), room.x + begin, room.y + begin, room.score + begin, room.predecessor + begin,
+                                  room.cost + begin, room.lowest_cost + begin},
                                  columns_of_row(workspace.chains.columns, begin, begin), memory, totals);
   if (threadIdx.x != 0) return;
   workspace.chains.totals[row] = totals;

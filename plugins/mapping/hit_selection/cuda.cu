@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "hit_selection/cuda.hpp"
-
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <sluice/cuda/warp.cuh>
+
+#include "hit_selection/cuda.hpp"
 
 namespace sluice::hit_selection::cuda {
 namespace {

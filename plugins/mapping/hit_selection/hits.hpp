@@ -79,8 +79,8 @@ struct Hit {
   bool primary() const { return parent == id; }
 };
 
-// Why the lists of a read (not of measured chains) make no hits; "" if they do. Everything below relies on it: every count is at least 1, the counts add up to the anchors,
-// scores are positive, targets exist, and every anchor ends inside its target and its read.
+// Why the lists of a read (not of measured chains) make no hits; "" if they do. Everything below relies on it: every count is at least 1, the counts
+// add up to the anchors, scores are positive, targets exist, and every anchor ends inside its target and its read.
 std::string problem_of(const ReadChains& read, std::span<const std::int32_t> target_length);
 
 // Reusable memory.

@@ -110,7 +110,8 @@ class MeasuredBatch {
     using sluice::cuda::check;
     check(cudaMemsetAsync(of_words.get(), 0, words * sizeof(SeedWord), device.stream()), "cudaMemsetAsync");
     check(prepare_rows(reads, workspace, measured_rows.as<MeasuredRow>(), device.stream()), "prepare_rows");
-    check(measure_chains(reads, targets, workspace, measured_rows.as<MeasuredRow>(), measured.as<MeasuredChain>(), device.stream()), "measure_chains");
+    check(measure_chains(reads, targets, workspace, measured_rows.as<MeasuredRow>(), measured.as<MeasuredChain>(), device.stream()),
+          "measure_chains");
     chain_ = device.download(measured.as<MeasuredChain>(), chains);
     row_ = device.download(measured_rows.as<MeasuredRow>(), rows_);
   }

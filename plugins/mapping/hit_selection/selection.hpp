@@ -46,7 +46,9 @@ struct SelectionScratch {
 
 // Bases that a minimizer of the read covers on average; -1: it has none.
 float mean_span_of(std::span<const std::uint64_t> seed_position);
-inline float mean_span_of(std::uint64_t spans, std::size_t seeds) { return seeds == 0 ? -1.0F : static_cast<float>(spans) / static_cast<float>(seeds); }
+inline float mean_span_of(std::uint64_t spans, std::size_t seeds) {
+  return seeds == 0 ? -1.0F : static_cast<float>(spans) / static_cast<float>(seeds);
+}
 
 // The hits of a read in the order of its PAF lines, every field filled. `target_length`: bases of each target of the index.
 // `read` must have passed problem_of, or its chains be measured.

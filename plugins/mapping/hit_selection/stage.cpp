@@ -93,9 +93,10 @@ class MapSelection {
     d.option("no_hash_name", &Parameters::no_hash_name,
              "leave the read's name out of that hash, so that equal bases give equal hits (minimap2 --no-hash-name)");
 #ifdef SLUICE_WITH_CUDA
-    d.implementation<&MapSelection::process_cuda>("cuda",
-                                                  "the anchors of all chains of a batch are gone through on the device, a warp a chain, and stay there; "
-                                                  "the CPU chooses among the hits");
+    d.implementation<&MapSelection::process_cuda>(
+        "cuda",
+        "the anchors of all chains of a batch are gone through on the device, a warp a chain, and stay there; "
+        "the CPU chooses among the hits");
 #endif
   }
 
@@ -164,8 +165,7 @@ class MapSelection {
 #ifdef SLUICE_WITH_CUDA
   void process_cuda(const Call& call, const Batch& in, Output& out) {
     const sluice::cuda::DeviceCall device(call);
-    const cuda::TargetLengths& targets =
-        targets_.get(device.ordinal(), [&] { return cuda::TargetLengths(device, index_.contig_length); });
+    const cuda::TargetLengths& targets = targets_.get(device.ordinal(), [&] { return cuda::TargetLengths(device, index_.contig_length); });
     const cuda::MeasuredBatch batch(device, in, targets);
     const auto rows = static_cast<std::size_t>(in.rows());
     std::vector<std::vector<Hit>> hits(rows);

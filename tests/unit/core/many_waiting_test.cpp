@@ -55,7 +55,8 @@ std::optional<Picked> exhaustive(const View& view) {
         if (!view.may_do(group, mine) || view.lanes[mine.lane].running >= most) continue;
         const DeviceOutlook devices(view, group, task);
         const Candidate& on_cpu = view.stages[group.stage].candidates.front();
-        const bool cpu_is_out = !group.urgent && (devices.done_before_cpu(on_cpu) || devices.cpu_adds_little(on_cpu) || devices.would_run_dry(on_cpu));
+        const bool cpu_is_out =
+            !group.urgent && (devices.done_before_cpu(on_cpu) || devices.cpu_adds_little(on_cpu) || devices.would_run_dry(on_cpu));
         double soonest = 1e300, rates = 0, backlog = 0, waiting = 0;
         for (const Candidate& other : view.stages[group.stage].candidates) {
           if (&other == &mine || !view.may_do(group, other) || (other.on_cpu() && cpu_is_out)) continue;
