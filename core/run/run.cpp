@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -99,6 +100,18 @@ class SecondsLeft {
   std::array<double, 3> answers_{};
   std::size_t answer_ = 0;
 };
+
+// A run of large files lasts, whatever it does: nothing reads faster than this.
+double least_seconds(const Plan& plan, const Registry& registry, int threads) {
+  constexpr double bytes_a_second_and_thread = 128e6;
+  double bytes = 0;
+  for (const PlannedFile& file : files_of(plan, registry)) {
+    std::error_code error;
+    const std::uintmax_t size = file.use == FileUse::reads && !file.side ? std::filesystem::file_size(file.path, error) : 0;
+    if (!error) bytes += static_cast<double>(size);
+  }
+  return bytes / (bytes_a_second_and_thread * threads);
+}
 
 enum class Wait { for_devices, never };
 
@@ -223,7 +236,9 @@ struct Run::Implementation {
     if (needs.devices == Devices::possible) {
       const auto start = needs.wait == Wait::for_devices ? DeviceOpening::Start::now : DeviceOpening::Start::when_worthwhile;
       opening.emplace(registry.device_providers(), options.device, options.device_memory_bytes, start);
-      opening->expect([this] { return times_as_long_behind_resources * context.seconds(); });
+      opening->expect([this, least = least_seconds(context.plan, registry, threads)] {
+        return std::max(least, times_as_long_behind_resources * context.seconds());
+      });
     }
     std::vector<BatchHandle> resources = make_resources(context);
     if (context.failed() || context.interrupted()) return;

@@ -31,6 +31,11 @@ bool can_be_chained(const RunContext& run, const StageRunner& stage) {
          run.may_use_devices(stage.index());
 }
 
+// Such a stage has nothing of it that a column is on the device already.
+bool reads_on_host(const RunContext& run, std::size_t stage) {
+  return (run.plan.stages[stage].stage->entry.descriptor->traits & SLUICE_TRAIT_HOST_COLUMNS) != 0;
+}
+
 // Those that the batch did not have before.
 std::vector<ColumnHandle> columns_made(const BatchData& before, const BatchData& after) {
   std::vector<ColumnHandle> made;
@@ -83,7 +88,8 @@ Segment::Segment(RunContext& run, std::vector<MapRunner*> stages) : run_(run), s
       if (!made_inside && !named(needs_, port.columns[c].name)) needs_.push_back(port.columns[c]);
     }
   }
-  for (const std::size_t consumer : last().planned().consumers) goes_on_on_devices_ = goes_on_on_devices_ || run.may_use_devices(consumer);
+  for (const std::size_t consumer : last().planned().consumers)
+    goes_on_on_devices_ = goes_on_on_devices_ || (run.may_use_devices(consumer) && !reads_on_host(run, consumer));
 }
 
 bool Segment::offers_cpu() const {
@@ -191,7 +197,7 @@ Segments make_segments(RunContext& run, const StageRunners& stages, Chains chain
       const std::vector<std::size_t>& consumers = run.plan.stages[at].consumers;
       if (consumers.size() != 1) break;
       const std::size_t next = consumers.front();
-      if (!stages[next] || stages[next]->inputs() != 1 || !can_be_chained(run, *stages[next])) break;
+      if (!stages[next] || stages[next]->inputs() != 1 || !can_be_chained(run, *stages[next]) || reads_on_host(run, next)) break;
       // Such a limit is in the stage's own unit of work, and calls of a segment are measured in its first one's.
       if (run.plan.stages[next].stage->device_max_row_work > 0) break;
       if (kinds_of(run, *map(at)) != kinds_of(run, *map(next)) || run.plan.stages[at].stage->device != run.plan.stages[next].stage->device) break;

@@ -65,7 +65,7 @@ class Segment {
   RunContext& run_;
   const std::vector<MapRunner*> stages_;
   std::vector<sluice_column_spec> needs_;
-  bool goes_on_on_devices_ = false;  // a stage behind the last one may run on a device
+  bool goes_on_on_devices_ = false;  // a stage behind the last one may run on a device, and reads the columns there
 };
 
 // One for each map and sink of the plan, by the index of its first stage; null for all others. Where devices may take part, maps that follow

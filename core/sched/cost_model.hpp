@@ -52,14 +52,16 @@ class CostModel {
     // nothing would renew the knowledge.
     Sums sums = recent_;
     if (outlier_) sums.add(outlier_->work, outlier_->largest_row, outlier_->seconds, 0.3);
-    // A negative term has no meaning: of the forms without one, that which leaves the least unexplained (the first of equal ones).
+    // A negative term has no meaning: of the forms without one, that which leaves the least unexplained. The largest row of a call is the larger the
+    // more rows it has, so that it explains some of what is noise: it has to explain much.
+    constexpr double much = 0.7;
     Cost best = proportional;
     double least = std::numeric_limits<double>::infinity();
-    for (const std::array<bool, 3>& terms : {std::array{true, true, true}, std::array{true, true, false}, std::array{false, true, true}}) {
+    for (const std::array<bool, 3>& terms : {std::array{true, true, false}, std::array{true, true, true}, std::array{false, true, true}}) {
       const auto cost = sums.solve(terms);
       if (!cost) continue;
       const double left = sums.ss - cost->constant * sums.xs[0] - cost->per_work * sums.xs[1] - cost->per_largest_row * sums.xs[2];
-      if (left < 0.99 * least) {
+      if (left < much * least) {
         least = left;
         best = *cost;
       }

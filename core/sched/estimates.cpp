@@ -27,18 +27,25 @@ int calls_that_overlap(const View& view, const Candidate& candidate) {
   return candidate.sharing * slots <= 1.0 ? std::max(slots, 2) : std::max(2, static_cast<int>(std::lround(1.0 / candidate.sharing)));
 }
 
-// A device begins with one, so that the first calls show how much they slow each other. Near the end of the run many more than overlap would keep
-// batches waiting; while the end is far they do no harm, and would show if the device had become faster side by side.
-std::size_t useful_calls(const View& view, const Candidate& candidate, double horizon) {
+// Near the end of the run many more than overlap would keep batches waiting that another lane could do; while the end is far they do no harm, and
+// would show if the device had become faster side by side.
+std::size_t most_calls(const View& view, const Candidate& candidate, double horizon) {
   const auto slots = static_cast<std::size_t>(view.lanes[candidate.lane].traits.slots);
-  if (candidate.on_cpu()) return slots;
-  const bool far = horizon > static_cast<double>(slots) * candidate.mean_call_seconds;
-  const std::size_t most = far ? slots : std::min(slots, 3 * static_cast<std::size_t>(calls_that_overlap(view, candidate)) / 2);
-  return std::min<std::size_t>(most, 1 + static_cast<std::size_t>(candidate.observed));
+  if (candidate.on_cpu() || horizon > static_cast<double>(slots) * candidate.mean_call_seconds) return slots;
+  return std::min(slots, 3 * static_cast<std::size_t>(calls_that_overlap(view, candidate)) / 2);
+}
+
+// A device begins with one, so that the first calls show how much they slow each other.
+std::size_t calls_by_now(const View& view, const Candidate& candidate) {
+  return candidate.on_cpu() ? static_cast<std::size_t>(view.lanes[candidate.lane].traits.slots) : 1 + static_cast<std::size_t>(candidate.observed);
+}
+
+std::size_t useful_calls(const View& view, const Candidate& candidate) {
+  return std::min(most_calls(view, candidate, 0), calls_by_now(view, candidate));
 }
 
 double parallel_calls(const View& view, const Candidate& candidate) {
-  return speedup(candidate.sharing, static_cast<double>(useful_calls(view, candidate, 0)));
+  return speedup(candidate.sharing, static_cast<double>(useful_calls(view, candidate)));
 }
 
 double finish_seconds(const View& view, const Task& task, const Candidate& candidate) {
@@ -54,11 +61,15 @@ double waiting_seconds_without(const View& view, std::size_t lane) {
   for (const WaitingGroup& group : view.waiting) {
     if (group.tasks.empty()) continue;
     const auto tasks = static_cast<double>(group.tasks.size());
+    const bool gathers = group.tasks.begin()->second.like != 0;
     double rates = 0;
-    for (const Candidate& other : view.stages[group.stage].candidates)
-      if (other.lane != lane && other.known && view.may_do(group, other))
-        rates += parallel_calls(view, other) /
-                 std::max(other.cost.seconds(group.work / tasks, group.largest_row / tasks) + group.copy_seconds[other.lane] / tasks, 1e-9);
+    for (const Candidate& other : view.stages[group.stage].candidates) {
+      if (other.lane == lane || !other.known || !view.may_do(group, other)) continue;
+      // On a device they would be in calls of many.
+      const double constant = gathers && !other.on_cpu() && other.cost.per_work > 0 ? other.cost.constant : 0.0;
+      const double seconds = other.cost.seconds(group.work / tasks, group.largest_row / tasks) - constant;
+      rates += parallel_calls(view, other) / std::max(seconds + group.copy_seconds[other.lane] / tasks, 1e-9);
+    }
     if (rates > 0) seconds += tasks / rates;
   }
   return seconds;

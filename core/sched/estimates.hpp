@@ -17,10 +17,14 @@ double call_seconds(const View& view, const Task& task, const Candidate& candida
 // its speed.
 int calls_that_overlap(const View& view, const Candidate& candidate);
 
-// Calls at once that the lane is given while the run lasts `horizon` seconds more.
-std::size_t useful_calls(const View& view, const Candidate& candidate, double horizon);
+// Calls at once that the candidate's lane is given, of all stages, while the run lasts `horizon` seconds more and others could do what waits.
+std::size_t most_calls(const View& view, const Candidate& candidate, double horizon);
+// Calls at once that the candidate is given so far.
+std::size_t calls_by_now(const View& view, const Candidate& candidate);
+// Both, at the end of a run.
+std::size_t useful_calls(const View& view, const Candidate& candidate);
 
-// Calls' worth of work that the candidate's lane does at once when it has all useful calls.
+// Calls' worth of work that the candidate's lane does at once when it has all calls that it is given.
 double parallel_calls(const View& view, const Candidate& candidate);
 
 // Seconds until the lane would have finished the task and what it has to do already.

@@ -95,6 +95,7 @@ DeviceOutlook::DeviceOutlook(const View& view, const WaitingGroup& group, const 
     const double seconds = device.cost.per_work > 0 ? device.cost.per_work * task.size.work + copies : call_seconds(view, task, device);
     const double parallel = parallel_calls(view, device);
     rate_ += parallel * task.size.work / std::max(seconds, 1e-9);
+    rate_with_row_ += parallel * task.size.work / std::max(seconds + device.cost.per_largest_row * task.size.largest_row, 1e-9);
     under_way_ = std::max(under_way_, view.lanes[device.lane].backlog / parallel);
     if (device.under_way > 0) next_calls_ += device.work_under_way / device.under_way;
   }
@@ -107,6 +108,18 @@ bool DeviceOutlook::done_before_cpu(const Candidate& on_cpu) const {
   const LaneView& cpu = view_.lanes[cpu_lane];
   const double on_devices = under_way_ + (group_.work + to_come_ * view_.stages[group_.stage].work) / rate_;
   return on_devices <= (to_come_ * only_on_cpu + cpu.backlog + call_seconds(view_, task_, on_cpu)) / cpu.traits.slots;
+}
+
+bool DeviceOutlook::cpu_adds_little(const Candidate& on_cpu) const {
+  // A call on the CPU lasts as long as many batches on a device, and keeps a thread from the work that feeds it, or makes its calls' host parts
+  // slower.
+  constexpr double little = 0.15;
+  const StageView& stage = view_.stages[group_.stage];
+  if (rate_ <= 0 || stage.work <= 0 || (group_.tasks.size() == 1 && under_way_ <= 0)) return false;
+  // The threads that it takes to bring what the devices do, and to do what is behind it.
+  const double busy = rate_ * view_.source.progress.cpu_seconds / stage.work / view_.lanes[cpu_lane].traits.slots;
+  const double rate = parallel_calls(view_, on_cpu) * task_.size.work / call_seconds(view_, task_, on_cpu);
+  return std::max(1.0 - busy, 0.0) * rate < little * rate_with_row_;
 }
 
 bool DeviceOutlook::would_run_dry(const Candidate& on_cpu) const {

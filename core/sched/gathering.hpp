@@ -26,6 +26,9 @@ class DeviceOutlook {
   // Would they have finished all that is left of the stage before the CPU has finished what only it can do, and this task? Then the run is bound by
   // the CPU, and what else it did would make it longer.
   bool done_before_cpu(const Candidate& on_cpu) const;
+  // Is what the threads could do, in the time that they have left beside what only they can do, so little against what the devices do that it is not
+  // worth the calls that would hold the others up? Not where the devices have nothing else to do.
+  bool cpu_adds_little(const Candidate& on_cpu) const;
   // If a thread did the task, would they have nothing left to do before it has ended? What waits is for their next calls, and for what they take
   // beyond that which the other threads bring in the meantime.
   bool would_run_dry(const Candidate& on_cpu) const;
@@ -34,10 +37,11 @@ class DeviceOutlook {
   const View& view_;
   const WaitingGroup& group_;
   const Task& task_;
-  double rate_ = 0;        // work a second of all devices
-  double under_way_ = 0;   // seconds until they have done what they have begun
-  double next_calls_ = 0;  // work that they take next
-  double to_come_ = 0;     // work that has not come to the stage yet, relative to what has
+  double rate_ = 0;           // work a second of all devices
+  double rate_with_row_ = 0;  // the same if all batches had such a largest row, which no other hides
+  double under_way_ = 0;      // seconds until they have done what they have begun
+  double next_calls_ = 0;     // work that they take next
+  double to_come_ = 0;        // work that has not come to the stage yet, relative to what has
 };
 
 // Is it better to wait for more batches than to begin a small call beside those that keep the device busy?

@@ -36,6 +36,7 @@ struct Candidate {
   bool known = false;              // cost has been learned, in this run or an earlier one
   int observed = 0;                // calls of this run that it was learned from
   double mean_call_seconds = 0;    // of those, beside whatever ran with them
+  double largest_work = 0;         // of those
   int under_way = 0;               // calls, those that are ready included
   double work_under_way = 0;       // of these
   std::uint64_t last_used_at = 0;  // StageView::batches when a call here ended last

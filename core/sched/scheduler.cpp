@@ -275,9 +275,12 @@ void Scheduler::completed(const Assignment& call, double now, CallOutcome outcom
   books.statistics.work += call.size.work;
   books.statistics.seconds += ended->seconds;
   // The copies are estimated for each batch by where its columns lie: what is learned is the call without them.
-  if (books.warm)
+  if (books.warm) {
     books.cost.observe(call.size.work, call.size.largest_row, ended->seconds - std::min(share_of_copies(call), 0.9 * ended->seconds),
                        ended->mean_calls);
+    Candidate& candidate = view_.stages[call.task.stage].candidates[number];
+    candidate.largest_work = std::max(candidate.largest_work, call.size.work);
+  }
   books.warm = true;
   show_costs(call.task.stage, number);
 }
@@ -314,7 +317,7 @@ SchedulerStatistics Scheduler::statistics(double now) const {
       placement.per_work = candidates[i].cost.per_work;
       placement.per_largest_row = candidates[i].cost.per_largest_row;
       placement.sharing = candidates[i].sharing;
-      placement.calls_at_once = static_cast<int>(useful_calls(view_, candidates[i], 0));
+      placement.calls_at_once = static_cast<int>(useful_calls(view_, candidates[i]));
     }
   }
   return result;

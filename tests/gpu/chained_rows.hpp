@@ -52,7 +52,7 @@ class ChainsOfScores {
         memory_(device::chain_workspace_bytes(anchors_), Contents::poison) {
     std::iota(listed_.begin(), listed_.end(), 0U);
     std::stable_sort(listed_.begin(), listed_.end(), [&](std::uint32_t a, std::uint32_t b) { return count(a) > count(b); });
-    std::erase_if(listed_, [&](std::uint32_t row) { return count(row) == 0 || count(row) > device::most_row_anchors; });
+    std::erase_if(listed_, [&](std::uint32_t row) { return count(row) == 0 || count(row) > device::most_row_anchors(rules_); });
     device_list_ = std::make_unique<DeviceArray<std::uint32_t>>(listed_);
     require(cudaStreamCreateWithFlags(&long_rows_, cudaStreamNonBlocking), "cudaStreamCreate");
   }

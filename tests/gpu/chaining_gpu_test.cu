@@ -272,8 +272,8 @@ void check_made_up_sets() {
 }
 
 // Timings of every step, one after the other, and of all as the stage does them.
-void measure(const char* name, const AnchorRows& rows, int repeats) {
-  Chainer chainer(rows, {});
+void measure(const char* name, const AnchorRows& rows, const chaining::ChainingParameters& parameters, int repeats) {
+  Chainer chainer(rows, parameters);
   const device::RunTotals totals = chainer.run().totals;
   const auto runs = device::runs_in(chainer.room(0, 0), chainer.anchors.count, chainer.rules);
   const auto diagonals = device::diagonals_in(chainer.room(1, 0), totals);
@@ -329,7 +329,7 @@ void measure(const char* name, const AnchorRows& rows, int repeats) {
   std::printf("TIME %-16s %8.3f ms, %s: %.1f M anchors/s, %.0f Gpairs/s of %.2f G pairs in windows, %.2f G computed; wide: %u runs, %.2f M anchors\n",
               "all steps", all, which.c_str(), static_cast<double>(rows.x.size()) / 1e3 / all, window_pairs / 1e6 / all, window_pairs / 1e9,
               evaluated / 1e9, totals.wide_runs(), totals.wide_anchors() / 1e6);
-  ChainsOfScores chains(rows, {});
+  ChainsOfScores chains(rows, parameters);
   std::vector<double> chaining;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     std::uint32_t* const run = chainer.run().ordinal;
@@ -345,15 +345,20 @@ void measure(const char* name, const AnchorRows& rows, int repeats) {
   std::fflush(stdout);
 }
 
-// Reads of a simulated reference: two kinds, as to length.
+// Reads of a simulated reference: two kinds, as to length; and reads against each other, as sluice run overlap chains them.
 template <class Use>
 void with_simulated_reads(double megabases, const Use& use) {
+  chaining::ChainingParameters overlap;
+  overlap.bw = 2000;
+  overlap.bw_long = 0;
+  overlap.min_chain_score = 100;
+  use("overlapping", simulated::overlap_anchors(static_cast<std::size_t>(megabases * 1e4), 1000, 30000, 15), overlap);
   simulated::Random random(7);
   const std::string reference = simulated::repetitive_reference(random, static_cast<std::size_t>(megabases * 1e6));
   const simulated::Index index(reference);
   const auto total = [&](double share) { return static_cast<std::size_t>(share * megabases * 1e6); };
-  use("8 kb", simulated::read_anchors(reference, index, total(2.0), 1000, 15000, 13));
-  use("long", simulated::read_anchors(reference, index, total(0.8), 50000, 150000, 14));
+  use("8 kb", simulated::read_anchors(reference, index, total(2.0), 1000, 15000, 13), chaining::ChainingParameters());
+  use("long", simulated::read_anchors(reference, index, total(0.8), 50000, 150000, 14), chaining::ChainingParameters());
 }
 
 }  // namespace
@@ -361,8 +366,14 @@ void with_simulated_reads(double megabases, const Use& use) {
 int main(int count, char** arguments) {
   const CommandLine command = parse_command_line(count, arguments, 50);
   if (command.checks != Extent::none) check_made_up_sets();
-  if (command.checks == Extent::full) with_simulated_reads(checked_megabases, [](const char* name, const AnchorRows& rows) { check(name, rows); });
-  if (command.amount > 0) with_simulated_reads(command.amount, [&](const char* name, const AnchorRows& rows) { measure(name, rows, command.runs); });
+  if (command.checks == Extent::full)
+    with_simulated_reads(checked_megabases, [](const char* name, const AnchorRows& rows, const chaining::ChainingParameters& parameters) {
+      check(name, rows, parameters);
+    });
+  if (command.amount > 0)
+    with_simulated_reads(command.amount, [&](const char* name, const AnchorRows& rows, const chaining::ChainingParameters& parameters) {
+      measure(name, rows, parameters, command.runs);
+    });
   std::printf(failures == 0 ? "all the same\n" : "FAILED: %d sets differ\n", failures);
   return failures == 0 ? 0 : 1;
 }

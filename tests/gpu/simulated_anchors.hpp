@@ -214,4 +214,23 @@ inline AnchorRows read_anchors(const std::string& reference, const Index& index,
   return rows;
 }
 
+// Reads of a sequence without repeats, 30 times its length, each against all of them, itself as well, as one reference.
+inline AnchorRows overlap_anchors(std::size_t bases_of_sequence, std::size_t shortest, std::size_t longest, std::uint64_t seed) {
+  Random random(seed);
+  const std::string sequence = bases(random, bases_of_sequence);
+  std::vector<std::string> reads;
+  std::string all;
+  while (all.size() < 30 * bases_of_sequence) {
+    const std::size_t length = std::min(sequence.size(), shortest + below(random, longest - shortest + 1));
+    std::string read = with_errors(random, sequence.substr(below(random, sequence.size() - length + 1), length), 0.08, {0.375, 0.375});
+    if (random() & 1) read = reverse_complement(read);
+    all += read;
+    reads.push_back(std::move(read));
+  }
+  const Index index(all);
+  AnchorRows rows;
+  for (const std::string& read : reads) rows.add(index.anchors(read));
+  return rows;
+}
+
 }  // namespace simulated

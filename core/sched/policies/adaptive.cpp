@@ -21,8 +21,15 @@ constexpr std::uint64_t sequence_window = 32;
 constexpr std::size_t tasks_looked_at = 2 * sequence_window;
 // A lane that has not been used for so many batches of a stage (times how much slower it was) is tried once more.
 constexpr std::uint64_t explore_again_after = 64;
-// The first calls on a device are small, and say little about the others.
+// The first calls on a device are small, and say little about the others: there have to be some, and one of several batches where there can be.
 constexpr int calls_to_know_a_device = 3;
+constexpr double batches_to_know_a_device = 8;
+
+bool well_known(const StageView& stage, const WaitingGroup& group, const Candidate& device) {
+  if (!device.known || device.observed < calls_to_know_a_device) return false;
+  const double batch = group.work / static_cast<double>(group.tasks.size());
+  return group.tasks.begin()->second.like == 0 || stage.traits.serial || device.largest_work >= batches_to_know_a_device * batch;
+}
 
 bool for_devices(const StageView& stage) {
   return std::any_of(stage.traits.implementations.begin(), stage.traits.implementations.end(),
@@ -54,9 +61,13 @@ class Options {
   std::optional<Option> untimed(Option option) const;
   bool should_explore(const Option& option) const;
   bool better(const Option& a, const Option& b) const;
-  bool may_begin(const WaitingGroup& group, const Candidate& candidate) const {
-    return view_.may_do(group, candidate) && view_.lanes[candidate.lane].running < useful_calls(view_, candidate, view_.source.horizon);
+  // others: lanes beside the candidate's that could do what waits.
+  bool may_begin(const WaitingGroup& group, const Candidate& candidate, bool others) const {
+    const LaneView& lane = view_.lanes[candidate.lane];
+    if (!view_.may_do(group, candidate) || static_cast<std::size_t>(candidate.under_way) >= calls_by_now(view_, candidate)) return false;
+    return others ? lane.running < most_calls(view_, candidate, view_.source.horizon) : lane.has_room();
   }
+  bool others_help(const WaitingGroup& group, const Candidate& candidate) const;
   // As waiting_seconds_without(), computed once.
   double waiting_seconds(std::size_t lane) {
     if (waiting_seconds_[lane] < 0) waiting_seconds_[lane] = waiting_seconds_without(view_, lane);
@@ -73,7 +84,7 @@ void Options::add(const WaitingGroup& group) {
   if (group.tasks.empty() || !view_.may_begin(stage)) return;
   std::vector<const Candidate*> free;
   for (const Candidate& candidate : stage.candidates)
-    if (may_begin(group, candidate) && !waits_for_more(view_, group, candidate)) free.push_back(&candidate);
+    if (may_begin(group, candidate, others_help(group, candidate)) && !waits_for_more(view_, group, candidate)) free.push_back(&candidate);
   if (free.empty()) return;
   if (cpu_has_other_work(group)) {
     std::erase_if(free, [](const Candidate* candidate) { return candidate->on_cpu(); });
@@ -100,7 +111,7 @@ bool Options::cpu_has_other_work(const WaitingGroup& group) const {
   for (const Candidate& candidate : stage.candidates) {
     if (candidate.on_cpu() || !view_.may_do(group, candidate)) continue;
     device_is_there = true;
-    if (candidate.known && candidate.observed >= calls_to_know_a_device) device_comes = false;
+    if (well_known(stage, group, candidate)) device_comes = false;
   }
   const auto slots = static_cast<std::size_t>(cpu.traits.slots);
   if (device_comes && !progress.ended && 4 * cpu.running >= slots) return true;
@@ -112,7 +123,15 @@ bool Options::cpu_helps(const WaitingGroup& group, const Task& task) const {
   const DeviceOutlook devices(view_, group, task);
   const auto& candidates = view_.stages[group.stage].candidates;
   return std::none_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return candidate.on_cpu() && candidate.known && (devices.done_before_cpu(candidate) || devices.would_run_dry(candidate));
+    return candidate.on_cpu() && candidate.known &&
+           (devices.done_before_cpu(candidate) || devices.cpu_adds_little(candidate) || devices.would_run_dry(candidate));
+  });
+}
+
+bool Options::others_help(const WaitingGroup& group, const Candidate& candidate) const {
+  const auto& candidates = view_.stages[group.stage].candidates;
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+    return other.lane != candidate.lane && view_.may_do(group, other) && !(other.on_cpu() && !cpu_helps(group, group.tasks.begin()->second));
   });
 }
 
@@ -152,7 +171,7 @@ std::optional<Option> Options::untimed(Option option) const {
   if (option.candidate->on_cpu()) return option;
   if (!option.group->urgent) return std::nullopt;
   for (const Candidate& other : view_.stages[option.group->stage].candidates)
-    if (view_.may_do(*option.group, other) && (other.known || (other.on_cpu() && may_begin(*option.group, other)))) return std::nullopt;
+    if (view_.may_do(*option.group, other) && (other.known || (other.on_cpu() && may_begin(*option.group, other, true)))) return std::nullopt;
   return option;
 }
 

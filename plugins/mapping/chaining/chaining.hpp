@@ -58,9 +58,10 @@ struct ChainingParameters {
 };
 
 // Whether the first of some chains leaves so much of the read to the others that they are joined. `first_y`, `last_y`: of its anchors.
+SLUICE_HOST_DEVICE inline bool may_join(const ChainingParameters& parameters) { return parameters.bw_long > parameters.bw; }
 SLUICE_HOST_DEVICE inline bool wants_long_join(const ChainingParameters& parameters, std::size_t chains, std::uint64_t first_y, std::uint64_t last_y,
                                                std::int32_t read_length) {
-  if (parameters.bw_long <= parameters.bw || chains < 2) return false;
+  if (!may_join(parameters) || chains < 2) return false;
   const std::int32_t covered = query_position(last_y) - query_position(first_y);
   return read_length - covered > parameters.rmq_rescue_size ||
          static_cast<float>(covered) > static_cast<float>(read_length) * parameters.rmq_rescue_ratio;

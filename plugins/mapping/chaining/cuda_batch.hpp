@@ -46,6 +46,8 @@ class ChainedBatch {
 
   template <class Workspaces>
   void chain(const Call& call, const ChainingParameters& parameters, Workspaces& workspaces) {
+    const RowRules rules = row_rules(parameters);
+    most_row_anchors_ = most_row_anchors(rules);
     int multiprocessors = 0;
     sluice::cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.ordinal()), "cudaDeviceGetAttribute");
     score_ = device_.allocate_array<std::int32_t>(static_cast<std::size_t>(anchors_.count));
@@ -53,7 +55,7 @@ class ChainedBatch {
     const ScoredRuns runs = score_anchors(anchors_, step_rules(parameters), scores(), multiprocessors, device_.stream(),
                                           [&](std::size_t bytes) { return allocate<std::byte>(bytes); });
     for (std::size_t row = 0; row < rows_; ++row)
-      if (anchors_of(row) > most_row_anchors && faults_[row] == 0) fetch(row);
+      if (anchors_of(row) > most_row_anchors_ && faults_[row] == 0) fetch(row);
 
     workspace_ = chain_workspace_in(allocate<std::byte>(chain_workspace_bytes(anchors_)), anchors_);
     const std::vector<std::uint32_t> listed = list_rows();
@@ -64,9 +66,9 @@ class ChainedBatch {
     {
       SideStream long_rows(device_.stream());
       long_rows.follow();
-      sluice::cuda::check(chain_rows({anchors_, scores(), runs.ordinal, input_.read_length}, row_rules(parameters), list, workspace_,
-                                     device_.stream(), long_rows.stream()),
-                          "chain_rows");
+      sluice::cuda::check(
+          chain_rows({anchors_, scores(), runs.ordinal, input_.read_length}, rules, list, workspace_, device_.stream(), long_rows.stream()),
+          "chain_rows");
       long_rows.join();
       host_rows_.chain(call, parameters, workspaces);  // while the device does the others
     }
@@ -128,7 +130,7 @@ class ChainedBatch {
   std::vector<std::uint32_t> list_rows() const {
     std::vector<std::uint32_t> listed;
     for (std::size_t row = 0; row < rows_; ++row)
-      if (faults_[row] == 0 && anchors_of(row) > 0 && anchors_of(row) <= most_row_anchors) listed.push_back(static_cast<std::uint32_t>(row));
+      if (faults_[row] == 0 && anchors_of(row) > 0 && anchors_of(row) <= most_row_anchors_) listed.push_back(static_cast<std::uint32_t>(row));
     std::stable_sort(listed.begin(), listed.end(), [&](std::uint32_t a, std::uint32_t b) { return anchors_of(a) > anchors_of(b); });
     return listed;
   }
@@ -148,6 +150,7 @@ class ChainedBatch {
   std::vector<std::uint8_t> faults_;   // per row
   const std::uint8_t* device_faults_ = nullptr;
   sluice::cuda::Memory score_, predecessor_;
+  std::int64_t most_row_anchors_ = 0;  // of rows that the device does
   ChainWorkspace workspace_;
   std::vector<ChainTotals> totals_;  // per row
   HostRows host_rows_;

@@ -2,41 +2,35 @@
 // SPDX-FileCopyrightText: The sluice authors
 // A block for each row: its walks, sorts and joins one after the other, so that no row waits for another one.
 
+#include <type_traits>
+
 #include "chaining/cuda_chains.hpp"
 #include "chaining/cuda_teams.cuh"
 
 namespace sluice::chaining::cuda {
 namespace {
 
-constexpr std::uint32_t threads_per_multiprocessor = 1024;
+// A sort follows its records one by one, so that many rows have to be under way at once. Joins need more registers.
+enum class Joins { never, possible };
+constexpr std::uint32_t threads_per_multiprocessor(Joins joins) { return joins == Joins::possible ? 1024 : 1536; }
 constexpr int copy_threads = 128;
 
 // The parts of a row that begins at the anchor `begin`; `parts` has elements for rows, too.
-__device__ WalkRoom room_of_row(const WalkRoom& room, std::uint8_t* digit, std::int64_t begin, std::int64_t row) {
-  return {room.end + begin,
-          room.end_score + begin,
-          room.order + begin,
-          room.spare + begin,
-          room.claim + begin,
-          room.depth + begin,
-          room.claimed + begin,
-          room.first_anchor + begin,
-          room.claimed_score + begin,
-          room.first_x + begin,
-          digit,
-          room.parts + begin / (largest_insertion + 1) + row};
+__device__ WalkRoom room_of_row(const WalkRoom& room, std::int64_t begin, std::int64_t row) {
+  return {room.end + begin,           room.end_score + begin, room.order + begin,       room.spare + begin,
+          room.claim + begin,         room.depth + begin,     room.claimed + begin,     room.first_anchor + begin,
+          room.claimed_score + begin, room.first_x + begin,   room.digit + begin + row, room.parts + begin / (largest_insertion + 1) + row};
 }
 __device__ RowChains columns_of_row(const RowChains& columns, std::int64_t chains, std::int64_t anchors) {
   return {columns.score + chains, columns.anchor_count + chains, columns.anchor_x + anchors, columns.anchor_y + anchors};
 }
 
-template <std::uint32_t threads>
-__global__ void __launch_bounds__(threads, threads_per_multiprocessor / threads)
+template <std::uint32_t threads, Joins joins>
+__global__ void __launch_bounds__(threads, threads_per_multiprocessor(joins) / threads)
     chain_rows_kernel(ScoredAnchors batch, RowRules rules, const std::uint32_t* rows, ChainWorkspace workspace) {
   using Team = BlockTeam<threads>;
   __shared__ typename Team::Memory team_memory;
-  __shared__ RowMemory<Team> memory;
-  extern __shared__ std::uint8_t digit[];
+  __shared__ std::conditional_t<joins == Joins::possible, RowMemory<Team>, WalkMemory<Team>> memory;
   Team team(team_memory, workspace.cycles);
   const std::uint32_t row = rows[blockIdx.x];
   const std::int64_t begin = batch.anchors.offsets[row];
@@ -47,8 +41,8 @@ __global__ void __launch_bounds__(threads, threads_per_multiprocessor / threads)
   const RowRoom& room = workspace.room;
   ChainTotals totals{0, 0};
   const bool decided = chain_row(team, scored, rules,
-                                 {room_of_row(room.walk, digit, begin, row), room.x + begin, room.y + begin, room.score + begin,
-                                  room.predecessor + begin, room.cost + begin, room.lowest_cost + begin},
+                                 {room_of_row(room.walk, begin, row), room.x + begin, room.y + begin, room.score + begin, room.predecessor + begin,
+                                  room.cost + begin, room.lowest_cost + begin},
                                  columns_of_row(workspace.chains.columns, begin, begin), memory, totals);
   if (threadIdx.x != 0) return;
   workspace.chains.totals[row] = totals;
@@ -101,6 +95,7 @@ void lay_out(const DeviceAnchors& anchors, ChainWorkspace& workspace, Place&& pl
     place(*words, count);
   place(walk.claimed_score, count);
   place(walk.first_x, count);
+  place(walk.digit, count + rows);
   place(walk.parts, count / (largest_insertion + 1) + rows + 1);
 }
 
@@ -141,16 +136,11 @@ cudaError_t clear_chains(const DeviceAnchors& anchors, const BatchChains& chains
 
 namespace {
 
-// The digits of a row are kept in shared memory: a sort takes them one after the other.
-template <std::uint32_t threads>
-cudaError_t launch_chain_rows(const ScoredAnchors& batch, const RowRules& rules, const std::uint32_t* rows, RowList::Class of_class,
+template <std::uint32_t threads, Joins joins>
+cudaError_t launch_chain_rows(const ScoredAnchors& batch, const RowRules& rules, const std::uint32_t* rows, std::uint32_t count,
                               const ChainWorkspace& workspace, cudaStream_t stream) {
-  if (of_class.rows == 0) return cudaSuccess;
-  const std::size_t digit_bytes = of_class.most_anchors + 1;
-  const cudaError_t error =
-      cudaFuncSetAttribute(chain_rows_kernel<threads>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most_row_anchors + 1));
-  if (error != cudaSuccess) return error;
-  chain_rows_kernel<threads><<<of_class.rows, threads, digit_bytes, stream>>>(batch, rules, rows, workspace);
+  if (count == 0) return cudaSuccess;
+  chain_rows_kernel<threads, joins><<<count, threads, 0, stream>>>(batch, rules, rows, workspace);
   return cudaGetLastError();
 }
 
@@ -158,12 +148,15 @@ cudaError_t launch_chain_rows(const ScoredAnchors& batch, const RowRules& rules,
 
 cudaError_t chain_rows(const ScoredAnchors& batch, const RowRules& rules, const RowList& list, const ChainWorkspace& workspace, cudaStream_t stream,
                        cudaStream_t long_stream) {
-  const RowList::Class& longest = list.of_class[0];
-  const RowList::Class& medium = list.of_class[1];
-  const RowList::Class& shortest = list.of_class[2];
-  cudaError_t error = launch_chain_rows<512>(batch, rules, list.rows, longest, workspace, long_stream);
-  if (error == cudaSuccess) error = launch_chain_rows<256>(batch, rules, list.rows + longest.rows, medium, workspace, stream);
-  if (error == cudaSuccess) error = launch_chain_rows<128>(batch, rules, list.rows + longest.rows + medium.rows, shortest, workspace, stream);
+  const std::uint32_t* const rows = list.rows;
+  const auto [longest, medium, shortest] = list.of_class;
+  if (!may_join(rules.parameters)) {
+    const cudaError_t error = launch_chain_rows<256, Joins::never>(batch, rules, rows, longest, workspace, long_stream);
+    return error != cudaSuccess ? error : launch_chain_rows<128, Joins::never>(batch, rules, rows + longest, medium + shortest, workspace, stream);
+  }
+  cudaError_t error = launch_chain_rows<512, Joins::possible>(batch, rules, rows, longest, workspace, long_stream);
+  if (error == cudaSuccess) error = launch_chain_rows<256, Joins::possible>(batch, rules, rows + longest, medium, workspace, stream);
+  if (error == cudaSuccess) error = launch_chain_rows<128, Joins::possible>(batch, rules, rows + longest + medium, shortest, workspace, stream);
   return error;
 }
 

@@ -16,21 +16,18 @@
 
 namespace sluice::chaining::cuda {
 
-// A row with more anchors keeps its block for so long that the host had better do it.
-inline constexpr std::uint32_t most_row_anchors = std::uint32_t{1} << 16;
+RowRules row_rules(const ChainingParameters& parameters);
+
+// A row with more anchors keeps its block for so long that the host had better do it: joins of many anchors do.
+inline std::uint32_t most_row_anchors(const RowRules& rules) { return std::uint32_t{1} << (may_join(rules.parameters) ? 16 : 20); }
 // Rows with up to so many anchors, the longest first, get blocks of different sizes.
 inline constexpr std::uint32_t row_classes = 3;
-inline constexpr std::uint32_t most_class_anchors[row_classes] = {most_row_anchors, std::uint32_t{1} << 15, 4096};
-
-RowRules row_rules(const ChainingParameters& parameters);
+inline constexpr std::uint32_t most_class_anchors[row_classes] = {UINT32_MAX, std::uint32_t{1} << 15, 4096};
 
 // Rows to chain: listed rows with at most most_row_anchors, the longest first.
 struct RowList {
   const std::uint32_t* rows = nullptr;  // on the device
-  struct Class {
-    std::uint32_t rows = 0, most_anchors = 0;
-  };
-  Class of_class[row_classes];
+  std::uint32_t of_class[row_classes];
 };
 // `anchors`: of each row in the list.
 inline RowList list_rows(const std::uint32_t* rows, std::span<const std::uint32_t> anchors) {
@@ -38,9 +35,7 @@ inline RowList list_rows(const std::uint32_t* rows, std::span<const std::uint32_
   for (const std::uint32_t count : anchors) {
     std::uint32_t of = row_classes - 1;
     while (count > most_class_anchors[of]) --of;
-    RowList::Class& its = list.of_class[of];
-    its.most_anchors = std::max(its.most_anchors, count);
-    ++its.rows;
+    ++list.of_class[of];
   }
   return list;
 }

@@ -43,7 +43,7 @@ struct WalkRoom {
   std::uint32_t* first_anchor;  // likewise; later where its anchors begin among those of all chains
   std::int32_t* claimed_score;  // likewise
   std::uint64_t* first_x;       // of each chain
-  std::uint8_t* digit;          // the faster its memory, the better
+  std::uint8_t* digit;
   SortPart* parts;
 };
 

@@ -48,6 +48,12 @@ struct RowRoom {
 // More of a row are joined as short ones are.
 inline constexpr std::uint32_t most_long_runs = 128;
 
+SLUICE_HOST_DEVICE inline RowToWalk row_to_walk(const ScoredRow& row, const ChainingParameters& parameters, const RowChains& chains) {
+  return {
+      row.x,         row.y,        row.score,           row.predecessor, row.run,        row.anchors, parameters.min_chain_score, parameters.min_cnt,
+      parameters.bw, chains.score, chains.anchor_count, chains.anchor_x, chains.anchor_y};
+}
+
 template <class Team>
 struct RowMemory {
   union {  // one after the other
@@ -114,14 +120,20 @@ SLUICE_HOST_DEVICE bool join_row(Team& team, const RowToJoin& row, const JoinRul
   return decided;
 }
 
+// Chains that are never joined.
+template <class Team>
+SLUICE_HOST_DEVICE bool chain_row(Team& team, const ScoredRow& row, const RowRules& rules, const RowRoom& room, const RowChains& chains,
+                                  WalkMemory<Team>& memory, ChainTotals& totals) {
+  totals = walk_row(team, row_to_walk(row, rules.parameters, chains), room.walk, memory);
+  return true;
+}
+
 // False: undecided; there are no chains.
 template <class Team>
 SLUICE_HOST_DEVICE bool chain_row(Team& team, const ScoredRow& row, const RowRules& rules, const RowRoom& room, const RowChains& chains,
                                   RowMemory<Team>& memory, ChainTotals& totals) {
   const ChainingParameters& parameters = rules.parameters;
-  RowToWalk to_walk{
-      row.x,         row.y,        row.score,           row.predecessor, row.run,        row.anchors, parameters.min_chain_score, parameters.min_cnt,
-      parameters.bw, chains.score, chains.anchor_count, chains.anchor_x, chains.anchor_y};
+  RowToWalk to_walk = row_to_walk(row, parameters, chains);
   totals = walk_row(team, to_walk, room.walk, memory.walk);
   if (totals.chains == 0 ||
       !wants_long_join(parameters, totals.chains, chains.anchor_y[0], chains.anchor_y[chains.anchor_count[0] - 1], row.read_length))

@@ -81,8 +81,8 @@ void make_hits(const ReadChains& read, std::uint32_t seed, ReadNames names, HitO
   std::int32_t first = 0;
   for (std::size_t chain = 0; chain < read.chain_score.size(); ++chain) {
     const std::int32_t count = read.chain_anchor_count[chain];
-    const auto at = static_cast<std::size_t>(first);
-    const std::uint64_t hash = mix((mix(read.anchors.x[at]) + mix(read.anchors.y[at])) ^ read_hash) & 0xFFFFFFFFU;
+    const auto [x, y] = read.first_of(chain, static_cast<std::size_t>(first));
+    const std::uint64_t hash = mix((mix(x) + mix(y)) ^ read_hash) & 0xFFFFFFFFU;
     const std::uint64_t score_and_count =
         static_cast<std::uint64_t>(static_cast<std::uint32_t>(read.chain_score[chain])) << 32 | static_cast<std::uint32_t>(count);
     order.keys.push_back({score_and_count ^ hash, static_cast<std::uint32_t>(hash), static_cast<std::int32_t>(chain), first});
@@ -98,22 +98,29 @@ void make_hits(const ReadChains& read, std::uint32_t seed, ReadNames names, HitO
     hit.anchors = read.chain_anchor_count[static_cast<std::size_t>(key->chain)];
     hit.score = read.chain_score[static_cast<std::size_t>(key->chain)];
     hit.id = static_cast<std::int32_t>(hits.size());
-    const auto begin = static_cast<std::size_t>(hit.first_anchor);
-    const std::size_t last = begin + static_cast<std::size_t>(hit.anchors) - 1;
-    const std::uint64_t first_x = read.anchors.x[begin], first_y = read.anchors.y[begin];
+    const auto chain = static_cast<std::size_t>(hit.chain), first = static_cast<std::size_t>(hit.first_anchor);
+    const auto [first_x, first_y] = read.first_of(chain, first);
+    const auto [last_x, last_y] = read.last_of(chain, first, static_cast<std::size_t>(hit.anchors));
     hit.target = target_of(first_x);
     hit.reverse = is_reverse(first_x);
     hit.target_start = static_cast<std::int32_t>(std::max<std::int64_t>(0, position(first_x) + 1 - span_of(first_y)));
-    hit.target_end = static_cast<std::int32_t>(position(read.anchors.x[last]) + 1);
+    hit.target_end = static_cast<std::int32_t>(position(last_x) + 1);
     const auto start = static_cast<std::int32_t>(position(first_y) + 1 - span_of(first_y));
-    const auto end = static_cast<std::int32_t>(position(read.anchors.y[last]) + 1);
+    const auto end = static_cast<std::int32_t>(position(last_y) + 1);
     hit.query_start = hit.reverse ? read.read_length - end : start;
     hit.query_end = hit.reverse ? read.read_length - start : end;
     hits.push_back(hit);
   }
 }
 
-void measure_block(const AnchorList& anchors, Hit& hit) {
+void measure_block(const ReadChains& read, Hit& hit) {
+  if (!read.measured.empty()) {
+    const MeasuredChain& chain = read.measured[static_cast<std::size_t>(hit.chain)];
+    hit.matches = chain.matches;
+    hit.block = chain.block;
+    return;
+  }
+  const AnchorList& anchors = read.anchors;
   const auto begin = static_cast<std::size_t>(hit.first_anchor);
   const std::size_t end = begin + static_cast<std::size_t>(hit.anchors);
   // In unsigned words, as chains of hostile columns may go back and forth by more than 2^31 altogether.

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::hit_selection {
@@ -24,6 +25,14 @@ constexpr std::int32_t span_of(std::uint64_t y) { return static_cast<std::int32_
 constexpr std::int32_t target_of(std::uint64_t x) { return static_cast<std::int32_t>(x >> 32 & 0x7FFFFFFF); }
 constexpr bool is_reverse(std::uint64_t x) { return (x >> 63) != 0; }
 
+// What hits need of the anchors of a chain, and the seeds of its read, where somebody else has gone through them.
+struct MeasuredChain {
+  std::uint64_t first_x, first_y, last_x, last_y;  // its first and last anchor
+  std::int32_t matches, block;                     // as Hit
+  std::int32_t met_seeds;                          // anchors from the first on, along the read's forward strand, that are seeds in ascending order
+  std::int32_t seeds_between;                      // seeds from the first to the last of these
+};
+
 // What the stages before have found for one read.
 struct ReadChains {
   std::string_view read_id;
@@ -32,6 +41,19 @@ struct ReadChains {
   std::span<const std::uint64_t> seed_position;  // span << 32 | last base, of the minimizers that were looked up, ascending by base
   std::span<const std::int32_t> chain_score, chain_anchor_count;
   AnchorList anchors;  // of all chains, one after the other
+  // Of each chain, instead of `anchors` and `seed_position`; with mean_span_of them.
+  std::span<const MeasuredChain> measured = {};
+  float mean_span = -1;
+
+  // Anchor `first` is a chain's first one, and it has `count`.
+  std::pair<std::uint64_t, std::uint64_t> first_of(std::size_t chain, std::size_t first) const {
+    if (!measured.empty()) return {measured[chain].first_x, measured[chain].first_y};
+    return {anchors.x[first], anchors.y[first]};
+  }
+  std::pair<std::uint64_t, std::uint64_t> last_of(std::size_t chain, std::size_t first, std::size_t count) const {
+    if (!measured.empty()) return {measured[chain].last_x, measured[chain].last_y};
+    return {anchors.x[first + count - 1], anchors.y[first + count - 1]};
+  }
 };
 
 // Intervals are 0-based and end-exclusive, on the read's forward strand and on the target's.
@@ -57,8 +79,8 @@ struct Hit {
   bool primary() const { return parent == id; }
 };
 
-// Why the lists of a read make no hits; "" if they do. Everything below relies on it: every count is at least 1, the counts add up to the anchors,
-// scores are positive, targets exist, and every anchor ends inside its target and its read.
+// Why the lists of a read (not of measured chains) make no hits; "" if they do. Everything below relies on it: every count is at least 1, the counts
+// add up to the anchors, scores are positive, targets exist, and every anchor ends inside its target and its read.
 std::string problem_of(const ReadChains& read, std::span<const std::int32_t> target_length);
 
 // Reusable memory.
@@ -80,6 +102,6 @@ enum class ReadNames : std::uint8_t {
 void make_hits(const ReadChains& read, std::uint32_t seed, ReadNames names, HitOrder& order, std::vector<Hit>& hits);
 
 // Fills matches and block.
-void measure_block(const AnchorList& anchors, Hit& hit);
+void measure_block(const ReadChains& read, Hit& hit);
 
 }  // namespace sluice::hit_selection

@@ -33,8 +33,8 @@ std::int64_t seed_at(std::span<const std::uint64_t> seeds, std::int32_t place) {
 }
 
 struct MetSeeds {
-  std::int64_t first = -1, last = -1;  // indexes; -1: the first anchor is no seed
-  std::int32_t count = 0;
+  std::int32_t count = 0;    // 0: the first anchor is no seed
+  std::int64_t between = 0;  // seeds from the first to the last of them
 };
 
 // The seeds that are the hit's anchors: the next one each time, until one is not there. By going through all seeds between them.
@@ -42,11 +42,11 @@ MetSeeds met_seeds(const ReadChains& read, const Hit& hit) {
   const std::span<const std::uint64_t> seeds = read.seed_position;
   const std::int64_t first = seed_at(seeds, anchor_on_read(read, hit, 0));
   if (first < 0) return {};
-  MetSeeds met{first, first, 1};
+  MetSeeds met{1, 1};
   std::int32_t wanted = hit.anchors > 1 ? anchor_on_read(read, hit, 1) : -1;
   for (auto i = static_cast<std::size_t>(first) + 1; i < seeds.size() && met.count < hit.anchors; ++i) {
     if (position(seeds[i]) != wanted) continue;
-    met.last = static_cast<std::int64_t>(i);
+    met.between = static_cast<std::int64_t>(i) - first + 1;
     if (++met.count < hit.anchors) wanted = anchor_on_read(read, hit, met.count);
   }
   return met;
@@ -55,17 +55,20 @@ MetSeeds met_seeds(const ReadChains& read, const Hit& hit) {
 // The same from a table of the seed that ends at each base of the read.
 MetSeeds met_seeds(const ReadChains& read, const Hit& hit, std::span<const std::int32_t> seed_ending_at) {
   const auto seed_of = [&](std::int32_t anchor) { return seed_ending_at[static_cast<std::size_t>(anchor_on_read(read, hit, anchor))]; };
-  std::int32_t last = seed_of(0);
-  if (last < 0) return {};
-  MetSeeds met{last, last, 1};
+  const std::int32_t first = seed_of(0);
+  if (first < 0) return {};
+  std::int32_t last = first;
+  MetSeeds met{1, 1};
   for (; met.count < hit.anchors; ++met.count) {
     const std::int32_t next = seed_of(met.count);
     if (next <= last) break;
     last = next;
   }
-  met.last = last;
+  met.between = last - first + 1;
   return met;
 }
+
+MetSeeds met_seeds(const MeasuredChain& chain) { return {chain.met_seeds, chain.seeds_between}; }
 
 // -1: no seed ends there. False: there is no such table, as seeds are not in order or not on the read, or too few for its length.
 bool list_ends(const ReadChains& read, std::vector<std::int32_t>& seed_ending_at) {
@@ -83,6 +86,13 @@ bool list_ends(const ReadChains& read, std::vector<std::int32_t>& seed_ending_at
 }
 
 }  // namespace
+
+float mean_span_of(std::span<const std::uint64_t> seed_position) {
+  if (seed_position.empty()) return -1;
+  std::uint64_t spans = 0;
+  for (const std::uint64_t seed : seed_position) spans += seed >> 32 & 0xFF;
+  return mean_span_of(spans, seed_position.size());
+}
 
 void set_parents(const Settings& settings, SelectionScratch& scratch, std::vector<Hit>& hits) {
   scratch.intervals.clear();
@@ -141,16 +151,16 @@ void drop_secondary_hits(const Settings& settings, SelectionScratch& scratch, st
 }
 
 void estimate_divergence(const ReadChains& read, std::span<const std::int32_t> target_length, SelectionScratch& scratch, std::span<Hit> hits) {
-  const std::span<const std::uint64_t> seeds = read.seed_position;
-  if (seeds.empty()) return;
-  std::uint64_t spans = 0;
-  for (const std::uint64_t seed : seeds) spans += seed >> 32 & 0xFF;
-  const float mean_span = static_cast<float>(spans) / static_cast<float>(seeds.size());
-  const bool has_table = list_ends(read, scratch.seed_ending_at);
+  const bool is_measured = !read.measured.empty();
+  const float mean_span = is_measured ? read.mean_span : mean_span_of(read.seed_position);
+  if (mean_span < 0) return;
+  const bool has_table = !is_measured && list_ends(read, scratch.seed_ending_at);
   for (Hit& hit : hits) {
-    const MetSeeds met = has_table ? met_seeds(read, hit, scratch.seed_ending_at) : met_seeds(read, hit);
-    if (met.first < 0) continue;
-    std::int64_t expected = met.last - met.first + 1;
+    const MetSeeds met = is_measured ? met_seeds(read.measured[static_cast<std::size_t>(hit.chain)])
+                         : has_table ? met_seeds(read, hit, scratch.seed_ending_at)
+                                     : met_seeds(read, hit);
+    if (met.count == 0) continue;
+    std::int64_t expected = met.between;
     // One more on either side where the alignment does not end with the read or the target. (The second test asks for query_start, where one would
     // expect query_end: minimap2 does.)
     if (static_cast<float>(hit.query_start) > mean_span && static_cast<float>(hit.target_start) > mean_span) ++expected;
@@ -199,7 +209,7 @@ void select_hits(const ReadChains& read, std::span<const std::int32_t> target_le
   }
   estimate_divergence(read, target_length, scratch, hits);
   drop_divergent_strands(hits);
-  for (Hit& hit : hits) measure_block(read.anchors, hit);
+  for (Hit& hit : hits) measure_block(read, hit);
   set_mapping_quality(read.repeat_length, settings.min_chain_score, hits);
 }
 

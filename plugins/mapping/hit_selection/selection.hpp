@@ -44,8 +44,14 @@ struct SelectionScratch {
   std::vector<std::int32_t> seed_ending_at;  // each base of a read
 };
 
+// Bases that a minimizer of the read covers on average; -1: it has none.
+float mean_span_of(std::span<const std::uint64_t> seed_position);
+inline float mean_span_of(std::uint64_t spans, std::size_t seeds) {
+  return seeds == 0 ? -1.0F : static_cast<float>(spans) / static_cast<float>(seeds);
+}
+
 // The hits of a read in the order of its PAF lines, every field filled. `target_length`: bases of each target of the index.
-// `read` must have passed problem_of.
+// `read` must have passed problem_of, or its chains be measured.
 void select_hits(const ReadChains& read, std::span<const std::int32_t> target_length, const Settings& settings, SelectionScratch& scratch,
                  std::vector<Hit>& hits);
 

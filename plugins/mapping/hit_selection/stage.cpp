@@ -9,6 +9,10 @@
 #include "hit_selection/hits.hpp"
 #include "hit_selection/selection.hpp"
 
+#ifdef SLUICE_WITH_CUDA
+#include "hit_selection/measured_batch.hpp"
+#endif
+
 namespace sluice::hit_selection {
 namespace {
 
@@ -89,6 +93,12 @@ class MapSelection {
     d.option("seed", &Parameters::seed, "of the hash that orders hits of equal score (minimap2 --seed)").range(0, unlimited);
     d.option("no_hash_name", &Parameters::no_hash_name,
              "leave the read's name out of that hash, so that equal bases give equal hits (minimap2 --no-hash-name)");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&MapSelection::process_cuda>(
+        "cuda",
+        "the anchors of all chains of a batch are gone through on the device, a warp a chain, and stay there; "
+        "the CPU chooses among the hits");
+#endif
   }
 
   MapSelection(const Setup& setup, const Parameters& p)
@@ -123,8 +133,7 @@ class MapSelection {
 
   void process(const Call& call, const Batch& in, Output& out) {
     auto workspace = workspaces_.take();
-    SelectionScratch& scratch = workspace->scratch;
-    std::vector<Hit>&one = workspace->one, &all = workspace->all;
+    std::vector<Hit>& all = workspace->all;
     std::vector<std::size_t>& count = workspace->count;
     all.clear();
     count.assign(static_cast<std::size_t>(in.rows()), 0);
@@ -137,22 +146,67 @@ class MapSelection {
     const auto anchor_x = in.list<std::uint64_t>("chain_anchor_x");
     const auto anchor_y = in.list<std::uint64_t>("chain_anchor_y");
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      if (!in.ok(row) || (chain_score[row].empty() && anchor_x[row].empty())) continue;
+      if (!in.ok(row)) continue;
       if (call.cancelled()) break;
       const auto i = static_cast<std::size_t>(row);
-      const ReadChains read{.read_id = read_ids[row],
-                            .read_length = read_length[i],
-                            .repeat_length = repeat_length[i],
-                            .seed_position = seed_position[row],
-                            .chain_score = chain_score[row],
-                            .chain_anchor_count = chain_anchor_count[row],
-                            .anchors = {anchor_x[row], anchor_y[row]}};
+      choose({.read_id = read_ids[row],
+              .read_length = read_length[i],
+              .repeat_length = repeat_length[i],
+              .seed_position = seed_position[row],
+              .chain_score = chain_score[row],
+              .chain_anchor_count = chain_anchor_count[row],
+              .anchors = {anchor_x[row], anchor_y[row]}},
+             *workspace);
+      all.insert(all.end(), workspace->one.begin(), workspace->one.end());
+      count[i] = workspace->one.size();
+    }
+    give_hits(count, all, out);
+  }
+
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    const sluice::cuda::DeviceCall device(call);
+    const cuda::TargetLengths& targets = targets_.get(device.ordinal(), [&] { return cuda::TargetLengths(device, index_.contig_length); });
+    const cuda::MeasuredBatch batch(device, in, targets);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    std::vector<std::vector<Hit>> hits(rows);
+    std::vector<std::size_t> count(rows);
+    constexpr std::size_t rows_at_once = 16;
+    call.parallel_for(rows, rows_at_once, [&](std::size_t begin, std::size_t end) {
+      auto workspace = workspaces_.take();
+      for (std::size_t row = begin; row < end && !call.cancelled(); ++row) {
+        if (!in.ok(static_cast<std::int64_t>(row))) continue;
+        choose(batch.read(row), *workspace);
+        hits[row] = workspace->one;
+        count[row] = hits[row].size();
+      }
+    });
+    std::vector<Hit> all;
+    for (const std::vector<Hit>& of_row : hits) all.insert(all.end(), of_row.begin(), of_row.end());
+    give_hits(count, all, out);
+  }
+#endif
+
+ private:
+  struct Workspace {
+    SelectionScratch scratch;
+    std::vector<Hit> one, all;
+    std::vector<std::size_t> count;
+  };
+
+  // The read's hits become workspace.one.
+  void choose(const ReadChains& read, Workspace& workspace) const {
+    workspace.one.clear();
+    if (read.chain_score.empty() && read.anchors.x.empty()) return;
+    if (read.measured.empty()) {
       const std::string problem = problem_of(read, index_.contig_length);
       if (!problem.empty()) throw Failure::input("read '" + std::string(read.read_id) + "': " + problem);
-      select_hits(read, index_.contig_length, settings_, scratch, one);
-      all.insert(all.end(), one.begin(), one.end());
-      count[i] = one.size();
     }
+    select_hits(read, index_.contig_length, settings_, workspace.scratch, workspace.one);
+  }
+
+  // count: hits of each row, which are `all` one after the other.
+  void give_hits(std::span<const std::size_t> count, const std::vector<Hit>& all, Output& out) const {
     const Buffer offsets = out.offsets([&](std::int64_t row) { return count[static_cast<std::size_t>(row)]; });
     const auto give = [&]<class Value>(const char* name, Value value_of) {
       using T = decltype(value_of(all.front()));
@@ -179,16 +233,13 @@ class MapSelection {
     if (wants_hash_) give("hit_hash", [](const Hit& hit) { return hit.hash; });
   }
 
- private:
-  struct Workspace {
-    SelectionScratch scratch;
-    std::vector<Hit> one, all;
-    std::vector<std::size_t> count;
-  };
   MinimizerIndexView index_;
   bool wants_chain_, wants_rivals_, wants_hash_;
   Settings settings_;
   Workspaces<Workspace> workspaces_;
+#ifdef SLUICE_WITH_CUDA
+  sluice::cuda::PerDevice<cuda::TargetLengths> targets_;
+#endif
 };
 
 }  // namespace

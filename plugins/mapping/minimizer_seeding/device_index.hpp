@@ -7,7 +7,6 @@
 #include <sluice/cuda.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "minimizer_seeding/cuda.hpp"
@@ -47,28 +46,6 @@ class DeviceIndex {
     memory_.push_back(std::move(memory));
   }
   std::vector<sluice::cuda::Memory> memory_;
-};
-
-// A text column of the input on the host: where the batch has it there, or a copy of the device's.
-class HostText {
- public:
-  HostText(const sluice::cuda::DeviceCall& device, const Batch& in, const char* name) {
-    if (in.find(name)->array != nullptr) {
-      const TextView text = in.text(name);
-      for (std::int64_t row = 0; row < in.rows(); ++row) rows_.push_back(text[row]);
-      return;
-    }
-    const sluice::cuda::Text text = device.text(in, name);
-    const std::vector<std::int64_t> offsets = device.download(text.offsets, static_cast<std::size_t>(in.rows()) + 1);
-    copy_ = device.download(text.bytes + offsets.front(), static_cast<std::size_t>(offsets.back() - offsets.front()));
-    for (std::size_t row = 0; row + 1 < offsets.size(); ++row)
-      rows_.emplace_back(copy_.data() + (offsets[row] - offsets.front()), static_cast<std::size_t>(offsets[row + 1] - offsets[row]));
-  }
-  std::string_view operator[](std::size_t row) const { return rows_[row]; }
-
- private:
-  std::vector<char> copy_;
-  std::vector<std::string_view> rows_;
 };
 
 // Rows that the host did, on their way to the device's columns. Rows without a gap between them are copied together.

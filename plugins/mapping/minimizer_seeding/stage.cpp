@@ -204,7 +204,7 @@ class MinimizerSeeding {
     if (!index.filter.keeps_all()) {
       cuda::DeviceAnchorFilter filter = index.filter;
       if (order_.used()) {
-        const HostText names(device, in, "read_id");
+        const sluice::cuda::HostText names(device, in, "read_id");
         std::vector<NameOrder::Place> places;
         for (std::size_t row = 0; row < rows; ++row) places.push_back(order_.place(names[row]));
         filter.read_place = memory.emplace_back(device.upload(places)).as<NameOrder::Place>();
@@ -276,7 +276,7 @@ class MinimizerSeeding {
   void find_on_host(const Call& call, const sluice::cuda::DeviceCall& device, const Batch& in, const std::vector<std::size_t>& rows, Output& out,
                     std::vector<cuda::RowSeeds>& found, HostRows& results) {
     if (rows.empty()) return;
-    const HostText bases(device, in, "bases"), names(device, in, "read_id");
+    const sluice::cuda::HostText bases(device, in, "bases"), names(device, in, "read_id");
     std::mutex mutex;  // guards results
     call.parallel_for(rows.size(), 1, [&](std::size_t begin, std::size_t end) {
       auto read = reads_.take();

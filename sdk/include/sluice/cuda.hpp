@@ -13,6 +13,7 @@
 #include <sluice/stage.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -269,6 +270,28 @@ class DeviceCall {
   const Call& call_;
   const sluice_device device_;
   cudaStream_t stream_;
+};
+
+// A text column of the input on the host: where the batch has it there, or a copy of the device's.
+class HostText {
+ public:
+  HostText(const DeviceCall& device, const Batch& in, const char* name) {
+    if (in.find(name)->array != nullptr) {
+      const TextView text = in.text(name);
+      for (std::int64_t row = 0; row < in.rows(); ++row) rows_.push_back(text[row]);
+      return;
+    }
+    const Text text = device.text(in, name);
+    const std::vector<std::int64_t> offsets = device.download(text.offsets, static_cast<std::size_t>(in.rows()) + 1);
+    copy_ = device.download(text.bytes + offsets.front(), static_cast<std::size_t>(offsets.back() - offsets.front()));
+    for (std::size_t row = 0; row + 1 < offsets.size(); ++row)
+      rows_.emplace_back(copy_.data() + (offsets[row] - offsets.front()), static_cast<std::size_t>(offsets[row + 1] - offsets[row]));
+  }
+  std::string_view operator[](std::size_t row) const { return rows_[row]; }
+
+ private:
+  std::vector<char> copy_;
+  std::vector<std::string_view> rows_;
 };
 
 // Something that a stage keeps on every device, made the first time a device needs it (a model, a reference).

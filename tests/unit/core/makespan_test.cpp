@@ -168,6 +168,8 @@ TEST_CASE("The CPU leaves to a device what would hold up its own part of a run, 
           CAPTURE(speed);
           CAPTURE(only_on_cpu);
           CHECK(result.makespan / result.oracle <= 1.15);
+          // Calls on the CPU that win next to nothing are not made.
+          if (speed == 20.0) CHECK(result.device_share >= 0.995);
         }
 }
 

@@ -46,10 +46,17 @@ std::optional<Picked> exhaustive(const View& view) {
   for (const WaitingGroup& group : view.waiting)
     for (const auto& [turn, task] : group.tasks)
       for (const Candidate& mine : view.stages[group.stage].candidates) {
-        if (!view.may_do(group, mine) || view.lanes[mine.lane].running >= useful_calls(view, mine, view.source.horizon)) continue;
+        const Candidate& other = view.stages[group.stage].candidates[mine.on_cpu() ? 1 : 0];
+        const DeviceOutlook of_first(view, group, group.tasks.begin()->second);
+        const bool other_is_out =
+            other.on_cpu() && !group.urgent && (of_first.done_before_cpu(other) || of_first.cpu_adds_little(other) || of_first.would_run_dry(other));
+        const bool others = view.may_do(group, other) && !other_is_out;
+        const std::size_t most = others ? most_calls(view, mine, view.source.horizon) : static_cast<std::size_t>(view.lanes[mine.lane].traits.slots);
+        if (!view.may_do(group, mine) || view.lanes[mine.lane].running >= most) continue;
         const DeviceOutlook devices(view, group, task);
         const Candidate& on_cpu = view.stages[group.stage].candidates.front();
-        const bool cpu_is_out = !group.urgent && (devices.done_before_cpu(on_cpu) || devices.would_run_dry(on_cpu));
+        const bool cpu_is_out =
+            !group.urgent && (devices.done_before_cpu(on_cpu) || devices.cpu_adds_little(on_cpu) || devices.would_run_dry(on_cpu));
         double soonest = 1e300, rates = 0, backlog = 0, waiting = 0;
         for (const Candidate& other : view.stages[group.stage].candidates) {
           if (&other == &mine || !view.may_do(group, other) || (other.on_cpu() && cpu_is_out)) continue;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "gpu/simulated_chains.hpp"
 #include "hit_selection/stage.cpp"  // the stage class has no header of its own
 #include "unit/mapping/hit_selection/tiny_index.hpp"
 
@@ -92,12 +93,41 @@ TEST_CASE("a hit spans from the first base of its first anchor to the last base 
   CHECK(hits[1].target == 1);
   CHECK(hits[1].query_start == 1000 - 45);
   CHECK(hits[1].query_end == 1000 - 20);
-  measure_block(read.view().anchors, hits[0]);
+  measure_block(read.view(), hits[0]);
   CHECK(hits[0].matches == 15 + 15 + 15);
   CHECK(hits[0].block == 15 + 102 + 86);
-  measure_block(read.view().anchors, hits[1]);
+  measure_block(read.view(), hits[1]);
   CHECK(hits[1].matches == 15 + 10);
   CHECK(hits[1].block == 15 + 10);
+}
+
+TEST_CASE("chains that somebody else has gone through give the hits of their anchors") {
+  const std::vector<std::int32_t> targets = {100'000, 700, 5000};
+  simulated::ChainMaker make(5, targets);
+  SelectionScratch scratch;
+  std::vector<Hit> wanted, got;
+  std::size_t compared = 0, estimated = 0;
+  for (int i = 0; i < 300; ++i) {
+    const simulated::ChainedRead read = make.read(static_cast<std::int32_t>(100 + make.below(9000)), make.below(40), 1 + make.below(100));
+    REQUIRE(problem_of(read.view(), targets).empty());
+    if (read.count.empty()) continue;
+    const std::vector<MeasuredChain> measured = simulated::measured(read);
+    ReadChains other = read.view();
+    other.measured = measured;
+    other.mean_span = mean_span_of(read.seeds);
+    other.anchors = {};
+    other.seed_position = {};
+    for (const Selection selection : {Selection::all, Selection::best}) {
+      select_hits(read.view(), targets, {.selection = selection}, scratch, wanted);
+      select_hits(other, targets, {.selection = selection}, scratch, got);
+      REQUIRE(got.size() == wanted.size());
+      for (std::size_t hit = 0; hit < got.size(); ++hit) CHECK(simulated::fields(got[hit]) == simulated::fields(wanted[hit]));
+      for (const Hit& hit : wanted) estimated += hit.divergence > 0 ? 1 : 0;
+      compared += wanted.size();
+    }
+  }
+  CHECK(compared > 1000);
+  CHECK(estimated > 100);
 }
 
 TEST_CASE("a k-mer that was longer on the read than the target's beginning starts at 0") {
