@@ -81,7 +81,9 @@ class FlowCell {
     d.option("deadline_seconds", &Parameters::deadline_seconds, "decisions later than this after their chunk mean \"continue\"")
         .range(0, 1e6)
         .unit("s");
-    d.option("stop_seconds", &Parameters::stop_seconds, "when a decision was late, nothing is ejected for so long; 0: never mind").range(0, 1e6).unit("s");
+    d.option("stop_seconds", &Parameters::stop_seconds, "when a decision was late, nothing is ejected for so long; 0: never mind")
+        .range(0, 1e6)
+        .unit("s");
     d.option("duration_seconds", &Parameters::duration_seconds, "end then; 0: when all reads have been played").range(0, 1e9).unit("s");
     d.option("repeat", &Parameters::repeat, "strands are drawn from the first reads (4 per channel), for duration_seconds");
     d.option("seed", &Parameters::seed, "of the capture times");
@@ -101,7 +103,11 @@ class FlowCell {
   }
 
   FlowCell(const Setup& setup, const Parameters& p)
-      : p_(p), conditions_(conditions_of(setup)), model_(settings(p, conditions_)), answers_(setup.feedback_sinks()), waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
+      : p_(p),
+        conditions_(conditions_of(setup)),
+        model_(settings(p, conditions_)),
+        answers_(setup.feedback_sinks()),
+        waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
     if (answers_ > 1) throw Failure::usage("several sinks give feedback to a flow cell", "name the one that writes the decisions");
     if (p_.labels && !p_.labels->empty()) {
       labels_ = ReadLabels::read(*p_.labels, p_.label_column);
@@ -362,8 +368,8 @@ class FlowCell {
     if (model_.is_stopped(now) == is_stopped_) return;
     is_stopped_ = !is_stopped_;
     if (is_stopped_)
-      call.warn(fmt::format("decisions come more than {:.3g} s late: nothing is ejected until they have been in time for {:.3g} s", p_.deadline_seconds,
-                            p_.stop_seconds));
+      call.warn(fmt::format("decisions come more than {:.3g} s late: nothing is ejected until they have been in time for {:.3g} s",
+                            p_.deadline_seconds, p_.stop_seconds));
     else
       call.info("decisions come in time again: reads are ejected");
   }
@@ -388,7 +394,8 @@ class FlowCell {
     if (has_labels_) {
       // Of a single condition; of several the sums would mix what is wanted with what is not.
       if (model_conditions() == 1) report_targets(call, "", c, p_.channels, now);
-      if (model_conditions() == 1) count("target_bases_without_read_until", std::round(without_read_until(c, p_.channels, now) * p_.bases_per_second));
+      if (model_conditions() == 1)
+        count("target_bases_without_read_until", std::round(without_read_until(c, p_.channels, now) * p_.bases_per_second));
     }
     if (model_conditions() > 1) report_conditions(call, now);
     if (p_.target_bases <= 0 || c.accepted + c.rejected == 0) return;
