@@ -83,6 +83,7 @@ class Played:
 @dataclass
 class Options:
     channels: int = 512
+    pores: int = 0  # channels with a pore, from the first on; 0: all
     sampling_rate: float = 4000.0
     chunk_seconds: float = 0.2
     waves: int = 4  # messages in a chunk's time: each has its share of the channels
@@ -150,7 +151,7 @@ class FlowCell:
         self._draws = Draws(options.seed)
         self._next = 0
         self._numbers = 0
-        self._gone: set[int] = set()
+        self._gone = set(range((options.pores or options.channels) + 1, options.channels + 1))
         self._pores: dict[int, Played | None] = {channel: None for channel in range(1, options.channels + 1)}
         self._free_at = {channel: self._wait() for channel in self._pores}
         self.sequenced = {"all": 0.0}
@@ -256,7 +257,7 @@ class FlowCell:
                 return latencies[min(int(share * len(latencies)), len(latencies) - 1)] if latencies else 0.0
 
             return {**self.counts, "seconds": self.now, "actions": len(latencies), "latency_p50": quantile(0.5), "latency_p99": quantile(0.99),
-                    "latency_maximum": latencies[-1] if latencies else 0.0, "vanished_channels": sorted(self._gone)}
+                    "latency_maximum": latencies[-1] if latencies else 0.0, "vanished_channels": sorted(self._gone)[:self.counts["vanished"]] if not self.options.pores else []}
 
 
 class StandIn:
