@@ -25,11 +25,13 @@ from readfish.plugins.utils import Result
 
 from ._errors import Problem, UsageError
 from .live import Calibration, Chunk, Decider, Decision
+from .live._decider import first_chunk
 from .live._flow_cells import pore_of
 
 logger = logging.getLogger("sluice.readfish")
 
 _DIGITISATION = 8192.0  # readfish gives range / digitisation: any number will do
+_LOADING_SECONDS = 3600.0  # that a large genome may take
 _NO_SEQUENCE = "N"  # readfish tells reads that were judged from others by their having a sequence
 
 
@@ -85,6 +87,7 @@ class Caller(CallerABC):
     def _start(self, sample_rate: float) -> None:
         self._decider = Decider(self._pipeline, sampling_rate=sample_rate, **self._arguments)
         threading.Thread(target=self._listen, args=(self._decider,), daemon=True, name="sluice decisions").start()
+        self._ask([first_chunk(1)], {1: Calibration(_DIGITISATION, _DIGITISATION, 0.0)}, _LOADING_SECONDS)
 
     def _listen(self, decider: Decider) -> None:
         try:
@@ -118,17 +121,17 @@ class Caller(CallerABC):
             seen.taken = len(samples)
             seen.chunks += 1
         if new:
-            self._ask(new, calibration)
+            self._ask(new, calibration, self._timeout)
         for channel, read in chunks:
             yield _result(channel, read.id, self._seen[channel].last)
 
-    def _ask(self, chunks: list[Chunk], calibration: dict[int, Calibration]) -> None:
+    def _ask(self, chunks: list[Chunk], calibration: dict[int, Calibration], timeout: float) -> None:
         assert self._decider is not None
-        self._decider.push(chunks, calibration, deadline=self._timeout, timeout=self._timeout)
+        self._decider.push(chunks, calibration, deadline=timeout, timeout=timeout)
         self._pushed += 1
         with self._came:
-            if not self._came.wait_for(lambda: self._error is not None or self._answered >= self._pushed, self._timeout):
-                logger.warning("no answer in %g s: reads are looked at again with their next chunk", self._timeout)
+            if not self._came.wait_for(lambda: self._error is not None or self._answered >= self._pushed, timeout):
+                logger.warning("no answer in %g s: reads are looked at again with their next chunk", timeout)
             answers = list(self._answers)
             self._answers.clear()
         if self._error is not None:
