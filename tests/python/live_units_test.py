@@ -160,6 +160,15 @@ class Decisions(unittest.TestCase):
         answer(session, 1.0, decision(1, "a"))
         self.assertEqual(session._sequencer.actions, [("stop_receiving", 1, "a")])
 
+    def test_a_sequencer_that_has_changed_its_rate_ends_the_session(self):
+        session = session_with([1.0])
+        session._decider.sampling_rate = 4000.0
+        closed = []
+        session._connect = lambda: SimpleNamespace(sampling_rate=5000.0, close=lambda: closed.append(True))
+        with self.assertLogs("sluice.live", "ERROR"):
+            self.assertIsNone(session._reconnected())
+        self.assertEqual(closed, [True])
+
     def test_the_switch_counts_how_often_it_was_turned_on(self):
         switch = StopSwitch(5)
         with self.assertLogs("sluice.live", "WARNING") as said:

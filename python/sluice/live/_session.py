@@ -233,6 +233,11 @@ class Session:
         while not self._stop.is_set() and self.error is None:
             try:
                 sequencer = self._connect()
+                if sequencer.sampling_rate != self._decider.sampling_rate:
+                    logger.error("the sequencer samples at %g Hz now, and the pipeline was made for %g Hz: begin again", sequencer.sampling_rate,
+                                 self._decider.sampling_rate)
+                    sequencer.close()
+                    return None
                 if sequencer.is_acquiring():
                     self.counts["reconnects"] += 1
                     logger.info("connected again: %d channels", sequencer.channels)
