@@ -27,7 +27,7 @@ void FlowCellReport::write(double now, std::uint64_t rounds_behind) const {
   // Of several conditions the sums would mix what is wanted with what is not.
   if (conditions() > 1) write_conditions(now);
   if (conditions() == 1 && cell_.has_labels) {
-    write_targets("", c, cell_.channels, now);
+    write_targets("", wanted(0), c, cell_.channels, now);
     count("target_bases_without_read_until", std::round(without_read_until(c, cell_.channels, now) * cell_.bases_per_second));
   }
   if (cell_.target_bases <= 0 || c.accepted + c.rejected == 0) return;
@@ -43,13 +43,23 @@ double FlowCellReport::without_read_until(const FlowCellCounts& c, std::int32_t 
   return now * channels / cycle * c.target_read_seconds / static_cast<double>(c.reads);
 }
 
-void FlowCellReport::write_targets(const std::string& before, const FlowCellCounts& c, std::int32_t channels, double now) const {
+Wanted FlowCellReport::wanted(std::size_t condition) const {
+  const bool depletes = conditions_ && conditions_->select(static_cast<std::int64_t>(condition)) == Select::deplete;
+  return depletes ? Wanted::others : Wanted::targets;
+}
+
+void FlowCellReport::write_targets(const std::string& before, Wanted wanted, const FlowCellCounts& c, std::int32_t channels, double now) const {
   const auto count = [&](const char* name, double value) {
     if (value != 0) call_.count((before + name).c_str(), value);
   };
   const SequencingConditions conditions = observed(c, channels);
-  count("target_reads", static_cast<double>(c.target_reads));
-  count("target_bases", std::round(c.target_seconds * cell_.bases_per_second));
+  // The model's targets are the reads that are wanted.
+  const std::uint64_t other_reads = c.reads - c.target_reads;
+  const double other_seconds = c.sequenced_seconds - c.target_seconds;
+  const bool as_labelled = wanted == Wanted::targets;
+  count("target_reads", static_cast<double>(as_labelled ? c.target_reads : other_reads));
+  count("target_bases", std::round((as_labelled ? c.target_seconds : other_seconds) * cell_.bases_per_second));
+  count("other_bases", std::round((as_labelled ? other_seconds : c.target_seconds) * cell_.bases_per_second));
   count("recall", conditions.recall);
   count("false_positive_rate", conditions.false_positive_rate);
   const double without = without_read_until(c, channels, now);
@@ -67,7 +77,7 @@ void FlowCellReport::write_conditions(double now) const {
     count("accepted", static_cast<double>(c.accepted)), count("rejected", static_cast<double>(c.rejected));
     count("sequenced_bases", std::round(c.sequenced_seconds * cell_.bases_per_second));
     if (c.reads == 0) continue;
-    if (cell_.has_labels) write_targets(before, c, channels, now);
+    if (cell_.has_labels) write_targets(before, wanted(i), c, channels, now);
     if (c.accepted + c.rejected > 0) count("model_enrichment", estimate_sequencing(observed(c, channels)).enrichment);
   }
 }

@@ -33,8 +33,9 @@ class FlowCellReport {
   // Seconds of wanted strands that the same channels would have sequenced in the same time, if they had let every strand pass.
   double without_read_until(const FlowCellCounts& c, std::int32_t channels, double now) const;
   // What labels tell of the channels of a condition, whose name goes before each counter's.
-  void write_targets(const std::string& before, const FlowCellCounts& c, std::int32_t channels, double now) const;
+  void write_targets(const std::string& before, Wanted wanted, const FlowCellCounts& c, std::int32_t channels, double now) const;
   void write_conditions(double now) const;
+  Wanted wanted(std::size_t condition) const;
   // What this run has shown. Without labels the accepted strands stand for the targets.
   SequencingConditions observed(const FlowCellCounts& c, std::int32_t channels) const;
 
