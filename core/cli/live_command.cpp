@@ -21,20 +21,23 @@ constexpr const char* bootstrap =
     "try:\n"
     "    from sluice.live.program import main\n"
     "except ImportError as error:\n"
-    "    sys.exit(f\"sluice live: {sys.executable} does not have the package sluice ({error}): install it with pip install 'sluice[live]', or let \"\n"
+    "    sys.exit(f\"sluice live: {sys.executable} does not have the package sluice ({error}): install it with pip install 'sluice[live]', or let "
+    "\"\n"
     "             \"SLUICE_PYTHON name a Python that has it\")\n"
     "sys.exit(main(sys.argv[1:]))\n";
 
 // For --help and completion; the package reads them again.
 struct LiveArguments {
-  std::string host, port, position, pipeline, log, report, first_channel, last_channel, deadline, stop_seconds, unblock_seconds, most_samples, give_up, status;
+  std::string host, port, position, pipeline, log, report, first_channel, last_channel, deadline, stop_seconds, unblock_seconds, most_samples,
+      give_up, status;
   bool dry_run = false, quiet = false;
 
   void add_to(CLI::App& app) {
     app.add_option("--host", host, "where MinKNOW runs (default: 127.0.0.1)")->type_name("HOST");
     app.add_option("--port", port, "of MinKNOW's manager (default: 9502)")->type_name("N");
     app.add_option("--position", position, "name of the position: MN12345, X1, 1A")->type_name("NAME");
-    app.add_option("--pipeline", pipeline, "a pipeline with a flow cell whose place the sequencer takes (default: read_until)")->type_name("PIPELINE");
+    app.add_option("--pipeline", pipeline, "a pipeline with a flow cell whose place the sequencer takes (default: read_until)")
+        ->type_name("PIPELINE");
     app.add_option("--log", log, "table of decisions with their latency; lines are added to a file that is there")->type_name("FILE");
     app.add_option("--report", report, "counts and latencies at the end, JSON")->type_name("FILE");
     app.add_option("--first-channel", first_channel, "(default: 1)")->type_name("N");
@@ -55,8 +58,10 @@ struct LiveArguments {
 int live_command(const Arguments& arguments) {
   CLI::App app("Read Until on a sequencer: decides about the live reads of a position of MinKNOW", "sluice live");
   app.footer(
-      "\nEvery other option is a parameter of the pipeline (sluice run read_until --help) or of the run (--threads N).\nIt is written in Python: pip install "
-      "'sluice[live]', or let SLUICE_PYTHON name a Python that has it.\n\nExample:\n  sluice live --position MN12345 --target lambda.fa --control-channels 1-256 "
+      "\nEvery other option is a parameter of the pipeline (sluice run read_until --help) or of the run (--threads N).\nIt is written in Python: pip "
+      "install "
+      "'sluice[live]', or let SLUICE_PYTHON name a Python that has it.\n\nExample:\n  sluice live --position MN12345 --target lambda.fa "
+      "--control-channels 1-256 "
       "--log decisions.tsv");
   LiveArguments known;
   known.add_to(app);
@@ -70,8 +75,10 @@ int live_command(const Arguments& arguments) {
   argv.push_back(nullptr);
   std::fflush(nullptr);
   execvp(python.c_str(), argv.data());
-  std::fprintf(stderr, "sluice live: cannot start %s: %s (it is written in Python: pip install 'sluice[live]', or let SLUICE_PYTHON name a Python that has it)\n",
-               python.c_str(), std::strerror(errno));
+  std::fprintf(
+      stderr,
+      "sluice live: cannot start %s: %s (it is written in Python: pip install 'sluice[live]', or let SLUICE_PYTHON name a Python that has it)\n",
+      python.c_str(), std::strerror(errno));
   return exit_failed;
 }
 

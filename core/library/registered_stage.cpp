@@ -67,7 +67,8 @@ class Instance {
     ArrowArray made{};
     sluice_rows rows{raw, output};
     sluice_error error{};
-    const sluice_status status = stage_.functions.process(stage_.functions.user, instance_, nullptr, nullptr, nullptr, &made_schema, &made, &rows, &error);
+    const sluice_status status =
+        stage_.functions.process(stage_.functions.user, instance_, nullptr, nullptr, nullptr, &made_schema, &made, &rows, &error);
     if (status == SLUICE_END) return false;
     throw_unless(status, error);
     if (made.release == nullptr || made.length == 0) {  // nothing this time

@@ -148,6 +148,12 @@ class RunHandle:
         while (line := _l.taken_text(_l.lib.sluice_run_next_line(self.handle, ctypes.byref(level)))) is not None:
             logger.log(_LEVELS.get(level.value, logging.DEBUG), "%s", line)
 
+    def close_stream(self) -> None:
+        """Nobody takes more of the stream. From any thread."""
+        with self.lock:
+            if self.handle:
+                _l.lib.sluice_run_close_stream(self.handle)
+
     def free(self) -> None:
         with self.lock:
             handle, self.handle = self.handle, None

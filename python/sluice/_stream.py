@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 from ctypes import byref
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
@@ -31,6 +32,7 @@ class Stream:
         _l.lib.sluice_run_stream_schema(handle.handle, byref(struct))
         self.schema = Schema(struct)
         self._started = False
+        self._taking = threading.RLock()  # held by who waits for a batch: the run is not freed under its feet
 
     @property
     def column_names(self) -> list[str]:
@@ -48,6 +50,10 @@ class Stream:
         return self
 
     def __next__(self) -> Batch:
+        with self._taking:
+            return self._next()
+
+    def _next(self) -> Batch:
         if self._ended:
             raise StopIteration
         handle = self._handle
@@ -65,7 +71,9 @@ class Stream:
             raise
         if status == _l.OK:
             return Batch(self.schema, array)
-        self._ended = True
+        was_closed, self._ended = self._ended, True
+        if was_closed:
+            raise StopIteration
         if status != _l.END:
             self._raise_why_not(handle)
         handle.wait(-1)
@@ -98,11 +106,15 @@ class Stream:
         return {} if self._handle is None else self._handle.snapshot()
 
     def close(self) -> None:
-        """Ends the run if it still goes on. Batches that were taken stay."""
+        """Ends the run if it still goes on. Batches that were taken stay. From any thread: who waits for a batch is told that there are no more."""
         self._ended = True
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            handle.free()
+        handle = self._handle
+        if handle is not None and not self._given_away:
+            handle.close_stream()
+        with self._taking:
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                handle.free()
 
     def __enter__(self) -> "Stream":
         return self

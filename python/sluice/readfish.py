@@ -6,6 +6,7 @@
     target = "/data/lambda.fa"        # and any other parameter of the pipeline read_until, as pore = "r10"
 
     [mapper_settings."sluice.readfish"]
+    fn_idx_in = "/data/lambda.fa"     # for readfish stats only, which maps finished reads with mappy
 
 Regions, control channels, chunks and actions stay readfish's. What sluice says of a read is an alignment (readfish's single_on or single_off, by `targets`)
 where it is accepted, no_map where it is rejected, and no_seq while there is too little of it. docs/live.md tells more.
@@ -24,11 +25,13 @@ from readfish.plugins.utils import Result
 
 from ._errors import Problem, UsageError
 from .live import Calibration, Chunk, Decider, Decision
+from .live._decider import first_chunk
 from .live._flow_cells import pore_of
 
 logger = logging.getLogger("sluice.readfish")
 
 _DIGITISATION = 8192.0  # readfish gives range / digitisation: any number will do
+_LOADING_SECONDS = 3600.0  # that a large genome may take
 _NO_SEQUENCE = "N"  # readfish tells reads that were judged from others by their having a sequence
 
 
@@ -40,6 +43,10 @@ class Alignment:
     strand: int
     r_st: int
     r_en: int
+
+
+def _problem(message: str, remedy: str) -> Problem:
+    return Problem(2, False, "readfish", "", message, remedy, f"{message}: {remedy}")
 
 
 @dataclass(slots=True)
@@ -75,12 +82,12 @@ class Caller(CallerABC):
     def validate(self) -> None:
         """UsageError where the target is not named."""
         if not self._arguments.get("target"):
-            message = "the TOML names no target"
-            raise UsageError([Problem(2, False, "readfish", "", message, "", f"{message}: give caller_settings.\"sluice.readfish\" target = \"FILE.fa\"")])
+            raise UsageError([_problem("the TOML names no target", "give caller_settings.\"sluice.readfish\" target = \"FILE.fa\"")])
 
     def _start(self, sample_rate: float) -> None:
         self._decider = Decider(self._pipeline, sampling_rate=sample_rate, **self._arguments)
         threading.Thread(target=self._listen, args=(self._decider,), daemon=True, name="sluice decisions").start()
+        self._ask([first_chunk(1)], {1: Calibration(_DIGITISATION, _DIGITISATION, 0.0)}, _LOADING_SECONDS)
 
     def _listen(self, decider: Decider) -> None:
         try:
@@ -114,17 +121,17 @@ class Caller(CallerABC):
             seen.taken = len(samples)
             seen.chunks += 1
         if new:
-            self._ask(new, calibration)
+            self._ask(new, calibration, self._timeout)
         for channel, read in chunks:
             yield _result(channel, read.id, self._seen[channel].last)
 
-    def _ask(self, chunks: list[Chunk], calibration: dict[int, Calibration]) -> None:
+    def _ask(self, chunks: list[Chunk], calibration: dict[int, Calibration], timeout: float) -> None:
         assert self._decider is not None
-        self._decider.push(chunks, calibration, deadline=self._timeout, timeout=self._timeout)
+        self._decider.push(chunks, calibration, deadline=timeout, timeout=timeout)
         self._pushed += 1
         with self._came:
-            if not self._came.wait_for(lambda: self._error is not None or self._answered >= self._pushed, self._timeout):
-                logger.warning("no answer in %g s: reads are looked at again with their next chunk", self._timeout)
+            if not self._came.wait_for(lambda: self._error is not None or self._answered >= self._pushed, timeout):
+                logger.warning("no answer in %g s: reads are looked at again with their next chunk", timeout)
             answers = list(self._answers)
             self._answers.clear()
         if self._error is not None:
@@ -153,10 +160,21 @@ def _result(channel: int, read_id: str, decision: Decision | None) -> Result:
 
 
 class Aligner(AlignerABC):
-    """Passes on what Caller has found."""
+    """Passes on what Caller has found. `readfish stats` maps finished reads, which have bases: with mappy, to the reference `fn_idx_in`."""
 
-    def __init__(self, debug_log: Any = None, **_: Any):
-        pass
+    def __init__(self, debug_log: Any = None, fn_idx_in: str | None = None, preset: str | None = None, n_threads: int = 1):
+        self._of_bases: Any = None
+        if preset is not None:  # readfish stats gives one, the experiment does not
+            if not fn_idx_in:
+                raise UsageError([_problem("readfish stats maps reads to a reference", "give mapper_settings.\"sluice.readfish\" fn_idx_in = \"FILE.fa\"")])
+            from readfish.plugins.mappy import Aligner as Mappy
+
+            self._of_bases = Mappy(fn_idx_in=fn_idx_in, preset=preset, n_threads=n_threads)
+
+    @property
+    def aligner(self) -> Any:
+        """mappy's, for readfish stats."""
+        return self._of_bases.aligner
 
     def validate(self) -> None:
         return None
@@ -169,7 +187,7 @@ class Aligner(AlignerABC):
         return "Places on the targets are those that sluice has found in the signal."
 
     def map_reads(self, basecall_results: Iterable[Result]) -> Iterable[Result]:
-        return basecall_results
+        return basecall_results if self._of_bases is None else self._of_bases.map_reads(basecall_results)
 
     def disconnect(self) -> None:
         return None

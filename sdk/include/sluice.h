@@ -204,9 +204,9 @@ typedef struct sluice_stage_functions {
   sluice_status (*create)(void* user, const char* parameters, void** instance, sluice_error* error);
   /* One batch. `input` holds the needed columns as a struct array: both structs are the callee's to release. `row_status`: per row 0, or it failed
    * earlier; NULL: all are fine. `output` and `output_schema` are to be filled with a struct array of the given columns, for all rows, without
-   * nulls; texts and lists with 64-bit offsets. Called from any thread, one call of an instance at a time. Of a source the input is NULL, and `output`
-   * has as many rows as there are now, perhaps none; it may wait for them, but no longer than a tenth of a second, so that the run can be ended;
-   * SLUICE_END: there are no more. */
+   * nulls; texts and lists with 64-bit offsets. Called from any thread, one call of an instance at a time. Of a source the input is NULL, and
+   * `output` has as many rows as there are now, perhaps none; it may wait for them, but no longer than a tenth of a second, so that the run can be
+   * ended; SLUICE_END: there are no more. */
   sluice_status (*process)(void* user, void* instance, struct ArrowSchema* input_schema, struct ArrowArray* input, const uint16_t* row_status,
                            struct ArrowSchema* output_schema, struct ArrowArray* output, sluice_rows* rows, sluice_error* error);
   void (*destroy)(void* user, void* instance);

@@ -40,11 +40,14 @@ flow_cell() { run read_until --signal r.blow5 --speed 0 --channels 32 --threshol
 
 # ---- enrichment and depletion within 5 % of the model's, control channels as without Read Until
 for select in enrich deplete; do
+  kept=target_bases
+  [ $select = enrich ] || kept=other_bases
   flow_cell 4800 --target target.fa --select $select --control-channels 1-16 --output $select.tsv --report $select.json || fail "$select"
-  wanted=$(counter $select.json "$select: target_bases") plain=$(counter $select.json "control: target_bases")
+  wanted=$(counter $select.json "$select: $kept") plain=$(counter $select.json "control: $kept")
   model=$(counter $select.json "$select: model_enrichment") own=$(counter $select.json "$select: enrichment")
   is_true "abs($own / $model - 1) < 0.05" || fail "$select: enrichment $own, of the model $model"
   is_true "abs($wanted / $plain / $model - 1) < 0.05" || fail "$select: $wanted bases where the control has $plain, of the model $model times as many"
+  [ $select = enrich ] || is_true "$(counter $select.json "deplete: target_bases") < 0.3 * $(counter $select.json "control: target_bases")" || fail "targets were not depleted"
   is_true "$model > 1.15" || fail "$select: the model expects only $model"
   is_true "abs($(counter $select.json "control: enrichment") - 1) < 0.05" || fail "$select: the control's enrichment is $(counter $select.json "control: enrichment")"
   is_true "$(counter $select.json "control: rejected") == 0" || fail "$select: control channels eject"

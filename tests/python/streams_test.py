@@ -34,6 +34,18 @@ class Copied:
 
 
 class Streams(unittest.TestCase):
+    def test_another_thread_may_close_a_stream_that_waits(self):
+        for _ in range(20):
+            source = sluice.Source("never", gives={"read_id": "utf8"})
+            stream = sluice.Pipeline("waits").stage("never", use=source).stage("table", use="table_writer", output="never.tsv", columns="read_id").stream(stage="never")
+            taken = []
+            reader = threading.Thread(target=lambda: taken.extend(stream))
+            reader.start()
+            stream.close()
+            reader.join(timeout=30)
+            self.assertFalse(reader.is_alive())
+            self.assertEqual(taken, [])
+
     def test_rows_are_those_of_the_table(self):
         sluice.run(lengths_pipeline(), reads="r.fastq.gz")
         with open("lengths.tsv") as file:

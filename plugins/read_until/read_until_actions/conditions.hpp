@@ -39,9 +39,9 @@ inline constexpr std::int32_t largest_channel = 1'000'000;
 // "1-256,300": channels as MinKNOW numbers them, from 1; "1-256" is both inclusive. False where it is no such list.
 bool parse_channels(std::string_view text, std::vector<std::int32_t>& channels_from_0);
 
-// A table with a line of column names, tab-separated: condition, channels ("other": those that no line names), select (enrich, deplete, control), and,
-// where they are there, targets, minimum_chunks, maximum_chunks, on_target, off_target, undecided, above_maximum (unblock, stop_receiving, proceed).
-// A cell that is empty or "." is `usual`'s, of which the channels are that no line names. False with `problem` set: line and what is wrong.
+// A table with a line of column names, tab-separated: condition, channels ("other": those that no line names), select (enrich, deplete, control),
+// and, where they are there, targets, minimum_chunks, maximum_chunks, on_target, off_target, undecided, above_maximum (unblock, stop_receiving,
+// proceed). A cell that is empty or "." is `usual`'s, of which the channels are that no line names. False with `problem` set: line and what is wrong.
 bool parse_conditions(std::string_view table, const Condition& usual, ReadAction undecided, Conditions& conditions, std::string& problem);
 
 }  // namespace sluice::read_until_actions

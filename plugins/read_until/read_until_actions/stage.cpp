@@ -20,7 +20,9 @@ std::string table_text(const std::string& path) {
   std::string text(largest_table, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad() || !file.eof()) {
-    if (file.good()) throw Failure::input("conditions '" + path + "' has more than " + std::to_string(largest_table >> 20U) + " MiB", "is it a table of conditions?");
+    if (file.good())
+      throw Failure::input("conditions '" + path + "' has more than " + std::to_string(largest_table >> 20U) + " MiB",
+                           "is it a table of conditions?");
     throw Failure::input("cannot read conditions '" + path + "': " + std::strerror(errno), "check the path");
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
@@ -47,7 +49,8 @@ class ReadUntilConditions {
         .choices({"enrich", "deplete", "control"});
     d.option("control_channels", &Parameters::control_channels, "channels without selection, from 1: 1-256,300");
     d.option("minimum_chunks", &Parameters::minimum_chunks, "no action before so many chunks of a read").range(0, 1e6);
-    d.option("maximum_chunks", &Parameters::maximum_chunks, "a read that is undecided after so many chunks is not looked at further; 0: no maximum").range(0, 1e6);
+    d.option("maximum_chunks", &Parameters::maximum_chunks, "a read that is undecided after so many chunks is not looked at further; 0: no maximum")
+        .range(0, 1e6);
     d.option("undecided", &Parameters::undecided, "what is done with reads that can't be decided on").choices({"sequence", "eject"});
     d.gives("name", "utf8", "name of the condition").gives("select", "u8", "0 enrich, 1 deplete, 2 control");
     d.gives("minimum_chunks", "i32", "no action before").gives("maximum_chunks", "i32", "0: no maximum");
@@ -58,8 +61,9 @@ class ReadUntilConditions {
   }
   static void check_parameters(const Parameters& p) {
     if (p.maximum_chunks > 0 && p.minimum_chunks > p.maximum_chunks)
-      throw Failure::usage("the minimum of chunks, " + std::to_string(p.minimum_chunks) + ", is greater than the maximum, " + std::to_string(p.maximum_chunks),
-                           "give a smaller minimum");
+      throw Failure::usage(
+          "the minimum of chunks, " + std::to_string(p.minimum_chunks) + ", is greater than the maximum, " + std::to_string(p.maximum_chunks),
+          "give a smaller minimum");
     std::vector<std::int32_t> channels;
     if (!p.control_channels.empty() && !parse_channels(p.control_channels, channels))
       throw Failure::usage("control channels '" + p.control_channels + "' are no channels", "write 1-256,300: MinKNOW's numbers, from 1");
@@ -82,7 +86,8 @@ class ReadUntilConditions {
       const Condition& condition = made.conditions[i];
       select[i] = static_cast<std::uint8_t>(condition.select);
       minimum[i] = condition.minimum_chunks, maximum[i] = condition.maximum_chunks;
-      for (std::size_t outcome = 0; outcome < outcomes; ++outcome) actions[i * outcomes + outcome] = static_cast<std::uint8_t>(condition.actions[outcome]);
+      for (std::size_t outcome = 0; outcome < outcomes; ++outcome)
+        actions[i * outcomes + outcome] = static_cast<std::uint8_t>(condition.actions[outcome]);
     }
     const Buffer channel_offsets = out.offsets([&](std::int64_t row) { return row == 0 ? made.channel_condition.size() : std::size_t{0}; });
     const auto channels = out.list<std::int32_t>("channel_condition", channel_offsets);
@@ -134,16 +139,18 @@ class Rules {
   }
   std::int32_t condition_of(std::int32_t channel) const { return conditions_.of_channel(channel); }
   std::int32_t last_condition() const { return static_cast<std::int32_t>(conditions_.size()) - 1; }
+  bool has(std::int32_t target) const { return target >= 0 && static_cast<std::size_t>(target) < start_.size(); }
   bool is_on_target(std::int32_t condition, std::int32_t target, std::int64_t start, std::int64_t end, bool is_reverse) const {
-    if (target < 0 || static_cast<std::size_t>(target) >= start_.size()) return false;
+    if (!has(target)) return false;
     const std::int64_t offset = start_[static_cast<std::size_t>(target)];
     return wanted_[static_cast<std::size_t>(condition)].has(static_cast<std::size_t>(target), start + offset, end + offset, is_reverse);
   }
-  std::string_view contig_of(std::int32_t target) const { return target < 0 ? std::string_view() : contig_.at(static_cast<std::size_t>(target)); }
-  std::int64_t offset_of(std::int32_t target) const { return target < 0 ? 0 : start_.at(static_cast<std::size_t>(target)); }
+  std::string_view contig_of(std::int32_t target) const { return has(target) ? contig_[static_cast<std::size_t>(target)] : std::string_view(); }
+  std::int64_t offset_of(std::int32_t target) const { return has(target) ? start_[static_cast<std::size_t>(target)] : 0; }
   std::string_view name_of(std::int32_t condition) const { return conditions_.name(condition); }
   ReadAction action(std::int32_t condition, const Judged& read) const {
-    return action_on(read, conditions_.minimum_chunks(condition), conditions_.maximum_chunks(condition), actions_[static_cast<std::size_t>(condition)]);
+    return action_on(read, conditions_.minimum_chunks(condition), conditions_.maximum_chunks(condition),
+                     actions_[static_cast<std::size_t>(condition)]);
   }
 
  private:
@@ -264,12 +271,17 @@ class ReadUntilActionStream {
  public:
   using Parameters = NoParameters;
   static void describe(Describe<ReadUntilActionStream>& d) {
-    d.id("read_until_action_stream").summary("read_until_action for reads that come in chunks, by the condition of their channel").map("read").ordered();
+    d.id("read_until_action_stream")
+        .summary("read_until_action for reads that come in chunks, by the condition of their channel")
+        .map("read")
+        .ordered();
     d.doc(
         "Nothing is done (proceed) before a read has been decided on and has had the condition's minimum of chunks. What is done once is said again "
         "by later chunks of the read.");
     describe_actions(d);
-    d.needs("channel", "i32", "channel of the flow cell").needs("chunk_index", "i32", "0: first chunk of a read").needs("is_last_chunk", "u8", "1: the read ends");
+    d.needs("channel", "i32", "channel of the flow cell")
+        .needs("chunk_index", "i32", "0: first chunk of a read")
+        .needs("is_last_chunk", "u8", "1: the read ends");
     d.gives("condition", "i32", "row of the channel's condition");
   }
   ReadUntilActionStream(const Setup& setup, const Parameters&) : rules_(setup), names_(setup) {

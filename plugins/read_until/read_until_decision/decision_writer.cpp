@@ -51,7 +51,8 @@ void DecisionWriter::describe(Describe<DecisionWriter>& d) {
       "and "
       "end of the best alignment (k-mers on the forward strand, 0-based, end exclusive), prefix_samples (samples of the read up to the end of the "
       "prefix). Behind a stage that says what is done with reads, its action (unblock, stop_receiving, proceed), and of reads in chunks the name of "
-      "the condition and the channel, from 1. A read that ended before its strand had given a level waits for ever, with dots. Reads that failed have "
+      "the condition and the channel, from 1. A read that ended before its strand had given a level waits for ever, with dots. Reads that failed "
+      "have "
       "no line.");
   d.uses("target", "squiggle_target", "the targets that the reads were aligned to");
   d.uses("regions", "contig", "where the targets lie on their contigs; without it they are whole contigs", Needed::optional);

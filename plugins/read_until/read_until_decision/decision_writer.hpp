@@ -3,8 +3,8 @@
 #pragma once
 // The sink of decisions.
 
-#include <sluice/arrow/table_output.hpp>
 #include <optional>
+#include <sluice/arrow/table_output.hpp>
 #include <sluice/hts/join_text.hpp>
 #include <sluice/read_until_conditions.hpp>
 #include <sluice/squiggle_reference.hpp>

@@ -82,7 +82,8 @@ bool place_regions(std::span<const Contig> contigs, std::vector<TargetRegion>& r
     if (found == row_of.end()) return problem = "contig '" + region.contig + "' is not in the reference", false;
     const std::int64_t size = contigs[found->second].size;
     if (region.start >= size)
-      return problem = "region " + region.contig + ":" + std::to_string(region.start) + " begins behind the contig's end (" + std::to_string(size) + ")",
+      return problem =
+                 "region " + region.contig + ":" + std::to_string(region.start) + " begins behind the contig's end (" + std::to_string(size) + ")",
              false;
     region.start = std::max<std::int64_t>(region.start - flank, 0);
     region.end = region.end > size - flank ? size : region.end + flank;

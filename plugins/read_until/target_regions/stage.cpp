@@ -64,7 +64,8 @@ class TargetRegions {
     std::vector<std::string_view> contig, label, pieces;
     for (const TargetRegion& region : regions) {
       contig.push_back(region.contig), label.push_back(region.label);
-      pieces.push_back(bases[row_of.at(region.contig)].substr(static_cast<std::size_t>(region.start), static_cast<std::size_t>(region.end - region.start)));
+      pieces.push_back(
+          bases[row_of.at(region.contig)].substr(static_cast<std::size_t>(region.start), static_cast<std::size_t>(region.end - region.start)));
     }
     out.text_rows("name", contig), out.text_rows("label", label), out.text_rows("bases", pieces);
     const auto start = out.column<std::int64_t>("region_start");
@@ -76,7 +77,8 @@ class TargetRegions {
       all += static_cast<double>(pieces[i].size());
     }
     out.set_attribute("path", path_.empty() ? std::string(reference_.attribute("path")) : path_);
-    if (!path_.empty()) call.info(std::to_string(regions.size()) + " regions of '" + path_ + "' with " + std::to_string(static_cast<std::int64_t>(all)) + " bases");
+    if (!path_.empty())
+      call.info(std::to_string(regions.size()) + " regions of '" + path_ + "' with " + std::to_string(static_cast<std::int64_t>(all)) + " bases");
   }
 
  private:

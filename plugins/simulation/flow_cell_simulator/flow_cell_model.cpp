@@ -193,13 +193,12 @@ void FlowCellModel::give_up(std::int32_t number, std::uint64_t read_number) {
 
 void FlowCellCounts::add(const FlowCellCounts& more) {
   for (std::uint64_t FlowCellCounts::*member :
-       {&FlowCellCounts::reads, &FlowCellCounts::target_reads, &FlowCellCounts::accepted, &FlowCellCounts::rejected, &FlowCellCounts::accepted_targets,
-        &FlowCellCounts::rejected_targets, &FlowCellCounts::late, &FlowCellCounts::ended, &FlowCellCounts::withheld, &FlowCellCounts::given_up,
-        &FlowCellCounts::not_decided, &FlowCellCounts::starved})
+       {&FlowCellCounts::reads, &FlowCellCounts::target_reads, &FlowCellCounts::accepted, &FlowCellCounts::rejected,
+        &FlowCellCounts::accepted_targets, &FlowCellCounts::rejected_targets, &FlowCellCounts::late, &FlowCellCounts::ended,
+        &FlowCellCounts::withheld, &FlowCellCounts::given_up, &FlowCellCounts::not_decided, &FlowCellCounts::starved})
     this->*member += more.*member;
-  for (double FlowCellCounts::*member :
-       {&FlowCellCounts::sequenced_seconds, &FlowCellCounts::target_seconds, &FlowCellCounts::decision_seconds, &FlowCellCounts::read_seconds,
-        &FlowCellCounts::target_read_seconds, &FlowCellCounts::accepted_read_seconds})
+  for (double FlowCellCounts::*member : {&FlowCellCounts::sequenced_seconds, &FlowCellCounts::target_seconds, &FlowCellCounts::decision_seconds,
+                                         &FlowCellCounts::read_seconds, &FlowCellCounts::target_read_seconds, &FlowCellCounts::accepted_read_seconds})
     this->*member += more.*member;
 }
 
@@ -221,9 +220,8 @@ FlowCellCounts FlowCellModel::counts(double now, std::size_t condition) const {
 }
 
 std::int32_t FlowCellModel::channels_of(std::size_t condition) const {
-  return static_cast<std::int32_t>(std::count_if(channels_.begin(), channels_.end(), [&](const Channel& channel) {
-    return static_cast<std::size_t>(channel.condition) == condition;
-  }));
+  return static_cast<std::int32_t>(std::count_if(channels_.begin(), channels_.end(),
+                                                 [&](const Channel& channel) { return static_cast<std::size_t>(channel.condition) == condition; }));
 }
 
 }  // namespace sluice::flow_cell_simulator

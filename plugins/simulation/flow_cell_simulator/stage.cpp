@@ -10,9 +10,9 @@
 #include <sluice/stage.hpp>
 
 #include "flow_cell_simulator/flow_cell_model.hpp"
+#include "flow_cell_simulator/flow_cell_report.hpp"
 #include "flow_cell_simulator/model_clock.hpp"
 #include "flow_cell_simulator/read_labels.hpp"
-#include "flow_cell_simulator/sequencing_model.hpp"
 
 namespace sluice::flow_cell_simulator {
 namespace {
@@ -81,7 +81,9 @@ class FlowCell {
     d.option("deadline_seconds", &Parameters::deadline_seconds, "decisions later than this after their chunk mean \"continue\"")
         .range(0, 1e6)
         .unit("s");
-    d.option("stop_seconds", &Parameters::stop_seconds, "when a decision was late, nothing is ejected for so long; 0: never mind").range(0, 1e6).unit("s");
+    d.option("stop_seconds", &Parameters::stop_seconds, "when a decision was late, nothing is ejected for so long; 0: never mind")
+        .range(0, 1e6)
+        .unit("s");
     d.option("duration_seconds", &Parameters::duration_seconds, "end then; 0: when all reads have been played").range(0, 1e9).unit("s");
     d.option("repeat", &Parameters::repeat, "strands are drawn from the first reads (4 per channel), for duration_seconds");
     d.option("seed", &Parameters::seed, "of the capture times");
@@ -101,7 +103,11 @@ class FlowCell {
   }
 
   FlowCell(const Setup& setup, const Parameters& p)
-      : p_(p), conditions_(conditions_of(setup)), model_(settings(p, conditions_)), answers_(setup.feedback_sinks()), waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
+      : p_(p),
+        conditions_(conditions_of(setup)),
+        model_(settings(p, conditions_)),
+        answers_(setup.feedback_sinks()),
+        waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
     if (answers_ > 1) throw Failure::usage("several sinks give feedback to a flow cell", "name the one that writes the decisions");
     if (p_.labels && !p_.labels->empty()) {
       labels_ = ReadLabels::read(*p_.labels, p_.label_column);
@@ -362,102 +368,17 @@ class FlowCell {
     if (model_.is_stopped(now) == is_stopped_) return;
     is_stopped_ = !is_stopped_;
     if (is_stopped_)
-      call.warn(fmt::format("decisions come more than {:.3g} s late: nothing is ejected until they have been in time for {:.3g} s", p_.deadline_seconds,
-                            p_.stop_seconds));
+      call.warn(fmt::format("decisions come more than {:.3g} s late: nothing is ejected until they have been in time for {:.3g} s",
+                            p_.deadline_seconds, p_.stop_seconds));
     else
       call.info("decisions come in time again: reads are ejected");
   }
 
   void report(const Call& call) {
     const std::lock_guard lock(mutex_);
-    const double now = time_;
-    const FlowCellCounts c = model_.counts(now);
-    const auto count = [&](const char* name, double value) {
-      if (value != 0) call.count(name, value);
-    };
-    const auto whole = [&](const char* name, std::uint64_t value) { count(name, static_cast<double>(value)); };
-    whole("reads", c.reads), whole("accepted", c.accepted), whole("rejected", c.rejected), whole("ended_undecided", c.ended);
-    whole("late_decisions", c.late), whole("given_up", c.given_up), whole("failed_in_pipeline", c.not_decided), whole("starved", c.starved);
-    whole("rounds_behind", rounds_behind_);
-    count("flow_cell_seconds", now);
-    count("sequenced_bases", std::round(c.sequenced_seconds * p_.bases_per_second));
-    if (now > 0) count("pore_occupancy", c.sequenced_seconds / (now * p_.channels));
-    if (c.accepted + c.rejected > 0) count("decision_bases", c.decision_seconds / static_cast<double>(c.accepted + c.rejected) * p_.bases_per_second);
-    whole("ejections_withheld", c.withheld);
-    if (c.reads == 0) return;
-    if (has_labels_) {
-      // Of a single condition; of several the sums would mix what is wanted with what is not.
-      if (model_conditions() == 1) report_targets(call, "", c, p_.channels, now);
-      if (model_conditions() == 1) count("target_bases_without_read_until", std::round(without_read_until(c, p_.channels, now) * p_.bases_per_second));
-    }
-    if (model_conditions() > 1) report_conditions(call, now);
-    if (p_.target_bases <= 0 || c.accepted + c.rejected == 0) return;
-    const SequencingEstimate e = estimate_sequencing(observed(c, p_.channels));
-    count("model_hours_without", e.hours_without), count("model_hours_with", e.hours_with), count("model_enrichment", e.enrichment);
-    count("model_cost_without", e.cost_without), count("model_cost_with", e.cost_with);
-    call.info(fmt::format("{:.3g}-fold coverage of {:.0f} bases takes {:.3g} hours without Read Until and {:.3g} with it ({:.2f} times faster)",
-                          p_.coverage, p_.target_bases, e.hours_without, e.hours_with, e.enrichment));
-  }
-
-  std::size_t model_conditions() const { return conditions_ ? static_cast<std::size_t>(conditions_->size()) : 1; }
-
-  // Seconds of wanted strands that the same channels would have sequenced in the same time, if they had let every strand pass.
-  double without_read_until(const FlowCellCounts& c, std::int32_t channels, double now) const {
-    const double cycle = p_.capture_seconds + c.read_seconds / static_cast<double>(c.reads);
-    return now * channels / cycle * c.target_read_seconds / static_cast<double>(c.reads);
-  }
-
-  // What labels tell of the channels of a condition, whose name goes before each counter's.
-  void report_targets(const Call& call, const std::string& before, const FlowCellCounts& c, std::int32_t channels, double now) const {
-    const auto count = [&](const char* name, double value) {
-      if (value != 0) call.count((before + name).c_str(), value);
-    };
-    const SequencingConditions conditions = observed(c, channels);
-    count("target_reads", static_cast<double>(c.target_reads));
-    count("target_bases", std::round(c.target_seconds * p_.bases_per_second));
-    count("recall", conditions.recall);
-    count("false_positive_rate", conditions.false_positive_rate);
-    const double without = without_read_until(c, channels, now);
-    if (without > 0) count("enrichment", c.target_seconds / without);
-  }
-
-  void report_conditions(const Call& call, double now) const {
-    for (std::size_t i = 0; i < model_conditions(); ++i) {
-      const FlowCellCounts c = model_.counts(now, i);
-      const std::int32_t channels = model_.channels_of(i);
-      const std::string before = std::string(conditions_->name(static_cast<std::int64_t>(i))) + ": ";
-      const auto count = [&](const char* name, double value) { call.count((before + name).c_str(), value); };
-      count("channels", channels);
-      count("reads", static_cast<double>(c.reads));
-      count("accepted", static_cast<double>(c.accepted)), count("rejected", static_cast<double>(c.rejected));
-      count("sequenced_bases", std::round(c.sequenced_seconds * p_.bases_per_second));
-      if (c.reads == 0) continue;
-      if (has_labels_) report_targets(call, before, c, channels, now);
-      if (c.accepted + c.rejected > 0) count("model_enrichment", estimate_sequencing(observed(c, channels)).enrichment);
-    }
-  }
-
-  // What this run has shown. Without labels the accepted strands stand for the targets.
-  SequencingConditions observed(const FlowCellCounts& c, std::int32_t channels) const {
-    SequencingConditions s;
-    s.channels = channels;
-    s.capture_seconds = p_.capture_seconds, s.ejection_seconds = p_.ejection_seconds;
-    s.bases_per_second = p_.bases_per_second;
-    s.target_bases = p_.target_bases, s.coverage = p_.coverage, s.cost_per_hour = p_.cost_per_hour;
-    const auto share = [](double part, double of) { return of > 0 ? part / of : 0.0; };
-    const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
-    s.decision_seconds = share(c.decision_seconds, number(c.accepted + c.rejected));
-    const std::uint64_t targets = has_labels_ ? c.target_reads : c.accepted;
-    const double target_seconds = has_labels_ ? c.target_read_seconds : c.accepted_read_seconds;
-    s.target_share = share(number(targets), number(has_labels_ ? c.reads : c.accepted + c.rejected));
-    s.target_read_seconds = share(target_seconds, number(targets));
-    s.other_read_seconds = share(c.read_seconds - target_seconds, number(c.reads - targets));
-    if (has_labels_) {
-      s.recall = share(number(c.accepted_targets), number(c.accepted_targets + c.rejected_targets));
-      const std::uint64_t accepted_others = c.accepted - c.accepted_targets, rejected_others = c.rejected - c.rejected_targets;
-      s.false_positive_rate = share(number(accepted_others), number(accepted_others + rejected_others));
-    }
-    return s;
+    const FlowCellReport::Conditions flow_cell{p_.channels,     p_.capture_seconds, p_.ejection_seconds, p_.bases_per_second,
+                                               p_.target_bases, p_.coverage,        p_.cost_per_hour,    has_labels_};
+    FlowCellReport(call, flow_cell, model_, conditions_).write(time_, rounds_behind_);
   }
 
   const Parameters p_;

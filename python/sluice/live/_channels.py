@@ -7,7 +7,7 @@ pore is decided on.
 from __future__ import annotations
 
 import collections
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ._decider import Chunk
@@ -28,7 +28,6 @@ class Track:
     chunks: int = 0
     samples: int = 0
     state: str = OPEN
-    arrived: dict[int, float] = field(default_factory=dict)  # when chunks came that have no answer yet
 
 
 class Channels:
@@ -40,9 +39,9 @@ class Channels:
         self.counts: collections.Counter[str] = collections.Counter()
         self._tracks: dict[int, Track] = {}
 
-    def take(self, channel: int, read: Any, now: float) -> tuple[Chunk | None, str]:
-        """A chunk of minknow_api's GetLiveReadsResponse.ReadData that came at `now`: what the pipeline is to get, or nothing and why the read is not to be
-        looked at further ("": it is not new that it isn't).
+    def take(self, channel: int, read: Any) -> tuple[Chunk | None, str]:
+        """A chunk of minknow_api's GetLiveReadsResponse.ReadData: what the pipeline is to get, or nothing and why the read is not to be looked at further
+        ("": it is not new that it isn't).
         """
         import numpy
 
@@ -71,25 +70,18 @@ class Channels:
         track.next_sample += len(samples)
         track.samples += len(samples)
         chunk = Chunk(channel, read.id, track.chunks, samples)
-        track.arrived[track.chunks] = now
         track.chunks += 1
         self.counts["chunks"] += 1
         return chunk, ""
 
-    def answered(self, channel: int, read_id: str, chunk_index: int) -> float | None:
-        """When the chunk came that an answer is about; None: the read has left the pore, or has been decided on."""
+    def is_open(self, channel: int, read_id: str) -> bool:
+        """Is the read in the pore, as far as the sequencer has told, and waits for a decision?"""
         track = self._tracks.get(channel)
-        if track is None or track.read_id != read_id or track.state != OPEN:
-            return None
-        came = track.arrived.get(chunk_index)
-        for index in [index for index in track.arrived if index <= chunk_index]:
-            del track.arrived[index]
-        return came
+        return track is not None and track.read_id == read_id and track.state == OPEN
 
     def done(self, channel: int) -> None:
         """The channel's read has been decided on."""
         self._tracks[channel].state = DONE
-        self._tracks[channel].arrived.clear()
 
     def dropped(self, chunk: Chunk) -> str:
         """The pipeline could not take a chunk: its read is not judged."""
@@ -100,10 +92,6 @@ class Channels:
         track = self._tracks.get(channel)
         return track is not None and track.read_id == read_id
 
-    def oldest(self) -> float | None:
-        """When the oldest chunk came that has no answer yet."""
-        return min((came for track in self._tracks.values() if track.state == OPEN for came in track.arrived.values()), default=None)
-
     def connection_lost(self) -> None:
         """What has been decided may not have been heard."""
         for track in self._tracks.values():
@@ -112,7 +100,6 @@ class Channels:
 
     def _skip(self, track: Track, why: str) -> str:
         track.state = SKIPPED
-        track.arrived.clear()
         self.counts["skipped_" + why] += 1
         return why
 

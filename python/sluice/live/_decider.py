@@ -66,6 +66,13 @@ class Decision:
     failed: str
 
 
+def first_chunk(channel: int) -> Chunk:
+    """A chunk of no read, too short to be judged: its answer says that the pipeline has loaded what it needs, which takes minutes of a large genome."""
+    import numpy
+
+    return Chunk(channel, "sluice", 0, numpy.arange(16, dtype=numpy.int16))
+
+
 def _stages_of(pipeline: str | os.PathLike[str]) -> list[dict[str, str]]:
     """Names and uses of a pipeline's stages, in its order."""
     named = os.fspath(pipeline)
@@ -82,6 +89,12 @@ def _decision(read_id: str, channel: int, index: int, decision: int, score: floa
               start: int, end: int, prefix_samples: int) -> Decision:
     return Decision(channel + 1, read_id, index, ACTIONS[action], DECISIONS[decision], score, threshold, condition, target, bool(reverse), start, end,
                     prefix_samples, "")
+
+
+def _decisions(table: Any) -> list[Decision]:
+    cells = table.to_pydict()
+    columns = [cells[name] for name in _ANSWER_COLUMNS]
+    return [_failed(*row[:3], failed) if failed else _decision(*row) for row, failed in zip(zip(*columns), cells["failed"])]
 
 
 def _failed(read_id: str, channel: int, index: int, failed: str) -> Decision:
@@ -126,7 +139,7 @@ class Decider:
     Arguments are the pipeline's parameters and the run's options, as in sluice.run(); those of stages that the sequencer stands for can't be given.
     """
 
-    def __init__(self, pipeline: str | os.PathLike[str] = "read_until", *, sampling_rate: float, depth: int = 64, **arguments: Any):
+    def __init__(self, pipeline: str | os.PathLike[str] = "read_until", *, sampling_rate: float, depth: int = 1024, **arguments: Any):
         self.sampling_rate = float(sampling_rate)
         gives = dict(_CHUNK_COLUMNS)
         self._source = Source("live_chunks", gives=gives, row_type="read", depth=depth, doc="chunks of live reads")
@@ -178,9 +191,17 @@ class Decider:
         import pyarrow
 
         for batch in self._stream:
-            table = pyarrow.record_batch(batch).to_pydict()
-            columns = [table[name] for name in _ANSWER_COLUMNS]
-            yield [_failed(*row[:3], failed) if failed else _decision(*row) for row, failed in zip(zip(*columns), table["failed"])]
+            yield _decisions(pyarrow.record_batch(batch))
+
+    def answers(self) -> Iterator[tuple[int, list[Decision]]]:
+        """As batches(): how many chunks a push() had, and the decisions about those with which something is to be done, or that failed."""
+        import numpy
+        import pyarrow
+
+        for batch in self._stream:
+            table = pyarrow.record_batch(batch)
+            rows = numpy.flatnonzero((batch.numpy("action") != 0) | table.column("failed").is_valid().to_numpy(zero_copy_only=False))
+            yield len(batch), _decisions(table.take(pyarrow.array(rows))) if len(rows) else []
 
     @property
     def report(self) -> Any:

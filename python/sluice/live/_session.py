@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 from .._source import Closed
 from ._channels import Channels
-from ._decider import Chunk, Decider, Decision
+from ._decider import Chunk, Decider, Decision, first_chunk
 from ._log import DecisionLog, now_text
 
 logger = logging.getLogger("sluice.live")
@@ -81,6 +81,28 @@ class StopSwitch:
         return self.seconds > 0 and now < self._until
 
 
+class StreamLag:
+    """How far behind the sequencer's messages are: the time between what a message says of its making and its coming, over the shortest such time that was seen.
+    Messages wait unseen in the network and in gRPC when this program is slow.
+    """
+
+    def __init__(self) -> None:
+        self._shortest = math.inf
+        self._last = -math.inf  # when the last message came
+        self._lag = 0.0
+
+    def of(self, made: float, came: float) -> float:
+        """`made`: seconds of the sequencer's clock, whose zero and jumps do not matter; `came`: of ours."""
+        lag = came - made - self._shortest
+        # What waited comes behind a pause that was as long. A lag that grows by more is another clock, not a slow message.
+        if lag - self._lag > came - self._last + 1.0:
+            self._shortest = came - made
+        self._shortest = min(self._shortest, came - made)
+        self._lag = came - made - self._shortest
+        self._last = came
+        return self._lag
+
+
 class Session:
     """connect() gives a Sequencer (see _sequencer.py); it is called again when the connection is lost."""
 
@@ -95,9 +117,11 @@ class Session:
         self._log = log
         self._clock = clock
         self._stop = threading.Event()
-        self._lock = threading.Lock()  # guards the channels, the sequencer and what has been pushed
+        self._lock = threading.Lock()  # guards what follows
+        self._asked: collections.deque[tuple[float, int]] = collections.deque()  # batches without an answer: when their chunks came, and how many there are
         self._channels: Channels | None = None
         self._sequencer: Any = None
+        self._lag = StreamLag()
         self._next_status = clock() + settings.status_seconds
 
     def stop(self) -> None:
@@ -114,7 +138,9 @@ class Session:
         answers = threading.Thread(target=self._take_answers, name="decisions", daemon=True)
         answers.start()
         try:
+            self._load(sequencer)
             while sequencer is not None:
+                self._lag = StreamLag()
                 self._read(sequencer)
                 sequencer = self._reconnected()
         finally:
@@ -124,6 +150,17 @@ class Session:
             self._decider.log()
         if self.error is not None:
             raise self.error
+
+    def _load(self, sequencer: Any) -> None:
+        """Waits until the pipeline answers, before the first read is looked at."""
+        begun = self._clock()
+        chunk = first_chunk(self.settings.first_channel)
+        with self._lock:
+            self._asked.append((math.inf, 1))  # this answer is never late
+        self._decider.push([chunk], sequencer.calibration)
+        while self._asked and self.error is None and not self._stop.wait(0.01):
+            pass
+        logger.info("ready after %.1f s", self._clock() - begun)
 
     # ---- chunks
 
@@ -151,40 +188,43 @@ class Session:
 
     def _take(self, response: Any, sequencer: Any) -> None:
         now = self._clock()
+        came = now - self._lag.of(response.seconds_since_start, now)
         chunks: list[Chunk] = []
-        skipped: list[tuple[str, int, str]] = []
+        stops: list[tuple[str, int, str]] = []
         with self._lock:
             for channel, read in response.channels.items():
-                chunk, why = self._channels.take(channel, read, now) if channel in sequencer.calibration else (None, "")
+                chunk, why = self._channels.take(channel, read) if channel in sequencer.calibration else (None, "")
                 if chunk is not None:
                     chunks.append(chunk)
                 elif why:
-                    skipped.append(("stop_receiving", channel, read.id))
-                    self._note(channel, read.id, "stop_receiving", why)
-            oldest = self._channels.oldest()
+                    stops.append(self._skipped(channel, read.id, why))
+            if self._is_behind(now, came):
+                stops += [self._skipped(chunk.channel, chunk.read_id, self._channels.dropped(chunk)) for chunk in chunks]
+                chunks = []
+            elif chunks:
+                self._asked.append((came, len(chunks)))
         for answer in response.action_responses:
             self.counts["action_failed" if answer.response else "action_succeeded"] += 1
-        if oldest is not None and now - oldest > self.settings.deadline:
-            self.switch.late(now, f"a chunk has waited for {now - oldest:.2f} s")
         if chunks:
-            skipped += self._push(chunks, sequencer)
-        if skipped:
-            sequencer.send(skipped, self.settings.unblock_seconds)
+            self._decider.push(chunks, sequencer.calibration, deadline=max(came + self.settings.deadline - now, 0.0))
+        if stops:
+            sequencer.send(stops, self.settings.unblock_seconds)
         if now >= self._next_status:
             self._next_status = now + self.settings.status_seconds
             logger.info("%s", self.status())
             self._decider.log()
 
-    def _push(self, chunks: list[Chunk], sequencer: Any) -> list[tuple[str, int, str]]:
-        try:
-            self._decider.push(chunks, sequencer.calibration, deadline=self.settings.deadline, timeout=0)
-            return []
-        except TimeoutError:
-            self.switch.late(self._clock(), f"{self._decider.waiting} batches of chunks wait")
-        with self._lock:
-            for chunk in chunks:
-                self._note(chunk.channel, chunk.read_id, "stop_receiving", self._channels.dropped(chunk))
-        return [("stop_receiving", chunk.channel, chunk.read_id) for chunk in chunks]
+    def _is_behind(self, now: float, came: float) -> bool:
+        """Then what comes now would be answered too late: its reads are not judged, so that the pipeline gets on."""
+        oldest = self._asked[0][0] if self._asked else came
+        if now - oldest <= self.settings.deadline:
+            return False
+        self.switch.late(now, f"chunks wait since {now - oldest:.2f} s")
+        return True
+
+    def _skipped(self, channel: int, read_id: str, why: str) -> tuple[str, int, str]:
+        self._log.write((now_text(), channel, read_id, ".", "wait", "proceed", "stop_receiving", why, *(".",) * 9))
+        return "stop_receiving", channel, read_id
 
     def _reconnected(self) -> Any:
         """A new connection; None: the sequencer's run has ended, or the session is to."""
@@ -193,6 +233,11 @@ class Session:
         while not self._stop.is_set() and self.error is None:
             try:
                 sequencer = self._connect()
+                if sequencer.sampling_rate != self._decider.sampling_rate:
+                    logger.error("the sequencer samples at %g Hz now, and the pipeline was made for %g Hz: begin again", sequencer.sampling_rate,
+                                 self._decider.sampling_rate)
+                    sequencer.close()
+                    return None
                 if sequencer.is_acquiring():
                     self.counts["reconnects"] += 1
                     logger.info("connected again: %d channels", sequencer.channels)
@@ -213,8 +258,8 @@ class Session:
 
     def _take_answers(self) -> None:
         try:
-            for batch in self._decider.batches():
-                self._answer(batch)
+            for rows, decisions in self._decider.answers():
+                self._answer(rows, decisions)
         except BaseException as error:
             if not self._stop.is_set():
                 self.error = error
@@ -222,21 +267,20 @@ class Session:
                     if self._sequencer is not None:
                         self._sequencer.close()
 
-    def _answer(self, batch: list[Decision]) -> None:
-        actions: list[tuple[str, int, str]] = []
+    def _answer(self, rows: int, decisions: list[Decision]) -> None:
         with self._lock:
             now = self._clock()
-            for decision in batch:
-                came = self._channels.answered(decision.channel, decision.read_id, decision.chunk_index)
-                if decision.action == "proceed" and not decision.failed:
-                    if came is not None and now - came > self.settings.deadline:
-                        self.switch.late(now, f"an answer took {now - came:.2f} s")
-                    continue
-                if came is None:
-                    if not self._channels.holds(decision.channel, decision.read_id):
-                        self.counts["ended_before_decision"] += 1
-                    continue
-                actions.append(self._decided(decision, now, came))
+            came, asked = self._asked.popleft()
+            if asked != rows:
+                raise RuntimeError(f"{asked} chunks were given to the pipeline, and {rows} came back")
+            if now - came > self.settings.deadline:
+                self.switch.late(now, f"an answer took {now - came:.2f} s")
+            actions = []
+            for decision in decisions:
+                if self._channels.is_open(decision.channel, decision.read_id):
+                    actions.append(self._decided(decision, now, came))
+                elif not self._channels.holds(decision.channel, decision.read_id):
+                    self.counts["ended_before_decision"] += 1
             if self._sequencer is not None and actions:
                 self._sequencer.send(actions, self.settings.unblock_seconds)
 
@@ -267,9 +311,6 @@ class Session:
         self._log.write((now_text(), decision.channel, decision.read_id, decision.condition or ".", decision.decision, decision.action, sent, reason or ".",
                          *score, *place, decision.prefix_samples, decision.chunk_index + 1, f"{1000 * latency:.1f}"))
         return sent, decision.channel, decision.read_id
-
-    def _note(self, channel: int, read_id: str, sent: str, reason: str) -> None:
-        self._log.write((now_text(), channel, read_id, ".", "wait", "proceed", sent, reason, *(".",) * 6, ".", ".", "."))
 
     def status(self) -> str:
         """One line for people."""

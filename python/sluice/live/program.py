@@ -101,7 +101,7 @@ def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
                                           sequencer.channels, sequencer.sampling_rate)
     given.setdefault("pore", pore_of(sequencer.flow_cell))
     try:
-        decider = Decider(options.pipeline, sampling_rate=sequencer.sampling_rate, depth=16, **given)
+        decider = Decider(options.pipeline, sampling_rate=sequencer.sampling_rate, **given)
         log = DecisionLog(options.log)
     except UsageError as error:
         sequencer.close()

@@ -3,8 +3,8 @@
 """A stand-in for a sequencer: answers on the loopback as MinKNOW does, and plays recorded reads on the channels of a flow cell in real time.
 
 For tests and demonstrations: `python3 -m sluice.live.stand_in --signal reads.blow5 --channels 512`. What a client of MinKNOW's Read Until interface asks for is
-there: the manager with one position, the device, acquisition and protocol, and get_live_reads with unblock and stop_further_data. A decision's latency is
-measured from here: from the moment a chunk is sent until the action about it comes back.
+there: the manager with one position, the device, acquisition and protocol, and get_live_reads with unblock and stop_further_data. Its report says after how much
+of a strand the action about it came.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import threading
 import time
 import uuid
 from concurrent import futures
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -77,12 +77,12 @@ class Played:
     sent: int = 0  # samples
     streams: bool = True
     ejected: bool = False
-    chunk_times: list[tuple[int, float]] = field(default_factory=list)  # samples sent so far, clock
 
 
 @dataclass
 class Options:
     channels: int = 512
+    pores: int = 0  # channels with a pore, from the first on; 0: all
     sampling_rate: float = 4000.0
     chunk_seconds: float = 0.2
     waves: int = 4  # messages in a chunk's time: each has its share of the channels
@@ -143,14 +143,14 @@ class FlowCell:
         self.options = options
         self.lock = threading.Lock()
         self.counts = {"reads": 0, "unblocked": 0, "stopped": 0, "late_actions": 0, "unknown_actions": 0, "ended_unanswered": 0, "mux_changes": 0, "drops": 0, "vanished": 0}
-        self.latencies: list[float] = []  # of unblocks and stops, s of the clock
+        self.decided_after: list[float] = []  # s, from a strand's beginning to the unblock or stop
         self.fates: dict[str, str] = {}  # of reads with `once`: unblock, stop_receiving or ended
         self.now = 0.0
         self._reads = reads
         self._draws = Draws(options.seed)
         self._next = 0
         self._numbers = 0
-        self._gone: set[int] = set()
+        self._gone = set(range((options.pores or options.channels) + 1, options.channels + 1))
         self._pores: dict[int, Played | None] = {channel: None for channel in range(1, options.channels + 1)}
         self._free_at = {channel: self._wait() for channel in self._pores}
         self.sequenced = {"all": 0.0}
@@ -163,7 +163,7 @@ class FlowCell:
             over = self.options.once and self._next >= len(self._reads) and all(pore is None for pore in self._pores.values())
             return over or (self.options.duration > 0 and self.now >= self.options.duration)
 
-    def tick(self, now: float, clock: float, first: int, step: int, stream: bool) -> dict[int, tuple[Played, int, int]]:
+    def tick(self, now: float, first: int, step: int, stream: bool) -> dict[int, tuple[Played, int, int]]:
         """Channels first, first + step, ... at `now`: what their reads have gained, as (read, first sample, end)."""
         rate = self.options.sampling_rate
         gained: dict[int, tuple[Played, int, int]] = {}
@@ -184,7 +184,6 @@ class FlowCell:
                 elif grown > pore.sent:
                     gained[channel] = (pore, pore.sent, grown)
                     pore.sent = grown
-                    pore.chunk_times.append((grown, clock))
         return gained
 
     def _capture(self, channel: int, start: float) -> Played | None:
@@ -213,15 +212,15 @@ class FlowCell:
         self._pores[channel] = None
         self._free_at[channel] = when + wait + self._wait()
 
-    def act(self, action: str, channel: int, read_id: str, clock: float) -> bool:
+    def act(self, action: str, channel: int, read_id: str, now: float) -> bool:
         """An unblock or a stop comes. False: that read is in the pore no more."""
         with self.lock:
             pore = self._pores.get(channel)
             if pore is None or pore.read_id != read_id:
                 self.counts["late_actions" if channel in self._pores else "unknown_actions"] += 1
                 return False
-            if pore.chunk_times and pore.streams:
-                self.latencies.append(clock - pore.chunk_times[-1][1])
+            if pore.streams:
+                self.decided_after.append(now - pore.start)
             pore.streams = False
             if self.options.once:
                 self.fates[read_id] = action
@@ -250,13 +249,13 @@ class FlowCell:
 
     def summary(self) -> dict[str, Any]:
         with self.lock:
-            latencies = sorted(self.latencies)
+            after = sorted(self.decided_after)
 
             def quantile(share: float) -> float:
-                return latencies[min(int(share * len(latencies)), len(latencies) - 1)] if latencies else 0.0
+                return after[min(int(share * len(after)), len(after) - 1)] if after else 0.0
 
-            return {**self.counts, "seconds": self.now, "actions": len(latencies), "latency_p50": quantile(0.5), "latency_p99": quantile(0.99),
-                    "latency_maximum": latencies[-1] if latencies else 0.0, "vanished_channels": sorted(self._gone)}
+            return {**self.counts, "seconds": self.now, "actions": len(after), "decided_after_p50": quantile(0.5), "decided_after_p99": quantile(0.99),
+                    "vanished_channels": sorted(self._gone)[:self.counts["vanished"]] if not self.options.pores else []}
 
 
 class StandIn:
@@ -339,7 +338,7 @@ class StandIn:
             if not begun:
                 continue
             if not streams:  # strands come and go without anybody looking
-                self.flow_cell.tick(now, time.monotonic(), step % self.options.waves + 1, self.options.waves, False)
+                self.flow_cell.tick(now, step % self.options.waves + 1, self.options.waves, False)
                 step += 1
             if self.flow_cell.is_over():
                 self.is_acquiring = False
@@ -369,11 +368,11 @@ class StandIn:
         def take_actions() -> None:
             try:
                 for request in requests:
-                    clock = time.monotonic()
+                    now = self.seconds()
                     made = []
                     for action in request.actions.actions:
                         kind = "unblock" if action.HasField("unblock") else "stop_receiving"
-                        fine = self.flow_cell.act(kind, action.channel, action.id, clock)
+                        fine = self.flow_cell.act(kind, action.channel, action.id, now)
                         response = Response.ActionResponse.SUCCESS if fine else Response.ActionResponse.FAILED_READ_FINISHED
                         made.append(Response.ActionResponse(action_id=action.action_id, response=response))
                     with answers_lock:
@@ -399,9 +398,9 @@ class StandIn:
                     context.abort(grpc.StatusCode.UNAVAILABLE, "the connection was dropped")
                 if not self.is_acquiring:
                     context.abort(grpc.StatusCode.ABORTED, "data acquisition stopped")
-                now, clock = self.seconds(), time.monotonic()
-                gained = self.flow_cell.tick(now, clock, step % waves + 1, waves, True)
-                response = Response(samples_since_start=self.sample_clock(), seconds_since_start=now)
+                now = self.seconds()
+                gained = self.flow_cell.tick(now, step % waves + 1, waves, True)
+                response = Response(samples_since_start=self.sample_clock(), seconds_since_start=now + self._jump)
                 for channel, (pore, begin, end) in gained.items():
                     if not setup.first_channel <= channel <= setup.last_channel:
                         continue

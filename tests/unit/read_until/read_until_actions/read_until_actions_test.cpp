@@ -91,16 +91,18 @@ TEST_CASE("Channels are numbers from 1, and ranges of them") {
 TEST_CASE("A table of conditions gives channels their condition, and other channels the last one") {
   Conditions made;
   std::string problem;
-  REQUIRE(parse_conditions("# c\ncondition\tchannels\tselect\ttargets\tminimum_chunks\tmaximum_chunks\toff_target\tabove_maximum\n"
-                           "a\t1-2\tenrich\tx,y\t3\t9\tproceed\tunblock\nb\t4\tdeplete\t.\t\t.\t.\t.\r\n",
-                           usual, ReadAction::stop_receiving, made, problem));
+  REQUIRE(
+      parse_conditions("# c\ncondition\tchannels\tselect\ttargets\tminimum_chunks\tmaximum_chunks\toff_target\tabove_maximum\n"
+                       "a\t1-2\tenrich\tx,y\t3\t9\tproceed\tunblock\nb\t4\tdeplete\t.\t\t.\t.\t.\r\n",
+                       usual, ReadAction::stop_receiving, made, problem));
   REQUIRE(made.conditions.size() == 3);
   CHECK(made.channel_condition == std::vector<std::int32_t>{0, 0, 2, 1});
   CHECK(made.conditions[0].minimum_chunks == 3);
   CHECK(made.conditions[0].maximum_chunks == 9);
   CHECK(made.conditions[0].targets == "x,y");
   CHECK(made.conditions[0].actions == Actions{ReadAction::stop_receiving, ReadAction::proceed, ReadAction::stop_receiving, ReadAction::unblock});
-  CHECK(made.conditions[1].actions == Actions{ReadAction::unblock, ReadAction::stop_receiving, ReadAction::stop_receiving, ReadAction::stop_receiving});
+  CHECK(made.conditions[1].actions ==
+        Actions{ReadAction::unblock, ReadAction::stop_receiving, ReadAction::stop_receiving, ReadAction::stop_receiving});
   CHECK(made.conditions[2].name == "enrich");
 }
 
@@ -171,7 +173,8 @@ TEST_CASE("Channels act by their condition, and what is done once is said again"
     return actions_of(run_stage<ReadUntilActionStream>(chunks(rows)).resource("regions", regions()).resource("conditions", by).run());
   };
   // Channel 0 enriches x and d, 2 is control, 3 depletes.
-  CHECK(run({{0, 0, 1, 0}, {0, 0, 1, 2}, {0, 0, 2, 0}, {2, 0, 2, 0}, {3, 0, 1, 2}, {3, 0, 2, 2}}, conditions()) == std::vector<int>{1, 2, 2, 1, 2, 1});
+  CHECK(run({{0, 0, 1, 0}, {0, 0, 1, 2}, {0, 0, 2, 0}, {2, 0, 2, 0}, {3, 0, 1, 2}, {3, 0, 2, 2}}, conditions()) ==
+        std::vector<int>{1, 2, 2, 1, 2, 1});
   CHECK(run({{0, 0, 2}, {0, 1, 1}, {0, 2, 1, 0, 1}, {0, 0, 1}}, conditions()) == std::vector<int>{2, 2, 2, 1});
   CHECK(run({{0, 0, 2}, {0, 1, 2}, {0, 2, 2}}, conditions({0, 0, 1}, 3)) == std::vector<int>{0, 0, 2});
   CHECK(run({{0, 0, 0}, {0, 1, 0}, {0, 2, 1}}, conditions({0, 0, 1}, 1, 2)) == std::vector<int>{0, 2, 2});

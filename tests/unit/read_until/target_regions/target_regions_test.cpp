@@ -26,7 +26,8 @@ std::string problem_of(const char* text) {
 std::string text_of(const std::vector<TargetRegion>& regions) {
   std::string text;
   for (const TargetRegion& r : regions)
-    text += r.contig + ":" + std::to_string(r.start) + "-" + std::to_string(r.end) + "/" + r.label + "/" + std::to_string(static_cast<int>(r.strand)) + " ";
+    text += r.contig + ":" + std::to_string(r.start) + "-" + std::to_string(r.end) + "/" + r.label + "/" +
+            std::to_string(static_cast<int>(r.strand)) + " ";
   return text;
 }
 std::string placed(const char* text, std::int64_t flank) {

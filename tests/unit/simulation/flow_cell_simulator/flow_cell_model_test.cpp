@@ -136,6 +136,63 @@ TEST_CASE("Decisions after the deadline, or after the read has ended, are late o
   CHECK(model.counts(5).rejected == 0);
 }
 
+TEST_CASE("Behind a late decision nothing is ejected for a while") {
+  FlowCellSettings settings = one_channel();
+  settings.channels = 4;
+  settings.deadline_seconds = 0.2;
+  settings.stop_seconds = 2;
+  FlowCellModel model(settings);
+  for (int i = 0; i < 4; ++i) model.add_read(read_of(40000));
+  model.end_of_reads();
+  const auto chunks = advance(model, 1.0);
+  REQUIRE(chunks.size() == 4);
+  CHECK(model.decide(1.1, 0, chunks[0].read_number, Decision::reject, 1.0) == Effect::rejected);
+  CHECK_FALSE(model.is_stopped(1.1));
+  CHECK(model.decide(1.3, 1, chunks[1].read_number, Decision::reject, 1.0) == Effect::late);
+  CHECK(model.is_stopped(1.3));
+  CHECK(model.decide(1.4, 2, chunks[2].read_number, Decision::reject, 1.3) == Effect::withheld);
+  CHECK_FALSE(model.is_stopped(3.4));
+  CHECK(model.decide(3.4, 3, chunks[3].read_number, Decision::reject, 3.3) == Effect::rejected);
+  CHECK(model.counts(3.4).withheld == 1);
+  CHECK(model.counts(3.4).rejected == 2);
+}
+
+TEST_CASE("Conditions of channels count for themselves, and depletion wants what is no target") {
+  FlowCellSettings settings = one_channel();
+  settings.channels = 3;
+  settings.conditions = {Wanted::targets, Wanted::others};
+  settings.channel_condition = {0};
+  FlowCellModel model(settings);
+  for (int i = 0; i < 3; ++i) model.add_read(read_of(4000, 1 << 30, i < 2));  // targets on channels 0 and 1
+  model.end_of_reads();
+  advance(model, 0.5);
+  CHECK(model.channels_of(0) == 1);
+  CHECK(model.channels_of(1) == 2);
+  CHECK(model.counts(0.5, 0).target_reads == 1);
+  CHECK(model.counts(0.5, 1).target_reads == 1);
+  CHECK(model.counts(0.5, 1).reads == 2);
+  CHECK(model.counts(0.5, 0).target_seconds == doctest::Approx(0.5));
+  CHECK(model.counts(0.5).reads == 3);
+  CHECK(model.counts(0.5).target_reads == 2);
+}
+
+TEST_CASE("Strands that are drawn again and again are the same mixture for channels that eject and for those that do not") {
+  FlowCellSettings settings;
+  settings.channels = 40;
+  settings.repeat = Repeat::for_ever;
+  settings.conditions = {Wanted::targets, Wanted::targets};
+  settings.channel_condition.assign(20, 0);
+  FlowCellModel model(settings);
+  for (int i = 0; i < 10; ++i) model.add_read(read_of(i % 2 == 0 ? 24000 : 16000, 4, i % 2 == 0));
+  for (double now = 0; now < 3000; now += 0.1)
+    for (const Chunk& chunk : advance(model, now))
+      if (chunk.channel < 20 && !chunk.read->is_target) model.decide(now, chunk.channel, chunk.read_number, Decision::reject, now);
+  for (std::size_t condition = 0; condition < 2; ++condition) {
+    const FlowCellCounts counts = model.counts(3000, condition);
+    CHECK(static_cast<double>(counts.target_reads) / static_cast<double>(counts.reads) == doctest::Approx(0.5).epsilon(0.03));
+  }
+}
+
 TEST_CASE("A pipeline that is behind gets one larger chunk, up to a limit, and beyond it the read is given up") {
   FlowCellSettings settings = one_channel();
   settings.largest_chunk = 4000;
