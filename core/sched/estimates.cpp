@@ -67,8 +67,8 @@ double waiting_seconds_without(const View& view, std::size_t lane) {
       if (other.lane == lane || !other.known || !view.may_do(group, other)) continue;
       // On a device they would be in calls of many.
       const double constant = gathers && !other.on_cpu() && other.cost.per_work > 0 ? other.cost.constant : 0.0;
-      const double seconds = other.cost.seconds(group.work / tasks, group.largest_row / tasks) - constant;
-      rates += parallel_calls(view, other) / std::max(seconds + group.copy_seconds[other.lane] / tasks, 1e-9);
+      const double of_task = other.cost.seconds(group.work / tasks, group.largest_row / tasks) - constant;
+      rates += parallel_calls(view, other) / std::max(of_task + group.copy_seconds[other.lane] / tasks, 1e-9);
     }
     if (rates > 0) seconds += tasks / rates;
   }

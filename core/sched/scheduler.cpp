@@ -278,7 +278,6 @@ void Scheduler::completed(const Assignment& call, double now, CallOutcome outcom
   if (books.warm) {
     books.cost.observe(call.size.work, call.size.largest_row, ended->seconds - std::min(share_of_copies(call), 0.9 * ended->seconds),
                        ended->mean_calls);
-    Candidate& candidate = view_.stages[call.task.stage].candidates[number];
     candidate.largest_work = std::max(candidate.largest_work, call.size.work);
   }
   books.warm = true;

@@ -50,7 +50,7 @@ is_true "$(counter live.json late_decisions) == 0" || fail "late decisions in vi
 "$sluice" run classify_signal "${inputs[@]}" --search seeds --output seeds.tsv --quiet || fail "classify_signal by seeds"
 for threads in 1 3; do
   live --search seeds --output live_seeds.tsv --threads "$threads" --quiet || fail "by seeds with $threads threads"
-  cmp <(sort seeds.tsv) <(sort live_seeds.tsv) || fail "by seeds decisions differ from classify_signal's with $threads threads"
+  cmp <(cut -f 1-9 seeds.tsv | sort) <(cut -f 1-9 live_seeds.tsv | sort) || fail "by seeds decisions differ from classify_signal's with $threads threads"
 done
 [ "$(cut -f2 seeds.tsv | grep -c accept)" -ge $(($(wc -l <labels.tsv) * 9 / 10)) ] || fail "by seeds $(cut -f2 seeds.tsv | grep -c accept) of $(wc -l <labels.tsv) reads are accepted"
 

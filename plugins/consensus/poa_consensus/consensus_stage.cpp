@@ -144,9 +144,9 @@ void PoaConsensus::process(const Call& call, const Batch& in, Output& out) {
 // A device aligns globally with linear gaps, each sequence on its strand.
 bool PoaConsensus::offers(std::string_view device) const {
   const Scoring& scoring = parameters_.scoring;
-  return device == "cpu" ||
-         (scoring.mode == AlignmentMode::global && scoring.gap_cost() == GapCost::linear && scoring.gap_open < 0 && scoring.gap_open >= -127 &&
-          parameters_.strands == Strands::as_given && (parameters_.rounds == 1 || parameters_.algorithm == Algorithm::majority));
+  return device == "cpu" || (scoring.mode == AlignmentMode::global && scoring.gap_cost() == GapCost::linear && scoring.gap_open < 0 &&
+                             scoring.gap_open >= -127 && parameters_.strands == Strands::as_given && parameters_.layer_rounds == 1 &&
+                             (parameters_.rounds == 1 || parameters_.algorithm == Algorithm::majority));
 }
 
 Window PoaConsensus::window(const Batch& in, std::int64_t row) const {

@@ -77,7 +77,7 @@ void MsaWriter::process(const Call&, const Batch& in, Output& out) {
   });
 }
 
-GfaWriter::GfaWriter(const Setup& setup, const Parameters& parameters) : TextOfWindows(setup, parameters) { file_.header(gfa_header); }
+GfaWriter::GfaWriter(const Setup& setup, const Parameters& parameters) : TextOfWindows(setup, parameters, gfa_header) {}
 
 void GfaWriter::describe(Describe<GfaWriter>& d) {
   d.id("gfa_writer").sink("window").concatenates().summary("writes the partial order graph of each window as GFA 1");

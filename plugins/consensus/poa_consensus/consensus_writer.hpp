@@ -16,13 +16,16 @@ class TextOfWindows : public hts::JoinsText<> {
   struct Parameters {
     Path output;
   };
-  TextOfWindows(const Setup& setup, const Parameters& parameters) : file_(setup, parameters.output) {
-    resume(setup, [this](StateReader& from) { file_.restore(from); });
-  }
+  TextOfWindows(const Setup& setup, const Parameters& parameters) : TextOfWindows(setup, parameters, {}) {}
   void finish(const Call& call, Output&) { file_.finish(call); }
   void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  protected:
+  // header: of a file that begins here; one that goes on has it.
+  TextOfWindows(const Setup& setup, const Parameters& parameters, std::string_view header) : file_(setup, parameters.output) {
+    if (!header.empty()) file_.header(header);
+    resume(setup, [this](StateReader& from) { file_.restore(from); });
+  }
   // column: what a window must have to have come to something, which `outcome` names.
   void write(const Call& call, const Batch& in, const char* column, const char* outcome);
   hts::TextOutput file_;

@@ -163,9 +163,10 @@ void PieceJoining::restore(StateReader& from) {
   std::uint64_t end = 0;
   bool fits = variants_.sites.empty() ? entries == 0 : variants_.sites.back().end_entry == entries;
   for (const ReadVariants::Site& site : variants_.sites) {
-    fits = fits && site.end_entry >= end && site.place < bases - contigs_.begin();
+    fits = fits && site.end_entry >= end && site.place < bases - contigs_.begin() && site.own >= -1 && site.own <= 1;
     end = site.end_entry;
   }
+  for (const ReadVariants::Entry& entry : variants_.entries) fits = fits && entry.allele <= 1;
   if (!fits || read_ < part_.begin - 1 || read_ > part_.end || at_ < 0 ||
       (corrected_ > 0 && (corrected_begin_ > corrected_end_ || corrected_end_ > bases)))
     throw damaged_state();

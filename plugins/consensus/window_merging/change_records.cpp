@@ -26,9 +26,12 @@ void append_records(std::string_view target, std::int64_t first, std::string_vie
         continue;
       }
     }
+    // A window that has lost all of its bases has none beside them that is left; one that has got some where there were none can't be named so.
+    if (change.from_begin == change.from_end) continue;
     records.append(target).append("\t").append(std::to_string(first + static_cast<std::int64_t>(change.from_begin))).append("\t.\t");
     records.append(from.substr(change.from_begin, change.from_end - change.from_begin)).append("\t");
-    records.append(to.substr(change.to_begin, change.to_end - change.to_begin)).append("\t.\t.\t.\n");
+    const std::string_view letters = to.substr(change.to_begin, change.to_end - change.to_begin);
+    records.append(letters.empty() ? "<DEL>" : letters).append("\t.\t.\t.\n");
   }
 }
 

@@ -57,8 +57,8 @@ struct ChainingParameters {
   Ties ties = Ties::minimap2;
 };
 
-// Whether the first of some chains leaves so much of the read to the others that they are joined. `first_y`, `last_y`: of its anchors.
 SLUICE_HOST_DEVICE inline bool may_join(const ChainingParameters& parameters) { return parameters.bw_long > parameters.bw; }
+// Whether the first of some chains leaves so much of the read to the others that they are joined. `first_y`, `last_y`: of its anchors.
 SLUICE_HOST_DEVICE inline bool wants_long_join(const ChainingParameters& parameters, std::size_t chains, std::uint64_t first_y, std::uint64_t last_y,
                                                std::int32_t read_length) {
   if (!may_join(parameters) || chains < 2) return false;

@@ -100,7 +100,7 @@ class Chaining {
     if (parameters.compat == "minimap2") parameters_.max_chain_skip = minimap2_chain_skip;
     if (parameters.max_chain_skip) parameters_.max_chain_skip = *parameters.max_chain_skip;
     parameters_.engine = parameters.rmq == "yes" ? Engine::range_minimum : Engine::dynamic_programming;
-    if (parameters_.ties == Ties::place && parameters_.bw_long > parameters_.bw)
+    if (parameters_.ties == Ties::place && may_join(parameters_))
       throw Failure::usage("bw_long: chains are joined by what else a read meets, but the index comes in parts",
                            "give bw_long 0, or raise part_bases");
   }

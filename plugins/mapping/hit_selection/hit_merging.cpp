@@ -10,6 +10,8 @@ namespace sluice::hit_selection {
 namespace {
 
 constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
+// Of one part from disk, however many parts there are.
+constexpr std::size_t least_read = 4096;
 constexpr std::uint32_t failed = 0xFFFFFFFF;  // in place of a number of hits
 
 // As make_hits orders hits: by score, anchors and hash, downwards. Equal ones are of different targets, or as good as impossible.
@@ -91,7 +93,8 @@ std::string_view PartHits::read(Cursor& cursor, std::size_t bytes) const {
     cursor.bytes.erase(0, cursor.used);
     cursor.used = 0;
     const std::size_t have = cursor.bytes.size();
-    const auto more = static_cast<std::size_t>(std::min<std::uint64_t>(cursor.end - cursor.next, std::max(bytes, bytes_at_once / 4)));
+    const auto more =
+        static_cast<std::size_t>(std::min<std::uint64_t>(cursor.end - cursor.next, std::max({bytes, bytes_at_once / cursors_.size(), least_read})));
     if (have + more < bytes) throw other_reads();
     cursor.bytes.resize(have + more);
     file_->read(cursor.next, cursor.bytes.data() + have, more);
@@ -181,6 +184,9 @@ void HitMerging::process(const Call& call, const Batch& in, Output& out) {
   for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
     const auto i = static_cast<std::size_t>(row);
     const auto part = static_cast<std::uint32_t>(index_part[i]);
+    if (in.ok(row) && part >= parts_)
+      throw Failure::input("hit_merging: read '" + std::string(read_id[row]) + "' is of part " + std::to_string(index_part[i]) + " of an index of " +
+                           std::to_string(parts_));
     const std::size_t first = hits_.size();
     if (in.ok(row)) columns.append(row, read_id[row], hits_);
     if (part + 1 < parts_) {
@@ -202,7 +208,7 @@ void HitMerging::process(const Call& call, const Batch& in, Output& out) {
     }
     rows_.push_back({read_id[row], length[i], repeat_length[i], hits_.size()});
   }
-  call.keeps(part_hits_.bytes() == 0 ? 0 : bytes_at_once);
+  call.keeps(part_hits_.bytes() == 0 ? 0 : bytes_at_once + parts_ * least_read);
   if (!rows_.empty()) emit(out);
 }
 

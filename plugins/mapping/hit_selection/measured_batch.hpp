@@ -47,8 +47,10 @@ class MeasuredBatch {
     score_ = OnHost(device, reads.chain_score, rows_);
     count_ = OnHost(device, reads.chain_anchor_count, rows_);
     measure(device, in, reads, targets.targets());
-    for (std::size_t row = 0; row < rows_; ++row)
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if (repeat_length_[row] < 0 && in.ok(static_cast<std::int64_t>(row))) row_[row].by_host = 1;
       if (row_[row].by_host != 0) fetch(device, reads, row);
+    }
   }
 
   // `in` and this must outlive it.

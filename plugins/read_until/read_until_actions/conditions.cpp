@@ -77,7 +77,11 @@ class ConditionTable {
 
   void end() {
     const auto behind = static_cast<std::int32_t>(result_.conditions.size());
-    result_.conditions.push_back(other_.value_or(usual_));
+    Condition rest = other_.value_or(usual_);
+    const auto is_named = [&](const Condition& condition) { return condition.name == rest.name; };
+    // The table may have given its name to other channels.
+    while (std::any_of(result_.conditions.begin(), result_.conditions.end(), is_named)) rest.name = "other " + rest.name;
+    result_.conditions.push_back(std::move(rest));
     std::replace(result_.channel_condition.begin(), result_.channel_condition.end(), -1, behind);
   }
   bool has_names() const { return !names_.empty(); }

@@ -301,9 +301,9 @@ class ReadUntilActionStream {
     const auto action = out.column<std::uint8_t>("action");
     const auto condition = out.column<std::int32_t>("condition");
     for (std::size_t i = 0; i < decision.size(); ++i) {
+      if (chunk_index[i] == 0) done_.release(channel[i]);  // of a chunk that has failed, too: another read has begun
       if (!in.ok(static_cast<std::int64_t>(i))) continue;
       condition[i] = rules_.condition_of(channel[i]);
-      if (chunk_index[i] == 0) done_.release(channel[i]);
       const bool is_last = is_last_chunk[i] != 0;
       const ReadAction* const before = done_.find(channel[i]);
       const Judged read{static_cast<Judgement>(decision[i]), places.is_on_target(rules_, condition[i], i), chunk_index[i] + 1, is_last};

@@ -96,6 +96,10 @@ DecisionLine DecisionWriter::line_of(const Batch& in, std::int64_t row) const {
     throw Failure::input(
         "read '" + std::string(in.text("read_id")[row]) + "' is on target " + std::to_string(target) + ", which the reference does not have",
         "use the resource that the stage sdtw uses");
+  if (target >= 0 && !region_start_.empty() && static_cast<std::size_t>(target) >= region_start_.size())
+    throw Failure::input("read '" + std::string(in.text("read_id")[row]) + "' is on target " + std::to_string(target) + " of " +
+                             std::to_string(region_start_.size()) + " regions",
+                         "use the regions that the reference was made of");
   const std::int64_t offset = target < 0 || region_start_.empty() ? 0 : region_start_[static_cast<std::size_t>(target)];
   DecisionLine line{.read_id = in.text("read_id")[row],
                     .decision = static_cast<Decision>(in.column<std::uint8_t>("decision")[i]),

@@ -31,7 +31,8 @@ class SdtwStream {
   static void describe(Describe<SdtwStream>& d) {
     d.id("sdtw_stream").summary("the same for reads that arrive in chunks: what has been aligned is kept, for each channel").ordered().restartable();
     d.doc(
-        "After every chunk the result is that of sdtw for all levels of the read so far, and no level is aligned twice. A channel's state is dropped "
+        "After every chunk the result is that of sdtw for all levels of the read so far, and without candidates no level is aligned twice. A "
+        "channel's state is dropped "
         "with the last chunk of a read, or when another read begins (chunk 0).");
     describe_both(d);
     d.needs("channel", "i32", "channel of the flow cell").needs("chunk_index", "i32", "0: the first chunk of a read");

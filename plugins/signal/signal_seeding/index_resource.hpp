@@ -63,6 +63,11 @@ class SquiggleIndexResource {
     call.info(choice.reason);
     auto index = std::make_shared<SquiggleIndex>();
     if (choice.search == Search::seeds) {
+      const SeedForm form = seed_form(reference.levels(), parameters_);
+      if (form.entry_bits() > most_entry_bits || form.seed_bits() > most_seed_bits)
+        throw Failure::usage("seeds of " + std::to_string(form.run) + " events of " + std::to_string(form.symbol_bits) + " bits in " +
+                                 std::to_string(reference.levels()) + " levels do not fit the index",
+                             "give a smaller run or symbol_bits, or less of a target");
       *index = build_index(strands, parameters_, [&call](std::size_t count, const std::function<void(std::size_t)>& body) {
         call.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
           if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "making the squiggle index was cancelled");

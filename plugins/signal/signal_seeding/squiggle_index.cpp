@@ -191,8 +191,13 @@ SquiggleIndex build_index(std::span<const Strand> strands, const IndexParameters
   LevelCounts all;
   for (const LevelCounts& part : counts)
     for (std::size_t i = 0; i < all.count.size(); ++i) all.count[i] += part.count[i];
+  // Columns of unknown bases have no events.
   std::int64_t counted = 0;
-  for (std::size_t c = 0; c < counts.size(); ++c) counted += static_cast<std::int64_t>(pieces[c * step].end - pieces[c * step].begin);
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const Piece& piece = pieces[c * step];
+    const auto level = piece.strand->level.subspan(piece.begin, piece.end - piece.begin);
+    counted += std::count_if(level.begin(), level.end(), [](std::int16_t at) { return at != squiggle_unknown_level; });
+  }
   const std::uint64_t events = std::accumulate(all.count.begin(), all.count.end(), std::uint64_t{0});
   index.columns_per_event = {events == 0 ? 1.0 : static_cast<double>(counted) / static_cast<double>(events)};
   index.borders = borders_of(all, form.symbol_bits);

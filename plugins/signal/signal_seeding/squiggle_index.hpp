@@ -36,7 +36,9 @@ struct SeedForm {
   std::int32_t check_bits() const { return seed_bits() - bucket_bits; }
   std::int32_t entry_bits() const { return check_bits() + position_bits; }
 };
-// Twice to sixteen times as many seeds as columns, so that one is rarely found by chance; buckets have two to four entries.
+// An entry has at most five bytes; a seed has room in a word.
+inline constexpr std::int32_t most_entry_bits = 40, most_seed_bits = 62;
+// Twice to sixteen times as many seeds as columns, so that one is rarely found by chance; a bucket stands for two to four columns.
 SeedForm seed_form(std::int64_t columns, const IndexParameters& parameters);
 
 // Where a seed, a run of symbols with the last in the lowest bits, is to be found.

@@ -105,7 +105,6 @@ class BgzfWriter {
   }
   // Finished blocks that have not been compressed.
   std::size_t waiting() const { return ends_.size(); }
-  std::size_t waiting_bytes() const { return text_.capacity(); }
 
   // Where the next byte will stand: its block, counted from the beginning of the file, and its place in the block's text.
   struct Place {

@@ -9,6 +9,7 @@
 
 #include "unit/consensus/poa_consensus/noisy_copies.hpp"
 #include "unit/outcomes_of.hpp"
+#include "unit/resumed_forms.hpp"
 
 using namespace sluice::poa_consensus;
 using sluice::testing::BatchBuilder;
@@ -73,6 +74,11 @@ TEST_CASE("consensus and its writers keep the contract of all stages") {
   const ContractSample written{.batches = {made.batch()}};
   for (const char* id : {"consensus_writer", "msa_writer", "gfa_writer", "dot_writer"})
     for (const std::string& problem : sluice::testing::contract_problems(plugin(), {{id, written}})) FAIL_CHECK(problem);
+  for (const char* id : {"consensus_writer", "msa_writer", "gfa_writer", "dot_writer"}) {
+    CAPTURE(id);
+    const auto writing_twice = sluice::testing::run_stage(stage(id), std::vector{made.batch(), made.batch()});
+    CHECK(sluice::testing::resume_problems(writing_twice, {"x", "x.gz", "x.zst"}) == std::vector<std::string>{});
+  }
   for (const ContractSample& sample :
        {ContractSample{.parameters = {{"second_gap_open", "-10"}, {"second_gap_extend", "-4"}, {"gap_extend", "-6"}}, .batches = {plain, all}},
         ContractSample{.parameters = {{"strands", "either"}, {"most_haplotypes", "3"}}, .batches = {plain, all}}})

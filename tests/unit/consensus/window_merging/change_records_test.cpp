@@ -26,4 +26,9 @@ TEST_CASE("records of VCF have letters on both sides") {
   CHECK(records("ACTT", "GACTT") == "t\t101\t.\tA\tGA\t.\t.\t.\n");
 }
 
+TEST_CASE("a window that loses all of its letters is a deletion by name") {
+  CHECK(records("ACGT", "") == "t\t101\t.\tACGT\t<DEL>\t.\t.\t.\n");
+  CHECK(records("", "ACGT").empty());
+}
+
 TEST_CASE("two changes that want the same base are one record") { CHECK(records("GATCC", "ACC") == "t\t101\t.\tGAT\tA\t.\t.\t.\n"); }

@@ -176,6 +176,8 @@ TEST_CASE("parts of other reads, in another order or with primary hits are refus
   says({batch_of(ten, 0), batch_of(nine, 1)}, "do not have the same reads");
   says({batch_of(ten, 0)}, "do not have the same reads");
   says({batch_of(ten, 1)}, "do not have the same reads");
+  says({batch_of(ten, 0), batch_of(ten, 2)}, "is of part 2 of an index of 2");
+  says({batch_of(ten, -1)}, "is of part -1 of an index of 2");
   auto primary = made_rows(random, 10, 1);
   primary[1].hits.push_back(MergedHit{.primary = 1});
   says({batch_of(ten, 0), batch_of(primary, 1)}, "primary");

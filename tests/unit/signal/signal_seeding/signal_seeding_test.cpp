@@ -176,6 +176,13 @@ TEST_CASE("a letter that is not known parts the runs on both of its sides") {
   CHECK(index.entry.size() == whole - 6 - static_cast<std::size_t>(index.form.run - 1));
 }
 
+TEST_CASE("columns that are not known do not make events longer") {
+  std::vector<Levels> levels = {distinct_levels(1000, 9)};
+  const double known = build_index(strands_of(levels), {}, one_after_the_other).columns_per_event[0];
+  levels[0].insert(levels[0].end(), 1000, sluice::squiggle_unknown_level);
+  CHECK(build_index(strands_of(levels), {}, one_after_the_other).columns_per_event[0] == doctest::Approx(known));
+}
+
 TEST_CASE("a reference without any run has an index without entries") {
   const std::vector<Levels> levels = {{1, 20}, {}};
   const SquiggleIndex index = build_index(strands_of(levels), {}, one_after_the_other);
@@ -313,6 +320,18 @@ TEST_CASE("chunks give the anchors of the read so far, channel by channel, and a
   const auto whole = testing::run_stage(testing::stage_of(plugin(), "signal_seeding"), reads).resource("index", index).expect_rows(3);
   CHECK(!anchors_in(whole.batch(), 2).empty());
   for (std::int64_t row = 0; row < 3; ++row) CHECK(anchors_in(result.batch(), row) == anchors_in(whole.batch(), row));
+}
+
+TEST_CASE("seeds that have no room in the index are refused") {
+  const std::vector<Levels> levels = two_strands(20000);
+  for (const int symbol_bits : {3, 4}) {
+    const auto result = testing::run_stage(testing::stage_of(plugin(), "squiggle_index"))
+                            .resource("target", target_of(levels))
+                            .with({{"search", "seeds"}, {"run", 16}, {"symbol_bits", symbol_bits}})
+                            .run();
+    CHECK(!result.ok());
+    CHECK(result.message.find("do not fit the index") != std::string::npos);
+  }
 }
 
 TEST_CASE("without seeds there is no index, and no row has an anchor") {
