@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* bootstrap =
     "import sys\n"
+    "sys.path[:] = [p for p in sys.path if p]\n"  // "-c" puts the folder the user is in first, whatever it has
     "try:\n"
     "    from sluice.live.program import main\n"
     "except ImportError as error:\n"

@@ -23,7 +23,7 @@ class Closed(Exception):
 class Source(Stage):
     """A source of a pipeline whose rows come from this program, batch by batch: push() gives them, end() says that there are no more.
 
-    Of one run at a time. `gives`: columns by name as in sluice.stage; `row_type` what a row is ("read"). At most `depth` batches wait.
+    Of one run. `gives`: columns by name as in sluice.stage; `row_type` what a row is ("read"). At most `depth` batches wait.
 
     >>> chunks = sluice.Source("chunks", gives={"read_id": "utf8", "bases": "utf8"})
     >>> pipeline = sluice.Pipeline("p").stage("chunks", use=chunks).stage("gc", use=gc_share)
@@ -45,6 +45,7 @@ class Source(Stage):
         self._waiting: collections.deque[tuple[Any, float | None]] = collections.deque()
         self._has_ended = False
         self._instance: int | None = None
+        self._was_used = False
 
     def push(self, columns: Any, *, deadline: float | None = None, timeout: float | None = None) -> None:
         """The next rows: a mapping of columns (pyarrow or numpy arrays, lists) or a pyarrow.RecordBatch. What depends on them is wanted in `deadline`
@@ -83,11 +84,13 @@ class Source(Stage):
     # What the library calls.
 
     def _create(self, user: Any, parameters: bytes, instance: Any, error: Any) -> int:
-        status = super()._create(user, parameters, instance, error)
         with self._changed:
-            if status == _l.OK and self._instance is not None:
-                return self._fail(error, RuntimeError(f"source '{self.id}' is in another run"))
-            self._instance = instance[0]
+            if self._was_used or self._instance is not None:
+                why = "was in a run that has ended: make a new one" if self._was_used else "is in another run"
+                return self._fail(error, RuntimeError(f"source '{self.id}' {why}"))
+            status = super()._create(user, parameters, instance, error)
+            if status == _l.OK:
+                self._instance = instance[0]
         return status
 
     def _destroy(self, user: Any, instance: Any) -> None:
@@ -95,7 +98,7 @@ class Source(Stage):
         with self._changed:
             if instance == self._instance:
                 self._instance = None
-                self._has_ended = True
+                self._has_ended = self._was_used = True
                 self._waiting.clear()
                 self._changed.notify_all()
 

@@ -108,6 +108,7 @@ class Caller(CallerABC):
         if self._decider is None:
             self._start(float(self._sample_rate or 4000.0))
         new: list[Chunk] = []
+        lengths: list[tuple[_Seen, int]] = []
         calibration: dict[int, Calibration] = {}
         for channel, read in chunks:
             samples = numpy.frombuffer(read.raw_data[: len(read.raw_data) // numpy.dtype(signal_dtype).itemsize * numpy.dtype(signal_dtype).itemsize], signal_dtype)
@@ -118,16 +119,22 @@ class Caller(CallerABC):
                 continue
             new.append(Chunk(channel, read.id, seen.chunks, samples[seen.taken:].astype(numpy.int16, copy=False)))
             calibration[channel] = Calibration(_DIGITISATION, daq_values[channel].scaling * _DIGITISATION, daq_values[channel].offset)
-            seen.taken = len(samples)
-            seen.chunks += 1
-        if new:
-            self._ask(new, calibration, self._timeout)
+            lengths.append((seen, len(samples)))
+        if new and self._ask(new, calibration, self._timeout):
+            for seen, length in lengths:
+                seen.taken = length
+                seen.chunks += 1
         for channel, read in chunks:
             yield _result(channel, read.id, self._seen[channel].last)
 
-    def _ask(self, chunks: list[Chunk], calibration: dict[int, Calibration], timeout: float) -> None:
+    def _ask(self, chunks: list[Chunk], calibration: dict[int, Calibration], timeout: float) -> bool:
+        """Has the pipeline taken the chunks?"""
         assert self._decider is not None
-        self._decider.push(chunks, calibration, deadline=timeout, timeout=timeout)
+        try:
+            self._decider.push(chunks, calibration, deadline=timeout, timeout=timeout)
+        except TimeoutError:
+            logger.warning("the pipeline has taken nothing for %g s: reads are looked at again with their next chunk", timeout)
+            return False
         self._pushed += 1
         with self._came:
             if not self._came.wait_for(lambda: self._error is not None or self._answered >= self._pushed, timeout):
@@ -140,6 +147,7 @@ class Caller(CallerABC):
             seen = self._seen.get(decision.channel)
             if seen is not None and seen.read_id == decision.read_id:
                 seen.last = decision
+        return True
 
     def describe(self) -> str:
         said = ", ".join(f"{name} = {value}" for name, value in sorted(self._arguments.items()))

@@ -17,6 +17,7 @@ import sluice
 
 SLUICE = os.environ["SLUICE_PROGRAM"]
 PIPELINE = ["--target", "target.fa", "--threshold", "0.3"]
+PATIENT = ("--deadline", "30", "--stop-seconds", "0")  # where decisions are counted: other programs may keep the machine busy
 
 
 @contextlib.contextmanager
@@ -64,7 +65,7 @@ class Live(unittest.TestCase):
 
     def test_decisions_are_those_of_the_file(self):
         with stand_in("--channels", "16", "--once", "--capture-seconds", "0.2") as said:
-            code, errors = live(said, "--log", "live.tsv", "--report", "live.json")
+            code, errors = live(said, "--log", "live.tsv", "--report", "live.json", *PATIENT)
             self.assertEqual(code, 0, errors)
         rows = table("live.tsv")
         self.assertEqual(len({row["read_id"] for row in rows}), len(rows))
@@ -87,14 +88,14 @@ class Live(unittest.TestCase):
 
     def test_control_channels_and_a_dry_run_eject_nothing(self):
         with stand_in("--channels", "8", "--duration", "8", "--capture-seconds", "0.1") as said:
-            code, errors = live(said, "--log", "control.tsv", "--control-channels", "1-4")
+            code, errors = live(said, "--log", "control.tsv", "--control-channels", "1-4", *PATIENT)
             self.assertEqual(code, 0, errors)
         rows = [row for row in table("control.tsv") if row["decision"] != "wait"]
         self.assertTrue(all((row["condition"] == "control") == (int(row["channel"]) <= 4) for row in rows))
         self.assertFalse([row for row in rows if row["condition"] == "control" and row["sent"] == "unblock"])
         self.assertTrue([row for row in rows if row["sent"] == "unblock"])
         with stand_in("--channels", "8", "--duration", "6", "--capture-seconds", "0.1") as said:
-            code, errors = live(said, "--log", "dry.tsv", "--dry-run")
+            code, errors = live(said, "--log", "dry.tsv", "--dry-run", *PATIENT)
             self.assertEqual(code, 0, errors)
         self.assertEqual(said["summary"]["unblocked"], 0)
         self.assertTrue([row for row in table("dry.tsv") if row["reason"] == "dry_run"])
@@ -102,7 +103,7 @@ class Live(unittest.TestCase):
     def test_it_lives_through_what_happens_to_a_run(self):
         events = ("--drop-seconds", "4", "--mux-seconds", "7", "--vanish-seconds", "5", "--jump-seconds", "3", "--garbage-seconds", "0.5")
         with stand_in("--channels", "16", "--duration", "25", "--capture-seconds", "0.1", *events) as said:
-            code, errors = live(said, "--log", "events.tsv", "--report", "events.json")
+            code, errors = live(said, "--log", "events.tsv", "--report", "events.json", "--give-up", "20", *PATIENT)
             self.assertEqual(code, 0, errors)
         with open("events.json") as file:
             report = json.load(file)
@@ -129,7 +130,7 @@ class Live(unittest.TestCase):
         if not os.path.exists("/dev/full"):
             self.skipTest("there is no /dev/full")
         with stand_in("--channels", "8", "--duration", "8", "--capture-seconds", "0.1") as said:
-            code, errors = live(said, "--log", "/dev/full", "--report", "full.json")
+            code, errors = live(said, "--log", "/dev/full", "--report", "full.json", *PATIENT)
             self.assertEqual(code, 0, errors)
         self.assertIn("loses lines", errors)
         with open("full.json") as file:
@@ -145,6 +146,13 @@ class Live(unittest.TestCase):
             code, errors = live(said, "--pore", "r9", "--tarqet", "x.fa")
             self.assertEqual(code, 2, errors)
             self.assertIn("tarqet", errors)
+            code, errors = live(said, "--last-channel", "9", "--pore", "r9")
+            self.assertEqual(code, 2, errors)
+            self.assertIn("no channel 9", errors)
+            code, errors = live(said, "--stage", "x")
+            self.assertEqual(code, 2, errors)
+            code, errors = live(said, "--report", "nowhere/report.json")
+            self.assertEqual(code, 1, errors)
             code, errors = live({**said, "position": "X9"})
             self.assertEqual(code, 1)
             self.assertIn("has no position 'X9'", errors)

@@ -4,19 +4,23 @@
 
 import errno
 import os
+import signal
 import tempfile
+import threading
 import time
 import unittest
+from unittest import mock
 from types import SimpleNamespace
 
 import numpy
 
+import sluice
 from sluice.live._channels import Channels
-from sluice.live._decider import Decision
+from sluice.live._decider import Decision, _stages_of
 from sluice.live._flow_cells import pore_of
 from sluice.live._log import COLUMNS, DecisionLog
 from sluice.live._session import Latencies, Session, Settings, StopSwitch, StreamLag
-from sluice.live.program import pipeline_arguments
+from sluice.live.program import check_channels, check_writable, pipeline_arguments, stop_on_signals
 
 
 def read(name, begin, samples, start=100, raw=None):
@@ -161,12 +165,12 @@ class Decisions(unittest.TestCase):
         self.assertEqual(session._sequencer.actions, [("stop_receiving", 1, "a")])
 
     def test_a_sequencer_that_has_changed_its_rate_ends_the_session(self):
-        session = session_with([1.0])
+        session = session_with([1.0], reconnect_seconds=(0.0, 0.0))
         session._decider.sampling_rate = 4000.0
         closed = []
         session._connect = lambda: SimpleNamespace(sampling_rate=5000.0, close=lambda: closed.append(True))
-        with self.assertLogs("sluice.live", "ERROR"):
-            self.assertIsNone(session._reconnected())
+        self.assertIsNone(session._reconnected())
+        self.assertIn("5000 Hz", str(session.error))
         self.assertEqual(closed, [True])
 
     def test_the_switch_counts_how_often_it_was_turned_on(self):
@@ -176,6 +180,147 @@ class Decisions(unittest.TestCase):
         self.assertEqual((switch.times, len(said.output)), (2, 2))
         self.assertTrue(switch.is_on(24.9))
         self.assertFalse(switch.is_on(25.1))
+
+
+def connection(acquires, closed):
+    return SimpleNamespace(sampling_rate=4000.0, channels=8, is_acquiring=lambda: acquires, close=lambda: closed.append(acquires), calibration={})
+
+
+class Connections(unittest.TestCase):
+    def setUp(self):
+        self.now = [1.0]
+        self.session = session_with(self.now, reconnect_seconds=(0.5, 10.0), give_up_seconds=20)
+        self.session._decider.sampling_rate = 4000.0
+        self.waits, self.closed = [], []
+
+        def wait(seconds):
+            self.waits.append(seconds)
+            self.now[0] += seconds
+
+        self.session._stop = SimpleNamespace(is_set=lambda: False, wait=wait)
+
+    def test_waits_grow_until_a_message_comes(self):
+        self.session._connect = lambda: connection(True, self.closed)
+        for _ in range(3):
+            self.assertIsNotNone(self.session._reconnected())
+        self.assertEqual(self.waits, [0.5, 1.0, 2.0])
+        self.session._take(SimpleNamespace(seconds_since_start=1.0, channels={}, action_responses=[]), self.session._sequencer)
+        self.session._reconnected()
+        self.assertEqual(self.waits[3:], [0.5])
+
+    def test_giving_up_is_an_error(self):
+        def connect():
+            raise OSError("nobody is there")
+
+        self.session._connect = connect
+        with self.assertLogs("sluice.live", "WARNING"):
+            self.assertIsNone(self.session._reconnected())
+        self.assertIn("no connection for 20 s", str(self.session.error))
+        self.assertEqual(max(self.waits), 10.0)
+
+    def test_a_run_that_has_not_begun_is_waited_for_and_one_that_has_ended_is_not(self):
+        acquires = iter((False, False, True))
+        self.session._connect = lambda: connection(next(acquires), self.closed)
+        self.assertTrue(self.session._reconnected().is_acquiring())
+        self.assertEqual(self.closed, [False, False])
+        self.session._has_begun = True
+        self.session._connect = lambda: connection(False, self.closed)
+        self.assertIsNone(self.session._reconnected())
+        self.assertIsNone(self.session.error)
+
+
+class Endings(unittest.TestCase):
+    def test_a_signal_while_the_lock_is_held_stops_the_session(self):
+        session = session_with([1.0])
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            stop_on_signals(session)
+            with session._lock:
+                os.kill(os.getpid(), signal.SIGTERM)
+                self.assertTrue(session._stop.wait(20))
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def test_a_stop_while_the_pipeline_loads_ends_it(self):
+        closed, pushed = [], threading.Event()
+        ended = threading.Event()
+        decider = SimpleNamespace(push=lambda *_, **__: pushed.set(), answers=lambda: iter(ended.wait, True), end=ended.set, close=ended.set, log=lambda: None)
+        session = Session(lambda: None, decider, DecisionLog(None), Settings())
+        running = threading.Thread(target=session.run, args=(connection(True, closed),), daemon=True)
+        running.start()
+        self.assertTrue(pushed.wait(20))
+        with self.assertNoLogs("sluice.live", "INFO"):
+            session.stop()
+            running.join(20)
+        self.assertFalse(running.is_alive())
+        self.assertEqual(closed, [True])
+
+    def test_a_channel_that_a_stop_has_closed_is_no_error(self):
+        session = session_with([1.0])
+        sequencer = connection(True, [])
+
+        def live_reads(*_):
+            session._stop.set()
+            raise ValueError("Cannot invoke RPC on closed channel!")
+
+        sequencer.live_reads = live_reads
+        session._read(sequencer)
+        self.assertIsNone(session._sequencer)
+
+
+class Options(unittest.TestCase):
+    def test_what_the_program_sets_itself_is_refused(self):
+        for name in ("stage", "columns", "failed-rows", "sampling-rate", "depth", "write"):
+            with self.assertRaises(ValueError):
+                pipeline_arguments([f"--{name}", "1"])
+        self.assertEqual(pipeline_arguments(["--set", "x=1"]), {"set": ["x=1"]})
+
+    def test_channels_are_those_of_the_flow_cell(self):
+        def chosen(first, last):
+            return SimpleNamespace(first_channel=first, last_channel=last)
+
+        check_channels(chosen(1, None), 8), check_channels(chosen(8, 8), 8)
+        for first, last in ((0, None), (5, 4), (9, None), (1, 9), (1, 0)):
+            with self.assertRaises(ValueError):
+                check_channels(chosen(first, last), 8)
+
+    def test_a_pipeline_that_is_no_toml_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "p.toml")
+            for text in (b"[stages", b"stages = 1", b"[stages]\na = 1", b"\xff"):
+                with open(path, "wb") as file:
+                    file.write(text)
+                with self.assertRaises(sluice.UsageError):
+                    _stages_of(path)
+
+    def test_a_report_is_tried_and_what_is_there_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.json")
+            check_writable(path)
+            self.assertFalse(os.path.exists(path))
+            with open(path, "w") as file:
+                file.write("{}")
+            check_writable(path)
+            self.assertEqual(os.path.getsize(path), 2)
+            for wrong in (folder, os.path.join(folder, "none", "report.json")):
+                with self.assertRaises(OSError):
+                    check_writable(wrong)
+
+    def test_a_position_that_says_nothing_of_itself_is_left(self):
+        from sluice.live._sequencer import Sequencer
+
+        closed = []
+
+        def fails():
+            raise OSError("gone")
+
+        of = SimpleNamespace(device=SimpleNamespace(get_flow_cell_info=fails), channel=SimpleNamespace(close=lambda: closed.append(True)))
+        position = SimpleNamespace(name="X1", running=True, connect=lambda: of)
+        manager = SimpleNamespace(flow_cell_positions=lambda: [position], close=lambda: None)
+        with mock.patch("minknow_api.manager.Manager", lambda **_: manager), self.assertRaises(OSError):
+            Sequencer("localhost", 1, "X1")
+        self.assertEqual(closed, [True])
 
 
 class Small(unittest.TestCase):
@@ -225,6 +370,12 @@ class FullDisk:
         return getattr(self.file, name)
 
 
+def wait_for_header(path):
+    deadline = time.monotonic() + 20
+    while not os.path.getsize(path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 class Logs(unittest.TestCase):
     def test_a_full_disk_costs_lines_and_nothing_else(self):
         import sluice.live._log as module
@@ -234,7 +385,7 @@ class Logs(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder, self.assertLogs("sluice.live", "WARNING"):
                 path = os.path.join(folder, "log.tsv")
                 log = DecisionLog(path)
-                time.sleep(0.5)
+                wait_for_header(path)
                 log._file = FullDisk(log._file, 1)
                 log.write(["lost"] * len(COLUMNS))
                 deadline = time.monotonic() + 20
@@ -249,6 +400,42 @@ class Logs(unittest.TestCase):
                 self.assertEqual(lines[-1], "\t".join(["kept"] * len(COLUMNS)))
         finally:
             module._RETRY_SECONDS = before
+
+    def test_a_disk_that_hangs_does_not_keep_the_program(self):
+        import sluice.live._log as module
+
+        hangs, goes_on = threading.Event(), threading.Event()
+
+        def write(text):
+            hangs.set()
+            goes_on.wait(60)
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(module, "_CLOSE_SECONDS", 0.2), mock.patch.object(module, "_WAITING_LINES", 10):
+            with self.assertLogs("sluice.live", "WARNING"):
+                log = DecisionLog(os.path.join(folder, "log.tsv"))
+                thread = log._thread
+                wait_for_header(log._path)
+                log._file.write = write
+                log.write(["in hand"])
+                self.assertTrue(hangs.wait(20))
+                for _ in range(12):
+                    log.write(["waits"])
+                log.close()
+            self.assertEqual(log.lost, 13)
+            goes_on.set()
+            log._lines.get()
+            log._lines.put(None)
+            thread.join(20)
+
+    def test_a_pipe_is_written_to(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "pipe")
+            os.mkfifo(path)
+            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            log = DecisionLog(path)
+            log.close()
+            self.assertEqual(os.read(reader, 1000).decode(), "\t".join(COLUMNS) + "\n")
+            os.close(reader)
 
     def test_a_log_that_can_not_be_opened_is_an_error(self):
         with self.assertRaises(OSError):

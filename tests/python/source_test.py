@@ -43,6 +43,16 @@ class Sources(unittest.TestCase):
         with self.assertRaises(sluice.Closed):
             source.push({"read_id": ["y"], "bases": ["AC"]})
 
+    def test_a_source_of_a_run_that_has_ended_is_refused(self):
+        source = new_source()
+        source.push({"read_id": ["x"], "bases": ["AC"]})
+        source.end()
+        self.assertEqual(pipeline(source).check(), [])
+        self.assertEqual(pipeline(source).run().stage("table")["rows_in"], 1)
+        with self.assertRaises(sluice.Error) as caught:
+            pipeline(source).run()
+        self.assertIn("make a new one", str(caught.exception))
+
     def test_a_full_source_says_so(self):
         source = new_source(depth=2)  # of a run that has not begun
         for _ in range(2):

@@ -79,10 +79,23 @@ def _stages_of(pipeline: str | os.PathLike[str]) -> list[dict[str, str]]:
     for said in Engine.of().describe()["pipelines"]:
         if named == said["name"]:
             return said["stages"]
-    import tomllib  # 3.11; files of one's own need it
-
     with open(named, "rb") as file:
-        return [{"name": name, "use": said.get("use", "")} for name, said in tomllib.load(file).get("stages", {}).items()]
+        try:
+            stages = _toml_reader().load(file).get("stages", {})
+            return [{"name": name, "use": said.get("use", "")} for name, said in stages.items()]
+        except (ValueError, AttributeError) as error:  # no TOML, no UTF-8, or values where tables are to be
+            raise _usage(f"{named} is no pipeline: {error}", "give read_until, or a pipeline's TOML file") from None
+
+
+def _toml_reader() -> Any:
+    try:
+        import tomllib as reader  # 3.11
+    except ImportError:
+        try:
+            import tomli as reader  # type: ignore[no-redef]
+        except ImportError:
+            raise _usage("this Python reads no pipeline files", "use Python 3.11 or pip install tomli") from None
+    return reader
 
 
 def _decision(read_id: str, channel: int, index: int, decision: int, score: float, threshold: float, action: int, condition: str, target: str, reverse: int,

@@ -8,7 +8,6 @@ import datetime
 import logging
 import queue
 import threading
-import time
 from typing import IO, Any
 
 logger = logging.getLogger("sluice.live")
@@ -17,6 +16,7 @@ COLUMNS = ("time", "channel", "read_id", "condition", "decision", "action", "sen
            "prefix_samples", "chunks", "latency_ms")
 _WAITING_LINES = 100_000
 _RETRY_SECONDS = 5.0
+_CLOSE_SECONDS = 10.0  # that the last lines get
 
 
 def now_text() -> str:
@@ -32,9 +32,11 @@ class DecisionLog:
         self._lines: queue.Queue[str | None] = queue.Queue(_WAITING_LINES)
         self._file: IO[str] | None = None
         self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._in_hand = 0  # lines that are being written
         if path is not None:
             self._file = open(path, "a", encoding="utf-8", newline="\n")  # what can't be opened at the beginning is an error
-            if self._file.tell() == 0:
+            if not self._file.seekable() or self._file.tell() == 0:  # a pipe has no place to tell
                 self.write(COLUMNS)
             self._thread = threading.Thread(target=self._run, name="decision log", daemon=True)
             self._thread.start()
@@ -48,9 +50,17 @@ class DecisionLog:
             self._lose(1, "the disk does not keep up")
 
     def close(self) -> None:
-        if self._thread is not None:
-            self._lines.put(None)
-            self._thread.join()
+        if self._thread is None:
+            return
+        self._closing.set()
+        try:
+            self._lines.put(None, timeout=_CLOSE_SECONDS)
+            self._thread.join(_CLOSE_SECONDS)
+            marks = 1
+        except queue.Full:
+            marks = 0
+        if self._thread.is_alive():
+            self._lose(max(self._lines.qsize() - marks, 0) + self._in_hand, "the disk does not keep up")
 
     def _lose(self, lines: int, why: Any) -> None:
         if self.lost == 0:
@@ -64,9 +74,11 @@ class DecisionLog:
             while len(lines) < 10_000 and not self._lines.empty():
                 lines.append(self._lines.get_nowait())
             ended = None in lines
+            self._in_hand = len(lines) - ended
             self._append([line for line in lines if line is not None])
+            self._in_hand = 0
             if not ended:
-                time.sleep(0.2)
+                self._closing.wait(0.2)
         if self._file is not None:
             try:
                 self._file.close()
@@ -77,13 +89,14 @@ class DecisionLog:
         try:
             if self._file is None:
                 self._file = open(self._path, "a", encoding="utf-8", newline="\n")
-                self._file.write(self._line_end())
+                if self._file.seekable():
+                    self._file.write(self._line_end())
             self._file.write("".join(lines))
             self._file.flush()
         except OSError as error:
             self._lose(len(lines), error)
             self._drop_file()
-            time.sleep(_RETRY_SECONDS)
+            self._closing.wait(_RETRY_SECONDS)
 
     def _line_end(self) -> str:
         """What was cut off where the disk was full is ended: it must not run into the next line."""

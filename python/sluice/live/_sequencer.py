@@ -35,6 +35,16 @@ class Sequencer:
             self.connection = found[0].connect()
         finally:
             manager.close()
+        try:
+            self._ask()
+        except BaseException:
+            self.connection.channel.close()
+            raise
+        self._actions: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
+        self._stream: Any = None
+
+    def _ask(self) -> None:
+        """What the position says of itself."""
         device = self.connection.device
         flow_cell = device.get_flow_cell_info()
         self.channels: int = flow_cell.channel_count
@@ -47,8 +57,6 @@ class Sequencer:
         }
         classes = self.connection.analysis_configuration.get_read_classifications().read_classifications
         self.strand_classes = sorted(number for number, name in classes.items() if name in STRAND_CLASSES)
-        self._actions: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
-        self._stream: Any = None
 
     def is_acquiring(self) -> bool:
         """Is data being acquired, or about to be?"""

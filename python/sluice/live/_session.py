@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
+from .. import _library as _l
+from .._errors import Error, Problem
 from .._source import Closed
 from ._channels import Channels
 from ._decider import Chunk, Decider, Decision, first_chunk
@@ -110,7 +112,7 @@ class Session:
         self.settings = settings
         self.latency = Latencies()
         self.counts: collections.Counter[str] = collections.Counter()
-        self.error: BaseException | None = None  # of the pipeline
+        self.error: BaseException | None = None  # why it ends before the sequencer's run does
         self.switch = StopSwitch(settings.stop_seconds)
         self._connect = connect
         self._decider = decider
@@ -122,10 +124,13 @@ class Session:
         self._channels: Channels | None = None
         self._sequencer: Any = None
         self._lag = StreamLag()
+        self._wait = settings.reconnect_seconds[0]  # before the next connection
+        self._lost_at: float | None = None  # since when there is none that messages came from
+        self._has_begun = False  # the sequencer's run
         self._next_status = clock() + settings.status_seconds
 
     def stop(self) -> None:
-        """The session ends soon. From any thread."""
+        """The session ends soon. From any thread, but not from a signal's handler, which may have interrupted who holds the lock."""
         self._stop.set()
         with self._lock:
             sequencer = self._sequencer
@@ -133,17 +138,19 @@ class Session:
             sequencer.close()
 
     def run(self, sequencer: Any) -> None:
-        """Until the sequencer's run ends, the pipeline fails (its error is raised) or stop()."""
+        """Until the sequencer's run ends, stop(), or what is raised: the pipeline's error, or that the sequencer is lost."""
         self._channels = Channels(sequencer.channels, self.settings.most_samples)
         answers = threading.Thread(target=self._take_answers, name="decisions", daemon=True)
         answers.start()
         try:
             self._load(sequencer)
-            while sequencer is not None:
+            while sequencer is not None and not self._is_over():
                 self._lag = StreamLag()
                 self._read(sequencer)
                 sequencer = self._reconnected()
         finally:
+            if sequencer is not None:
+                sequencer.close()
             self._decider.end()
             answers.join(timeout=10)
             self._decider.close()
@@ -151,16 +158,23 @@ class Session:
         if self.error is not None:
             raise self.error
 
+    def _is_over(self) -> bool:
+        return self.error is not None or self._stop.is_set()
+
     def _load(self, sequencer: Any) -> None:
         """Waits until the pipeline answers, before the first read is looked at."""
         begun = self._clock()
         chunk = first_chunk(self.settings.first_channel)
         with self._lock:
             self._asked.append((math.inf, 1))  # this answer is never late
-        self._decider.push([chunk], sequencer.calibration)
+        try:
+            self._decider.push([chunk], sequencer.calibration)
+        except Closed:
+            pass  # of a pipeline that failed: its error is there, or soon will be
         while self._asked and self.error is None and not self._stop.wait(0.01):
             pass
-        logger.info("ready after %.1f s", self._clock() - begun)
+        if not self._is_over():
+            logger.info("ready after %.1f s", self._clock() - begun)
 
     # ---- chunks
 
@@ -168,16 +182,24 @@ class Session:
         import grpc
 
         with self._lock:
-            self._sequencer = sequencer
+            if not self._is_over():  # else nobody would close it
+                self._sequencer = sequencer
+        if self._sequencer is None:
+            sequencer.close()
+            return
         first, last = self.settings.first_channel, self.settings.last_channel or sequencer.channels
         try:
+            self._has_begun = self._has_begun or sequencer.is_acquiring()
             for response in sequencer.live_reads(first, min(last, sequencer.channels)):
-                if self._stop.is_set() or self.error is not None:
+                if self._is_over():
                     break
                 self._take(response, sequencer)
         except grpc.RpcError as error:
-            if not self._stop.is_set():
+            if not self._is_over():
                 logger.warning("the stream of live reads ends: %s", _said(error))
+        except ValueError:  # what gRPC says of a channel that was closed before the call
+            if not self._is_over():
+                raise
         except Closed:
             pass  # of a pipeline that failed: its error is there, or soon will be
         finally:
@@ -188,6 +210,7 @@ class Session:
 
     def _take(self, response: Any, sequencer: Any) -> None:
         now = self._clock()
+        self._has_begun, self._lost_at, self._wait = True, None, self.settings.reconnect_seconds[0]
         came = now - self._lag.of(response.seconds_since_start, now)
         chunks: list[Chunk] = []
         stops: list[tuple[str, int, str]] = []
@@ -227,32 +250,48 @@ class Session:
         return "stop_receiving", channel, read_id
 
     def _reconnected(self) -> Any:
-        """A new connection; None: the sequencer's run has ended, or the session is to."""
-        wait, longest = self.settings.reconnect_seconds
-        begun = self._clock()
-        while not self._stop.is_set() and self.error is None:
+        """A new connection; None: the sequencer's run has ended, or the session is to. Waits longer from one to the next until a message has come."""
+        if self._lost_at is None:
+            self._lost_at = self._clock()
+        while not self._is_over():
+            if self._clock() - self._lost_at > self.settings.give_up_seconds:
+                self.error = _failed(f"no connection for {self.settings.give_up_seconds:g} s", "see whether MinKNOW runs, or give a longer --give-up")
+                return None
+            self._stop.wait(self._wait)
+            self._wait = min(2 * self._wait, self.settings.reconnect_seconds[1])
+            if self._is_over():
+                return None
+            sequencer, is_kept = None, False
             try:
                 sequencer = self._connect()
-                if sequencer.sampling_rate != self._decider.sampling_rate:
-                    logger.error("the sequencer samples at %g Hz now, and the pipeline was made for %g Hz: begin again", sequencer.sampling_rate,
-                                 self._decider.sampling_rate)
-                    sequencer.close()
-                    return None
-                if sequencer.is_acquiring():
-                    self.counts["reconnects"] += 1
-                    logger.info("connected again: %d channels", sequencer.channels)
+                is_kept, has_ended = self._looked_at(sequencer)
+                if is_kept:
                     return sequencer
-                sequencer.close()
-                logger.info("the run has ended: MinKNOW acquires no data")
-                return None
+                if has_ended:
+                    return None
             except Exception as error:  # whatever MinKNOW and its client raise while it starts
                 logger.warning("no connection: %s", _said(error))
-            if self._clock() - begun > self.settings.give_up_seconds:
-                logger.error("no connection for %g s", self.settings.give_up_seconds)
-                return None
-            self._stop.wait(wait)
-            wait = min(2 * wait, longest)
+            finally:
+                if sequencer is not None and not is_kept:
+                    sequencer.close()
         return None
+
+    def _looked_at(self, sequencer: Any) -> tuple[bool, bool]:
+        """Can a new connection be used, and if not, is it the last?"""
+        if sequencer.sampling_rate != self._decider.sampling_rate:
+            self.error = _failed(f"the sequencer samples at {sequencer.sampling_rate:g} Hz now, and the pipeline was made for {self._decider.sampling_rate:g} Hz",
+                                 "start sluice live again")
+            return False, True
+        if sequencer.is_acquiring():
+            self.counts["reconnects"] += 1
+            logger.info("connected again: %d channels", sequencer.channels)
+            return True, False
+        if self._has_begun:
+            logger.info("the run has ended: MinKNOW acquires no data")
+            return False, True
+        logger.info("MinKNOW acquires no data yet: waiting for the run to begin")
+        self._lost_at = self._clock()  # it is there
+        return False, False
 
     # ---- decisions
 
@@ -326,6 +365,10 @@ class Session:
         seen = dict(self._channels.counts) if self._channels is not None else {}
         return {"channels": seen, "decisions": dict(self.counts), "stops": self.switch.times, "log_lines_lost": self._log.lost,
                 "latency_seconds": {"p50": self.latency.quantile(0.5), "p99": self.latency.quantile(0.99), "maximum": self.latency.largest, "count": self.latency.total}}
+
+
+def _failed(message: str, remedy: str) -> Error:
+    return Error([Problem(_l.ERROR_INPUT, False, "live", "", message, remedy, f"{message} ({remedy})")])
 
 
 def _said(error: BaseException) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,10 @@ EPILOGUE = """
 Every other option is a parameter of the pipeline (--target FILE, --regions FILE, --control-channels 1-256: sluice run read_until --help) or of the
 run (--threads N, --device cuda). The pore is read from the flow cell's product code; --pore r9 or r10 goes before it. docs/live.md tells more.
 """
+
+
+# What the program itself gives to the run: no options of the pipeline.
+_RESERVED = ("columns", "depth", "failed_rows", "parameters", "sampling_rate", "self", "stage", "write")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -55,7 +61,11 @@ def pipeline_arguments(words: list[str]) -> dict[str, Any]:
             value = "true" if alone else words[at]
             at += 0 if alone else 1
         name = name.replace("-", "_")
+        if name in _RESERVED:
+            raise ValueError(f"'{word}' can't be given: sluice live sets it")
         values[name] = value if name not in values else [*([values[name]] if isinstance(values[name], str) else values[name]), value]
+    if isinstance(values.get("set"), str):
+        values["set"] = [values["set"]]
     return values
 
 
@@ -66,6 +76,7 @@ def main(words: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.WARNING if options.quiet else logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         given = pipeline_arguments(rest)
+        check_channels(options)
     except ValueError as error:
         p.error(str(error))
     try:
@@ -75,6 +86,31 @@ def main(words: list[str] | None = None) -> int:
         print(f"sluice live: {error}: install what it needs with pip install 'sluice[live]'", file=sys.stderr)
         return 2
     return _run(options, given)
+
+
+def check_channels(options: argparse.Namespace, count: int | None = None) -> None:
+    """ValueError for a range that is none, or not the flow cell's."""
+    first, last = options.first_channel, options.last_channel
+    if first < 1 or (last is not None and last < first):
+        raise ValueError(f"channels {first} to {'the last' if last is None else last} are none: --first-channel counts from 1, --last-channel comes behind it")
+    if count is not None and max(first, last or 0) > count:
+        raise ValueError(f"there is no channel {max(first, last or 0)}: the flow cell has {count}")
+
+
+def check_writable(path: str) -> None:
+    """OSError where no file can be written: at the end of a run it is too late to hear of it."""
+    is_new = not os.path.lexists(path)
+    if not Path(path).is_fifo():  # whose reader would see it end
+        with open(path, "a", encoding="utf-8"):
+            pass
+    if is_new:
+        os.unlink(path)
+
+
+def stop_on_signals(session: Any) -> None:
+    """On a thread of its own: what a handler interrupts may hold the session's lock."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: threading.Thread(target=session.stop, daemon=True, name="stop").start())
 
 
 def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
@@ -92,6 +128,11 @@ def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
         print(f"sluice live: {error}", file=sys.stderr)
         return code
 
+    try:
+        if options.report:
+            check_writable(options.report)
+    except OSError as error:
+        return complain(error, 1)
     sys.setswitchinterval(0.001)  # threads that read chunks and send answers wait for each other no longer than this
     try:
         sequencer = connect()
@@ -100,21 +141,21 @@ def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
     logging.getLogger("sluice.live").info("position %s: flow cell %s, %d channels at %g Hz", options.position, sequencer.flow_cell or "of unknown type",
                                           sequencer.channels, sequencer.sampling_rate)
     given.setdefault("pore", pore_of(sequencer.flow_cell))
+    log = None
     try:
-        decider = Decider(options.pipeline, sampling_rate=sequencer.sampling_rate, **given)
+        check_channels(options, sequencer.channels)
         log = DecisionLog(options.log)
-    except UsageError as error:
+        decider = Decider(options.pipeline, sampling_rate=sequencer.sampling_rate, **given)
+    except (Error, OSError, ValueError) as error:
         sequencer.close()
-        return complain(error, 2)
-    except (Error, OSError) as error:
-        sequencer.close()
-        return complain(error, 1)
+        if log is not None:
+            log.close()
+        return complain(error, 2 if isinstance(error, (UsageError, ValueError)) else 1)
     session = Session(connect, decider, log, Settings(
         first_channel=options.first_channel, last_channel=options.last_channel, deadline=options.deadline, stop_seconds=options.stop_seconds,
         unblock_seconds=options.unblock_seconds, most_samples=options.most_samples, dry_run=options.dry_run, give_up_seconds=options.give_up,
         status_seconds=options.status))
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: session.stop())
+    stop_on_signals(session)
     code = 0
     try:
         session.run(sequencer)
@@ -124,5 +165,8 @@ def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
         log.close()
     logging.getLogger("sluice.live").info("%s", session.status())
     if options.report:
-        Path(options.report).write_text(json.dumps(session.summary(), indent=2) + "\n", encoding="utf-8")
+        try:
+            Path(options.report).write_text(json.dumps(session.summary(), indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            code = complain(error, 1)
     return code

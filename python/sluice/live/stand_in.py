@@ -450,7 +450,7 @@ def main(words: list[str] | None = None) -> int:
         signal.signal(number, lambda *_: stopped.set())
     while stand_in.is_acquiring and not stopped.wait(0.2):
         pass
-    stopped.wait(0 if stopped.is_set() else 3)  # clients see that data is acquired no more
+    stopped.wait(0 if stopped.is_set() else 15)  # clients see that data is acquired no more
     summary = {**stand_in.flow_cell.summary(), "behind_seconds": stand_in._behind, "fates": stand_in.flow_cell.fates}
     stand_in.stop()
     if chosen.report:
