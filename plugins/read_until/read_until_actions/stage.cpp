@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <sluice/channel_states.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
@@ -306,7 +307,8 @@ class ReadUntilActionStream {
       condition[i] = rules_.condition_of(channel[i]);
       const bool is_last = is_last_chunk[i] != 0;
       const ReadAction* const before = done_.find(channel[i]);
-      const Judged read{static_cast<Judgement>(decision[i]), places.is_on_target(rules_, condition[i], i), chunk_index[i] + 1, is_last};
+      const Judged read{static_cast<Judgement>(decision[i]), places.is_on_target(rules_, condition[i], i),
+                        chunk_index[i] < std::numeric_limits<std::int32_t>::max() ? chunk_index[i] + 1 : chunk_index[i], is_last};
       const ReadAction now = before != nullptr ? *before : rules_.action(condition[i], read);
       action[i] = static_cast<std::uint8_t>(now);
       if (is_last)

@@ -3,6 +3,7 @@
 #include "signal_seeding/signal_events.hpp"
 
 #include <algorithm>
+#include <sluice/squiggle_reference.hpp>
 
 namespace sluice::signal_seeding {
 
@@ -31,7 +32,9 @@ float SignalEvents::statistic(std::size_t border) const {
 }
 
 void SignalEvents::take(std::span<const std::int16_t> samples, std::vector<std::int16_t>& levels) {
-  samples_.insert(samples_.end(), samples.begin(), samples.end());
+  // No normalisation gives more; what somebody else gives must not overflow the sums.
+  constexpr auto limit = static_cast<std::int16_t>(squiggle_sample_limit);
+  for (const std::int16_t sample : samples) samples_.push_back(std::clamp(sample, static_cast<std::int16_t>(-limit), limit));
   const auto window = static_cast<std::size_t>(parameters_.window);
   while (statistic_.size() + window <= samples_.size()) statistic_.push_back(statistic_.size() < window ? 0.0F : statistic(statistic_.size()));
   // A border is the best of those less than a window away, of equal ones the first.
