@@ -36,7 +36,7 @@ for option in "--threads 1" "--threads 7" "--batch-work 1" "--executor serial" "
   "$sluice" run correct --quiet --reads set/reads.fq --output again.fa $option
   cmp again.fa now.fa || fail "$option gives other bytes"
 done
-# Overlaps of a file, shards and a read on either strand know the same.
+# Overlaps of a file know the same.
 "$sluice" run overlap --quiet --reads set/reads.fq --output o.paf
 "$sluice" run correct --quiet --reads set/reads.fq --overlaps o.paf --output again.fa
 cmp again.fa now.fa || fail "overlaps of a file give other bytes"
