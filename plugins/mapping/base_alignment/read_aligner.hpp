@@ -37,7 +37,7 @@ struct ReadState {
 
 class ReadAligner {
  public:
-  ReadAligner(const AlignmentSettings& settings, const MinimizerIndexView& index) : settings_(settings), index_(index), aligner_(settings, index) {}
+  ReadAligner(const AlignmentSettings& settings, const MinimizerIndexView& index) : settings_(settings), aligner_(settings, index) {}
 
   // In the order of minimap2's lines; valid until the next call. `read` must have passed problem_of.
   std::vector<AlignedHit>& align(const ReadHits& read);
@@ -55,7 +55,6 @@ class ReadAligner {
   void add_inversions(ReadState& state);
 
   const AlignmentSettings& settings_;
-  const MinimizerIndexView& index_;
   HitAligner aligner_;
   RankingScratch ranking_;
   std::vector<std::int32_t> hit_of_chain_;
