@@ -24,12 +24,14 @@ inline std::string random_bases(std::mt19937& random, std::size_t count) {
 }
 inline std::string reverse_complement(const std::string& bases) {
   std::string made(bases.rbegin(), bases.rend());
-  for (char& base : made) base = "TGCA"[std::string_view("ACGT").find(base)];
+  for (char& base : made)
+    if (const std::size_t code = std::string_view("ACGT").find(base); code != std::string_view::npos) base = "TGCA"[code];
   return made;
 }
 // Every so many bases another one.
 inline std::string with_errors(std::string bases, std::size_t every) {
-  for (std::size_t i = every / 2; i < bases.size(); i += every) bases[i] = "CGTA"[std::string_view("ACGT").find(bases[i])];
+  for (std::size_t i = every / 2; i < bases.size(); i += every)
+    if (const std::size_t code = std::string_view("ACGT").find(bases[i]); code != std::string_view::npos) bases[i] = "CGTA"[code];
   return bases;
 }
 
