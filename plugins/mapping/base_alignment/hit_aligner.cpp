@@ -170,7 +170,8 @@ std::optional<AlignedHit> HitAligner::take_gaps(const ReadStrands& read, std::sp
       broken_off = true;
       return split(anchors, plan.range, planned.anchor, planned.begin.target + made.best_target, fall, read.length(), hit);
     }
-    score_ += made.score;
+    // Several gaps that could not be aligned sum up beyond the lowest number, and minimap2's wrap around.
+    score_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(score_) + static_cast<std::uint32_t>(made.score));
   }
   return std::nullopt;
 }
