@@ -53,7 +53,10 @@ class WarpLanes {
     std::memcpy(&result, words, sizeof words);
     return result;
   }
-  __device__ Value<std::uint32_t> up(const Value<std::uint32_t>& value) const { return {__shfl_up_sync(sluice::cuda::whole_warp, value.own, 1)}; }
+  template <class T>
+  __device__ Value<T> up(const Value<T>& value) const {
+    return {static_cast<T>(__shfl_up_sync(sluice::cuda::whole_warp, value.own, 1))};
+  }
   __device__ std::uint32_t sum_before(Value<std::uint32_t>& value) const {
     const std::uint32_t own = value.own, sum = sluice::cuda::inclusive_sum_over_warp(own, static_cast<int>(lane_));
     value.own = sum - own;

@@ -94,24 +94,27 @@ struct Inflated {
   std::uint32_t checksum = 0;  // Adler-32 of them, as the stream says
 };
 
-// A match that has not been copied: to its place in the text.
+// A match that has not been copied: behind so many bytes that its lane makes.
 struct PendingMatch {
-  std::uint32_t to = 0;
-  std::uint16_t length = 0;
+  std::uint16_t to = 0, length = 0;
   std::uint16_t distance_before = 0;  // distance - 1
 };
 
-// Working memory of one stream, 15 KB: on a device a warp's shared memory.
+// Working memory of one stream, 19 KB: on a device a warp's shared memory.
 struct InflateMemory {
   static constexpr std::uint32_t lanes = 32;
   // An odd number of words, so that lanes at the same place of their stretches read different banks of shared memory.
-  static constexpr std::uint32_t stretch_words = 11, stretch_bits = 32 * stretch_words, words_ahead = 8, longest_queue = 32;
+  static constexpr std::uint32_t stretch_words = 11, stretch_bits = 32 * stretch_words, words_ahead = 8;
+  // What a lane has room for: of a nanopore signal a stretch has some fifty letters, or some twenty matches.
+  static constexpr std::uint32_t most_matches = 32, most_letters = 64;
+  static_assert(most_matches * longest_match + most_letters <= 0xFFFF);
 
   CodeBook<10, letter_symbols, 1024> letters;
   CodeBook<8, distance_symbols, 128> distances;
   std::uint8_t lengths[letter_symbols + distance_symbols];
   std::uint32_t words[lanes * stretch_words + words_ahead];
-  PendingMatch queue[longest_queue][lanes];
+  PendingMatch matches[most_matches][lanes];
+  std::uint8_t letters_of[most_letters / 4][lanes][4];
   std::uint32_t begin[lanes + 1];  // of each lane's part of the text
   std::uint32_t done[lanes];       // up to where that part is there
 };
@@ -146,7 +149,6 @@ class Inflater {
 
  private:
   enum class Step : std::uint32_t { block, codes, stored, end, unresolved, no_room };
-  enum class Mark : std::uint8_t { none, end, broken, full };
   using Flags = typename Lanes::template Value<bool>;
   using Numbers = typename Lanes::template Value<std::uint32_t>;
 
@@ -246,21 +248,25 @@ class Inflater {
   }
 
   // ---- a window of codes
+  // A lane begins so much in front of its stretch: some twenty codes.
+  static constexpr std::uint32_t bits_in_front = 160;
   struct WindowWords {
     const std::uint32_t* words;
     SLUICE_HOST_DEVICE std::uint32_t operator[](std::uint32_t at) const { return words[at]; }
   };
-  // What a lane makes of its stretch.
+  // What a lane makes of its stretch: its letters and matches lie in memory_.
   struct Stretch {
     std::uint32_t end = 0;    // the bit behind its last code
     std::uint32_t bytes = 0;  // that it makes
-    Mark mark = Mark::none;
+    std::uint16_t letters = 0, matches = 0;
+    std::uint32_t mark = none;
   };
+  // Why a lane has ended before its stretch did.
+  static constexpr std::uint32_t none = 0, ended = 1, broken = 2, full = 3;
 
-  // Codes that begin in bits [from, until) of the window, up to the block's end. letter(byte) and match(length, distance) are told of each, and may
-  // end it: then that code is not taken.
-  template <class Letter, class Match>
-  SLUICE_HOST_DEVICE Stretch read(std::uint32_t from, std::uint32_t until, Letter letter, Match match) const {
+  // Codes that begin in bits [from, until) of the window, up to the block's end, or as many as there is room for.
+  template <bool keeps>
+  SLUICE_HOST_DEVICE Stretch read(std::uint32_t lane, std::uint32_t from, std::uint32_t until) {
     const WindowWords window{memory_.words};
     BitCursor<WindowWords> bits(window, from);
     Stretch made;
@@ -270,26 +276,34 @@ class Inflater {
       std::uint32_t entry = memory_.letters.look_up(bits.buffer(), letter_entry);
       bits.use(code_bits(entry));
       if ((entry & is_literal) != 0) {
-        letter(made.bytes++, value_of(entry));
+        if (keeps) {
+          if (made.letters == InflateMemory::most_letters) return made.mark = full, made;
+          letter(lane, made.letters++) = static_cast<std::uint8_t>(value_of(entry));
+        }
+        ++made.bytes;
         bits.refill();
         continue;
       }
       if ((entry & (is_end | is_invalid)) != 0) {
         made.end = static_cast<std::uint32_t>(bits.position());
-        made.mark = (entry & is_end) != 0 ? Mark::end : Mark::broken;
-        return made;
+        return made.mark = (entry & is_end) != 0 ? ended : broken, made;
       }
       const std::uint32_t length = value_of(entry) + bits.take(extra_bits(entry));
       bits.refill();
       entry = memory_.distances.look_up(bits.buffer(), distance_entry);
       bits.use(code_bits(entry));
       const std::uint32_t distance = value_of(entry) + bits.take(extra_bits(entry));
-      made.mark = (entry & is_invalid) != 0 ? Mark::broken : match(made.bytes, length, distance);
-      if (made.mark != Mark::none) return made;
+      if ((entry & is_invalid) != 0) return made.mark = broken, made;
+      if (keeps) {
+        if (made.matches == InflateMemory::most_matches) return made.mark = full, made;
+        memory_.matches[made.matches++][lane] = {static_cast<std::uint16_t>(made.bytes), static_cast<std::uint16_t>(length),
+                                                 static_cast<std::uint16_t>(distance - 1)};
+      }
       made.bytes += length;
       bits.refill();
     }
   }
+  SLUICE_HOST_DEVICE std::uint8_t& letter(std::uint32_t lane, std::uint32_t i) { return memory_.letters_of[i / 4][lane][i % 4]; }
 
   SLUICE_HOST_DEVICE Step decode_window() {
     if (bit_ >= words_.end_bit()) return Step::unresolved;
@@ -298,76 +312,77 @@ class Inflater {
       for (std::uint32_t i = lane; i < sizeof memory_.words / 4; i += Lanes::count) memory_.words[i] = words_[first_word + i];
     });
     find_stretches(static_cast<std::uint32_t>(bit_ % 32));
-    const std::uint32_t last = lanes_.lowest(marked_);
-    const Mark mark = last == Lanes::count ? Mark::none : lanes_.at(stretch_, last).mark;
-    if (mark == Mark::broken) return Step::unresolved;
-    Numbers before;
-    lanes_.each([&](std::uint32_t lane) { before[lane] = lane <= last ? stretch_[lane].bytes : 0; });
-    const std::uint32_t bytes = lanes_.sum_before(before);
+    const std::uint32_t marked = lanes_.lowest(marked_), last = smaller(marked, Lanes::count - 1);
+    const Stretch end = lanes_.at(stretch_, last);
+    if (end.mark == broken) return Step::unresolved;
+    Numbers begin;
+    lanes_.each([&](std::uint32_t lane) {
+      if (lane > last) stretch_[lane] = Stretch();
+      begin[lane] = stretch_[lane].bytes;
+    });
+    const std::uint32_t bytes = lanes_.sum_before(begin);
     if (bytes > room_ - at_) return Step::no_room;
-    return write(before, last, bytes, first_word);
+    lanes_.each([&](std::uint32_t lane) {
+      memory_.begin[lane] = at_ + begin[lane];
+      if (lane == 0) memory_.begin[Lanes::count] = at_ + bytes;
+    });
+    if (!write_letters()) return Step::unresolved;
+    copy_matches();
+    at_ += bytes;
+    bit_ = 32 * std::uint64_t{first_word} + end.end;
+    return end.mark == ended ? Step::block : Step::codes;
   }
 
   // Where each lane's first code begins, and what it makes of them.
   SLUICE_HOST_DEVICE void find_stretches(std::uint32_t first_bit) {
+    Numbers from, next;
     Flags moves;
     lanes_.each([&](std::uint32_t lane) {
-      from_[lane] = first_bit + lane * InflateMemory::stretch_bits;
+      from[lane] = first_bit + lane * InflateMemory::stretch_bits;
+      if (lane > 0) {
+        const Stretch in_front = read<false>(lane, from[lane] - bits_in_front, from[lane]);
+        if (in_front.mark == none) from[lane] = in_front.end;
+      }
       moves[lane] = true;
     });
-    Numbers next;
     do {
       lanes_.each([&](std::uint32_t lane) {
-        const std::uint32_t until = (lane + 1) * InflateMemory::stretch_bits;
-        if (moves[lane]) {
-          stretch_[lane] = read(
-              from_[lane], until, [](std::uint32_t, std::uint32_t) {}, [](std::uint32_t, std::uint32_t, std::uint32_t) { return Mark::none; });
-          marked_[lane] = stretch_[lane].mark != Mark::none;
-        }
+        const std::uint32_t until = first_bit + (lane + 1) * InflateMemory::stretch_bits;
+        if (moves[lane]) stretch_[lane] = read<true>(lane, from[lane], until);
+        marked_[lane] = stretch_[lane].mark != none;
         // Nonsense may seem to end the block: then the next lane stays where it is.
-        next[lane] = marked_[lane] ? first_bit + until : stretch_[lane].end;
+        next[lane] = stretch_[lane].end;
       });
       next = lanes_.up(next);
+      const Flags before = lanes_.up(marked_);
       lanes_.each([&](std::uint32_t lane) {
-        moves[lane] = lane > 0 && next[lane] != from_[lane];
-        if (moves[lane]) from_[lane] = next[lane];
+        moves[lane] = lane > 0 && !before[lane] && next[lane] != from[lane];
+        if (moves[lane]) from[lane] = next[lane];
       });
     } while (lanes_.any(moves));
   }
 
-  // Letters to their places and matches to the queues; a lane whose queue is full ends the window.
-  SLUICE_HOST_DEVICE Step write(const Numbers& before, std::uint32_t last, std::uint32_t bytes, std::uint32_t first_word) {
-    typename Lanes::template Value<Stretch> written;
-    Flags is_cut;
+  // Of all lanes; false where a match repeats what is in front of the text.
+  SLUICE_HOST_DEVICE bool write_letters() {
+    Flags is_broken;
     lanes_.each([&](std::uint32_t lane) {
-      queued_[lane] = 0;
-      const std::uint32_t begin = at_ + before[lane];
-      memory_.begin[lane] = begin;
-      if (lane == 0) memory_.begin[Lanes::count] = at_ + bytes;
-      is_cut[lane] = false;
-      if (lane > last) return;
-      written[lane] = read(
-          from_[lane], (lane + 1) * InflateMemory::stretch_bits,
-          [&](std::uint32_t at, std::uint32_t byte) { text_[begin + at] = static_cast<std::uint8_t>(byte); },
-          [&](std::uint32_t at, std::uint32_t length, std::uint32_t distance) {
-            if (distance > begin + at) return Mark::broken;
-            if (queued_[lane] == InflateMemory::longest_queue) return Mark::full;
-            memory_.queue[queued_[lane]++][lane] = {begin + at, static_cast<std::uint16_t>(length), static_cast<std::uint16_t>(distance - 1)};
-            return Mark::none;
-          });
-      is_cut[lane] = written[lane].mark == Mark::full || written[lane].mark == Mark::broken;
+      const Stretch& made = stretch_[lane];
+      const std::uint32_t begin = memory_.begin[lane];
+      std::uint8_t* const to = text_ + begin;
+      is_broken[lane] = false;
+      std::uint32_t match = 0, letters = 0;
+      PendingMatch next = memory_.matches[0][lane];
+      for (std::uint32_t at = 0; at < made.bytes;) {
+        if (match < made.matches && at == next.to) {
+          is_broken[lane] = is_broken[lane] || next.distance_before >= begin + at;
+          at += next.length;
+          if (++match < made.matches) next = memory_.matches[match][lane];
+        } else {
+          to[at++] = letter(lane, letters++);
+        }
+      }
     });
-    const std::uint32_t cut = lanes_.lowest(is_cut);
-    const std::uint32_t ending = cut < Lanes::count ? cut : last < Lanes::count ? last : Lanes::count - 1;
-    const Stretch end = lanes_.at(written, ending);
-    if (end.mark == Mark::broken) return Step::unresolved;
-    lanes_.each([&](std::uint32_t lane) {
-      if (lane > ending) queued_[lane] = 0;
-    });
-    copy_matches();
-    at_ += lanes_.at(before, ending) + end.bytes;
-    bit_ = 32 * std::uint64_t{first_word} + end.end;
-    return end.mark == Mark::end ? Step::block : Step::codes;
+    return !lanes_.any(is_broken);
   }
 
   // ---- matches
@@ -378,31 +393,36 @@ class Inflater {
     Flags waits, is_long;
     lanes_.each([&](std::uint32_t lane) {
       taken[lane] = 0;
-      waits[lane] = queued_[lane] > 0;
+      waits[lane] = stretch_[lane].matches > 0;
     });
     while (lanes_.any(waits)) {
-      lanes_.each([&](std::uint32_t lane) { memory_.done[lane] = waits[lane] ? memory_.queue[taken[lane]][lane].to : memory_.begin[lane + 1]; });
+      lanes_.each([&](std::uint32_t lane) { memory_.done[lane] = waits[lane] ? copy_of(lane, taken[lane]).to : memory_.begin[lane + 1]; });
       lanes_.each([&](std::uint32_t lane) {
         is_long[lane] = false;
         if (!waits[lane]) return;
-        const PendingMatch match = memory_.queue[taken[lane]][lane];
+        const Copy match = copy_of(lane, taken[lane]);
         if (!is_there(match, lane)) return;
         is_long[lane] = match.length > short_match;
         if (!is_long[lane]) copy_short(match);
-        waits[lane] = ++taken[lane] < queued_[lane];
+        waits[lane] = ++taken[lane] < stretch_[lane].matches;
       });
       for (std::uint32_t lane = lanes_.lowest(is_long); lane < Lanes::count; lane = lanes_.lowest(is_long)) {
-        const PendingMatch match = memory_.queue[lanes_.at(taken, lane) - 1][lane];
-        copy_long(match);
+        copy_long(copy_of(lane, lanes_.at(taken, lane) - 1));
         lanes_.each([&](std::uint32_t own) { is_long[own] = is_long[own] && own != lane; });
       }
     }
   }
+  struct Copy {
+    std::uint32_t to, length, distance;  // `to`: in the text
+  };
+  SLUICE_HOST_DEVICE Copy copy_of(std::uint32_t lane, std::uint32_t i) const {
+    const PendingMatch match = memory_.matches[i][lane];
+    return {memory_.begin[lane] + match.to, match.length, match.distance_before + 1U};
+  }
   // Whether all bytes that a match of the lane repeats are there.
-  SLUICE_HOST_DEVICE bool is_there(const PendingMatch& match, std::uint32_t lane) const {
-    const std::uint32_t distance = match.distance_before + 1U;
-    std::uint32_t from = match.to - distance;
-    const std::uint32_t end = from + smaller(match.length, distance);
+  SLUICE_HOST_DEVICE bool is_there(const Copy& match, std::uint32_t lane) const {
+    std::uint32_t from = match.to - match.distance;
+    const std::uint32_t end = from + smaller(match.length, match.distance);
     if (end <= memory_.begin[0] || from >= memory_.begin[lane]) return true;
     std::uint32_t owner = 0;  // of byte `from`: the last lane that begins there or before
     for (std::uint32_t step = Lanes::count / 2; step > 0; step /= 2)
@@ -411,24 +431,22 @@ class Inflater {
       if (memory_.done[owner] < smaller(end, memory_.begin[owner + 1])) return false;
     return true;
   }
-  SLUICE_HOST_DEVICE void copy_short(const PendingMatch& match) {
-    const std::uint32_t distance = match.distance_before + 1U;
+  SLUICE_HOST_DEVICE void copy_short(const Copy& match) {
     std::uint8_t* const to = text_ + match.to;
-    const std::uint8_t* const from = to - distance;
+    const std::uint8_t* const from = to - match.distance;
     std::uint8_t bytes[short_match];
     std::uint32_t at = 0;
     for (std::uint32_t i = 0; i < short_match; ++i) {
       if (i < match.length) bytes[i] = from[at];
-      at = at + 1 == distance ? 0 : at + 1;
+      at = at + 1 == match.distance ? 0 : at + 1;
     }
     for (std::uint32_t i = 0; i < short_match; ++i)
       if (i < match.length) to[i] = bytes[i];
   }
-  SLUICE_HOST_DEVICE void copy_long(const PendingMatch& match) {
-    const std::uint32_t distance = match.distance_before + 1U;
+  SLUICE_HOST_DEVICE void copy_long(const Copy& match) {
     std::uint8_t* const to = text_ + match.to;
     lanes_.each([&](std::uint32_t lane) {
-      for (std::uint32_t i = lane; i < match.length; i += Lanes::count) to[i] = *(to - distance + (i < distance ? i : i % distance));
+      for (std::uint32_t i = lane; i < match.length; i += Lanes::count) to[i] = *(to - match.distance + i % match.distance);
     });
   }
 
@@ -441,7 +459,6 @@ class Inflater {
   std::uint64_t bit_;  // of words_: what comes next
   std::uint32_t at_ = 0;
   bool is_last_ = false;
-  Numbers from_, queued_;
   typename Lanes::template Value<Stretch> stretch_;
   Flags marked_;
 };
