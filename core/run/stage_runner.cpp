@@ -19,15 +19,23 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   CallResult result;
   run_call(result, [&] {
     instance_.emplace(host_, resources, wishes);
-    std::vector<std::uint32_t>& offered = run_.implementations[index_];
-    const std::uint64_t declined = (*instance_)->declined;
-    if (std::erase_if(offered, [&](std::uint32_t k) { return (declined >> k & 1) != 0; }) != 0 && offered.empty())
-      throw Failure(SLUICE_ERROR_UNSUPPORTED, "none of the implementations that may be used here can do what the parameters ask for",
-                    "choose another --device for this stage");
+    choose_among_offered();
   });
   if (result.ok()) return true;
   fail(result);
   return false;
+}
+
+void StageRunner::choose_among_offered() {
+  std::vector<std::uint32_t>& offered = run_.implementations[index_];
+  const std::uint64_t declined = (*instance_)->declined;
+  if (std::erase_if(offered, [&](std::uint32_t k) { return (declined >> k & 1) != 0; }) == 0 || !offered.empty()) return;
+  // As in the plan: a device that is named for the run leaves stages that can't use it on the CPU; named for the stage it has to do.
+  const sluice_stage_descriptor& d = descriptor();
+  for (std::uint32_t k = 0; planned_.stage->device.empty() && k < d.implementation_count; ++k)
+    if (std::string_view(d.implementations[k].device) == "cpu" && (declined >> k & 1) == 0) return offered.push_back(k);
+  throw Failure(SLUICE_ERROR_UNSUPPORTED, "none of the implementations that may be used here can do what the parameters ask for",
+                "choose another device for this stage");
 }
 
 std::optional<std::string> StageRunner::save() {

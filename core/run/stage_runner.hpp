@@ -91,6 +91,10 @@ class StageRunner {
   sluice_host& host_;
   std::optional<StageInstance> instance_;
   const StagePoint* const from_;  // where the run goes on; null: it begins
+
+ private:
+  // Takes what the instance declines from what may be used. Throws when nothing is left.
+  void choose_among_offered();
 };
 
 }  // namespace sluice

@@ -69,6 +69,7 @@ long_run() { # NAME PIPELINE OPTIONS...
   for threads in ${long_threads//,/ }; do
     best=''
     for device in cpu ${devices//,/ }; do
+      rm -f "$work/long.out" # whoever replaces a file waits until it is gone
       seconds=$(date +%s.%N)
       if ! "$sluice" run "$runtime/pipelines/$pipeline.toml" --plugin-dir "$runtime/lib" --profile none "$@" --output "$work/long.out" --threads "$threads" --device "$device" \
         --report "$work/report.json" --quiet >"$work/log" 2>&1; then

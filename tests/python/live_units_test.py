@@ -20,7 +20,7 @@ from sluice.live._decider import Decision, _stages_of
 from sluice.live._flow_cells import pore_of
 from sluice.live._log import COLUMNS, DecisionLog
 from sluice.live._session import Latencies, Session, Settings, StopSwitch, StreamLag
-from sluice.live.program import check_channels, check_writable, pipeline_arguments, stop_on_signals
+from sluice.live.program import check_channels, check_writable, main, pipeline_arguments, set_pore, stop_on_signals
 
 
 def read(name, begin, samples, start=100, raw=None):
@@ -293,6 +293,25 @@ class Options(unittest.TestCase):
                     file.write(text)
                 with self.assertRaises(sluice.UsageError):
                     _stages_of(path)
+
+    def test_a_pipeline_that_is_not_there_is_a_wrong_option(self):
+        with self.assertRaises(sluice.UsageError):
+            _stages_of("nowhere/p.toml")
+
+    def test_a_flow_cell_brings_its_pore_and_preset(self):
+        def given(code, **options):
+            set_pore(options, code)
+            return options
+
+        self.assertEqual(given("FLO-MIN114"), {"pore": "r10", "preset": "r10"})
+        self.assertEqual(given("FLO-MIN106"), {"pore": "r9", "preset": "r9"})
+        self.assertEqual(given("FLO-MIN106", pore="r10"), {"pore": "r10", "preset": "r10"})
+        self.assertEqual(given("FLO-MIN114", preset="r9"), {"pore": "r10", "preset": "r9"})
+        self.assertEqual(given("FLO-XYZ"), {"pore": "auto"})
+
+    def test_an_interrupt_before_the_session_is_no_traceback(self):
+        with mock.patch("sluice.live.program._run", side_effect=KeyboardInterrupt):
+            self.assertEqual(main(["--position", "X1"]), 130)
 
     def test_a_report_is_tried_and_what_is_there_stays(self):
         with tempfile.TemporaryDirectory() as folder:

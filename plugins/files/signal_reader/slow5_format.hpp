@@ -113,6 +113,13 @@ class RecordDecoder {
   std::unique_ptr<VbzDecoder> vbz_;
 };
 
+// After a BLOW5 record's name: read group, four doubles, number of samples or bytes of signal.
+inline constexpr std::size_t record_fields_after_name = 4 + 4 * 8 + 8;
+
+// The fixed fields of an uncompressed BLOW5 record; `signal` is set to where the samples start. sample_count is as stored: of a compressed signal its
+// bytes. `incomplete`: there are fewer bytes.
+RecordStatus parse_fields(std::span<const char> bytes, SignalRecord& record, std::size_t& signal);
+
 // More samples than a record of so many stored bytes can hold: what a damaged one says must not be believed before it is decompressed.
 std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& format);
 

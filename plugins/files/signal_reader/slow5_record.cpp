@@ -16,35 +16,14 @@
 namespace sluice::signal_reader {
 namespace {
 
-// After the read's name: read group, four doubles, number of samples or bytes of signal.
-constexpr std::size_t fields_after_name = 4 + 4 * 8 + 8;
 // Hold the fields of a record with an ordinary name (36 letters), with a long one, and with any.
-constexpr std::size_t field_bytes[] = {128, 512, 2 + 65535 + fields_after_name + ex_zd_count_bytes};
+constexpr std::size_t field_bytes[] = {128, 512, 2 + 65535 + record_fields_after_name + ex_zd_count_bytes};
 
 template <class T>
 T load(const char* at) {
   T value;
   std::memcpy(&value, at, sizeof value);
   return value;
-}
-
-// The fixed fields of an uncompressed BLOW5 record; `signal` is set to where the samples start.
-RecordStatus parse_binary_fields(std::span<const char> bytes, SignalRecord& record, std::size_t& signal) {
-  if (bytes.size() < 2) return RecordStatus::incomplete;
-  const std::size_t name_length = load<std::uint16_t>(bytes.data());
-  if (name_length == 0) return RecordStatus::corrupt;
-  signal = 2 + name_length + fields_after_name;
-  if (bytes.size() < signal) return RecordStatus::incomplete;
-  const char* at = bytes.data() + 2;
-  record.read_id = {at, name_length};
-  at += name_length;
-  record.read_group = load<std::uint32_t>(at);
-  record.digitisation = load<double>(at + 4);
-  record.offset = load<double>(at + 12);
-  record.range = load<double>(at + 20);
-  record.sampling_rate = load<double>(at + 28);
-  record.sample_count = load<std::uint64_t>(at + 36);
-  return RecordStatus::ok;
 }
 
 // A compressed signal begins with its number of samples, which so many bytes tell. Of those that are not: 0.
@@ -128,6 +107,24 @@ RecordStatus parse_text_samples(std::string_view rest, const SignalRecord& recor
 
 }  // namespace
 
+RecordStatus parse_fields(std::span<const char> bytes, SignalRecord& record, std::size_t& signal) {
+  if (bytes.size() < 2) return RecordStatus::incomplete;
+  const std::size_t name_length = load<std::uint16_t>(bytes.data());
+  if (name_length == 0) return RecordStatus::corrupt;
+  signal = 2 + name_length + record_fields_after_name;
+  if (bytes.size() < signal) return RecordStatus::incomplete;
+  const char* at = bytes.data() + 2;
+  record.read_id = {at, name_length};
+  at += name_length;
+  record.read_group = load<std::uint32_t>(at);
+  record.digitisation = load<double>(at + 4);
+  record.offset = load<double>(at + 12);
+  record.range = load<double>(at + 20);
+  record.sampling_rate = load<double>(at + 28);
+  record.sample_count = load<std::uint64_t>(at + 36);
+  return RecordStatus::ok;
+}
+
 std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& format) {
   if (format.format == FileFormat::slow5) return stored_bytes / 2 + 1;  // a digit and a comma each
   std::uint64_t plain = stored_bytes;
@@ -152,7 +149,7 @@ class BinaryBeginning {
   RecordStatus fields(SignalRecord& record) {
     for (const std::size_t bytes : field_bytes) {
       if (!plain_.reach(bytes)) return RecordStatus::corrupt;
-      const RecordStatus status = parse_binary_fields(plain_.bytes(), record, signal_);
+      const RecordStatus status = parse_fields(plain_.bytes(), record, signal_);
       if (status == RecordStatus::corrupt) return status;
       const std::size_t in_front = count_bytes(format_.signal_compression);
       const bool counts_bytes = in_front > 0 && record.sample_count != 0;
@@ -290,7 +287,7 @@ RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFor
     return parse_text_samples({stored.data() + signal, stored.size() - signal}, record, samples);
   }
   const std::span<const char> plain = plain_->whole(stored, format.record_compression);
-  if (parse_binary_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
+  if (parse_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
   if (format.signal_compression == SignalCompression::vbz) return vbz_->decode_all(plain.subspan(signal), record, samples);
   return parse_samples(plain.subspan(signal), format.signal_compression, record, samples);
 }
@@ -306,7 +303,7 @@ RecordStatus RecordDecoder::decode_beginning(StoredRecord stored, const RecordFo
   if (is_text && !stored.is_whole()) return RecordStatus::incomplete;
   if (format.signal_compression == SignalCompression::vbz) {
     std::size_t signal = 0;
-    const RecordStatus status = parse_binary_fields(stored.bytes, record, signal);
+    const RecordStatus status = parse_fields(stored.bytes, record, signal);
     if (status != RecordStatus::ok) return stored.is_whole() ? RecordStatus::corrupt : status;
     return vbz_->decode_beginning(stored.bytes.subspan(signal), stored.is_whole(), wanted, record, samples);
   }
@@ -358,7 +355,7 @@ RecordStatus RecordDecoder::decode_auxiliary(std::span<const char> stored, const
     return RecordStatus::ok;
   }
   const std::span<const char> plain = plain_->whole(stored, format.record_compression);
-  if (parse_binary_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
+  if (parse_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
   const bool counts_bytes = format.signal_compression == SignalCompression::svb_zd;
   const std::uint64_t item_bytes = counts_bytes ? 1 : sizeof(std::int16_t);
   if (record.sample_count > (plain.size() - signal) / item_bytes) return RecordStatus::corrupt;
@@ -377,7 +374,7 @@ RecordStatus RecordDecoder::decode_fields(std::span<const char> stored, const Re
   for (const std::size_t bytes : field_bytes) {
     if (!plain_->reach(bytes)) return RecordStatus::corrupt;
     const std::span<const char> start = plain_->bytes();
-    const RecordStatus status = parse_binary_fields(start, record, signal);
+    const RecordStatus status = parse_fields(start, record, signal);
     if (status == RecordStatus::corrupt) return status;
     const bool counts_bytes = in_front > 0 && record.sample_count != 0;
     if (status == RecordStatus::incomplete || (counts_bytes && start.size() < signal + in_front)) continue;

@@ -8,54 +8,27 @@
 #include <bit>
 #include <cstring>
 
+#include "signal_reader/deflate_codes.hpp"
+
 namespace sluice::signal_reader {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// An entry of a table: bits 0 to 3 how many bits the code has; flags; bits 8 to 11 how many bits follow it; bits 16 to 31 the letter, or the length
-// or distance to which the bits that follow are added, or where the table goes on.
-constexpr std::uint32_t is_literal = 1U << 7, is_end = 1U << 6, goes_on = 1U << 5, is_invalid = 1U << 4;
-constexpr unsigned code_bits(std::uint32_t entry) { return entry & 15; }
-constexpr unsigned extra_bits(std::uint32_t entry) { return entry >> 8 & 15; }
-constexpr std::uint32_t value_of(std::uint32_t entry) { return entry >> 16; }
 constexpr std::uint32_t low(std::uint64_t buffer, unsigned bits) { return static_cast<std::uint32_t>(buffer & ((std::uint64_t{1} << bits) - 1)); }
 
-constexpr unsigned longest_code = 15;
-constexpr std::size_t longest_match = 258;
 // Copies of matches write a little too much.
 constexpr std::size_t room_behind = longest_match + 16;
 // The fast loop takes so much of the input at most in one round.
 constexpr std::ptrdiff_t input_of_round = 16;
-constexpr std::uint32_t end_of_block = 256;
-
-constexpr std::array<std::uint32_t, 288> make_letter_entries() {
-  std::array<std::uint32_t, 288> entries{};
-  for (std::uint32_t letter = 0; letter < 256; ++letter) entries[letter] = is_literal | letter << 16;
-  entries[end_of_block] = is_end;
-  std::uint32_t length = 3;
-  for (std::uint32_t i = 0; i < 28; ++i) {
-    const std::uint32_t extra = i < 8 ? 0 : i / 4 - 1;
-    entries[257 + i] = extra << 8 | length << 16;
-    length += 1U << extra;
-  }
-  entries[285] = 258U << 16;
-  entries[286] = entries[287] = is_invalid;
+template <std::size_t symbols, class EntryOf>
+constexpr std::array<std::uint32_t, symbols> entries_of(EntryOf entry_of) {
+  std::array<std::uint32_t, symbols> entries{};
+  for (std::uint32_t symbol = 0; symbol < symbols; ++symbol) entries[symbol] = entry_of(symbol);
   return entries;
 }
-constexpr std::array<std::uint32_t, 32> make_distance_entries() {
-  std::array<std::uint32_t, 32> entries{};
-  std::uint32_t distance = 1;
-  for (std::uint32_t i = 0; i < 30; ++i) {
-    const std::uint32_t extra = i < 4 ? 0 : i / 2 - 1;
-    entries[i] = extra << 8 | distance << 16;
-    distance += 1U << extra;
-  }
-  entries[30] = entries[31] = is_invalid;
-  return entries;
-}
-constexpr auto letter_entries = make_letter_entries();
-constexpr auto distance_entries = make_distance_entries();
+constexpr auto letter_entries = entries_of<letter_symbols>(letter_entry);
+constexpr auto distance_entries = entries_of<distance_symbols>(distance_entry);
 
 // Fills a table for codes of these lengths (RFC 1951, 3.2.2). Codes that leave room are refused, but for a single one of one bit, as zlib does; what
 // that leaves is invalid.
@@ -194,13 +167,10 @@ ZlibBeginning::State ZlibBeginning::next_block() {
   if (type == 3) return State::corrupt;
   if (type == 2) return dynamic_codes();
   if (type == 1) {
-    std::array<std::uint8_t, 288> letters{};
-    std::fill_n(letters.begin(), 144, std::uint8_t{8});
-    std::fill_n(letters.begin() + 144, 112, std::uint8_t{9});
-    std::fill_n(letters.begin() + 256, 24, std::uint8_t{7});
-    std::fill_n(letters.begin() + 280, 8, std::uint8_t{8});
-    std::array<std::uint8_t, 32> distances{};
-    distances.fill(5);
+    std::array<std::uint8_t, letter_symbols> letters{};
+    for (std::uint32_t symbol = 0; symbol < letter_symbols; ++symbol) letters[symbol] = fixed_letter_length(symbol);
+    std::array<std::uint8_t, distance_symbols> distances{};
+    distances.fill(fixed_distance_length);
     return make_tables(letters, distances) ? State::coded_block : State::corrupt;
   }
   bits_.use(bits_.count % 8);
@@ -216,12 +186,11 @@ ZlibBeginning::State ZlibBeginning::dynamic_codes() {
   if (!bits_.take(5, letters) || !bits_.take(5, distances) || !bits_.take(4, lengths)) return State::ended;
   letters += 257, distances += 1, lengths += 4;
   if (letters > 286 || distances > 30) return State::corrupt;
-  constexpr std::array<std::uint8_t, 19> order = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
-  std::array<std::uint8_t, 19> length_lengths{};
+  std::array<std::uint8_t, length_symbols> length_lengths{};
   for (std::uint32_t i = 0; i < lengths; ++i) {
     std::uint32_t length = 0;
     if (!bits_.take(3, length)) return State::ended;
-    length_lengths[order[i]] = static_cast<std::uint8_t>(length);
+    length_lengths[length_symbol(i)] = static_cast<std::uint8_t>(length);
   }
   CodeTable<7, 7, 0> table;
   const bool is_single = std::all_of(length_lengths.begin(), length_lengths.end(), [](std::uint8_t length) { return length <= 1; }) &&

@@ -79,7 +79,11 @@ def _stages_of(pipeline: str | os.PathLike[str]) -> list[dict[str, str]]:
     for said in Engine.of().describe()["pipelines"]:
         if named == said["name"]:
             return said["stages"]
-    with open(named, "rb") as file:
+    try:
+        file = open(named, "rb")
+    except OSError as error:
+        raise _usage(f"there is no pipeline '{named}': {error.strerror}", "give read_until, or a pipeline's TOML file") from None
+    with file:
         try:
             stages = _toml_reader().load(file).get("stages", {})
             return [{"name": name, "use": said.get("use", "")} for name, said in stages.items()]

@@ -14,9 +14,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from ._flow_cells import pore_of
+
 EPILOGUE = """
 Every other option is a parameter of the pipeline (--target FILE, --regions FILE, --control-channels 1-256: sluice run read_until --help) or of the
-run (--threads N, --device cuda). The pore is read from the flow cell's product code; --pore r9 or r10 goes before it. docs/live.md tells more.
+run (--threads N, --device cuda). The pore is read from the flow cell's product code, and --preset is the one of that pore; --pore r9 or r10 goes before it.
+docs/live.md tells more.
 """
 
 
@@ -69,8 +72,15 @@ def pipeline_arguments(words: list[str]) -> dict[str, Any]:
     return values
 
 
+def set_pore(given: dict[str, Any], product_code: str) -> None:
+    """The pore of the flow cell and what goes with it, where the command line says nothing else."""
+    pore = given.setdefault("pore", pore_of(product_code))
+    if pore in ("r9", "r10"):
+        given.setdefault("preset", pore)
+
+
 def main(words: list[str] | None = None) -> int:
-    """The exit code: 0 the sequencer's run has ended, 2 wrong options, 1 anything else."""
+    """The exit code: 0 the sequencer's run has ended, 2 wrong options, 130 interrupted before the session began, 1 anything else."""
     p = parser()
     options, rest = p.parse_known_args(words)
     logging.basicConfig(level=logging.WARNING if options.quiet else logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
@@ -85,7 +95,11 @@ def main(words: list[str] | None = None) -> int:
     except ImportError as error:
         print(f"sluice live: {error}: install what it needs with pip install 'sluice[live]'", file=sys.stderr)
         return 2
-    return _run(options, given)
+    try:
+        return _run(options, given)
+    except KeyboardInterrupt:
+        print("sluice live: interrupted", file=sys.stderr)
+        return 130
 
 
 def check_channels(options: argparse.Namespace, count: int | None = None) -> None:
@@ -116,7 +130,6 @@ def stop_on_signals(session: Any) -> None:
 def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
     from .._errors import Error, UsageError
     from ._decider import Decider
-    from ._flow_cells import pore_of
     from ._log import DecisionLog
     from ._sequencer import Sequencer
     from ._session import Session, Settings
@@ -140,7 +153,7 @@ def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
         return complain(f"MinKNOW at {options.host}: {error}", 1)
     logging.getLogger("sluice.live").info("position %s: flow cell %s, %d channels at %g Hz", options.position, sequencer.flow_cell or "of unknown type",
                                           sequencer.channels, sequencer.sampling_rate)
-    given.setdefault("pore", pore_of(sequencer.flow_cell))
+    set_pore(given, sequencer.flow_cell)
     log = None
     try:
         check_channels(options, sequencer.channels)

@@ -34,18 +34,11 @@
 #include <limits>
 #include <sluice/batch.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/host_device.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
-
-#ifndef SLUICE_HOST_DEVICE
-#ifdef __CUDACC__
-#define SLUICE_HOST_DEVICE __host__ __device__
-#else
-#define SLUICE_HOST_DEVICE
-#endif
-#endif
 
 namespace sluice {
 

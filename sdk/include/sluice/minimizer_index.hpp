@@ -35,16 +35,11 @@
 #include <limits>
 #include <sluice/batch.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/host_device.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
-
-#ifdef __CUDACC__
-#define SLUICE_HOST_DEVICE __host__ __device__
-#else
-#define SLUICE_HOST_DEVICE
-#endif
 
 namespace sluice {
 

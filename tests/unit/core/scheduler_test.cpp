@@ -57,18 +57,22 @@ TEST_CASE("The same bytes on the CPU, on the accelerator, on both, and with two 
     }
 }
 
-TEST_CASE("An implementation that declines the instance's parameters is never used, and a run that may use no other says so") {
+TEST_CASE("An implementation that declines the instance's parameters is never used, and a stage that may use no other says so") {
   const FreshAccelerator fresh;
   std::string cpu_only = pipeline;
   const std::string use = "use = \"simulated_work\"";
   cpu_only.replace(cpu_only.find(use), use.size(), use + "\nparams.cpu_only = true");
-  ToyRun both, accelerator_only;
-  both.options.device = "auto";
-  const ToyResult result = both(cpu_only);
-  REQUIRE(result.run.state == RunState::finished);
-  CHECK(batches_on(result, "cpu") == 60);
-  accelerator_only.options.device = "simulated";
-  const ToyResult refused = accelerator_only(cpu_only);
+  for (const char* device : {"auto", "simulated"}) {
+    ToyRun run;
+    run.options.device = device;
+    const ToyResult result = run(cpu_only);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(batches_on(result, "cpu") == 60);
+  }
+  ToyRun run;
+  std::string accelerator_only = cpu_only;
+  accelerator_only.replace(accelerator_only.find(use), use.size(), use + "\ndevice = \"simulated\"");
+  const ToyResult refused = run(accelerator_only);
   CHECK(refused.run.state == RunState::failed);
   CHECK(refused.run.message.find("can do what the parameters ask for") != std::string::npos);
 }

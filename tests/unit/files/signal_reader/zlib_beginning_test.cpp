@@ -7,28 +7,13 @@
 
 #include <random>
 #include <string>
-#include <utility>
 
-#include "signal_fixture.hpp"
+#include "zlib_streams.hpp"
 
-using signal_fixture::wandering_signal;
 using sluice::signal_reader::ZlibBeginning;
+using zlib_streams::compressed, zlib_streams::texts, zlib_streams::ways;
 
 namespace {
-
-std::string compressed(const std::string& plain, int level, int strategy, int memory = 8) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, level, Z_DEFLATED, 15, memory, strategy) == Z_OK);
-  std::string out(deflateBound(&stream, plain.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
-  stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 // What zlib makes of it, the reference: false if it is corrupt before there are so many bytes.
 bool by_zlib(const std::string& stored, std::size_t bytes, bool checks, std::string& out) {
@@ -59,28 +44,6 @@ bool agree(ZlibBeginning& beginning, const std::string& stored, const std::vecto
   }
   return true;
 }
-
-std::vector<std::string> texts() {
-  std::mt19937 random(7);
-  std::vector<std::string> all = {"", "a", std::string(100'000, 'x'), signal_fixture::svb_zd(wandering_signal(50'000, 1))};
-  std::string noise(70'000, '\0'), words, few;
-  for (char& c : noise) c = static_cast<char>(random());
-  while (words.size() < 100'000) words += "event " + std::to_string(random() % 1000) + (random() % 9 == 0 ? "\n" : " k-mer ");
-  // Letters of very different frequency have codes of all lengths.
-  while (few.size() < 60'000) few += static_cast<char>(__builtin_ctz(static_cast<unsigned>(random() | 1U << 30)));
-  all.insert(all.end(), {noise, words, few, words.substr(0, 30'000) + noise + words});
-  // Matches of all short distances.
-  for (std::size_t distance = 2; distance < 20; ++distance) {
-    std::string periodic = noise.substr(0, distance);
-    while (periodic.size() < 1000) periodic += periodic.substr(periodic.size() - distance, 1 + random() % distance);
-    all.push_back(periodic);
-  }
-  return all;
-}
-
-const std::vector<std::pair<int, int>> ways = {
-    {0, Z_DEFAULT_STRATEGY}, {1, Z_DEFAULT_STRATEGY}, {6, Z_DEFAULT_STRATEGY}, {9, Z_DEFAULT_STRATEGY}, {6, Z_FIXED}, {6, Z_HUFFMAN_ONLY}, {6, Z_RLE},
-    {9, Z_FILTERED}};
 
 }  // namespace
 

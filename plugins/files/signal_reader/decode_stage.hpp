@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// The stage signal_decode.
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <sluice/stage.hpp>
+#include <string_view>
+#include <vector>
+
+#include "signal_reader/signal_beginning.hpp"
+#include "signal_reader/signal_files.hpp"
+
+#ifdef SLUICE_WITH_CUDA
+#include "signal_reader/device_records.hpp"
+#endif
+
+namespace sluice::signal_reader {
+
+inline RecordFormat record_format(const Batch& signal) {
+  RecordFormat format;
+  if (!parse_names(signal.attribute("format"), signal.attribute("record_compression"), signal.attribute("signal_compression"), format))
+    throw Failure::usage("the resource in slot 'signal' does not say its format and compression", "use the resource stage signal_file");
+  return format;
+}
+
+template <class Stage>
+void describe_beginning(Describe<Stage>& d) {
+  using Parameters = BeginningParameters;
+  d.option("prefix_bases", &Parameters::prefix_bases, "signal that is wanted of a read, behind the adapter; 0: all").range(0, 1e6).unit("bases");
+  d.option("adapter_bases", &Parameters::adapter_bases, "signal of the adapter, which comes before that; at least 150 samples")
+      .range(0, 1e6)
+      .unit("bases");
+  d.option("bases_per_second", &Parameters::bases_per_second, "speed of strands through the pore").range(1, 1e5).unit("bases/s");
+}
+
+// Decompression: parallel, apart from the disk.
+class SignalDecode {
+ public:
+  using Parameters = BeginningParameters;
+  enum class Reason : std::uint32_t { corrupt_signal, bad_calibration };
+  static void describe(Describe<SignalDecode>& d) {
+    d.id("signal_decode").summary("decompresses signal records into raw samples and their calibration").map("read");
+    d.doc(
+        "zlib records are decompressed by libdeflate, their beginnings by sluice, zstd records by libzstd, svb-zd signals (StreamVByte of zigzag "
+        "deltas) by sluice. "
+        "pA = (raw + offset) * range / digitisation.\n\n"
+        "With prefix_bases only the first samples of a read are decoded: all that signal_normalization looks at with the same options. Damage behind "
+        "them is not noticed. What is missing of a record that signal_stream gave the beginning of is read from the file.");
+    d.needs("read_id", "utf8", "name of the read, which the record must carry, too");
+    d.needs("signal_record", "binary", "the record as stored in the file");
+    d.needs("record_offset", "i64", "where it begins in the files, one after the other", Needed::optional);
+    d.needs("record_bytes", "i64", "all bytes of the record, when signal_record may be its beginning", Needed::optional);
+    d.gives("raw_signal", "list<i16>", "samples as the sequencer's converter gave them; with prefix_bases: the first of them");
+    d.row_length("raw_signal", "decoded sample");
+    d.gives("sample_count", "i64", "samples of the whole read", Needed::optional);
+    d.gives("digitisation", "f64", "number of levels of the converter");
+    d.gives("range", "f64", "range of the converter, pA");
+    d.gives("offset", "f64", "added to a sample before scaling, levels");
+    d.gives("sampling_rate", "f64", "samples per second, Hz");
+    describe_beginning(d);
+    d.option("stall_stdv", &Parameters::stall_stdv, "signal is at rest while the standard deviation of 50 samples is below this")
+        .range(0, 1000)
+        .unit("pA");
+    d.uses("signal", "signal_file", "the files the records come from");
+    d.reason("corrupt_signal", "the record cannot be decompressed, or is that of another read");
+    d.reason("bad_calibration", "digitisation, range, offset or sampling rate is missing, zero, negative or not finite");
+    d.work_unit("byte");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&SignalDecode::process_cuda>("cuda", "a warp inflates a record; zlib with svb-zd or uncompressed signals, whole records");
+#endif
+  }
+  SignalDecode(const Setup& setup, const Parameters& parameters)
+      : format_(record_format(setup.resource("signal"))),
+        files_(setup.resource("signal").attribute("path")),
+        parameters_(parameters),
+        wants_sample_count_(setup.wanted("sample_count")) {}
+
+  Estimate estimate(const Batch& in) const {
+    const TextView records = in.text("signal_record");
+    Estimate e;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      const auto bytes = static_cast<double>(records[row].size());
+      e.work += bytes;
+      e.largest_row_work = std::max(e.largest_row_work, bytes);
+    }
+    // Stored signals take 6 (svb-zd and zstd) to 10 (zlib) bits a sample.
+    e.output_bytes = static_cast<std::uint64_t>(2.5 * e.work) + static_cast<std::uint64_t>(in.rows()) * 40;
+    e.scratch_bytes = static_cast<std::uint64_t>(2.5 * (e.work + e.largest_row_work));
+    return e;
+  }
+
+  // Devices decode what slow5tools writes unless it is told otherwise; beginnings and other compressions are the CPU's.
+  bool offers(std::string_view device) const {
+    return device == "cpu" ||
+           (parameters_.prefix_bases == 0 && format_.format == FileFormat::blow5 && format_.record_compression == RecordCompression::zlib &&
+            (format_.signal_compression == SignalCompression::svb_zd || format_.signal_compression == SignalCompression::none));
+  }
+
+  void process(const Call& call, const Batch& in, Output& out) {
+    auto scratch = workspaces_.take();
+    scratch->samples.clear();
+    const TextView read_ids = in.text("read_id");
+    const TextView records = in.text("signal_record");
+    const bool beginnings = in.has("record_offset") && in.has("record_bytes");
+    const auto record_offset = beginnings ? in.column<std::int64_t>("record_offset") : std::span<const std::int64_t>();
+    const auto record_bytes = beginnings ? in.column<std::int64_t>("record_bytes") : std::span<const std::int64_t>();
+    const auto sample_count = wants_sample_count_ ? out.column<std::int64_t>("sample_count") : std::span<std::int64_t>();
+    const auto digitisation = out.column<double>("digitisation");
+    const auto range = out.column<double>("range");
+    const auto offset = out.column<double>("offset");
+    const auto sampling_rate = out.column<double>("sampling_rate");
+    const Buffer offsets = out.offsets([&](std::int64_t row) -> std::size_t {
+      if (!in.ok(row) || call.cancelled()) return 0;
+      const std::size_t before = scratch->samples.size();
+      const auto r = static_cast<std::size_t>(row);
+      const std::string_view bytes = records[row];
+      StoredRecord stored{{bytes.data(), bytes.size()}, bytes.size()};
+      if (beginnings && record_bytes[r] > 0) stored.whole_bytes = std::max(stored.whole_bytes, static_cast<std::uint64_t>(record_bytes[r]));
+      SignalRecord record;
+      RecordStatus status = decode(*scratch, stored, record);
+      if (status == RecordStatus::incomplete && read_whole(record_offset[r], stored.whole_bytes, scratch->stored)) {
+        call.count("records_read_again", 1);
+        status = decode(*scratch, {scratch->stored, scratch->stored.size()}, record);
+      }
+      if (const std::optional<Reason> reason = flaw(status, record, read_ids[row])) {
+        scratch->samples.resize(before);
+        out.fail(row, *reason);
+        return 0;
+      }
+      if (wants_sample_count_) sample_count[r] = static_cast<std::int64_t>(record.sample_count);
+      digitisation[r] = record.digitisation;
+      range[r] = record.range;
+      offset[r] = record.offset;
+      sampling_rate[r] = record.sampling_rate;
+      return scratch->samples.size() - before;
+    });
+    const std::span<std::int16_t> raw = out.list<std::int16_t>("raw_signal", offsets);
+    if (!raw.empty()) std::memcpy(raw.data(), scratch->samples.data(), raw.size_bytes());
+    // A workspace that one huge batch has grown is not kept.
+    if (scratch->samples.capacity() * 2 + scratch->stored.capacity() + scratch->decoder.capacity() > kept_workspace_bytes) scratch.discard();
+  }
+
+#ifdef SLUICE_WITH_CUDA
+  // Rows that the device does not take to its end are decoded here, as on the CPU.
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    using sluice::cuda::Memory;
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const sluice::cuda::HostText read_ids(device, in, "read_id");
+    cuda::DeviceRecords records(device, in, format_.signal_compression, device_room_);
+    if (records.without_room() > rows / 8 && device_room_ < most_device_room) device_room_ = device_room_ * 2;
+    auto scratch = workspaces_.take();
+    scratch->samples.clear();
+    std::vector<std::int64_t> sample_count(rows), offsets(rows + 1);
+    std::vector<double> digitisation(rows), range(rows), offset(rows), sampling_rate(rows);
+    std::vector<std::size_t> by_device, by_host, places_in_scratch;
+    for (std::size_t row = 0; row < rows; ++row) {
+      offsets[row + 1] = offsets[row];
+      if (!in.ok(static_cast<std::int64_t>(row))) continue;
+      const std::size_t before = scratch->samples.size();
+      std::optional<SignalRecord> record = records.record(row);
+      RecordStatus status = RecordStatus::ok;
+      const bool is_host_row = !record;
+      if (is_host_row) {
+        scratch->stored = records.stored(row);
+        status = decode(*scratch, {scratch->stored, scratch->stored.size()}, record.emplace());
+      }
+      if (const std::optional<Reason> reason = flaw(status, *record, read_ids[row])) {
+        scratch->samples.resize(before);
+        out.fail(static_cast<std::int64_t>(row), *reason);
+        continue;
+      }
+      sample_count[row] = static_cast<std::int64_t>(record->sample_count);
+      digitisation[row] = record->digitisation;
+      range[row] = record->range;
+      offset[row] = record->offset;
+      sampling_rate[row] = record->sampling_rate;
+      offsets[row + 1] += sample_count[row];
+      (is_host_row ? by_host : by_device).push_back(row);
+      if (is_host_row) places_in_scratch.push_back(before);
+    }
+    call.count("records_decoded_on_device", static_cast<double>(by_device.size()));
+    Memory samples = device.allocate_array<std::int16_t>(static_cast<std::size_t>(offsets[rows]));
+    records.decode(by_device, offsets, samples.as<std::int16_t>());
+    for (std::size_t i = 0; i < by_host.size(); ++i)
+      sluice::cuda::copy_to_device(samples.as<std::int16_t>() + offsets[by_host[i]], scratch->samples.data() + places_in_scratch[i],
+                                   static_cast<std::size_t>(sample_count[by_host[i]]) * sizeof(std::int16_t), device.stream());
+    device.add_list<std::int16_t>(out, "raw_signal", device.upload(offsets), std::move(samples), offsets[rows]);
+    if (wants_sample_count_) device.add_column<std::int64_t>(out, "sample_count", device.upload(sample_count));
+    device.add_column<double>(out, "digitisation", device.upload(digitisation));
+    device.add_column<double>(out, "range", device.upload(range));
+    device.add_column<double>(out, "offset", device.upload(offset));
+    device.add_column<double>(out, "sampling_rate", device.upload(sampling_rate));
+  }
+#endif
+
+ private:
+  static constexpr std::size_t kept_workspace_bytes = std::size_t{256} << 20;
+  struct Workspace {
+    RecordDecoder decoder;
+    std::vector<std::int16_t> samples;
+    std::vector<char> stored;  // a record that was read again
+  };
+  RecordStatus decode(Workspace& scratch, StoredRecord stored, SignalRecord& record) const {
+    if (parameters_.prefix_bases == 0)
+      return stored.is_whole() ? scratch.decoder.decode(stored.bytes, format_, record, scratch.samples) : RecordStatus::incomplete;
+    return scratch.decoder.decode_beginning(stored, format_, BeginningWanted(parameters_), record, scratch.samples);
+  }
+  // The few records whose beginning was not enough: their strand begins late.
+  bool read_whole(std::int64_t offset, std::uint64_t bytes, std::vector<char>& stored) {
+    const auto place = static_cast<std::uint64_t>(offset);
+    if (offset < 0 || place >= files_.begin(files_.size())) return false;
+    const std::size_t number = files_.file_at(place);
+    const SignalFile& file = files_.file(number);
+    const std::uint64_t around = SignalFile::bytes_around(format_.format);
+    return bytes <= file.extent().end && file.read_if_there({place - files_.begin(number), bytes + around}, stored);
+  }
+  // Why a record's row fails, if it does.
+  static std::optional<Reason> flaw(RecordStatus status, const SignalRecord& record, std::string_view read_id) {
+    if (status != RecordStatus::ok || record.read_id != read_id) return Reason::corrupt_signal;
+    return calibrated(record) ? std::nullopt : std::optional(Reason::bad_calibration);
+  }
+  static bool calibrated(const SignalRecord& r) {
+    return std::isfinite(r.digitisation) && r.digitisation > 0 && std::isfinite(r.range) && r.range > 0 && std::isfinite(r.offset) &&
+           std::isfinite(r.sampling_rate) && r.sampling_rate > 0;
+  }
+  RecordFormat format_;
+  SignalFiles files_;
+  BeginningParameters parameters_;
+  bool wants_sample_count_;
+  Workspaces<Workspace> workspaces_;
+#ifdef SLUICE_WITH_CUDA
+  // Bytes of text for a stored byte that a device has room for: svb-zd of a nanopore signal is 1.3 to 1.6 times its zlib stream.
+  static constexpr double most_device_room = 32;
+  std::atomic<double> device_room_ = 2;
+#endif
+};
+
+}  // namespace sluice::signal_reader
