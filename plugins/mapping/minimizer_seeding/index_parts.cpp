@@ -3,11 +3,8 @@
 #include "minimizer_seeding/index_parts.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <sluice/minimizer_table/sketch_parts.hpp>
 #include <string>
-#include <thread>
-#include <utility>
 
 namespace sluice::minimizer_seeding {
 
@@ -58,19 +55,15 @@ std::shared_ptr<const IndexPart> IndexParts::get(std::size_t part, const Host& h
   if (part >= index_.parts())
     throw Failure::input("a read is to be looked up in part " + std::to_string(part) + " of an index of " + std::to_string(index_.parts()),
                          "give the stage that reads the index that its reads are looked up in");
-  const std::lock_guard lock(mutex_);
-  if (current_ == nullptr || current_->part != part) {
-    // Its memory before that of the next. Who still looks up in it runs on another thread, and asks for nothing that is waited for here.
-    const std::weak_ptr<const IndexPart> before = std::exchange(current_, nullptr);
-    while (!before.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    current_ = make(part, host);
-    host.keeps(current_->table.bytes());
+  return parts_.get(part, [&](SharedLoop& loop) {
+    std::shared_ptr<const IndexPart> made = make(part, host, loop);
+    host.keeps(made->table.bytes());
     host.count("tables_of_parts", 1);
-  }
-  return current_;
+    return made;
+  });
 }
 
-std::shared_ptr<const IndexPart> IndexParts::make(std::size_t part, const Host& host) const {
+std::shared_ptr<const IndexPart> IndexParts::make(std::size_t part, const Host& host, SharedLoop& loop) const {
   const SketchParameters sketching{index_.k, index_.w, index_.homopolymer_compressed ? HomopolymerCompression::on : HomopolymerCompression::off};
   const MinimizerParts sketched = minimizer_table::sketch_parts(
       static_cast<std::size_t>(index_.part_begin[part]), static_cast<std::size_t>(index_.part_begin[part + 1]),
@@ -86,11 +79,13 @@ std::shared_ptr<const IndexPart> IndexParts::make(std::size_t part, const Host& 
       for (std::size_t f = 0; f < frequent_hash_.size(); ++f) out.push_back({frequent_hash_[f], many_positions | frequent_count_[f]});
     }
   };
-  const minimizer_table::ForEach for_each = [&host](std::size_t count, const std::function<void(std::size_t)>& body) {
-    host.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
+  const minimizer_table::ForEach for_each = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
+    const std::function<void(std::size_t)> unless_cancelled = [&](std::size_t i) {
       if (host.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "making a part of the index was cancelled");
-      for (std::size_t i = begin; i < end; ++i) body(i);
-    });
+      body(i);
+    };
+    loop.run(count, unless_cancelled,
+             [&](const auto& job) { host.parallel_for(static_cast<std::size_t>(host.threads()), 1, [&](std::size_t, std::size_t) { job(); }); });
   };
   auto made = std::make_shared<IndexPart>();
   made->part = part;

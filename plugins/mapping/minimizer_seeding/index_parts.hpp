@@ -5,12 +5,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <sluice/call.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/minimizer_sketch.hpp>
 #include <sluice/minimizer_table/table_builder.hpp>
 #include <vector>
+
+#include "minimizer_seeding/part_in_turn.hpp"
 
 namespace sluice::minimizer_seeding {
 
@@ -27,12 +28,13 @@ class IndexParts {
   // Minimizers with more than `mid_occ` positions are too frequent; mid_occ >= frequent_above.
   IndexParts(const MinimizerIndexView& index, std::int32_t mid_occ, const SketchKernels& kernels);
 
-  // The part's table: the one that was asked for last, or made now, on all threads. Others wait meanwhile. Batches come in the order of parts, but
-  // for those that one thread or another has in hand while the next part begins. Thread-safe. Throws Failure::input for a part that the index lacks.
+  // The part's table: the one that is there, or made now, on all threads, those that ask for it meanwhile among them. Batches come in the order of
+  // parts, but for those that one thread or another has in hand while the next part begins. Thread-safe. Throws Failure::input for a part that the
+  // index lacks.
   std::shared_ptr<const IndexPart> get(std::size_t part, const Host& host);
 
  private:
-  std::shared_ptr<const IndexPart> make(std::size_t part, const Host& host) const;
+  std::shared_ptr<const IndexPart> make(std::size_t part, const Host& host, SharedLoop& loop) const;
   PackedSequence contig(std::size_t i) const;
   bool is_frequent(std::uint64_t hash) const;
 
@@ -43,8 +45,7 @@ class IndexParts {
   std::vector<std::uint64_t> frequent_bits_;   // by a few bits of the key: may a minimizer be frequent?
   std::vector<BaseInterval> ambiguous_;        // in each contig's own places
   std::vector<std::size_t> first_ambiguous_;   // of each contig, and the end
-  std::mutex mutex_;                           // guards current_
-  std::shared_ptr<const IndexPart> current_;
+  PartInTurn<IndexPart> parts_;
 };
 
 }  // namespace sluice::minimizer_seeding
