@@ -38,7 +38,8 @@ std::string meant_by(const CLI::App& app, const std::string& name, const Habits&
   std::string all;
   for (const char letter : name.substr(1)) {
     const std::string one = meant_by(app, std::string("-") + letter, habits);
-    if (one.empty()) return all;  // -k15: a value
+    const bool begins_value = !all.empty() && letter >= '0' && letter <= '9';  // -A2, also where there is an option -2
+    if (one.empty() || begins_value) return all;
     all += (all.empty() ? "" : " ") + one;
   }
   return all;

@@ -77,6 +77,17 @@ void check_device(const std::string& device, const Registry& registry, Diagnosti
                     "choose one of: " + all + "; sluice doctor says why");
 }
 
+// What is wrong with the value in "--cs=long", where --cs is a flag; "" if nothing is. CLI11 would end the program by an exception.
+std::string fault_of_flag_value(const CLI::App& app, const std::string& flag, const std::string& given) {
+  try {
+    CLI::detail::to_flag_value(given);
+    return "";
+  } catch (const std::logic_error&) {
+    const std::string meant = flag + "-" + given;
+    return "'" + given + "' is neither true nor false" + (app.get_option_no_throw(meant) == nullptr ? "" : ", did you mean '" + meant + "'?");
+  }
+}
+
 }  // namespace
 
 CLI::Option* add_plugin_dir(CLI::App& app, std::vector<std::string>& plugin_dirs) {
@@ -184,8 +195,10 @@ void PipelineArguments::add_parameters() {
     if (parameter.type == SLUICE_BOOL) {
       option = app_.add_flag_function(
           name, [&value](std::int64_t count) { value = count > 0 ? "true" : "false"; }, option_help(parameter));
+      const auto is_flag_value = [this, name](const std::string& given) { return fault_of_flag_value(app_, name, given); };
+      option->check(is_flag_value);
       if (const std::string opposite = "--no-" + name.substr(2); app_.get_option_no_throw(opposite) == nullptr)
-        app_.add_flag_function(opposite, [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->group("");
+        app_.add_flag_function(opposite, [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->check(is_flag_value)->group("");
     } else if (parameter.several) {
       const auto add = [&value](const std::string& one) { value += (value.empty() ? "" : "\n") + one; };
       option = app_.add_option_function<std::string>(name, add, option_help(parameter))

@@ -148,7 +148,7 @@ BatchHandle MapRunner::joined(const BatchHandle& whole, const std::vector<BatchH
 std::optional<std::uint32_t> MapRunner::cpu_implementation() const {
   const sluice_stage_descriptor& d = descriptor();
   for (std::uint32_t k = 0; k < d.implementation_count; ++k)
-    if (std::string_view(d.implementations[k].device) == "cpu" && ((*instance_)->declined >> k & 1) == 0) return k;
+    if (std::string_view(d.implementations[k].device) == "cpu" && !declines(k)) return k;
   return std::nullopt;
 }
 

@@ -104,10 +104,14 @@ std::vector<ReplayTarget> Replay::targets(std::size_t stage) const {
   const PlannedStage& planned = context_.plan.stages[stage];
   std::vector<ReplayTarget> result;
   std::uint32_t implementation = 0;
+  const auto find = [&](const std::string& kind) {
+    const bool is_made = stage < stages_.size() && stages_[stage] != nullptr;
+    return find_implementation(planned, kind, implementation) && !(is_made && stages_[stage]->declines(implementation));
+  };
   const bool wants_cpu = options_.device == "cpu" || options_.device == "auto";
-  if (wants_cpu && find_implementation(planned, "cpu", implementation)) result.push_back({"cpu", implementation, "", {lanes_.front().get()}});
+  if (wants_cpu && find("cpu")) result.push_back({"cpu", implementation, "", {lanes_.front().get()}});
   for (const auto& lane : lanes_) {
-    if (lane->is_cpu() || !find_implementation(planned, lane->kind(), implementation)) continue;
+    if (lane->is_cpu() || !find(lane->kind())) continue;
     const auto all = std::find_if(result.begin(), result.end(), [&](const ReplayTarget& target) { return target.name == lane->kind(); });
     if (all != result.end())
       all->lanes.push_back(lane.get());

@@ -59,7 +59,8 @@ class Replay {
   void gather(const std::vector<std::size_t>& stages, const ReplayLimits& limits);
   const std::vector<BatchHandle>& batches(std::size_t stage) const { return kept_.at(stage); }
 
-  // The CPU first, then each kind of device that options.device allows; with several devices of a kind, the first one alone and then all.
+  // The CPU first, then each kind of device that options.device allows; with several devices of a kind, the first one alone and then all. Behind
+  // gather() without those that the stage's parameters rule out.
   std::vector<ReplayTarget> targets(std::size_t stage) const;
   ReplayPass pass(std::size_t stage, const ReplayTarget& target, const std::vector<BatchHandle>& batches, Pace pace, Outputs outputs);
 

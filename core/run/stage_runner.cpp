@@ -28,12 +28,11 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
 
 void StageRunner::choose_among_offered() {
   std::vector<std::uint32_t>& offered = run_.implementations[index_];
-  const std::uint64_t declined = (*instance_)->declined;
-  if (std::erase_if(offered, [&](std::uint32_t k) { return (declined >> k & 1) != 0; }) == 0 || !offered.empty()) return;
+  if (std::erase_if(offered, [&](std::uint32_t k) { return declines(k); }) == 0 || !offered.empty()) return;
   // As in the plan: a device that is named for the run leaves stages that can't use it on the CPU; named for the stage it has to do.
   const sluice_stage_descriptor& d = descriptor();
   for (std::uint32_t k = 0; planned_.stage->device.empty() && k < d.implementation_count; ++k)
-    if (std::string_view(d.implementations[k].device) == "cpu" && (declined >> k & 1) == 0) return offered.push_back(k);
+    if (std::string_view(d.implementations[k].device) == "cpu" && !declines(k)) return offered.push_back(k);
   throw Failure(SLUICE_ERROR_UNSUPPORTED, "none of the implementations that may be used here can do what the parameters ask for",
                 "choose another device for this stage");
 }

@@ -51,6 +51,8 @@ class StageRunner {
   // Has it something to say at a checkpoint beside what a source says, its position?
   bool keeps_state() const { return kind() == SLUICE_REGROUP || kind() == SLUICE_SINK || is_ordered(); }
   // Of an instance that keeps state: can it?
+  // Whether the instance can't do with that implementation what its parameters ask for.
+  bool declines(std::uint32_t implementation) const { return ((*instance_)->declined >> implementation & 1) != 0; }
   bool can_save() const { return (*instance_)->save != nullptr; }
   // What it has now, between two calls. Nothing: it failed, and the run has been told.
   std::optional<std::string> save();

@@ -12,6 +12,7 @@
 #include "base_alignment/alignment_columns.hpp"
 #include "base_alignment/alignment_rows.hpp"
 #include "base_alignment/finished_path.hpp"
+#include "base_alignment/memory_estimate.hpp"
 #include "base_alignment/read_aligner.hpp"
 
 #ifdef SLUICE_WITH_CUDA
@@ -174,18 +175,7 @@ class BaseAlignment {
   }
 
   Estimate estimate(const Batch& in) const {
-    const auto bases = in.text("bases").offsets();
-    Estimate e;
-    for (std::size_t row = 0; row + 1 < bases.size(); ++row) {
-      const auto work = static_cast<double>(bases[row + 1] - bases[row]);
-      e.work += work;
-      e.largest_row_work = std::max(e.largest_row_work, work);
-    }
-    e.output_bytes = static_cast<std::uint64_t>(e.work);
-    // The read on both strands, its place on the contig, and the trace of an extension; gaps of many bases need more, but are rare.
-    constexpr std::uint64_t usual_trace = std::uint64_t{8} << 20;
-    e.scratch_bytes = usual_trace + 4 * static_cast<std::uint64_t>(e.largest_row_work);
-    return e;
+    return estimate_alignment(in, {.texts = {makes_difference_, makes_mismatches_}, .form = form_, .eqx = settings_.eqx});
   }
 
   void process(const Call& call, const Batch& in, Output& out) {

@@ -4,9 +4,11 @@
 // minimap2's radix sort: most significant byte first, in place ("American flag"), insertion sort for 64 records or fewer. It is not stable, and the
 // order that it leaves among equal keys decides between equally good chains, so that order is part of the method.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -67,6 +69,8 @@ void sort_by_digits(std::span<Record> records, Key key, int shift) {
 template <class Record, class Key>
 void sort_records(std::span<Record> records, Key key) {
   if (records.size() <= detail::insertion_sort_records) return detail::insertion_sort(records, key);
+  const auto reached = std::ranges::adjacent_find(records, std::ranges::greater_equal(), key);
+  if (reached == records.end()) return;  // ascending without equal keys: there is one order only
   // Digits that all records share move nothing.
   std::uint64_t differing = 0;
   for (const Record& record : records) differing |= key(record) ^ key(records[0]);

@@ -23,11 +23,12 @@ struct ChainWalkScratch {
     std::uint64_t first_x;
     std::uint32_t chain;
   };
-  std::vector<std::uint64_t> ends;    // score << 32 | anchor
-  std::vector<std::uint8_t> used;     // per anchor
-  std::vector<std::int32_t> members;  // anchors of the chains, each chain from its end to its beginning
-  std::vector<std::uint64_t> scores;  // chain score << 32 | anchors
-  std::vector<std::size_t> ends_at;   // per chain, past its last member
+  std::vector<std::uint64_t> ends;       // score << 32 | anchor
+  std::vector<std::uint64_t> ends_left;  // a few of them
+  std::vector<std::uint8_t> used;        // per anchor
+  std::vector<std::int32_t> members;     // anchors of the chains, each chain from its end to its beginning
+  std::vector<std::uint64_t> scores;     // chain score << 32 | anchors
+  std::vector<std::size_t> ends_at;      // per chain, past its last member
   std::vector<ChainStart> order;
 };
 

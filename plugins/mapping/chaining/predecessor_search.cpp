@@ -39,7 +39,8 @@ class PredecessorSearch {
         score_(table.score.data()),
         predecessor_(table.predecessor.data()),
         shift_(lane_shift(limits_.band)),
-        row_shift_(std::max(0, shift_ - penalty_rows_shift)) {}
+        row_shift_(std::max(0, shift_ - penalty_rows_shift)),
+        shortest_gap_limit_(std::min(limits_.query_gap, limits_.target_gap)) {}
 
   template <SkipCost skip_cost>
   void fill() {
@@ -47,15 +48,10 @@ class PredecessorSearch {
     make_lanes();
     const auto n = static_cast<std::int32_t>(anchors_.size());
     for (std::int32_t i = 0; i < n; ++i) {
-      advance_start(i);
       const Point to = point(i);
-      Choice choice(to.span);
-      look_for_predecessor<skip_cost>(to, choice);
-      look_at_peak(i, to, choice);
-      score_[i] = choice.best;
-      predecessor_[i] = choice.chosen;
-      if (peak_ < 0 || (x(i) - x(peak_) <= reach() && score_[peak_] < choice.best)) peak_ = i;
-      append(i, to, choice.best);
+      if (!continue_run(i, to)) look_around<skip_cost>(i, to);
+      highest_ = std::max(highest_, score_[i] + to.span);
+      append(i, to, score_[i]);
     }
   }
 
@@ -71,6 +67,39 @@ class PredecessorSearch {
     *ceiling_at(slot) = ceiling;
     if (slot < row_lanes) ceiling_at(slot)[lane_mask_ + 1] = ceiling;
     if (slot > lane_mask_ - row_lanes) *(ceiling_at(slot) - lane_mask_ - 1) = ceiling;
+  }
+
+  // Whether the anchor before it is its predecessor for sure, as nearly always where a read has few errors. A run of anchors lies on one diagonal,
+  // each no further from the one before it than that one's span. From the last of a run a step adds the whole distance, and no step adds more, so
+  // that f - query position is highest at the last; from anchors before the run it adds no more than their span. Of equal sums the
+  // nearest anchor wins.
+  HWY_INLINE bool continue_run(std::int32_t i, Point to) {
+    if (i == 0) return false;
+    const Point before = point(i - 1);
+    const std::int32_t distance = to.query - before.query;
+    const std::uint64_t along_target = x(i) - x(i - 1);
+    if (distance <= 0 || along_target != static_cast<std::uint64_t>(distance) || distance > std::min(before.span, shortest_gap_limit_)) {
+      highest_before_run_ = along_target > reach() ? out_of_reach : highest_;
+      if (along_target > reach()) highest_ = out_of_reach;
+      return false;
+    }
+    const std::int32_t sum = score_[i - 1] + distance;
+    if (sum <= std::max(highest_before_run_, to.span)) return false;
+    score_[i] = sum;
+    predecessor_[i] = i - 1;
+    peak_ = i;
+    return true;
+  }
+
+  template <SkipCost skip_cost>
+  HWY_INLINE void look_around(std::int32_t i, Point to) {
+    advance_start(i);
+    Choice choice(to.span);
+    look_for_predecessor<skip_cost>(to, choice);
+    look_at_peak(i, to, choice);
+    score_[i] = choice.best;
+    predecessor_[i] = choice.chosen;
+    if (peak_ < 0 || (x(i) - x(peak_) <= reach() && score_[peak_] < choice.best)) peak_ = i;
   }
 
   // Kept from read to read.
@@ -246,6 +275,9 @@ class PredecessorSearch {
   std::uint32_t lane_mask_ = 0;
   std::int32_t start_ = 0;
   std::int32_t peak_ = -1;
+  std::int32_t shortest_gap_limit_;
+  std::int32_t highest_ = out_of_reach;             // score plus span of the anchors so far that may be within reach
+  std::int32_t highest_before_run_ = out_of_reach;  // of those before the run of anchors on one diagonal
 };
 
 void SearchPredecessors(Anchors anchors, const ChainingParameters& parameters, PredecessorSearchScratch& scratch, PredecessorTable table) {

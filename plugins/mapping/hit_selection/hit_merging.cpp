@@ -72,7 +72,7 @@ class HitColumns {
 }  // namespace
 
 void PartHits::write_pending() {
-  if (!file_) file_.emplace("-");
+  if (!file_) file_.emplace("-", "give larger --part-bases: fewer parts have fewer hits to keep");
   file_->append(pending_);
   pending_.clear();
 }

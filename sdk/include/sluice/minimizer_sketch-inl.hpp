@@ -95,6 +95,25 @@ HWY_INLINE V HashOf(D, V v, V mask) {
   return hn::And(hn::Add(v, hn::ShiftLeft<31>(v)), mask);
 }
 
+// The chosen lanes one after the other. Highway has 64-bit lanes by a table, which g++ 12 copies to the stack for each vector.
+template <class V, class M>
+HWY_INLINE V chosen_lanes(V v, M chosen) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (std::is_same_v<V, hn::Vec512<std::uint64_t> >)
+    return V{_mm512_maskz_compress_epi64(chosen.raw, v.raw)};
+  else
+#endif
+    return hn::Compress(v, chosen);
+}
+
+// Puts the chosen lanes to `to`, where there is room for a whole vector; returns how many. The instruction of AVX-512 that compresses into memory is
+// ten times slower on some processors.
+template <class D, class V, class M>
+HWY_INLINE std::size_t put_chosen(D d, V v, M chosen, hn::TFromD<D>* to) {
+  hn::StoreU(chosen_lanes(v, chosen), d, to);
+  return hn::CountTrue(d, chosen);
+}
+
 template <class T>
 class RunSketcher {
   using Tag = hn::ScalableTag<T>;
@@ -189,7 +208,7 @@ class RunSketcher {
       auto wanted = hn::Not(palindrome);
       if (i < before) wanted = hn::And(wanted, hn::Not(less(numbers, hn::Set(d, static_cast<T>(before - i)))));
       if (i + lanes > kmers) wanted = hn::And(wanted, less(numbers, hn::Set(d, static_cast<T>(kmers - i))));
-      hn::CompressStore(hash, wanted, d, hash_ + count);
+      put_chosen(d, hash, wanted, hash_ + count);
       count += compress_places(hn::Or(place, narrow(strand)), wanted, count);
       place = hn::Add(place, place_step);
     }
@@ -263,10 +282,10 @@ class RunSketcher {
   template <class V, class M>
   HWY_INLINE std::size_t compress_places(V places, M wanted, std::size_t count) {
     if constexpr (sizeof(T) == 4) {
-      return hn::CompressStore(places, wanted, PlaceTag(), place_ + count);
+      return put_chosen(PlaceTag(), places, wanted, place_ + count);
     } else {
       // Through 64-bit lanes: their mask is at hand.
-      const std::size_t found = hn::CompressStore(hn::PromoteTo(Tag(), places), wanted, Tag(), reinterpret_cast<T*>(scratch_.chosen_hash.data()));
+      const std::size_t found = put_chosen(Tag(), hn::PromoteTo(Tag(), places), wanted, reinterpret_cast<T*>(scratch_.chosen_hash.data()));
       for (std::size_t i = 0; i < found; ++i) place_[count + i] = static_cast<std::uint32_t>(scratch_.chosen_hash[i]);
       return found;
     }
@@ -338,25 +357,23 @@ class RunSketcher {
     const PlaceTag d_place;
     const std::size_t lanes = hn::Lanes(d);
     auto* chosen = reinterpret_cast<T*>(scratch_.chosen_hash.data());
-    std::uint32_t* chosen_place = scratch_.chosen_place.data();
+    auto* chosen_place = reinterpret_cast<T*>(scratch_.chosen_place.data());
     std::size_t found = 0;
     for (std::size_t i = begin; i < end; i += lanes) {
       const auto hash = hn::LoadU(d, hash_ + i);
       auto is_smallest = hn::Eq(hash, hn::LoadU(d, smallest_ + i));
       if (i + lanes > end) is_smallest = hn::And(is_smallest, hn::FirstN(d, end - i));
-      if constexpr (sizeof(T) == 4) {
-        hn::CompressStore(hn::LoadU(d_place, place_ + i), is_smallest, d_place, chosen_place + found);
-        found += hn::CompressStore(hash, is_smallest, d, chosen + found);
-      } else {
-        alignas(64) T places[HWY_LANES(T)];
-        const std::size_t here = hn::CompressStore(hn::PromoteTo(d, hn::LoadU(d_place, place_ + i)), is_smallest, d, places);
-        for (std::size_t n = 0; n < here; ++n) chosen_place[found + n] = static_cast<std::uint32_t>(places[n]);
-        found += hn::CompressStore(hash, is_smallest, d, chosen + found);
-      }
+      const auto places = hn::LoadU(d_place, place_ + i);
+      if constexpr (sizeof(T) == 4)
+        put_chosen(d_place, places, is_smallest, chosen_place + found);
+      else
+        put_chosen(d, hn::PromoteTo(d, places), is_smallest, chosen_place + found);
+      found += put_chosen(d, hash, is_smallest, chosen + found);
     }
     const std::size_t at = out.size();
     out.resize(at + found);
-    for (std::size_t i = 0; i < found; ++i) out[at + i] = {static_cast<std::uint64_t>(chosen[i]) << 8 | run_.k, chosen_place[i]};
+    for (std::size_t i = 0; i < found; ++i)
+      out[at + i] = {static_cast<std::uint64_t>(chosen[i]) << 8 | run_.k, static_cast<std::uint32_t>(chosen_place[i])};
   }
 
   const SketchRun& run_;

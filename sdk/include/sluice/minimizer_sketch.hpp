@@ -80,7 +80,7 @@ struct SketchScratch {
   alignas(64) std::array<std::uint64_t, elements + 512> smallest{};
   alignas(64) std::array<std::uint32_t, elements> place{};
   alignas(64) std::array<std::uint64_t, elements> chosen_hash{};
-  alignas(64) std::array<std::uint32_t, elements> chosen_place{};
+  alignas(64) std::array<std::uint64_t, elements> chosen_place{};
   alignas(64) std::array<std::uint64_t, (sketch_block + 512) / 32 + 32> reversed{};
 };
 

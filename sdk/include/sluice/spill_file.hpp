@@ -17,17 +17,20 @@
 #include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sluice {
 
 class SpillFile {
  public:
-  // In the folder of the output `beside`, where bytes of the kind will have to fit too; of an output without a place in TMPDIR.
-  explicit SpillFile(const std::string& beside) {
+  // In the folder of the output `beside`, where bytes of the kind will have to fit too; of an output without a place ("-") in TMPDIR. advice: what
+  // makes it smaller, for messages about a full disk.
+  SpillFile(const std::string& beside, std::string advice) : advice_(std::move(advice)) {
     const bool is_file = beside != "-" && !is_special_file(beside);
     std::error_code error;
     const std::filesystem::path folder = is_file ? followed(beside).parent_path() : std::filesystem::temp_directory_path(error);
     folder_ = folder.empty() ? "." : folder.string();
+    room_ = is_file ? "free space there or write elsewhere" : "free space there or set TMPDIR to a folder with room";
     if (error) throw Failure::usage("there is no temporary folder: " + error.message(), "set TMPDIR to a folder with room");
     std::string name = folder_ + "/.sluice-XXXXXX";
     descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
@@ -69,9 +72,9 @@ class SpillFile {
  private:
   [[noreturn]] void fail(const char* what, int code) const {
     throw Failure::output("a temporary file in '" + folder_ + "' " + what + ": " + std::strerror(code),
-                          code == ENOSPC || code == EDQUOT || code == EFBIG ? "free space there or write elsewhere, or raise --memory" : "");
+                          code == ENOSPC || code == EDQUOT || code == EFBIG ? room_ + ", or " + advice_ : "");
   }
-  std::string folder_;
+  std::string folder_, room_, advice_;
   int descriptor_ = -1;
   std::atomic<std::uint64_t> bytes_{0};
 };

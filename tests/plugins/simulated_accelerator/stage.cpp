@@ -65,6 +65,7 @@ class SimulatedWork {
     spend(static_cast<double>(value.size()) * settings().seconds_per_work);
   }
   void process_on_device(const Call& call, const Batch& in, Output& out) {
+    if (cpu_only_) throw Failure(SLUICE_ERROR_INTERNAL, "an implementation that the instance declines was called");
     const int number = ++settings().calls;
     const sluice_device& device = *call.device();
     if (current_device() != device.native_ordinal) ++settings().wrong_devices;

@@ -144,10 +144,19 @@ TEST_CASE("another program's options are answered with those of this one, all at
   CHECK(minimap2.code == 2);
   CHECK(minimap2.says("unknown option '-ax' (here: --format sam --preset)"));
   CHECK(minimap2.says("unknown option '-d' (here: --save-index, or 'sluice run index')"));
+  CHECK(run({"run", "map", "-A2"}).says("unknown option '-A2' (here: --match)"));
   const auto f5c = run({"run", "methylation", "-b", "a.bam", "-g", "r.fa", "-r", "r.fq", "-o", "o.tsv", "--slow5", "s.blow5"});
   for (const char* line :
        {"'-b' (here: --alignments)", "'-g' (here: --reference)", "'-r' (here: --reads)", "'-o' (here: --output)", "'--slow5' (here: --signal)"})
     CHECK(f5c.says(line));
+}
+
+TEST_CASE("a flag with a value that is none says so, and names the option that is meant") {
+  const auto cs = run({"run", "map", "--reference", "r.fa", "--reads", "a.fq", "--cs=long"});
+  CHECK(cs.code == 2);
+  CHECK(cs.says("'long' is neither true nor false, did you mean '--cs-long'?"));
+  CHECK(run({"run", "map", "--reference", "r.fa", "--reads", "a.fq", "--no-md=maybe"}).says("'maybe' is neither true nor false"));
+  CHECK(run({"run", "map", "--reference", "no.fa", "--reads", "a.fq", "--secondary=no"}).says("cannot open 'no.fa'"));
 }
 
 TEST_CASE("an option that may be repeated takes several values, and every missing input is named") {

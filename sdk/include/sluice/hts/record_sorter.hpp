@@ -132,7 +132,7 @@ class RecordSorter {
   void spill(const Call& call) {
     sort_entries(call);
     if (!file_) {
-      file_ = std::make_unique<SpillFile>(beside_);
+      file_ = std::make_unique<SpillFile>(beside_, "raise --memory");
       writer_.emplace(*file_, block_bytes_);
     }
     writer_->append(

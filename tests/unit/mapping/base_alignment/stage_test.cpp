@@ -93,6 +93,29 @@ TEST_CASE_FIXTURE(Fixture, "lists that do not fit together, and anchors that lea
   CHECK(refuses({}, index_of(contig, false)));
 }
 
+TEST_CASE_FIXTURE(Fixture, "the estimate of memory is above what operations and texts take, and counts all reads of a batch") {
+  std::vector<ReadChain> reads;
+  for (std::size_t i = 0; i < 20; ++i) reads.push_back(chain_of(contig, with_errors(piece(1000 * i, 1000 * i + 8000), 40)));
+  const TestBatch batch = columns_of(reads).build();
+  const auto result = run_stage<BaseAlignment>(batch).resource("index", index_of(contig)).with({{"eqx", true}, {"cs_long", true}}).run();
+  REQUIRE(result.status == SLUICE_OK);
+  const auto made = result.batch().view();
+  const std::uint64_t operations = 4 * made.list<std::uint32_t>("aligned_cigar").values().size();
+  std::uint64_t texts = 0;
+  for (std::int64_t row = 0; row < made.rows(); ++row) texts += made.text("difference_text")[row].size() + made.text("mismatch_text")[row].size();
+  CHECK(texts > 20 * 8000);
+  const MadeOfAlignment everything{.texts = {.difference = true, .mismatches = true}, .form = DifferenceForm::long_form, .eqx = true};
+  const sluice::Estimate estimate = estimate_alignment(batch.view(), everything);
+  CHECK(estimate.work == 20 * 8000);
+  CHECK(estimate.largest_row_work == 8000);
+  CHECK(estimate.output_bytes > operations + texts);
+  CHECK(estimate.output_bytes > estimate_alignment(batch.view(), {}).output_bytes);
+  // Codes of both strands of all reads are there at once when a device aligns them.
+  std::vector<ReadChain> many;
+  for (int i = 0; i < 60; ++i) many.insert(many.end(), reads.begin(), reads.end());
+  CHECK(estimate_alignment(columns_of(many).build().view(), {}).scratch_bytes > 60 * 20 * 8000 * 10);
+}
+
 TEST_CASE_FIXTURE(Fixture, "whatever the read, nothing breaks, and the same comes out on any number of threads") {
   std::vector<ReadChain> reads;
   for (int i = 0; i < 60; ++i) {

@@ -19,12 +19,13 @@ struct MadeUpRead {
 };
 
 struct AnchorKind {
-  int count;                  // of anchors
-  int targets;                // and twice as many strands
-  std::int32_t read_length;   // bases
-  std::int32_t chains;        // stretches of anchors along a diagonal; the others lie anywhere
-  std::int32_t period;        // positions are multiples of it: tandem repeats, and many equal costs
-  std::int32_t longest_span;  // spans are 15 .. this
+  int count;                       // of anchors
+  int targets;                     // and twice as many strands
+  std::int32_t read_length;        // bases
+  std::int32_t chains;             // stretches of anchors along a diagonal; the others lie anywhere
+  std::int32_t period;             // positions are multiples of it: tandem repeats, and many equal costs
+  std::int32_t longest_span;       // spans are 15 .. this
+  std::int32_t longest_step = 60;  // from an anchor of a stretch to the next, bases: up to a span, it adjoins
 };
 
 inline MadeUpRead make_up_anchors(const AnchorKind& kind, std::mt19937& random) {
@@ -47,7 +48,7 @@ inline MadeUpRead make_up_anchors(const AnchorKind& kind, std::mt19937& random) 
     Stretch at = somewhere();
     if (kind.chains > 0 && below(4) > 0) {
       Stretch& stretch = stretches[static_cast<std::size_t>(below(kind.chains))];
-      const std::int32_t step = 1 + below(60);
+      const std::int32_t step = 1 + below(kind.longest_step);
       stretch.target += step + (below(5) == 0 ? below(30) : 0);
       stretch.query += step;
       if (stretch.query >= kind.read_length) stretch = somewhere();
@@ -69,9 +70,10 @@ inline MadeUpRead make_up_anchors(const AnchorKind& kind, std::mt19937& random) 
 
 inline const std::vector<AnchorKind>& anchor_kinds() {
   static const std::vector<AnchorKind> kinds = {
-      {0, 1, 100, 0, 1, 15},      {1, 1, 100, 0, 1, 15},       {70, 3, 500, 2, 1, 15},    {400, 1, 3000, 4, 1, 15},
-      {2000, 1, 6000, 12, 1, 15}, {1500, 40, 4000, 60, 1, 15}, {900, 1, 400, 3, 10, 15},  {1200, 1, 900, 6, 31, 15},
-      {1500, 2, 3000, 9, 1, 180}, {1200, 1, 60000, 5, 1, 15},  {2500, 1, 300, 20, 1, 15},
+      {0, 1, 100, 0, 1, 15},         {1, 1, 100, 0, 1, 15},         {70, 3, 500, 2, 1, 15},    {400, 1, 3000, 4, 1, 15},
+      {2000, 1, 6000, 12, 1, 15},    {1500, 40, 4000, 60, 1, 15},   {900, 1, 400, 3, 10, 15},  {1200, 1, 900, 6, 31, 15},
+      {1500, 2, 3000, 9, 1, 180},    {1200, 1, 60000, 5, 1, 15},    {2500, 1, 300, 20, 1, 15}, {1500, 1, 9000, 1, 1, 15, 15},
+      {1200, 2, 4000, 2, 1, 40, 20}, {1500, 1, 2000, 2, 5, 15, 12},
   };
   return kinds;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "unit/mapping/hit_selection/tiny_index.hpp"
+#include "unit/small_files.hpp"
 
 using namespace sluice::hit_selection;
 using sluice::testing::BatchBuilder;
@@ -181,4 +182,17 @@ TEST_CASE("parts of other reads, in another order or with primary hits are refus
   auto primary = made_rows(random, 10, 1);
   primary[1].hits.push_back(MergedHit{.primary = 1});
   says({batch_of(ten, 0), batch_of(primary, 1)}, "primary");
+}
+
+TEST_CASE("A full disk is said with what helps: another temporary folder, or fewer parts") {
+  const SmallFiles full(1000);
+  PartHits hits;
+  const std::vector<MergedHit> many(100'000);
+  try {
+    hits.add(0, std::span<const MergedHit>(many));
+    FAIL("the disk has room");
+  } catch (const sluice::Failure& failure) {
+    CHECK(failure.remedy().find("TMPDIR") != std::string::npos);
+    CHECK(failure.remedy().find("--part-bases") != std::string::npos);
+  }
 }
