@@ -35,20 +35,12 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }  // namespace
 
 TEST_CASE("What a sink has committed comes back to its source, once and in order") {
-  for (const int threads : {1, 2, 7})
-    for (const Executor executor : {Executor::flow_graph, Executor::serial}) {
-      CAPTURE(threads);
-      ToyRun run;
-      run.options.threads = threads;
-      run.options.executor = executor;
-      const ToyResult result = run(circle);
-      CAPTURE(result.run.message);
-      REQUIRE(result.run.state == RunState::finished);
-      std::string expected;
-      long next = 0;
-      for (int batch = 0; batch < 30; ++batch, next += 102) expected += numbers(next + 100, 3);
-      CHECK(result.files.at("out.txt") == expected);
-    }
+  in_each_form({1, 2, 7}, circle, [](const ToyResult& result) {
+    std::string expected;
+    long next = 0;
+    for (int batch = 0; batch < 30; ++batch, next += 102) expected += numbers(next + 100, 3);
+    CHECK(result.files.at("out.txt") == expected);
+  });
 }
 
 TEST_CASE("A source that nobody answers is told so, and asks no one") {
@@ -59,12 +51,7 @@ TEST_CASE("A source that nobody answers is told so, and asks no one") {
 }
 
 TEST_CASE("A regroup may ask too, while it is fed and at its end") {
-  for (const int threads : {1, 3})
-    for (const Executor executor : {Executor::flow_graph, Executor::serial}) {
-      ToyRun run;
-      run.options.threads = threads;
-      run.options.executor = executor;
-      const ToyResult result = run(R"(
+  in_each_form({1, 3}, R"(
 [stages.source]
 use = "toy_source"
 params = { batches = 10, rows = 2 }
@@ -78,14 +65,13 @@ params = { add = 100 }
 [stages.sink]
 use = "toy_sink"
 params = { output = "${folder}/out.txt" }
-)");
-      CAPTURE(result.run.message);
-      REQUIRE(result.run.state == RunState::finished);
-      std::string expected;
-      long next = 0;
-      for (int batch = 0; batch < 15; ++batch, next += 102) expected += numbers(next + 100, 3);
-      CHECK(result.files.at("out.txt") == expected);
-    }
+)",
+               [](const ToyResult& result) {
+                 std::string expected;
+                 long next = 0;
+                 for (int batch = 0; batch < 15; ++batch, next += 102) expected += numbers(next + 100, 3);
+                 CHECK(result.files.at("out.txt") == expected);
+               });
 }
 
 TEST_CASE("A failure anywhere in the circle ends the run and wakes the source that waits") {

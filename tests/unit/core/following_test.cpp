@@ -51,25 +51,17 @@ class Ender {
 }  // namespace
 
 TEST_CASE("When enough rows are there, those that wait are left out on purpose, and the run ends") {
-  for (const int threads : {1, 2, 7})
-    for (const Executor executor : {Executor::flow_graph, Executor::serial}) {
-      CAPTURE(threads);
-      ToyRun run;
-      run.options.threads = threads;
-      run.options.executor = executor;
-      const ToyResult result = run(pipeline(5));
-      CAPTURE(result.run.message);
-      REQUIRE(result.run.state == RunState::finished);
-      CHECK(result.files.at("out.txt") == numbers(0, 5));
-      const StageStatistics& waits = result.stage("waits");
-      CHECK(waits.failed.count("lost") == 0);
-      const auto filtered = [](const StageStatistics& stage) {
-        std::uint64_t rows = 0;
-        for (const auto& [reason, count] : stage.accounted) rows += count;
-        return rows;
-      };
-      CHECK(filtered(waits) + filtered(result.stage("first")) + 5 == result.stage("source").rows_out);
-    }
+  in_each_form({1, 2, 7}, pipeline(5), [](const ToyResult& result) {
+    CHECK(result.files.at("out.txt") == numbers(0, 5));
+    const StageStatistics& waits = result.stage("waits");
+    CHECK(waits.failed.count("lost") == 0);
+    const auto filtered = [](const StageStatistics& stage) {
+      std::uint64_t rows = 0;
+      for (const auto& [reason, count] : stage.accounted) rows += count;
+      return rows;
+    };
+    CHECK(filtered(waits) + filtered(result.stage("first")) + 5 == result.stage("source").rows_out);
+  });
 }
 
 TEST_CASE("When no more comes, rows that wait are lost") {

@@ -37,13 +37,7 @@ params = { output = "${folder}/out.txt", column = "running" }
 }  // namespace
 
 TEST_CASE("An ordered stage gets batches that overtook each other one at a time and in order") {
-  for (const int threads : {1, 2, 7})
-    for (const Executor executor : {Executor::flow_graph, Executor::serial}) {
-      CAPTURE(threads);
-      ToyRun run;
-      run.options.threads = threads;
-      run.options.executor = executor;
-      const ToyResult result = run(R"(
+  in_each_form({1, 2, 7}, R"(
 [stages.source]
 use = "toy_source"
 params = { batches = 200, rows = 3 }
@@ -55,11 +49,8 @@ use = "toy_running_sum"
 [stages.sink]
 use = "toy_sink"
 params = { output = "${folder}/out.txt", column = "running" }
-)");
-      CAPTURE(result.run.message);
-      REQUIRE(result.run.state == RunState::finished);
-      CHECK(result.files.at("out.txt") == running_sums(600));
-    }
+)",
+               [](const ToyResult& result) { CHECK(result.files.at("out.txt") == running_sums(600)); });
 }
 
 TEST_CASE("An ordered stage that fails while batches wait for it ends the run") {

@@ -3,10 +3,12 @@
 #pragma once
 // Runs a pipeline written in a test, on the toy stages.
 
+#include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -151,6 +153,22 @@ class ToyRun {
   std::unique_ptr<Run> run_;
   std::vector<std::string> log_;
 };
+
+// Runs the pipeline on each of these numbers of threads, in a flow graph and serially; `check` gets what comes of each run, which has to finish.
+template <class Check>
+void in_each_form(std::initializer_list<int> threads, const std::string& toml, Check&& check) {
+  for (const int thread_count : threads)
+    for (const Executor executor : {Executor::flow_graph, Executor::serial}) {
+      CAPTURE(thread_count);
+      ToyRun run;
+      run.options.threads = thread_count;
+      run.options.executor = executor;
+      const ToyResult result = run(toml);
+      CAPTURE(result.run.message);
+      REQUIRE(result.run.state == RunState::finished);
+      check(result);
+    }
+}
 
 // "first\nfirst+1\n..." of `count` numbers.
 inline std::string numbers(long first, long count) {
