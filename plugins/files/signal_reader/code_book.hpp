@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Huffman codes of DEFLATE as a warp uses them: a table of short codes, and a search for long ones.
+// Huffman codes of DEFLATE as a warp uses them.
 
 #include <cstdint>
 #include <sluice/host_device.hpp>

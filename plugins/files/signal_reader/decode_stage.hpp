@@ -111,10 +111,8 @@ class SignalDecode {
     const auto record_offset = beginnings ? in.column<std::int64_t>("record_offset") : std::span<const std::int64_t>();
     const auto record_bytes = beginnings ? in.column<std::int64_t>("record_bytes") : std::span<const std::int64_t>();
     const auto sample_count = wants_sample_count_ ? out.column<std::int64_t>("sample_count") : std::span<std::int64_t>();
-    const auto digitisation = out.column<double>("digitisation");
-    const auto range = out.column<double>("range");
-    const auto offset = out.column<double>("offset");
-    const auto sampling_rate = out.column<double>("sampling_rate");
+    const Calibrations calibrations{out.column<double>("digitisation"), out.column<double>("range"), out.column<double>("offset"),
+                                    out.column<double>("sampling_rate")};
     const Buffer offsets = out.offsets([&](std::int64_t row) -> std::size_t {
       if (!in.ok(row) || call.cancelled()) return 0;
       const std::size_t before = scratch->samples.size();
@@ -134,16 +132,12 @@ class SignalDecode {
         return 0;
       }
       if (wants_sample_count_) sample_count[r] = static_cast<std::int64_t>(record.sample_count);
-      digitisation[r] = record.digitisation;
-      range[r] = record.range;
-      offset[r] = record.offset;
-      sampling_rate[r] = record.sampling_rate;
+      calibrations.set(r, record);
       return scratch->samples.size() - before;
     });
     const std::span<std::int16_t> raw = out.list<std::int16_t>("raw_signal", offsets);
     if (!raw.empty()) std::memcpy(raw.data(), scratch->samples.data(), raw.size_bytes());
-    // A workspace that one huge batch has grown is not kept.
-    if (scratch->samples.capacity() * 2 + scratch->stored.capacity() + scratch->decoder.capacity() > kept_workspace_bytes) scratch.discard();
+    if (scratch->bytes() > kept_workspace_bytes) scratch.discard();
   }
 
 #ifdef SLUICE_WITH_CUDA
@@ -159,6 +153,7 @@ class SignalDecode {
     scratch->samples.clear();
     std::vector<std::int64_t> sample_count(rows), offsets(rows + 1);
     std::vector<double> digitisation(rows), range(rows), offset(rows), sampling_rate(rows);
+    const Calibrations calibrations{digitisation, range, offset, sampling_rate};
     std::vector<std::size_t> by_device, by_host, places_in_scratch;
     for (std::size_t row = 0; row < rows; ++row) {
       offsets[row + 1] = offsets[row];
@@ -177,10 +172,7 @@ class SignalDecode {
         continue;
       }
       sample_count[row] = static_cast<std::int64_t>(record->sample_count);
-      digitisation[row] = record->digitisation;
-      range[row] = record->range;
-      offset[row] = record->offset;
-      sampling_rate[row] = record->sampling_rate;
+      calibrations.set(row, *record);
       offsets[row + 1] += sample_count[row];
       (is_host_row ? by_host : by_device).push_back(row);
       if (is_host_row) places_in_scratch.push_back(before);
@@ -197,15 +189,28 @@ class SignalDecode {
     device.add_column<double>(out, "range", device.upload(range));
     device.add_column<double>(out, "offset", device.upload(offset));
     device.add_column<double>(out, "sampling_rate", device.upload(sampling_rate));
+    if (scratch->bytes() > kept_workspace_bytes) scratch.discard();
   }
 #endif
 
  private:
+  // One that a huge batch has grown beyond that is not kept.
   static constexpr std::size_t kept_workspace_bytes = std::size_t{256} << 20;
   struct Workspace {
     RecordDecoder decoder;
     std::vector<std::int16_t> samples;
-    std::vector<char> stored;  // a record that was read again
+    std::vector<char> stored;  // a record that was read again, or fetched from a device
+    std::size_t bytes() const { return samples.capacity() * sizeof(std::int16_t) + stored.capacity() + decoder.capacity(); }
+  };
+  // Columns of the output.
+  struct Calibrations {
+    std::span<double> digitisation, range, offset, sampling_rate;
+    void set(std::size_t row, const SignalRecord& record) const {
+      digitisation[row] = record.digitisation;
+      range[row] = record.range;
+      offset[row] = record.offset;
+      sampling_rate[row] = record.sampling_rate;
+    }
   };
   RecordStatus decode(Workspace& scratch, StoredRecord stored, SignalRecord& record) const {
     if (parameters_.prefix_bases == 0)

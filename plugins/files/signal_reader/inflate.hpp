@@ -3,10 +3,11 @@
 #pragma once
 // Decompresses one zlib stream (RFC 1950, 1951) by the 32 lanes of a warp.
 //
-// A block's codes are taken in windows of 32 stretches of bits, one for each lane. A lane that begins in the middle of a code reads nonsense, but
-// soon falls into step: where it ends its stretch is where the next lane has to begin. So lanes are asked again until no beginning moves (twice,
-// mostly; 32 times at worst), as in the self-synchronising decoder of Weissenberger and Schmidt (ICPP 2018). Then each lane knows how many bytes it
-// makes and where they go; letters are written at once, and matches copied in rounds, each when the bytes it repeats are there.
+// A block's codes are taken in windows of 32 stretches of bits, one for each lane. Who begins in the middle of a code reads nonsense, but soon falls
+// into step, so each lane begins some codes in front of its stretch; and where a lane ends is where the next one should have begun. Lanes that should
+// have begun elsewhere do it again until no beginning moves (32 times at worst), as in the self-synchronising decoder of Weissenberger and Schmidt
+// (ICPP 2018). Then each lane knows where the bytes that it makes go: letters are written at once, and matches copied in rounds, each when the bytes
+// it repeats are there.
 //
 // Host and device have the same code, so that tests reach it without a device. What Lanes offers, called by all lanes with the same values but for
 // what is per lane:
@@ -362,7 +363,7 @@ class Inflater {
     } while (lanes_.any(moves));
   }
 
-  // Of all lanes; false where a match repeats what is in front of the text.
+  // False where a match repeats what is in front of the text.
   SLUICE_HOST_DEVICE bool write_letters() {
     Flags is_broken;
     lanes_.each([&](std::uint32_t lane) {
