@@ -26,7 +26,7 @@ from readfish.plugins.utils import Result
 from ._errors import Problem, UsageError
 from .live import Calibration, Chunk, Decider, Decision
 from .live._decider import first_chunk
-from .live._flow_cells import pore_of
+from .live._flow_cells import set_pore
 
 logger = logging.getLogger("sluice.readfish")
 
@@ -68,7 +68,8 @@ class Caller(CallerABC):
         self._sample_rate = sample_rate
         if self._arguments.get("pore", "auto") == "auto" and run_information is not None:
             flow_cell = run_information.flow_cell
-            self._arguments["pore"] = pore_of(flow_cell.user_specified_product_code or flow_cell.product_code)
+            self._arguments.pop("pore", None)
+            set_pore(self._arguments, flow_cell.user_specified_product_code or flow_cell.product_code)
         self._decider: Decider | None = None
         self._answers: collections.deque[list[Decision]] = collections.deque()
         self._came = threading.Condition()

@@ -34,18 +34,23 @@ refuses() {
 }
 for pore in rna004 rna_r9; do
   signal=(--signal $pore.blow5)
-  refuses "the signal is of direct RNA ($pore), and targets are recognised in signal of DNA only" classify_signal "${signal[@]}" --target transcripts.fa
-  grep -q "give signal of DNA; if it is, and the header of the signal file is wrong, set the pore" message || fail "no remedy: $(cat message)"
-  refuses "the signal is of direct RNA" classify_signal "${signal[@]}" --target transcripts.fa --threshold 0.3
-  refuses "the signal is of direct RNA" read_until "${signal[@]}" --target transcripts.fa --speed 0
   alignments=(--reads $pore.fastq.gz --alignments $pore.bam --reference transcripts.fa)
   refuses "methylation is called on DNA only, and the pore '$pore' is of direct RNA" methylation "${signal[@]}" "${alignments[@]}"
   printf 'kmer\tlevel_mean\tlevel_stdv\n' >any.model
   refuses "methylation is called on DNA only" methylation "${signal[@]}" "${alignments[@]}" --methylation-model any.model
   refuses "methylation is called on DNA only" methylation_from_reads "${signal[@]}" --reads $pore.fastq.gz --reference transcripts.fa
-  # calibrate_read_until has no --output
-  "$sluice" run calibrate_read_until "${signal[@]}" --target transcripts.fa --label other --scores scores.tsv --quiet 2>message
-  [ $? = 2 ] && grep -q "the signal is of direct RNA" message && [ ! -e scores.tsv ] || fail "calibrate_read_until: $(cat message)"
+  refuses "strands of DNA have no poly(A) tail, and the pore 'r9' is of DNA" classify_signal "${signal[@]}" --target transcripts.fa --preset rna004 --pore r9
+done
+for pipeline in classify_signal "read_until --speed 0"; do
+  refuses "there are no built-in thresholds for the pore 'rna_r9'" $pipeline --signal rna_r9.blow5 --target transcripts.fa
+done
+for pipeline in classify_signal "read_until --speed 0" "calibrate_read_until --label other"; do
+  output=(--output out.tsv)
+  [ "${pipeline%% *}" != calibrate_read_until ] || output=(--scores out.tsv)
+  "$sluice" run $pipeline --signal rna004.blow5 --target transcripts.fa "${output[@]}" 2>&1 >/dev/null | grep -q "reads of direct RNA (rna004) begin with adapter and poly(A) tail" ||
+    fail "$pipeline: no warning for RNA without a preset"
+  "$sluice" run $pipeline --signal r9.blow5 --target transcripts.fa "${output[@]}" --preset rna004 >/dev/null 2>message
+  [ $? = 2 ] && grep -q "strands of DNA have no poly(A) tail" message || fail "$pipeline: the preset of RNA for DNA is not refused: $(cat message)"
 done
 # Whoever knows better says the pore.
 "$sluice" run classify_signal --signal rna004.blow5 --target transcripts.fa --pore r9 --output forced.tsv --quiet || fail "--pore r9 on a file that says RNA"

@@ -48,10 +48,7 @@ cmp <(in_any_order real.blow5) <(in_any_order "$real/pod5_folder") || fail "clas
 cp "$data/rna004/reads.blow5" rna.blow5
 same rna004 eventalign --reads "$data/rna004/reads.fastq.gz" --alignments "$data/rna004/reads.bam" --reference "$data/reference/rna_sequins.fa" -- \
   rna.blow5 "$data/rna004/reads.pod5"
-for signal in rna.blow5 "$data/rna004/reads.pod5"; do
-  run classify_signal --target "$data/reference/rna_sequins.fa" --signal "$signal" --output rna.tsv 2>message && fail "classify_signal took RNA of $signal"
-  grep -q "direct RNA (rna004)" message || fail "RNA of $signal: $(cat message)"
-done
+same classify_rna004 classify_signal --preset rna004 --target "$data/reference/rna_sequins.fa" -- rna.blow5 "$data/rna004/reads.pod5"
 
 # Ten files of bases, and the folder of signal.
 mkdir ten && awk '/^>/ { n++ } { print > ("ten/" n % 10 ".fasta") }' reads.fasta

@@ -17,7 +17,7 @@ import numpy
 import sluice
 from sluice.live._channels import Channels
 from sluice.live._decider import Decision, _stages_of
-from sluice.live._flow_cells import pore_of
+from sluice.live._flow_cells import most_samples_of, pore_of
 from sluice.live._log import COLUMNS, DecisionLog
 from sluice.live._session import Latencies, Session, Settings, StopSwitch, StreamLag
 from sluice.live.program import check_channels, check_writable, main, pipeline_arguments, set_pore, stop_on_signals
@@ -305,9 +305,13 @@ class Options(unittest.TestCase):
 
         self.assertEqual(given("FLO-MIN114"), {"pore": "r10", "preset": "r10"})
         self.assertEqual(given("FLO-MIN106"), {"pore": "r9", "preset": "r9"})
+        self.assertEqual(given("FLO-MIN004RA"), {"pore": "rna004", "preset": "rna004"})
         self.assertEqual(given("FLO-MIN106", pore="r10"), {"pore": "r10", "preset": "r10"})
         self.assertEqual(given("FLO-MIN114", preset="r9"), {"pore": "r10", "preset": "r9"})
         self.assertEqual(given("FLO-XYZ"), {"pore": "auto"})
+
+    def test_reads_of_rna_are_looked_at_for_longer(self):
+        self.assertEqual([most_samples_of(pore) for pore in ("r9", "r10", "auto", "rna004", "rna_r9")], [16000, 16000, 16000, 40000, 40000])
 
     def test_an_interrupt_before_the_session_is_no_traceback(self):
         with mock.patch("sluice.live.program._run", side_effect=KeyboardInterrupt):
@@ -361,8 +365,8 @@ class Small(unittest.TestCase):
         self.assertAlmostEqual(lag.of(2.8, 103.0), 0.2)
 
     def test_pores_of_flow_cells(self):
-        codes = ("FLO-MIN106", "FLO-MIN106D", "FLO-PRO002", "FLO-MIN114", "FLO-PRO114M", "FLO-FLG114", "", "FLO-MINSP6")
-        self.assertEqual([pore_of(code) for code in codes], ["r9", "r9", "r9", "r10", "r10", "r10", "auto", "auto"])
+        codes = ("FLO-MIN106", "FLO-MIN106D", "FLO-PRO002", "FLO-MIN114", "FLO-PRO114M", "FLO-FLG114", "FLO-MIN004RA", "FLO-PRO004RA", "", "FLO-MINSP6")
+        self.assertEqual([pore_of(code) for code in codes], ["r9", "r9", "r9", "r10", "r10", "r10", "rna004", "rna004", "auto", "auto"])
 
     def test_options_of_the_pipeline(self):
         self.assertEqual(pipeline_arguments(["--target", "a.fa", "--flank=500", "--decide-early", "--set", "x=1", "--set", "y=2"]),

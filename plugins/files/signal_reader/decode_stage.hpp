@@ -36,6 +36,7 @@ void describe_beginning(Describe<Stage>& d) {
       .range(0, 1e6)
       .unit("bases");
   d.option("bases_per_second", &Parameters::bases_per_second, "speed of strands through the pore").range(1, 1e5).unit("bases/s");
+  d.option("tail", &Parameters::tail, "what passes the pore between adapter and molecule: poly_a in direct RNA").choices({"none", "poly_a"});
 }
 
 // Decompression: parallel, apart from the disk.

@@ -20,11 +20,19 @@ constexpr std::array r10_rows = {Threshold{156, 0.233574, 0.200521, 0.310497}, T
 constexpr std::array r10_seeds_rows = {Threshold{156, 0.323718, 0.217948, 0.330128}, Threshold{312, 0.276042, 0.248999, 0.323718},
                                        Threshold{468, 0.260951, 0.260951, 0.337006}, Threshold{625, 0.259400, 0.259400, 0.331000},
                                        Threshold{781, 0.276369, 0.276369, 0.331346}};
-constexpr std::array<BuiltInThresholds, 4> all = {{
+constexpr std::array rna004_rows = {Threshold{153, 0.225082, 0.184845, 0.282475}, Threshold{307, 0.235953, 0.222821, 0.285220},
+                                    Threshold{461, 0.243696, 0.237392, 0.288097}, Threshold{615, 0.249492, 0.249492, 0.283435},
+                                    Threshold{769, 0.254267, 0.254267, 0.276333}};
+constexpr std::array rna004_seeds_rows = {Threshold{153, 0.318015, 0.194649, 0.318015}, Threshold{307, 0.232695, 0.232695, 0.313314},
+                                          Threshold{461, 0.218886, 0.218886, 0.325583}, Threshold{615, 0.241768, 0.241768, 0.325610},
+                                          Threshold{769, 0.235940, 0.235940, 0.321318}};
+constexpr std::array<BuiltInThresholds, 6> all = {{
     {"r9", "R9.4.1", Search::sdtw, 4000, 3, 50'000, 12.6, r9_rows},
     {"r9", "R9.4.1", Search::seeds, 4000, 3, 5'000'000, 12.9, r9_seeds_rows},
     {"r10", "R10.4.1", Search::sdtw, 5000, 4, 50'000, 23.4, r10_rows},
     {"r10", "R10.4.1", Search::seeds, 5000, 4, 5'000'000, 23.1, r10_seeds_rows},
+    {"rna004", "RNA004", Search::sdtw, 4000, 10, 50'000, 12.4, rna004_rows},
+    {"rna004", "RNA004", Search::seeds, 4000, 10, 5'000'000, 12.7, rna004_seeds_rows},
 }};
 
 constexpr double target_factor = 4, relative_difference = 0.1, least_bases_of_seeds = 600'000;

@@ -50,8 +50,9 @@ Place place_of(const Reference& reference, std::int64_t first_column, std::int64
   if (last_column < 0) return {};
   const Segment& segment = reference.segment_of(last_column);
   const std::int64_t first = first_column - segment.begin, end = last_column - segment.begin + 1;
-  if (segment.strand == Strand::forward) return {segment.target, Strand::forward, first, end};
-  return {segment.target, Strand::reverse, segment.size - end, segment.size - first};
+  const Strand ascending = reference.first_end() == FirstEnd::five_prime ? Strand::forward : Strand::reverse;
+  if (segment.strand == ascending) return {segment.target, segment.strand, first, end};
+  return {segment.target, segment.strand, segment.size - end, segment.size - first};
 }
 
 }  // namespace sluice::sdtw

@@ -49,6 +49,7 @@ struct Segment {
 // All targets and strands, one after the other. Levels are copied.
 class Reference {
  public:
+  explicit Reference(FirstEnd first_end = FirstEnd::five_prime) : first_end_(first_end) {}
   // Targets count from 0; a strand without levels has no segment. Throws Failure for a level outside +-squiggle_limit.
   void add_target(std::span<const std::int16_t> forward_level, std::span<const std::int16_t> reverse_level);
   // The same without levels: the columns have places, but can't be searched. Not beside add_target.
@@ -57,6 +58,8 @@ class Reference {
   std::span<const std::int16_t> levels() const { return levels_; }
   std::span<const Segment> segments() const { return segments_; }
   std::int64_t columns() const { return segments_.empty() ? 0 : segments_.back().begin + segments_.back().size; }
+  // Which end of the strands passes the pore first: places are on forward strands all the same.
+  FirstEnd first_end() const { return first_end_; }
   // The segment that has the column.
   const Segment& segment_of(std::int64_t column) const;
 
@@ -66,6 +69,7 @@ class Reference {
   std::vector<std::int16_t> levels_;
   std::vector<Segment> segments_;
   std::int32_t targets_ = 0;
+  FirstEnd first_end_;
 };
 
 // The end of the best path. Without a query or a reference: score 0, column -1.

@@ -48,7 +48,7 @@ inline Method method_of(const Parameters& parameters) {
 
 inline Reference reference_of(const Setup& setup) {
   const SquiggleReferenceView view(setup.resource("target"));
-  Reference reference;
+  Reference reference(view.first_end());
   for (std::int64_t target = 0; target < view.targets(); ++target) {
     const SquiggleTarget levels = view[target];
     reference.add_target(levels.forward_level, levels.reverse_level);
@@ -59,7 +59,7 @@ inline Reference reference_of(const Setup& setup) {
 // Where the strands of the targets lie, without their levels: nothing can be searched for in it.
 inline Reference strands_of(const Setup& setup) {
   const SquiggleReferenceView view(setup.resource("target"));
-  Reference reference;
+  Reference reference(view.first_end());
   for (std::int64_t target = 0; target < view.targets(); ++target)
     reference.add_target_sizes(view[target].forward_level.size(), view[target].reverse_level.size());
   return reference;
@@ -117,7 +117,8 @@ struct ResultColumns {
   std::span<std::int64_t> start, end;
 };
 
-// What both stages are made of. On the reverse strand the end is found as the start is: the first column is needed for either.
+// What both stages are made of. Where columns descend (DNA's reverse strands) the end is found as the start is: the first column is needed for
+// either.
 struct Targets {
   Targets(const Setup& setup, const Parameters& parameters)
       : by_seeds(is_by_seeds(setup)),

@@ -28,8 +28,8 @@ NormalizationStatus PrefixNormalizer::begin(const NormalizationParameters& param
   prefix_levels_ = 0;
   if (!is_positive(sampling_rate) || !is_positive(parameters.prefix_bases)) return NormalizationStatus::bad_calibration;
   const double samples_per_base = sampling_rate / parameters.bases_per_second;
-  if (!strand_.begin(digitisation, range, parameters.stall_stdv, samples_in(parameters.adapter_bases, samples_per_base)))
-    return NormalizationStatus::bad_calibration;
+  const MoleculeStartParameters start{parameters.adapter_bases, parameters.stall_stdv, parameters.bases_per_second, parameters.tail};
+  if (!start_.begin(start, digitisation, range, sampling_rate)) return NormalizationStatus::bad_calibration;
   samples_per_level_ = parameters.samples_per_level;
   prefix_levels_ = levels_in(parameters.prefix_bases, samples_per_base, samples_per_level_);
   calibration_levels_ = levels_in(parameters.calibration_bases, samples_per_base, samples_per_level_);
@@ -37,7 +37,7 @@ NormalizationStatus PrefixNormalizer::begin(const NormalizationParameters& param
   return NormalizationStatus::ok;
 }
 
-std::int64_t PrefixNormalizer::prefix_samples() const { return given_ == 0 ? samples_ : strand_.first() + given_ * samples_per_level_; }
+std::int64_t PrefixNormalizer::prefix_samples() const { return given_ == 0 ? samples_ : start_.first() + given_ * samples_per_level_; }
 
 void PrefixNormalizer::add_level(std::int32_t sum) {
   if (given_ == 0 && block_.empty()) origin_ = sum;
@@ -75,14 +75,30 @@ void PrefixNormalizer::give_samples(float shift, float scale, std::vector<std::i
 
 NormalizationStatus PrefixNormalizer::take(std::span<const std::int16_t> samples, NormalizedSignal& to) {
   if (complete()) return NormalizationStatus::ok;
-  const std::size_t used = strand_.take(samples);
-  samples_ += static_cast<std::int64_t>(used);
-  samples = samples.subspan(used);
-  if (samples_ < strand_.first()) {
-    const auto skipped = std::min(strand_.first() - samples_, static_cast<std::int64_t>(samples.size()));
+  if (!start_.found()) {
+    const std::size_t used = start_.take(samples);
+    samples_ += static_cast<std::int64_t>(used);
+    samples = samples.subspan(used);
+    if (!start_.found()) return NormalizationStatus::ok;
+    const NormalizationStatus status = take_kept(to);
+    if (status != NormalizationStatus::ok || complete()) return status;
+  }
+  if (samples_ < start_.first()) {
+    const auto skipped = std::min(start_.first() - samples_, static_cast<std::int64_t>(samples.size()));
     samples_ += skipped;
     samples = samples.subspan(static_cast<std::size_t>(skipped));
   }
+  return add_samples(samples, to);
+}
+
+// What was looked at before it was known that the molecule had begun.
+NormalizationStatus PrefixNormalizer::take_kept(NormalizedSignal& to) {
+  const std::span<const std::int16_t> kept = start_.kept();
+  samples_ -= static_cast<std::int64_t>(kept.size());
+  return add_samples(kept, to);
+}
+
+NormalizationStatus PrefixNormalizer::add_samples(std::span<const std::int16_t> samples, NormalizedSignal& to) {
   for (const std::int16_t sample : samples) {
     ++samples_;
     level_sum_ += sample;
@@ -99,6 +115,13 @@ NormalizationStatus PrefixNormalizer::take(std::span<const std::int16_t> samples
   return NormalizationStatus::ok;
 }
 
-NormalizationStatus PrefixNormalizer::end(NormalizedSignal& to) { return complete() ? NormalizationStatus::ok : give_block(to); }
+NormalizationStatus PrefixNormalizer::end(NormalizedSignal& to) {
+  if (!start_.found()) {
+    start_.finish();
+    if (start_.found())
+      if (const NormalizationStatus status = take_kept(to); status != NormalizationStatus::ok) return status;
+  }
+  return complete() ? NormalizationStatus::ok : give_block(to);
+}
 
 }  // namespace sluice::signal_normalization

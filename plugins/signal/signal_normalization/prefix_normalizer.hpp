@@ -3,7 +3,7 @@
 #pragma once
 // From the raw signal at the beginning of a read to the levels that are compared with a squiggle reference, sample by sample as they come.
 //
-//   trim        what comes before the strand moves (open pore, stall) is nearly constant, and left out by sluice/strand_start.hpp, with the adapter.
+//   trim        what comes before the molecule, stall, adapter and a poly(A) tail, is left out by sluice/molecule_start.hpp.
 //   levels      the means of `samples_per_level` samples each.
 //   normalise   z-scores. Levels come in blocks: the first has `calibration` samples, each further one `recalibration`. The levels of a block are
 //               normalised by mean and standard deviation of all levels up to and including that block, so that nothing is computed twice and
@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <sluice/strand_start.hpp>
+#include <sluice/molecule_start.hpp>
 #include <span>
 #include <vector>
 
@@ -31,6 +31,7 @@ struct NormalizationParameters {
   double recalibration_bases = 25;  // of each further block
   double stall_stdv = 4;            // pA
   double bases_per_second = 450;
+  Tail tail = Tail::none;  // what passes the pore between adapter and molecule
 };
 
 enum class NormalizationStatus : std::uint8_t {
@@ -66,6 +67,8 @@ class PrefixNormalizer {
   std::int64_t prefix_samples() const;
 
  private:
+  NormalizationStatus take_kept(NormalizedSignal& to);
+  NormalizationStatus add_samples(std::span<const std::int16_t> samples, NormalizedSignal& to);
   void add_level(std::int32_t sum);
   NormalizationStatus give_block(NormalizedSignal& to);
   void give_samples(float shift, float scale, std::vector<std::int16_t>& to);
@@ -74,7 +77,7 @@ class PrefixNormalizer {
   std::int32_t samples_per_level_ = 1;
   std::int64_t prefix_levels_ = 0, calibration_levels_ = 0, recalibration_levels_ = 0;
 
-  StrandStart strand_;
+  MoleculeStart start_;
   std::int64_t samples_ = 0;  // taken
 
   std::int32_t in_level_ = 0, level_sum_ = 0;  // of the level that is being filled

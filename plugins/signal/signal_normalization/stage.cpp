@@ -20,9 +20,31 @@ Reason reason_of(NormalizationStatus status) {
   return status == NormalizationStatus::bad_calibration ? Reason::bad_calibration : Reason::flat_signal;
 }
 
+struct NormalizationOptions : NormalizationParameters {
+  std::string tail_name = "none";
+};
+
+// Warns where the pore says that a tail has to be expected, or refuses one that can't be.
+NormalizationParameters parameters_of(const Setup& setup, const NormalizationOptions& options) {
+  NormalizationParameters parameters = options;
+  parameters.tail = tail_named(options.tail_name);
+  if (!setup.has_resource("model")) return parameters;
+  const std::string pore(setup.resource("model").attribute("pore"));
+  const bool is_rna = pore.starts_with("rna");
+  if (parameters.tail == Tail::poly_a && !is_rna && !pore.empty())
+    throw Failure::usage("strands of DNA have no poly(A) tail, and the pore '" + pore + "' is of DNA",
+                         "leave --tail and --preset rna004 out; if this is direct RNA, give --pore rna004");
+  if (parameters.tail == Tail::none && is_rna)
+    setup.warn("reads of direct RNA (" + pore + ") begin with adapter and poly(A) tail, and the tail is not looked for: give --preset rna004" +
+               (pore == "rna004" ? "" : ", or --tail poly_a with --bases-per-second and --samples-per-level") +
+               ", unless the signal has been cut to the transcripts");
+  return parameters;
+}
+
 template <class Stage>
 void describe_normalization(Describe<Stage>& d) {
   using Parameters = NormalizationParameters;
+  d.uses("model", "kmer", "the model of the pore, which says whether a tail has to be expected", Needed::optional);
   d.needs("raw_signal", "list<i16>", "samples of the converter").needs("digitisation", "f64", "number of the converter's levels");
   d.needs("range", "f64", "the converter's range, pA");
   d.needs("sampling_rate", "f64", "Hz");
@@ -46,13 +68,16 @@ void describe_normalization(Describe<Stage>& d) {
       .range(0, 1000)
       .unit("pA");
   d.option("bases_per_second", &Parameters::bases_per_second, "speed of strands through the pore").range(1, 1e5).unit("bases/s");
+  d.option("tail", &NormalizationOptions::tail_name, "what passes the pore between adapter and molecule: poly_a in direct RNA")
+      .choices({"none", "poly_a"});
   d.reason("bad_calibration", "digitisation, range or sampling_rate is not a positive number");
   d.reason("flat_signal", "all levels are the same: saturated, or no strand at all");
   d.work_unit("sample");
 }
 
 constexpr const char* method =
-    "Finds where the strand begins to move, leaves the adapter out, takes means of a few samples as levels, and normalises them by mean and standard "
+    "Finds where the strand begins to move, leaves the adapter out (of direct RNA, with tail = poly_a, all up to the end of the tail), takes means "
+    "of a few samples as levels, and normalises them by mean and standard "
     "deviation of all levels so far, block by block: levels that were given never change, and where the signal is cut makes no difference.";
 
 // Of a read whose prefix is not complete. A beginning that is too short would give fewer levels than the read has, and nobody would see it.
@@ -60,7 +85,7 @@ void check_that_all_is_there(std::size_t samples, std::int64_t sample_count) {
   if (static_cast<std::int64_t>(samples) < sample_count)
     throw Failure::usage(
         "only " + std::to_string(samples) + " of a read's " + std::to_string(sample_count) + " samples were decoded, and more are needed",
-        "give signal_decode the same prefix_bases, adapter_bases, bases_per_second and stall_stdv as signal_normalization, or none");
+        "give signal_decode the same prefix_bases, adapter_bases, bases_per_second, stall_stdv and tail as signal_normalization, or none");
 }
 
 // What both stages need of a batch.
@@ -128,7 +153,7 @@ NormalizedSignal::Samples wanted_samples(const Setup& setup) {
 // One row a read.
 class SignalNormalization {
  public:
-  using Parameters = NormalizationParameters;
+  using Parameters = NormalizationOptions;
   using Reason = signal_normalization::Reason;
 
   static void describe(Describe<SignalNormalization>& d) {
@@ -137,7 +162,8 @@ class SignalNormalization {
     d.needs("sample_count", "i64", "samples of the whole read: where raw_signal may be its beginning, it is checked that it is enough",
             Needed::optional);
   }
-  SignalNormalization(const Setup& setup, const Parameters& parameters) : parameters_(parameters), wants_(wanted_samples(setup)) {}
+  SignalNormalization(const Setup& setup, const Parameters& parameters)
+      : parameters_(parameters_of(setup, parameters)), wants_(wanted_samples(setup)) {}
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto rows = static_cast<std::size_t>(in.rows());
@@ -163,7 +189,7 @@ class SignalNormalization {
   }
 
  private:
-  Parameters parameters_;
+  NormalizationParameters parameters_;
   NormalizedSignal::Samples wants_;
   Workspaces<PrefixNormalizer> normalizers_;
   Workspaces<Prefixes> prefixes_;
@@ -172,7 +198,7 @@ class SignalNormalization {
 // One row a chunk of a read of a channel.
 class SignalNormalizationStream {
  public:
-  using Parameters = NormalizationParameters;
+  using Parameters = NormalizationOptions;
   using Reason = signal_normalization::Reason;
 
   static void describe(Describe<SignalNormalizationStream>& d) {
@@ -187,7 +213,8 @@ class SignalNormalizationStream {
         .needs("is_last_chunk", "u8", "1: the read ends");
     d.reason("chunk_missing", "the chunk does not follow on the one before of its channel");
   }
-  SignalNormalizationStream(const Setup& setup, const Parameters& parameters) : parameters_(parameters), wants_(wanted_samples(setup)) {}
+  SignalNormalizationStream(const Setup& setup, const Parameters& parameters)
+      : parameters_(parameters_of(setup, parameters)), wants_(wanted_samples(setup)) {}
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto rows = static_cast<std::size_t>(in.rows());
@@ -241,7 +268,7 @@ class SignalNormalizationStream {
     return state;
   }
 
-  Parameters parameters_;
+  NormalizationParameters parameters_;
   NormalizedSignal::Samples wants_;
   ChannelStates<Channel> channels_;  // while they have a read
   Prefixes prefixes_;

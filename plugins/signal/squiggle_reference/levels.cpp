@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sluice/squiggle_reference.hpp>
 
 namespace sluice::squiggle_reference {
 namespace {
@@ -37,13 +36,13 @@ class RollingKmer {
 
 KmerCounts::KmerCounts(std::uint32_t k) : k_(k), counts_(kmer_count(Alphabet::nucleotide, k)) {}
 
-void KmerCounts::add(std::string_view bases) {
+void KmerCounts::add(std::string_view bases, Strands strands) {
   RollingKmer kmer(k_);
   for (const char base : bases) {
     kmer.take(base);
     if (!kmer.known()) continue;
-    ++counts_[kmer.forward()];
-    ++counts_[kmer.reverse()];
+    if (strands != Strands::reverse) ++counts_[kmer.forward()];
+    if (strands != Strands::forward) ++counts_[kmer.reverse()];
   }
 }
 
@@ -73,15 +72,17 @@ std::vector<std::int16_t> quantized_levels(std::span<const float> level_mean, Le
   return levels;
 }
 
-void write_levels(std::string_view bases, std::uint32_t k, std::span<const std::int16_t> levels, std::size_t begin, std::size_t end,
-                  std::span<std::int16_t> forward, std::span<std::int16_t> reverse) {
+void write_levels(std::string_view bases, std::uint32_t k, std::span<const std::int16_t> levels, FirstEnd first_end, std::size_t begin,
+                  std::size_t end, std::span<std::int16_t> forward, std::span<std::int16_t> reverse) {
   if (begin >= end) return;
+  const std::size_t last = kmers_of(bases.size(), k) - 1;
+  const auto place = [&](std::size_t i, FirstEnd ascends) { return first_end == ascends ? i : last - i; };
   RollingKmer kmer(k);
   for (std::size_t i = begin; i < begin + k - 1; ++i) kmer.take(bases[i]);
   for (std::size_t i = begin; i < end; ++i) {
     kmer.take(bases[i + k - 1]);
-    forward[i] = kmer.known() ? levels[kmer.forward()] : squiggle_unknown_level;
-    reverse[reverse.size() - 1 - i] = kmer.known() ? levels[kmer.reverse()] : squiggle_unknown_level;
+    if (!forward.empty()) forward[place(i, FirstEnd::five_prime)] = kmer.known() ? levels[kmer.forward()] : squiggle_unknown_level;
+    if (!reverse.empty()) reverse[place(i, FirstEnd::three_prime)] = kmer.known() ? levels[kmer.reverse()] : squiggle_unknown_level;
   }
 }
 

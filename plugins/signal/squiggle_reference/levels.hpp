@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The current that a sequence is expected to give as it passes the pore, k-mer by k-mer, on both strands, in the integers of
+// The current that a sequence is expected to give as it passes the pore, k-mer by k-mer, on either strand, in the integers of
 // sluice/squiggle_reference.hpp.
 
 #include <cstddef>
 #include <cstdint>
 #include <sluice/kmer_model.hpp>
+#include <sluice/squiggle_reference.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace sluice::squiggle_reference {
 
-// How many times each k-mer occurs, by its rank in the model, on both strands together.
+// Whose reads are targets.
+enum class Strands : std::uint8_t { both, forward, reverse };
+
+// How many times each k-mer occurs, by its rank in the model, on all strands together.
 class KmerCounts {
  public:
   // k: 1 to 12.
   explicit KmerCounts(std::uint32_t k);
-  // Adds all k-mers of a sequence and of its reverse complement. A k-mer with a letter other than A, C, G, T counts as none.
-  void add(std::string_view bases);
+  // Adds all k-mers of a sequence, of its reverse complement, or of both. A k-mer with a letter other than A, C, G, T counts as none.
+  void add(std::string_view bases, Strands strands = Strands::both);
   std::span<const std::uint64_t> counts() const { return counts_; }
 
  private:
@@ -42,9 +46,9 @@ std::vector<std::int16_t> quantized_levels(std::span<const float> level_mean, Le
 constexpr std::size_t kmers_of(std::size_t bases, std::uint32_t k) { return bases < k ? 0 : bases - k + 1; }
 
 // Writes the levels of the k-mers that begin at [begin, end) of `bases`, and those of the reverse complement that lie on the same bases, to their
-// places in `forward` and `reverse` (kmers_of(bases) each, in the order in which they pass the pore). `levels`: quantized_levels.
+// places in `forward` and `reverse` (kmers_of(bases) each, in the order in which they pass the pore; empty: not wanted). `levels`: quantized_levels.
 // squiggle_unknown_level where a k-mer has a letter other than A, C, G, T. Calls with disjoint ranges may run beside each other.
-void write_levels(std::string_view bases, std::uint32_t k, std::span<const std::int16_t> levels, std::size_t begin, std::size_t end,
-                  std::span<std::int16_t> forward, std::span<std::int16_t> reverse);
+void write_levels(std::string_view bases, std::uint32_t k, std::span<const std::int16_t> levels, FirstEnd first_end, std::size_t begin,
+                  std::size_t end, std::span<std::int16_t> forward, std::span<std::int16_t> reverse);
 
 }  // namespace sluice::squiggle_reference

@@ -12,36 +12,43 @@
 namespace sluice::squiggle_reference {
 namespace {
 
-// The expected squiggles of reference sequences, on both strands.
+// The expected squiggles of reference sequences.
 class SquiggleReference {
  public:
-  using Parameters = NoParameters;
+  struct Parameters {
+    std::string strands = "auto";
+  };
 
   static void describe(Describe<SquiggleReference>& d) {
-    d.id("squiggle_reference")
-        .summary("the levels that reference sequences are expected to give in the pore, both strands")
-        .resource("squiggle_target");
+    d.id("squiggle_reference").summary("the levels that reference sequences are expected to give in the pore").resource("squiggle_target");
     d.doc(
         "One row per contig, in the order of the reference. The level of a k-mer is its mean current in the model, less the mean and over the "
-        "standard deviation of the levels of all k-mers of all contigs on both strands, in steps of 1/16, clipped to +-63. A k-mer with a letter "
+        "standard deviation of the levels of all k-mers of all contigs on their strands, in steps of 1/16, clipped to +-63. A k-mer with a letter "
         "other than A, C, G, T has the level 63, farther than real ones, so that alignments cross one such letter at a price and no run of them. "
         "Attributes: k, steps, limit, shift and scale (pA), pore (of the model) and bases (of all contigs).\n\n"
-        "For DNA: direct RNA passes the pore with its 3' end first, so its model is refused.");
+        "Direct RNA passes the pore with its 3' end first, so levels are in the order of falling positions there. With strands = auto its targets "
+        "are "
+        "the contigs as they are written, 5' to 3', as transcripts are, or the strand that a region names (column region_strand of the reference); "
+        "of DNA both strands.");
     d.uses("reference", "contig", "sequences to be recognised; load them with ambiguous = \"n\"");
     d.uses("model", "kmer", "the nucleotide k-mer model of the pore");
     d.gives("name", "utf8", "name of the contig");
-    d.gives("forward_level", "list<i16>", "levels of the contig's k-mers, in the order in which they pass the pore");
-    d.gives("reverse_level", "list<i16>", "levels of the k-mers of its reverse complement, in the order in which they pass the pore");
+    d.gives("forward_level", "list<i16>", "levels of the contig's k-mers, in the order in which they pass the pore; empty: not a target");
+    d.gives("reverse_level", "list<i16>",
+            "levels of the k-mers of its reverse complement, in the order in which they pass the pore; empty: not a target");
+    d.option("strands", &Parameters::strands,
+             "strands whose reads are targets; auto: both of DNA; of direct RNA the region's, or else the forward one")
+        .choices({"auto", "both", "forward"});
     d.work_unit("base");
   }
-  SquiggleReference(const Setup& setup, const Parameters&)
-      : reference_(setup.resource("reference")), model_(kmer_model_view(setup.resource("model"))), pore_(setup.resource("model").attribute("pore")) {
+  SquiggleReference(const Setup& setup, const Parameters& parameters)
+      : reference_(setup.resource("reference")),
+        model_(kmer_model_view(setup.resource("model"))),
+        pore_(setup.resource("model").attribute("pore")),
+        first_end_(first_end_of(pore_)),
+        strands_(parameters.strands) {
     if (model_.alphabet != Alphabet::nucleotide)
       throw Failure::usage("the model is a methylation model", std::string("give ") + setup.instance() + " the nucleotide model");
-    if (pore_.starts_with("rna"))
-      throw Failure::usage("the signal is of direct RNA (" + pore_ + "), and targets are recognised in signal of DNA only: RNA passes the pore " +
-                               "with its 3' end first, at another speed",
-                           "give signal of DNA; if it is, and the header of the signal file is wrong, set the pore (--pore r9 or r10)");
   }
 
   void process(const Call& call, Output& out) const {
@@ -54,15 +61,12 @@ class SquiggleReference {
     std::vector<std::string_view> name_rows;
     for (std::int64_t contig = 0; contig < contigs; ++contig) name_rows.push_back(names[contig]);
     out.text_rows("name", name_rows);
-    const Buffer offsets = out.offsets([&](std::int64_t contig) { return kmers_of(bases[contig].size(), model_.k); });
-    const std::span<std::int16_t> forward = out.list<std::int16_t>("forward_level", offsets);
-    const std::span<std::int16_t> reverse = out.list<std::int16_t>("reverse_level", offsets);
-    const std::span<const std::int64_t> at = offsets.as<std::int64_t>();
+    const StrandLevels forward(out, "forward_level", [&](std::int64_t contig) { return levels_of(contig, Strands::forward); });
+    const StrandLevels reverse(out, "reverse_level", [&](std::int64_t contig) { return levels_of(contig, Strands::reverse); });
     for (std::int64_t contig = 0; contig < contigs; ++contig) {
-      const auto first = static_cast<std::size_t>(at[static_cast<std::size_t>(contig)]);
       const std::size_t count = kmers_of(bases[contig].size(), model_.k);
       call.parallel_for(count, std::size_t{1} << 16U, [&](std::size_t begin, std::size_t end) {
-        write_levels(bases[contig], model_.k, levels, begin, end, forward.subspan(first, count), reverse.subspan(first, count));
+        write_levels(bases[contig], model_.k, levels, first_end_, begin, end, forward[contig], reverse[contig]);
       });
     }
     out.set_attribute("k", std::to_string(model_.k));
@@ -77,11 +81,37 @@ class SquiggleReference {
   }
 
  private:
+  // The levels of one strand of all contigs.
+  class StrandLevels {
+   public:
+    template <class Size>
+    StrandLevels(Output& out, const char* column, Size&& size) : offsets_(out.offsets(size)), levels_(out.list<std::int16_t>(column, offsets_)) {}
+    std::span<std::int16_t> operator[](std::int64_t contig) const {
+      const auto at = offsets_.as<std::int64_t>().subspan(static_cast<std::size_t>(contig), 2);
+      return levels_.subspan(static_cast<std::size_t>(at[0]), static_cast<std::size_t>(at[1] - at[0]));
+    }
+
+   private:
+    Buffer offsets_;
+    std::span<std::int16_t> levels_;
+  };
+
+  // Strands of a contig whose reads are targets.
+  Strands strands_of(std::int64_t contig) const {
+    if (strands_ == "both" || (strands_ == "auto" && first_end_ == FirstEnd::five_prime)) return Strands::both;
+    if (strands_ == "forward" || !reference_.has("region_strand")) return Strands::forward;
+    constexpr std::uint8_t reverse_only = 2;
+    return reference_.column<std::uint8_t>("region_strand")[static_cast<std::size_t>(contig)] == reverse_only ? Strands::reverse : Strands::forward;
+  }
+  std::size_t levels_of(std::int64_t contig, Strands strand) const {
+    const Strands strands = strands_of(contig);
+    return strands == Strands::both || strands == strand ? kmers_of(reference_.text("bases")[contig].size(), model_.k) : 0;
+  }
   LevelScaling scaling_of(const TextView& bases) const {
     KmerCounts counts(model_.k);
     std::size_t longest = 0;
     for (std::int64_t contig = 0; contig < reference_.rows(); ++contig) {
-      counts.add(bases[contig]);
+      counts.add(bases[contig], strands_of(contig));
       longest = std::max(longest, bases[contig].size());
     }
     if (longest < model_.k)
@@ -98,6 +128,8 @@ class SquiggleReference {
   Batch reference_;
   KmerModelView model_;
   std::string pore_;
+  FirstEnd first_end_;
+  std::string strands_;
 };
 
 }  // namespace

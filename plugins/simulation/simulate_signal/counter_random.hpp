@@ -29,7 +29,8 @@ enum class Purpose : std::uint64_t {
   repeat_family,
   repeat_copy,
   tandem_repeat,
-  adapter
+  adapter,
+  tail
 };
 
 class RandomStream {

@@ -16,6 +16,7 @@ constexpr char letters[] = "ACGT";                             // by the molecul
 constexpr std::uint32_t cigar_match = 0, cigar_insertion = 1, cigar_deletion = 2;
 constexpr std::size_t error_free_ends = 10;  // bases at both ends without errors: alignments begin and end with M
 constexpr float longest_dwell = 60000;
+constexpr double tail_shape = 4;  // of the gamma distribution of tails: their standard deviation is half of their mean
 
 constexpr std::uint8_t code_of(char base) {
   switch (base) {
@@ -61,6 +62,8 @@ std::string problem_with(const SimulationParameters& p) {
   if (p.adapter.size() > 10000 || p.adapter.find_first_not_of("ACGT") != std::string::npos)
     return "adapter must be of at most 10,000 letters A, C, G, T";
   if (!within(p.missing_adapters, 0, 1)) return "missing_adapters must lie between 0 and 1";
+  if (!(p.tail_length == 0 || within(p.tail_length, 1, 10000))) return "tail_length must be 0 or lie between 1 and 10000";
+  if (p.tail_length > 0 && p.molecule == Molecule::dna) return "strands of DNA have no poly(A) tail: tail_length is for RNA";
   if (!within(p.noise, 0, 100) || !within(p.level_noise, 0, 100)) return "noise and level_noise must lie between 0 and 100";
   if (!within(p.scale_jitter, 0, 0.2)) return "scale_jitter must lie between 0 and 0.2";
   if (!within(p.shift_jitter, 0, 1000) || !within(p.drift_jitter, 0, 1000)) return "shift_jitter and drift_jitter must lie between 0 and 1000";
@@ -82,7 +85,8 @@ Simulator::Simulator(const SimulationParameters& parameters, std::span<const Con
       has_methylation_(methylation != nullptr),
       normal_(QuantileTable::normal()),
       dwell_(QuantileTable::gamma(parameters.mean_dwell - parameters.minimum_dwell, parameters.dwell_shape)),
-      length_(length_table(parameters)) {}
+      length_(length_table(parameters)),
+      tail_length_(QuantileTable::gamma(std::max(parameters.tail_length, 1.0), tail_shape)) {}
 
 std::vector<Placement> Simulator::place_reads(std::int64_t count) const {
   std::vector<std::int64_t> usable, ends;
@@ -216,11 +220,16 @@ void Simulator::make_bases(const Placement& place, Read& read) const {
 }
 
 const std::vector<std::uint8_t>& Simulator::strand_of(const Placement& place, Read& read) const {
-  if (parameters_.adapter.empty() || read.molecule.empty()) return read.molecule;
-  RandomStream random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::adapter);
-  if (random.uniform() < parameters_.missing_adapters) return read.molecule;
+  if (read.molecule.empty()) return read.molecule;
   read.strand.clear();
-  for (const char base : parameters_.adapter) read.strand.push_back(code_of(base));
+  RandomStream random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::adapter);
+  if (!parameters_.adapter.empty() && random.uniform() >= parameters_.missing_adapters)
+    for (const char base : parameters_.adapter) read.strand.push_back(code_of(base));
+  if (parameters_.tail_length > 0) {
+    RandomStream tail(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::tail);
+    read.strand.insert(read.strand.end(), static_cast<std::size_t>(tail_length_(tail.next32()) + 0.5F), adenine);
+  }
+  if (read.strand.empty()) return read.molecule;
   // The signal of RNA is made from its 5' end on, and turned around.
   if (parameters_.molecule == Molecule::rna) {
     std::reverse(read.strand.begin(), read.strand.end());

@@ -49,6 +49,9 @@ struct SimulationParameters {
   // What passes the pore before the molecule, in that order: A, C, G, T. Its signal comes first; the bases do not have it.
   std::string adapter;
   double missing_adapters = 0;  // share of the reads without it
+  // Of RNA: mean length of the poly(A) tail that passes the pore between adapter and molecule, gamma-distributed with half of it as standard
+  // deviation; 0: none. In the signal only, as the adapter.
+  double tail_length = 0;
   // Noise, in standard deviations of the k-mer's level.
   double noise = 1.0;        // of every sample
   double level_noise = 0.5;  // of the level at each visit of a k-mer
@@ -110,7 +113,7 @@ class Simulator {
     std::vector<float> frequencies;        // site_frequency
     // Working memory.
     std::vector<std::uint8_t> molecule;  // codes in sequencing orientation: A0 C1 G2 T3, modified 4
-    std::vector<std::uint8_t> strand;    // the molecule with its adapter, if it has one
+    std::vector<std::uint8_t> strand;    // the molecule with its tail and adapter, if it has them
     std::vector<std::uint16_t> dwells;   // samples of each k-mer
   };
   enum class Signal : std::uint8_t { make, leave_out };
@@ -123,7 +126,7 @@ class Simulator {
  private:
   void make_molecule(const Placement& place, Read& read) const;
   void make_bases(const Placement& place, Read& read) const;
-  // What passes the pore: the molecule, or its working copy with the adapter.
+  // What passes the pore: the molecule, or its working copy with tail and adapter.
   const std::vector<std::uint8_t>& strand_of(const Placement& place, Read& read) const;
   void make_signal(const Placement& place, Read& read) const;
 
@@ -135,6 +138,7 @@ class Simulator {
   QuantileTable normal_;
   QuantileTable dwell_;
   QuantileTable length_;
+  QuantileTable tail_length_;
 };
 
 // `length` random bases with this share of G and C, in which a CpG is as frequent as `cpg_ratio` times what independent bases would give

@@ -83,6 +83,11 @@ class SimulateSignal {
     d.option<std::string>("adapter", &Parameters::adapter,
                           "bases that pass the pore before the molecule, in that order, at most 10,000: in the signal only, not in the bases");
     d.option<double>("missing_adapters", &Parameters::missing_adapters, "share of reads without the adapter").range(0, 1);
+    d.option<double>(
+         "tail_length", &Parameters::tail_length,
+         "mean length of the poly(A) tail of RNA, between adapter and molecule, in the signal only; 0: none; its standard deviation is half of it")
+        .range(0, 10000)
+        .unit("bases");
     d.option<double>("noise", &Parameters::noise, "noise of every sample, in the k-mer's level_stdv").range(0, 100);
     d.option<double>("level_noise", &Parameters::level_noise, "noise of the level at each visit of a k-mer, in the k-mer's level_stdv").range(0, 100);
     d.option<double>("scale_jitter", &Parameters::scale_jitter, "standard deviation of a read's scale around 1").range(0, 0.2);
@@ -123,7 +128,10 @@ class SimulateSignal {
 
   static void check_parameters(const Parameters& parameters) {
     parse_motif(parameters.motif_name);
-    if (const std::string problem = problem_with(parameters); !problem.empty()) throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
+    // Whether the molecule is RNA may be known from the model only.
+    SimulationParameters checked = parameters;
+    checked.molecule = parameters.molecule_name == "dna" ? Molecule::dna : Molecule::rna;
+    if (const std::string problem = problem_with(checked); !problem.empty()) throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
   }
 
   SimulateSignal(const Setup& setup, const Parameters& parameters)
@@ -136,6 +144,8 @@ class SimulateSignal {
     const bool is_rna =
         parameters.molecule_name == "rna" || (parameters.molecule_name == "auto" && setup.resource("model").attribute("pore").starts_with("rna"));
     parameters_.molecule = is_rna ? Molecule::rna : Molecule::dna;
+    if (const std::string problem = problem_with(parameters_); !problem.empty())
+      throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
     parameters_.strands = parameters.strands_name == "forward"          ? Strands::forward
                           : parameters.strands_name == "reverse"        ? Strands::reverse
                           : parameters.strands_name == "auto" && is_rna ? Strands::forward

@@ -163,7 +163,7 @@ class Decider:
         made, actions = live_pipeline(pipeline, self._source)
         arguments.setdefault("pore", "auto")
         if arguments["pore"] == "auto":
-            raise _usage("the pore is not known: there is no signal file that says so", "give pore: r9 or r10")
+            raise _usage("the pore is not known: there is no signal file that says so", "give pore: r9, r10 or rna004")
         self._stream: Stream = made.stream(stage=actions, columns=list(_ANSWER_COLUMNS), failed_rows="keep", depth=depth, **arguments)
         self._stream._start()  # chunks are taken from here on, whether or not somebody looks at the decisions yet
 

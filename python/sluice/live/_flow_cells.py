@@ -1,12 +1,30 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-"""Which pore a flow cell has, by its product code."""
+"""Which pore a flow cell has, by its product code, and what goes with the pore."""
+
+from __future__ import annotations
+
+from typing import Any
 
 _R10 = ("112", "114", "114M", "114HD")
+_RNA004 = ("004RA",)
 _R9 = ("001", "002", "103", "106", "106D", "107", "111")
 
 
 def pore_of(product_code: str) -> str:
-    """"r9" or "r10"; "auto": the code does not say. FLO-MIN114 and FLO-PRO114M are R10.4.1, FLO-MIN106 and FLO-PRO002 R9.4.1."""
+    """"r9", "r10" or "rna004"; "auto": the code does not say. FLO-MIN114 and FLO-PRO114M are R10.4.1, FLO-MIN106 and FLO-PRO002 R9.4.1, FLO-MIN004RA and
+    FLO-PRO004RA RNA004."""
     code = product_code.upper()
-    return "r10" if code.endswith(_R10) else "r9" if code.endswith(_R9) else "auto"
+    return next((pore for pore, endings in (("r10", _R10), ("rna004", _RNA004), ("r9", _R9)) if code.endswith(endings)), "auto")
+
+
+def set_pore(given: dict[str, Any], product_code: str) -> None:
+    """The pore of the flow cell and what goes with it, where nothing else is given."""
+    pore = given.setdefault("pore", pore_of(product_code))
+    if pore in ("r9", "r10", "rna004"):
+        given.setdefault("preset", pore)
+
+
+def most_samples_of(pore: str) -> int:
+    """How many samples of a read are looked at before it is sequenced undecided. Of RNA: adapter and tail have up to 20,000, and 250 bases 7,700."""
+    return 40000 if pore.startswith("rna") else 16000

@@ -14,12 +14,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from ._flow_cells import pore_of
+from ._flow_cells import most_samples_of, set_pore
 
 EPILOGUE = """
 Every other option is a parameter of the pipeline (--target FILE, --regions FILE, --control-channels 1-256: sluice run read_until --help) or of the
-run (--threads N, --device cuda). The pore is read from the flow cell's product code, and --preset is the one of that pore; --pore r9 or r10 goes before it.
-docs/live.md tells more.
+run (--threads N, --device cuda). The pore is read from the flow cell's product code, and --preset is the one of that pore; --pore r9, r10 or rna004 goes
+before it. docs/live.md tells more.
 """
 
 
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--deadline", type=float, default=1.0, metavar="S", help="decisions later than this after their signal came mean \"continue\" (1)")
     p.add_argument("--stop-seconds", type=float, default=5.0, metavar="S", help="when a decision was late, nothing is ejected for so long; 0: never mind (5)")
     p.add_argument("--unblock-seconds", type=float, default=0.1, metavar="S", help="how long the voltage is turned round to eject a strand (0.1)")
-    p.add_argument("--most-samples", type=int, default=16000, metavar="N", help="reads that are undecided after so many samples are sequenced (16000)")
+    p.add_argument("--most-samples", type=int, metavar="N", help="reads that are undecided after so many samples are sequenced (16000; RNA 40000)")
     p.add_argument("--give-up", type=float, default=float("inf"), metavar="S", help="end when there has been no connection for so long (never)")
     p.add_argument("--status", type=float, default=30.0, metavar="S", help="a line of numbers every so many seconds (30)")
     p.add_argument("--dry-run", action="store_true", help="decide and log, but eject nothing")
@@ -70,13 +70,6 @@ def pipeline_arguments(words: list[str]) -> dict[str, Any]:
     if isinstance(values.get("set"), str):
         values["set"] = [values["set"]]
     return values
-
-
-def set_pore(given: dict[str, Any], product_code: str) -> None:
-    """The pore of the flow cell and what goes with it, where the command line says nothing else."""
-    pore = given.setdefault("pore", pore_of(product_code))
-    if pore in ("r9", "r10"):
-        given.setdefault("preset", pore)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -166,7 +159,7 @@ def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
         return complain(error, 2 if isinstance(error, (UsageError, ValueError)) else 1)
     session = Session(connect, decider, log, Settings(
         first_channel=options.first_channel, last_channel=options.last_channel, deadline=options.deadline, stop_seconds=options.stop_seconds,
-        unblock_seconds=options.unblock_seconds, most_samples=options.most_samples, dry_run=options.dry_run, give_up_seconds=options.give_up,
+        unblock_seconds=options.unblock_seconds, most_samples=options.most_samples or most_samples_of(given["pore"]), dry_run=options.dry_run, give_up_seconds=options.give_up,
         status_seconds=options.status))
     stop_on_signals(session)
     code = 0

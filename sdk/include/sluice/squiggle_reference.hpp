@@ -40,9 +40,14 @@ constexpr std::int16_t squiggle_sample_quantized(float current, float shift, flo
   return squiggle_quantized(current, shift, scale, squiggle_sample_steps, squiggle_sample_limit);
 }
 
-// One target of a squiggle reference. Both lists have one level a k-mer, length - k + 1 of them, in the order in which they pass the pore:
+// Which end of a strand passes the pore first: the 5' end of DNA, the 3' end of direct RNA.
+enum class FirstEnd : std::uint8_t { five_prime, three_prime };
+inline FirstEnd first_end_of(std::string_view pore) { return pore.starts_with("rna") ? FirstEnd::three_prime : FirstEnd::five_prime; }
+
+// One target of a squiggle reference. A list has one level a k-mer, size = length - k + 1 of them, in the order in which they pass the pore. Of DNA
 // forward_level[i] belongs to the k-mer at position i of the contig, reverse_level[i] to the k-mer of the reverse complement whose bases lie at
-// positions size - 1 - i to size - 1 - i + k - 1 of the contig. Both are empty when the contig is shorter than k.
+// positions size - 1 - i to size - 1 - i + k - 1 of the contig; of RNA it is the other way round. A list is empty when the contig is shorter than k,
+// and when reads of its strand are no targets.
 struct SquiggleTarget {
   std::string_view name;
   std::span<const std::int16_t> forward_level;
@@ -56,13 +61,14 @@ class SquiggleReferenceView {
   explicit SquiggleReferenceView(const Batch& reference)
       : name_(reference.text("name")),
         forward_(reference.list<std::int16_t>("forward_level")),
-        reverse_(reference.list<std::int16_t>("reverse_level")) {
+        reverse_(reference.list<std::int16_t>("reverse_level")),
+        first_end_(first_end_of(reference.attribute("pore"))) {
     if (reference.attribute("steps") != std::to_string(squiggle_steps) || reference.attribute("limit") != std::to_string(squiggle_limit))
       throw Failure::input("the squiggle reference was made for other steps or another limit than this stage", "build both for the same SDK");
-    if (forward_.values().empty())
-      throw Failure::input("the squiggle reference has no level: every contig is shorter than a k-mer", "give a longer target");
+    if (levels() == 0) throw Failure::input("the squiggle reference has no level: every contig is shorter than a k-mer", "give a longer target");
   }
 
+  FirstEnd first_end() const { return first_end_; }
   std::int64_t targets() const { return name_.rows(); }
   SquiggleTarget operator[](std::int64_t target) const { return {name_[target], forward_[target], reverse_[target]}; }
   // Levels of all targets, both strands.
@@ -72,6 +78,7 @@ class SquiggleReferenceView {
   TextView name_;
   ListView<std::int16_t> forward_;
   ListView<std::int16_t> reverse_;
+  FirstEnd first_end_;
 };
 
 }  // namespace sluice

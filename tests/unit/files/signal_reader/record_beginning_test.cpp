@@ -311,11 +311,17 @@ TEST_CASE("signal_normalization can't tell the beginning that it wants from the 
     parameters.bases_per_second = one_of({1, 130, 400, 450, 450, 100'000});
     Read read{"r", strand_after(random() % 4 == 0 ? random() % 9000 : random() % 700, random() % 12'000, static_cast<std::uint32_t>(round))};
     read.sampling_rate = one_of({3012, 4000, 4000, 5000});
+    if (round % 3 == 0) {
+      parameters.tail = sluice::Tail::poly_a;
+      const Samples behind_tail = strand_after(random() % 3000, random() % 12'000, static_cast<std::uint32_t>(round + 1));
+      read.samples.insert(read.samples.end(), behind_tail.begin(), behind_tail.end());
+    }
     if (random() % 20 == 0) read.samples.assign(read.samples.size(), 100);
     const RecordFormat format = binary_formats()[random() % 6];
     const std::string stored = stored_as(read, format);
 
-    const BeginningWanted wanted({parameters.prefix_bases, parameters.adapter_bases, parameters.bases_per_second, parameters.stall_stdv});
+    const BeginningWanted wanted({parameters.prefix_bases, parameters.adapter_bases, parameters.bases_per_second, parameters.stall_stdv,
+                                  parameters.tail == sluice::Tail::poly_a ? "poly_a" : "none"});
     const Decoded decoded = decode_first(decoder, bytes(stored), stored.size(), format, wanted);
     check_first(decoded, read, decoded.samples.size());
     if (decoded.samples.size() < read.samples.size()) ++shorter;

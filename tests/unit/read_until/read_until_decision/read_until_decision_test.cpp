@@ -154,7 +154,7 @@ TEST_CASE("the stage decides by the thresholds that it is given") {
 }
 
 TEST_CASE("each pore and search has thresholds that ascend with the length, and say what they do not fit") {
-  for (const char* pore : {"r9", "r10"})
+  for (const char* pore : {"r9", "r10", "rna004"})
     for (const Search search : {Search::sdtw, Search::seeds}) {
       const BuiltInThresholds* const found = built_in_thresholds(pore, search);
       REQUIRE(found != nullptr);

@@ -344,6 +344,15 @@ TEST_CASE("without a query or without a reference there is no place") {
   }
 }
 
+TEST_CASE("of strands whose 3' end passes first, places are on the forward strand of the contig, too") {
+  Reference reference(sluice::FirstEnd::three_prime);
+  reference.add_target(Levels(10), Levels{});  // transcripts: columns 0 to 9, and then 10 to 29 and 30 to 49 of a target with both strands
+  reference.add_target(Levels(20), Levels(20));
+  CHECK(place_of(reference, 0, 3) == Place{0, Strand::forward, 6, 10});
+  CHECK(place_of(reference, 12, 19) == Place{1, Strand::forward, 10, 18});
+  CHECK(place_of(reference, 30, 34) == Place{1, Strand::reverse, 0, 5});
+}
+
 TEST_CASE("levels outside the range are refused") {
   CHECK(levels_are_valid(Levels{-63, 0, 63}));
   CHECK_FALSE(levels_are_valid(Levels{-64}));

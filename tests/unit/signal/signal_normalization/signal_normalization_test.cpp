@@ -161,7 +161,12 @@ TEST_CASE("where the signal is cut makes no difference") {
     parameters.adapter_bases = random() % 100;
     parameters.calibration_bases = 1 + random() % 150;
     parameters.recalibration_bases = 1 + random() % 50;
-    const Signal signal = strand(random() % 500, random() % 4000, random());
+    parameters.tail = round % 2 == 0 ? sluice::Tail::none : sluice::Tail::poly_a;
+    Signal signal = strand(random() % 500, random() % 4000, random());
+    if (round % 3 != 0) {
+      const Signal molecule = strand(random() % 1500, random() % 4000, random());  // what rests before it is taken for a tail
+      signal.insert(signal.end(), molecule.begin(), molecule.end());
+    }
     std::vector<std::size_t> cuts;
     for (std::size_t i = random() % 20; i > 0; --i) cuts.push_back(random() % (signal.size() + 1));
     std::sort(cuts.begin(), cuts.end());
@@ -180,6 +185,47 @@ TEST_CASE("a read that ends early gives the levels that it has") {
   CHECK(adapter_only.levels.empty());
   CHECK(adapter_only.samples == 700);
   CHECK(normalize({}, parameters).levels.empty());
+}
+
+TEST_CASE("behind a tail come the levels of the molecule, and of the whole strand where there is no tail") {
+  NormalizationParameters parameters;
+  parameters.adapter_bases = 30;
+  // Levels that follow no pattern: means of nine samples of strand() may all be alike.
+  const auto wandering = [](std::size_t stall, std::size_t samples, std::uint32_t seed) {
+    std::mt19937 random(seed);
+    Signal signal = strand(stall, 0, seed);
+    int level = 500;
+    for (std::size_t i = 0; i < samples; ++i) {
+      if (random() % 9 == 0) level = 350 + static_cast<int>(random() % 300);
+      signal.push_back(static_cast<std::int16_t>(level + static_cast<int>(random() % 15)));
+    }
+    return signal;
+  };
+  const Signal adapter = wandering(300, 1000, 5), molecule = wandering(900, 5000, 6);
+  Signal with_tail = adapter;
+  with_tail.insert(with_tail.end(), molecule.begin(), molecule.end());
+  NormalizationParameters with = parameters;
+  with.tail = sluice::Tail::poly_a;
+  const Prefix behind = normalize(with_tail, with);
+  CHECK(behind.complete);
+  const std::int64_t first = behind.samples - 3 * std::ssize(behind.levels);
+  CHECK(std::abs(first - (300 + 1000 + 900)) <= 4 * 9);
+  CHECK(normalize(adapter, with) == normalize(adapter, parameters));
+  const Signal no_tail = wandering(300, 6000, 5);
+  CHECK(normalize(no_tail, with, {100, 2000, 2001}) == normalize(no_tail, parameters));
+}
+
+TEST_CASE("a pore of RNA has to have a tail looked for, and one of DNA has none") {
+  const auto with = [](const std::string& pore, const std::string& tail) {
+    const TestBatch model = BatchBuilder("kmer", 0).attribute("pore", pore).build();
+    return run_stage(testing::stage_of(plugin(), "signal_normalization"), batch_of(std::vector<Signal>{strand(200, 5000, 1)}))
+        .resource("model", model)
+        .with({{"tail", tail}})
+        .run();
+  };
+  CHECK(with("r9", "poly_a").status == SLUICE_ERROR_USAGE);
+  CHECK(with("r9", "poly_a").message.find("have no poly(A) tail") != std::string::npos);
+  for (const auto& [pore, tail] : {std::pair{"rna004", "poly_a"}, {"rna004", "none"}, {"r10", "none"}, {"", "poly_a"}}) CHECK(with(pore, tail).ok());
 }
 
 TEST_CASE("a strand that never moves gives no level") {

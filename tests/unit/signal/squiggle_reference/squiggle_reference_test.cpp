@@ -85,7 +85,7 @@ std::vector<std::int16_t> expected_levels(const std::string& bases, std::uint32_
 
 }  // namespace
 
-TEST_CASE("levels are z-scores over all contigs and both strands, in steps of 1/16") {
+TEST_CASE("levels of DNA are z-scores over all contigs and both strands, in steps of 1/16") {
   std::mt19937 random(7);
   for (const std::uint32_t k : {1U, 2U, 5U, 6U}) {
     std::vector<std::string> bases = {random_bases(700, random), random_bases(k - 1, random), random_bases(k, random), random_bases(40, random)};
@@ -128,12 +128,26 @@ TEST_CASE("pieces of a contig give the levels of the whole") {
   const std::vector<float> levels = model_levels(6);
   const auto quantized = quantized_levels(levels, {90, 15});
   const std::size_t count = kmers_of(bases.size(), 6);
-  std::vector<std::int16_t> forward(count), reverse(count), forward_pieces(count), reverse_pieces(count);
-  write_levels(bases, 6, quantized, 0, count, forward, reverse);
-  for (std::size_t begin = 0; begin < count; begin += 37)
-    write_levels(bases, 6, quantized, begin, std::min(begin + 37, count), forward_pieces, reverse_pieces);
-  CHECK(forward == forward_pieces);
-  CHECK(reverse == reverse_pieces);
+  for (const FirstEnd first_end : {FirstEnd::five_prime, FirstEnd::three_prime}) {
+    std::vector<std::int16_t> forward(count), reverse(count), forward_pieces(count), reverse_pieces(count);
+    write_levels(bases, 6, quantized, first_end, 0, count, forward, reverse);
+    for (std::size_t begin = 0; begin < count; begin += 37)
+      write_levels(bases, 6, quantized, first_end, begin, std::min(begin + 37, count), forward_pieces, reverse_pieces);
+    CHECK(forward == forward_pieces);
+    CHECK(reverse == reverse_pieces);
+  }
+}
+
+TEST_CASE("levels of RNA are those of the same k-mers, last first") {
+  std::mt19937 random(4);
+  const std::string bases = random_bases(300, random);
+  const auto quantized = quantized_levels(model_levels(5), {90, 15});
+  const std::size_t count = kmers_of(bases.size(), 5);
+  std::vector<std::int16_t> forward(count), reverse(count), forward_of_rna(count), reverse_of_rna(count);
+  write_levels(bases, 5, quantized, FirstEnd::five_prime, 0, count, forward, reverse);
+  write_levels(bases, 5, quantized, FirstEnd::three_prime, 0, count, forward_of_rna, reverse_of_rna);
+  CHECK(std::equal(forward.begin(), forward.end(), forward_of_rna.rbegin()));
+  CHECK(std::equal(reverse.begin(), reverse.end(), reverse_of_rna.rbegin()));
 }
 
 TEST_CASE("a target of one k-mer, or of one base, takes the spread of the model") {
@@ -165,8 +179,8 @@ TEST_CASE("what can't be a squiggle reference is refused") {
   CHECK(with_model(model(2, std::vector<float>(25, 80), "methylation")).message == "the model is a methylation model");
 }
 
-TEST_CASE("targets are of DNA, and say their pore and size") {
-  const auto of_pore = [](const std::string& pore) {
+TEST_CASE("targets of DNA are both strands, of RNA one, and they say their pore and size") {
+  const auto of_pore = [](const std::string& pore, const std::string& strands, const TestBatch& reference) {
     const TestBatch kmers = BatchBuilder("kmer", 16)
                                 .column<float>("level_mean", model_levels(2))
                                 .column<float>("level_stdv", model_levels(2))
@@ -176,18 +190,44 @@ TEST_CASE("targets are of DNA, and say their pore and size") {
                                 .attribute("pore", pore)
                                 .build();
     return run_stage(testing::stage_of(plugin(), "squiggle_reference"))
-        .resource("reference", contigs({"ACGTACGT", "A"}))
+        .resource("reference", reference)
         .resource("model", kmers)
+        .with({{"strands", strands}})
         .run();
   };
+  // Levels of the forward and the reverse strand of each contig.
+  using Sizes = std::vector<std::pair<std::size_t, std::size_t>>;
+  const auto sizes_of = [](const Result& result) {
+    const Batch batch = result.batch().view();
+    Sizes sizes;
+    for (std::int64_t row = 0; row < batch.rows(); ++row)
+      sizes.emplace_back(batch.list<std::int16_t>("forward_level")[row].size(), batch.list<std::int16_t>("reverse_level")[row].size());
+    return sizes;
+  };
+  const TestBatch transcripts = contigs({"ACGTACGT", "A"});
   for (const char* pore : {"rna_r9", "rna004"}) {
-    CHECK(of_pore(pore).status == SLUICE_ERROR_USAGE);
-    CHECK(of_pore(pore).message.starts_with("the signal is of direct RNA (" + std::string(pore) + ")"));
-    CHECK(of_pore(pore).remedy.find("--pore r9 or r10") != std::string::npos);
+    const Result rna = of_pore(pore, "auto", transcripts);
+    CHECK(rna.batch().view().attribute("pore") == pore);
+    CHECK(sizes_of(rna) == Sizes{{7, 0}, {0, 0}});
+    CHECK(SquiggleReferenceView(rna.batch().view()).first_end() == FirstEnd::three_prime);
+    CHECK(sizes_of(of_pore(pore, "both", transcripts)) == Sizes{{7, 7}, {0, 0}});
   }
-  const Result dna = of_pore("r10");
+  const Result dna = of_pore("r10", "auto", transcripts);
   CHECK(dna.batch().view().attribute("pore") == "r10");
   CHECK(dna.batch().view().attribute("bases") == "9");
+  CHECK(sizes_of(dna) == Sizes{{7, 7}, {0, 0}});
+  CHECK(SquiggleReferenceView(dna.batch().view()).first_end() == FirstEnd::five_prime);
+  CHECK(sizes_of(of_pore("r10", "forward", transcripts)) == Sizes{{7, 0}, {0, 0}});
+  // Regions that name a strand.
+  const TestBatch regions = BatchBuilder("contig", 3)
+                                .text("name", {"a", "b", "c"})
+                                .text("bases", {"ACGTACGT", "ACGTAC", "ACGT"})
+                                .column<std::uint8_t>("region_strand", {0, 1, 2})
+                                .attribute("path", "t.bed")
+                                .build();
+  CHECK(sizes_of(of_pore("rna004", "auto", regions)) == Sizes{{7, 0}, {5, 0}, {0, 3}});
+  CHECK(sizes_of(of_pore("rna004", "both", regions)) == Sizes{{7, 7}, {5, 5}, {3, 3}});
+  CHECK(sizes_of(of_pore("r9", "auto", regions)) == Sizes{{7, 7}, {5, 5}, {3, 3}});
   CHECK(load({"ACGTA"}).batch().view().attribute("pore").empty());
 }
 

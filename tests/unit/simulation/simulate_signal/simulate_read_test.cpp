@@ -232,6 +232,35 @@ TEST_CASE("an adapter passes the pore before the molecule, in the signal of most
   }
 }
 
+TEST_CASE("a tail of RNA passes the pore between adapter and molecule, is of another length in each read, and changes no base") {
+  SimulationParameters parameters;
+  parameters.tail_length = 60;
+  CHECK(problem_with(parameters).find("strands of DNA have no poly(A) tail") != std::string::npos);
+  parameters.molecule = Molecule::rna;
+  CHECK(problem_with(parameters).empty());
+  parameters.adapter = "ACGTTGCATTCAGGA";
+  const Bench with(parameters);
+  const Bench without{SimulationParameters{}};
+  Simulator::Read read, plain;
+  double bases = 0, squares = 0;
+  constexpr int reads = 1000;
+  for (const Placement& place : with.simulator->place_reads(reads)) {
+    with.simulator->simulate(place, Simulator::Signal::make, read);
+    without.simulator->simulate(place, Simulator::Signal::leave_out, plain);
+    CHECK(read.bases == plain.bases);
+    REQUIRE(read.strand.size() >= read.molecule.size() + parameters.adapter.size());
+    const std::size_t tail = read.strand.size() - read.molecule.size() - parameters.adapter.size();
+    // In the order in which it is written, 5' to 3': molecule, tail, adapter.
+    for (std::size_t i = 0; i < tail; ++i) CHECK(read.strand[read.molecule.size() + i] == 0);
+    CHECK(read.strand.back() == 0);  // the adapter's first letter, A
+    bases += static_cast<double>(tail);
+    squares += static_cast<double>(tail * tail);
+  }
+  const double mean = bases / reads;
+  CHECK(mean == doctest::Approx(60).epsilon(0.05));
+  CHECK(std::sqrt(squares / reads - mean * mean) == doctest::Approx(30).epsilon(0.1));
+}
+
 TEST_CASE("truth sites are the CpGs of the molecule, and M stands where the truth says so") {
   const Bench bench;
   Simulator::Read read;
