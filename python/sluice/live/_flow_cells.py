@@ -26,5 +26,5 @@ def set_pore(given: dict[str, Any], product_code: str) -> None:
 
 
 def most_samples_of(pore: str) -> int:
-    """How many samples of a read are looked at before it is sequenced undecided. Of RNA: adapter and tail have up to 20,000, and 250 bases 7,700."""
+    """How many samples of a read are looked at before it is sequenced undecided. Of RNA 250 bases are 7,700; the rest is for adapter and tail."""
     return 40000 if pore.startswith("rna") else 16000

@@ -20,17 +20,16 @@ namespace sluice {
 // One read at a time. Lengths are in blocks, which have the samples of one base on average.
 class PolyATail {
  public:
-  // Spread of the means of so many blocks; of a flat window it is below the limit. Noise of samples is divided by the square root of a block's
-  // samples.
+  // Spread of the means of so many blocks; of a flat window it is below the limit. Means have little of the samples' noise.
   static constexpr std::size_t window_blocks = 8;
   // Flat windows so near to each other are one run: tails have other letters in them, and strands slip. What of the transcript is flat behind a tail
-  // is then counted to it, in one of six simulated reads, at the cost of some bases that nothing is decided by.
+  // is then counted to it, in fewer than one of four simulated reads, at the cost of some bases that nothing is decided by.
   static constexpr std::int64_t patience_blocks = 16;
-  // The tail is the run with the most flat windows of those that begin within so many blocks. Adapters of RNA004 take 2,000 to 6,000 samples, up to
-  // 200.
+  // The tail is the run with the most flat windows of those that begin within so many blocks: 9,300 samples of RNA004,
+  // which adapters are taken to be shorter than.
   static constexpr std::int64_t search_blocks = 300;
   // It has at least so many (12 bases in one piece): adapters are ligated by ten T, which ask for as many A. Where levels of neighbours happen to be
-  // alike, and strands stay, there are such runs elsewhere, too: in 3 % of simulated adapters of 62 bases.
+  // alike, and strands stay, there are such runs elsewhere, too: in 3 % of simulated adapters of some 60 bases.
   static constexpr std::int64_t least_windows = 5;
   // A run of so many (30 bases in one piece) is a tail whatever comes behind it.
   static constexpr std::int64_t sure_windows = 23;
