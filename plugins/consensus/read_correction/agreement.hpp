@@ -41,6 +41,9 @@ class Agreement {
     of_bases()[base] &= inserts ? 0xFF : 0;
     of_gaps()[base] = inserts ? 0 : of_gap;
   }
+  // The two apart: it has another letter; it inserts letters before the base, or not.
+  void replace(std::size_t base) { of_bases()[base] = 0; }
+  void insert(std::size_t base, bool is_there) { of_gaps()[base] &= is_there ? 0 : 0xFF; }
   // Adds what the voter has said. True: count what is in for_bases() and for_no_insertion() now, which may have no more voters, and clear().
   bool end_voter();
 
