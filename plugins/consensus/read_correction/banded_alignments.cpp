@@ -194,7 +194,7 @@ void BandedAlignments::align(std::string_view pattern, std::span<const std::stri
   if (pattern.empty() || pattern.size() > most_columns || texts.empty()) return;
   columns_ = pattern.size();
   stride_ = round_up(texts.size(), BandedTexts::most_lanes);
-  const std::size_t words = round_up(columns_ / BandedTexts::word_bits + 3, 2), step_words = 2 * this->words();
+  const std::size_t words = round_up(columns_ / BandedTexts::word_bits + 3, 2), step_words = 2 * ((columns_ + 63) / 64);
   reserve(equal_, BandedTexts::letters * words * stride_);
   reserve(cells_, columns_ * 4 * BandedTexts::most_lanes);
   reserve(steps_, step_words * 3 * stride_);

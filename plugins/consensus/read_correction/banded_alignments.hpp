@@ -42,23 +42,44 @@ class BandedAlignments {
   void align(std::string_view pattern, std::span<const std::string_view> texts);
   // Whether the path of a text is known: it may leave the band, or have three letters of the text in a row that the pattern lacks.
   bool has(std::size_t text) const { return is_known_[text] != 0; }
-  // The path from its end, as Wavefronts::walk_back() has it. This and what follows only if has(text).
-  template <class Steps>
-  void walk_back(std::size_t text, Steps&& steps) const;
+  // A path, while its alignment is the last one.
+  class Path {
+   public:
+    // Of 64 letters of the pattern, a bit each: the text lacks it; it has another one; it has letters behind it that the pattern lacks.
+    struct Differences {
+      std::uint64_t missing, others, inserted_behind;
+    };
+    // From letter 64 * word on; 0 <= word < words().
+    Differences differences(std::size_t word) const {
+      const std::uint32_t* const kinds = steps_ + word * 6 * stride_;
+      const auto both = [&](std::size_t kind) {
+        return kinds[kind * stride_] | std::uint64_t{kinds[(kind + 3) * stride_]} << BandedTexts::word_bits;
+      };
+      return {both(0), both(1), both(2)};
+    }
+    std::size_t words() const { return (rows_ + 63) / 64; }
+    // Letters of the pattern.
+    std::size_t rows() const { return rows_; }
+    // How many letters of the text belong to those of the pattern before `row`, or lie between them.
+    std::size_t letters_before(std::size_t row) const { return row + place_[row * stride_] - BandedTexts::middle; }
+    // From the end, as Wavefronts::walk_back() has it.
+    template <class Steps>
+    void walk_back(Steps&& steps) const;
 
-  // Of 64 letters of the pattern, a bit each: the text lacks it; it has another one; it has letters behind it that the pattern lacks.
-  struct Differences {
-    std::uint64_t missing, others, inserted_behind;
+   private:
+    friend class BandedAlignments;
+    const std::uint32_t *steps_, *place_;
+    std::size_t stride_, rows_;
   };
-  // From letter 64 * word on; 0 <= word < words().
-  Differences differences(std::size_t text, std::size_t word) const {
-    const std::uint32_t* const kinds = steps_.data() + word * 6 * stride_ + text;
-    const auto both = [&](std::size_t kind) { return kinds[kind * stride_] | std::uint64_t{kinds[(kind + 3) * stride_]} << BandedTexts::word_bits; };
-    return {both(0), both(1), both(2)};
+  // Only if has(text).
+  Path path(std::size_t text) const {
+    Path path;
+    path.steps_ = steps_.data() + text;
+    path.place_ = place_.data() + text;
+    path.stride_ = stride_;
+    path.rows_ = columns_;
+    return path;
   }
-  std::size_t words() const { return (columns_ + 63) / 64; }
-  // How many letters of the text belong to those of the pattern before `row`, and lie before it.
-  std::size_t letters_before(std::size_t text, std::size_t row) const { return row + place_[row * stride_ + text] - BandedTexts::middle; }
 
   std::size_t bytes() const { return (equal_.capacity() + cells_.capacity() + steps_.capacity() + place_.capacity()) * sizeof(std::uint32_t); }
 
@@ -70,8 +91,8 @@ class BandedAlignments {
 };
 
 template <class Steps>
-void BandedAlignments::walk_back(std::size_t text, Steps&& steps) const {
-  auto row = static_cast<std::int32_t>(columns_), column = row + end_bit_[text] - BandedTexts::middle;
+void BandedAlignments::Path::walk_back(Steps&& steps) const {
+  auto row = static_cast<std::int32_t>(rows_), column = static_cast<std::int32_t>(letters_before(rows_));
   const auto equal_down_to = [&](std::int32_t end) {
     column -= row - end;
     steps.equal(end, column, row - end);
@@ -81,12 +102,12 @@ void BandedAlignments::walk_back(std::size_t text, Steps&& steps) const {
     while (column > end) steps.difference(row, --column, PathStep::text_only);
   };
   for (std::size_t word = words(); word-- > 0;) {
-    const auto [missing, others, inserted_behind] = differences(text, word);
+    const auto [missing, others, inserted_behind] = differences(word);
     for (std::uint64_t left = missing | others | inserted_behind; left != 0;) {
       const auto bit = static_cast<std::uint32_t>(std::bit_width(left)) - 1;
       left ^= std::uint64_t{1} << bit;
       const bool is_missing = (missing >> bit & 1U) != 0, is_other = (others >> bit & 1U) != 0;
-      const auto base = static_cast<std::int32_t>(word * 64 + bit), before = static_cast<std::int32_t>(letters_before(text, word * 64 + bit));
+      const auto base = static_cast<std::int32_t>(word * 64 + bit), before = static_cast<std::int32_t>(letters_before(word * 64 + bit));
       equal_down_to(base + 1);
       inserted_down_to(before + (is_missing ? 0 : 1));
       if (!is_missing && !is_other) continue;

@@ -109,75 +109,76 @@ void ConsensusVote::align() {
 
 template <class Steps>
 void ConsensusVote::walk_back(std::size_t voter, Steps&& steps) {
-  if (alignments_.has(voter)) return alignments_.walk_back(voter, steps);
+  if (alignments_.has(voter)) return alignments_.path(voter).walk_back(steps);
   aligner_.align_padded(voter_codes_[voter]);
   aligner_.walk_back(steps);
 }
 
 void ConsensusVote::count(std::size_t voter) {
-  agreement_.begin_voter(voters_[voter].votes_of_gap[voter_codes_[voter].size()]);
+  const Agreement::Voice voice = agreement_.begin_voter(voters_[voter].votes_of_gap[voter_codes_[voter].size()]);
   if (alignments_.has(voter))
-    count_differences(voter);
+    count_differences(voter, voice);
   else
-    count_steps(voter);
+    count_steps(voter, voice);
   if (agreement_.end_voter()) count_agreement();
 }
 
 // Of a path in the band: what moves it from one diagonal to another, then the other letters. Without branches for what there is at a base, which
 // cannot be guessed.
-void ConsensusVote::count_differences(std::size_t voter) {
-  const Voter& of = voters_[voter];
+void ConsensusVote::count_differences(std::size_t voter, const Agreement::Voice& voice) {
+  const Agreement::Voice says = voice;
+  const Voter of = voters_[voter];
   const char* const codes = voter_codes_[voter].data();
+  const BandedAlignments::Path path = alignments_.path(voter);
+  Ballot* const ballots = ballots_.data();
   // Of several letters the first one votes.
-  const auto count_insertion = [&](std::size_t base, std::size_t first_letter, bool is_there) {
+  const auto count_insertion = [=](std::size_t base, std::size_t first_letter, bool is_there) {
     const auto code = static_cast<std::uint8_t>(codes[first_letter] & (is_there ? 0xFF : 0));
-    of_insertion(base)[code] += is_there ? of.votes[first_letter] : 0;
-    agreement_.insert(base, is_there);
+    ballots[2 * base][code] += is_there ? of.votes[first_letter] : 0;
+    says.insert(base, is_there);
   };
-  std::size_t row = pattern_.size();
-  const auto agree_from = [&](std::size_t base) {
-    agreement_.agree(base, alignments_.letters_before(voter, base), row - base, of.votes, of.votes_of_gap);
-  };
-  for (std::size_t word = alignments_.words(); word-- > 0;) {
-    const auto [missing, others, inserted_behind] = alignments_.differences(voter, word);
+  std::size_t row = path.rows();
+  for (std::size_t word = path.words(); word-- > 0;) {
+    const auto [missing, others, inserted_behind] = path.differences(word);
     for (std::uint64_t left = missing | inserted_behind; left != 0;) {
       const auto bit = static_cast<std::size_t>(std::bit_width(left)) - 1, base = word * 64 + bit;
       left ^= std::uint64_t{1} << bit;
-      const std::size_t letter = alignments_.letters_before(voter, base);
+      const std::size_t letter = path.letters_before(base);
       const bool is_missing = (missing >> bit & 1U) != 0;
-      agree_from(base + 1);
+      says.agree(base + 1, path.letters_before(base + 1), row - base - 1, of.votes, of.votes_of_gap);
       count_insertion(base + 1, letter + (is_missing ? 0 : 1), (inserted_behind >> bit & 1U) != 0);
       // Where the base is not missing the next letters that agree overwrite it.
-      agreement_.disagree(base, false, of.votes_of_gap[letter]);
-      of_base(base)[none] += is_missing ? of.votes_of_gap[letter] : 0;
+      says.disagree(base, false, of.votes_of_gap[letter]);
+      ballots[2 * base + 1][none] += is_missing ? of.votes_of_gap[letter] : 0;
       row = base + (is_missing ? 0 : 1);
     }
   }
-  agree_from(0);
-  count_insertion(0, 0, alignments_.letters_before(voter, 0) > 0);
-  for (std::size_t word = alignments_.words(); word-- > 0;) {
-    for (std::uint64_t left = alignments_.differences(voter, word).others; left != 0; left &= left - 1) {
-      const std::size_t base = word * 64 + static_cast<std::size_t>(std::countr_zero(left)), letter = alignments_.letters_before(voter, base);
-      of_base(base)[static_cast<std::uint8_t>(codes[letter])] += of.votes[letter];
-      agreement_.replace(base);
+  const std::size_t before = path.letters_before(0);
+  says.agree(0, before, row, of.votes, of.votes_of_gap);
+  count_insertion(0, 0, before > 0);
+  for (std::size_t word = path.words(); word-- > 0;) {
+    for (std::uint64_t left = path.differences(word).others; left != 0; left &= left - 1) {
+      const std::size_t base = word * 64 + static_cast<std::size_t>(std::countr_zero(left)), letter = path.letters_before(base);
+      ballots[2 * base + 1][static_cast<std::uint8_t>(codes[letter])] += of.votes[letter];
+      says.replace(base);
     }
   }
 }
 
-void ConsensusVote::count_steps(std::size_t voter) {
+void ConsensusVote::count_steps(std::size_t voter, const Agreement::Voice& voice) {
   struct Steps {
     const Voter& voter;
     const char* codes;
     Ballot* ballots;
-    Agreement& agreement;
+    Agreement::Voice voice;
     // The vote for a letter that was inserted by the step before: of several letters the first one votes.
     std::int64_t* inserted;
     std::int64_t vote_of_inserted = 0;
 
     void equal(std::int32_t row, std::int32_t column, std::int32_t letters) {
       vote_of_inserted = letters > 0 ? 0 : vote_of_inserted;
-      agreement.agree(static_cast<std::size_t>(row), static_cast<std::size_t>(column), static_cast<std::size_t>(letters), voter.votes,
-                      voter.votes_of_gap);
+      voice.agree(static_cast<std::size_t>(row), static_cast<std::size_t>(column), static_cast<std::size_t>(letters), voter.votes,
+                  voter.votes_of_gap);
     }
     // Without branches: which step it is cannot be guessed.
     void difference(std::int32_t row, std::int32_t column, PathStep step) {
@@ -190,11 +191,11 @@ void ConsensusVote::count_steps(std::size_t voter) {
       inserted = &ballots[2 * base + (inserts ? 0 : 1)][outcome];
       *inserted += vote;
       vote_of_inserted = inserts ? vote : 0;
-      agreement.disagree(base, inserts, of_gap);
+      voice.disagree(base, inserts, of_gap);
     }
   };
   const char* const codes = voter_codes_[voter].data();
-  walk_back(voter, Steps{voters_[voter], codes, ballots_.data(), agreement_, ballots_[0].data()});
+  walk_back(voter, Steps{voters_[voter], codes, ballots_.data(), voice, ballots_[0].data()});
 }
 
 void ConsensusVote::count_agreement() {

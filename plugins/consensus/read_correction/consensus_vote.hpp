@@ -52,8 +52,8 @@ class ConsensusVote {
   template <class Steps>
   void walk_back(std::size_t voter, Steps&& steps);
   void count(std::size_t voter);
-  void count_steps(std::size_t voter);
-  void count_differences(std::size_t voter);
+  void count_steps(std::size_t voter, const Agreement::Voice& voice);
+  void count_differences(std::size_t voter, const Agreement::Voice& voice);
   void count_agreement();
   Ballot& of_insertion(std::size_t base) { return ballots_[2 * base]; }
   Ballot& of_base(std::size_t base) { return ballots_[2 * base + 1]; }

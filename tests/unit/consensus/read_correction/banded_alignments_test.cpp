@@ -60,7 +60,7 @@ struct Collected {
 
 Collected path_of(const BandedAlignments& alignments, std::size_t text, std::string_view pattern, std::string_view letters) {
   Collected path{{}, static_cast<std::int32_t>(pattern.size()), static_cast<std::int32_t>(letters.size())};
-  alignments.walk_back(text, path);
+  alignments.path(text).walk_back(path);
   std::reverse(path.runs.begin(), path.runs.end());
   path.is_connected = path.is_connected && path.row == 0 && path.column == 0;
   return path;
