@@ -45,53 +45,59 @@ compare() { # FOLDER
   [ -z "$(find "$1" -name '.*' -type f)" ] || fail "left behind: $(find "$1" -name '.*' -type f)"
 }
 
-# Waits until a shard below the folder has written something, and kills the node on which it runs before the shard is done. Sets `killed`
-# and `killed_job`.
-kill_a_node() { # FOLDER COMMAND_THAT_SUCCEEDS_WHILE_SHARDS_MAY_COME...
-  local folder=$1 hidden job node
-  shift
-  killed=""
-  until [ -n "$killed" ]; do
-    "$@" || fail "all shards are done, and none was killed"
-    for hidden in "$folder"/shards/*/.calls.tsv*; do
-      [ -s "$hidden" ] || continue
-      shard=$(basename "$(dirname "$hidden")")
-      node=$(node_of_shard "$shard")
-      [ -n "$node" ] || continue
-      job=$(squeue --noheader --nodelist "$node" --states=RUNNING --format=%i) && job=${job%%$'\n'*}
-      slurm_kill_node "$node"
-      if [ -s "$hidden" ] && [ ! -e "$folder/shards/$shard/calls.tsv" ]; then
-        killed=$node killed_job=$job
-        say "killed: node $node with shard $shard (job $job), which had written $(stat -c %s "$hidden") bytes"
-        return
-      fi
-      slurm_start_node "$node"
-    done
-    sleep 0.02
+# A program that runs sluice, but holds the first shard that it is given: stopped once it has written something, until its node is killed. The
+# folder's held_shard then says "SHARD NODE JOB".
+holding() { # FOLDER; sets SLUICE
+  export SLUICE=$work/sluice_of_$1
+  {
+    printf '#!/bin/bash\nsluice=%q folder=%q\n' "$sluice" "$work/$1"
+    cat <<'HOLD'
+[[ " $* " =~ " --shard "([0-9]+)/ ]] && mkdir "$folder.held" 2>/dev/null || exec "$sluice" "$@"
+shard=${BASH_REMATCH[1]}
+"$sluice" "$@" &
+pid=$!
+while kill -0 $pid 2>/dev/null; do
+  for hidden in "$folder/shards/$shard"/.calls.tsv*; do
+    [ -s "$hidden" ] || continue
+    kill -STOP $pid
+    [ -s "$hidden" ] && [ ! -e "$folder/shards/$shard/calls.tsv" ] || break 2
+    echo "$shard $SLURMD_NODENAME $SLURM_JOB_ID $(stat -c %s "$hidden")" >"$folder.held/who.tmp" && mv "$folder.held/who.tmp" "$folder/held_shard"
+    wait $pid
+    exit
   done
+done
+# It was done before it could be held: another one will be.
+kill -CONT $pid 2>/dev/null
+rmdir "$folder.held"
+wait $pid
+HOLD
+  } >"$SLUICE"
+  chmod 755 "$SLUICE"
 }
 
-# The node on which a process has this shard.
-node_of_shard() { # SHARD
-  local node step pid
-  for node in n1 n2 n3; do
-    for step in $(slurm_steps "$node"); do
-      for pid in $(slurm_family "$step"); do
-        if tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- " --shard $1/6 "; then echo "$node" && return; fi
-      done
-    done
+# Kills the node that has the held shard. Sets `killed` and `killed_job`.
+kill_the_holding_node() { # FOLDER COMMAND_THAT_SUCCEEDS_WHILE_SHARDS_MAY_COME...
+  local folder=$1 shard bytes
+  shift
+  until [ -e "$folder/held_shard" ]; do
+    "$@" || fail "all shards are done, and none was held"
+    sleep 0.1
   done
+  read -r shard killed killed_job bytes <"$folder/held_shard"
+  slurm_kill_node "$killed"
+  [ ! -e "$folder/shards/$shard/calls.tsv" ] || fail "the held shard is done"
+  say "killed: node $killed with shard $shard (job $killed_job), which had written $bytes bytes"
 }
 
 slurm_start "$work/slurm" || fail "the cluster does not start"
 show sinfo --Node --format="%N %T %c"
 
 say "by workflows/slurm"
-export SLUICE=$sluice
+holding by_slurm
 merge=$("$source/workflows/slurm/submit.sh" 6 by_slurm --cpus-per-task=2 --mem=1500M -- methylation "${inputs[@]}" --output '{shard}/calls.tsv' --frequency '{shard}/frequency.tsv')
 show squeue --format="%i %T %N %j"
 merge_waits() { [ "$(squeue --noheader --jobs "$merge" --format=%T)" = PENDING ]; }
-kill_a_node by_slurm merge_waits
+kill_the_holding_node by_slurm merge_waits
 requeued() { scontrol show job --oneliner | grep -E 'JobName=sluice-shard' | grep -q 'Restarts=1 '; }
 slurm_until 120 requeued || fail "the task of the killed node was not requeued"
 show squeue --format="%i %T %N %j %r"
@@ -111,8 +117,9 @@ if [ ! -x "$venv/bin/snakemake" ]; then
     exit 77
   }
 fi
+holding by_snakemake
 cat >config.yaml <<YAML
-sluice: $sluice
+sluice: $SLUICE
 pipeline: methylation
 shards: 6
 folder: by_snakemake
@@ -126,7 +133,7 @@ env PATH="$venv/bin:$PATH" HOME="$work" "$venv/bin/snakemake" --snakefile "$sour
   --slurm-no-account --slurm-status-command squeue --slurm-init-seconds-before-status-checks 2 --slurm-requeue \
   --default-resources slurm_partition=main --latency-wait 5 >snakemake.log 2>&1 &
 snakemake=$!
-kill_a_node by_snakemake kill -0 "$snakemake"
+kill_the_holding_node by_snakemake kill -0 "$snakemake"
 wait "$snakemake" || { snakemake="" && fail "snakemake failed"; }
 snakemake=""
 scontrol show job "$killed_job" | grep -q 'Restarts=1 ' || fail "job $killed_job was not requeued"

@@ -5,6 +5,7 @@
 import errno
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -21,6 +22,7 @@ from sluice.live._flow_cells import pore_of
 from sluice.live._log import COLUMNS, DecisionLog
 from sluice.live._session import Latencies, Session, Settings, StopSwitch, StreamLag
 from sluice.live.program import check_channels, check_writable, main, pipeline_arguments, set_pore, stop_on_signals
+from sluice.live.stand_in import load_reads
 
 
 def read(name, begin, samples, start=100, raw=None):
@@ -459,6 +461,15 @@ class Logs(unittest.TestCase):
     def test_a_log_that_can_not_be_opened_is_an_error(self):
         with self.assertRaises(OSError):
             DecisionLog("/nowhere/log.tsv")
+
+
+class SignalFiles(unittest.TestCase):
+    def test_the_stand_in_plays_the_reads_of_several_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = os.path.join(folder, "other")
+            subprocess.run([os.environ["SLUICE_PROGRAM"], "run", "simulate", "--reference", "target.fa", "--reads", "3", "--seed", "8", "--output-prefix", other, "--quiet"], check=True)
+            reads, _ = load_reads(["r.blow5", other + ".blow5"])
+        self.assertEqual(len(reads), 96 + 3)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def load_reads(paths: list[str], most: int = 0) -> tuple[list[Recorded], dict[st
 
     reader = (
         Pipeline("stand_in")
-        .resource("signal_file", use="signal_file", path=",".join(paths))
+        .resource("signal_file", use="signal_file", path="\n".join(paths))
         .stage("reads", use="signal_stream", resources={"signal": "signal_file"})
         .stage("decode", use="signal_decode", resources={"signal": "signal_file"})
     )
