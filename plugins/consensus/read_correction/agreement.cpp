@@ -36,8 +36,8 @@ void Agreement::clear() {
 
 bool Agreement::end_voter() {
   for (std::size_t base = 0; base < base_sums_.size(); base += at_once) {
-    add(of_bases() + base, base_sums_.data() + base);
-    add(of_gaps() + base, gap_sums_.data() + base);
+    add(of_bases_.data() + padding + base, base_sums_.data() + base);
+    add(of_gaps_.data() + padding + base, gap_sums_.data() + base);
   }
   return ++voters_ == most_voters;
 }

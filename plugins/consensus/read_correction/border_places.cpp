@@ -3,6 +3,7 @@
 #include "read_correction/border_places.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace sluice::read_correction {
 namespace {
@@ -58,6 +59,7 @@ class Places {
   std::int32_t between(std::int32_t border) {
     if (aligned_ != next_) align_stretch();
     if (!is_alike_) return unknown_place;
+    if (is_in_band_) return at_read_ + workspace_.stretch.letters_before(border - at_template_);
     // On along the path from where the border before this one was.
     while (at_template_ < border) {
       PathRun& run = workspace_.runs[at_run_];
@@ -81,8 +83,19 @@ class Places {
     at_run_ = 0;
     is_alike_ = false;
     if (static_cast<std::int64_t>(on_template) * on_read > max_cells) return;
-    workspace_.aligner.set_pattern(part(template_, before.template_end(), behind.template_begin));
-    is_alike_ = workspace_.aligner.align(part(read_, before.read_end(), behind.read_begin)) <= allowed_differences(std::max(on_template, on_read));
+    const std::int32_t allowed = allowed_differences(std::max(on_template, on_read));
+    if (std::abs(on_template - on_read) > allowed) return;
+    const auto of_template = part(template_, before.template_end(), behind.template_begin);
+    const auto of_read = part(read_, before.read_end(), behind.read_begin);
+    is_in_band_ = false;
+    if (StretchAlignment::has_room(on_template, on_read)) {
+      const std::int32_t differences = workspace_.stretch.align(of_template, of_read);
+      is_in_band_ = StretchAlignment::is_in_band(on_template, on_read, std::min(differences, allowed));
+      is_alike_ = is_in_band_ && differences <= allowed;
+    }
+    if (is_in_band_) return;
+    workspace_.aligner.set_pattern(of_template);
+    is_alike_ = workspace_.aligner.align(of_read) <= allowed;
     if (is_alike_) workspace_.aligner.path(workspace_.runs);
   }
 
@@ -91,7 +104,7 @@ class Places {
   BorderWorkspace& workspace_;
   std::size_t next_ = 0;
   std::size_t aligned_ = 0;  // the anchor behind the aligned stretch; 0: none is
-  bool is_alike_ = false;
+  bool is_alike_ = false, is_in_band_ = false;
   std::size_t at_run_ = 0;
   std::int32_t at_template_ = 0, at_read_ = 0;
 };

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "read_correction/read_anchors.hpp"
+#include "read_correction/stretch_alignment.hpp"
 #include "read_correction/unit_cost_path.hpp"
 
 namespace sluice::read_correction {
 
 struct BorderWorkspace {
+  StretchAlignment stretch;
   UnitCostAligner aligner;
   std::vector<PathRun> runs;
   std::string reversed_template, reversed_read;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "read_correction/agreement.hpp"
+#include "read_correction/banded_alignments.hpp"
 #include "read_correction/unit_cost_path.hpp"
 #include "read_correction/variant_sites.hpp"
 
@@ -34,37 +35,48 @@ class ConsensusVote {
   // Behind refine() with the same sequences and one round or more: bases of its consensus that another letter is at in many sequences.
   void find_sites(std::span<const std::int32_t> lengths, std::string_view consensus, VariantSites& sites);
 
-  std::size_t bytes() const { return aligner_.bytes() + codes_.capacity(); }
+  std::size_t bytes() const { return alignments_.bytes() + aligner_.bytes() + codes_.capacity(); }
 
  private:
   using Ballot = std::array<std::int64_t, 6>;  // A, C, G, T, any other letter, none
-  // A voter's letters, its votes, and what its gaps vote with: before each letter, and behind the last.
+  // Which of the sequences a voter is, its letters, its votes, and what its gaps vote with: before each letter, and behind the last.
   struct Voter {
-    std::string_view codes;
+    std::uint32_t sequence;
     const std::uint8_t* votes;
     const std::uint8_t* votes_of_gap;
   };
 
   void code(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities);
-  void count(const Voter& voter);
+  void align();
+  // The path of a voter to the pattern, as Wavefronts::walk_back() has it.
+  template <class Steps>
+  void walk_back(std::size_t voter, Steps&& steps);
+  void count(std::size_t voter);
+  void count_steps(std::size_t voter, const Agreement::Voice& voice);
+  void count_differences(std::size_t voter, const Agreement::Voice& voice);
   void count_agreement();
   Ballot& of_insertion(std::size_t base) { return ballots_[2 * base]; }
   Ballot& of_base(std::size_t base) { return ballots_[2 * base + 1]; }
   bool elect(std::string& consensus);
-  bool may_have_sites() const;
 
-  UnitCostAligner aligner_;
+  BandedAlignments alignments_;
+  UnitCostAligner aligner_;                         // of what those do not have
   std::string codes_, pattern_;                     // of the sequences, of the consensus: nucleotide codes
   std::vector<std::uint8_t> votes_, votes_of_gap_;  // behind padding
+  std::vector<Voter> voters_;                       // sequences with letters
+  std::vector<std::string_view> voter_codes_;
   std::vector<Ballot> ballots_;  // of each base of the consensus, and before it of a letter between it and the base before; behind the last, too
   Agreement agreement_;
+  bool may_have_sites_ = false;  // whether the last vote had a base for which another one had an eighth of the votes
   std::string elected_;
   struct Difference {
     std::int32_t base;
     std::uint32_t sequence;
     std::uint8_t code;
   };
-  std::vector<Difference> differences_;  // of sequences from the consensus, without insertions
+  std::vector<Difference> differences_;                   // of sequences from the consensus, without insertions
+  std::vector<std::array<std::int32_t, 5>> base_counts_;  // how many sequences have another letter there, by its code
+  std::vector<std::int32_t> site_of_base_;                // -1: it is none
 };
 
 }  // namespace sluice::read_correction

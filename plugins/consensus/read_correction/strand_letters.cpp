@@ -56,14 +56,24 @@ class VectorChange {
 };
 #endif
 
+#if HWY_TARGET != HWY_SCALAR
+// As many letters as whole vectors take; how many those are.
+template <class Tag>
+HWY_INLINE std::size_t change_vectors(Tag tag, const LetterChange& change, const std::uint8_t* letters, std::size_t size, std::uint8_t* to) {
+  const VectorChange<Tag> vectors(change);
+  const std::size_t lanes = hn::Lanes(tag);
+  std::size_t i = 0;
+  for (; i + lanes <= size; i += lanes) hn::StoreU(vectors.of(hn::LoadU(tag, letters + i)), tag, to + i);
+  return i;
+}
+#endif
+
 void ChangeLetters(const LetterChange& change, const std::uint8_t* letters, std::size_t size, std::uint8_t* to) {
   std::size_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
-  using Tag = hn::CappedTag<std::uint8_t, 64>;
-  const Tag tag;
-  const VectorChange<Tag> vectors(change);
-  const std::size_t lanes = hn::Lanes(tag);
-  for (; i + lanes <= size; i += lanes) hn::StoreU(vectors.of(hn::LoadU(tag, letters + i)), tag, to + i);
+  i = change_vectors(hn::CappedTag<std::uint8_t, 64>(), change, letters, size, to);
+  // A piece of a read has some hundred letters: what is left of whole vectors counts.
+  i += change_vectors(hn::FixedTag<std::uint8_t, 16>(), change, letters + i, size - i, to + i);
 #endif
   for (; i < size; ++i) to[i] = change.of(letters[i]);
 }

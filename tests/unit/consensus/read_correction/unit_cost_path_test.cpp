@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "read_correction/stretch_alignment.hpp"
 #include "unit/consensus/read_correction/simulated_reads.hpp"
 
 using namespace sluice::read_correction;
@@ -105,6 +106,39 @@ TEST_CASE("distance, path and best prefix are those of the matrix, whatever comp
     CHECK(prefix.distance == best.distance);
     CHECK(prefix.letters == best.letters);
   }
+}
+
+TEST_CASE("a stretch first comes to each row where the path of the matrix does, and has too many differences where the matrix has") {
+  StretchAlignment alignment;
+  int aligned = 0;
+  for (const auto& [pattern, text] : pairs()) {
+    const auto rows = static_cast<std::int32_t>(pattern.size()), columns = static_cast<std::int32_t>(text.size());
+    const std::int32_t distance = distances(pattern, text).back().back();
+    if (!StretchAlignment::has_room(rows, columns)) continue;
+    const std::int32_t found = alignment.align(pattern, text);
+    CHECK(found >= distance);
+    CHECK(StretchAlignment::is_in_band(rows, columns, found) == StretchAlignment::is_in_band(rows, columns, distance));
+    if (!StretchAlignment::is_in_band(rows, columns, distance)) continue;
+    ++aligned;
+    CHECK(found == distance);
+    std::int32_t row = 0, letters = 0;
+    for (const PathRun& run : path_of(pattern, text))
+      for (std::int32_t step = 0; step < run.length; ++step) {
+        letters += run.step == PathStep::pattern_only ? 0 : 1;
+        if (run.step != PathStep::text_only) CHECK(alignment.letters_before(++row) == letters);
+      }
+  }
+  CHECK(aligned > 500);
+}
+
+TEST_CASE("a stretch has room as long as its end is in the band, and is in the band as long as no path of so many differences leaves it") {
+  CHECK(StretchAlignment::has_room(512, 481));
+  CHECK_FALSE(StretchAlignment::has_room(512, 480));
+  CHECK_FALSE(StretchAlignment::has_room(513, 512));
+  CHECK(StretchAlignment::is_in_band(512, 512, 62));
+  CHECK_FALSE(StretchAlignment::is_in_band(512, 512, 63));
+  CHECK(StretchAlignment::is_in_band(100, 131, 31));
+  CHECK_FALSE(StretchAlignment::is_in_band(131, 100, 32));
 }
 
 TEST_CASE("a gap in a run of equal bases lies at its end") {
