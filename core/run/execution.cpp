@@ -229,20 +229,26 @@ void Execution::process_in_order(std::size_t i) {
   station.serving = false;
 }
 
-// On the stage's own thread, which has the buffer for itself, as it may have to wait until there is room for what it emits.
-void Execution::regroup_in_order(std::size_t i, Message message) {
-  transport_->run_in_order(i, [this, i, message = std::move(message), token = transport_->hold(i)]() mutable {
+// On the stage's own thread, which has the buffer for itself: `take` gets one batch after the other.
+template <class Take>
+void Execution::take_in_order(std::size_t i, Message message, Take take) {
+  transport_->run_in_order(i, [this, i, take, message = std::move(message), token = transport_->hold(i)]() mutable {
     guard(i, [&] {
       ReorderBuffer<Message>& in_order = stations_[i]->in_order;
       const std::uint64_t sequence = message.batch->sequence;
       in_order.put(sequence, std::move(message));
       stand(i);
       while (std::optional<Message> next = in_order.take()) {
-        regroup(*stages_[i]).regroup(next->batch, emit_from(i));
+        take(next->batch);
         stand(i);
       }
     });
   });
+}
+
+// It may have to wait until there is room for what it emits.
+void Execution::regroup_in_order(std::size_t i, Message message) {
+  take_in_order(i, std::move(message), [this, i](const BatchHandle& batch) { regroup(*stages_[i]).regroup(batch, emit_from(i)); });
 }
 
 Emit Execution::emit_from(std::size_t i) {
@@ -258,18 +264,9 @@ Emit Execution::emit_from(std::size_t i) {
 
 // Writes, and gives back to the stages that want it.
 void Execution::commit_in_order(std::size_t i, Message message) {
-  transport_->run_in_order(i, [this, i, message = std::move(message), token = transport_->hold(i)]() mutable {
-    guard(i, [&] {
-      ReorderBuffer<Message>& in_order = stations_[i]->in_order;
-      const std::uint64_t sequence = message.batch->sequence;
-      in_order.put(sequence, std::move(message));
-      stand(i);
-      while (std::optional<Message> next = in_order.take()) {
-        if (sink(*stages_[i]).commit(next->batch))
-          for (const std::size_t asks : run_.plan.stages[i].feeds_back_to) stages_[asks]->feedback(next->batch);
-        stand(i);
-      }
-    });
+  take_in_order(i, std::move(message), [this, i](const BatchHandle& batch) {
+    if (!sink(*stages_[i]).commit(batch)) return;
+    for (const std::size_t asks : run_.plan.stages[i].feeds_back_to) stages_[asks]->feedback(batch);
   });
 }
 

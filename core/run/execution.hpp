@@ -77,6 +77,8 @@ class Execution {
   void leave(std::size_t stage, Message message);
   void process_in_order(std::size_t stage);
   void wait_in_order(std::size_t stage, Message message);
+  template <class Take>
+  void take_in_order(std::size_t stage, Message message, Take take);
   void regroup_in_order(std::size_t stage, Message message);
   void commit_in_order(std::size_t stage, Message message);
   void take_part_in_checkpoints();

@@ -5,27 +5,13 @@
 #   follow.sh SLUICE
 set -euo pipefail
 sluice=$1
+# shellcheck source=tests/pipelines/run_in_background.sh
+source "$(dirname "$0")/run_in_background.sh"
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
 run() { "$sluice" run "$@" --quiet; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
-
-# A run in the background: what it says is in err.txt, its exit code in $code when it has ended.
-begin() { : >err.txt; "$sluice" run "$@" >out.txt 2>err.txt & pid=$!; }
-end() {
-  timeout 120 tail --pid=$pid -s 0.05 -f /dev/null || fail "it does not end: $(cat err.txt)"
-  code=0
-  wait $pid || code=$?
-}
-says() { # TEXT: waits until the run has said so
-  for _ in {1..1200}; do
-    grep -q -e "$1" err.txt && return
-    kill -0 $pid 2>/dev/null || fail "it ended without '$1': $(cat err.txt)"
-    sleep 0.05
-  done
-  fail "it does not say '$1': $(cat err.txt)"
-}
 part() { head -c $(($1 + $2)) "$3" | tail -c "$2"; } # FROM BYTES FILE
 rows_taken() { grep -o "'$1': [0-9]* rows" account.tsv | grep -o '[0-9]* rows' | cut -d' ' -f1; }
 # The first COUNT reads of a file.
@@ -42,11 +28,11 @@ map() { echo map --reference reference.fa "$@"; }
 # ---- 40 files: one grows, one stays cut, one is renamed into the folder
 mkdir in
 begin $(map --reads in --follow --follow-settle 3600 --follow-order order.txt --account account.tsv --output followed.paf --batch-work 4000)
-says "waits for more in in"
+will_say "waits for more in in"
 bytes=$(stat -c %s all/17.fastq.gz)
 half=$((bytes / 2)) piece=$((bytes / 13))
 head -c $half all/17.fastq.gz >in/17.fastq.gz # it has its turn alone
-says "takes up 'in/17.fastq.gz'"
+will_say "takes up 'in/17.fastq.gz'"
 next=10
 others() { for _ in 1 2 3 4; do
   case $next in 17 | 31 | 40) ;; *) cp all/$next.fastq.gz in/.coming && mv in/.coming in/$next.fastq.gz ;; esac
@@ -60,10 +46,10 @@ for n in 1 2 3 4 5; do
 done
 tail -c +$((half + piece * 5 + 1)) all/17.fastq.gz >>in/17.fastq.gz
 while [ $next -lt 50 ]; do others; done
-says "takes up 'in/49.fastq.gz'"
+will_say "takes up 'in/49.fastq.gz'"
 bytes=$(stat -c %s all/31.fastq.gz)
 head -c $((bytes * 2 / 3)) all/31.fastq.gz >in/31.fastq.gz # cut for good
-says "takes up 'in/31.fastq.gz'"
+will_say "takes up 'in/31.fastq.gz'"
 cp all/40.fastq.gz in/.40.fastq.gz.part && mv in/.40.fastq.gz.part in/40.fastq.gz
 touch in/sluice.stop
 end
@@ -86,7 +72,7 @@ zcat all/1*.fastq.gz >whole.fastq
 run $(map --reads whole.fastq --output at_once.paf)
 head -c 5000 whole.fastq >growing.fastq
 begin $(map --reads growing.fastq --follow --follow-idle 2 --output followed.paf)
-says "takes up 'growing.fastq'"
+will_say "takes up 'growing.fastq'"
 part 5000 30001 whole.fastq >>growing.fastq
 sleep 0.5
 tail -c +35002 whole.fastq >>growing.fastq
@@ -97,7 +83,7 @@ cmp followed.paf at_once.paf
 
 rm growing.fastq && head -c 50000 whole.fastq >growing.fastq
 begin $(map --reads growing.fastq --follow --account account.tsv --output followed.paf)
-says "waits for more"
+will_say "waits for more"
 part 50000 40000 whole.fastq >>growing.fastq
 kill -INT $pid
 end
@@ -112,11 +98,11 @@ cmp followed.paf at_once.paf
 mkdir plain
 for i in 11 12 13; do zcat all/$i.fastq.gz >plain/$i.fastq; done
 begin $(map --reads plain --follow --follow-settle 1 --follow-until now --follow-order order.txt --output followed.paf)
-says "takes up 'plain/13.fastq'"
+will_say "takes up 'plain/13.fastq'"
 zcat all/10.fastq.gz >plain/10.fastq
-says "takes up 'plain/10.fastq'"
+will_say "takes up 'plain/10.fastq'"
 zcat all/14.fastq.gz >>plain/11.fastq # it had been taken for whole
-says "takes up 'plain/11.fastq' again"
+will_say "takes up 'plain/11.fastq' again"
 touch now
 end
 [ $code = 0 ] || fail "plain files: exit code $code: $(cat err.txt)"
@@ -125,9 +111,9 @@ run $(map --reads whole.fastq --output at_once.paf)
 cmp followed.paf at_once.paf
 rm now followed.paf
 begin $(map --reads plain --follow --output followed.paf)
-says "waits for more"
+will_say "waits for more"
 kill -STOP $pid && kill -INT $pid && kill -CONT $pid
-says "nothing more is waited for"
+will_say "nothing more is waited for"
 kill -INT $pid 2>/dev/null || true
 end
 [ $code = 130 ] || [ $code = 0 ] || fail "two Ctrl-C: exit code $code"
@@ -164,18 +150,18 @@ refused "cannot open 'missing'" $(map --reads missing --follow --output x.paf)
 mkdir signal
 classify() { echo classify_signal --target reference.fa "$@"; }
 begin $(classify --signal signal --follow --follow-settle 3600 --follow-order order.txt --account account.tsv --output followed.tsv)
-says "waits for the first file"
+will_say "waits for the first file"
 half=$(($(stat -c %s all/20.blow5) / 2))
 head -c $half all/20.blow5 >signal/20.blow5
-says "takes up 'signal/20.blow5'"
+will_say "takes up 'signal/20.blow5'"
 for i in 21 22 19; do cp all/$i.blow5 signal/.$i && mv signal/.$i signal/$i.blow5; done
 part $half 10000 all/20.blow5 >>signal/20.blow5
 sleep 0.5
 tail -c +$((half + 10001)) all/20.blow5 >>signal/20.blow5
-says "takes up 'signal/22.blow5'"
+will_say "takes up 'signal/22.blow5'"
 bytes=$(stat -c %s all/23.blow5)
 head -c $((bytes - 1000)) all/23.blow5 >signal/23.blow5
-says "takes up 'signal/23.blow5'"
+will_say "takes up 'signal/23.blow5'"
 head -c 1000 /dev/urandom >signal/garbage.blow5
 cp all/10.fastq.gz signal/reads.blow5
 run simulate --reference reference.fa --reads 2 --mean-length 2000 --record-compression none --output-prefix plain/signal
@@ -201,9 +187,9 @@ bytes=$(stat -c %s all/17.bam)
 third=$((bytes / 3))
 head -c 20 all/17.bam >growing.bam
 begin $(call --alignments growing.bam --follow --follow-until enough --output followed.tsv --batch-work 9000)
-says "waits for the header of 'growing.bam'"
+will_say "waits for the header of 'growing.bam'"
 part 20 $third all/17.bam >>growing.bam
-says "takes up 'growing.bam'"
+will_say "takes up 'growing.bam'"
 part $((20 + third)) 1000 all/17.bam >>growing.bam
 sleep 0.5
 tail -c +$((1021 + third)) all/17.bam >>growing.bam

@@ -5,28 +5,14 @@
 #   follow_lookups.sh SLUICE
 set -euo pipefail
 sluice=$1
+# shellcheck source=tests/pipelines/run_in_background.sh
+source "$(dirname "$0")/run_in_background.sh"
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
 run() { "$sluice" run "$@" --quiet; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
-
-# A run in the background: what it says is in err.txt, its exit code in $code when it has ended.
-begin() { : >err.txt; "$sluice" run "$@" >out.txt 2>err.txt & pid=$!; }
-end() {
-  timeout 120 tail --pid=$pid -s 0.05 -f /dev/null || fail "it does not end: $(cat err.txt)"
-  code=0
-  wait $pid || code=$?
-  [ $code = 0 ] || fail "exit code $code: $(cat err.txt)"
-}
-says() { # TEXT: waits until the run has said so
-  for _ in {1..1200}; do
-    grep -q -e "$1" err.txt && return
-    kill -0 $pid 2>/dev/null || fail "it ended without '$1': $(cat err.txt)"
-    sleep 0.05
-  done
-  fail "it does not say '$1': $(cat err.txt)"
-}
+ends_well() { end && [ $code = 0 ] || fail "exit code $code: $(cat err.txt)"; }
 names() { zcat "all/reads/$1.fastq.gz" | sed -n '1~4s/^@\([^ \t]*\).*/\1/p'; }
 waits_for() { # NUMBER: for the signal of a read of this file
   names "$1" >wanted
@@ -60,18 +46,18 @@ printf 'none\n' >nobody
 mkdir signal reads alignments
 begin methylation --signal signal --reads reads --alignments alignments "${options[@]}" --follow --follow-settle 3600 --follow-order order.txt \
   --account account.tsv --output followed.tsv --modbam followed.sam --batch-work 9000
-says "waits for the first file in signal"
+will_say "waits for the first file in signal"
 half=$(($(stat -c %s all/signal/11.blow5) / 2))
 head -c $half all/signal/11.blow5 >signal/11.blow5
-says "waits for the header of 'alignments'"
+will_say "waits for the header of 'alignments'"
 comes all/alignments/10.bam alignments
-says "takes up 'alignments/10.bam'"
-says "bases: waits for [0-9]* reads of a batch"
+will_say "takes up 'alignments/10.bam'"
+will_say "bases: waits for [0-9]* reads of a batch"
 head -c 1000 all/reads/10.fastq.gz >reads/10.fastq.gz # it has no end yet
 comes all/reads/11.fastq.gz reads
-says "takes up 'reads/11.fastq.gz'"
+will_say "takes up 'reads/11.fastq.gz'"
 tail -c +1001 all/reads/10.fastq.gz >>reads/10.fastq.gz
-says "signal: waits for [0-9]* reads of a batch"
+will_say "signal: waits for [0-9]* reads of a batch"
 grep -q "signal: takes up 'signal/11.blow5'" err.txt || fail "what grows is not taken up: $(cat err.txt)"
 comes all/alignments/11.bam alignments
 comes all/signal/10.blow5 signal
@@ -85,12 +71,12 @@ done
 head -c $((half + 5000)) all/signal/11.blow5 | tail -c 5000 >>signal/11.blow5
 waits_for 11
 tail -c +$((half + 5001)) all/signal/11.blow5 >>signal/11.blow5
-says "takes up 'alignments/23.bam'"
+will_say "takes up 'alignments/23.bam'"
 comes all/alignments/20.bam alignments
-says "takes up 'alignments/20.bam'"
+will_say "takes up 'alignments/20.bam'"
 waits_for 20
 touch signal/sluice.stop # which is for all
-end
+ends_well
 [ "$(wc -l <order.txt)" = 14 ] || fail "the order: $(cat order.txt)"
 [ "$(head -1 order.txt)" = alignments/10.bam ] || fail "the order: $(cat order.txt)"
 named 1
@@ -111,9 +97,9 @@ rm -r signal && mkdir signal
 cp all/signal/15.blow5 signal
 begin methylation --signal signal --reads all/reads --alignments all/alignments "${options[@]}" --follow --account account.tsv --output followed.tsv \
   --batch-work 3000 --memory 16MiB
-says "signal: waits for [0-9]* reads of a batch"
+will_say "signal: waits for [0-9]* reads of a batch"
 kill -INT $pid
-end
+ends_well
 at_once methylation nobody --alignments all/alignments
 names 15 >present
 (head -1 at_once.tsv && grep -F -f present at_once.tsv) | cmp - followed.tsv
@@ -134,7 +120,7 @@ run simulate --reference shorter.fa --reads 2 --mean-length 2000 --seed 99 --out
 cp shorter.bam text/99.bam
 begin eventalign --signal text --reads 'all/reads/1[012].fastq.gz' --alignments text "${options[@]}" --print-read-names --follow --follow-idle 2 \
   --follow-order order.txt --account account.tsv --output followed.tsv
-end
+ends_well
 grep -q "nothing new came for 2 s" err.txt || fail "idle: $(cat err.txt)"
 for name in garbage.blow5 reads.blow5 zz.blow5 13.bam 99.bam; do
   grep incomplete_file account.tsv | grep -q "text/$name'" || fail "$name is not named: $(cat account.tsv; cat err.txt)"
@@ -148,11 +134,11 @@ cmp followed.tsv at_once.tsv
 rm -r signal && mkdir signal
 cp all/signal/12.blow5 signal
 begin resquiggle --signal signal --reads all/reads --min-recalib-events 50 --follow --follow-until enough --output followed.tsv --max-bad-reads 1
-says "signal: waits for [0-9]* reads of a batch"
+will_say "signal: waits for [0-9]* reads of a batch"
 for i in {23..10}; do [ -e signal/$i.blow5 ] || comes all/signal/$i.blow5 signal; done
-says "takes up 'all/reads/23.fastq.gz'"
+will_say "takes up 'all/reads/23.fastq.gz'"
 touch enough
-end
+ends_well
 run resquiggle --signal all/signal --reads all/reads --min-recalib-events 50 --output at_once.tsv --max-bad-reads 1
 cmp followed.tsv at_once.tsv
 [ "$(wc -l <at_once.tsv)" -gt 1000 ] || fail "resquiggle: $(wc -l <at_once.tsv) rows"
@@ -175,7 +161,7 @@ inputs = ["first"]
 TOML
 begin first.toml --signal signal --reads reads --alignments all/alignments/11.bam --alignments all/alignments/10.bam "${options[@]}" --print-read-names \
   --follow --account account.tsv --output followed.tsv --batch-work 9000
-end
+ends_well
 grep -q "no_signal\|read_not_in_file\|incomplete" account.tsv err.txt && fail "what was not needed is lost: $(cat account.tsv err.txt)"
 grep -q "not_needed" account.tsv || fail "nothing waited: $(cat account.tsv err.txt)"
 run eventalign --signal all/signal/11.blow5 --reads all/reads --alignments all/alignments/11.bam "${options[@]}" --print-read-names --output whole.tsv

@@ -6,28 +6,15 @@
 #   follow_resume.sh SLUICE
 set -euo pipefail
 sluice=$1
+# shellcheck source=tests/pipelines/run_in_background.sh
+source "$(dirname "$0")/run_in_background.sh"
 work=$(mktemp -d)
 trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
 run() { "$sluice" run "$@" --quiet; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# A run in the background: what it says is in err.txt, its exit code in $code when it has ended.
-begin() { : >err.txt; "$sluice" run "$@" --checkpoint 0.05 --threads 2 >out.txt 2>err.txt & pid=$!; }
-end() {
-  timeout 120 tail --pid=$pid -s 0.05 -f /dev/null || fail "it does not end: $(cat err.txt)"
-  code=0
-  wait $pid || code=$?
-}
-until_true() { # COMMAND
-  for _ in {1..1200}; do
-    eval "$1" && return
-    kill -0 $pid 2>/dev/null || fail "it ended before '$1': $(cat err.txt)"
-    sleep 0.05
-  done
-  fail "never '$1': $(cat err.txt)"
-}
-says() { until_true "grep -q -e \"$1\" err.txt"; }
+begin_saving() { begin "$@" --checkpoint 0.05 --threads 2; }
 journal() { stat -c %i%y ."$1".*.resume 2>/dev/null || true; } # NAME: beside its first output
 # Killed behind the next checkpoint but one, which has what was taken until now.
 kill_later() { # NAME
@@ -61,25 +48,25 @@ follows() {
   mkdir "$in"
   local command=("$@" "$option" "$in" --follow --follow-settle 3600 --follow-order "$name.order" --account "$name.account" --output "$name.out")
   for i in 10 11; do comes all/$i.$ending "$in"; done
-  begin "${command[@]}"
-  says "takes up '$in/11"
+  begin_saving "${command[@]}"
+  will_say "takes up '$in/11"
   bytes=$(stat -c %s all/17.$ending)
   half=$((bytes * 2 / 3))
   head -c $half all/17.$ending >"$in/17.$ending"
-  says "takes up '$in/17"
+  will_say "takes up '$in/17"
   kill_later "$name"
   # While nobody looks: one file that was read is renamed, one comes, and one grows.
   mv "$in/10.$ending" "$in/read-$name.$ending"
   comes all/12.$ending "$in"
   part $half 5000 all/17.$ending >>"$in/17.$ending"
-  begin "${command[@]}" --resume
-  says "goes on with '$in/17"
+  begin_saving "${command[@]}" --resume
+  will_say "goes on with '$in/17"
   sleep 0.5 # what came may be no whole block: then there is nothing to be kept
   kill_now
-  begin "${command[@]}" --resume
+  begin_saving "${command[@]}" --resume
   tail -c +$((half + 5001)) all/17.$ending >>"$in/17.$ending"
   for i in 13 14; do comes all/$i.$ending "$in"; done
-  says "takes up '$in/14"
+  will_say "takes up '$in/14"
   touch "$in/sluice.stop"
   end
   [ $code = 0 ] || fail "$name: exit code $code: $(cat err.txt)"
@@ -101,14 +88,14 @@ follows records bam --alignments eventalign --signal blow5 --reads fastq --refer
 # One plain file that grows, on which two runs were killed.
 grown=(map --reference reference.fa --reads growing.fastq --follow --follow-until now --output grown.paf)
 head -c 300001 reads.fastq >growing.fastq
-begin "${grown[@]}"
+begin_saving "${grown[@]}"
 for end in 500000 700003; do
-  says "takes up\|goes on with"
+  will_say "takes up\|goes on with"
   kill_later grown
   part "$(stat -c %s growing.fastq)" $((end - $(stat -c %s growing.fastq))) reads.fastq >>growing.fastq
-  begin "${grown[@]}" --resume
+  begin_saving "${grown[@]}" --resume
 done
-says "goes on with"
+will_say "goes on with"
 tail -c +$(($(stat -c %s growing.fastq) + 1)) reads.fastq >>growing.fastq
 touch now
 end

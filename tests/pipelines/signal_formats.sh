@@ -6,6 +6,8 @@
 #   signal_formats.sh SLUICE SIGNAL_AS_POD5 PYTHON_ENVIRONMENT
 set -euo pipefail
 sluice=$1 as_pod5=$2 environment=$3 writers=$(dirname "$(realpath "$0")")/signal_writers.py
+# shellcheck source=tests/pipelines/run_in_background.sh
+source "$(dirname "$0")/run_in_background.sh"
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
@@ -108,31 +110,20 @@ run methylation "${aligned[@]}" --reads fastq/3.fastq --signal parts --account a
 [ "$(grep -c read_not_in_file account.tsv)" = 27 ] || fail "signal without reads: $(cat account.tsv)"
 
 # ---- POD5 files that come: one grows, one is renamed into the folder, one stays cut
-begin() { : >err.txt; "$sluice" run "$@" >out.txt 2>err.txt & pid=$!; }
-until_said() {
-  for _ in {1..1200}; do
-    grep -q -e "$1" err.txt && return
-    kill -0 $pid 2>/dev/null || fail "it ended without '$1': $(cat err.txt)"
-    sleep 0.05
-  done
-  fail "it does not say '$1': $(cat err.txt)"
-}
 mkdir in
 half=$(($(stat -c %s parts/0.pod5) / 2))
 begin classify_signal --target reference.fa --signal in --follow --follow-settle 3600 --follow-order order.txt --account account.tsv --output followed.tsv
-until_said "waits for the first file"
+will_say "waits for the first file"
 head -c $half parts/0.pod5 >in/0.pod5
 cp parts/1.pod5 in/.coming && mv in/.coming in/1.pod5
-until_said "takes up 'in/1.pod5'"
+will_say "takes up 'in/1.pod5'"
 head -c $((half + 3000)) parts/2.pod5 >in/2.pod5
 tail -c +$((half + 1)) parts/0.pod5 >>in/0.pod5
-until_said "takes up 'in/0.pod5'"
+will_say "takes up 'in/0.pod5'"
 cp r.blow5 in/another.blow5
-until_said "another.blow5"
+will_say "another.blow5"
 touch in/sluice.stop
-code=0
-timeout 120 tail --pid=$pid -s 0.05 -f /dev/null || fail "it does not end: $(cat err.txt)"
-wait $pid || code=$?
+end
 [ $code = 0 ] || fail "followed: exit code $code: $(cat err.txt)"
 printf 'in/1.pod5\nin/0.pod5\n' | cmp - <(grep -v 'in/2.pod5\|another' order.txt) || fail "order: $(cat order.txt)"
 for name in 2.pod5 another.blow5; do grep incomplete_file account.tsv | grep -q "in/$name" || fail "$name: $(cat account.tsv)"; done

@@ -3,6 +3,7 @@
 """The parts of sluice live without a sequencer: channels, the stop switch, the log."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -20,8 +21,10 @@ from sluice.live._channels import Channels
 from sluice.live._decider import Decision, _stages_of
 from sluice.live._flow_cells import most_samples_of, pore_of
 from sluice.live._log import COLUMNS, DecisionLog
-from sluice.live._session import Latencies, Session, Settings, StopSwitch, StreamLag
-from sluice.live.program import check_channels, check_writable, main, pipeline_arguments, set_pore, stop_on_signals
+from sluice.live._report import LiveReport, check_writable, page
+from sluice.live._session import Session, Settings, StopSwitch, StreamLag
+from sluice.live._statistics import Latencies, Statistics
+from sluice.live.program import check_channels, main, parser, pipeline_arguments, set_pore, stop_on_signals
 from sluice.live.stand_in import load_reads
 
 
@@ -111,7 +114,7 @@ class Decisions(unittest.TestCase):
         answer(session, 1.0, decision(1, "a"))
         answer(session, 1.0, decision(1, "a"))
         self.assertEqual(session._sequencer.actions, [("unblock", 1, "a")])
-        self.assertAlmostEqual(session.latency.largest, 0.01)
+        self.assertAlmostEqual(session.statistics.latency.largest, 0.01)
 
     def test_nothing_is_sent_for_a_read_that_has_ended(self):
         session = session_with([1.0])
@@ -315,6 +318,13 @@ class Options(unittest.TestCase):
     def test_reads_of_rna_are_looked_at_for_longer(self):
         self.assertEqual([most_samples_of(pore) for pore in ("r9", "r10", "auto", "rna004", "rna_r9")], [16000, 16000, 16000, 40000, 40000])
 
+    def test_the_program_shows_the_options_that_the_package_has(self):
+        shown = subprocess.run([os.environ["SLUICE_PROGRAM"], "live", "--help"], check=True, capture_output=True, text=True).stdout
+        for option in parser()._actions:
+            self.assertIn(option.option_strings[-1], shown)
+        defaults = vars(parser().parse_args(["--position", "X1"]))
+        self.assertEqual((defaults["deadline"], defaults["give_up"], defaults["most_samples"], defaults["dry_run"]), (1.0, None, None, False))
+
     def test_an_interrupt_before_the_session_is_no_traceback(self):
         with mock.patch("sluice.live.program._run", side_effect=KeyboardInterrupt):
             self.assertEqual(main(["--position", "X1"]), 130)
@@ -323,7 +333,7 @@ class Options(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "report.json")
             check_writable(path)
-            self.assertFalse(os.path.exists(path))
+            self.assertEqual(os.listdir(folder), [])
             with open(path, "w") as file:
                 file.write("{}")
             check_writable(path)
@@ -346,6 +356,59 @@ class Options(unittest.TestCase):
         with mock.patch("minknow_api.manager.Manager", lambda **_: manager), self.assertRaises(OSError):
             Sequencer("localhost", 1, "X1")
         self.assertEqual(closed, [True])
+
+
+class Reports(unittest.TestCase):
+    def summary(self):
+        statistics = Statistics(100.0)
+        for now, latency, sent, reason in ((101.0, 0.02, "unblock", ""), (102.0, 0.03, "stop_receiving", "withheld"), (300.0, 0.5, "unblock", "")):
+            statistics.add(now, latency, "enrich <b>", sent, reason)
+        return {"channels": {"reads": 7}, "decisions": {"decisions": 3}, "stops": 1, "log_lines_lost": 0, "latency_seconds": statistics.latency.summary(),
+                "minutes": statistics.minutes(), "conditions": {name: dict(counts) for name, counts in statistics.conditions.items()}}
+
+    def test_minutes_and_conditions_are_counted(self):
+        summary = self.summary()
+        self.assertEqual(summary["conditions"], {"enrich <b>": {"unblock": 2, "stop_receiving": 1, "withheld": 1}})
+        self.assertEqual([(minute["minute"], minute["sent"]) for minute in summary["minutes"]],
+                         [(0, {"unblock": 1, "stop_receiving": 1, "withheld": 1}), (3, {"unblock": 1})])
+        self.assertEqual([minute["latency_seconds"]["p99"] for minute in summary["minutes"]], [0.031, 0.501])
+
+    def test_a_report_is_there_while_the_session_goes_on(self):
+        for name in ("report.json", "report.html"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, name)
+                written = threading.Event()
+
+                def summary():
+                    if os.path.exists(path):
+                        written.set()
+                    return self.summary()
+
+                report = LiveReport(path, summary, 0.1)
+                report.start()
+                self.assertTrue(written.wait(20))
+                report.end()
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                self.assertEqual(os.listdir(folder), [name])
+            if name.endswith(".json"):
+                self.assertEqual((json.loads(text)["ended"], json.loads(text)["conditions"]), (True, self.summary()["conditions"]))
+            else:
+                self.assertIn("enrich &lt;b&gt;", text)
+                self.assertNotIn("refresh", text)  # it has ended
+                self.assertIn("refresh", page({**self.summary(), "time": "now", "ended": False}, 30.0))
+
+    def test_a_disk_that_is_full_is_said_once_and_at_the_end(self):
+        calls = []
+        report = LiveReport("/nowhere/report.json", lambda: calls.append(True) or self.summary(), 0.1)
+        with self.assertLogs("sluice.live", "WARNING") as said:
+            report.start()
+            deadline = time.monotonic() + 20
+            while len(calls) < 3 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            with self.assertRaises(OSError):
+                report.end()
+        self.assertEqual(len(said.output), 1)
 
 
 class Small(unittest.TestCase):

@@ -7,6 +7,7 @@
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/resume.hpp>
+#include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -35,11 +36,7 @@ class MethylationTable : public hts::JoinsText<> {
     d.sink("read").work_unit("row").concatenates();
     d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
     d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
-    d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
-        .needs("site_end", "list<i64>", "first base of the last site of each group");
-    d.needs("site_motifs", "list<i32>", "sites of each group");
-    d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
-    d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    needs_site_calls(d);
     d.uses("reference", "contig", "the sequences that the reads are aligned to");
     d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the last column shows");
     d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
@@ -70,32 +67,25 @@ class MethylationTable : public hts::JoinsText<> {
     const TextView read_ids = in.text("read_id");
     const TextView contig_names = in.text("contig");
     const auto is_reverse = in.column<std::uint8_t>("is_reverse");
-    const auto site_start = in.list<std::int64_t>("site_start");
-    const auto site_end = in.list<std::int64_t>("site_end");
-    const auto site_motifs = in.list<std::int32_t>("site_motifs");
-    const auto methylated = in.list<float>("log_lik_methylated");
-    const auto unmethylated = in.list<float>("log_lik_unmethylated");
+    const SiteCalls calls(in);
     std::string text;
     Buffer ends = out.offsets([&](std::int64_t row) {
       const std::size_t before = text.size();
       if (!in.ok(row)) return std::size_t{0};
-      const std::size_t groups = site_start[row].size();
-      if (site_end[row].size() != groups || site_motifs[row].size() != groups || methylated[row].size() != groups ||
-          unmethylated[row].size() != groups)
-        throw Failure::input("read '" + std::string(read_ids[row]) + "': the lists of its methylation calls differ in length");
+      const std::size_t groups = calls.groups(row, read_ids[row]);
       if (groups == 0) return std::size_t{0};
       const std::string_view bases = bases_of(contig_names[row]);
       for (std::size_t i = 0; i < groups; ++i)
         append_call(text,
                     {.contig = contig_names[row],
                      .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
-                     .first_site = site_start[row][i],
-                     .last_site = site_end[row][i],
+                     .first_site = calls.start[row][i],
+                     .last_site = calls.end[row][i],
                      .read_id = read_ids[row],
-                     .log_lik_methylated = methylated[row][i],
-                     .log_lik_unmethylated = unmethylated[row][i],
-                     .motifs = site_motifs[row][i],
-                     .sequence = group_sequence(bases, site_start[row][i], site_end[row][i], k_, motif_length_)},
+                     .log_lik_methylated = calls.methylated[row][i],
+                     .log_lik_unmethylated = calls.unmethylated[row][i],
+                     .motifs = calls.motifs[row][i],
+                     .sequence = group_sequence(bases, calls.start[row][i], calls.end[row][i], k_, motif_length_)},
                     version_);
       return text.size() - before;
     });

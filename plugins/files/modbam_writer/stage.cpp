@@ -19,6 +19,7 @@
 #include <sluice/minimizer_index.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/resume.hpp>
+#include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -72,11 +73,7 @@ class ModbamWriter {
         "these stages give such records, too, and what alignment_filter leaves out is written without the tags.");
     d.sink("read").work_unit("row").concatenates();
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader and alignment_rows give it");
-    d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
-        .needs("site_end", "list<i64>", "first base of the last site of each group");
-    d.needs("site_motifs", "list<i32>", "sites of each group");
-    d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
-    d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    needs_site_calls(d);
     d.uses("reference", "contig", "the sequences that the reads are aligned to; also what CRAM is compressed against");
     d.option("output", &Parameters::output, "where to write; - is standard output, then as BAM unless format says otherwise")
         .required()
@@ -144,7 +141,7 @@ class ModbamWriter {
 
   void process(const Call& call, const Batch& in, Output& out) {
     const TextView records = in.text("bam_record");
-    const Calls calls(in);
+    const SiteCalls calls(in);
     std::vector<std::string> tagged(static_cast<std::size_t>(in.rows()));
     const std::span<std::uint8_t> has_calls = out.column<std::uint8_t>("_has_calls");
     call.parallel_for(tagged.size(), 16, [&](std::size_t begin, std::size_t end) {
@@ -289,19 +286,6 @@ class ModbamWriter {
     sam_->write(call, record);
   }
 
-  // The columns of a batch that hold the calls.
-  struct Calls {
-    explicit Calls(const Batch& in)
-        : start(in.list<std::int64_t>("site_start")),
-          end(in.list<std::int64_t>("site_end")),
-          motifs(in.list<std::int32_t>("site_motifs")),
-          methylated(in.list<float>("log_lik_methylated")),
-          unmethylated(in.list<float>("log_lik_unmethylated")) {}
-    ListView<std::int64_t> start, end;
-    ListView<std::int32_t> motifs;
-    ListView<float> methylated, unmethylated;
-  };
-
   static std::string format_of(std::string_view path) {
     return path.ends_with(".sam") || path.ends_with(".sam.gz") || path.ends_with(".sam.zst") ? "sam" : path.ends_with(".cram") ? "cram" : "bam";
   }
@@ -325,7 +309,7 @@ class ModbamWriter {
   }
 
   // Is there a call in it?
-  bool tag_record(std::string_view bytes, const Calls& calls, std::int64_t row, Workspace& workspace, std::string& result, Output& out) const {
+  bool tag_record(std::string_view bytes, const SiteCalls& calls, std::int64_t row, Workspace& workspace, std::string& result, Output& out) const {
     bam1_t& record = *workspace.record;
     RecordStatus status{};
     load(bytes, record, status);
@@ -334,16 +318,13 @@ class ModbamWriter {
     remove_tags(record);
     if (record.core.l_qseq == 0) return append(record, workspace, result), false;  // SEQ is "*": there is nothing that MM could count
 
-    const std::size_t groups = calls.start[row].size();
-    if (calls.end[row].size() != groups || calls.motifs[row].size() != groups || calls.methylated[row].size() != groups ||
-        calls.unmethylated[row].size() != groups)
-      throw Failure::input(std::string("read '") + bam_get_qname(&record) + "': the lists of its methylation calls differ in length");
+    const std::size_t groups = calls.groups(row, bam_get_qname(&record));
     const Strand strand = bam_is_rev(&record) ? Strand::reverse : Strand::forward;
     workspace.calls.clear();
     if (groups > 0) {
       const std::string_view bases = bases_of(record.core.tid);
       for (std::size_t i = 0; i < groups; ++i) {
-        const double ratio = static_cast<double>(calls.methylated[row][i]) - static_cast<double>(calls.unmethylated[row][i]);
+        const double ratio = calls.log_lik_ratio(row, i);
         if (ratio != ratio) continue;  // no call
         const SiteGroup group{calls.start[row][i], calls.end[row][i], calls.motifs[row][i]};
         if (!append_group(bases, motif_.sites(strand), group, probability_code(ratio), workspace.calls)) return fail(Reason::sites_not_on_reference);

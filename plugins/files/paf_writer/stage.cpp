@@ -7,6 +7,7 @@
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/join_indexed_text.hpp>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/hit_columns.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -38,14 +39,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
     d.sink("read").work_unit("row").concatenates();
     d.needs("read_id", "utf8", "name of the read").needs("read_length", "i32", "bases of the read");
     d.needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up");
-    d.needs("hit_target", "list<i32>", "per hit: number of the contig in the index");
-    d.needs("hit_query_start", "list<i32>", "per hit: first base on the read").needs("hit_query_end", "list<i32>", "per hit: end on the read");
-    d.needs("hit_target_start", "list<i32>", "per hit: first base on the contig").needs("hit_target_end", "list<i32>", "per hit: end on the contig");
-    d.needs("hit_score", "list<i32>", "per hit: score").needs("hit_second_score", "list<i32>", "per hit: best secondary score; -1: no tag");
-    d.needs("hit_anchors", "list<i32>", "per hit: anchors");
-    d.needs("hit_matches", "list<i32>", "per hit: matching bases").needs("hit_block", "list<i32>", "per hit: bases of the block");
-    d.needs("hit_is_reverse", "list<u8>", "per hit: 1 on the reverse strand").needs("hit_is_primary", "list<u8>", "per hit: 1 if primary");
-    d.needs("hit_mapq", "list<u8>", "per hit: mapping quality").needs("hit_divergence", "list<f32>", "per hit: divergence; -1: no tag");
+    overlap::needs_hits(d);
     overlap::needs_read_alignments(d, Needed::optional);
     d.needs("difference_text", "utf8", "cs tags of the alignments, for cs", Needed::optional);
     d.needs("mismatch_text", "utf8", "MD tags of the alignments, for md", Needed::optional);
@@ -85,7 +79,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
   void process(const Call&, const Batch& in, Output& out) {
     auto text = texts_.take();
     text->clear();
-    const Hits hits(in);
+    const overlap::HitColumns hits(in);
     std::optional<overlap::ReadAlignments> alignments;
     if (has_alignments_) alignments.emplace(in, text_);
     const TextView read_ids = in.text("read_id");
@@ -107,7 +101,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
         for (const overlap::ReadAlignment& alignment : of_read) append(hit_of(alignment));
       } else {
         count = hits.count(row, read.id);
-        for (std::size_t i = 0; i < count; ++i) append(hits.hit(row, i, index_, read.id));
+        for (std::size_t i = 0; i < count; ++i) append(hit_of(hits.hit(row, i), read.id));
       }
       if (count == 0 && paf_no_hit_) append_no_hit(*text, read);
       return text->size() - before;
@@ -155,63 +149,27 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
     if (text == overlap::TagText::mismatches) tags.push_back(arrow::tag_column("MD", "utf8"));
     return arrow::paf_schema(std::move(tags));
   }
-  // The hit columns of a batch.
-  class Hits {
-   public:
-    explicit Hits(const Batch& in)
-        : target_(in.list<std::int32_t>("hit_target")),
-          query_start_(in.list<std::int32_t>("hit_query_start")),
-          query_end_(in.list<std::int32_t>("hit_query_end")),
-          target_start_(in.list<std::int32_t>("hit_target_start")),
-          target_end_(in.list<std::int32_t>("hit_target_end")),
-          score_(in.list<std::int32_t>("hit_score")),
-          second_score_(in.list<std::int32_t>("hit_second_score")),
-          anchors_(in.list<std::int32_t>("hit_anchors")),
-          matches_(in.list<std::int32_t>("hit_matches")),
-          block_(in.list<std::int32_t>("hit_block")),
-          is_reverse_(in.list<std::uint8_t>("hit_is_reverse")),
-          is_primary_(in.list<std::uint8_t>("hit_is_primary")),
-          mapq_(in.list<std::uint8_t>("hit_mapq")),
-          divergence_(in.list<float>("hit_divergence")) {}
-
-    std::size_t count(std::int64_t row, std::string_view read_id) const {
-      const std::size_t count = target_[row].size();
-      for (const auto* list : {&query_start_, &query_end_, &target_start_, &target_end_, &score_, &second_score_, &anchors_, &matches_, &block_})
-        if ((*list)[row].size() != count) refuse(read_id, "the lists of its hits differ in length");
-      for (const auto* list : {&is_reverse_, &is_primary_, &mapq_})
-        if ((*list)[row].size() != count) refuse(read_id, "the lists of its hits differ in length");
-      if (divergence_[row].size() != count) refuse(read_id, "the lists of its hits differ in length");
-      return count;
-    }
-    PafHit hit(std::int64_t row, std::size_t i, const MinimizerIndexView& index, std::string_view read_id) const {
-      const auto target = static_cast<std::size_t>(static_cast<std::uint32_t>(target_[row][i]));
-      if (target >= index.contigs()) refuse(read_id, "a hit is on contig " + std::to_string(target_[row][i]) + ", which the index does not have");
-      return {.query_start = query_start_[row][i],
-              .query_end = query_end_[row][i],
-              .reverse = is_reverse_[row][i] != 0,
-              .target = index.contig_name(target),
-              .target_length = index.contig_length[target],
-              .target_start = target_start_[row][i],
-              .target_end = target_end_[row][i],
-              .matches = matches_[row][i],
-              .block = block_[row][i],
-              .mapping_quality = mapq_[row][i],
-              .primary = is_primary_[row][i] != 0,
-              .anchors = anchors_[row][i],
-              .score = score_[row][i],
-              .second_score = second_score_[row][i],
-              .divergence = divergence_[row][i]};
-    }
-
-   private:
-    [[noreturn]] static void refuse(std::string_view read_id, const std::string& what) {
-      throw Failure::input("read '" + std::string(read_id) + "': " + what);
-    }
-    ListView<std::int32_t> target_, query_start_, query_end_, target_start_, target_end_, score_, second_score_, anchors_, matches_, block_;
-    ListView<std::uint8_t> is_reverse_, is_primary_, mapq_;
-    ListView<float> divergence_;
-  };
-
+  PafHit hit_of(const overlap::ReadHit& hit, std::string_view read_id) const {
+    const auto target = static_cast<std::size_t>(static_cast<std::uint32_t>(hit.target));
+    if (target >= index_.contigs())
+      throw Failure::input("read '" + std::string(read_id) + "': a hit is on contig " + std::to_string(hit.target) +
+                           ", which the index does not have");
+    return {.query_start = hit.query_start,
+            .query_end = hit.query_end,
+            .reverse = hit.is_reverse != 0,
+            .target = index_.contig_name(target),
+            .target_length = index_.contig_length[target],
+            .target_start = hit.target_start,
+            .target_end = hit.target_end,
+            .matches = hit.matches,
+            .block = hit.block,
+            .mapping_quality = hit.mapping_quality,
+            .primary = hit.is_primary != 0,
+            .anchors = hit.anchors,
+            .score = hit.score,
+            .second_score = hit.second_score,
+            .divergence = hit.divergence};
+  }
   PafHit hit_of(const overlap::ReadAlignment& alignment) const {
     const auto target = static_cast<std::size_t>(alignment.target);
     return {.query_start = alignment.query_start,

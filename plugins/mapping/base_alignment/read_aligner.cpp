@@ -6,6 +6,22 @@
 
 namespace sluice::base_alignment {
 
+ReadHits read_hits_of(const Batch& in, std::int64_t row) {
+  return {.bases = in.text("bases")[row],
+          .repeat_length = in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
+          .target = in.list<std::int32_t>("hit_target")[row],
+          .chain = in.list<std::int32_t>("hit_chain")[row],
+          .score = in.list<std::int32_t>("hit_score")[row],
+          .second_score = in.list<std::int32_t>("hit_second_score")[row],
+          .rivals = in.list<std::int32_t>("hit_rivals")[row],
+          .hash = in.list<std::uint32_t>("hit_hash")[row],
+          .is_reverse = in.list<std::uint8_t>("hit_is_reverse")[row],
+          .is_primary = in.list<std::uint8_t>("hit_is_primary")[row],
+          .chain_anchor_count = in.list<std::int32_t>("chain_anchor_count")[row],
+          .anchor_x = in.list<std::uint64_t>("chain_anchor_x")[row],
+          .anchor_y = in.list<std::uint64_t>("chain_anchor_y")[row]};
+}
+
 std::string problem_of(const ReadHits& read, std::span<const std::int32_t> target_length) {
   const std::size_t hits = read.target.size();
   for (const std::size_t size : {read.chain.size(), read.score.size(), read.second_score.size(), read.rivals.size(), read.hash.size(),

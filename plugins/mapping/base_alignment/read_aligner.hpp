@@ -4,6 +4,7 @@
 // The alignments of a read from its hits: minimap2 2.24 with base alignment, whole records the same (A.13 of the specification). Not thread-safe: one
 // object per thread.
 
+#include <sluice/batch.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ struct ReadHits {
   std::span<const std::int32_t> chain_anchor_count;
   std::span<const std::uint64_t> anchor_x, anchor_y;
 };
+
+// Of a row with the columns that base_alignment needs.
+ReadHits read_hits_of(const Batch& in, std::int64_t row);
 
 // Why the lists make no alignments; "" if they do.
 std::string problem_of(const ReadHits& read, std::span<const std::int32_t> target_length);

@@ -248,19 +248,7 @@ class BaseAlignment {
 
   // The lists fit each other.
   ReadHits hits_of(const Batch& in, std::int64_t row) const {
-    const ReadHits read{.bases = in.text("bases")[row],
-                        .repeat_length = in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
-                        .target = in.list<std::int32_t>("hit_target")[row],
-                        .chain = in.list<std::int32_t>("hit_chain")[row],
-                        .score = in.list<std::int32_t>("hit_score")[row],
-                        .second_score = in.list<std::int32_t>("hit_second_score")[row],
-                        .rivals = in.list<std::int32_t>("hit_rivals")[row],
-                        .hash = in.list<std::uint32_t>("hit_hash")[row],
-                        .is_reverse = in.list<std::uint8_t>("hit_is_reverse")[row],
-                        .is_primary = in.list<std::uint8_t>("hit_is_primary")[row],
-                        .chain_anchor_count = in.list<std::int32_t>("chain_anchor_count")[row],
-                        .anchor_x = in.list<std::uint64_t>("chain_anchor_x")[row],
-                        .anchor_y = in.list<std::uint64_t>("chain_anchor_y")[row]};
+    const ReadHits read = read_hits_of(in, row);
     const std::string problem = problem_of(read, index_.contig_length);
     if (!problem.empty())
       throw Failure::input("row " + std::to_string(row) + " of the reads: " + problem, "this is a bug in the stage that gives its hits");

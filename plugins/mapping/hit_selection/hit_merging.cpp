@@ -7,6 +7,8 @@
 #include <sluice/minimizer_index.hpp>
 
 namespace sluice::hit_selection {
+
+using overlap::ReadHit;
 namespace {
 
 constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
@@ -15,8 +17,8 @@ constexpr std::size_t least_read = 4096;
 constexpr std::uint32_t failed = 0xFFFFFFFF;  // in place of a number of hits
 
 // As make_hits orders hits: by score, anchors and hash, downwards. Equal ones are of different targets, or as good as impossible.
-bool comes_first(const MergedHit& a, const MergedHit& b) {
-  const auto key = [](const MergedHit& hit) {
+bool comes_first(const ReadHit& a, const ReadHit& b) {
+  const auto key = [](const ReadHit& hit) {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(hit.score)) << 32 | static_cast<std::uint32_t>(hit.anchors)) ^ hit.hash;
   };
   if (key(a) != key(b)) return key(a) > key(b);
@@ -29,46 +31,6 @@ Failure other_reads() {
                         "let stored_reads read them, which gives all of them for each part");
 }
 
-// The hits of the rows of a batch.
-class HitColumns {
- public:
-  explicit HitColumns(const Batch& in)
-      : target_(in.list<std::int32_t>("hit_target")),
-        query_start_(in.list<std::int32_t>("hit_query_start")),
-        query_end_(in.list<std::int32_t>("hit_query_end")),
-        target_start_(in.list<std::int32_t>("hit_target_start")),
-        target_end_(in.list<std::int32_t>("hit_target_end")),
-        score_(in.list<std::int32_t>("hit_score")),
-        second_score_(in.list<std::int32_t>("hit_second_score")),
-        anchors_(in.list<std::int32_t>("hit_anchors")),
-        matches_(in.list<std::int32_t>("hit_matches")),
-        block_(in.list<std::int32_t>("hit_block")),
-        hash_(in.list<std::uint32_t>("hit_hash")),
-        divergence_(in.list<float>("hit_divergence")),
-        reverse_(in.list<std::uint8_t>("hit_is_reverse")),
-        primary_(in.list<std::uint8_t>("hit_is_primary")),
-        mapping_quality_(in.list<std::uint8_t>("hit_mapq")) {}
-
-  void append(std::int64_t row, std::string_view name, std::vector<MergedHit>& hits) const {
-    const std::size_t count = target_[row].size();
-    for (const std::size_t size :
-         {query_start_[row].size(), query_end_[row].size(), target_start_[row].size(), target_end_[row].size(), score_[row].size(),
-          second_score_[row].size(), anchors_[row].size(), matches_[row].size(), block_[row].size(), hash_[row].size(), divergence_[row].size(),
-          reverse_[row].size(), primary_[row].size(), mapping_quality_[row].size()})
-      if (size != count) throw Failure::input("read '" + std::string(name) + "': the lists of its hits differ in length");
-    for (std::size_t h = 0; h < count; ++h)
-      hits.push_back({target_[row][h], query_start_[row][h], query_end_[row][h], target_start_[row][h], target_end_[row][h], score_[row][h],
-                      second_score_[row][h], anchors_[row][h], matches_[row][h], block_[row][h], hash_[row][h], divergence_[row][h], reverse_[row][h],
-                      primary_[row][h], mapping_quality_[row][h], 0});
-  }
-
- private:
-  ListView<std::int32_t> target_, query_start_, query_end_, target_start_, target_end_, score_, second_score_, anchors_, matches_, block_;
-  ListView<std::uint32_t> hash_;
-  ListView<float> divergence_;
-  ListView<std::uint8_t> reverse_, primary_, mapping_quality_;
-};
-
 }  // namespace
 
 void PartHits::write_pending() {
@@ -77,7 +39,7 @@ void PartHits::write_pending() {
   pending_.clear();
 }
 
-void PartHits::add(std::uint32_t part, std::optional<std::span<const MergedHit>> hits) {
+void PartHits::add(std::uint32_t part, std::optional<std::span<const ReadHit>> hits) {
   if (part_begin_.empty() ? part != 0 : part + 1 != part_begin_.size() && part != part_begin_.size())
     throw Failure::input("reads for part " + std::to_string(part) + " of the index come behind those of another one");
   if (part == part_begin_.size()) part_begin_.push_back(written_);
@@ -106,7 +68,7 @@ std::string_view PartHits::read(Cursor& cursor, std::size_t bytes) const {
   return found;
 }
 
-bool PartHits::take(std::uint32_t parts, std::vector<MergedHit>& hits) {
+bool PartHits::take(std::uint32_t parts, std::vector<ReadHit>& hits) {
   if (cursors_.empty()) {
     if (part_begin_.size() != parts) throw other_reads();
     write_pending();
@@ -123,7 +85,7 @@ bool PartHits::take(std::uint32_t parts, std::vector<MergedHit>& hits) {
     }
     const std::size_t before = hits.size();
     hits.resize(before + count);
-    const std::string_view bytes = read(cursor, count * sizeof(MergedHit));
+    const std::string_view bytes = read(cursor, count * sizeof(ReadHit));
     if (count > 0) std::memcpy(hits.data() + before, bytes.data(), bytes.size());
   }
   return is_good;
@@ -152,22 +114,9 @@ void HitMerging::describe(Describe<HitMerging>& d) {
   d.needs("index_part", "i32", "part of the index that the row is for, from 0");
   d.gives("read_id", "utf8", "name of the read").gives("read_length", "i32", "bases of the read");
   d.gives("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up");
-  const auto both = [&d](const char* column, const char* type, const char* doc) { d.needs(column, type, doc).gives(column, type, doc); };
-  both("hit_target", "list<i32>", "per hit: number of the contig in the index");
-  both("hit_query_start", "list<i32>", "per hit: first base on the read");
-  both("hit_query_end", "list<i32>", "per hit: end on the read");
-  both("hit_target_start", "list<i32>", "per hit: first base on the contig");
-  both("hit_target_end", "list<i32>", "per hit: end on the contig");
-  both("hit_score", "list<i32>", "per hit: score of its chain");
-  both("hit_second_score", "list<i32>", "per hit: -1, as none is primary");
-  both("hit_anchors", "list<i32>", "per hit: anchors of its chain");
-  both("hit_matches", "list<i32>", "per hit: bases of the read under anchors");
-  both("hit_block", "list<i32>", "per hit: bases between the ends");
-  both("hit_is_reverse", "list<u8>", "per hit: 1 if the read maps to the reverse strand");
-  both("hit_is_primary", "list<u8>", "per hit: 0");
-  both("hit_mapq", "list<u8>", "per hit: mapping quality");
-  both("hit_divergence", "list<f32>", "per hit: estimated differences per base; -1: unknown");
-  d.needs("hit_hash", "list<u32>", "per hit: decides between hits of equal score");
+  overlap::needs_hits(d);
+  overlap::gives_hits(d);
+  d.needs("hit_hash", "list<u32>", overlap::hit_hash_doc);
   d.uses("index", "minimizer_index", "the index that the reads were looked up in");
 }
 
@@ -178,7 +127,7 @@ void HitMerging::process(const Call& call, const Batch& in, Output& out) {
   const TextView read_id = in.text("read_id");
   const auto length = in.column<std::int32_t>("read_length"), repeat_length = in.column<std::int32_t>("repeat_length");
   const auto index_part = in.column<std::int32_t>("index_part");
-  const HitColumns columns(in);
+  const overlap::HitColumns columns(in);
   rows_.clear();
   hits_.clear();
   for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
@@ -188,9 +137,10 @@ void HitMerging::process(const Call& call, const Batch& in, Output& out) {
       throw Failure::input("hit_merging: read '" + std::string(read_id[row]) + "' is of part " + std::to_string(index_part[i]) + " of an index of " +
                            std::to_string(parts_));
     const std::size_t first = hits_.size();
-    if (in.ok(row)) columns.append(row, read_id[row], hits_);
+    const std::size_t count = in.ok(row) ? columns.count(row, read_id[row]) : 0;
+    for (std::size_t h = 0; h < count; ++h) hits_.push_back(columns.hit(row, h));
     if (part + 1 < parts_) {
-      part_hits_.add(part, in.ok(row) ? std::optional(std::span<const MergedHit>(hits_)) : std::nullopt);
+      part_hits_.add(part, in.ok(row) ? std::optional(std::span<const ReadHit>(hits_)) : std::nullopt);
       hits_.clear();
       continue;
     }
@@ -201,7 +151,7 @@ void HitMerging::process(const Call& call, const Batch& in, Output& out) {
     }
     const auto begin = hits_.begin() + static_cast<std::ptrdiff_t>(first);
     if (parts_ > 1) {
-      if (std::any_of(begin, hits_.end(), [](const MergedHit& hit) { return hit.primary != 0; }))
+      if (std::any_of(begin, hits_.end(), [](const ReadHit& hit) { return hit.is_primary != 0; }))
         throw Failure::usage("hit_merging: read '" + std::string(read_id[row]) + "' has a primary hit, but the index comes in parts",
                              "set all_chains of map_selection");
       std::sort(begin, hits_.end(), comes_first);
@@ -233,24 +183,24 @@ void HitMerging::emit(Output& out) {
     const auto i = static_cast<std::size_t>(row);
     return rows_[i].hits_end - (i == 0 ? 0 : rows_[i - 1].hits_end);
   });
-  const auto give = [&]<class T>(const char* name, T MergedHit::*member) {
+  const auto give = [&]<class T>(const char* name, T ReadHit::*member) {
     const std::span<T> values = out.list<T>(name, offsets);
     for (std::size_t i = 0; i < hits_.size(); ++i) values[i] = hits_[i].*member;
   };
-  give("hit_target", &MergedHit::target);
-  give("hit_query_start", &MergedHit::query_start);
-  give("hit_query_end", &MergedHit::query_end);
-  give("hit_target_start", &MergedHit::target_start);
-  give("hit_target_end", &MergedHit::target_end);
-  give("hit_score", &MergedHit::score);
-  give("hit_second_score", &MergedHit::second_score);
-  give("hit_anchors", &MergedHit::anchors);
-  give("hit_matches", &MergedHit::matches);
-  give("hit_block", &MergedHit::block);
-  give("hit_is_reverse", &MergedHit::reverse);
-  give("hit_is_primary", &MergedHit::primary);
-  give("hit_mapq", &MergedHit::mapping_quality);
-  give("hit_divergence", &MergedHit::divergence);
+  give("hit_target", &ReadHit::target);
+  give("hit_query_start", &ReadHit::query_start);
+  give("hit_query_end", &ReadHit::query_end);
+  give("hit_target_start", &ReadHit::target_start);
+  give("hit_target_end", &ReadHit::target_end);
+  give("hit_score", &ReadHit::score);
+  give("hit_second_score", &ReadHit::second_score);
+  give("hit_anchors", &ReadHit::anchors);
+  give("hit_matches", &ReadHit::matches);
+  give("hit_block", &ReadHit::block);
+  give("hit_is_reverse", &ReadHit::is_reverse);
+  give("hit_is_primary", &ReadHit::is_primary);
+  give("hit_mapq", &ReadHit::mapping_quality);
+  give("hit_divergence", &ReadHit::divergence);
   out.emit();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <sluice/overlap/hit_columns.hpp>
 #include <sluice/spill_file.hpp>
 #include <sluice/stage.hpp>
 #include <span>
@@ -12,23 +13,13 @@
 
 namespace sluice::hit_selection {
 
-// What a merged row says of a hit. Without padding: it is written to disk as it is.
-struct MergedHit {
-  std::int32_t target = 0, query_start = 0, query_end = 0, target_start = 0, target_end = 0;
-  std::int32_t score = 0, second_score = 0, anchors = 0, matches = 0, block = 0;
-  std::uint32_t hash = 0;
-  float divergence = -1;
-  std::uint8_t reverse = 0, primary = 0, mapping_quality = 0, unused = 0;
-};
-static_assert(sizeof(MergedHit) == 52);
-
 // The hits of reads with one part of an index after the other, on disk: of each part the rows in their order, which is the same for all parts.
 class PartHits {
  public:
-  void add(std::uint32_t part, std::optional<std::span<const MergedHit>> hits);
+  void add(std::uint32_t part, std::optional<std::span<const overlap::ReadHit>> hits);
   // Behind the last add(): of each of the parts the next row's hits are appended; false: the row failed in one of them. Throws Failure::input if a
   // part has no further row.
-  bool take(std::uint32_t parts, std::vector<MergedHit>& hits);
+  bool take(std::uint32_t parts, std::vector<overlap::ReadHit>& hits);
   // Throws Failure::input if a part has rows that were not taken.
   void check_all_taken() const;
   std::uint64_t bytes() const { return file_ ? file_->bytes() : 0; }
@@ -71,7 +62,7 @@ class HitMerging {
   std::uint32_t parts_;
   PartHits part_hits_;
   std::vector<Row> rows_;  // of the batch, and their hits
-  std::vector<MergedHit> hits_;
+  std::vector<overlap::ReadHit> hits_;
 };
 
 }  // namespace sluice::hit_selection

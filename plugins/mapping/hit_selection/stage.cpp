@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <cmath>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/hit_columns.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 
@@ -52,24 +53,11 @@ class MapSelection {
     d.needs("chain_anchor_y", "list<u64>",
             "anchors of all chains: span << 32 | last base on the read, on the reverse complement for the reverse strand");
     d.uses("index", "minimizer_index", "the sequences that the reads are mapped to");
-    d.gives("hit_target", "list<i32>", "per hit: number of the contig in the index");
-    d.gives("hit_query_start", "list<i32>", "per hit: first base on the read's forward strand");
-    d.gives("hit_query_end", "list<i32>", "per hit: end on the read, exclusive");
-    d.gives("hit_target_start", "list<i32>", "per hit: first base on the contig");
-    d.gives("hit_target_end", "list<i32>", "per hit: end on the contig, exclusive");
-    d.gives("hit_score", "list<i32>", "per hit: score of its chain");
-    d.gives("hit_second_score", "list<i32>", "per primary hit: best score of a hit that is secondary to it, 0 if there is none; secondary hits: -1");
-    d.gives("hit_anchors", "list<i32>", "per hit: anchors of its chain");
-    d.gives("hit_matches", "list<i32>", "per hit: bases of the read under anchors");
-    d.gives("hit_block", "list<i32>", "per hit: bases between the ends, of read or contig, whichever has more between two anchors");
-    d.gives("hit_is_reverse", "list<u8>", "per hit: 1 if the read maps to the reverse strand");
-    d.gives("hit_is_primary", "list<u8>", "per hit: 1 if no better hit covers its part of the read");
-    d.gives("hit_mapq", "list<u8>", "per hit: mapping quality, 0 to 60; secondary hits: 0");
-    d.gives("hit_divergence", "list<f32>", "per hit: estimated differences per base; -1: unknown");
+    overlap::gives_hits(d);
     d.gives("hit_chain", "list<i32>", "per hit: which of the read's chains it is", Needed::optional);
     d.gives("hit_rivals", "list<i32>", "per primary hit: hits secondary to it that have at least as many anchors; secondary hits: 0",
             Needed::optional);
-    d.gives("hit_hash", "list<u32>", "per hit: decides between hits of equal score", Needed::optional);
+    d.gives("hit_hash", "list<u32>", overlap::hit_hash_doc, Needed::optional);
     d.option("all_chains", &Parameters::all_chains, "keep all chains, none of them primary (minimap2 -P)");
     d.option("secondary_ratio", &Parameters::secondary_ratio,
              "least score of a secondary hit, as a share of its primary's; 0: all are kept (minimap2 -p)")

@@ -9,6 +9,7 @@
 #include <memory>
 #include <sluice/hts/text_file.hpp>
 #include <sluice/resume.hpp>
+#include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -60,11 +61,8 @@ class MethylationAccuracy {
     d.uses("reference", "contig", "needed when read_truth is FASTA", Needed::optional);
     d.needs("read_id", "utf8", "identifier")
         .needs("contig", "utf8", "reference name")
-        .needs("is_reverse", "u8", "1: the read is of the reverse strand")
-        .needs("site_start", "list<i64>", "first C of each group, 0-based")
-        .needs("site_motifs", "list<i32>", "CpGs in each group")
-        .needs("log_lik_methylated", "list<f32>", "log-likelihood of the methylated sequence")
-        .needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the unmethylated sequence");
+        .needs("is_reverse", "u8", "1: the read is of the reverse strand");
+    needs_site_calls(d);
     d.option("site_truth", &Parameters::site_truth, "table of true frequencies").required().reads();
     d.option("read_truth", &Parameters::read_truth, "true states of every read: a table or FASTA").required().reads();
     d.option("output", &Parameters::output, "JSON file to write; - is standard output").writes();
@@ -94,14 +92,14 @@ class MethylationAccuracy {
   void commit(const sluice::Call& call, const Batch& in) {
     const TextView ids = in.text("read_id"), contigs = in.text("contig");
     const auto reverse = in.column<std::uint8_t>("is_reverse");
-    const auto starts = in.list<std::int64_t>("site_start");
-    const auto motifs = in.list<std::int32_t>("site_motifs");
-    const auto methylated = in.list<float>("log_lik_methylated"), unmethylated = in.list<float>("log_lik_unmethylated");
+    const SiteCalls calls(in);
     const auto compared_before = static_cast<std::uint64_t>(reads_);
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      if (!in.ok(row) || starts[row].empty()) continue;
+      if (!in.ok(row)) continue;
+      const std::size_t groups = calls.groups(row, ids[row]);
+      if (groups == 0) continue;
       const ReadTruth* truth =
-          truth_of(ids[row], contigs[row], reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward, starts[row].front());
+          truth_of(ids[row], contigs[row], reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward, calls.start[row].front());
       if (truth == nullptr) {
         if (reads_without_truth_++ == 0)
           call.warn("read '" + std::string(ids[row]) + "' is not in " + parameters_.read_truth +
@@ -110,19 +108,20 @@ class MethylationAccuracy {
       }
       ++reads_;
       auto& sites = sites_of(contigs[row]);
-      for (std::size_t i = 0; i < starts[row].size(); ++i) {
+      for (std::size_t i = 0; i < groups; ++i) {
         ++groups_;
-        const double ratio = static_cast<double>(methylated[row][i]) - static_cast<double>(unmethylated[row][i]);
-        if (motifs[row][i] != 1 || std::isnan(ratio)) continue;
-        const auto found = std::lower_bound(truth->positions.begin(), truth->positions.end(), starts[row][i]);
-        if (found == truth->positions.end() || *found != starts[row][i]) {
+        const double ratio = calls.log_lik_ratio(row, i);
+        const std::int64_t start = calls.start[row][i];
+        if (calls.motifs[row][i] != 1 || std::isnan(ratio)) continue;
+        const auto found = std::lower_bound(truth->positions.begin(), truth->positions.end(), start);
+        if (found == truth->positions.end() || *found != start) {
           ++calls_without_truth_;
           continue;
         }
         const bool state = truth->methylated[static_cast<std::size_t>(found - truth->positions.begin())];
         calls_.push_back({ratio, state});
         if (std::abs(ratio) < parameters_.call_threshold) continue;
-        Site& site = sites[starts[row][i]];
+        Site& site = sites[start];
         ++site.calls;
         site.methylated += ratio > 0 ? 1 : 0;
         ++confident_;

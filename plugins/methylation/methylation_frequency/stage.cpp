@@ -4,6 +4,7 @@
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/resume.hpp>
+#include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 #include <string>
@@ -40,11 +41,7 @@ class MethylationFrequency {
     d.regroup("read", "site").work_unit("row").sums();
     d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
     d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");
-    d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
-        .needs("site_end", "list<i64>", "first base of the last site of each group");
-    d.needs("site_motifs", "list<i32>", "sites of each group");
-    d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
-    d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    needs_site_calls(d);
     d.needs("site_sequences", "utf8", "the reference around each group, each followed by a newline; without them the resources are needed",
             Needed::optional);
     d.gives("contig", "utf8", "name of the reference sequence")
@@ -88,19 +85,12 @@ class MethylationFrequency {
     const TextView read_ids = in.text("read_id");
     const TextView contig_names = in.text("contig");
     const auto is_reverse = in.column<std::uint8_t>("is_reverse");
-    const auto site_start = in.list<std::int64_t>("site_start");
-    const auto site_end = in.list<std::int64_t>("site_end");
-    const auto site_motifs = in.list<std::int32_t>("site_motifs");
-    const auto methylated = in.list<float>("log_lik_methylated");
-    const auto unmethylated = in.list<float>("log_lik_unmethylated");
+    const SiteCalls calls(in);
     double counted = 0;
     double below_threshold = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
-      const std::size_t groups = site_start[row].size();
-      if (site_end[row].size() != groups || site_motifs[row].size() != groups || methylated[row].size() != groups ||
-          unmethylated[row].size() != groups)
-        throw Failure::input("read '" + std::string(read_ids[row]) + "': the lists of its methylation calls differ in length");
+      const std::size_t groups = calls.groups(row, read_ids[row]);
       if (groups == 0) continue;
       const Contig contig = has_sequences_ ? Contig{contig_names[row], {}} : contig_of(contig_names[row]);
       std::string_view lines = has_sequences_ ? in.text("site_sequences")[row] : std::string_view();
@@ -109,12 +99,12 @@ class MethylationFrequency {
       for (std::size_t i = 0; i < groups; ++i) {
         const AddStatus status =
             sums_.add({.contig = contig.name,
-                       .start = site_start[row][i],
-                       .end = site_end[row][i],
-                       .motifs = site_motifs[row][i],
-                       .log_lik_ratio = static_cast<double>(methylated[row][i]) - static_cast<double>(unmethylated[row][i]),
+                       .start = calls.start[row][i],
+                       .end = calls.end[row][i],
+                       .motifs = calls.motifs[row][i],
+                       .log_lik_ratio = calls.log_lik_ratio(row, i),
                        .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
-                       .sequence = has_sequences_ ? next_line(lines) : group_sequence(contig.bases, site_start[row][i], site_end[row][i]),
+                       .sequence = has_sequences_ ? next_line(lines) : group_sequence(contig.bases, calls.start[row][i], calls.end[row][i]),
                        .order = calls_seen_++});
         if (status == AddStatus::counted) ++counted;
         if (status == AddStatus::below_threshold) ++below_threshold;

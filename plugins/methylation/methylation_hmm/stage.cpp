@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <limits>
+#include <sluice/aligned_events.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/region.hpp>
@@ -56,19 +57,7 @@ class MethylationHmm {
         "the forward strand.");
     d.uses("reference", "contig", "the reference that the reads are aligned to")
         .uses("model", "kmer", "the methylation k-mer model of the pore; its M is the modified base of the motif");
-    d.needs("contig", "utf8", "reference name")
-        .needs("ref_start", "i64", "0-based")
-        .needs("ref_end", "i64", "exclusive")
-        .needs("is_reverse", "u8", "1: aligned to the reverse strand")
-        .needs("cigar", "list<u32>", "BAM encoding");
-    d.needs("bases", "utf8", "the whole read")
-        .needs("event_mean", "list<f32>", "pA")
-        .needs("first_event", "list<i32>", "per k-mer, -1: none")
-        .needs("events_per_base", "f64", "aligned events per k-mer");
-    d.needs("shift", "f32", "pA")
-        .needs("scale", "f32", "pA per model unit")
-        .needs("var", "f32", "factor on level_stdv")
-        .needs("log_var", "f32", "natural logarithm of var");
+    needs_aligned_events(d);
     d.gives("site_start", "list<i64>", "first base of the first site of each group on the reference, 0-based: for CpG its C")
         .gives("site_end", "list<i64>", "first base of the last site of each group");
     d.gives("site_motifs", "list<i32>", "sites in each group");

@@ -4,6 +4,7 @@
 // Map: from the calls of methylation_hmm to what each read says at each position of the reference.
 
 #include <sluice/motif.hpp>
+#include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -31,12 +32,9 @@ class MethylationStates {
         "base of each called site whose motif it shows in neighbouring bases; it fails if its log-likelihood ratio, as the table prints it, is less "
         "than call_threshold away from 0. All else that the read covers has no call, is another base or a deletion.");
     d.map("read").work_unit("base");
-    d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it").needs("contig", "utf8", "reference sequence it aligns to");
-    d.needs("site_start", "list<i64>", "first base of the first site of each group, 0-based")
-        .needs("site_end", "list<i64>", "first base of the last site of each group");
-    d.needs("site_motifs", "list<i32>", "sites of each group");
-    d.needs("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
-    d.needs("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
+    d.needs("read_id", "utf8", "name of the read").needs("bam_record", "binary", "the alignment record, as alignment_reader gives it");
+    d.needs("contig", "utf8", "reference sequence it aligns to");
+    needs_site_calls(d);
     describe_states(d);
     d.uses("reference", "contig", "the sequences that the reads are aligned to");
     d.option("motif", &Parameters::motif, "what was called: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
@@ -80,18 +78,9 @@ class MethylationStates {
 
  private:
   struct Columns {
-    explicit Columns(const Batch& in)
-        : records(in.text("bam_record")),
-          contigs(in.text("contig")),
-          start(in.list<std::int64_t>("site_start")),
-          end(in.list<std::int64_t>("site_end")),
-          motifs(in.list<std::int32_t>("site_motifs")),
-          methylated(in.list<float>("log_lik_methylated")),
-          unmethylated(in.list<float>("log_lik_unmethylated")) {}
-    TextView records, contigs;
-    ListView<std::int64_t> start, end;
-    ListView<std::int32_t> motifs;
-    ListView<float> methylated, unmethylated;
+    explicit Columns(const Batch& in) : read_ids(in.text("read_id")), records(in.text("bam_record")), contigs(in.text("contig")), calls(in) {}
+    TextView read_ids, records, contigs;
+    SiteCalls calls;
   };
 
   bool fill(const Columns& columns, std::int64_t row, SiteStates& states, StateRow& result, Output& out) const {
@@ -104,10 +93,9 @@ class MethylationStates {
                                                           : Reason::without_bases);
       return false;
     }
-    const GroupCalls calls{columns.start[row], columns.end[row], columns.motifs[row], columns.methylated[row], columns.unmethylated[row]};
-    for (const std::size_t size : {calls.end.size(), calls.motifs.size(), calls.methylated.size(), calls.unmethylated.size()})
-      if (size != calls.start.size())
-        throw Failure::input("the lists of a read's methylation calls differ in length", "use the rows of methylation_hmm");
+    columns.calls.groups(row, columns.read_ids[row]);
+    const GroupCalls calls{columns.calls.start[row], columns.calls.end[row], columns.calls.motifs[row], columns.calls.methylated[row],
+                           columns.calls.unmethylated[row]};
     const auto contig = contigs_.find(columns.contigs[row]);
     if (contig == contigs_.end())
       throw Failure::input("contig '" + std::string(columns.contigs[row]) + "' is not in the reference",

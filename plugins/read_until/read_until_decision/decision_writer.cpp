@@ -112,7 +112,12 @@ DecisionLine DecisionWriter::line_of(const Batch& in, std::int64_t row) const {
                     .prefix_samples = in.column<std::int32_t>("prefix_samples")[i]};
   if (more_ != MoreColumns::none) line.action = name_of(in.column<std::uint8_t>("action")[i]);
   if (more_ == MoreColumns::action_and_channel) {
-    line.condition = conditions_->name(in.column<std::int32_t>("condition")[i]);
+    const std::int32_t condition = in.column<std::int32_t>("condition")[i];
+    if (!conditions_->has(condition))
+      throw Failure::input(
+          "read '" + std::string(line.read_id) + "' has condition " + std::to_string(condition) + " of " + std::to_string(conditions_->size()),
+          "use the conditions that the stage of actions uses");
+    line.condition = conditions_->name(condition);
     line.channel = in.column<std::int32_t>("channel")[i] + 1;
   }
   return line;

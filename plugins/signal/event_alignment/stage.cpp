@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <functional>
+#include <sluice/aligned_events.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/region.hpp>
 #include <sluice/stage.hpp>
@@ -48,19 +49,7 @@ class EventAlignment {
         "2017), in overlapping segments of 101 bases of the reference, of which the first 50 events are kept. Where f5c has a flaw (hard-clipped "
         "records, fewer than one event per base) the default does the right thing; compat = \"f5c\" keeps it.");
     d.uses("reference", "contig", "the reference that the reads are aligned to").uses("model", "kmer", "the nucleotide k-mer model of the pore");
-    d.needs("contig", "utf8", "reference name")
-        .needs("ref_start", "i64", "0-based")
-        .needs("ref_end", "i64", "exclusive")
-        .needs("is_reverse", "u8", "1: aligned to the reverse strand")
-        .needs("cigar", "list<u32>", "BAM encoding");
-    d.needs("bases", "utf8", "the whole read")
-        .needs("event_mean", "list<f32>", "pA")
-        .needs("first_event", "list<i32>", "per k-mer, -1: none")
-        .needs("events_per_base", "f64", "aligned events per k-mer");
-    d.needs("shift", "f32", "pA")
-        .needs("scale", "f32", "pA per model unit")
-        .needs("var", "f32", "factor on level_stdv")
-        .needs("log_var", "f32", "natural logarithm of var");
+    needs_aligned_events(d);
     d.gives("path_event", "list<i32>", "index of each aligned event, along the reference");
     d.gives("path_position", "list<i32>", "the first base of its k-mer on the forward strand of the contig, 0-based");
     d.gives("path_state", "list<u8>", "1: the event matches the k-mer, 0: a bad event there");

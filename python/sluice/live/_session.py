@@ -9,7 +9,7 @@ import logging
 import math
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Callable
 
 from .. import _library as _l
@@ -18,6 +18,7 @@ from .._source import Closed
 from ._channels import Channels
 from ._decider import Chunk, Decider, Decision, first_chunk
 from ._log import DecisionLog, now_text
+from ._statistics import Statistics
 
 logger = logging.getLogger("sluice.live")
 
@@ -36,29 +37,6 @@ class Settings:
     reconnect_seconds: tuple[float, float] = (0.5, 10.0)  # the first wait and the longest
     give_up_seconds: float = math.inf  # without a connection
     status_seconds: float = 30.0
-
-
-@dataclass
-class Latencies:
-    """A histogram of 1 ms, so that an hour takes no more memory than a second."""
-
-    counts: list[int] = field(default_factory=lambda: [0] * 10_001)
-    total: int = 0
-    largest: float = 0.0
-
-    def add(self, seconds: float) -> None:
-        self.counts[min(max(int(seconds * 1000), 0), 10_000)] += 1
-        self.total += 1
-        self.largest = max(self.largest, seconds)
-
-    def quantile(self, share: float) -> float:
-        """Upper bound of the bin, seconds; 0 without any."""
-        seen = 0
-        for bin, count in enumerate(self.counts):
-            seen += count
-            if count and seen >= share * self.total:
-                return (bin + 1) / 1000
-        return 0.0
 
 
 class StopSwitch:
@@ -110,7 +88,7 @@ class Session:
 
     def __init__(self, connect: Callable[[], Any], decider: Decider, log: DecisionLog, settings: Settings, clock: Callable[[], float] = time.monotonic):
         self.settings = settings
-        self.latency = Latencies()
+        self.statistics = Statistics(clock())
         self.counts: collections.Counter[str] = collections.Counter()
         self.error: BaseException | None = None  # why it ends before the sequencer's run does
         self.switch = StopSwitch(settings.stop_seconds)
@@ -326,7 +304,6 @@ class Session:
     def _decided(self, decision: Decision, now: float, came: float) -> tuple[str, int, str]:
         """What is sent."""
         latency = now - came
-        self.latency.add(latency)
         sent, reason = decision.action, ""
         if decision.failed:
             sent, reason = "stop_receiving", decision.failed
@@ -342,6 +319,7 @@ class Session:
             sent, reason = "stop_receiving", "dry_run"
         if self._sequencer is None:
             sent, reason = "none", "not_connected"
+        self.statistics.add(now, latency, decision.condition, sent, reason)
         self.counts["decisions"] += 1
         self.counts["sent_" + sent] += 1
         self._channels.done(decision.channel)
@@ -354,17 +332,19 @@ class Session:
     def status(self) -> str:
         """One line for people."""
         seen = self._channels.counts if self._channels is not None else collections.Counter()
-        decided = self.counts
+        decided, latency = self.counts, self.statistics.latency
         return (f"{seen['reads']} reads, {decided['decisions']} decisions ({decided['sent_unblock']} unblocked, {decided['sent_stop_receiving']} sequenced, "
-                f"{decided['late']} late, {decided['withheld']} withheld), latency p50 {1000 * self.latency.quantile(0.5):.0f} ms, "
-                f"p99 {1000 * self.latency.quantile(0.99):.0f} ms, most {1000 * self.latency.largest:.0f} ms, {decided['reconnects']} reconnects, "
+                f"{decided['late']} late, {decided['withheld']} withheld), latency p50 {1000 * latency.quantile(0.5):.0f} ms, "
+                f"p99 {1000 * latency.quantile(0.99):.0f} ms, most {1000 * latency.largest:.0f} ms, {decided['reconnects']} reconnects, "
                 f"{self._log.lost} log lines lost")
 
     def summary(self) -> dict[str, Any]:
-        """All counts, for --report."""
-        seen = dict(self._channels.counts) if self._channels is not None else {}
-        return {"channels": seen, "decisions": dict(self.counts), "stops": self.switch.times, "log_lines_lost": self._log.lost,
-                "latency_seconds": {"p50": self.latency.quantile(0.5), "p99": self.latency.quantile(0.99), "maximum": self.latency.largest, "count": self.latency.total}}
+        """All counts, for --report. From any thread."""
+        with self._lock:
+            seen = dict(self._channels.counts) if self._channels is not None else {}
+            return {"channels": seen, "decisions": dict(self.counts), "stops": self.switch.times, "log_lines_lost": self._log.lost,
+                    "latency_seconds": self.statistics.latency.summary(), "minutes": self.statistics.minutes(),
+                    "conditions": {name: dict(counts) for name, counts in self.statistics.conditions.items()}}
 
 
 def _failed(message: str, remedy: str) -> Error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ before it. docs/live.md tells more.
 """
 
 
+_TYPES = {"text": str, "int": int, "seconds": float}
+
 # What the program itself gives to the run: no options of the pipeline.
 _RESERVED = ("columns", "depth", "failed_rows", "parameters", "sampling_rate", "self", "stage", "write")
 
@@ -30,22 +33,13 @@ _RESERVED = ("columns", "depth", "failed_rows", "parameters", "sampling_rate", "
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="sluice live", description="Read Until on a sequencer: decides about the live reads of a position of MinKNOW.", epilog=EPILOGUE,
                                 formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    p.add_argument("--host", default="127.0.0.1", help="where MinKNOW runs (127.0.0.1)")
-    p.add_argument("--port", type=int, help="of MinKNOW's manager (9502)")
-    p.add_argument("--position", required=True, help="name of the position: MN12345, X1, 1A")
-    p.add_argument("--pipeline", default="read_until", help="a pipeline with a flow cell whose place the sequencer takes (read_until)")
-    p.add_argument("--log", metavar="FILE", help="table of decisions with their latency; lines are added to a file that is there")
-    p.add_argument("--report", metavar="FILE", help="counts and latencies at the end, JSON")
-    p.add_argument("--first-channel", type=int, default=1, help="(1)")
-    p.add_argument("--last-channel", type=int, help="(the flow cell's)")
-    p.add_argument("--deadline", type=float, default=1.0, metavar="S", help="decisions later than this after their signal came mean \"continue\" (1)")
-    p.add_argument("--stop-seconds", type=float, default=5.0, metavar="S", help="when a decision was late, nothing is ejected for so long; 0: never mind (5)")
-    p.add_argument("--unblock-seconds", type=float, default=0.1, metavar="S", help="how long the voltage is turned round to eject a strand (0.1)")
-    p.add_argument("--most-samples", type=int, metavar="N", help="reads that are undecided after so many samples are sequenced (16000; RNA 40000)")
-    p.add_argument("--give-up", type=float, default=float("inf"), metavar="S", help="end when there has been no connection for so long (never)")
-    p.add_argument("--status", type=float, default=30.0, metavar="S", help="a line of numbers every so many seconds (30)")
-    p.add_argument("--dry-run", action="store_true", help="decide and log, but eject nothing")
-    p.add_argument("--quiet", action="store_true", help="only warnings and errors")
+    for option in json.loads((Path(__file__).parent / "options.json").read_text(encoding="utf-8")):
+        name, shown = "--" + option["name"], option.get("without", option.get("default"))
+        if option["type"] == "flag":
+            p.add_argument(name, action="store_true", help=option["help"])
+        else:
+            p.add_argument(name, type=_TYPES[option["type"]], metavar=option["value"], default=option.get("default"), required=option.get("required", False),
+                           help=option["help"] + ("" if shown is None else f" (default: {shown})"))
     return p
 
 
@@ -104,16 +98,6 @@ def check_channels(options: argparse.Namespace, count: int | None = None) -> Non
         raise ValueError(f"there is no channel {max(first, last or 0)}: the flow cell has {count}")
 
 
-def check_writable(path: str) -> None:
-    """OSError where no file can be written: at the end of a run it is too late to hear of it."""
-    is_new = not os.path.lexists(path)
-    if not Path(path).is_fifo():  # whose reader would see it end
-        with open(path, "a", encoding="utf-8"):
-            pass
-    if is_new:
-        os.unlink(path)
-
-
 def stop_on_signals(session: Any) -> None:
     """On a thread of its own: what a handler interrupts may hold the session's lock."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -124,6 +108,7 @@ def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
     from .._errors import Error, UsageError
     from ._decider import Decider
     from ._log import DecisionLog
+    from ._report import LiveReport, check_writable
     from ._sequencer import Sequencer
     from ._session import Session, Settings
 
@@ -159,20 +144,24 @@ def _run(options: argparse.Namespace, given: dict[str, Any]) -> int:
         return complain(error, 2 if isinstance(error, (UsageError, ValueError)) else 1)
     session = Session(connect, decider, log, Settings(
         first_channel=options.first_channel, last_channel=options.last_channel, deadline=options.deadline, stop_seconds=options.stop_seconds,
-        unblock_seconds=options.unblock_seconds, most_samples=options.most_samples or most_samples_of(given["pore"]), dry_run=options.dry_run, give_up_seconds=options.give_up,
+        unblock_seconds=options.unblock_seconds, most_samples=options.most_samples or most_samples_of(given["pore"]), dry_run=options.dry_run,
+        give_up_seconds=math.inf if options.give_up is None else options.give_up,
         status_seconds=options.status))
     stop_on_signals(session)
+    report = LiveReport(options.report, session.summary, options.status) if options.report else None
     code = 0
     try:
+        if report is not None:
+            report.start()
         session.run(sequencer)
     except Error as error:
         code = complain(error, 1)
     finally:
         log.close()
     logging.getLogger("sluice.live").info("%s", session.status())
-    if options.report:
+    if report is not None:
         try:
-            Path(options.report).write_text(json.dumps(session.summary(), indent=2) + "\n", encoding="utf-8")
+            report.end()
         except OSError as error:
             code = complain(error, 1)
     return code

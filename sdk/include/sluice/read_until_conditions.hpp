@@ -3,8 +3,10 @@
 #pragma once
 // The conditions of a Read Until experiment: which channels select, and how. A view of a resource of row type "read_until_condition".
 
+#include <algorithm>
 #include <cstdint>
 #include <sluice/batch.hpp>
+#include <sluice/failure.hpp>
 #include <span>
 #include <string_view>
 
@@ -17,6 +19,7 @@ enum class ReadAction : std::uint8_t { proceed = 0, stop_receiving = 1, unblock 
 
 // Rows are conditions. The channels 0, 1, ... of the flow cell have the condition whose row is in the list `channel_condition` of row 0, and
 // channels behind its end the last row, which is the condition of all channels that no other one names. The columns belong to the resource.
+// Throws Failure::input if channels have a condition that there is not, or a condition lacks an action.
 class ReadUntilConditionsView {
  public:
   explicit ReadUntilConditionsView(const Batch& conditions)
@@ -26,9 +29,14 @@ class ReadUntilConditionsView {
         maximum_chunks_(conditions.column<std::int32_t>("maximum_chunks")),
         targets_(conditions.text("targets")),
         actions_(conditions.list<std::uint8_t>("actions")),
-        channels_(conditions.list<std::int32_t>("channel_condition")) {}
+        channels_(conditions.list<std::int32_t>("channel_condition")) {
+    bool fits = size() > 0 && std::ranges::all_of(channels_[0], [&](std::int32_t condition) { return has(condition); });
+    for (std::int64_t condition = 0; condition < size(); ++condition) fits = fits && actions_[condition].size() == 4;
+    if (!fits) throw Failure::input("the conditions of the channels contradict themselves", "use the resource that read_until_conditions makes");
+  }
 
   std::int64_t size() const { return name_.rows(); }
+  bool has(std::int64_t condition) const { return condition >= 0 && condition < size(); }
   std::string_view name(std::int64_t condition) const { return name_[condition]; }
   Select select(std::int64_t condition) const { return static_cast<Select>(select_[static_cast<std::size_t>(condition)]); }
   std::int32_t minimum_chunks(std::int64_t condition) const { return minimum_chunks_[static_cast<std::size_t>(condition)]; }

@@ -3,7 +3,6 @@
 #include "pair_alignment/pair_aligner.hpp"
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <random>
@@ -14,6 +13,8 @@
 #ifdef SLUICE_WITH_EDLIB
 #include <edlib.h>
 #endif
+
+#include "unit/instruction_sets.hpp"
 
 using namespace sluice::pair_alignment;
 
@@ -84,20 +85,6 @@ Alignment by_definition(const std::string& query, const std::string& target) {
   return {as_text({backwards.rbegin(), backwards.rend()}), d[rows][columns]};
 }
 
-// Calls body for each instruction set of this machine, then lets Highway choose again.
-template <class Body>
-void with_each_instruction_set(Body&& body) {
-  hwy::SetSupportedTargetsForTest(0);
-  const std::int64_t supported = hwy::SupportedTargets();
-  for (std::int64_t target = 1; target > 0 && target <= supported; target <<= 1) {
-    if ((supported & target) == 0) continue;
-    CAPTURE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-}
-
 }  // namespace
 
 TEST_CASE("gaps sit as far right as they can") {
@@ -117,7 +104,7 @@ TEST_CASE("empty sequences are gaps alone") {
 }
 
 TEST_CASE("small pairs are aligned as the matrix says, with every instruction set") {
-  with_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     Random random(1);
     PairAligner aligner;
     for (int i = 0; i < 400; ++i) {
@@ -181,7 +168,7 @@ TEST_CASE("pairs of any size have edlib's alignment, with every instruction set"
     Alignment expected = edlib(query, target);
     pairs.push_back({std::move(query), std::move(target), std::move(expected)});
   }
-  with_each_instruction_set([&] {
+  sluice::testing::for_each_instruction_set([&] {
     PairAligner aligner;
     for (const Pair& pair : pairs) {
       const Alignment got = ours(aligner, pair.query, pair.target);

@@ -3,34 +3,19 @@
 #include "poa_consensus/alignment.hpp"
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <string>
 
 #include "poa_consensus/align_vectors.hpp"
 #include "unit/consensus/poa_consensus/noisy_copies.hpp"
+#include "unit/instruction_sets.hpp"
 
 using namespace sluice::poa_consensus;
 using testing::MadeWindow;
 using testing::make_window;
 
 namespace {
-
-// Runs a check once per instruction set that this machine and this build have.
-template <class Check>
-void for_each_instruction_set(const Check& check) {
-  hwy::SetSupportedTargetsForTest(0);
-  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
-  for (const std::int64_t target : targets) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    CAPTURE(std::string(hwy::TargetName(target)));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 std::string name(AlignmentMode mode) { return mode == AlignmentMode::global ? "global" : mode == AlignmentMode::local ? "local" : "semi-global"; }
 
@@ -63,7 +48,7 @@ void check_window(const MadeWindow& window, const Scoring& scoring) {
 }  // namespace
 
 TEST_CASE("vectors of every instruction set find the path of the definition") {
-  for_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     std::mt19937 random(1);
     for (int round = 0; round < 60; ++round) {
       const Scoring scorings[] = {{AlignmentMode::global, 3, -5, -4, -4},
@@ -98,7 +83,7 @@ TEST_CASE("vectors of every instruction set find the path of the definition") {
 }
 
 TEST_CASE("scores that 16 bits can't hold are computed in 32") {
-  for_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     std::mt19937 random(2);
     for (const AlignmentMode mode : {AlignmentMode::global, AlignmentMode::local, AlignmentMode::semi_global}) {
       check_window(make_window(random, 300, 5), {mode, 127, -128, -128, -128});
@@ -115,7 +100,7 @@ TEST_CASE("scores that 16 bits can't hold are computed in 32") {
 }
 
 TEST_CASE("parts of a graph are aligned like whole ones") {
-  for_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     std::mt19937 random(3);
     for (int round = 0; round < 20; ++round) {
       MadeWindow window = make_window(random, 40 + random() % 100, 9);

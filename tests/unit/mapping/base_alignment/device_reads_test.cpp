@@ -48,22 +48,6 @@ cuda::Answers answers_of(const Scores& scores, const std::vector<Problem>& probl
   return answers;
 }
 
-ReadHits hits_of(const sluice::Batch& in, std::int64_t row) {
-  return {.bases = in.text("bases")[row],
-          .repeat_length = in.column<std::int32_t>("repeat_length")[static_cast<std::size_t>(row)],
-          .target = in.list<std::int32_t>("hit_target")[row],
-          .chain = in.list<std::int32_t>("hit_chain")[row],
-          .score = in.list<std::int32_t>("hit_score")[row],
-          .second_score = in.list<std::int32_t>("hit_second_score")[row],
-          .rivals = in.list<std::int32_t>("hit_rivals")[row],
-          .hash = in.list<std::uint32_t>("hit_hash")[row],
-          .is_reverse = in.list<std::uint8_t>("hit_is_reverse")[row],
-          .is_primary = in.list<std::uint8_t>("hit_is_primary")[row],
-          .chain_anchor_count = in.list<std::int32_t>("chain_anchor_count")[row],
-          .anchor_x = in.list<std::uint64_t>("chain_anchor_x")[row],
-          .anchor_y = in.list<std::uint64_t>("chain_anchor_y")[row]};
-}
-
 std::string text(const std::vector<AlignedHit>& hits) {
   std::string result;
   const auto add = [&](std::int32_t value) { result += std::to_string(value) + ' '; };
@@ -112,7 +96,7 @@ TEST_CASE_FIXTURE(Fixture, "reads in rounds become what each becomes by itself, 
     ReadAligner alone(settings, view), aligner(settings, view);
     std::vector<RoundRead> in_rounds(reads.size());
     for (std::size_t row = 0; row < reads.size(); ++row) {
-      aligner.start(hits_of(columns, static_cast<std::int64_t>(row)), in_rounds[row].state);
+      aligner.start(read_hits_of(columns, static_cast<std::int64_t>(row)), in_rounds[row].state);
       plan_round(settings, aligner, in_rounds[row]);
     }
     int rounds = 0;
@@ -129,7 +113,7 @@ TEST_CASE_FIXTURE(Fixture, "reads in rounds become what each becomes by itself, 
     CHECK(rounds > 1);
     std::size_t inversions = 0;
     for (std::size_t row = 0; row < reads.size(); ++row) {
-      const ReadHits hits = hits_of(columns, static_cast<std::int64_t>(row));
+      const ReadHits hits = read_hits_of(columns, static_cast<std::int64_t>(row));
       aligner.finish(hits.repeat_length, in_rounds[row].state);
       const std::vector<AlignedHit>& expected = alone.align(hits);
       CHECK(text(in_rounds[row].state.hits) == text(expected));

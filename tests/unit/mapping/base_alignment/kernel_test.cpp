@@ -9,6 +9,7 @@
 #include "base_alignment/kernel/align.hpp"
 #include "base_alignment/kernel/equal_ends.hpp"
 #include "kernel_problems.hpp"
+#include "unit/instruction_sets.hpp"
 
 using namespace sluice::base_alignment;
 using namespace kernel_problems;
@@ -143,21 +144,6 @@ class WholeMatrix {
   std::vector<Cell> cells_;
 };
 
-// Runs a check once per instruction set that this machine and this build have.
-template <class Check>
-void for_each_instruction_set(const Check& check) {
-  hwy::SetSupportedTargetsForTest(0);
-  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
-  for (const std::int64_t target : targets) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    CAPTURE(std::string(hwy::TargetName(target)));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
 // Does the path lead from the first bases to where the alignment says?
 bool path_fits(const Problem& p, const Alignment& a) {
   std::int32_t query = 0, target = 0;
@@ -204,7 +190,7 @@ TEST_CASE("without a band the kernel's answers are those of the whole matrix") {
 }
 
 TEST_CASE("every instruction set gives the answers of the plain form, whatever the band") {
-  for_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     std::mt19937 random(2);
     MatrixRows rows;
     for (std::size_t length = 1; length <= 500; ++length) {
@@ -217,7 +203,7 @@ TEST_CASE("every instruction set gives the answers of the plain form, whatever t
 }
 
 TEST_CASE("short pairs in narrow bands, where cells outside the band are read, are equal on every instruction set") {
-  for_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     std::mt19937 random(3);
     MatrixRows rows;
     for (int round = 0; round < 5000; ++round) {
@@ -231,7 +217,7 @@ TEST_CASE("short pairs in narrow bands, where cells outside the band are read, a
 }
 
 TEST_CASE("from end to end, sequences that are alike take the way through a narrow band, and it gives the whole matrix's path") {
-  for_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     std::mt19937 random(6);
     MatrixRows rows;
     Alignment plain, vectors;
@@ -269,7 +255,7 @@ TEST_CASE("from end to end, sequences that are alike take the way through a narr
 }
 
 TEST_CASE("from end to end, sequences with hardly a difference need no matrix, and get the whole matrix's path") {
-  for_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     std::mt19937 random(9);
     MatrixRows rows;
     for (int round = 0; round < 3000; ++round) {
@@ -295,7 +281,7 @@ TEST_CASE("from end to end, sequences with hardly a difference need no matrix, a
 }
 
 TEST_CASE("from end to end, sequences that are equal but for one gap need no matrix, and get the whole matrix's path") {
-  for_each_instruction_set([] {
+  sluice::testing::for_each_instruction_set([] {
     std::mt19937 random(11);
     MatrixRows rows;
     for (int round = 0; round < 3000; ++round) {

@@ -2,30 +2,16 @@
 // SPDX-FileCopyrightText: The sluice authors
 // The fast forms of both engines against the forms that follow the method line by line, on every instruction set of this machine.
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <string>
 
 #include "chaining/long_join_search.hpp"
 #include "chaining/predecessor_search.hpp"
 #include "made_up_anchors.hpp"
+#include "unit/instruction_sets.hpp"
 
 namespace sluice::chaining {
 namespace {
-
-template <class Check>
-void for_each_instruction_set(Check check) {
-  hwy::SetSupportedTargetsForTest(0);
-  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
-  for (const std::int64_t target : targets) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    CAPTURE(std::string(hwy::TargetName(target)));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 struct Table {
   explicit Table(std::size_t anchors) : score(anchors), predecessor(anchors) {}
@@ -76,7 +62,7 @@ TEST_CASE("searching for predecessors by diagonals and blocks finds what the sca
   for_each_made_up_read([&](const MadeUpRead& read, const ChainingParameters& parameters) {
     Table expected(read.x.size());
     scan_predecessors(read.anchors(), parameters, stamps, expected.view());
-    for_each_instruction_set([&] {
+    sluice::testing::for_each_instruction_set([&] {
       Table found(read.x.size());
       search_predecessors(read.anchors(), parameters, scratch, found.view());
       REQUIRE(found == expected);
@@ -94,7 +80,7 @@ TEST_CASE("joining without trees finds what the trees find, or says that it can'
       while (last < read.x.size() && read.x[last] >> 32 == read.x[first] >> 32) ++last;
       Table expected(read.x.size());
       scan_joins(read.anchors(), first, last, parameters, limits, trees, expected.view());
-      for_each_instruction_set([&] {
+      sluice::testing::for_each_instruction_set([&] {
         Table found(read.x.size());
         const JoinSearch outcome = search_joins(read.anchors(), first, last, parameters, limits, scratch, found.view());
         ++(outcome == JoinSearch::done ? done : undecided);

@@ -14,6 +14,7 @@
 #include "unit/small_files.hpp"
 
 using namespace sluice::hit_selection;
+using sluice::overlap::ReadHit;
 using sluice::testing::BatchBuilder;
 using sluice::testing::Result;
 using sluice::testing::run_stage;
@@ -23,7 +24,7 @@ namespace {
 
 struct MadeRow {
   std::string name;
-  std::vector<MergedHit> hits;
+  std::vector<ReadHit> hits;
   bool failed = false;
 };
 
@@ -33,11 +34,11 @@ TestBatch batch_of(const std::vector<MadeRow>& rows, std::int32_t part) {
   std::vector<std::int32_t> length, repeats;
   for (std::size_t i = 0; i < rows.size(); ++i)
     names.push_back(rows[i].name), length.push_back(1000), repeats.push_back(static_cast<std::int32_t>(i));
-  const auto lists = [&]<class T>(T MergedHit::*member) {
+  const auto lists = [&]<class T>(T ReadHit::*member) {
     std::vector<std::vector<T>> all;
     for (const MadeRow& row : rows) {
       all.emplace_back();
-      for (const MergedHit& hit : row.hits) all.back().push_back(hit.*member);
+      for (const ReadHit& hit : row.hits) all.back().push_back(hit.*member);
     }
     return all;
   };
@@ -46,21 +47,21 @@ TestBatch batch_of(const std::vector<MadeRow>& rows, std::int32_t part) {
       .column("read_length", length)
       .column("repeat_length", repeats)
       .column("index_part", std::vector<std::int32_t>(rows.size(), part))
-      .list<std::int32_t>("hit_target", lists(&MergedHit::target))
-      .list<std::int32_t>("hit_query_start", lists(&MergedHit::query_start))
-      .list<std::int32_t>("hit_query_end", lists(&MergedHit::query_end))
-      .list<std::int32_t>("hit_target_start", lists(&MergedHit::target_start))
-      .list<std::int32_t>("hit_target_end", lists(&MergedHit::target_end))
-      .list<std::int32_t>("hit_score", lists(&MergedHit::score))
-      .list<std::int32_t>("hit_second_score", lists(&MergedHit::second_score))
-      .list<std::int32_t>("hit_anchors", lists(&MergedHit::anchors))
-      .list<std::int32_t>("hit_matches", lists(&MergedHit::matches))
-      .list<std::int32_t>("hit_block", lists(&MergedHit::block))
-      .list<std::uint32_t>("hit_hash", lists(&MergedHit::hash))
-      .list<float>("hit_divergence", lists(&MergedHit::divergence))
-      .list<std::uint8_t>("hit_is_reverse", lists(&MergedHit::reverse))
-      .list<std::uint8_t>("hit_is_primary", lists(&MergedHit::primary))
-      .list<std::uint8_t>("hit_mapq", lists(&MergedHit::mapping_quality));
+      .list<std::int32_t>("hit_target", lists(&ReadHit::target))
+      .list<std::int32_t>("hit_query_start", lists(&ReadHit::query_start))
+      .list<std::int32_t>("hit_query_end", lists(&ReadHit::query_end))
+      .list<std::int32_t>("hit_target_start", lists(&ReadHit::target_start))
+      .list<std::int32_t>("hit_target_end", lists(&ReadHit::target_end))
+      .list<std::int32_t>("hit_score", lists(&ReadHit::score))
+      .list<std::int32_t>("hit_second_score", lists(&ReadHit::second_score))
+      .list<std::int32_t>("hit_anchors", lists(&ReadHit::anchors))
+      .list<std::int32_t>("hit_matches", lists(&ReadHit::matches))
+      .list<std::int32_t>("hit_block", lists(&ReadHit::block))
+      .list<std::uint32_t>("hit_hash", lists(&ReadHit::hash))
+      .list<float>("hit_divergence", lists(&ReadHit::divergence))
+      .list<std::uint8_t>("hit_is_reverse", lists(&ReadHit::is_reverse))
+      .list<std::uint8_t>("hit_is_primary", lists(&ReadHit::is_primary))
+      .list<std::uint8_t>("hit_mapq", lists(&ReadHit::mapping_quality));
   for (std::int64_t row = 0; row < count; ++row)
     if (rows[static_cast<std::size_t>(row)].failed) batch.failed(row);
   return batch.build();
@@ -83,7 +84,7 @@ std::vector<MadeRow> made_rows(std::mt19937& random, std::size_t count, std::int
     rows[i].name = "read" + std::to_string(i);
     const std::size_t hits = i % 7 == 0 ? 0 : random() % 5;
     for (std::size_t h = 0; h < hits; ++h) {
-      MergedHit hit;
+      ReadHit hit;
       for (std::int32_t* value : {&hit.query_start, &hit.query_end, &hit.target_start, &hit.target_end, &hit.matches, &hit.block})
         *value = static_cast<std::int32_t>(random() % 1000);
       hit.target = target;
@@ -91,7 +92,7 @@ std::vector<MadeRow> made_rows(std::mt19937& random, std::size_t count, std::int
       hit.anchors = static_cast<std::int32_t>(random() % 3) + 10;
       hit.hash = static_cast<std::uint32_t>(random());
       hit.divergence = static_cast<float>(random() % 100) / 500;
-      hit.reverse = random() % 2 == 0;
+      hit.is_reverse = random() % 2 == 0;
       hit.second_score = -1;
       rows[i].hits.push_back(hit);
     }
@@ -119,8 +120,8 @@ TEST_CASE("the hits of all parts come in one row, in the order of one index") {
   for (std::size_t i = 0; i < count; ++i) {
     together[i].name = parts[0][i].name;
     for (const auto& part : parts) together[i].hits.insert(together[i].hits.end(), part[i].hits.begin(), part[i].hits.end());
-    std::stable_sort(together[i].hits.begin(), together[i].hits.end(), [](const MergedHit& a, const MergedHit& b) {
-      const auto key = [](const MergedHit& hit) {
+    std::stable_sort(together[i].hits.begin(), together[i].hits.end(), [](const ReadHit& a, const ReadHit& b) {
+      const auto key = [](const ReadHit& hit) {
         return (static_cast<std::uint64_t>(hit.score) << 32 | static_cast<std::uint64_t>(hit.anchors)) ^ hit.hash;
       };
       return key(a) > key(b);
@@ -180,16 +181,16 @@ TEST_CASE("parts of other reads, in another order or with primary hits are refus
   says({batch_of(ten, 0), batch_of(ten, 2)}, "is of part 2 of an index of 2");
   says({batch_of(ten, -1)}, "is of part -1 of an index of 2");
   auto primary = made_rows(random, 10, 1);
-  primary[1].hits.push_back(MergedHit{.primary = 1});
+  primary[1].hits.push_back(ReadHit{.is_primary = 1});
   says({batch_of(ten, 0), batch_of(primary, 1)}, "primary");
 }
 
 TEST_CASE("A full disk is said with what helps: another temporary folder, or fewer parts") {
   const SmallFiles full(1000);
   PartHits hits;
-  const std::vector<MergedHit> many(100'000);
+  const std::vector<ReadHit> many(100'000);
   try {
-    hits.add(0, std::span<const MergedHit>(many));
+    hits.add(0, std::span<const ReadHit>(many));
     FAIL("the disk has room");
   } catch (const sluice::Failure& failure) {
     CHECK(failure.remedy().find("TMPDIR") != std::string::npos);

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "unit/instruction_sets.hpp"
 #include "unit/mapping/mem_seeding/indexed_text.hpp"
 
 using namespace sluice;
@@ -266,10 +267,6 @@ TEST_CASE("every instruction set finds the same") {
   for (const Definition definition : {Definition::maximal, Definition::longest_left, Definition::supermaximal}) {
     const SearchOptions options{definition, Occurrences::all, 10, 0};
     const std::vector<Rows> expected = search(indexed, reads, options);
-    for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-      hwy::SetSupportedTargetsForTest(target);
-      CHECK(search(indexed, reads, options) == expected);
-      hwy::SetSupportedTargetsForTest(0);
-    }
+    sluice::testing::for_each_instruction_set([&] { CHECK(search(indexed, reads, options) == expected); });
   }
 }

@@ -3,11 +3,12 @@
 #include "minimizer_seeding/sketch.hpp"
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <random>
 #include <string>
 #include <vector>
+
+#include "unit/instruction_sets.hpp"
 
 using namespace sluice;
 
@@ -114,24 +115,11 @@ std::string random_bases(std::mt19937& random, std::size_t length, std::uint32_t
   return bases;
 }
 
-struct EveryTarget {
-  template <class Body>
-  static void run(Body&& body) {
-    hwy::SetSupportedTargetsForTest(0);
-    for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_EMU128}) {
-      if ((hwy::SupportedTargets() & target) == 0) continue;
-      hwy::SetSupportedTargetsForTest(target);
-      CAPTURE(hwy::TargetName(target));
-      body(minimizer_seeding::sketch_kernels());
-      hwy::SetSupportedTargetsForTest(0);
-    }
-  }
-};
-
 }  // namespace
 
 TEST_CASE("every instruction set gives the minimizers of the sequential definition, also in parts") {
-  EveryTarget::run([](const SketchKernels& kernels) {
+  sluice::testing::for_each_instruction_set([] {
+    const SketchKernels& kernels = minimizer_seeding::sketch_kernels();
     std::mt19937 random(1);
     const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
     SketchScratch scratch;
@@ -167,7 +155,8 @@ TEST_CASE("every instruction set gives the minimizers of the sequential definiti
 }
 
 TEST_CASE("letters are packed alike by every instruction set") {
-  EveryTarget::run([](const SketchKernels& kernels) {
+  sluice::testing::for_each_instruction_set([] {
+    const SketchKernels& kernels = minimizer_seeding::sketch_kernels();
     std::mt19937 random(2);
     for (std::size_t length = 0; length < 300; ++length) {
       const std::string bases = random_bases(random, length, 15);

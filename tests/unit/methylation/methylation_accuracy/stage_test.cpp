@@ -76,6 +76,27 @@ TEST_CASE("a read without truth is left out with a warning, and FASTA truth need
   CHECK(fasta.remedy.find("reference") != std::string::npos);
 }
 
+TEST_CASE("lists of different lengths are an error") {
+  const TemporaryFolder folder;
+  const TestBatch batch = BatchBuilder("read", 1)
+                              .text("read_id", {"a"})
+                              .text("contig", {"x"})
+                              .column<std::uint8_t>("is_reverse", {0})
+                              .list<std::int64_t>("site_start", {{3, 9}})
+                              .list<std::int64_t>("site_end", {{3, 9}})
+                              .list<std::int32_t>("site_motifs", {{1, 1}})
+                              .list<float>("log_lik_methylated", {{-96}})
+                              .list<float>("log_lik_unmethylated", {{-100, -100}})
+                              .build();
+  const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), batch)
+                            .with({{"site_truth", file_in(folder, "sites.tsv", "x\t3\t0.5\n")},
+                                   {"read_truth", file_in(folder, "reads.tsv", "x\t3\t+\ta\t1\nx\t9\t+\ta\t1\n")},
+                                   {"output", "o"}})
+                            .run();
+  CHECK(result.status == SLUICE_ERROR_INPUT);
+  CHECK(result.message.find("read 'a': the lists of its methylation calls differ in length") != std::string::npos);
+}
+
 TEST_CASE("the stage keeps the contract of every stage") {
   const TemporaryFolder folder;
   const TestBatch batch = calls(folder);

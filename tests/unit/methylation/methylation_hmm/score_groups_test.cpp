@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +13,7 @@
 
 #include "methylation_hmm/methylation.hpp"
 #include "methylation_hmm/profile_hmm.hpp"
+#include "unit/instruction_sets.hpp"
 
 namespace sluice::methylation_hmm {
 namespace {
@@ -148,19 +148,6 @@ std::size_t differing(const std::vector<GroupScore>& a, const std::vector<GroupS
   std::size_t count = 0;
   for (std::size_t i = 0; i < a.size(); ++i) count += same_bits(a[i], b[i]) ? 0 : 1;
   return count;
-}
-
-// Runs the body once for each instruction set of this processor, and puts the choice back.
-template <typename Body>
-void for_each_target(const Body& body) {
-  const std::int64_t supported = hwy::SupportedTargets();
-  for (const std::int64_t target : {HWY_AVX3_DL, HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_SSSE3, HWY_SCALAR, HWY_EMU128, HWY_NEON}) {
-    if ((supported & target) == 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    INFO("instruction set: " << hwy::TargetName(target));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
 }
 
 // One problem of one read whose event means are given.
@@ -315,7 +302,7 @@ TEST_CASE("one event on one k-mer: its emission and half a chance of clipping on
   const float a = (91.5F - model.mean[rank]) / model.stdv[rank];
   const float emission = -0.918938F - model.log_stdv[rank] + -0.5F * a * a;
   const auto half = static_cast<float>(std::log(0.5));
-  for_each_target([&] {
+  sluice::testing::for_each_instruction_set([&] {
     const auto scores = vector_scores(problems, model.view);
     CHECK(scores[0].status == ScoreStatus::ok);
     CHECK(scores[0].unmethylated == half + emission + half);
@@ -360,7 +347,8 @@ TEST_CASE("every instruction set gives the bits of the reference for every motif
     const RandomModel model(6, 3);
     const Problems problems = random_problems(model.view, 200, 9, motif);
     const auto expected = reference_scores(problems, model.view, EventsPerBase::raised, motif);
-    for_each_target([&] { CHECK(differing(expected, vector_scores(problems, model.view, EventsPerBase::raised, motif)) == 0); });
+    sluice::testing::for_each_instruction_set(
+        [&] { CHECK(differing(expected, vector_scores(problems, model.view, EventsPerBase::raised, motif)) == 0); });
   }
 }
 
@@ -370,7 +358,7 @@ TEST_CASE("every instruction set gives the bits of the reference") {
     for (const std::size_t count : {0U, 1U, 2U, 15U, 16U, 17U, 300U}) {
       const Problems problems = random_problems(model.view, count, 100 * k + count);
       const auto expected = reference_scores(problems, model.view);
-      for_each_target([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
+      sluice::testing::for_each_instruction_set([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
     }
   }
 }
@@ -379,7 +367,7 @@ TEST_CASE("a 9-mer model gives the bits of the reference") {
   const RandomModel model(9, 9);
   const Problems problems = random_problems(model.view, 100, 9);
   const auto expected = reference_scores(problems, model.view);
-  for_each_target([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
+  sluice::testing::for_each_instruction_set([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
 }
 
 TEST_CASE("extreme but usable values give the bits of the reference") {
@@ -398,14 +386,14 @@ TEST_CASE("extreme but usable values give the bits of the reference") {
   }
   const auto expected = reference_scores(problems, model.view);
   CHECK(std::ranges::none_of(expected, [](const GroupScore& score) { return score.status == ScoreStatus::ok && std::isnan(score.methylated); }));
-  for_each_target([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
+  sluice::testing::for_each_instruction_set([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
 }
 
 TEST_CASE("events that no path can emit have a likelihood of zero") {
   const RandomModel model(2, 8);
   Problems problems = single_problem("ACG", {9e14F});
   problems.reads[0].var = 1e-12F;
-  for_each_target([&] {
+  sluice::testing::for_each_instruction_set([&] {
     const auto scores = vector_scores(problems, model.view);
     CHECK(scores[0].status == ScoreStatus::ok);
     CHECK(scores[0].methylated == -kInfinity);
@@ -508,7 +496,7 @@ TEST_CASE("problems that can't be scored say why, and the others of the call are
   };
   for (const Bad& one : bad) problems.problems.push_back(one.problem);
   const auto expected = reference_scores(problems, model.view);
-  for_each_target([&] {
+  sluice::testing::for_each_instruction_set([&] {
     const auto scores = vector_scores(problems, model.view);
     for (std::size_t i = 0; i < before.size(); ++i) CHECK(same_bits(scores[i], before[i]));
     for (std::size_t i = 0; i < bad.size(); ++i) {

@@ -268,23 +268,28 @@ TEST_CASE("the table of decisions has a line a read") {
   CHECK(result.counters.at("reads accepted") == 1);
 }
 
-TEST_CASE("behind a stage of actions the table says what is done, on which channel, and where on the contig") {
-  const TestBatch reads = BatchBuilder("read", 4)
-                              .text("read_id", {"a", "b", "c", "b"})
-                              .column<std::uint8_t>("decision", {1, 2, 0, 2})
-                              .column<double>("decision_score", {0.25, 0.5, 0, 0.5})
-                              .column<double>("decision_threshold", {0.3, 0.3, 0.3, 0.3})
-                              .column<std::int32_t>("sdtw_target", {1, 0, -1, 0})
-                              .column<std::uint8_t>("sdtw_is_reverse", {1, 0, 0, 0})
-                              .column<std::int64_t>("sdtw_start", {100, 7, -1, 7})
-                              .column<std::int64_t>("sdtw_end", {350, 9, -1, 9})
-                              .column<std::int32_t>("prefix_samples", {3000, 2900, 12, 2900})
-                              .column<std::int32_t>("channel", {0, 1, 2, 1})
-                              .column<std::int32_t>("chunk_index", {0, 0, 0, 1})
-                              .column<std::uint8_t>("is_last_chunk", {0, 0, 1, 0})
-                              .column<std::uint8_t>("action", {1, 0, 0, 2})
-                              .column<std::int32_t>("condition", {0, 1, 1, 1})
-                              .build();
+namespace {
+
+// Reads in chunks as a stage of actions gives them, with these conditions; and the table of them.
+TestBatch reads_with_actions(const std::vector<std::int32_t>& condition) {
+  return BatchBuilder("read", 4)
+      .text("read_id", {"a", "b", "c", "b"})
+      .column<std::uint8_t>("decision", {1, 2, 0, 2})
+      .column<double>("decision_score", {0.25, 0.5, 0, 0.5})
+      .column<double>("decision_threshold", {0.3, 0.3, 0.3, 0.3})
+      .column<std::int32_t>("sdtw_target", {1, 0, -1, 0})
+      .column<std::uint8_t>("sdtw_is_reverse", {1, 0, 0, 0})
+      .column<std::int64_t>("sdtw_start", {100, 7, -1, 7})
+      .column<std::int64_t>("sdtw_end", {350, 9, -1, 9})
+      .column<std::int32_t>("prefix_samples", {3000, 2900, 12, 2900})
+      .column<std::int32_t>("channel", {0, 1, 2, 1})
+      .column<std::int32_t>("chunk_index", {0, 0, 0, 1})
+      .column<std::uint8_t>("is_last_chunk", {0, 0, 1, 0})
+      .column<std::uint8_t>("action", {1, 0, 0, 2})
+      .column<std::int32_t>("condition", condition)
+      .build();
+}
+Result table_of_actions(const std::vector<std::int32_t>& condition, const std::vector<std::int32_t>& channel_condition = {0}) {
   const TestBatch regions =
       BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {"ACGT", "ACGT"}).column<std::int64_t>("region_start", {0, 5000}).build();
   const TestBatch conditions = BatchBuilder("read_until_condition", 2)
@@ -294,20 +299,35 @@ TEST_CASE("behind a stage of actions the table says what is done, on which chann
                                    .column<std::int32_t>("maximum_chunks", {0, 0})
                                    .text("targets", {"", ""})
                                    .list<std::uint8_t>("actions", {{1, 1, 1, 1}, {1, 2, 1, 1}})
-                                   .list<std::int32_t>("channel_condition", {{0}, {}})
+                                   .list<std::int32_t>("channel_condition", {channel_condition, {}})
                                    .build();
-  const Result result = run_stage(testing::stage_of(plugin(), "decision_writer"), reads)
-                            .resource("target", targets())
-                            .resource("regions", regions)
-                            .resource("conditions", conditions)
-                            .with({{"output", "calls.tsv"}})
-                            .run();
+  return run_stage(testing::stage_of(plugin(), "decision_writer"), reads_with_actions(condition))
+      .resource("target", targets())
+      .resource("regions", regions)
+      .resource("conditions", conditions)
+      .with({{"output", "calls.tsv"}})
+      .run();
+}
+
+}  // namespace
+
+TEST_CASE("behind a stage of actions the table says what is done, on which channel, and where on the contig") {
+  const Result result = table_of_actions({0, 1, 1, 1});
   REQUIRE_MESSAGE(result.ok(), result.message);
   CHECK(result.files.at("calls.tsv") ==
         "read_id\tdecision\tscore\tthreshold\ttarget\tstrand\tstart\tend\tprefix_samples\taction\tcondition\tchannel\n"
         "a\taccept\t0.250000\t0.300000\ttwo\t-\t5100\t5350\t3000\tstop_receiving\tcontrol\t1\n"
         "c\twait\t.\t.\t.\t.\t.\t.\t12\tproceed\tenrich\t3\n"
         "b\treject\t0.500000\t0.300000\tone\t+\t7\t9\t2900\tunblock\tenrich\t2\n");
+}
+
+TEST_CASE("conditions that there are not are errors") {
+  for (const std::int32_t none : {-1, 2, 2000000000}) {
+    const Result of_a_read = table_of_actions({0, 1, none, 1});
+    CHECK(of_a_read.status == SLUICE_ERROR_INPUT);
+    CHECK(of_a_read.message == "read 'c' has condition " + std::to_string(none) + " of 2");
+    CHECK(table_of_actions({0, 1, 1, 1}, {0, none}).status == SLUICE_ERROR_INPUT);
+  }
 }
 
 TEST_CASE("the stages keep the contract") {

@@ -4,7 +4,6 @@
 #include "abea/abea.hpp"
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <array>
 #include <cmath>
@@ -18,6 +17,7 @@
 
 #include "abea/narrow_arithmetic.hpp"
 #include "simulated_read.hpp"
+#include "unit/instruction_sets.hpp"
 
 using namespace sluice;
 using namespace sluice::abea;
@@ -46,25 +46,10 @@ Outcome align(const AlignmentInput& input, AlignmentWorkspace& workspace) {
   return outcome;
 }
 
-// Runs a check once per instruction set that this machine and this build have.
-template <class Check>
-void for_each_instruction_set(const Check& check) {
-  hwy::SetSupportedTargetsForTest(0);
-  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
-  for (const std::int64_t target : targets) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    CAPTURE(std::string(hwy::TargetName(target)));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
 void require_same_as_scalar(const AlignmentInput& input) {
   const Outcome expected = align_scalar(input);
   AlignmentWorkspace workspace;
-  for_each_instruction_set([&] {
+  sluice::testing::for_each_instruction_set([&] {
     const Outcome outcome = align(input, workspace);
     REQUIRE(name(outcome.result.status) == name(expected.result.status));
     REQUIRE(outcome.pairs == expected.pairs);
@@ -185,7 +170,7 @@ TEST_SUITE("abea") {
     parameters.kmer_count = 5000;
     const simulation::Read read = simulation::make_read(model, parameters, 5);
     AlignmentWorkspace workspace;
-    for_each_instruction_set([&] {
+    sluice::testing::for_each_instruction_set([&] {
       const BandCounts bands = align(read.input(model), workspace).result.bands;
       if (bands.narrow + bands.checked + bands.wide == 0) {
         MESSAGE("no vector unit: the scalar reference ran");
@@ -524,7 +509,7 @@ TEST_CASE("abea: the pairs of the first ten E. coli reads are those of f5c") {
     const double scale = (spread_sum / event_count) / (level_square_sum / kmer_count);
 
     const AlignmentInput input{means, ranks, model.view(), {static_cast<float>(scale), static_cast<float>(shift)}, {}};
-    for_each_instruction_set([&] {
+    sluice::testing::for_each_instruction_set([&] {
       const Outcome outcome = align(input, workspace);
       CHECK(name(outcome.result.status) == "ok");
       CHECK(outcome.pairs == expected[i].second);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "event_alignment/event_alignment.hpp"
 #include "event_alignment/segment.hpp"
+#include "unit/instruction_sets.hpp"
 #include "unit/signal/event_alignment/simulated_record.hpp"
 
 namespace sluice::event_alignment {
@@ -110,23 +110,10 @@ bool same_path(std::vector<PathCell> a, const std::vector<PathCell>& b) {
   return std::ranges::equal(a, b, [](const PathCell& x, const PathCell& y) { return x.row == y.row && x.column == y.column && x.state == y.state; });
 }
 
-// Runs the body once for each instruction set of this processor, and puts the choice back.
-template <typename Body>
-void for_each_target(const Body& body) {
-  const std::int64_t supported = hwy::SupportedTargets();
-  for (const std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_SCALAR, HWY_EMU128, HWY_NEON}) {
-    if ((supported & target) == 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    INFO("instruction set: " << hwy::TargetName(target));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-}
-
 void expect_reference_path(const Problem& problem, const KmerModelView& model, Workspace& workspace) {
   segment_path_reference(problem.segment, model, workspace);
   const std::vector<PathCell> expected = workspace.path;
-  for_each_target([&] {
+  sluice::testing::for_each_instruction_set([&] {
     segment_path(problem.segment, model, workspace);
     CHECK(same_path(workspace.path, expected));
   });

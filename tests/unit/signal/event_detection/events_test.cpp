@@ -17,23 +17,11 @@
 #include <vector>
 
 #include "event_detection/peak_picker.hpp"
+#include "unit/instruction_sets.hpp"
 #include "unit/signal/event_detection/literal_detector.hpp"
 
 namespace sluice::event_detection {
 namespace {
-
-// Runs the body once for every instruction set of this machine, then returns to the best one.
-template <class Body>
-void for_each_target(Body&& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    INFO("instruction set: " << std::string(hwy::TargetName(target)));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 std::vector<std::uint32_t> bits(const std::vector<float>& values) {
   std::vector<std::uint32_t> result;
@@ -105,7 +93,7 @@ TEST_CASE("one clean step gives one boundary at the step") {
   std::fill(picoamps.begin() + 20, picoamps.end(), 100.0F);
   DetectorWorkspace workspace;
   EventTable events;
-  for_each_target([&] {
+  sluice::testing::for_each_instruction_set([&] {
     REQUIRE(detect_events(picoamps, DetectorParams::dna(), workspace, events) == DetectionStatus::ok);
     CHECK(events.start_sample == std::vector<std::int32_t>{0, 20});
     CHECK(events.length_samples == std::vector<std::int32_t>{20, 20});
@@ -141,7 +129,7 @@ TEST_CASE("every instruction set gives the bits of the definition, at every leng
       const EventTable expected = literal_events(raw, params);
       CAPTURE(samples);
       CAPTURE(params.window_long);
-      for_each_target([&] {
+      sluice::testing::for_each_instruction_set([&] {
         DetectorWorkspace workspace;
         EventTable events;
         const DetectionStatus status = detect_events(raw, minion, params, workspace, events);
@@ -171,7 +159,7 @@ TEST_CASE("the bits hold where prefix sums round: zero crossings, spikes, tiny a
     }
     const EventTable expected = literal::events(picoamps, DetectorParams::dna());
     CAPTURE(kind);
-    for_each_target([&] {
+    sluice::testing::for_each_instruction_set([&] {
       DetectorWorkspace workspace;
       EventTable events;
       const DetectionStatus status = detect_events(picoamps, DetectorParams::dna(), workspace, events);
@@ -192,7 +180,7 @@ TEST_CASE("a peak that stays open over many blocks is reported with the sums of 
   for (const DetectorParams& params : {DetectorParams{3, 6, 1.4F, 9.0F, 3.0F}, DetectorParams{3, 6, 50.0F, 5.0F, 3.0F}}) {
     const EventTable expected = literal::events(picoamps, params);
     CHECK(std::count(expected.start_sample.begin(), expected.start_sample.end(), 4000) == 1);
-    for_each_target([&] {
+    sluice::testing::for_each_instruction_set([&] {
       DetectorWorkspace workspace;
       EventTable events;
       REQUIRE(detect_events(picoamps, params, workspace, events) == DetectionStatus::ok);
@@ -291,7 +279,7 @@ TEST_CASE("hostile signals fail with a reason") {
     for (const std::size_t at : {0UL, 16UL, 1023UL, 1024UL, 2499UL}) {
       std::vector<float> picoamps(2'500, 80.0F);
       picoamps[at] = bad;
-      for_each_target([&] { CHECK(status_of(picoamps) == DetectionStatus::sample_out_of_range); });
+      sluice::testing::for_each_instruction_set([&] { CHECK(status_of(picoamps) == DetectionStatus::sample_out_of_range); });
     }
   }
   const float one = 80.0F;
@@ -323,7 +311,7 @@ TEST_CASE("the widest windows stay inside the buffers") {
   const auto raw = squiggle(5'000, 8, 400.0);
   const DetectorParams widest{max_window, max_window - 1, 2.0F, 3.0F, 0.1F};
   const EventTable expected = literal_events(raw, widest);
-  for_each_target([&] { check_same_bits(detect_ok(raw, widest), expected); });
+  sluice::testing::for_each_instruction_set([&] { check_same_bits(detect_ok(raw, widest), expected); });
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "sdtw/search.hpp"
+#include "unit/instruction_sets.hpp"
 
 namespace {
 
@@ -116,25 +116,12 @@ std::vector<Matrix> brute_force_of_prefixes(const Reference& reference, const Le
   return best;
 }
 
-// body() once for each instruction set of this machine.
-template <class Body>
-void with_each_target(const Body& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    INFO("instruction set ", hwy::TargetName(target));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
 void check_equal_to_scalar(const Reference& reference, const Levels& query, Method method) {
   ScalarRows scalar(reference, method);
   scalar.advance(query);
   const Hit expected = scalar.best();
   const std::int64_t first = scalar.first_column(expected.column);
-  with_each_target([&] {
+  sluice::testing::for_each_instruction_set([&] {
     const Search search(reference, method);
     Workspace workspace;
     const SearchResult result = search.find(query, Search::PathStart::wanted, workspace);
@@ -251,7 +238,7 @@ TEST_CASE("a reference of several tiles and long queries give the scalar result"
 TEST_CASE("scores beyond 16 bits are exact") {
   const Reference reference = reference_of({Levels(50, 63), Levels(30, 62)});
   const Levels query(5000, -63);  // 126 or 125 a level
-  with_each_target([&] {
+  sluice::testing::for_each_instruction_set([&] {
     const Search search(reference, manhattan);
     Workspace workspace;
     const SearchResult result = search.find(query, Search::PathStart::wanted, workspace);
@@ -290,7 +277,7 @@ TEST_CASE("a stream has the result of the whole query after every chunk, however
     const Reference reference = random_reference(1 + random() % 3, round % 2 == 0 ? 50 : 3000, random);
     const Levels query = random_levels(1 + random() % 700, random);
     for (const Method method : {manhattan, squared, with_deletions}) {
-      with_each_target([&] {
+      sluice::testing::for_each_instruction_set([&] {
         const Search search(reference, method);
         Workspace workspace;
         Stream stream;
