@@ -29,11 +29,12 @@ void find_candidates(const ChainsOfRead& chains, std::int32_t read_columns, std:
     anchors += static_cast<std::size_t>(chains.anchor_count[i]);
   }
   // Of equal chains the one that comes first on the reference.
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  const std::size_t best = std::min(order.size(), static_cast<std::size_t>(parameters.most_chains));
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(best), order.end(), [&](std::size_t a, std::size_t b) {
     if (chains.score[a] != chains.score[b]) return chains.score[a] > chains.score[b];
     return chains.anchor_x[first[a]] < chains.anchor_x[first[b]];
   });
-  order.resize(std::min(order.size(), static_cast<std::size_t>(parameters.most_chains)));
+  order.resize(best);
 
   const auto beyond = [&](std::int64_t columns) {
     return static_cast<std::int64_t>(static_cast<double>(columns) * (1 + parameters.stretch)) + parameters.margin;

@@ -4,9 +4,30 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdlib>
 #include <limits>
+#include <sluice/overlap/byte_sort.hpp>
 
 namespace sluice::signal_seeding {
+
+namespace {
+
+// Ascending.
+void sort_anchors(std::span<Anchor> anchors) {
+  std::uint64_t differing = 0;
+  for (const Anchor& anchor : anchors) differing |= anchor.x ^ anchors[0].x;
+  const int top = static_cast<int>(std::bit_width(differing));
+  overlap::byte_sort(
+      anchors, [](const Anchor& anchor) { return anchor.x; }, top == 0 ? 0 : (top - 1) / 8 * 8);
+  for (auto begin = anchors.begin(); begin != anchors.end();) {
+    const auto end = std::find_if(begin + 1, anchors.end(), [&](const Anchor& other) { return other.x != begin->x; });
+    if (end - begin > 1) std::sort(begin, end);
+    begin = end;
+  }
+}
+
+}  // namespace
 
 void ReadSeeds::restart() {
   events_.restart();
@@ -27,17 +48,25 @@ void ReadSeeds::take(std::span<const std::int16_t> samples, const SquiggleIndexV
     if (run_.size() == run) look_up_run(index);
   }
   const auto middle = anchors_.begin() + static_cast<std::ptrdiff_t>(before);
-  std::sort(middle, anchors_.end());
+  sort_anchors(std::span(anchors_).subspan(before));
   std::inplace_merge(anchors_.begin(), middle, anchors_.end());
 }
 
-void ReadSeeds::copy_neighbours(std::vector<Anchor>& to) const {
-  to.clear();
-  // Strands differ in the upper half: no two of them are that near.
-  const auto are_near = [&](const Anchor& a, const Anchor& b) { return b.x - a.x <= static_cast<std::uint64_t>(parameters_.most_distance); };
+void ReadSeeds::copy_chainable(std::vector<Anchor>& to) {
+  chainable_.assign(anchors_.size(), 0);
+  const auto place = [](const Anchor& anchor) { return static_cast<std::int64_t>(anchor.y & 0xFFFFFFFFU); };
   for (std::size_t i = 0; i < anchors_.size(); ++i)
-    if ((i > 0 && are_near(anchors_[i - 1], anchors_[i])) || (i + 1 < anchors_.size() && are_near(anchors_[i], anchors_[i + 1])))
-      to.push_back(anchors_[i]);
+    for (std::size_t j = i + 1; j < anchors_.size(); ++j) {
+      // Strands differ in the upper half: no two of them are that near.
+      const std::uint64_t columns = anchors_[j].x - anchors_[i].x;
+      if (columns > static_cast<std::uint64_t>(parameters_.most_distance)) break;
+      const std::int64_t places = place(anchors_[j]) - place(anchors_[i]);
+      if (columns == 0 || places <= 0 || std::abs(static_cast<std::int64_t>(columns) - places) > parameters_.most_shift) continue;
+      chainable_[i] = chainable_[j] = 1;
+    }
+  to.clear();
+  for (std::size_t i = 0; i < anchors_.size(); ++i)
+    if (chainable_[i] != 0) to.push_back(anchors_[i]);
 }
 
 ReadSeeds::Symbol ReadSeeds::symbol_of(std::int32_t level, const SquiggleIndexView& index) const {

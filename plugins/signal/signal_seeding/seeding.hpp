@@ -21,8 +21,8 @@ struct SeedingParameters {
   std::int32_t most_uncertain = 5;
   // Seeds with more entries in the reference are left out.
   std::int32_t most_occurrences = 64;
-  // Anchors with no other so near on the strand are left out: they are in no chain of two.
-  std::int32_t most_distance = 200;
+  // Anchors with no other so near on the strand, on a diagonal that differs by no more than `most_shift`, are left out: they are in no chain of two.
+  std::int32_t most_distance = 200, most_shift = 60;
 };
 
 // As minimap2's: a strand of a target (2 * target, + 1 reverse) << 32 | column of the strand; events of a run << 32 | place on the read, in columns.
@@ -39,8 +39,8 @@ class ReadSeeds {
   // The anchors of the read so far are in anchors() after this, ascending.
   void take(std::span<const std::int16_t> samples, const SquiggleIndexView& index);
   std::span<const Anchor> anchors() const { return anchors_; }
-  // Of these those that have another one within most_distance columns.
-  void copy_neighbours(std::vector<Anchor>& to) const;
+  // Of these those that may follow another one, or be followed, in a chain.
+  void copy_chainable(std::vector<Anchor>& to);
   // Of the read so far, as reference columns: the events times the columns that an event has in the reference.
   std::int32_t columns(const SquiggleIndexView& index) const { return column_of(events_seen_, index); }
 
@@ -63,6 +63,7 @@ class ReadSeeds {
   std::vector<SeedPlace> places_;     // of the seeds of one run
   std::int64_t events_seen_ = 0;
   std::vector<Anchor> anchors_;
+  std::vector<std::uint8_t> chainable_;  // by anchor
 };
 
 }  // namespace sluice::signal_seeding

@@ -45,6 +45,7 @@ void describe_seeding(Describe<Stage>& d) {
   d.option("most_distance", &SeedingParameters::most_distance, "anchors with no other so near on their strand are left out")
       .range(0, 1e9)
       .unit("k-mers");
+  d.option("most_shift", &SeedingParameters::most_shift, "and on a diagonal that differs by no more: bw of chaining").range(0, 1e9).unit("k-mers");
 }
 
 // The columns on their way to the output.
@@ -56,8 +57,8 @@ struct AnchorRows {
     for (std::size_t row = 0; row < rows; ++row) anchors[row].clear();
     length.assign(rows, 0);
   }
-  void set(std::size_t row, const ReadSeeds& seeds, const SquiggleIndexView& index) {
-    seeds.copy_neighbours(anchors[row]);
+  void set(std::size_t row, ReadSeeds& seeds, const SquiggleIndexView& index) {
+    seeds.copy_chainable(anchors[row]);
     length[row] = seeds.columns(index) + 1;
   }
   void give(const Call& call, Output& out) const {
