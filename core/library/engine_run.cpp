@@ -126,7 +126,8 @@ Overrides EngineRun::overrides(const RunRequest& request, const WrittenPipeline&
   Overrides result;
   result.set = request.changes;
   for (const auto& [name, value] : request.parameters) {
-    const auto known = std::find_if(pipeline.parameters.begin(), pipeline.parameters.end(), [&](const auto& p) { return p.name == name; });
+    const auto known =
+        std::find_if(pipeline.parameters.begin(), pipeline.parameters.end(), [&, &sought = name](const auto& p) { return p.name == sought; });
     const auto [entry, is_first] = result.parameters.emplace(name, value);
     if (is_first) continue;
     if (known != pipeline.parameters.end() && known->several)

@@ -108,7 +108,8 @@ class RunFinder {
     if (may_lengthen)
       for (std::size_t i = runs.size(); i-- > oldest;)
         if (runs[i].read_end() == read_begin + k - 1 && runs[i].template_end() == template_begin + k - 1) return ++runs[i].length, runs[i];
-    return runs.emplace_back(template_begin, read_begin, k);
+    runs.push_back({template_begin, read_begin, k});
+    return runs.back();
   }
 
   const TemplateKmers& kmers_;

@@ -36,7 +36,7 @@ class SortedAlignments {
     int level = -1;     // BAM: HTSlib's
   };
   // The header is marked as sorted, and lives as long as this.
-  SortedAlignments(const Host& host, Options options, sam_hdr_t& header) : path_(std::move(options.path)), header_(header), blocks_(options.level) {
+  SortedAlignments(const Host& host, Options options, sam_hdr_t& header) : path_(std::move(options.path)), blocks_(options.level) {
     if (!mark_sorted(header)) throw Failure::input("the header of '" + path_ + "' can't say that records are sorted");
     const bool is_indexed = has_place_for_index(path_);
     if (options.format == AlignmentFormat::cram) {
@@ -150,7 +150,6 @@ class SortedAlignments {
   }
 
   std::string path_;
-  sam_hdr_t& header_;
   BgzfWriter blocks_;
   OutputFile file_, index_file_;
   std::optional<BamIndex> index_;

@@ -77,7 +77,8 @@ TEST_CASE("distance, path and best prefix are those of the matrix, whatever comp
   BitVectors bit_vectors;
   UnitCostAligner aligner;
   std::vector<PathRun> runs;
-  for (const auto& [pattern, text] : pairs()) {
+  for (const auto& pair : pairs()) {
+    const std::string &pattern = pair.pattern, &text = pair.text;
     const std::int32_t distance = distances(pattern, text).back().back();
     const auto expected = path_of(pattern, text);
     const BestPrefix best = best_prefix_of(pattern, text);

@@ -90,8 +90,9 @@ bool by_zlib(const std::string& stored, std::string& text) {
 
 TEST_CASE("a zlib stream is inflated to the text, wherever it lies") {
   for (const std::string& text : texts())
-    for (const auto& [level, strategy] : ways)
+    for (const auto& way : ways)
       for (const int memory : {1, 8}) {
+        const int level = way.first, strategy = way.second;
         const std::string stored = compressed(text, level, strategy, memory);
         for (std::size_t shift = 0; shift < 4; ++shift) {
           const Attempt attempt = inflated(stored, text.size() + shift, shift);

@@ -50,8 +50,9 @@ bool agree(ZlibBeginning& beginning, const std::string& stored, const std::vecto
 TEST_CASE("a zlib stream gives the bytes that zlib gives, as far as it is asked") {
   ZlibBeginning beginning;
   for (const std::string& text : texts())
-    for (const auto& [level, strategy] : ways)
+    for (const auto& way : ways)
       for (const int memory : {1, 8}) {
+        const int level = way.first, strategy = way.second;
         const std::string stored = compressed(text, level, strategy, memory);
         CAPTURE(text.size());
         CAPTURE(level);
