@@ -136,14 +136,16 @@ class OverlapReader {
       call.progress(kept_.share_given());
     return true;
   }
-  // A number of rows, of the part; with arrival = in_order the overlaps of the file that were read for them, too.
+  // A number of rows, of the part; with arrival = in_order what was read for them, too.
   std::string position() const {
     if (!is_regular_file(path_)) return no_position;
     const std::uint64_t rows = std::max(kept_.given(), given_before_);
-    return streams_ ? position_text({rows, static_cast<std::uint64_t>(std::max(ordinal_, read_before_))}) : std::to_string(rows);
+    return streams_ ? position_text({rows, static_cast<std::uint64_t>(std::max(read(), read_before_))}) : std::to_string(rows);
   }
 
  private:
+  // Overlaps of the file, and one for its end: what comes to light there is counted once, too.
+  std::int64_t read() const { return ordinal_ + (is_read_ ? 1 : 0); }
   void keep(const CandidateOverlap& overlap) {
     ++usable_;
     if (!part_.has(part_is_of_queries_ ? overlap.record.query : overlap.record.target)) return kept_.pass(overlap);
@@ -245,7 +247,7 @@ class OverlapReader {
   bool part_is_of_queries_, gives_both_, streams_;
   bool accounts_ = true;
   std::uint64_t given_before_ = 0;  // rows that an earlier instance has given
-  std::int64_t read_before_ = 0;    // and, with arrival = in_order, overlaps of the file that it has read
+  std::int64_t read_before_ = 0;    // and, with arrival = in_order, what it has read, as read() says
   std::uint64_t usable_ = 0;        // overlaps, of all parts
   OverlapSelection selection_;
   QueryAccount<Reason> account_;

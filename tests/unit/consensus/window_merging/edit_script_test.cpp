@@ -82,3 +82,14 @@ TEST_CASE("too many edits are one change") {
   CHECK(find_changes("AACCCCTT", "AAGGGGTT", 3) == std::vector<Change>{{2, 6, 2, 6}});
   CHECK(find_changes("AAAA", "AA", 1) == std::vector<Change>{{2, 4, 2, 2}});
 }
+
+TEST_CASE("thousands of edits are found one by one") {
+  std::mt19937 random(2);
+  const std::string from = random_text(random, 9000);
+  std::string to = from;
+  for (std::size_t place = 0; place < to.size(); place += 3) to[place] = to[place] == 'A' ? 'C' : 'A';
+  const std::vector<Change> changes = find_changes(from, to);
+  CHECK(applied(from, to, changes) == to);
+  CHECK(edits(changes) == distance(from, to));
+  CHECK(changes.size() > 1000);
+}

@@ -233,6 +233,20 @@ TEST_CASE("overlaps in order are read in parts and from any row on, and each tha
   CHECK(prepare(beginning_at(source, position_text({8, 10}))).run().accounts.at("unknown_sequence").count == 2);
 }
 
+TEST_CASE("who goes on behind the end of overlaps in order does not account its last lines again") {
+  const Sample sample;
+  const std::string sorted = "a\t10\t0\t9\t+\tt\t10\t0\t9\t9\t9\t60\nb\t20\t0\t2\t+\tu\t30\t0\t9\t2\t9\t60\n";
+  const ParameterTexts parameters = {{"arrival", "in_order"}, {"path", sample.files.write("e.paf", sorted)}};
+  const PrepareRun prepare = [&](const StageUnderTest& source) {
+    return StageRun(source, {}).with(parameters).resource("reads", sample.reads).resource("targets", sample.targets);
+  };
+  const StageUnderTest source = stage_of(plugin("overlap_reader"), "overlap_reader");
+  std::vector<SaidPosition> said;
+  CHECK(prepare(asked_for_positions(source, &said)).run().accounts.at("too_different").count == 1);
+  REQUIRE(!said.empty());
+  CHECK(prepare(beginning_at(source, said.back().text)).run().accounts.empty());
+}
+
 TEST_CASE("overlap_reader keeps the contract") {
   const Sample sample;
   const ContractSample contract{.parameters = {{"path", sample.files.write("c.paf", good)}},
