@@ -16,14 +16,15 @@ static void expect(int holds, const char* what) {
 }
 
 static sluice_run* planned(sluice_engine* engine, const char* pipeline, sluice_setting* parameters, size_t count, const char* stage) {
-  sluice_setting options[] = {{"threads", "2"}, {"device", "cpu"}};
+  /* A read is a batch: no run ends while its stream still has some to give. */
+  sluice_setting options[] = {{"threads", "2"}, {"device", "cpu"}, {"batch_work", "1"}};
   sluice_run_request request = {0};
   request.struct_size = sizeof request;
   request.pipeline = pipeline;
   request.parameters = parameters;
   request.parameter_count = count;
   request.options = options;
-  request.option_count = 2;
+  request.option_count = 3;
   request.stream_stage = stage;
   return sluice_run_new(engine, &request);
 }
