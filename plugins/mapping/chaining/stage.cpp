@@ -182,12 +182,20 @@ class Chaining {
     auto batch = batches_.take();
     batch->make_room(rows, static_cast<std::size_t>(at[rows]));
     std::vector<Chains>& chains = batch->chains;
-    // The reads with the most anchors first, whoever is free takes the next: no thread is left with a long read when the others are done.
+    // The reads with the most anchors first, whoever is free takes the next: no thread is left with a long read when the others are done. Reads
+    // without anchors are too little work to be handed out: where nothing is seeded, a batch has tens of thousands of them.
     std::vector<std::size_t>& order = batch->order;
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return at[a + 1] - at[a] > at[b + 1] - at[b]; });
+    const auto anchors_of = [&](std::size_t row) { return at[row + 1] - at[row]; };
+    const auto empty = std::stable_partition(order.begin(), order.end(), [&](std::size_t row) { return anchors_of(row) > 0; });
+    std::stable_sort(order.begin(), empty, [&](std::size_t a, std::size_t b) { return anchors_of(a) > anchors_of(b); });
+    if (empty != order.end()) {
+      auto workspace = workspaces_.take();
+      std::for_each(empty, order.end(),
+                    [&](std::size_t row) { chains[row] = chains_of_row(row, *workspace, batch->room(static_cast<std::size_t>(at[row]), 0)); });
+    }
     std::atomic<std::size_t> next{0};
-    call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
+    call.parallel_for(static_cast<std::size_t>(empty - order.begin()), 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
       for (std::size_t turn = begin; turn < end; ++turn) {
         const std::size_t i = order[next.fetch_add(1, std::memory_order_relaxed)];
