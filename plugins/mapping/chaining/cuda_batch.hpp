@@ -24,11 +24,26 @@ class ChainedBatch {
     input_ = {
         {x.rows, x.count, x.offsets, x.values, y.values}, y.offsets, device.column<std::int32_t>(in, "read_length"), row_status_.as<std::uint16_t>()};
     anchors_ = input_.anchors;
-    offsets_ = device.download(x.offsets, rows_ + 1);
+    has_anchors_ = x.count + y.count > 0;
+  }
+
+  // Where nothing is seeded, as in Read Until with small targets, no batch has any.
+  bool has_anchors() const { return has_anchors_; }
+
+  // Instead of all below, for a batch that has no anchors: no row has a fault, or a chain.
+  void add_nothing(Output& out, bool wants_score, bool wants_predecessor) {
+    const sluice::cuda::Memory offsets = device_.allocate_array<std::int64_t>(rows_ + 1);
+    sluice::cuda::check(cudaMemsetAsync(offsets.get(), 0, offsets.bytes(), device_.stream()), "cudaMemsetAsync");
+    const auto add = [&]<class T>(const char* name, T) { device_.add_list<T>(out, name, offsets, device_.allocate_array<T>(0), 0); };
+    for (const char* const name : {"chain_score", "chain_anchor_count"}) add(name, std::int32_t{});
+    for (const char* const name : {"chain_anchor_x", "chain_anchor_y"}) add(name, std::uint64_t{});
+    if (wants_score) add("anchor_score", std::int32_t{});
+    if (wants_predecessor) add("anchor_predecessor", std::int32_t{});
   }
 
   // What check_rows says of each row. Those with a fault have no chains.
   const std::vector<std::uint8_t>& check() {
+    offsets_ = device_.download(anchors_.offsets, rows_ + 1);
     auto* const fault = allocate<std::uint8_t>(rows_);
     auto* const any = allocate<std::uint32_t>(1);
     sluice::cuda::check(cudaMemsetAsync(any, 0, sizeof(std::uint32_t), device_.stream()), "cudaMemsetAsync");
@@ -145,6 +160,7 @@ class ChainedBatch {
   const sluice::cuda::Memory row_status_;
   std::vector<sluice::cuda::Memory> memory_;  // until the device has done all
   DeviceRows input_;
+  bool has_anchors_ = false;
   DeviceAnchors anchors_;              // as they come, but for rows with a fault
   std::vector<std::int64_t> offsets_;  // of anchors
   std::vector<std::uint8_t> faults_;   // per row

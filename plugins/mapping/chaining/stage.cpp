@@ -147,6 +147,7 @@ class Chaining {
   void process_cuda(const Call& call, const Batch& in, Output& out) {
     const sluice::cuda::DeviceCall device(call);
     cuda::ChainedBatch batch(device, in);
+    if (!batch.has_anchors()) return batch.add_nothing(out, wants_score_, wants_predecessor_);
     const std::vector<std::uint8_t>& faults = batch.check();
     for (std::size_t row = 0; row < faults.size(); ++row)
       if (faults[row] != 0 && faults[row] != cuda::row_failed_before) out.fail(static_cast<std::int64_t>(row), faults[row] - 1U);
