@@ -119,7 +119,7 @@ void check_whole(const Reference& reference, const std::vector<Levels>& queries,
     if (queries[i].size() <= static_cast<std::size_t>(device::most_rows) && hit == expected[i].hit)
       path_jobs.push_back({batch.levels->data() + batch.jobs[i].query, batch.jobs[i].levels, hit, static_cast<std::int32_t>(i)});
   }
-  const device::PathSchedule paths = device::schedule_paths(packed, reference, path_jobs);
+  const device::PathSchedule paths = device::schedule_paths(packed, reference, path_jobs, warps);
   const DeviceArray<device::Item> path_items(paths.schedule.items);
   const DeviceArray<device::PathCopy> copies(paths.copies);
   DeviceArray<std::uint32_t> path_words(static_cast<std::size_t>(paths.words), sluice::gpu_test::Contents::poison);
@@ -200,7 +200,7 @@ void time_whole(const char* what, std::size_t columns, std::size_t levels, std::
   std::vector<device::PathJob> path_jobs;
   for (std::size_t i = 0; i < count; ++i)
     path_jobs.push_back({batch.levels->data() + batch.jobs[i].query, batch.jobs[i].levels, device::hit_of(results[i]), static_cast<std::int32_t>(i)});
-  const device::PathSchedule paths = device::schedule_paths(packed, reference, path_jobs);
+  const device::PathSchedule paths = device::schedule_paths(packed, reference, path_jobs, resident_warps());
   const DeviceArray<device::Item> path_items(paths.schedule.items);
   const DeviceArray<device::PathCopy> copies(paths.copies);
   DeviceArray<std::uint32_t> path_words(static_cast<std::size_t>(paths.words));

@@ -80,7 +80,9 @@ struct Shape {
   std::int32_t lane_rows = 0;
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };
-Shape shape_of(std::int64_t rows);
+// The narrowest group of at least `group` lanes, of 4 to 32, that can hold the rows.
+inline constexpr std::int32_t least_group = 4;
+Shape shape_of(std::int64_t rows, std::int32_t group = least_group);
 
 enum class Rows : std::uint8_t {
   whole,     // no item has a state
@@ -122,8 +124,9 @@ struct PathSchedule {
   std::vector<PathCopy> copies;
   std::int64_t query_levels = 0, words = 0;  // sizes of the arrays that the copies fill
 };
-// Result i is a hit whose column is the number of columns from the path's first column to its last one.
-PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs);
+// Result i is a hit whose column is the number of columns from the path's first column to its last one. `resident_warps`: as above; decides how many
+// lanes a path gets.
+PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs, std::int64_t resident_warps);
 
 // Levels that are added to the history of a query.
 struct Append {

@@ -42,8 +42,7 @@ PackedReference pack(const Reference& reference) {
   return packed;
 }
 
-Shape shape_of(std::int64_t rows) {
-  std::int32_t group = 4;
+Shape shape_of(std::int64_t rows, std::int32_t group) {
   while (group < 32 && divided_up(rows, group) > most_lane_rows) group *= 2;
   const std::int64_t needed = divided_up(rows, group);
   for (const std::int32_t lane_rows : kernel_rows)
@@ -93,8 +92,12 @@ Schedule schedule_jobs(const PackedReference& reference, std::span<const Job> jo
   return schedule;
 }
 
-PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs) {
+PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs, std::int64_t resident_warps) {
   PathSchedule paths;
+  // Few paths are bound by the latency of a path's rows in a lane, not by their cells: they get as many lanes as there are. Wide groups also have
+  // fewer shapes, each of which is a launch behind the one before.
+  std::int32_t widest = least_group;
+  while (widest < 32 && static_cast<std::int64_t>(jobs.size()) * widest * 2 <= resident_warps * 32) widest *= 2;
   std::map<Shape, std::vector<Item>> by_shape;
   for (const PathJob& job : jobs) {
     const Segment& segment = columns.segment_of(job.hit.column);
@@ -103,15 +106,17 @@ PathSchedule schedule_paths(const PackedReference& reference, const Reference& c
     const PackedTarget& target = reference.targets[index / 2];
     paths.copies.push_back(
         {job.query, job.levels, target.first_word + position, count, segment.strand == Strand::forward ? 0 : 1, paths.query_levels, paths.words});
-    by_shape[shape_of(job.levels)].push_back({paths.words,
-                                              paths.query_levels,
-                                              nullptr,
-                                              nullptr,
-                                              static_cast<std::int32_t>(job.levels),
-                                              static_cast<std::int32_t>(count),
-                                              0,
-                                              job.result,
-                                              {0, -1}});
+    std::int32_t group = widest;
+    while (group > least_group && group > job.levels) group /= 2;
+    by_shape[shape_of(job.levels, group)].push_back({paths.words,
+                                                     paths.query_levels,
+                                                     nullptr,
+                                                     nullptr,
+                                                     static_cast<std::int32_t>(job.levels),
+                                                     static_cast<std::int32_t>(count),
+                                                     0,
+                                                     job.result,
+                                                     {0, -1}});
     paths.query_levels += job.levels;
     paths.words += even(count) + padding_words;
   }

@@ -73,7 +73,7 @@ std::vector<std::int64_t> DeviceSearch::path_starts(const DeviceCall& device, st
   if (jobs.empty()) return {};
   const OnDevice& reference = on(device);
   const Memory results = no_results(device, jobs.size());
-  const PathSchedule paths = schedule_paths(packed_, *reference_, jobs);
+  const PathSchedule paths = schedule_paths(packed_, *reference_, jobs, reference.resident_warps);
   const Memory items = device.upload(paths.schedule.items), copies = device.upload(paths.copies);
   const Memory words = device.allocate_array<std::uint32_t>(static_cast<std::size_t>(paths.words));
   const Memory query = device.allocate_array<std::int16_t>(static_cast<std::size_t>(paths.query_levels));
