@@ -53,6 +53,21 @@ std::int64_t resident_warps() {
   return properties.multiProcessorCount * std::int64_t{12};
 }
 
+struct DeviceSchedule {
+  explicit DeviceSchedule(const device::Schedule& schedule) : launches(schedule.launches), queries(schedule.queries), stretches(schedule.stretches) {
+    for (const device::Launch& launch : launches) items += launch.items();
+  }
+  cudaError_t compute(const std::uint32_t* levels, const std::int16_t* query, std::uint64_t* results) const {
+    return device::compute(launches, queries.data(), stretches.data(), levels, query, results, nullptr);
+  }
+  std::vector<device::Launch> launches;
+  std::int64_t items = 0;
+
+ private:
+  DeviceArray<device::QueryRows> queries;
+  DeviceArray<device::TargetStretch> stretches;
+};
+
 // Everything of one batch of queries on the device.
 struct Batch {
   Batch(const device::PackedReference& packed, const std::vector<Levels>& queries) : results(queries.size()), words(packed.words) {
@@ -68,9 +83,9 @@ struct Batch {
     }
     levels = std::make_unique<DeviceArray<std::int16_t>>(all);
   }
-  void run(const device::Schedule& schedule, const device::Item* items) {
+  void run(const DeviceSchedule& schedule) {
     results.fill_bytes(0xFF);
-    require(device::compute(schedule.launches, items, words.data(), levels->data(), results.data(), nullptr), "compute");
+    require(schedule.compute(words.data(), levels->data(), results.data()), "compute");
   }
   std::vector<device::Job> jobs;
   std::vector<std::unique_ptr<DeviceArray<std::uint32_t>>> states;
@@ -79,10 +94,10 @@ struct Batch {
   DeviceArray<std::uint32_t> words;
 };
 
-void find_paths(Batch& batch, const device::PathSchedule& paths, const device::Item* items, const device::PathCopy* copies, std::uint32_t* words,
+void find_paths(Batch& batch, const device::PathSchedule& paths, const DeviceSchedule& schedule, const device::PathCopy* copies, std::uint32_t* words,
                 std::int16_t* query, std::uint64_t* results) {
   require(device::copy_paths(copies, static_cast<std::int64_t>(paths.copies.size()), batch.words.data(), words, query, nullptr), "copy_paths");
-  require(device::compute(paths.schedule.launches, items, words, query, results, nullptr), "compute paths");
+  require(schedule.compute(words, query, results), "compute paths");
 }
 
 void expect(bool fine, const char* what, std::size_t query, std::size_t size, const Hit& hit, const Hit& expected) {
@@ -96,9 +111,8 @@ void expect(bool fine, const char* what, std::size_t query, std::size_t size, co
 void check_whole(const Reference& reference, const std::vector<Levels>& queries, std::int64_t warps, const char* what) {
   const device::PackedReference packed = device::pack(reference);
   Batch batch(packed, queries);
-  const device::Schedule schedule = device::schedule_jobs(packed, batch.jobs, warps);
-  const DeviceArray<device::Item> items(schedule.items);
-  batch.run(schedule, items.data());
+  const DeviceSchedule schedule(device::schedule_jobs(packed, batch.jobs, warps));
+  batch.run(schedule);
   const std::vector<std::uint64_t> results = batch.results.download();
   const Search search(reference, {});
   std::vector<SearchResult> expected(queries.size());
@@ -120,12 +134,12 @@ void check_whole(const Reference& reference, const std::vector<Levels>& queries,
       path_jobs.push_back({batch.levels->data() + batch.jobs[i].query, batch.jobs[i].levels, hit, static_cast<std::int32_t>(i)});
   }
   const device::PathSchedule paths = device::schedule_paths(packed, reference, path_jobs, warps);
-  const DeviceArray<device::Item> path_items(paths.schedule.items);
+  const DeviceSchedule path_schedule(paths.schedule);
   const DeviceArray<device::PathCopy> copies(paths.copies);
   DeviceArray<std::uint32_t> path_words(static_cast<std::size_t>(paths.words), sluice::gpu_test::Contents::poison);
   DeviceArray<std::int16_t> path_query(static_cast<std::size_t>(paths.query_levels));
   batch.results.fill_bytes(0xFF);
-  find_paths(batch, paths, path_items.data(), copies.data(), path_words.data(), path_query.data(), batch.results.data());
+  find_paths(batch, paths, path_schedule, copies.data(), path_words.data(), path_query.data(), batch.results.data());
   const std::vector<std::uint64_t> starts = batch.results.download();
   for (const device::PathJob& job : path_jobs) {
     const auto i = static_cast<std::size_t>(job.result);
@@ -134,7 +148,7 @@ void check_whole(const Reference& reference, const std::vector<Levels>& queries,
            {job.hit.score, job.hit.column - expected[i].first_column});
   }
   std::printf("%s: %zu queries, %zu within 16 bits, %lld items in %zu launches: %d problems\n", what, queries.size(), exact,
-              static_cast<long long>(schedule.items.size()), schedule.launches.size(), problems);
+              static_cast<long long>(schedule.items), schedule.launches.size(), problems);
 }
 
 void check_streams(const Reference& reference, std::size_t channels, int chunks, std::int64_t warps, std::mt19937_64& random) {
@@ -162,11 +176,10 @@ void check_streams(const Reference& reference, std::size_t channels, int chunks,
       so_far[c].insert(so_far[c].end(), levels.begin(), levels.end());
     }
     const DeviceArray<std::int16_t> query(all);
-    const device::Schedule schedule = device::schedule_jobs(packed, jobs, warps);
-    const DeviceArray<device::Item> items(schedule.items);
+    const DeviceSchedule schedule(device::schedule_jobs(packed, jobs, warps));
     DeviceArray<std::uint64_t> results(channels);
     results.fill_bytes(0xFF);
-    require(device::compute(schedule.launches, items.data(), words.data(), query.data(), results.data(), nullptr), "compute");
+    require(schedule.compute(words.data(), query.data(), results.data()), "compute");
     const std::vector<std::uint64_t> hits = results.download();
     std::vector<SearchResult> expected(channels);
     sluice::gpu_test::in_parallel(channels, [&](std::size_t c) {
@@ -189,24 +202,23 @@ void time_whole(const char* what, std::size_t columns, std::size_t levels, std::
   for (Levels& query : queries) query = random_levels(levels, random, 0);
   const device::PackedReference packed = device::pack(reference);
   Batch batch(packed, queries);
-  const device::Schedule schedule = device::schedule_jobs(packed, batch.jobs, resident_warps());
-  const DeviceArray<device::Item> items(schedule.items);
-  const double milliseconds = sluice::gpu_test::median_milliseconds(runs, [&] { batch.run(schedule, items.data()); });
+  const DeviceSchedule schedule(device::schedule_jobs(packed, batch.jobs, resident_warps()));
+  const double milliseconds = sluice::gpu_test::median_milliseconds(runs, [&] { batch.run(schedule); });
   const double cells = 2.0 * static_cast<double>(columns) * static_cast<double>(levels) * static_cast<double>(count);
   std::printf("TIME %s: %zu queries of %zu levels, %zu columns: %.3f ms, %.2f Tcells/s, %.0f decisions/s (%zu items, group %d, %d rows a lane)\n",
               what, count, levels, 2 * columns, milliseconds, cells / milliseconds * 1e-9, static_cast<double>(count) / milliseconds * 1e3,
-              schedule.items.size(), schedule.launches[0].shape.group, schedule.launches[0].shape.lane_rows);
+              static_cast<std::size_t>(schedule.items), schedule.launches[0].shape.group, schedule.launches[0].shape.lane_rows);
   const std::vector<std::uint64_t> results = batch.results.download();
   std::vector<device::PathJob> path_jobs;
   for (std::size_t i = 0; i < count; ++i)
     path_jobs.push_back({batch.levels->data() + batch.jobs[i].query, batch.jobs[i].levels, device::hit_of(results[i]), static_cast<std::int32_t>(i)});
   const device::PathSchedule paths = device::schedule_paths(packed, reference, path_jobs, resident_warps());
-  const DeviceArray<device::Item> path_items(paths.schedule.items);
+  const DeviceSchedule path_schedule(paths.schedule);
   const DeviceArray<device::PathCopy> copies(paths.copies);
   DeviceArray<std::uint32_t> path_words(static_cast<std::size_t>(paths.words));
   DeviceArray<std::int16_t> path_query(static_cast<std::size_t>(paths.query_levels));
   const double path_milliseconds = sluice::gpu_test::median_milliseconds(
-      runs, [&] { find_paths(batch, paths, path_items.data(), copies.data(), path_words.data(), path_query.data(), batch.results.data()); });
+      runs, [&] { find_paths(batch, paths, path_schedule, copies.data(), path_words.data(), path_query.data(), batch.results.data()); });
   std::printf("TIME %s: their path starts: %.3f ms; together %.0f decisions/s\n", what, path_milliseconds,
               static_cast<double>(count) / (milliseconds + path_milliseconds) * 1e3);
 }
@@ -225,16 +237,15 @@ void time_streams(std::size_t columns, std::size_t levels, std::size_t channels,
     for (std::size_t s = 0; s < 2; ++s) jobs[c].state[s] = states.data() + (2 * c + s) * packed.words.size();
     jobs[c].resumes = jobs[c].keeps = true;
   }
-  const device::Schedule schedule = device::schedule_jobs(packed, jobs, resident_warps());
-  const DeviceArray<device::Item> items(schedule.items);
+  const DeviceSchedule schedule(device::schedule_jobs(packed, jobs, resident_warps()));
   DeviceArray<std::uint64_t> results(channels);
   const double milliseconds = sluice::gpu_test::median_milliseconds(runs, [&] {
     results.fill_bytes(0xFF);
-    require(device::compute(schedule.launches, items.data(), words.data(), query.data(), results.data(), nullptr), "compute");
+    require(schedule.compute(words.data(), query.data(), results.data()), "compute");
   });
   const double cells = 2.0 * static_cast<double>(columns) * static_cast<double>(levels) * static_cast<double>(channels);
   std::printf("TIME chunks: %zu channels x %zu levels, %zu columns: %.3f ms, %.2f Tcells/s (%zu items, group %d, %d rows a lane)\n", channels, levels,
-              2 * columns, milliseconds, cells / milliseconds * 1e-9, schedule.items.size(), schedule.launches[0].shape.group,
+              2 * columns, milliseconds, cells / milliseconds * 1e-9, static_cast<std::size_t>(schedule.items), schedule.launches[0].shape.group,
               schedule.launches[0].shape.lane_rows);
 }
 
@@ -253,6 +264,7 @@ int main(int argument_count, char** arguments) {
     check_whole(random_reference(3, 50, random), queries, 1584, "short targets");
     check_whole(random_reference(2, full ? 20000 : 1500, random), queries, 1584, "two targets");
     check_whole(random_reference(1, full ? 50000 : 1500, random), queries, 40000, "cut into stretches");
+    for (const std::int64_t warps : {1, 100, 200}) check_whole(random_reference(1, 1500, random), queries, warps, "paths of 4, 8 and 16 lanes");
     check_streams(random_reference(2, 500, random), full ? 100 : 20, full ? 9 : 3, 1584, random);
     check_streams(random_reference(1, full ? 20000 : 2000, random), 10, full ? 9 : 3, 40000, random);
   }

@@ -9,7 +9,8 @@ namespace {
 // A lane may have so many rows less than its kernel's.
 constexpr std::int32_t spare_rows(std::int32_t lane_rows) { return lane_rows <= 64 ? 4 : 2; }
 
-using RowsKernel = void (*)(const Item*, std::int64_t, int, const std::uint32_t*, const std::int16_t*, std::uint64_t*);
+using RowsKernel = void (*)(const QueryRows*, std::int64_t, const TargetStretch*, std::int64_t, int, const std::uint32_t*, const std::int16_t*,
+                            std::uint64_t*);
 
 template <Rows kind>
 RowsKernel kernel_of(std::int32_t lane_rows) {
@@ -72,16 +73,16 @@ __global__ void append_levels_kernel(const Append* __restrict__ appends, const s
 
 }  // namespace
 
-cudaError_t compute(std::span<const Launch> launches, const Item* items, const std::uint32_t* levels, const std::int16_t* query,
-                    std::uint64_t* results, cudaStream_t stream) {
+cudaError_t compute(std::span<const Launch> launches, const QueryRows* queries, const TargetStretch* stretches, const std::uint32_t* levels,
+                    const std::int16_t* query, std::uint64_t* results, cudaStream_t stream) {
   for (const Launch& launch : launches) {
     const RowsKernel kernel = launch.rows == Rows::whole      ? kernel_of<Rows::whole>(launch.shape.lane_rows)
                               : launch.rows == Rows::stateful ? kernel_of<Rows::stateful>(launch.shape.lane_rows)
                                                               : kernel_of<Rows::anchored>(launch.shape.lane_rows);
-    if (kernel == nullptr || launch.item_count <= 0) return cudaErrorInvalidValue;
-    const std::int64_t blocks = (launch.item_count * launch.shape.group + 31) / 32;
-    kernel<<<static_cast<unsigned int>(blocks), 32, 0, stream>>>(items + launch.first_item, launch.item_count, launch.shape.group, levels, query,
-                                                                 results);
+    if (kernel == nullptr || launch.items() <= 0) return cudaErrorInvalidValue;
+    const std::int64_t blocks = (launch.items() * launch.shape.group + 31) / 32;
+    kernel<<<static_cast<unsigned int>(blocks), 32, 0, stream>>>(queries + launch.first_query, launch.query_count, stretches + launch.first_stretch,
+                                                                 launch.items(), launch.shape.group, levels, query, results);
     if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
   }
   return cudaSuccess;

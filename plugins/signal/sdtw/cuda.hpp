@@ -51,16 +51,19 @@ inline std::int64_t state_words(const PackedReference& reference) { return stati
 // Which of a job's states has the last row.
 inline int state_after(std::int64_t levels) { return static_cast<int>((levels + most_rows - 1) / most_rows % 2); }
 
-// One stretch of the reference for some rows of one query.
-struct Item {
-  std::int64_t levels = 0;                  // first word of the packed levels
+// Rows of one query.
+struct QueryRows {
   std::int64_t query = 0;                   // first level of the query
-  const std::uint32_t* state_in = nullptr;  // the row before at the first column, one word a column; null: these are the query's first rows
+  const std::uint32_t* state_in = nullptr;  // the row before, one word a packed word; null: these are the query's first rows
   std::uint32_t* state_out = nullptr;       // where the last row is kept; null: it is not
   std::int32_t rows = 0;                    // 1 to most_rows
+  std::int32_t result = 0;                  // -1: these are not the query's last rows
+};
+// Columns of the reference.
+struct TargetStretch {
+  std::int64_t word = 0;  // first one of the packed levels
   std::int32_t columns = 0;
   std::int32_t early_columns = 0;         // at the beginning, even: computed for what comes behind them, but not kept
-  std::int32_t result = 0;                // -1: these are not the query's last rows
   std::int64_t first_column[2] = {0, 0};  // of the reference, for each half; -1: the half means nothing
 };
 
@@ -74,7 +77,7 @@ inline Hit hit_of(std::uint64_t result) {
 // Rows of a lane for which there is a kernel.
 inline constexpr std::int32_t kernel_rows[] = {4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 66, 68, 70};
 
-// How items are spread over a warp: each has `group` lanes, a power of 2, with `lane_rows` rows each or a few less.
+// How queries are spread over a warp: each has `group` lanes, a power of 2, with `lane_rows` rows each or a few less.
 struct Shape {
   std::int32_t group = 0;
   std::int32_t lane_rows = 0;
@@ -85,19 +88,23 @@ inline constexpr std::int32_t least_group = 4;
 Shape shape_of(std::int64_t rows, std::int32_t group = least_group);
 
 enum class Rows : std::uint8_t {
-  whole,     // no item has a state
-  stateful,  // items may have one
-  anchored,  // a path begins at the first column of an item, with its first row, and nowhere else
+  whole,     // no query has a state
+  stateful,  // queries may have one
+  anchored,  // a path begins at the first column of a stretch, with its first row, and nowhere else
 };
 
-// Items in the order in which they have to be computed: a launch begins when the one before has ended.
+// Every one of the queries with every one of the stretches; of anchored rows each query with its own.
 struct Launch {
   Rows rows;
   Shape shape;
-  std::int64_t first_item, item_count;
+  std::int64_t first_query, query_count;
+  std::int64_t first_stretch, stretch_count;
+  std::int64_t items() const { return rows == Rows::anchored ? query_count : query_count * stretch_count; }
 };
+// A launch begins when the one before has ended.
 struct Schedule {
-  std::vector<Item> items;
+  std::vector<QueryRows> queries;
+  std::vector<TargetStretch> stretches;
   std::vector<Launch> launches;
 };
 // `resident_warps`: how many the device runs at a time; decides into how many stretches a target is cut.
@@ -135,8 +142,8 @@ struct Append {
 };
 
 // Device memory throughout. Lowers results to the hits.
-cudaError_t compute(std::span<const Launch> launches, const Item* items, const std::uint32_t* levels, const std::int16_t* query,
-                    std::uint64_t* results, cudaStream_t stream);
+cudaError_t compute(std::span<const Launch> launches, const QueryRows* queries, const TargetStretch* stretches, const std::uint32_t* levels,
+                    const std::int16_t* query, std::uint64_t* results, cudaStream_t stream);
 cudaError_t copy_paths(const PathCopy* copies, std::int64_t count, const std::uint32_t* levels, std::uint32_t* path_levels, std::int16_t* path_query,
                        cudaStream_t stream);
 cudaError_t append_levels(const Append* appends, std::int64_t count, const std::int16_t* query, cudaStream_t stream);

@@ -62,14 +62,20 @@ constexpr int warps_of(int lane_rows) { return lane_rows <= 56 ? 16 : 12; }
 constexpr std::uint32_t unreachable_cell = ceiling + most_lane_rows * 2 * squiggle_limit;
 static_assert(unreachable_cell + most_lane_rows * 2 * squiggle_limit <= 65535);
 
+// Some rows of one query in one stretch of the reference.
+struct Item : QueryRows, TargetStretch {};
+
 template <int lane_rows, int most_spare_rows, Rows kind>
 __global__ void __launch_bounds__(32, warps_of(lane_rows))
-    rows_kernel(const Item* __restrict__ items, std::int64_t item_count, int group, const std::uint32_t* __restrict__ levels,
-                const std::int16_t* __restrict__ query, std::uint64_t* results) {
+    rows_kernel(const QueryRows* __restrict__ queries, std::int64_t query_count, const TargetStretch* __restrict__ stretches, std::int64_t item_count,
+                int group, const std::uint32_t* __restrict__ levels, const std::int16_t* __restrict__ query, std::uint64_t* results) {
   const int lane = static_cast<int>(threadIdx.x) & (group - 1);
   const std::int64_t index = (std::int64_t{blockIdx.x} * 32 + threadIdx.x) / group;
   Item item;
-  if (index < item_count) item = items[index];
+  if (index < item_count) {
+    static_cast<QueryRows&>(item) = queries[kind == Rows::anchored ? index : index % query_count];
+    static_cast<TargetStretch&>(item) = stretches[kind == Rows::anchored ? index : index / query_count];
+  }
 
   // Rows are spread evenly; a lane with fewer than lane_rows takes its last row from further up.
   const int rows_before = lane * (item.rows / group) + min(lane, item.rows % group);
@@ -91,10 +97,11 @@ __global__ void __launch_bounds__(32, warps_of(lane_rows))
   const bool is_first = lane == 0, is_last = lane == group - 1;
   const bool reads_state = kind == Rows::stateful && is_first && item.state_in != nullptr;
   const bool writes_state = kind == Rows::stateful && is_last && item.state_out != nullptr;
-  const uint2* const state_in = reinterpret_cast<const uint2*>(item.state_in);
+  const uint2* const state_in = reinterpret_cast<const uint2*>(reads_state ? item.state_in + item.word : nullptr);
+  std::uint32_t* const state_out = writes_state ? item.state_out + item.word : nullptr;
   const int own_steps = (item.columns + 1) / 2;
   const int steps = __reduce_max_sync(all_lanes, own_steps == 0 ? 0 : own_steps + group - 1);
-  const uint2* const own_levels = reinterpret_cast<const uint2*>(levels + item.levels);
+  const uint2* const own_levels = reinterpret_cast<const uint2*>(levels + item.word);
 
   uint2 above = {0, 0}, next_level = {0, 0}, next_state = {0, 0};
   std::uint32_t above_left = both_halves(unreachable_cell);
@@ -147,9 +154,9 @@ __global__ void __launch_bounds__(32, warps_of(lane_rows))
       }
       if (writes_state && 2 * step >= item.early_columns) {
         if (2 * step + 1 < item.columns)
-          *reinterpret_cast<uint2*>(item.state_out + 2 * step) = above;
+          *reinterpret_cast<uint2*>(state_out + 2 * step) = above;
         else
-          item.state_out[2 * step] = above.x;
+          state_out[2 * step] = above.x;
       }
     }
     above.x = __shfl_up_sync(all_lanes, above.x, 1);

@@ -27,6 +27,19 @@ std::int64_t stretches_of(std::int64_t columns, std::int64_t rows, std::int64_t 
   return best;
 }
 
+// Adds the target's stretches, which begin at even columns, for queries of at most `rows` rows.
+void cut_target(const PackedTarget& target, std::int64_t stretches, std::int64_t rows, Schedule& schedule) {
+  for (std::int64_t stretch = 0; stretch < stretches; ++stretch) {
+    const std::int64_t begin = target.columns * stretch / stretches / 2 * 2;
+    const std::int64_t end = stretch + 1 == stretches ? target.columns : target.columns * (stretch + 1) / stretches / 2 * 2;
+    const std::int64_t early = std::min(begin, even(rows));
+    schedule.stretches.push_back({target.first_word + begin - early,
+                                  static_cast<std::int32_t>(end - begin + early),
+                                  static_cast<std::int32_t>(early),
+                                  {target.first_column[0] + begin - early, target.first_column[1] + begin - early}});
+  }
+}
+
 }  // namespace
 
 PackedReference pack(const Reference& reference) {
@@ -59,33 +72,22 @@ Schedule schedule_jobs(const PackedReference& reference, std::span<const Job> jo
     for (const Job& job : jobs)
       if (job.levels > first_row) by_shape[shape_of(std::min<std::int64_t>(most_rows, job.levels - first_row))].push_back(&job);
     for (const auto& [shape, same_shape] : by_shape) {
-      Launch launch{Rows::whole, shape, static_cast<std::int64_t>(schedule.items.size()), 0};
-      const std::int64_t warps = divided_up(static_cast<std::int64_t>(same_shape.size()) * shape.group, 32);
-      for (const PackedTarget& target : reference.targets) {
-        const std::int64_t most = std::int64_t{shape.group} * shape.lane_rows;
-        const std::int64_t stretches = stretches_of(target.columns, most, warps, resident_warps);
-        for (std::int64_t stretch = 0; stretch < stretches; ++stretch) {
-          // Stretches begin at even columns.
-          const std::int64_t begin = target.columns * stretch / stretches / 2 * 2;
-          const std::int64_t end = stretch + 1 == stretches ? target.columns : target.columns * (stretch + 1) / stretches / 2 * 2;
-          const std::int64_t early = std::min(begin, even(most));
-          for (const Job* const job : same_shape) {
-            const bool ends = job->levels <= first_row + most_rows, resumes = pass > 0 || job->resumes, keeps = !ends || job->keeps;
-            const std::int64_t word = target.first_word + begin - early;
-            if (resumes || keeps) launch.rows = Rows::stateful;
-            schedule.items.push_back({word,
-                                      job->query + first_row,
-                                      resumes ? job->state[pass % 2] + word : nullptr,
-                                      keeps ? job->state[(pass + 1) % 2] + word : nullptr,
-                                      static_cast<std::int32_t>(std::min<std::int64_t>(most_rows, job->levels - first_row)),
-                                      static_cast<std::int32_t>(end - begin + early),
-                                      static_cast<std::int32_t>(early),
-                                      ends ? job->result : -1,
-                                      {target.first_column[0] + begin - early, target.first_column[1] + begin - early}});
-          }
-        }
+      Launch launch{Rows::whole,
+                    shape,
+                    static_cast<std::int64_t>(schedule.queries.size()),
+                    static_cast<std::int64_t>(same_shape.size()),
+                    static_cast<std::int64_t>(schedule.stretches.size()),
+                    0};
+      for (const Job* const job : same_shape) {
+        const bool ends = job->levels <= first_row + most_rows, resumes = pass > 0 || job->resumes, keeps = !ends || job->keeps;
+        if (resumes || keeps) launch.rows = Rows::stateful;
+        schedule.queries.push_back({job->query + first_row, resumes ? job->state[pass % 2] : nullptr, keeps ? job->state[(pass + 1) % 2] : nullptr,
+                                    static_cast<std::int32_t>(std::min<std::int64_t>(most_rows, job->levels - first_row)), ends ? job->result : -1});
       }
-      launch.item_count = static_cast<std::int64_t>(schedule.items.size()) - launch.first_item;
+      const std::int64_t warps = divided_up(launch.query_count * shape.group, 32), most = std::int64_t{shape.group} * shape.lane_rows;
+      for (const PackedTarget& target : reference.targets)
+        cut_target(target, stretches_of(target.columns, most, warps, resident_warps), most, schedule);
+      launch.stretch_count = static_cast<std::int64_t>(schedule.stretches.size()) - launch.first_stretch;
       schedule.launches.push_back(launch);
     }
   }
@@ -98,7 +100,7 @@ PathSchedule schedule_paths(const PackedReference& reference, const Reference& c
   // fewer shapes, each of which is a launch behind the one before.
   std::int32_t widest = least_group;
   while (widest < 32 && static_cast<std::int64_t>(jobs.size()) * widest * 2 <= resident_warps * 32) widest *= 2;
-  std::map<Shape, std::vector<Item>> by_shape;
+  std::map<Shape, Schedule> by_shape;
   for (const PathJob& job : jobs) {
     const Segment& segment = columns.segment_of(job.hit.column);
     const std::int64_t position = job.hit.column - segment.begin, count = std::min(job.levels, position + 1);
@@ -108,22 +110,18 @@ PathSchedule schedule_paths(const PackedReference& reference, const Reference& c
         {job.query, job.levels, target.first_word + position, count, segment.strand == Strand::forward ? 0 : 1, paths.query_levels, paths.words});
     std::int32_t group = widest;
     while (group > least_group && group > job.levels) group /= 2;
-    by_shape[shape_of(job.levels, group)].push_back({paths.words,
-                                                     paths.query_levels,
-                                                     nullptr,
-                                                     nullptr,
-                                                     static_cast<std::int32_t>(job.levels),
-                                                     static_cast<std::int32_t>(count),
-                                                     0,
-                                                     job.result,
-                                                     {0, -1}});
+    Schedule& same_shape = by_shape[shape_of(job.levels, group)];
+    same_shape.queries.push_back({paths.query_levels, nullptr, nullptr, static_cast<std::int32_t>(job.levels), job.result});
+    same_shape.stretches.push_back({paths.words, static_cast<std::int32_t>(count), 0, {0, -1}});
     paths.query_levels += job.levels;
     paths.words += even(count) + padding_words;
   }
-  for (const auto& [shape, items] : by_shape) {
-    paths.schedule.launches.push_back(
-        {Rows::anchored, shape, static_cast<std::int64_t>(paths.schedule.items.size()), static_cast<std::int64_t>(items.size())});
-    paths.schedule.items.insert(paths.schedule.items.end(), items.begin(), items.end());
+  Schedule& all = paths.schedule;
+  for (const auto& [shape, part] : by_shape) {
+    const auto before = static_cast<std::int64_t>(all.queries.size()), count = static_cast<std::int64_t>(part.queries.size());
+    all.launches.push_back({Rows::anchored, shape, before, count, before, count});
+    all.queries.insert(all.queries.end(), part.queries.begin(), part.queries.end());
+    all.stretches.insert(all.stretches.end(), part.stretches.begin(), part.stretches.end());
   }
   return paths;
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t warps_of_multiprocessor = 12;
 // Queries of more than most_rows levels are computed together as long as their states take no more than this.
 constexpr std::size_t most_state_bytes = std::size_t{4} << 30;
-// Items of one schedule, about: 80 bytes each. Targets of many contigs have an item a contig and query.
+// Queries times targets of one schedule, so that a launch has no more blocks than a device can count.
 constexpr std::size_t most_items = std::size_t{1} << 22;
 
 Memory no_results(const DeviceCall& device, std::size_t count) {
@@ -59,8 +59,9 @@ std::vector<Hit> DeviceSearch::find(const DeviceCall& device, std::span<const Jo
       if (job.levels > most_rows && job.state[0] == nullptr)
         for (std::uint32_t*& array : job.state) array = (state++)->as<std::uint32_t>();
     const Schedule schedule = schedule_jobs(packed_, together, reference.resident_warps);
-    const Memory items = device.upload(schedule.items);
-    check(compute(schedule.launches, items.as<Item>(), reference.words.as<std::uint32_t>(), levels, results.as<std::uint64_t>(), device.stream()),
+    const Memory queries = device.upload(schedule.queries), stretches = device.upload(schedule.stretches);
+    check(compute(schedule.launches, queries.as<QueryRows>(), stretches.as<TargetStretch>(), reference.words.as<std::uint32_t>(), levels,
+                  results.as<std::uint64_t>(), device.stream()),
           "rows of sdtw");
   }
   std::vector<Hit> hits(jobs.size());
@@ -74,14 +75,15 @@ std::vector<std::int64_t> DeviceSearch::path_starts(const DeviceCall& device, st
   const OnDevice& reference = on(device);
   const Memory results = no_results(device, jobs.size());
   const PathSchedule paths = schedule_paths(packed_, *reference_, jobs, reference.resident_warps);
-  const Memory items = device.upload(paths.schedule.items), copies = device.upload(paths.copies);
+  const Memory queries = device.upload(paths.schedule.queries), stretches = device.upload(paths.schedule.stretches);
+  const Memory copies = device.upload(paths.copies);
   const Memory words = device.allocate_array<std::uint32_t>(static_cast<std::size_t>(paths.words));
   const Memory query = device.allocate_array<std::int16_t>(static_cast<std::size_t>(paths.query_levels));
   check(copy_paths(copies.as<PathCopy>(), static_cast<std::int64_t>(jobs.size()), reference.words.as<std::uint32_t>(), words.as<std::uint32_t>(),
                    query.as<std::int16_t>(), device.stream()),
         "copies of paths");
-  check(compute(paths.schedule.launches, items.as<Item>(), words.as<std::uint32_t>(), query.as<std::int16_t>(), results.as<std::uint64_t>(),
-                device.stream()),
+  check(compute(paths.schedule.launches, queries.as<QueryRows>(), stretches.as<TargetStretch>(), words.as<std::uint32_t>(), query.as<std::int16_t>(),
+                results.as<std::uint64_t>(), device.stream()),
         "rows of paths");
   const std::vector<std::uint64_t> columns = device.download(results.as<std::uint64_t>(), jobs.size());
   std::vector<std::int64_t> starts(jobs.size());
