@@ -19,7 +19,6 @@ using minimizer_table::build_table;
 using minimizer_table::ForEach;
 using minimizer_table::MinimizerParts;
 using minimizer_table::MinimizerTable;
-using minimizer_table::PageArray;
 using minimizer_table::PlacedMinimizer;
 
 // The contigs: everything of an index that does not depend on k and w.

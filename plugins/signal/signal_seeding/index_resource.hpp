@@ -76,18 +76,18 @@ class SquiggleIndexResource {
       });
     }
     out.set_rows(1);
-    const auto give = [&]<class T>(const char* name, const std::vector<T>& values) {
+    const auto give = [&]<class T>(const char* name, std::span<T> values) {
       static const T none{};
       const Buffer offsets = out.offsets([&](std::int64_t) { return values.size(); });
       out.add(name, list_column<T>(1, offsets, Buffer::adopt(index, values.empty() ? &none : values.data(), values.size() * sizeof(T))));
     };
-    give("block_begin", index->block_begin);
-    give("bucket_begin", index->bucket_begin);
-    give("entry", index->entry);
-    give("entry_high", index->entry_high);
-    give("strand_begin", index->strand_begin);
-    give("symbol_border", index->borders);
-    give("columns_per_event", index->columns_per_event);
+    give("block_begin", std::span(index->block_begin));
+    give("bucket_begin", index->bucket_begin.span());
+    give("entry", index->entry.span());
+    give("entry_high", index->entry_high.span());
+    give("strand_begin", std::span(index->strand_begin));
+    give("symbol_border", std::span(index->borders));
+    give("columns_per_event", std::span(index->columns_per_event));
     const auto say = [&](const char* name, std::int32_t number) { out.set_attribute(name, std::to_string(number)); };
     out.set_attribute("search", choice.search == Search::seeds ? "seeds" : "sdtw");
     say("symbol_bits", index->form.symbol_bits);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/page_array.hpp>
 #include <sluice/squiggle_reference.hpp>
 #include <span>
 #include <vector>
@@ -82,18 +83,17 @@ struct SquiggleIndex {
   std::vector<double> columns_per_event;  // one number
   SymbolBorders borders;
   std::vector<std::uint64_t> block_begin;
-  std::vector<std::uint32_t> bucket_begin;
-  std::vector<std::uint32_t> entry;
-  std::vector<std::uint8_t> entry_high;
+  PageArray<std::uint32_t> bucket_begin;
+  PageArray<std::uint32_t> entry;
+  PageArray<std::uint8_t> entry_high;
   std::vector<std::int64_t> strand_begin;
   void set_entry(std::uint64_t i, std::uint64_t value) {
     entry[i] = static_cast<std::uint32_t>(value);
-    if (!entry_high.empty()) entry_high[i] = static_cast<std::uint8_t>(value >> 32U);
+    if (entry_high.size() > 0) entry_high[i] = static_cast<std::uint8_t>(value >> 32U);
   }
   SquiggleIndexView view() const {
-    return {form,        least_difference, borders,
-            block_begin, bucket_begin,     entry,
-            entry_high,  strand_begin,     columns_per_event.empty() ? 1.0 : columns_per_event[0]};
+    return {form,         least_difference, borders, block_begin, bucket_begin.span(), entry.span(), entry_high.span(),
+            strand_begin, columns_per_event.empty() ? 1.0 : columns_per_event[0]};
   }
 };
 

@@ -46,6 +46,10 @@ void KmerCounts::add(std::string_view bases, Strands strands) {
   }
 }
 
+void KmerCounts::add(const KmerCounts& others) {
+  for (std::size_t rank = 0; rank < counts_.size(); ++rank) counts_[rank] += others.counts_[rank];
+}
+
 LevelScaling level_scaling(std::span<const float> level_mean, std::span<const std::uint64_t> counts) {
   const bool each_once = std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; });
   const auto weight = [&](std::size_t rank) { return each_once ? 1.0 : static_cast<double>(counts[rank]); };

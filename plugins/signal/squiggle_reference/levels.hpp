@@ -24,6 +24,8 @@ class KmerCounts {
   explicit KmerCounts(std::uint32_t k);
   // Adds all k-mers of a sequence, of its reverse complement, or of both. A k-mer with a letter other than A, C, G, T counts as none.
   void add(std::string_view bases, Strands strands = Strands::both);
+  // Those of as long k-mers.
+  void add(const KmerCounts& others);
   std::span<const std::uint64_t> counts() const { return counts_; }
 
  private:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <mutex>
 #include <sluice/kmer_model.hpp>
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/stage.hpp>
@@ -54,7 +56,7 @@ class SquiggleReference {
   void process(const Call& call, Output& out) const {
     const TextView names = reference_.text("name"), bases = reference_.text("bases");
     const std::int64_t contigs = reference_.rows();
-    const LevelScaling scaling = scaling_of(bases);
+    const LevelScaling scaling = scaling_of(call, bases);
     const std::vector<std::int16_t> levels = quantized_levels(model_.level_mean, scaling);
 
     out.set_rows(contigs);
@@ -107,12 +109,20 @@ class SquiggleReference {
     const Strands strands = strands_of(contig);
     return strands == Strands::both || strands == strand ? kmers_of(reference_.text("bases")[contig].size(), model_.k) : 0;
   }
-  LevelScaling scaling_of(const TextView& bases) const {
+  LevelScaling scaling_of(const Call& call, const TextView& bases) const {
     KmerCounts counts(model_.k);
+    std::mutex mutex;  // of counts
+    // A table of counts is written for each piece, which has to be worth it.
+    const std::size_t piece = std::max(std::size_t{1} << 20U, counts.counts().size());
     std::size_t longest = 0;
     for (std::int64_t contig = 0; contig < reference_.rows(); ++contig) {
-      counts.add(bases[contig], strands_of(contig));
       longest = std::max(longest, bases[contig].size());
+      call.parallel_for(kmers_of(bases[contig].size(), model_.k), piece, [&](std::size_t begin, std::size_t end) {
+        KmerCounts of_piece(model_.k);
+        of_piece.add(bases[contig].substr(begin, end - begin + model_.k - 1), strands_of(contig));
+        const std::lock_guard lock(mutex);
+        counts.add(of_piece);
+      });
     }
     if (longest < model_.k)
       throw Failure::input("target '" + std::string(reference_.attribute("path")) + "': its longest sequence has " + std::to_string(longest) +

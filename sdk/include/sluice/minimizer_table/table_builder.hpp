@@ -13,7 +13,7 @@
 #include <numeric>
 #include <sluice/call.hpp>
 #include <sluice/minimizer_index.hpp>
-#include <sluice/minimizer_table/page_array.hpp>
+#include <sluice/page_array.hpp>
 #include <span>
 #include <utility>
 #include <vector>

@@ -138,6 +138,22 @@ TEST_CASE("pieces of a contig give the levels of the whole") {
   }
 }
 
+TEST_CASE("k-mers of the pieces of a contig are those of the whole") {
+  std::mt19937 random(4);
+  std::string bases = random_bases(3000, random);
+  bases[1000] = 'N';
+  for (const Strands strands : {Strands::both, Strands::forward, Strands::reverse}) {
+    KmerCounts whole(5), added(5);
+    whole.add(bases, strands);
+    for (std::size_t begin = 0, count = kmers_of(bases.size(), 5); begin < count; begin += 97) {
+      KmerCounts piece(5);
+      piece.add(std::string_view(bases).substr(begin, std::min<std::size_t>(97, count - begin) + 4), strands);
+      added.add(piece);
+    }
+    CHECK(std::ranges::equal(whole.counts(), added.counts()));
+  }
+}
+
 TEST_CASE("levels of RNA are those of the same k-mers, last first") {
   std::mt19937 random(4);
   const std::string bases = random_bases(300, random);

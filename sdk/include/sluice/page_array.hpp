@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace sluice::minimizer_table {
+namespace sluice {
 
 // A large array on pages of its own: it begins at a page, grows by moving pages instead of copying, is not written to before its owner does (so that
 // the threads that fill it touch its pages first), and asks for huge pages, without which a look-up in the table misses the TLB too.
@@ -62,4 +62,4 @@ class PageArray {
   std::size_t size_ = 0, bytes_ = 0;
 };
 
-}  // namespace sluice::minimizer_table
+}  // namespace sluice
