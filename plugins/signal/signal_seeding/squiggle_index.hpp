@@ -92,8 +92,15 @@ struct SquiggleIndex {
     if (entry_high.size() > 0) entry_high[i] = static_cast<std::uint8_t>(value >> 32U);
   }
   SquiggleIndexView view() const {
-    return {form,         least_difference, borders, block_begin, bucket_begin.span(), entry.span(), entry_high.span(),
-            strand_begin, columns_per_event.empty() ? 1.0 : columns_per_event[0]};
+    return {form,
+            least_difference,
+            borders,
+            block_begin,
+            bucket_begin.span(),
+            entry.span(),
+            entry_high.span(),
+            strand_begin,
+            columns_per_event.empty() ? 1.0 : columns_per_event[0]};
   }
 };
 
